@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Faults found in one input file: every error and warning, each a whole line that names the file, the place and the
+ * value. Library code collects, only main prints. Not thread-safe; the caller owns the list and calls faults_clear().
+ */
+#ifndef GLB_COMMON_FAULTS_H
+#define GLB_COMMON_FAULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct fault {
+	bool warning;
+	char *text; /* "FILE: PLACE: what is wrong with 'VALUE'", no newline; owned by the list */
+};
+
+struct faults {
+	const char *file; /* prefix of each text; borrowed; NULL for none */
+	struct fault *items;
+	size_t count;
+	size_t errors;
+	bool out_of_memory; /* some text could not be kept; counted in errors all the same */
+};
+
+/* where: JSON path, configuration key or "byte 42"; NULL or "" where the whole file is meant. */
+void faults_error(struct faults *faults, const char *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void faults_warn(struct faults *faults, const char *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The text of the first error, "" where there is none. Borrowed until faults_clear(). */
+const char *faults_first_error(const struct faults *faults);
+
+/* Errors first, then warnings, a line each: "error: TEXT", "warning: TEXT". */
+void faults_print(const struct faults *faults, FILE *to);
+
+/* Frees the texts; the list is empty and usable again, and keeps its file name. */
+void faults_clear(struct faults *faults);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "netaddr.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned netaddr_size(const struct netaddr *addr)
+{
+	return addr->family == NETADDR_V4 ? 4 : addr->family == NETADDR_V6 ? 16 : 0;
+}
+
+unsigned netaddr_bits(const struct netaddr *addr)
+{
+	return 8 * netaddr_size(addr);
+}
+
+struct netaddr netaddr_from_bytes(enum netaddr_family family, const void *bytes)
+{
+	struct netaddr addr = {.family = (uint8_t)family};
+
+	memcpy(addr.bytes, bytes, netaddr_size(&addr));
+	return addr;
+}
+
+bool netaddr_parse(const char *text, struct netaddr *addr)
+{
+	struct netaddr parsed = {0};
+
+	if (inet_pton(AF_INET, text, parsed.bytes) == 1)
+		parsed.family = NETADDR_V4;
+	else if (inet_pton(AF_INET6, text, parsed.bytes) == 1)
+		parsed.family = NETADDR_V6;
+	else
+		return false;
+	*addr = parsed;
+	return true;
+}
+
+const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX])
+{
+	int family = addr->family == NETADDR_V4 ? AF_INET : AF_INET6;
+
+	if (addr->family == NETADDR_NONE || !inet_ntop(family, addr->bytes, buf, NETADDR_TEXT_MAX))
+		snprintf(buf, NETADDR_TEXT_MAX, "none");
+	return buf;
+}
+
+int netaddr_compare(const struct netaddr *a, const struct netaddr *b)
+{
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	return memcmp(a->bytes, b->bytes, netaddr_size(a));
+}
+
+void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length)
+{
+	unsigned whole = length / 8;
+
+	if (whole >= size)
+		return;
+	bytes[whole] &= (uint8_t)(0xff00u >> (length % 8));
+	memset(bytes + whole + 1, 0, size - whole - 1);
+}
+
+static bool parse_length(const char *text, unsigned max, uint8_t *length)
+{
+	unsigned value = 0, digits = 0;
+
+	for (; text[digits] >= '0' && text[digits] <= '9' && digits < 4; digits++)
+		value = value * 10 + (unsigned)(text[digits] - '0');
+	if (digits == 0 || text[digits] != '\0' || value > max)
+		return false;
+	*length = (uint8_t)value;
+	return true;
+}
+
+bool netprefix_parse(const char *text, struct netprefix *prefix, bool *host_bits)
+{
+	const char *slash = strchr(text, '/');
+	char head[NETADDR_TEXT_MAX];
+	struct netprefix parsed = {0};
+	struct netaddr whole;
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+
+	if (len >= sizeof(head))
+		return false;
+	memcpy(head, text, len);
+	head[len] = '\0';
+	if (!netaddr_parse(head, &parsed.addr))
+		return false;
+	parsed.length = (uint8_t)netaddr_bits(&parsed.addr);
+	if (slash && !parse_length(slash + 1, parsed.length, &parsed.length))
+		return false;
+	whole = parsed.addr;
+	netprefix_mask(parsed.addr.bytes, netaddr_size(&parsed.addr), parsed.length);
+	if (host_bits)
+		*host_bits = netaddr_compare(&whole, &parsed.addr) != 0;
+	*prefix = parsed;
+	return true;
+}
+
+const char *netprefix_format(const struct netprefix *prefix, char buf[NETPREFIX_TEXT_MAX])
+{
+	size_t len;
+
+	netaddr_format(&prefix->addr, buf);
+	len = strlen(buf);
+	if (prefix->length != netaddr_bits(&prefix->addr))
+		snprintf(buf + len, NETPREFIX_TEXT_MAX - len, "/%u", prefix->length);
+	return buf;
+}
+
+bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr)
+{
+	struct netaddr masked = *addr;
+
+	if (prefix->addr.family != addr->family)
+		return false;
+	netprefix_mask(masked.bytes, netaddr_size(&masked), prefix->length);
+	return netaddr_compare(&masked, &prefix->addr) == 0;
+}
+
+bool netprefix_overlaps(const struct netprefix *a, const struct netprefix *b)
+{
+	return a->length <= b->length ? netprefix_covers(a, &b->addr) : netprefix_covers(b, &a->addr);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decode.h"
+
+#include <stdbool.h>
+
+#include "common/byteorder.h"
+#include "common/span.h"
+
+static bool is_tag(uint16_t type)
+{
+	return type == 0x8100 || type == 0x88a8;
+}
+
+/* Moves *at from the Ethernet header to the IPv4 header, behind up to two tags. */
+static enum decode_status skip_ethernet(struct span *at)
+{
+	const uint8_t *ethernet = span_take(at, 14);
+	uint16_t type;
+
+	if (!ethernet)
+		return DECODE_TRUNCATED;
+	type = load_be16(ethernet + 12);
+	for (int tags = 0; tags < 2 && is_tag(type); tags++) {
+		const uint8_t *tag = span_take(at, 4);
+
+		if (!tag)
+			return DECODE_TRUNCATED;
+		type = load_be16(tag + 2);
+	}
+	return type == 0x0800 ? DECODE_OK : DECODE_NOT_GUE;
+}
+
+/* Moves *at to the UDP header and cuts it at the IPv4 total length. */
+static enum decode_status parse_ipv4(struct span *at, struct decode_packet *packet)
+{
+	const uint8_t *ip = span_peek(at, 20);
+	uint32_t header, total;
+
+	if (!ip)
+		return DECODE_TRUNCATED;
+	header = 4u * (ip[0] & 0xf);
+	total = load_be16(ip + 2);
+	if (ip[0] >> 4 != 4 || header < 20 || total < header)
+		return DECODE_NOT_GUE;
+	if (!span_cut(at, total))
+		return DECODE_TRUNCATED;
+	if (ip[9] != 17 || load_be16(ip + 6) & 0x3fff)
+		return DECODE_NOT_GUE;
+	packet->ttl = ip[8];
+	memcpy(&packet->source, ip + 12, 4);
+	memcpy(&packet->destination, ip + 16, 4);
+	span_take(at, header);
+	return DECODE_OK;
+}
+
+/* Moves *at to the GUE header and cuts it at the UDP length. */
+static enum decode_status parse_udp(struct span *at, uint16_t port, struct decode_packet *packet)
+{
+	const uint8_t *udp = span_peek(at, GUE_UDP_SIZE);
+	uint16_t length;
+
+	if (!udp)
+		return DECODE_TRUNCATED;
+	if (load_be16(udp + 2) != port)
+		return DECODE_NOT_GUE;
+	packet->source_port = load_be16(udp);
+	length = load_be16(udp + 4);
+	if (length < GUE_UDP_SIZE + GUE_BASE_SIZE || !span_cut(at, length))
+		return DECODE_TRUNCATED;
+	span_take(at, GUE_UDP_SIZE);
+	return DECODE_OK;
+}
+
+static enum decode_status parse_gue(struct span *at, struct decode_packet *packet)
+{
+	const uint8_t *gue = at->at;
+	uint32_t words = gue[0] & GUE_HLEN_MASK;
+
+	if (gue[0] & GUE_VERSION_MASK)
+		return DECODE_BAD_VERSION;
+	if (gue[0] & GUE_CONTROL_MASK)
+		return DECODE_CONTROL;
+	if (load_be16(gue + 2))
+		return DECODE_BAD_FLAGS;
+	if (gue[1] != GUE_INNER_IPV4 && gue[1] != GUE_INNER_IPV6)
+		return DECODE_BAD_PROTOCOL;
+	if (!span_take(at, 4 + 4 * words))
+		return DECODE_BAD_LENGTH;
+	if (load_be16(gue + 4) != GUE_PRIVATE_TYPE)
+		return DECODE_BAD_TYPE;
+	if (words != 1u + gue[7])
+		return DECODE_BAD_LENGTH;
+	if (gue[6] > gue[7])
+		return DECODE_BAD_INDEX;
+	packet->inner_protocol = gue[1];
+	packet->next_hop = gue[6];
+	packet->hop_count = gue[7];
+	memcpy(packet->hops, gue + GUE_BASE_SIZE, 4u * gue[7]);
+	packet->inner = at->at;
+	packet->inner_size = (uint32_t)span_size(at);
+	return DECODE_OK;
+}
+
+enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port,
+	struct decode_packet *packet)
+{
+	struct span at = span_of(frame, size);
+	enum decode_status status = skip_ethernet(&at);
+
+	if (status == DECODE_OK)
+		status = parse_ipv4(&at, packet);
+	if (status == DECODE_OK)
+		status = parse_udp(&at, port, packet);
+	if (status == DECODE_OK)
+		status = parse_gue(&at, packet);
+	return status;
+}
+
+const char *decode_status_name(enum decode_status status)
+{
+	static const char *const names[] = {
+#define X(symbol, name, meaning) [symbol] = name,
+		DECODE_STATUS_LIST(X)
+#undef X
+	};
+
+	return names[status];
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the headers that carry a packet to its first hop: Ethernet, IPv4, UDP, GUE. Pure, thread-safe. */
+#ifndef GLB_GUE_ENCAPSULATE_H
+#define GLB_GUE_ENCAPSULATE_H
+
+#include <stdint.h>
+
+#define ENCAPSULATE_ETHERNET_SIZE 14
+#define ENCAPSULATE_MAX_HOPS 8 /* first and later: two rows of four */
+#define ENCAPSULATE_MAX_SIZE (ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (ENCAPSULATE_MAX_HOPS - 1))
+
+/* What is the same for every packet of a director. */
+struct encapsulate_outer {
+	uint8_t destination_mac[6]; /* the gateway */
+	uint8_t source_mac[6]; /* the port */
+	uint32_t source_ip; /* network order */
+};
+
+/* Bytes from the outer Ethernet header to the inner IP header, for hop_count >= 1 hops in all. */
+static inline uint32_t encapsulate_size(unsigned hop_count)
+{
+	return ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (hop_count - 1);
+}
+
+/*
+ * Fills encapsulate_size(hop_count) bytes at `to`. hops: network order, the first is the destination. inner_size: bytes
+ * from the inner IP header on; the outer total length must fit 16 bits. inner_protocol: 4 or 41. source_port: host order.
+ * The UDP checksum is 0 (RFC 768; allowed over IPv4), the IPv4 one is computed (RFC 1071).
+ */
+void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops,
+	unsigned hop_count, uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GUE (draft-ietf-intarea-gue, variant 0) with GLB's private data: the proxies that come after the first.
+ * Freestanding: shared by the director, the tools and the eBPF program on the proxies. All fields are in network order.
+ *
+ *   byte 0     version (2 bits), C (1), hlen in 4-byte words without the first (5)
+ *   byte 1     protocol of the inner packet: 4 or 41
+ *   bytes 2-3  flags, 0
+ *   bytes 4-5  private data type, 0
+ *   byte 6     index of the next hop, 0-based: what the next proxy that does not know the flow sends it to
+ *   byte 7     number of hops that follow
+ *   then       one IPv4 address a hop
+ */
+#ifndef GLB_GUE_WIRE_H
+#define GLB_GUE_WIRE_H
+
+#include <linux/types.h>
+
+#define GUE_PORT 19523 /* UDP destination port unless configured otherwise */
+#define GUE_PORT_SOURCE_BIT 0x8000 /* source ports are 0x8000..0xffff */
+#define GUE_VERSION_MASK 0xc0
+#define GUE_CONTROL_MASK 0x20
+#define GUE_HLEN_MASK 0x1f
+#define GUE_PRIVATE_TYPE 0
+#define GUE_MAX_LATER_HOPS 30 /* hlen is 1 + hops and has 5 bits */
+
+#define GUE_INNER_IPV4 4
+#define GUE_INNER_IPV6 41
+
+struct gue_header {
+	__u8 version_control_hlen;
+	__u8 inner_protocol;
+	__be16 flags;
+};
+
+struct gue_private {
+	__be16 type;
+	__u8 next_hop;
+	__u8 hop_count;
+	__be32 hops[]; /* hop_count of them */
+};
+
+/* Bytes before the inner packet, from the outer IPv4 header on, with n hops after the first. */
+#define GUE_IPV4_SIZE 20
+#define GUE_UDP_SIZE 8
+#define GUE_BASE_SIZE 8 /* struct gue_header + struct gue_private */
+#define GUE_OUTER_SIZE(n) (GUE_IPV4_SIZE + GUE_UDP_SIZE + GUE_BASE_SIZE + 4 * (n))
+
+_Static_assert(sizeof(struct gue_header) == 4, "GUE base header");
+_Static_assert(sizeof(struct gue_private) == 4, "GLB private data without hops");
+
+#endif

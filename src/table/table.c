@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void table_set_free(struct table_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct table *table = &set->tables[i];
+
+		free(table->name);
+		free(table->backends);
+		free(table->binds);
+		free(table->rows);
+	}
+	free(set->tables);
+	*set = (struct table_set){0};
+}
+
+const char *table_protocol_name(uint8_t protocol)
+{
+	return protocol == TABLE_TCP ? "tcp" : protocol == TABLE_UDP ? "udp" : "unknown";
+}
+
+const char *table_state_name(uint8_t state)
+{
+	static const char *const names[] = {
+		[TABLE_FILLING] = "filling",
+		[TABLE_ACTIVE] = "active",
+		[TABLE_DRAINING] = "draining",
+		[TABLE_INACTIVE] = "inactive",
+	};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+const char *table_label(const struct table_set *set, uint32_t index, char buf[16])
+{
+	if (set->tables[index].name)
+		return set->tables[index].name;
+	snprintf(buf, 16, "#%u", (unsigned)index);
+	return buf;
+}
+
+/* Pieces of 8 bytes each, so that they can be hashed one after another. */
+static void digest_addr(struct siphash_state *state, const struct netaddr *addr, uint32_t extra)
+{
+	uint32_t head[2] = {addr->family, extra};
+
+	siphash_update(state, head, sizeof(head));
+	siphash_update(state, addr->bytes, sizeof(addr->bytes));
+}
+
+static void digest_bind(struct siphash_state *state, const struct table_bind *bind)
+{
+	uint32_t ports[2] = {bind->port_start, bind->port_end};
+
+	digest_addr(state, &bind->prefix.addr, bind->prefix.length | (uint32_t)bind->protocol << 8);
+	siphash_update(state, ports, sizeof(ports));
+}
+
+/* The hops of a row without repetition, -1 padded: version 2 repeats the only hop of a row. */
+static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
+{
+	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
+	uint16_t out[TABLE_MAX_HOPS] = {0xffff, 0xffff, 0xffff, 0xffff};
+
+	for (unsigned i = 0; i < table->row_hops; i++)
+		if (i == 0 || hops[i] != hops[0])
+			out[i] = hops[i];
+	siphash_update(state, out, sizeof(out));
+}
+
+uint64_t table_set_digest(const struct table_set *set)
+{
+	static const uint8_t no_key[SIPHASH_KEY_SIZE];
+	struct siphash_state state;
+
+	siphash_begin(&state, no_key);
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+		uint32_t counts[2] = {table->backend_count, table->bind_count};
+
+		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
+		siphash_update(&state, counts, sizeof(counts));
+		for (uint32_t i = 0; i < table->backend_count; i++)
+			digest_addr(&state, &table->backends[i].addr, 0);
+		for (uint32_t i = 0; i < table->bind_count; i++)
+			digest_bind(&state, &table->binds[i]);
+		for (uint32_t row = 0; row < TABLE_ROWS; row++)
+			digest_row(&state, table, row);
+	}
+	return siphash_end(&state, NULL, 0);
+}

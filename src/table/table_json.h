@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The JSON control file (formats.md section 2): reader with every fault by its JSON path, and the document kept as it was, so
+ * that the healthcheck can write it back with `healthy` changed and nothing else.
+ */
+#ifndef GLB_TABLE_TABLE_JSON_H
+#define GLB_TABLE_TABLE_JSON_H
+
+#include <stddef.h>
+
+#include "common/faults.h"
+#include "table/table.h"
+
+/*
+ * Reads and validates the file `path`; collects all faults, prefixed with faults->file. On 0 *set is filled (no rows yet) and
+ * the caller frees it. -EINVAL: the faults have errors; other -errno: the file could not be read (an error says so). On
+ * failure *set is empty.
+ */
+int table_json_read(const char *path, struct table_set *set, struct faults *faults);
+
+/* The same from memory. */
+int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults);
+
+#endif
