@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forwarding tables: the JSON of formats section 2 and the rows of section 3.
+
+The JSON is taken as valid: refusing bad input is the command line's job, not the model's.
+Addresses are bytes in network order, 4 or 16 of them; their number is the address family.
+"""
+
+import ipaddress
+from dataclasses import dataclass, field
+
+from .siphash import siphash24, siphash24_many
+
+ROWS = 65536
+PROTOCOLS = {"tcp": 6, "udp": 17}
+
+
+@dataclass(frozen=True)
+class Bind:
+    """One service address: a prefix, a protocol and an inclusive range of ports."""
+
+    network: bytes
+    prefix_length: int
+    protocol: int
+    port_start: int
+    port_end: int
+
+    @classmethod
+    def from_json(cls, bind):
+        network = ipaddress.ip_network(bind["ip"], strict=False)  # host bits are masked away
+        return cls(
+            network.network_address.packed,
+            network.prefixlen,
+            PROTOCOLS[bind["proto"]],
+            bind.get("port_start", bind.get("port")),
+            bind.get("port_end", bind.get("port")),
+        )
+
+    def covers(self, address):
+        if len(address) != len(self.network):
+            return False
+        host_bits = 8 * len(address) - self.prefix_length
+        difference = int.from_bytes(address, "big") ^ int.from_bytes(self.network, "big")
+        return difference >> host_bits == 0
+
+    def matches(self, address, protocol, port):
+        in_range = self.port_start <= port <= self.port_end
+        return self.protocol == protocol and in_range and self.covers(address)
+
+
+@dataclass(frozen=True)
+class Backend:
+    address: bytes
+    state: str = "active"
+    healthy: bool = True
+
+    @classmethod
+    def from_json(cls, backend):
+        address = ipaddress.ip_address(backend["ip"]).packed
+        return cls(address, backend["state"], backend.get("healthy", True))
+
+    @property
+    def good(self):
+        return self.state in ("active", "filling") and self.healthy
+
+
+def order_hops(natural, hops):
+    """The hops of a row, from its backends in natural order (formats section 3)."""
+    good = [backend for backend in natural if backend.good]
+    healthy = [backend for backend in natural if backend.healthy]
+    first = (good or healthy or natural)[0]
+    others = [backend for backend in natural[:hops] if backend is not first]
+    return [first] + others[: hops - 1]
+
+
+@dataclass
+class Table:
+    """A table whose rows are computed when they are asked for.
+
+    A table that was read from a file has its rows already and no seed.
+    """
+
+    name: str
+    hash_key: bytes
+    seed: bytes
+    hops: int
+    binds: list
+    backends: list
+    _rows: dict = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, table):
+        return cls(
+            table["name"],
+            bytes.fromhex(table["hash_key"]),
+            bytes.fromhex(table["seed"]),
+            table.get("hops", 2),
+            [Bind.from_json(bind) for bind in table["binds"]],
+            [Backend.from_json(backend) for backend in table["backends"]],
+        )
+
+    @property
+    def serving(self):
+        """The backends that take part in rows."""
+        return [backend for backend in self.backends if backend.state != "inactive"]
+
+    def natural_order(self, row):
+        row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
+        return sorted(
+            self.serving, key=lambda backend: siphash24(self.seed, row_seed + backend.address)
+        )
+
+    def row(self, row):
+        """The backends of one row, first hop first."""
+        if row not in self._rows:
+            self._rows[row] = order_hops(self.natural_order(row), self.hops)
+        return self._rows[row]
+
+    def all_rows(self):
+        """Every row, in order. Hashes in bulk, so the whole table costs well under a second."""
+        if len(self._rows) < ROWS:
+            serving = self.serving
+            row_seeds = siphash24_many(self.seed, [row.to_bytes(4, "big") for row in range(ROWS)])
+            columns = [
+                siphash24_many(self.seed, [row_seed + backend.address for row_seed in row_seeds])
+                for backend in serving
+            ]
+            for row, hashes in enumerate(zip(*columns)):
+                natural = sorted(range(len(serving)), key=hashes.__getitem__)
+                self._rows[row] = order_hops([serving[i] for i in natural], self.hops)
+        return [self._rows[row] for row in range(ROWS)]
+
+
+def load_tables(document):
+    """The tables of a JSON document that json.load() has read."""
+    return [Table.from_json(table) for table in document["tables"]]
