@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Executable specification of GLB Director. See README.md."""
+
+from .config import Config
+from .director import Director, Result
+from .gue import decode_gue
+from .siphash import siphash24, siphash24_many
+from .table import Backend, Bind, Table, load_tables
+from .table_v2 import read_v2, write_v2
+
+__all__ = [
+    "Backend",
+    "Bind",
+    "Config",
+    "Director",
+    "Result",
+    "Table",
+    "decode_gue",
+    "load_tables",
+    "read_v2",
+    "siphash24",
+    "siphash24_many",
+    "write_v2",
+]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The keys of director.conf that decide what happens to a packet."""
+
+import ipaddress
+from dataclasses import dataclass
+
+FIELDS = ("src_addr", "dst_addr", "src_port", "dst_port")  # in the order they are hashed
+# Keys that choose how packets move through the process, not where they go.
+PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores"}
+
+
+def _chosen(fields):
+    return tuple(name for name in FIELDS if fields.get(name, False))
+
+
+def uses_ports(fields):
+    return "src_port" in fields or "dst_port" in fields
+
+
+@dataclass(frozen=True)
+class Config:
+    outbound_gateway_mac: bytes  # None for "auto"
+    outbound_src_ip: bytes
+    hash_fields: tuple = ("src_addr",)
+    alt_hash_fields: tuple = ()
+    forward_icmp_ping_responses: bool = True
+    outbound_mtu: int = 1500
+    send_icmp_too_big: bool = False
+    exception_path: str = "none"
+
+    @classmethod
+    def from_dict(cls, conf):
+        values = {key: value for key, value in conf.items() if key not in PLUMBING}
+        mac = values["outbound_gateway_mac"]
+        values["outbound_gateway_mac"] = None if mac == "auto" else mac_bytes(mac)
+        values["outbound_src_ip"] = ipaddress.IPv4Address(values["outbound_src_ip"]).packed
+        for key in ("hash_fields", "alt_hash_fields"):
+            if key in values:
+                values[key] = _chosen(values[key])
+        return cls(**values)
+
+
+def mac_bytes(text):
+    return bytes.fromhex(text.replace(":", ""))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The director: one frame in, one verdict and at most one frame out."""
+
+import ipaddress
+from typing import NamedTuple, Optional
+
+from . import verdict
+from .config import Config, mac_bytes
+from .encap import encapsulate, ethernet, overhead, too_big_answer
+from .flow import parse_frame
+from .steer import find_route
+from .table import load_tables
+
+NOT_STEERED = {
+    "table_index": None,
+    "row": None,
+    "alt_row": None,
+    "hash": None,
+    "hint": None,
+    "hops": [],
+}
+
+
+class Result(NamedTuple):
+    verdict: str
+    out: Optional[bytes]  # None unless forwarded or answered
+    explain: dict  # keys of NOT_STEERED; its values when no row was looked up
+
+
+class Director:
+    """What the director does, without its queues and rate limits.
+
+    config   keys of director.conf as a dict, or a Config
+    tables   a JSON document as a dict, or a list of Table
+    port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac stands in for "auto"
+    """
+
+    def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None):
+        self.config = config if isinstance(config, Config) else Config.from_dict(config)
+        self.tables = load_tables(tables) if isinstance(tables, dict) else list(tables)
+        self.port_mac = _mac(port_mac)
+        self.gateway_mac = _mac(gateway_mac) or self.config.outbound_gateway_mac
+        if self.gateway_mac is None:
+            raise ValueError('outbound_gateway_mac is "auto": pass gateway_mac')
+        for table in self.tables:
+            for backend in table.backends:
+                if len(backend.address) != 4:
+                    address = ipaddress.ip_address(backend.address)
+                    raise ValueError(f"table {table.name}: backend {address} is not IPv4")
+
+    def process(self, frame):
+        explain = dict(NOT_STEERED)
+        try:
+            packet = parse_frame(frame, self.config.forward_icmp_ping_responses)
+            route = find_route(self.tables, packet.flow, self.config)
+            explain.update(
+                table_index=route.table_index,
+                row=route.row,
+                alt_row=route.alt_row,
+                hash=f"{route.hash:016x}",
+                hint=packet.flow.hint,
+                hops=[str(ipaddress.IPv4Address(hop)) for hop in route.hops],
+            )
+            decision, out = self._send(packet, route)
+        except verdict.Stop as stop:
+            decision, out = stop.verdict, None
+        if decision == verdict.UNMATCHED:
+            no_path = self.config.exception_path == "none"
+            decision = verdict.DROP_UNMATCHED if no_path else verdict.EXCEPTION
+        return Result(decision, out, explain)
+
+    def _send(self, packet, route):
+        room = self.config.outbound_mtu - overhead(route.hops)
+        if len(packet.data) > room:
+            return self._too_big(packet, room)
+        outer = encapsulate(
+            packet.family,
+            packet.data,
+            route.hops,
+            route.hash,
+            packet.flow.hint,
+            self.config.outbound_src_ip,
+        )
+        return verdict.FORWARDED, ethernet(self.gateway_mac, self.port_mac, 4, outer)
+
+    def _too_big(self, packet, room):
+        never = packet.icmp_error or packet.header.fragment
+        if never or not self.config.send_icmp_too_big:
+            raise verdict.Stop(verdict.DROP_TOO_BIG)
+        header = packet.header
+        answer = too_big_answer(
+            packet.family, packet.data, src=header.dst, dst=header.src, mtu=room
+        )
+        out = ethernet(self.gateway_mac, self.port_mac, packet.family, answer)
+        return verdict.ANSWERED_TOO_BIG, out
+
+
+def _mac(mac):
+    return mac_bytes(mac) if isinstance(mac, str) else mac

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The frames that leave: GUE (formats section 8) and "too big" answers (section 10)."""
+
+import struct
+
+GUE_PORT = 19523
+OUTER_HEADERS = 20 + 8 + 4 + 4  # IPv4, UDP, GUE, its private type/index/count; hops come on top
+IP_DONT_FRAGMENT = 0x4000
+PROTOCOL_ICMP, PROTOCOL_UDP, PROTOCOL_ICMPV6 = 1, 17, 58
+GUE_PROTOCOL = {4: 4, 6: 41}  # of the inner packet: IPv4, IPv6
+ANSWER_DATAGRAM = {4: 576, 6: 1280}  # an answer's longest datagram, and the least MTU it reports
+
+
+def checksum(data):
+    """The Internet checksum (RFC 1071)."""
+    words = struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2))
+    total = sum(words)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def ethernet(gateway_mac, port_mac, family, packet):
+    return gateway_mac + port_mac + {4: b"\x08\x00", 6: b"\x86\xdd"}[family] + packet
+
+
+def ipv4(protocol, src, dst, payload):
+    def header(sum_):
+        return struct.pack(
+            ">BBHHHBBH4s4s",
+            0x45,
+            0,
+            20 + len(payload),
+            0,
+            IP_DONT_FRAGMENT,
+            64,
+            protocol,
+            sum_,
+            src,
+            dst,
+        )
+
+    return header(checksum(header(0))) + payload
+
+
+def ipv6(next_header, src, dst, payload):
+    return struct.pack(">IHBB16s16s", 6 << 28, len(payload), next_header, 64, src, dst) + payload
+
+
+def overhead(hops):
+    """Bytes from the outer IPv4 header to the inner packet."""
+    return OUTER_HEADERS + 4 * (len(hops) - 1)
+
+
+def encapsulate(family, inner, hops, hash_, hint, src):
+    """The outer IPv4 packet that takes `inner` to the first hop."""
+    second_chances = hops[1:]
+    gue = struct.pack(">BBH", 1 + len(second_chances), GUE_PROTOCOL[family], 0)
+    private = struct.pack(">HBB", 0, 0, len(second_chances)) + b"".join(second_chances)
+    payload = gue + private + inner
+    src_port = 0x8000 | ((hash_ ^ hint) & 0x7FFF)
+    udp = struct.pack(">HHHH", src_port, GUE_PORT, 8 + len(payload), 0)
+    return ipv4(PROTOCOL_UDP, src, hops[0], udp + payload)
+
+
+def _with_checksum(message, pseudo_header=b""):
+    """An ICMP message whose checksum field, bytes 2 and 3, was zero."""
+    sum_ = checksum(pseudo_header + message)
+    return message[:2] + sum_.to_bytes(2, "big") + message[4:]
+
+
+def too_big_answer(family, packet, src, dst, mtu):
+    """The ICMP packet that tells `dst` that `packet` does not fit in `mtu`."""
+    mtu = max(mtu, ANSWER_DATAGRAM[family])
+    if family == 4:
+        quote = packet[: ANSWER_DATAGRAM[4] - 20 - 8]
+        message = struct.pack(">BBHHH", 3, 4, 0, 0, mtu) + quote
+        return ipv4(PROTOCOL_ICMP, src, dst, _with_checksum(message))
+    quote = packet[: ANSWER_DATAGRAM[6] - 40 - 8]
+    message = struct.pack(">BBHI", 2, 0, 0, mtu) + quote
+    pseudo_header = struct.pack(">16s16sII", src, dst, len(message), PROTOCOL_ICMPV6)
+    return ipv6(PROTOCOL_ICMPV6, src, dst, _with_checksum(message, pseudo_header))
