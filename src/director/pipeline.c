@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pipeline.h"
+
+#include "common/netaddr.h"
+#include "director/steer.h"
+#include "director/too_big.h"
+#include "gue/gue_wire.h"
+
+_Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
+	"an answer needs no more room than an encapsulation");
+
+static void parse(struct burst *burst, const struct rules *rules)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		struct flow flow;
+		enum verdict verdict = flow_parse(burst->frame[lane], burst->readable[lane],
+			burst->size[lane], rules->forward_ping, &flow);
+
+		burst_set_flow(burst, lane, verdict, &flow);
+	}
+}
+
+static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
+{
+	uint32_t offset = burst->ip_offset[lane];
+	uint32_t readable = burst->readable[lane] - offset;
+	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
+
+	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
+	if (!pipeline->rules->send_too_big || !burst->answerable[lane] || pipeline->answers == 0)
+		return;
+	pipeline->answers--;
+	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
+	burst->out[lane] = too_big_write(burst->frame[lane] + offset,
+		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane],
+		burst->family[lane], &pipeline->outer, pipeline->rules->outbound_mtu - overhead,
+		&burst->out_size[lane]);
+}
+
+static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
+{
+	uint32_t inner = burst->ip_size[lane];
+	uint8_t hops = burst->hop_count[lane];
+	uint16_t entropy = (uint16_t)(burst->hash[lane] ^ burst->hint[lane]);
+	bool v4 = burst->family[lane] == NETADDR_V4;
+
+	if (!pipeline->gateway_known) {
+		burst->verdict[lane] = VERDICT_DROP_NO_GATEWAY;
+	} else if (burst->headroom[lane] < BURST_HEADROOM) {
+		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
+	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->rules->outbound_mtu) {
+		answer_too_big(pipeline, burst, lane);
+	} else {
+		burst->out[lane] =
+			burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
+		burst->out_size[lane] = encapsulate_size(hops) + inner;
+		encapsulate_write(burst->out[lane], &pipeline->outer, burst->hops[lane], hops, inner,
+			v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
+	}
+}
+
+static void emit(struct pipeline *pipeline, struct burst *burst)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		burst->out[lane] = NULL;
+		if (burst->verdict[lane] == VERDICT_FORWARDED)
+			emit_lane(pipeline, burst, lane);
+		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED &&
+			 pipeline->rules->exception_path)
+			burst->verdict[lane] = VERDICT_EXCEPTION;
+	}
+}
+
+void pipeline_run(struct pipeline *pipeline, struct burst *burst)
+{
+	parse(burst, pipeline->rules);
+	steer_classify(burst, pipeline->routes, pipeline->rules);
+	steer_hash(burst, pipeline->routes, pipeline->rules);
+	steer_hops(burst, pipeline->routes, pipeline->rules);
+	emit(pipeline, burst);
+}

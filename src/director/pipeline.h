@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The director's work on a burst, in stages: parse all, classify all, hash all, look up all rows, emit all. Pure: the worker
+ * lcores, the CLI's replay and the tests all run exactly this. No locks, no allocation, nothing logged.
+ */
+#ifndef GLB_DIRECTOR_PIPELINE_H
+#define GLB_DIRECTOR_PIPELINE_H
+
+#include "director/burst.h"
+#include "director/routes.h"
+#include "director/rules.h"
+
+struct pipeline {
+	const struct routes *routes;
+	const struct rules *rules;
+	struct encapsulate_outer outer;
+	bool gateway_known; /* outer.destination_mac is valid */
+	uint32_t answers; /* ICMP errors that may still be sent; counts down */
+};
+
+/*
+ * Fills verdict of each lane, and out and out_size where something is to be sent: VERDICT_FORWARDED and
+ * VERDICT_ANSWERED_TOO_BIG. VERDICT_EXCEPTION lanes keep their frame untouched.
+ */
+void pipeline_run(struct pipeline *pipeline, struct burst *burst);
+
+#endif

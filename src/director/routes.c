@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "routes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check_backends(const struct table_set *set, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
+			const struct netaddr *addr = &set->tables[t].backends[i].addr;
+			char where[64], text[NETADDR_TEXT_MAX];
+
+			if (addr->family == NETADDR_V4)
+				continue;
+			snprintf(where, sizeof(where), "tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
+			faults_error(faults, where,
+				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 address",
+				netaddr_format(addr, text));
+		}
+	}
+}
+
+static bool fill_tables(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	uint32_t *at;
+	size_t count = 0;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		count += set->tables[t].backend_count;
+	at = routes->addresses = calloc(count + 1, sizeof(*at));
+	if (!at)
+		return false;
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+
+		routes->tables[t] = (struct routes_table){
+			.hash_key = table->hash_key,
+			.rows = table->rows,
+			.addresses = at,
+			.row_hops = table->row_hops,
+		};
+		for (uint32_t i = 0; i < table->backend_count; i++)
+			memcpy(at++, table->backends[i].addr.bytes, sizeof(*at));
+	}
+	return true;
+}
+
+struct routes *routes_create(struct table_set *set, struct faults *faults)
+{
+	struct routes *routes = NULL;
+	size_t errors = faults->errors;
+
+	check_backends(set, faults);
+	if (faults->errors == errors)
+		routes = calloc(1, sizeof(*routes));
+	if (!routes) {
+		if (faults->errors == errors)
+			faults_error(faults, NULL, "out of memory");
+		table_set_free(set);
+		return NULL;
+	}
+	routes->set = *set;
+	*set = (struct table_set){0};
+	routes->classifier = classify_build(&routes->set);
+	if (!routes->classifier || !fill_tables(routes)) {
+		faults_error(faults, NULL, "out of memory");
+		routes_free(routes);
+		return NULL;
+	}
+	routes->digest = table_set_digest(&routes->set);
+	return routes;
+}
+
+void routes_free(struct routes *routes)
+{
+	if (!routes)
+		return;
+	classify_free(routes->classifier);
+	table_set_free(&routes->set);
+	free(routes->addresses);
+	free(routes);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A forwarding table made ready for packets: classifier, keys, rows, hop addresses. Built by the control thread, then
+ * read-only; workers hold it no longer than a burst (RCU), the control thread frees it.
+ */
+#ifndef GLB_DIRECTOR_ROUTES_H
+#define GLB_DIRECTOR_ROUTES_H
+
+#include <stdint.h>
+
+#include "common/faults.h"
+#include "director/classify.h"
+#include "table/table.h"
+
+struct routes_table {
+	const uint8_t *hash_key;
+	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
+	const uint32_t *addresses; /* of the backends by index, network order */
+	uint8_t row_hops;
+};
+
+struct routes {
+	struct classifier *classifier;
+	struct table_set set; /* what it was built from, for people */
+	uint32_t *addresses; /* of all tables */
+	uint64_t digest; /* table_set_digest() */
+	struct routes_table tables[TABLE_MAX_TABLES];
+};
+
+/*
+ * Takes *set over and leaves it empty, also on failure. NULL: out of memory, or a backend that GUE cannot reach (IPv6); faults
+ * says which. The caller frees the result with routes_free().
+ */
+struct routes *routes_create(struct table_set *set, struct faults *faults);
+void routes_free(struct routes *routes);
+
+#endif

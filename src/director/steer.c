@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "steer.h"
+
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "common/netaddr.h"
+#include "common/siphash.h"
+
+static int find_table(const struct burst *burst, uint32_t lane, const struct routes *routes)
+{
+	uint8_t family = burst->family[lane];
+	const uint8_t *destination = burst->destination[lane];
+
+	switch (burst->kind[lane]) {
+	case FLOW_ECHO:
+		return classify_address(routes->classifier, family, destination);
+	case FLOW_FRAGMENT:
+		return classify_fragment(routes->classifier, family, destination);
+	default:
+		return classify_port(routes->classifier, family, destination, burst->protocol[lane],
+			burst->destination_port[lane]);
+	}
+}
+
+void steer_classify(struct burst *burst, const struct routes *routes, const struct rules *rules)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		int table;
+
+		if (burst->verdict[lane] != VERDICT_FORWARDED)
+			continue;
+		table = find_table(burst, lane, routes);
+		if (table == CLASSIFY_NONE)
+			burst->verdict[lane] = VERDICT_DROP_UNMATCHED;
+		else if (table == CLASSIFY_AMBIGUOUS ||
+			 (burst->kind[lane] == FLOW_FRAGMENT && rules->hash_fields & RULES_PORTS))
+			burst->verdict[lane] = VERDICT_DROP_FRAGMENT;
+		else
+			burst->table[lane] = (uint8_t)table;
+	}
+}
+
+static uint64_t hash_lane(const struct burst *burst, uint32_t lane, const uint8_t *key, uint8_t fields)
+{
+	size_t address_size = burst->family[lane] == NETADDR_V4 ? 4 : 16;
+	uint8_t message[16 + 16 + 2 + 2];
+	size_t size = 0;
+
+	if (fields & RULES_SOURCE_ADDRESS) {
+		memcpy(message, burst->source[lane], address_size);
+		size += address_size;
+	}
+	if (fields & RULES_DESTINATION_ADDRESS) {
+		memcpy(message + size, burst->destination[lane], address_size);
+		size += address_size;
+	}
+	if (fields & RULES_SOURCE_PORT) {
+		store_be16(message + size, burst->source_port[lane]);
+		size += 2;
+	}
+	if (fields & RULES_DESTINATION_PORT) {
+		store_be16(message + size, burst->destination_port[lane]);
+		size += 2;
+	}
+	return siphash(key, message, size);
+}
+
+void steer_hash(struct burst *burst, const struct routes *routes, const struct rules *rules)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		const struct routes_table *table;
+
+		if (burst->verdict[lane] != VERDICT_FORWARDED)
+			continue;
+		table = &routes->tables[burst->table[lane]];
+		burst->hash[lane] = hash_lane(burst, lane, table->hash_key, rules->hash_fields);
+		burst->row[lane] = (uint16_t)burst->hash[lane];
+		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
+	}
+}
+
+static void append_hop(struct burst *burst, uint32_t lane, uint32_t address)
+{
+	uint32_t *hops = burst->hops[lane];
+	uint8_t count = burst->hop_count[lane];
+
+	for (uint8_t i = 0; i < count; i++)
+		if (hops[i] == address)
+			return;
+	hops[count] = address;
+	burst->hop_count[lane] = count + 1;
+}
+
+static void append_row(struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
+{
+	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
+
+	for (uint8_t i = 0; i < table->row_hops; i++)
+		append_hop(burst, lane, table->addresses[backends[i]]);
+}
+
+void steer_hops(struct burst *burst, const struct routes *routes, const struct rules *rules)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		const struct routes_table *table;
+		uint8_t alt = rules->alt_hash_fields;
+
+		if (burst->verdict[lane] != VERDICT_FORWARDED)
+			continue;
+		table = &routes->tables[burst->table[lane]];
+		burst->hop_count[lane] = 0;
+		append_row(burst, lane, table, burst->row[lane]);
+		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
+		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & RULES_PORTS))
+			append_row(burst, lane, table,
+				(uint16_t)hash_lane(burst, lane, table->hash_key, alt));
+	}
+}
