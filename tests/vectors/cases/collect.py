@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collects packets with the verdict their author expects."""
+
+from . import frames as f
+
+CLIENT4, CLIENT6 = "198.51.100.7", "2001:db8::7"
+VIP4, VIP6 = "10.10.10.10", "fdb4::10"
+ROUTER4, ROUTER6 = "203.0.113.1", "2001:db8:ffff::1"  # sends ICMP errors
+CLIENT = {4: CLIENT4, 6: CLIENT6}
+VIP = {4: VIP4, 6: VIP6}
+ROUTER = {4: ROUTER4, 6: ROUTER6}
+ICMP_OF_FAMILY = {4: f.ICMP, 6: f.ICMPV6}
+
+
+class Packets:
+    def __init__(self):
+        self.cases = []
+        self._names = set()
+
+    def add(self, name, frame, expect="forwarded", config="default", table="main", **facts):
+        """`facts`: `hops` (how many) and `table_index`, where the case is about them."""
+        assert name not in self._names, name
+        self._names.add(name)
+        self.cases.append((name, frame, expect, config, table, facts))
+
+
+def ip_packet(family, protocol, payload, src=None, dst=None, **fields):
+    """An IPv4 or IPv6 packet from the client to the service, unless told otherwise."""
+    build = f.ipv4 if family == 4 else f.ipv6
+    return build(src or CLIENT[family], dst or VIP[family], protocol, payload, **fields)
+
+
+def ip_frame(family, protocol, payload, **fields):
+    return f.ethernet(ip_packet(family, protocol, payload, **fields))
+
+
+def chain(headers, protocol, payload):
+    """Extension headers before a payload -> (first next header, bytes).
+
+    `headers`: pairs of a number and a function from the next header's number to the bytes.
+    """
+    for number, build in reversed(headers):
+        payload = build(protocol) + payload
+        protocol = number
+    return protocol, payload

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables whose rows are written down: every order of hops that section 3 knows."""
+
+import ipaddress
+import itertools
+
+from model import load_tables
+
+from .settings import backends, bind, table
+
+ROWS = [0, 1, 2, 3, 7, 254, 255, 256, 257, 511, 1000, 4095, 4096, 9999, 20000, 21845]
+ROWS += [32767, 32768, 40000, 43690, 50000, 65280, 65534, 65535]
+STATES = ("active", "filling", "draining", "inactive")
+BINDS = [bind("10.10.10.10", "tcp", 80)]
+
+
+def _ipv6_backends(count):
+    return [{"ip": f"fd50::{n + 1:x}", "state": "active", "healthy": True} for n in range(count)]
+
+
+def _shapes():
+    """(name, hops, backends)"""
+    for hops in (2, 3, 4):
+        yield f"8 backends, {hops} hops", hops, backends(8)
+        yield f"one backend, {hops} hops", hops, backends(1)
+        yield f"two backends, {hops} hops", hops, backends(2)
+        yield f"three backends, {hops} hops", hops, backends(3)
+        yield f"40 backends, {hops} hops", hops, backends(40)
+        yield f"IPv6 backends, {hops} hops", hops, _ipv6_backends(6)
+        mixed = [backend for pair in zip(backends(4), _ipv6_backends(4)) for backend in pair]
+        yield f"both families, {hops} hops", hops, mixed
+        for state in ("filling", "draining"):
+            yield f"all {state}, {hops} hops", hops, backends(6, state=state)
+            unhealthy = backends(6, state=state, healthy=False)
+            yield f"all {state} and unhealthy, {hops} hops", hops, unhealthy
+        yield f"all unhealthy, {hops} hops", hops, backends(6, healthy=False)
+        one_draining_healthy = backends(6, healthy=False)
+        one_draining_healthy[4].update(state="draining", healthy=True)
+        yield f"only a draining one is healthy, {hops} hops", hops, one_draining_healthy
+        one_good = backends(12, state="draining")
+        one_good[7]["state"] = "filling"
+        yield f"one good of 12, {hops} hops", hops, one_good
+        one_left = backends(6, state="inactive")
+        one_left[2].update(state="active")
+        yield f"all but one inactive, {hops} hops", hops, one_left
+        one_left = backends(6, state="inactive")
+        one_left[2].update(state="draining", healthy=False)
+        yield f"all inactive but a bad one, {hops} hops", hops, one_left
+    unsaid = [{"ip": b["ip"], "state": b["state"]} for b in backends(4)]
+    yield "health not said", 2, unsaid
+
+
+def _case(name, hops, backend_list, seed_name=None):
+    case_table = table(seed_name or name, BINDS, backend_list, hops)
+    return name, {"tables": [case_table]}, ROWS
+
+
+def _owner_pairs():
+    """Every pair of state and health for the first two natural owners of row 0."""
+    seed_name = "pairs"
+    plain = {"tables": [table(seed_name, BINDS, backends(5))]}
+    natural = load_tables(plain)[0].natural_order(0)
+    owners = [str(ipaddress.ip_address(backend.address)) for backend in natural[:2]]
+    kinds = list(itertools.product(STATES, (True, False)))
+    for hops in (2, 3):
+        for pair in itertools.product(kinds, kinds):
+            backend_list = backends(5)
+            for owner, (state, healthy) in zip(owners, pair):
+                for backend in backend_list:
+                    if backend["ip"] == owner:
+                        backend.update(state=state, healthy=healthy)
+            said = [f"{state} {'healthy' if healthy else 'unhealthy'}" for state, healthy in pair]
+            name = f"owners {said[0]} and {said[1]}, {hops} hops"
+            yield _case(name, hops, backend_list, seed_name)
+
+
+def collect():
+    """-> (name, table document, rows) of every case."""
+    for shape in _shapes():
+        yield _case(*shape)
+    yield from _owner_pairs()

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the golden vectors beside this file: generate.py [FOLDER]
+
+They come from the model in tests/scapy/model. Deterministic: run it again and nothing changes.
+"""
+
+import ipaddress
+import json
+import random
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "scapy")]
+
+from cases import (  # noqa: E402
+    fragment_packets,
+    gue_packets,
+    icmp_packets,
+    match_packets,
+    mtu_packets,
+    parse_packets,
+    row_cases,
+    steer_packets,
+    truncated_packets,
+)
+from cases.collect import Packets  # noqa: E402
+from cases.settings import CONFIGS, TABLES  # noqa: E402
+from model import Director, decode_gue, load_tables, siphash24  # noqa: E402
+
+PORT_MAC = "02:00:00:00:00:01"
+SUBJECTS = (
+    match_packets,
+    parse_packets,
+    fragment_packets,
+    icmp_packets,
+    truncated_packets,
+    steer_packets,
+    mtu_packets,
+)
+MOST_ANSWERS = 100  # the burst that the director's rate limit allows
+
+
+def agree(name, what, model, author):
+    if model != author:
+        raise SystemExit(f"{name}: the model's {what} is {model!r}, its author expects {author!r}")
+
+
+def siphash_vectors():
+    count_up = bytes(range(256))
+    pairs = [(count_up[:16], count_up[:length]) for length in range(64)]
+    noise = random.Random(24)
+    lengths = [*range(33), 36, 40, 63, 64, 65, 127, 128, 255, 256, 257, 1000]
+    pairs += [(noise.randbytes(16), noise.randbytes(length)) for length in lengths]
+    pairs += [(bytes(16), b""), (b"\xff" * 16, b"\xff" * 36)]
+    return [
+        {"key": key.hex(), "message": message.hex(), "digest": siphash24(key, message).hex()}
+        for key, message in pairs
+    ]
+
+
+def row_vectors():
+    def texts(backends):
+        return [str(ipaddress.ip_address(backend.address)) for backend in backends]
+
+    for name, document, rows in row_cases.collect():
+        table = load_tables(document)[0]
+        hops = {str(row): texts(table.row(row)) for row in rows}
+        yield {"name": name, "table": document, "rows": hops}
+
+
+def packet_vectors():
+    packets = Packets()
+    for subject in SUBJECTS:
+        subject.collect(packets)
+    directors = {}
+    answers = 0
+    for name, frame, expect, config, table, facts in packets.cases:
+        if (config, table) not in directors:
+            directors[config, table] = Director(CONFIGS[config], TABLES[table], PORT_MAC)
+        verdict, out, explain = directors[config, table].process(frame)
+        agree(name, "verdict", verdict, expect)
+        if "hops" in facts:
+            agree(name, "number of hops", len(explain["hops"]), facts["hops"])
+        if "table_index" in facts:
+            agree(name, "table", explain["table_index"], facts["table_index"])
+        answers += verdict == "answered_too_big"
+        yield {
+            "name": name,
+            "config": config,
+            "table": table,
+            "frame": frame.hex(),
+            "verdict": verdict,
+            "out": out.hex() if out is not None else None,
+            **{key: explain[key] for key in ("table_index", "row", "hash", "hops", "hint")},
+        }
+    if answers > MOST_ANSWERS:
+        raise SystemExit(f"{answers} answers: the director sends {MOST_ANSWERS} at once")
+
+
+def gue_vectors():
+    for name, frame, expect in gue_packets.collect():
+        status, fields = decode_gue(frame)
+        agree(name, "status", status, expect)
+        yield {"name": name, "frame": frame.hex(), "status": status, "fields": fields}
+
+
+def lines(values):
+    """A JSON array, one value a line: a difference shows the case that changed."""
+    return "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]"
+
+
+def named(values):
+    """A JSON object, one member a line."""
+    members = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+    return "{\n" + ",\n".join(members) + "\n}"
+
+
+def vectors():
+    """-> {file name: text}"""
+    packets = ",\n".join(
+        [
+            f'"port_mac": {json.dumps(PORT_MAC)}',
+            f'"configs": {named(CONFIGS)}',
+            f'"tables": {named(TABLES)}',
+            f'"packets": {lines(packet_vectors())}',
+        ]
+    )
+    return {
+        "siphash.json": lines(siphash_vectors()) + "\n",
+        "rows.json": lines(row_vectors()) + "\n",
+        "packets.json": "{\n" + packets + "\n}\n",
+        "gue.json": lines(gue_vectors()) + "\n",
+    }
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    for name, text in vectors().items():
+        (folder / name).write_text(text, encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
