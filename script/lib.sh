@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# What the scripts beside this file share. Source it first: it also takes them to the top of the tree.
+self=$(realpath "$0")
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+# Kept between runs, may be deleted at any time: Debian base systems, chroots, image layers.
+# shellcheck disable=SC2034
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/glb-director
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# Prints the comment at the top of the calling script: what --help shows.
+usage() {
+	awk '/^#!|^# SPDX/ { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$self"
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "'$1' needs root and there is no sudo: run this script as root"
+	fi
+}
+
+need_root() {
+	[ "$(id -u)" -eq 0 ] || die "needs root ($1): run it with sudo"
+}
+
+# debian_base SUITE: makes sure that $cache/debian-SUITE.tar holds a minimal Debian with its security updates, at most a
+# month old.
+debian_base() {
+	local suite=$1 tar=$cache/debian-$1.tar mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} work
+	[ -z "$(find "$tar" -mtime -30 2>/dev/null)" ] || return 0
+	command -v debootstrap >/dev/null || die "debootstrap is missing: run script/bootstrap"
+	mkdir -p "$cache"
+	work=$(mktemp -d "$cache/debootstrap.XXXXXX")
+	echo "debootstrap $suite from $mirror (cached in $tar)"
+	debootstrap --variant=minbase "$suite" "$work" "$mirror" >"$cache/debootstrap-$suite.log" 2>&1 || {
+		tail -n 5 "$cache/debootstrap-$suite.log" >&2
+		rm -rf "$work"
+		die "debootstrap $suite failed; its log is $cache/debootstrap-$suite.log"
+	}
+	cat >"$work/etc/apt/sources.list" <<-LIST
+		deb $mirror $suite main
+		deb $mirror $suite-updates main
+		deb ${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} $suite-security main
+	LIST
+	rm -rf "$work"/var/cache/apt/archives/*.deb "$work"/var/lib/apt/lists/*
+	chmod 755 "$work"
+	tar -C "$work" --numeric-owner -cf "$tar.part" . && mv "$tar.part" "$tar"
+	rm -rf "$work"
+}
