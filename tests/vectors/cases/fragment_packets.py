@@ -69,7 +69,7 @@ def _by_protocol(packets):
             f"fragment/ipv{family} covered by a bind for the other protocol",
             fragment(family, f.UDP, DATA, 5, False, dst={4: "10.21.0.1", 6: "fdb5::1"}[family]),
         )
-        for table in ("empty", "no binds"):
+        for table in ("empty", "no-binds"):
             frame = fragment(family, f.TCP, DATA, 5, False)
             packets.add(
                 f"fragment/ipv{family} table {table}", frame, UNMATCHED, table=table

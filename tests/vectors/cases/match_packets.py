@@ -37,7 +37,7 @@ def _services(packets):
                 ip_frame(family, f.TCP, f.tcp(40000, 80), src=VIP[family], dst=dst),
                 UNMATCHED,
             )
-        for table in ("empty", "no binds"):
+        for table in ("empty", "no-binds"):
             for protocol, payload in (
                 (f.TCP, f.tcp(40000, 80)),
                 (f.UDP, f.udp(40000, 443)),

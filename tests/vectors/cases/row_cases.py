@@ -52,6 +52,7 @@ def _shapes():
 
 def _case(name, hops, backend_list, seed_name=None):
     case_table = table(seed_name or name, BINDS, backend_list, hops)
+    case_table["name"] = "web"
     return name, {"tables": [case_table]}, ROWS
 
 

@@ -67,10 +67,10 @@ OVERLAP = [
         ],
     ),
     (
-        "wide after host",
+        "wide-after-host",
         [bind("10.41.0.0/16", "tcp", 0, 65535), bind("fd41::/16", "tcp", 0, 65535)],
     ),
-    ("same again", [bind("10.41.0.0/16", "tcp", 85), bind("10.42.0.0/24", "udp", 53)]),
+    ("same-again", [bind("10.41.0.0/16", "tcp", 85), bind("10.42.0.0/24", "udp", 53)]),
     ("everything", [bind("0.0.0.0/0", "tcp", 80, 100), bind("::/0", "tcp", 80, 100)]),
 ]
 
@@ -102,7 +102,7 @@ TABLES = {
     "prefixes": {
         "tables": [
             table(
-                f"/{p4} and /{p6}",
+                f"prefix-{p4}-{p6}",
                 [
                     bind(f"{PREFIX_BASE4}/{p4}", "tcp", 80),
                     bind(f"{PREFIX_BASE6}/{p6}", "tcp", 80),
@@ -116,14 +116,14 @@ TABLES = {
     "hops3": {"tables": [table("hops3", service_binds(), backends(16), hops=3)]},
     "hops4": {"tables": [table("hops4", service_binds(), backends(16), hops=4)]},
     "one": {"tables": [table("one", service_binds(), backends(1), hops=4)]},
-    "two of four": {"tables": [table("two", service_binds(), backends(2), hops=4)]},
+    "two-of-four": {"tables": [table("two", service_binds(), backends(2), hops=4)]},
     "three": {"tables": [table("three", service_binds(), backends(3))]},
     "states": {"tables": [table("states", service_binds(), _every_state())]},
     "states4": {"tables": [table("states4", service_binds(), _every_state(), hops=4)]},
     "unhealthy": {
         "tables": [table("unhealthy", service_binds(), backends(5, healthy=False), hops=3)]
     },
-    "no binds": {"tables": [table("no binds", [], backends(2))]},
+    "no-binds": {"tables": [table("no-binds", [], backends(2))]},
     "empty": {"tables": []},
 }
 

@@ -33,7 +33,7 @@ def _tables(packets):
         ("hops3", 3),
         ("hops4", 4),
         ("one", 1),
-        ("two of four", 2),
+        ("two-of-four", 2),
         ("three", 2),
         ("states", 2),
         ("states4", 4),
@@ -64,7 +64,7 @@ def _alt_hash(packets):
     for config in ("alt ports", "alt address", "alt same", "alt from ports"):
         for table, flows in (
             ("one", 2),
-            ("two of four", 2),
+            ("two-of-four", 2),
             ("three", 12),
             ("hops2", 12),
             ("hops3", 6),
