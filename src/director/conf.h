@@ -56,8 +56,8 @@ struct conf {
 };
 
 /*
- * Reads and validates `path`, collecting all faults by key ("lcores.lcore-1.flow_paths[0]") or line. 0, or -EINVAL: the faults
- * have errors, or -errno: could not be read, an error says so. *conf is valid only with 0; it owns no memory.
+ * Reads and validates `path`, collecting all faults by line and key, "FILE:12: lcores.lcore-1.flow_paths[0]: ..." with faults->file
+ * for FILE. 0, or -EINVAL: the faults have errors, or -errno: could not be read, an error says so. *conf is valid only with 0; it owns no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "conf.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/netaddr.h"
+#include "conf_reader.h"
+#include "conf_text.h"
+
+static bool parse_mac(const char *text, uint8_t mac[6])
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+
+	if (strlen(text) != 17)
+		return false;
+	for (int i = 0; i < 6; i++) {
+		const char *high = strchr(digits, text[3 * i]),
+			   *low = strchr(digits, text[3 * i + 1]);
+
+		if (!high || !low || (i < 5 && text[3 * i + 2] != ':'))
+			return false;
+		mac[i] = (uint8_t)((high - digits) % 16 * 16 + (low - digits) % 16);
+	}
+	return true;
+}
+
+static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	static const uint8_t zero[6];
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+	uint8_t mac[6];
+
+	(void)key;
+	if (text && strcmp(text, "auto") == 0)
+		reader->conf->gateway_auto = true;
+	else if (!text || !parse_mac(text, mac))
+		conf_error(reader, at, NULL,
+			"%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
+			conf_value(at, value));
+	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
+		conf_error(reader, at, NULL, "%s is not the MAC of one station",
+			conf_value(at, value));
+	else
+		memcpy(field, mac, 6);
+}
+
+static void read_source_ip(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+	struct netaddr addr;
+
+	(void)key;
+	/* 0/8 is "this network", 127/8 loopback, 224/3 multicast, reserved and broadcast. */
+	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
+		conf_error(reader, at, NULL, "%s is not an IPv4 address", conf_value(at, value));
+	else if (addr.bytes[0] == 0 || addr.bytes[0] == 127 || addr.bytes[0] >= 224)
+		conf_error(reader, at, NULL,
+			"%s is not a unicast address that others can answer to",
+			conf_value(at, value));
+	else
+		memcpy(field, addr.bytes, 4);
+}
+
+struct fields {
+	bool src_addr, dst_addr, src_port, dst_port;
+};
+
+static void read_fields(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	static const struct conf_key keys[] = {
+		{.name = "src_addr",
+			.read = conf_read_bool,
+			.offset = offsetof(struct fields, src_addr)},
+		{.name = "dst_addr",
+			.read = conf_read_bool,
+			.offset = offsetof(struct fields, dst_addr)},
+		{.name = "src_port",
+			.read = conf_read_bool,
+			.offset = offsetof(struct fields, src_port)},
+		{.name = "dst_port",
+			.read = conf_read_bool,
+			.offset = offsetof(struct fields, dst_port)},
+		{0},
+	};
+	struct fields fields = {0};
+	size_t errors = reader->faults->errors;
+	uint8_t mask;
+
+	(void)key;
+	conf_read_group(reader, at, keys, &fields);
+	mask = (uint8_t)((fields.src_addr ? RULES_SOURCE_ADDRESS : 0) |
+			 (fields.dst_addr ? RULES_DESTINATION_ADDRESS : 0) |
+			 (fields.src_port ? RULES_SOURCE_PORT : 0) |
+			 (fields.dst_port ? RULES_DESTINATION_PORT : 0));
+	if (mask)
+		*(uint8_t *)field = mask;
+	else if (reader->faults->errors == errors)
+		conf_error(reader, at, NULL,
+			"no field is true; set src_addr, dst_addr, src_port or dst_port");
+}
+
+static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
+static const char *const idles[] = {"poll", "sleep", NULL};
+
+static const struct conf_key conf_keys[] = {
+	{.name = "outbound_gateway_mac",
+		.read = read_gateway,
+		.offset = offsetof(struct conf, gateway_mac),
+		.required = "\"auto\" or the next hop's MAC"},
+	{.name = "outbound_src_ip",
+		.read = read_source_ip,
+		.offset = offsetof(struct conf, outbound_src_ip),
+		.required = "the director's own IPv4 address"},
+	{.name = "hash_fields",
+		.read = read_fields,
+		.offset = offsetof(struct conf, rules.hash_fields)},
+	{.name = "alt_hash_fields",
+		.read = read_fields,
+		.offset = offsetof(struct conf, rules.alt_hash_fields)},
+	{.name = "forward_icmp_ping_responses",
+		.read = conf_read_bool,
+		.offset = offsetof(struct conf, rules.forward_ping)},
+	{.name = "outbound_mtu",
+		.read = conf_read_uint16,
+		.offset = offsetof(struct conf, rules.outbound_mtu),
+		.min = 576,
+		.max = 9216},
+	{.name = "send_icmp_too_big",
+		.read = conf_read_bool,
+		.offset = offsetof(struct conf, rules.send_too_big)},
+	{.name = "exception_path",
+		.read = conf_read_choice,
+		.offset = offsetof(struct conf, exception_path),
+		.choices = exception_paths},
+	{.name = "idle",
+		.read = conf_read_choice,
+		.offset = offsetof(struct conf, idle),
+		.choices = idles},
+	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
+	{.name = "num_worker_queues",
+		.read = conf_read_uint16,
+		.offset = offsetof(struct conf, num_worker_queues),
+		.max = 1024},
+	{.name = "flow_paths", .read = conf_read_flow_paths},
+	{.name = "lcores", .read = conf_read_lcores},
+	{0},
+};
+
+static void read_root(struct conf_reader *reader, const config_setting_t *root)
+{
+	struct conf *conf = reader->conf;
+	size_t errors = reader->faults->errors;
+
+	conf_read_group(reader, root, conf_keys, conf);
+	conf->rules.exception_path = conf->exception_path != CONF_EXCEPTION_NONE;
+	if (reader->faults->errors != errors)
+		return; /* what follows would be consequences */
+	conf_check_lcores(reader, root);
+	if (conf->rules.alt_hash_fields == conf->rules.hash_fields)
+		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,
+			"names the same fields as hash_fields, so it does nothing");
+}
+
+int conf_read(const char *path, struct conf *conf, struct faults *faults)
+{
+	struct conf_reader reader = {.conf = conf, .faults = faults};
+	size_t errors = faults->errors;
+	char *text, *folder;
+	config_t config;
+	int error = 0;
+
+	*conf = (struct conf){
+		.rules =
+			{
+				.hash_fields = RULES_SOURCE_ADDRESS,
+				.forward_ping = true,
+				.outbound_mtu = 1500,
+			},
+		.rx_drop_en = true,
+	};
+	text = conf_text_read(path, faults, &error);
+	if (!text)
+		return error;
+	config_init(&config);
+	folder = strdup(path);
+	if (folder)
+		config_set_include_dir(&config, dirname(folder));
+	if (config_read_string(&config, text) != CONFIG_TRUE)
+		conf_text_error(text, faults, &config);
+	else if (conf_text_check_integers(text, faults))
+		read_root(&reader, config_root_setting(&config));
+	config_destroy(&config);
+	free(folder);
+	free(text);
+	return faults->errors == errors ? 0 : -EINVAL;
+}

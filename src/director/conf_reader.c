@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "conf_reader.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "lcores.lcore-1.flow_paths[0]" */
+static void key_path(const config_setting_t *at, const char *child, char *buf, size_t size)
+{
+	size_t length;
+
+	if (config_setting_is_root(at))
+		buf[0] = '\0';
+	else
+		key_path(config_setting_parent(at), NULL, buf, size);
+	length = strlen(buf);
+	if (config_setting_name(at))
+		snprintf(buf + length, size - length, "%s%s", length ? "." : "",
+			config_setting_name(at));
+	else if (!config_setting_is_root(at))
+		snprintf(buf + length, size - length, "[%d]", config_setting_index(at));
+	length = strlen(buf);
+	if (child)
+		snprintf(buf + length, size - length, "%s%s", length ? "." : "", child);
+}
+
+static void report(struct conf_reader *reader, const config_setting_t *at, const char *child,
+	bool warning, const char *format, va_list args)
+{
+	struct faults *faults = reader->faults;
+	const char *file = config_setting_source_file(at); /* set in included files only */
+	const char *saved = faults->file;
+	char where[256], prefix[512], *what;
+
+	key_path(at, child, where, sizeof(where));
+	if (!file)
+		file = saved ? saved : "director.conf";
+	if (config_setting_is_root(at))
+		snprintf(prefix, sizeof(prefix), "%s", file);
+	else
+		snprintf(prefix, sizeof(prefix), "%s:%u", file,
+			(unsigned)config_setting_source_line(at));
+	if (vasprintf(&what, format, args) < 0)
+		what = NULL;
+	faults->file = prefix;
+	if (warning)
+		faults_warn(faults, where, "%s", what ? what : "out of memory");
+	else
+		faults_error(faults, where, "%s", what ? what : "out of memory");
+	faults->file = saved;
+	free(what);
+}
+
+void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child,
+	const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	report(reader, at, child, false, format, args);
+	va_end(args);
+}
+
+void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child,
+	const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	report(reader, at, child, true, format, args);
+	va_end(args);
+}
+
+const char *conf_value(const config_setting_t *at, char buf[CONF_VALUE_MAX])
+{
+	switch (config_setting_type(at)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		snprintf(buf, CONF_VALUE_MAX, "'%lld'", config_setting_get_int64(at));
+		break;
+	case CONFIG_TYPE_FLOAT:
+		snprintf(buf, CONF_VALUE_MAX, "'%g'", config_setting_get_float(at));
+		break;
+	case CONFIG_TYPE_BOOL:
+		snprintf(buf, CONF_VALUE_MAX, "'%s'",
+			config_setting_get_bool(at) ? "true" : "false");
+		break;
+	case CONFIG_TYPE_STRING:
+		snprintf(buf, CONF_VALUE_MAX, "'%.48s'", config_setting_get_string(at));
+		break;
+	case CONFIG_TYPE_GROUP:
+		return "a group { ... }";
+	default:
+		return "a list";
+	}
+	for (char *c = buf; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	return buf;
+}
+
+void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	char value[CONF_VALUE_MAX];
+
+	(void)key;
+	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
+		conf_error(reader, at, NULL, "%s is neither true nor false", conf_value(at, value));
+	else
+		*(bool *)field = config_setting_get_bool(at);
+}
+
+void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	short type = config_setting_type(at);
+	long long number = config_setting_get_int64(at);
+	char value[CONF_VALUE_MAX];
+
+	if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || number < key->min ||
+		number > key->max)
+		conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld",
+			conf_value(at, value), key->min, key->max);
+	else
+		*(uint16_t *)field = (uint16_t)number;
+}
+
+void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX], expected[128] = "";
+
+	for (unsigned i = 0; key->choices[i]; i++) {
+		size_t length = strlen(expected);
+
+		if (text && strcmp(text, key->choices[i]) == 0) {
+			*(unsigned *)field = i;
+			return;
+		}
+		snprintf(expected + length, sizeof(expected) - length, "%s\"%s\"", i ? " or " : "",
+			key->choices[i]);
+	}
+	if (text && strcmp(text, "kni") == 0)
+		conf_error(reader, at, NULL,
+			"'kni' left the kernel and DPDK; use \"tap\" or \"virtio-user\"");
+	else
+		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, value), expected);
+}
+
+static const struct conf_key *find_key(const struct conf_key *keys, const char *name)
+{
+	for (; keys->name; keys++)
+		if (strcmp(keys->name, name) == 0)
+			return keys;
+	return NULL;
+}
+
+static void unknown_key(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
+{
+	char expected[256] = "";
+
+	if (strcmp(config_setting_name(at), "kni") == 0) {
+		conf_error(reader, at, NULL,
+			"KNI is gone from DPDK; remove it and set exception_path = \"tap\"");
+		return;
+	}
+	for (; keys->name; keys++) {
+		size_t length = strlen(expected);
+
+		snprintf(expected + length, sizeof(expected) - length, "%s%s", length ? ", " : "",
+			keys->name);
+	}
+	conf_error(reader, at, NULL, "unknown key; expected one of %s", expected);
+}
+
+void conf_read_group(struct conf_reader *reader, const config_setting_t *group,
+	const struct conf_key *keys, void *base)
+{
+	char value[CONF_VALUE_MAX];
+
+	if (!config_setting_is_group(group)) {
+		conf_error(reader, group, NULL, "%s is not a group { key = value; ... }",
+			conf_value(group, value));
+		return;
+	}
+	for (int i = 0; i < config_setting_length(group); i++) {
+		const config_setting_t *at = config_setting_get_elem(group, (unsigned)i);
+		const struct conf_key *key = find_key(keys, config_setting_name(at));
+
+		if (key)
+			key->read(reader, at, key, (char *)base + key->offset);
+		else
+			unknown_key(reader, at, keys);
+	}
+	for (; keys->name; keys++)
+		if (keys->required && !config_setting_get_member(group, keys->name))
+			conf_error(reader, group, keys->name, "missing; write %s", keys->required);
+}

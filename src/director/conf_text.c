@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "conf_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_FILE_SIZE (1 << 20) /* far beyond any director.conf */
+
+/* The whole file as text; libconfig would exit() on a folder. NULL: faults says why, *error is
+ * -errno. */
+char *conf_text_read(const char *path, struct faults *faults, int *error)
+{
+	struct stat status;
+	char *text = NULL;
+	size_t size;
+	FILE *file = fopen(path, "re");
+
+	if (!file || fstat(fileno(file), &status) < 0)
+		*error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		*error = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+	else if (status.st_size > MAX_FILE_SIZE)
+		*error = -EFBIG;
+	else if (!(text = malloc(MAX_FILE_SIZE + 1)))
+		*error = -ENOMEM;
+	if (text) {
+		size = fread(text, 1, MAX_FILE_SIZE, file);
+		text[size] = '\0';
+		*error = ferror(file) ? -EIO : 0;
+		if (*error == 0 && strlen(text) != size)
+			*error = -EILSEQ;
+	}
+	if (file)
+		fclose(file);
+	if (*error == 0)
+		return text;
+	free(text);
+	faults_error(faults, NULL, "cannot be read: %s",
+		*error == -EINVAL ? "not a regular file" : strerror(-*error));
+	return NULL;
+}
+
+static void error_at_line(struct faults *faults, const char *file, unsigned line, const char *what)
+{
+	const char *saved = faults->file;
+	char prefix[512];
+
+	snprintf(prefix, sizeof(prefix), "%s:%u",
+		file    ? file
+		: saved ? saved
+			: "director.conf",
+		line);
+	faults->file = prefix;
+	faults_error(faults, NULL, "%s", what);
+	faults->file = saved;
+}
+
+void conf_text_error(const char *text, struct faults *faults, const config_t *config)
+{
+	bool json = text[strspn(text, " \t\r\n")] == '{';
+	char what[256];
+
+	snprintf(what, sizeof(what), "%s%s", config_error_text(config),
+		json ? "; this looks like JSON, write key = value;" : "");
+	error_at_line(faults, config_error_file(config), (unsigned)config_error_line(config), what);
+}
+
+/* Behind the string, comment or name that begins at `at`; at itself where none does. */
+static const char *skip_token(const char *at)
+{
+	const char *end;
+
+	if (*at == '"') {
+		for (at++; *at && *at != '"'; at++)
+			if (*at == '\\' && at[1])
+				at++;
+		return *at ? at + 1 : at;
+	}
+	if (*at == '#' || (at[0] == '/' && at[1] == '/'))
+		return at + strcspn(at, "\n");
+	if (at[0] == '/' && at[1] == '*') {
+		end = strstr(at + 2, "*/");
+		return end ? end + 2 : at + strlen(at);
+	}
+	if (isalpha((unsigned char)*at) || *at == '*')
+		while (*at && (isalnum((unsigned char)*at) || strchr("-_*", *at)))
+			at++;
+	return at;
+}
+
+/* Behind the number at `at`. */
+static const char *check_integer(const char *at, unsigned line, struct faults *faults)
+{
+	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
+	char *end, what[96];
+	unsigned long long value = strtoull(at, &end, hex ? 16 : 10);
+
+	if (*end == '.' || *end == 'e' || *end == 'E') {
+		strtod(at, &end);
+	} else if (*end != 'L' && value > INT32_MAX) {
+		snprintf(what, sizeof(what), "'%.*s' does not fit an integer",
+			(int)(end - at < 48 ? end - at : 48), at);
+		error_at_line(faults, NULL, line, what);
+	}
+	return end + strspn(end, "L");
+}
+
+bool conf_text_check_integers(const char *text, struct faults *faults)
+{
+	size_t errors = faults->errors;
+	unsigned line = 1;
+
+	while (*text) {
+		const char *end = skip_token(text);
+
+		if (isdigit((unsigned char)*text))
+			end = check_integer(text, line, faults);
+		else if (end == text)
+			end++;
+		for (; text < end; text++)
+			line += *text == '\n';
+	}
+	return faults->errors == errors;
+}

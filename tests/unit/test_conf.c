@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "director/conf.h"
+
+#define BASE "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
+
+static char path[] = "/tmp/test_conf.XXXXXX";
+
+static int create_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static int read_conf(const char *text, struct conf *conf, struct faults *faults)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	*faults = (struct faults){.file = "conf"};
+	return conf_read(path, conf, faults);
+}
+
+static void read_good(const char *text, struct conf *conf)
+{
+	struct faults faults;
+
+	if (read_conf(text, conf, &faults) < 0)
+		fail_msg("%s", faults_first_error(&faults));
+	assert_int_equal(faults.count, 0);
+}
+
+static void test_two_keys_are_enough(void **state)
+{
+	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x10, 0x00, 0x01}, ip[4] = {192, 0, 2, 1};
+	struct conf conf;
+
+	(void)state;
+	read_good(BASE, &conf);
+	assert_false(conf.gateway_auto);
+	assert_memory_equal(conf.gateway_mac, mac, 6);
+	assert_memory_equal(&conf.outbound_src_ip, ip, 4);
+	assert_int_equal(conf.rules.hash_fields, RULES_SOURCE_ADDRESS);
+	assert_int_equal(conf.rules.alt_hash_fields, 0);
+	assert_true(conf.rules.forward_ping);
+	assert_false(conf.rules.exception_path);
+	assert_false(conf.rules.send_too_big);
+	assert_int_equal(conf.rules.outbound_mtu, 1500);
+	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
+	assert_int_equal(conf.idle, CONF_IDLE_POLL);
+	assert_true(conf.rx_drop_en);
+	assert_int_equal(conf.num_worker_queues, 0);
+	assert_int_equal(conf.flow_path_count, 0);
+	assert_int_equal(conf.lcore_count, 0);
+}
+
+static void test_every_key_is_read(void **state)
+{
+	struct conf conf;
+
+	(void)state;
+	read_good("outbound_gateway_mac = \"auto\"; outbound_src_ip = \"10.0.0.9\";\n"
+		  "hash_fields = { src_addr = true; src_port = true; dst_port = false; };\n"
+		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
+		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big = "
+		  "true;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false;\n"
+		  "num_worker_queues = 4L; # a comment\n"
+		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
+		  "               { rx_port = 1; rx_queue = 0x1; tx_port = 0; tx_queue = 2; } );\n"
+		  "lcores = { lcore-1 = { rx = true; tx = true; flow_paths = [1]; },\n"
+		  "  lcore-2 = { rx = true; tx = true; flow_paths = (0); dist = true;"
+		  " num_dist_workers = 1; }, lcore-7 = { work = true; work_source = 2; } };\n",
+		&conf);
+	assert_true(conf.gateway_auto);
+	assert_int_equal(conf.rules.hash_fields, RULES_SOURCE_ADDRESS | RULES_SOURCE_PORT);
+	assert_int_equal(
+		conf.rules.alt_hash_fields, RULES_DESTINATION_ADDRESS | RULES_DESTINATION_PORT);
+	assert_false(conf.rules.forward_ping);
+	assert_true(conf.rules.exception_path);
+	assert_true(conf.rules.send_too_big);
+	assert_int_equal(conf.rules.outbound_mtu, 9216);
+	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
+	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
+	assert_false(conf.rx_drop_en);
+	assert_int_equal(conf.num_worker_queues, 4);
+	assert_int_equal(conf.flow_path_count, 2);
+	assert_int_equal(conf.flow_paths[0].rx_port, 0);
+	assert_int_equal(conf.flow_paths[0].rx_queue, 1);
+	assert_int_equal(conf.flow_paths[0].tx_port, 1);
+	assert_int_equal(conf.flow_paths[0].tx_queue, 2);
+	assert_int_equal(conf.flow_paths[1].rx_queue, 1);
+	assert_int_equal(conf.lcore_count, 3);
+	assert_int_equal(conf.lcores[0].id, 1);
+	assert_true(conf.lcores[0].rx && conf.lcores[0].tx);
+	assert_int_equal(conf.lcores[0].flow_path_count, 1);
+	assert_int_equal(conf.lcores[0].flow_paths[0], 1);
+	assert_true(conf.lcores[1].dist);
+	assert_int_equal(conf.lcores[1].num_dist_workers, 1);
+	assert_int_equal(conf.lcores[1].flow_paths[0], 0);
+	assert_int_equal(conf.lcores[2].id, 7);
+	assert_true(conf.lcores[2].work);
+	assert_int_equal(conf.lcores[2].work_source, 2);
+}
+
+#define MAC(text)    "outbound_gateway_mac = " text ";\noutbound_src_ip = \"192.0.2.1\";\n"
+#define IP(text)     "outbound_gateway_mac = \"auto\";\noutbound_src_ip = " text ";\n"
+#define NOT_MAC      " is neither \"auto\" nor a MAC like 02:00:5e:10:00:01"
+#define PATHS        "flow_paths = ( { rx_port = 0; rx_queue = 0; tx_port = 0; tx_queue = 0; } );\n"
+#define RTC          "rx = true; tx = true; flow_paths = [0];"
+#define LCORES(text) BASE PATHS "lcores = {\n" text "\n};\n"
+
+/* What is wrong, and every error that it leads to, in order. */
+static const struct {
+	const char *text;
+	const char *errors[4];
+} bad[] = {
+	{"", {"conf: outbound_gateway_mac: missing; write \"auto\" or the next hop's MAC",
+		     "conf: outbound_src_ip: missing; write the director's own IPv4 address"}},
+	{MAC("\"02:00:5e:10:00\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00'" NOT_MAC}},
+	{MAC("\"02-00-5e-10-00-01\""),
+		{"conf:1: outbound_gateway_mac: '02-00-5e-10-00-01'" NOT_MAC}},
+	{MAC("\"02:00:5e:10:00:0g\""),
+		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
+	{MAC("\"02:00:5e:10:00:01:\""),
+		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:01:'" NOT_MAC}},
+	{MAC("12"), {"conf:1: outbound_gateway_mac: '12'" NOT_MAC}},
+	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not "
+					"the MAC of one station"}},
+	{MAC("\"00:00:00:00:00:00\""), {"conf:1: outbound_gateway_mac: '00:00:00:00:00:00' is not "
+					"the MAC of one station"}},
+	{IP("\"192.0.2\""), {"conf:2: outbound_src_ip: '192.0.2' is not an IPv4 address"}},
+	{IP("\"::1\""), {"conf:2: outbound_src_ip: '::1' is not an IPv4 address"}},
+	{IP("true"), {"conf:2: outbound_src_ip: 'true' is not an IPv4 address"}},
+	{IP("\"224.0.0.1\""), {"conf:2: outbound_src_ip: '224.0.0.1' is not a unicast address that "
+			       "others can answer to"}},
+	{IP("\"0.0.0.0\""), {"conf:2: outbound_src_ip: '0.0.0.0' is not a unicast address that "
+			     "others can answer to"}},
+	{BASE "outbound_mtu = 575;",
+		{"conf:2: outbound_mtu: '575' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = 9217;",
+		{"conf:2: outbound_mtu: '9217' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = 1500.0;",
+		{"conf:2: outbound_mtu: '1500' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = \"1500\";",
+		{"conf:2: outbound_mtu: '1500' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = { };",
+		{"conf:2: outbound_mtu: a group { ... } is not an integer from 576 to 9216"}},
+	{BASE "num_worker_queues = 4294967297;", {"conf:2: '4294967297' does not fit an integer"}},
+	{BASE "num_worker_queues = -1;",
+		{"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
+	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' is neither true nor false"}},
+	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},
+	{BASE "exception_path = true;",
+		{"conf:2: exception_path: 'true' is not \"none\" or \"tap\" or \"virtio-user\""}},
+	{BASE "exception_path = \"kni\";", {"conf:2: exception_path: 'kni' left the kernel and "
+					    "DPDK; use \"tap\" or \"virtio-user\""}},
+	{BASE "kni = true;", {"conf:2: kni: KNI is gone from DPDK; remove it and set "
+			      "exception_path = \"tap\""}},
+	{BASE "\nhash_fields = { src_addr = true; proto = true; };",
+		{"conf:3: hash_fields.proto: unknown key; expected one of src_addr, dst_addr, "
+		 "src_port, dst_port"}},
+	{BASE "hash_fields = { src_addr = 1; dst_addr = \"x\\n\"; };",
+		{"conf:2: hash_fields.src_addr: '1' is neither true nor false",
+			"conf:2: hash_fields.dst_addr: 'x?' is neither true nor false"}},
+	{BASE "hash_fields = { };", {"conf:2: hash_fields: no field is true; set src_addr, "
+				     "dst_addr, src_port or dst_port"}},
+	{BASE "alt_hash_fields = { src_port = false; };",
+		{"conf:2: alt_hash_fields: no field is true; set src_addr, dst_addr, src_port or "
+		 "dst_port"}},
+	{BASE "hash_fields = \"src_addr\";",
+		{"conf:2: hash_fields: 'src_addr' is not a group { key = value; ... }"}},
+	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: duplicate setting name"}},
+	{BASE "idle \"poll\";", {"conf:2: syntax error"}},
+	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, write key = value;"}},
+	{BASE PATHS, {"conf:2: flow_paths: needs lcores as well; or leave out both, and every "
+		      "lcore polls its own queues"}},
+	{BASE "lcores = { lcore-1 = { " RTC " }; };",
+		{"conf:2: lcores: needs flow_paths as well; or leave out both, and every lcore "
+		 "polls its own queues"}},
+	{BASE "flow_paths = ( );",
+		{"conf:2: flow_paths: '()' is not a list ( { rx_port = 0; ... }, ... ) of paths"}},
+	{BASE "flow_paths = (\n{ rx_port = 32; rx_queue = 1024; tx_port = -1; } );",
+		{"conf:3: flow_paths[0].rx_port: '32' is not an integer from 0 to 31",
+			"conf:3: flow_paths[0].rx_queue: '1024' is not an integer from 0 to 1023",
+			"conf:3: flow_paths[0].tx_port: '-1' is not an integer from 0 to 31",
+			"conf:3: flow_paths[0].tx_queue: missing; write the queue to transmit on"}},
+	{BASE "flow_paths = ( 1 );",
+		{"conf:2: flow_paths[0]: '1' is not a group { key = value; ... }"}},
+	{LCORES("core-1 = { " RTC " };"),
+		{"conf:4: lcores.core-1: is not named lcore-0 to lcore-127"}},
+	{LCORES("lcore-01 = { " RTC " };"),
+		{"conf:4: lcores.lcore-01: is not named lcore-0 to lcore-127"}},
+	{LCORES("lcore-128 = { " RTC " };"),
+		{"conf:4: lcores.lcore-128: is not named lcore-0 to lcore-127"}},
+	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { kni = true; };"),
+		{"conf:5: lcores.lcore-2.kni: KNI is gone from DPDK; remove it and set "
+		 "exception_path = \"tap\""}},
+	{LCORES("lcore-1 = { rx = true; flow_paths = [0]; };"),
+		{"conf:4: lcores.lcore-1: rx and tx go together: set both, or neither"}},
+	{LCORES("lcore-1 = { rx = true; tx = true; };"),
+		{"conf:4: lcores.lcore-1.flow_paths: missing; rx and tx need indices into "
+		 "flow_paths, like [0]"}},
+	{LCORES("lcore-1 = { rx = true; tx = true; flow_paths = []; };"),
+		{"conf:4: lcores.lcore-1.flow_paths: '[]' is not a list of indices into "
+		 "flow_paths, like [0, 1]"}},
+	{LCORES("lcore-1 = { rx = true; tx = true; flow_paths = [0, 1]; };"),
+		{"conf:4: lcores.lcore-1.flow_paths[1]: '1', but there are 1 flow_paths"}},
+	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { " RTC " };"),
+		{"conf:5: lcores.lcore-2.flow_paths[0]: '0' already belongs to lcore-1"}},
+	{LCORES("lcore-1 = { " RTC " work = true; };"),
+		{"conf:4: lcores.lcore-1.work: an lcore with rx and tx works on what it receives; "
+		 "remove work"}},
+	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { };"),
+		{"conf:5: lcores.lcore-2: has no role: set rx and tx, or work with work_source"}},
+	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { work = true; };"),
+		{"conf:5: lcores.lcore-2.work_source: missing; write the number N of the "
+		 "distributor's lcore-N"}},
+	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { work = true; work_source = 1; };"),
+		{"conf:5: lcores.lcore-2.work_source: '1' is not an lcore with dist = true"}},
+	{LCORES("lcore-1 = { " RTC " dist = true; };"),
+		{"conf:4: lcores.lcore-1.num_dist_workers: missing; write how many lcores work for "
+		 "it"}},
+	{LCORES("lcore-1 = { " RTC " dist = true; num_dist_workers = 0; };"),
+		{"conf:4: lcores.lcore-1.num_dist_workers: '0' is not an integer from 1 to 127"}},
+	{LCORES("lcore-1 = { " RTC " dist = true; num_dist_workers = 2; };\n"
+		"lcore-2 = { work = true; work_source = 1; };"),
+		{"conf:4: lcores.lcore-1.num_dist_workers: '2', but 1 lcore has work_source = 1"}},
+	{LCORES("lcore-1 = { " RTC " num_dist_workers = 1; };"),
+		{"conf:4: lcores.lcore-1.num_dist_workers: is for lcores with dist = true"}},
+	{LCORES("lcore-1 = { dist = true; num_dist_workers = 1; };"),
+		{"conf:4: lcores.lcore-1.dist: a distributor needs rx = true and tx = true"}},
+	{BASE "num_worker_queues = 1;\nflow_paths = (\n{ rx_port = 0; rx_queue = 1; tx_port = 0; "
+	      "tx_queue = 0; },\n{ rx_port = 0; rx_queue = 1; tx_port = 0; tx_queue = 0; });\n"
+	      "lcores = { lcore-1 = { rx = true; tx = true; flow_paths = [0, 1]; }; };",
+		{"conf:4: flow_paths[0].rx_queue: '1', but num_worker_queues is 1",
+			"conf:5: flow_paths[1].rx_queue: '1', but num_worker_queues is 1",
+			"conf:5: flow_paths[1]: receives from port 0 queue 1 like flow_paths[0]",
+			"conf:5: flow_paths[1]: transmits on port 0 queue 0 like flow_paths[0]"}},
+	{BASE "flow_paths = ( { rx_port = 0; rx_queue = 0; tx_port = 0; tx_queue = 0; },\n"
+	      "{ rx_port = 1; rx_queue = 0; tx_port = 1; tx_queue = 0; } );\n"
+	      "lcores = { lcore-1 = { " RTC " }; };",
+		{"conf:3: flow_paths[1]: belongs to no lcore, so its queue would never be read"}},
+};
+
+static void test_faults_are_all_named_with_line_key_and_value(void **state)
+{
+	struct conf conf;
+	struct faults faults;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		size_t expected = 0;
+
+		assert_int_equal(read_conf(bad[i].text, &conf, &faults), -EINVAL);
+		for (; expected < 4 && bad[i].errors[expected]; expected++) {
+			if (expected >= faults.count)
+				fail_msg("missing: %s", bad[i].errors[expected]);
+			assert_string_equal(faults.items[expected].text, bad[i].errors[expected]);
+		}
+		if (faults.count > expected)
+			fail_msg("unexpected: %s", faults.items[expected].text);
+		assert_int_equal(faults.errors, expected);
+		faults_clear(&faults);
+	}
+}
+
+static void test_integers_are_only_looked_for_outside_strings_and_comments(void **state)
+{
+	struct conf conf;
+
+	(void)state;
+	read_good("# 99999999999\n// 99999999999\n/* 99999999999\n * \" */\n" BASE
+		  "idle = \"sl\" \"eep\"; /**/",
+		&conf);
+	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
+}
+
+static void test_equal_alt_hash_fields_are_a_warning(void **state)
+{
+	struct conf conf;
+	struct faults faults;
+
+	(void)state;
+	assert_int_equal(
+		read_conf(BASE "alt_hash_fields = { src_addr = true; };", &conf, &faults), 0);
+	assert_int_equal(faults.count, 1);
+	assert_string_equal(faults.items[0].text, "conf:2: alt_hash_fields: names the same fields "
+						  "as hash_fields, so it does nothing");
+	faults_clear(&faults);
+}
+
+static void test_unreadable_files_are_errors(void **state)
+{
+	struct faults faults = {.file = "x"};
+	struct conf conf;
+
+	(void)state;
+	assert_int_equal(conf_read("/nonexistent/director.conf", &conf, &faults), -ENOENT);
+	assert_string_equal(
+		faults_first_error(&faults), "x: cannot be read: No such file or directory");
+	faults_clear(&faults);
+	assert_int_equal(conf_read("/tmp", &conf, &faults), -EISDIR);
+	assert_string_equal(faults_first_error(&faults), "x: cannot be read: Is a directory");
+	faults_clear(&faults);
+	assert_int_equal(conf_read("/dev/null", &conf, &faults), -EINVAL);
+	assert_string_equal(faults_first_error(&faults), "x: cannot be read: not a regular file");
+	faults_clear(&faults);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_keys_are_enough),
+		cmocka_unit_test(test_every_key_is_read),
+		cmocka_unit_test(test_faults_are_all_named_with_line_key_and_value),
+		cmocka_unit_test(test_integers_are_only_looked_for_outside_strings_and_comments),
+		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
+		cmocka_unit_test(test_unreadable_files_are_errors),
+	};
+
+	return cmocka_run_group_tests(tests, create_file, remove_file);
+}
