@@ -38,7 +38,10 @@ struct packet {
 	bool later_fragment; /* not the first: the payload has no ports */
 };
 
-/* `available`: bytes of the frame from the IP header on, readable or not; 0 for a quote, which may be cut anywhere. */
+/*
+ * `available`: bytes of the frame from the IP header on, readable or not; 0 for a quote, which may be cut anywhere, and whose
+ * length some senders get wrong: it is not compared with what is there.
+ */
 static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet *packet)
 {
 	const uint8_t *ip = span_peek(&at, IPV4_SIZE);
@@ -53,7 +56,7 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 		return VERDICT_DROP_MALFORMED;
 	if (available && packet->size > available)
 		return VERDICT_DROP_TRUNCATED;
-	if (packet->size < span_size(&at))
+	if (available && packet->size < span_size(&at))
 		span_cut(&at, packet->size);
 	if (!span_take(&at, header_size))
 		return VERDICT_DROP_TRUNCATED;
@@ -112,7 +115,7 @@ static enum verdict parse_ipv6(struct span at, uint32_t available, struct packet
 		return VERDICT_DROP_MALFORMED;
 	if (available && packet->size > available)
 		return VERDICT_DROP_TRUNCATED;
-	if (payload_size < span_size(&at))
+	if (available && payload_size < span_size(&at))
 		span_cut(&at, payload_size);
 	packet->payload = at;
 	packet->family = NETADDR_V6;
