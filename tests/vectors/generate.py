@@ -81,10 +81,9 @@ def packet_vectors():
             directors[config, table] = Director(CONFIGS[config], TABLES[table], PORT_MAC)
         verdict, out, explain = directors[config, table].process(frame)
         agree(name, "verdict", verdict, expect)
-        if "hops" in facts:
-            agree(name, "number of hops", len(explain["hops"]), facts["hops"])
-        if "table_index" in facts:
-            agree(name, "table", explain["table_index"], facts["table_index"])
+        found = {**explain, "hops": len(explain["hops"])}
+        for fact, expected in facts.items():
+            agree(name, fact, found[fact], expected)
         answers += verdict == "answered_too_big"
         yield {
             "name": name,

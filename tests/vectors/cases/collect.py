@@ -18,7 +18,7 @@ class Packets:
         self._names = set()
 
     def add(self, name, frame, expect="forwarded", config="default", table="main", **facts):
-        """`facts`: `hops` (how many) and `table_index`, where the case is about them."""
+        """`facts`: `hops` (how many), `table_index`, `hint`, where the case is about them."""
         assert name not in self._names, name
         self._names.add(name)
         self.cases.append((name, frame, expect, config, table, facts))

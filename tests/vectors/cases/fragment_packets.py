@@ -76,6 +76,15 @@ def _by_protocol(packets):
             )
 
 
+def _offsets(packets):
+    """Every bit of the offset alone makes a later fragment."""
+    for family in (4, 6):
+        for bit in range(13):
+            # First fragments of these bytes would be for nobody: port 0x2122.
+            frame = fragment(family, f.UDP, DATA, 1 << bit, bit % 2 == 0)
+            packets.add(f"fragment/ipv{family} offset {8 << bit} bytes", frame)
+
+
 def _ipv6_chains(packets):
     for protocol in (f.HOP_BY_HOP, f.ROUTING, f.DESTINATION):
         packets.add(
@@ -192,6 +201,7 @@ def _same_way_as_its_first(packets):
 
 def collect(packets):
     _by_protocol(packets)
+    _offsets(packets)
     _ipv6_chains(packets)
     _ambiguous(packets)
     _by_hash(packets)

@@ -28,6 +28,10 @@ def quoted_udp():
     return f.udp(443, CLIENT_PORT, b"data")
 
 
+def quote_6():
+    return quote(6, f.TCP, quoted_tcp())
+
+
 def error(family, quoted, type_=None, code=0, rest=0, **fields):
     """The ICMP error of a router on the way, as a frame."""
     message = f.icmp(ERRORS[family][0] if type_ is None else type_, code, rest, quoted)
@@ -107,6 +111,7 @@ def _flows(packets):
             packets.add(
                 f"icmp/ipv{family} quotes client port {port}",
                 error(family, quote(family, f.TCP, f.tcp(80, port))),
+                hint=port,
             )
         packets.add(
             f"icmp/ipv{family} with two tags and padding",
@@ -203,10 +208,6 @@ def _quoted_extensions(packets):
     packets.add("icmp/ipv6 8 headers and 8 quoted", ip_frame(6, first, rest))
 
 
-def quote_6():
-    return quote(6, f.TCP, quoted_tcp())
-
-
 def _fragments(packets):
     data = f.text(8)
     for family in (4, 6):
@@ -266,7 +267,13 @@ def _fragments(packets):
     frame = ip_frame(4, f.ICMP, whole, src=ROUTER[4], fragment=f.MORE_FRAGMENTS)
     packets.add("icmp/ipv4 error as a first fragment", frame)
     frame = ip_frame(4, f.ICMP, whole[24:], src=ROUTER[4], fragment=3)
-    packets.add("icmp/ipv4 error's later fragment", frame)
+    packets.add("icmp/ipv4 error's later fragment", frame, hint=0)
+    whole = f.icmp(1, payload=quote_6())
+    frame = ip_frame(6, f.FRAGMENT, f.fragment_header(f.ICMPV6, 0, True) + whole, src=ROUTER[6])
+    packets.add("icmp/ipv6 error as a first fragment", frame, hint=CLIENT_PORT)
+    later = f.fragment_header(f.ICMPV6, 3, False) + whole[24:]
+    frame = ip_frame(6, f.FRAGMENT, later, src=ROUTER[6])
+    packets.add("icmp/ipv6 error's later fragment", frame, hint=0)
 
 
 def collect(packets):

@@ -184,10 +184,12 @@ def _echo(packets):
             packets.add(
                 f"echo/ipv{family} {field} {value:#x}",
                 ip_frame(family, protocol, f.echo(family, identifier=9), **{field: value}),
+                hint=value,
             )
     packets.add(
         "echo/ipv6 wide flow label and traffic class",
         ip_frame(6, f.ICMPV6, f.echo(6), flow_label=0xABCDE, traffic_class=0xFF),
+        hint=0xBCDE,
     )
     for code in (1, 255):
         payload = f.icmp(8, code, 0x00010001)

@@ -201,11 +201,15 @@ def _extension_headers(packets):
     packets.add("extension/fragment header, reserved byte set", ip_frame(6, first, rest))
     rest = rest[:3] + b"\x06" + rest[4:]
     packets.add("extension/fragment header, reserved bits set", ip_frame(6, first, rest))
-    packets.add(
-        "extension/length beyond the packet",
-        ip_frame(6, f.HOP_BY_HOP, bytes([f.TCP, 26]) + bytes(208)),
-        TRUNCATED,
-    )
+    # 216 bytes are claimed. What would come next does not matter.
+    for number in (f.HOP_BY_HOP, f.ROUTING, f.DESTINATION):
+        for then in (f.TCP, f.HOP_BY_HOP, f.FRAGMENT, f.NO_NEXT, 89):
+            for present in (8, 208, 215):
+                packets.add(
+                    f"extension/{number} then {then}, {present} bytes of 216",
+                    ip_frame(6, number, bytes([then, 26]) + bytes(present - 2)),
+                    TRUNCATED,
+                )
 
 
 def collect(packets):
