@@ -107,6 +107,11 @@ def _flows(packets):
             error(family, quote(family, f.UDP, f.udp(80, CLIENT_PORT))),
             UNMATCHED,
         )
+
+
+def _quoted_transports(packets):
+    for family in (4, 6):
+        tcp = quote(family, f.TCP, quoted_tcp())
         for port in (0, 1, 0x7FFF, 0x8000, 0xFFFF):
             packets.add(
                 f"icmp/ipv{family} quotes client port {port}",
@@ -262,7 +267,10 @@ def _fragments(packets):
         packets.add(
             f"icmp/ipv6 quotes a later fragment, next header {protocol}", error(6, later)
         )
-    # Errors that are fragments themselves.
+
+
+def _fragmented_errors(packets):
+    """Errors that are fragments themselves."""
     whole = f.icmp(3, payload=quote(4, f.TCP, quoted_tcp()))
     frame = ip_frame(4, f.ICMP, whole, src=ROUTER[4], fragment=f.MORE_FRAGMENTS)
     packets.add("icmp/ipv4 error as a first fragment", frame)
@@ -279,6 +287,8 @@ def _fragments(packets):
 def collect(packets):
     _types(packets)
     _flows(packets)
+    _quoted_transports(packets)
     _quoted_headers(packets)
     _quoted_extensions(packets)
     _fragments(packets)
+    _fragmented_errors(packets)

@@ -183,6 +183,9 @@ def _extension_headers(packets):
             f.udp(40000, 443),
         )
         packets.add(f"extension/routing with {count} addresses", ip_frame(6, first, rest))
+
+
+def _extension_chains(packets):
     kinds = [(number, build) for _, number, build in HEADERS]
     for start in range(4):
         mixed = [kinds[(start + n) % 4] for n in range(8)]
@@ -195,7 +198,10 @@ def _extension_headers(packets):
             ip_frame(6, first, rest),
             "drop_extension_headers",
         )
-    # A length field is not one of a fragment header: its second byte is reserved.
+
+
+def _extension_fields(packets):
+    # A fragment header has no length: its second byte is reserved.
     first, rest = chain([(f.FRAGMENT, f.fragment_header)], f.TCP, f.tcp(40000, 80))
     rest = rest[:1] + b"\xff" + rest[2:]
     packets.add("extension/fragment header, reserved byte set", ip_frame(6, first, rest))
@@ -218,3 +224,5 @@ def collect(packets):
     _ipv4_headers(packets)
     _lengths(packets)
     _extension_headers(packets)
+    _extension_chains(packets)
+    _extension_fields(packets)
