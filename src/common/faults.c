@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+/* "FILE: WHERE: WHAT", without the parts that are NULL or empty. */
 static char *join(const char *file, const char *where, const char *what)
 {
 	const char *file_sep = file ? ": " : "";
@@ -16,21 +17,13 @@ static char *join(const char *file, const char *where, const char *what)
 	return text;
 }
 
-static void add(struct faults *faults, bool warning, const char *where, const char *format, va_list args)
-	__attribute__((format(printf, 4, 0)));
-
-static void add(struct faults *faults, bool warning, const char *where, const char *format, va_list args)
+/* Takes text, which may be NULL. */
+static void add(struct faults *faults, bool warning, char *text)
 {
-	char *what = NULL, *text = NULL;
 	struct fault *items;
 
 	if (!warning)
 		faults->errors++;
-	if (vasprintf(&what, format, args) < 0)
-		what = NULL;
-	if (what)
-		text = join(faults->file, where, what);
-	free(what);
 	items = text ? realloc(faults->items, (faults->count + 1) * sizeof(*items)) : NULL;
 	if (!items) {
 		free(text);
@@ -41,12 +34,26 @@ static void add(struct faults *faults, bool warning, const char *where, const ch
 	faults->items[faults->count++] = (struct fault){.warning = warning, .text = text};
 }
 
+static char *compose(const char *file, const char *where, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+static char *compose(const char *file, const char *where, const char *format, va_list args)
+{
+	char *what, *text;
+
+	if (vasprintf(&what, format, args) < 0)
+		return NULL;
+	text = join(file, where, what);
+	free(what);
+	return text;
+}
+
 void faults_error(struct faults *faults, const char *where, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	add(faults, false, where, format, args);
+	add(faults, false, compose(faults->file, where, format, args));
 	va_end(args);
 }
 
@@ -55,8 +62,24 @@ void faults_warn(struct faults *faults, const char *where, const char *format, .
 	va_list args;
 
 	va_start(args, format);
-	add(faults, true, where, format, args);
+	add(faults, true, compose(faults->file, where, format, args));
 	va_end(args);
+}
+
+void faults_error_at(struct faults *faults, int line, int column, const char *format, ...)
+{
+	char *file;
+	va_list args;
+
+	if (asprintf(&file, "%s%s%d:%d", faults->file ? faults->file : "", faults->file ? ":" : "",
+		    line, column) < 0) {
+		add(faults, false, NULL);
+		return;
+	}
+	va_start(args, format);
+	add(faults, false, compose(file, NULL, format, args));
+	va_end(args);
+	free(file);
 }
 
 const char *faults_first_error(const struct faults *faults)
@@ -71,7 +94,8 @@ static void print_kind(const struct faults *faults, FILE *to, bool warning)
 {
 	for (size_t i = 0; i < faults->count; i++)
 		if (faults->items[i].warning == warning)
-			fprintf(to, "%s: %s\n", warning ? "warning" : "error", faults->items[i].text);
+			fprintf(to, "%s: %s\n", warning ? "warning" : "error",
+				faults->items[i].text);
 }
 
 void faults_print(const struct faults *faults, FILE *to)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults found in one input file: every error and warning, each a whole line that names the file, the place and the
- * value. Library code collects, only main prints. Not thread-safe; the caller owns the list and calls faults_clear().
+ * Faults found in one input file: every error and warning, each a whole line that names the file,
+ * the place and the value. Library code collects, only main prints. Not thread-safe; the caller
+ * owns the list and calls faults_clear().
  */
 #ifndef GLB_COMMON_FAULTS_H
 #define GLB_COMMON_FAULTS_H
@@ -28,6 +29,10 @@ void faults_error(struct faults *faults, const char *where, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 void faults_warn(struct faults *faults, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* A place in the text of the file: "FILE:LINE:COLUMN: ...". */
+void faults_error_at(struct faults *faults, int line, int column, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* The text of the first error, "" where there is none. Borrowed until faults_clear(). */
 const char *faults_first_error(const struct faults *faults);

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables in memory, wherever they came from: JSON (table_json), a binary file (table_file), with rows once they
- * are built (table_build). A set owns everything below it; table_set_free() frees it all. Immutable once filled, so it may
- * then be read by any thread. Limits and meaning: formats.md, docs/reference.
+ * Forwarding tables in memory, wherever they came from: JSON (table_json), a binary file
+ * (table_file), with rows once they are built (table_build). A set owns everything below it;
+ * table_set_free() frees it all. Immutable once filled, so it may then be read by any thread.
+ * Limits and meaning: formats.md, docs/reference.
  */
 #ifndef GLB_TABLE_TABLE_H
 #define GLB_TABLE_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/netaddr.h"
 #include "common/siphash.h"
 
-#define TABLE_ROWS 65536
-#define TABLE_MAX_TABLES 64
+#define TABLE_ROWS         65536
+#define TABLE_MAX_TABLES   64
 #define TABLE_MAX_BACKENDS 4096
-#define TABLE_MAX_BINDS 4096
-#define TABLE_MIN_HOPS 2
-#define TABLE_MAX_HOPS 4
+#define TABLE_MAX_BINDS    4096
+#define TABLE_MAX_NAME     255 /* bytes */
+#define TABLE_MIN_HOPS     2
+#define TABLE_MAX_HOPS     4
 #define TABLE_DEFAULT_HOPS 2
 
 /* The first three are the values of binary files; version 2 says draining for inactive. */
@@ -43,7 +46,7 @@ struct table_backend {
 struct table_bind {
 	struct netprefix prefix;
 	uint16_t port_start, port_end; /* inclusive, host order */
-	uint8_t protocol; /* enum table_protocol */
+	uint8_t protocol;              /* enum table_protocol */
 };
 
 struct table {
@@ -56,8 +59,8 @@ struct table {
 	uint32_t bind_count;
 	struct table_bind *binds;
 	/*
-	 * rows[row * row_hops + i] is the backend index of hop i, or of the first hop again where version 2 says so;
-	 * TABLE_ROWS * row_hops entries. NULL before the rows are built.
+	 * rows[row * row_hops + i] is the backend index of hop i, or of the first hop again where
+	 * version 2 says so; TABLE_ROWS * row_hops entries. NULL before the rows are built.
 	 */
 	uint8_t row_hops;
 	uint16_t *rows;
@@ -70,6 +73,9 @@ struct table_set {
 
 /* Frees all; *set is empty and usable again. */
 void table_set_free(struct table_set *set);
+
+/* 1 to TABLE_MAX_NAME bytes of UTF-8 without control characters. */
+bool table_name_is_valid(const char *name, size_t size);
 
 /* "tcp", "udp"; "filling", "active", "draining", "inactive". */
 const char *table_protocol_name(uint8_t protocol);
@@ -86,8 +92,8 @@ static inline bool table_backend_is_good(const struct table_backend *backend)
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16]);
 
 /*
- * A digest of all that steers packets (hash keys, binds, hop addresses of every row): equal for equal routes, whatever the
- * file's version or names. Every table must have rows.
+ * A digest of all that steers packets (hash keys, binds, hop addresses of every row): equal for
+ * equal routes, whatever the file's version or names. Every table must have rows.
  */
 uint64_t table_set_digest(const struct table_set *set);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binary forwarding tables, versions 2 and 3 (formats.md sections 4 and 5; docs/reference has version 3 byte by byte). The
- * reader validates everything before it uses anything and never crashes, whatever the bytes are.
+ * Binary forwarding tables, versions 2 and 3 (formats.md sections 4 and 5; docs/reference has
+ * version 3 byte by byte). The reader validates everything before it uses anything and never
+ * crashes, whatever the bytes are.
  */
 #ifndef GLB_TABLE_TABLE_FILE_H
 #define GLB_TABLE_TABLE_FILE_H
@@ -19,32 +20,36 @@ enum table_file_format {
 };
 
 /*
- * Reads and validates the file `path`. 0: *set is filled, rows included; the caller frees it. -EINVAL: not a valid table, an
- * error in faults says where and why. Other -errno: could not be read, an error says so. On failure *set is empty. *version, if not
- * NULL, is set with 0.
+ * Reads and validates the file `path`. 0: *set is filled, rows included; the caller frees it.
+ * -EINVAL: not a valid table, an error in faults says where and why. Other -errno: could not be
+ * read, an error says so. On failure *set is empty. *version, if not NULL, is set with 0.
  */
-int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
+int table_file_read(
+	const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
 
 /* The same from memory; `bytes` may have any alignment and is not kept. */
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version,
 	struct faults *faults);
 
 /*
- * Encodes a set whose rows are built. On 0 *bytes (malloc'd, the caller frees) and *size are set. -EINVAL: the wanted version cannot
- * say it, an error in faults says why. -ENOMEM.
+ * Encodes a set whose rows are built. On 0 *bytes (malloc'd, the caller frees) and *size are set.
+ * -EINVAL: the wanted version cannot say it, an error in faults says why. -ENOMEM.
  */
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes,
 	size_t *size, struct faults *faults);
 
 /*
- * Puts `size` bytes at `path`, whole or not at all: a temporary name in the same folder, fsync, rename, fsync of the
- * folder. On failure `path` is as it was, no temporary file stays, an error in faults says which step failed. 0 or -errno.
+ * Puts `size` bytes at `path`, whole or not at all: a temporary name in the same folder, fsync,
+ * rename, fsync of the folder. Mode and, where permitted, owner of an existing file are kept; a new
+ * one has mode 0644. A symbolic link is itself replaced by the file, its target stays; what is no
+ * regular file (a device, a folder) is refused. On failure `path` is as it was, no temporary file
+ * stays, an error in faults (prefixed with faults->file) says which step failed. 0 or -errno.
  */
 int table_file_replace(const char *path, const void *bytes, size_t size, struct faults *faults);
 
 /*
- * Whatever `path` holds: a binary table (by its magic), or else JSON, whose rows are then built. As table_file_read(); *version
- * is 0 for JSON.
+ * Whatever `path` holds: a binary table (by its magic), or else JSON, whose rows are then built. As
+ * table_file_read(); *version is 0 for JSON.
  */
 int table_load(const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The JSON control file (formats.md section 2): reader with every fault by its JSON path, and the document kept as it was, so
- * that the healthcheck can write it back with `healthy` changed and nothing else.
+ * The JSON control file (formats.md section 2): reader with every fault by its JSON path, and the
+ * document kept as it was, so that the healthcheck can write it back with `healthy` changed and
+ * nothing else.
  */
 #ifndef GLB_TABLE_TABLE_JSON_H
 #define GLB_TABLE_TABLE_JSON_H
@@ -12,9 +13,9 @@
 #include "table/table.h"
 
 /*
- * Reads and validates the file `path`; collects all faults, prefixed with faults->file. On 0 *set is filled (no rows yet) and
- * the caller frees it. -EINVAL: the faults have errors; other -errno: the file could not be read (an error says so). On
- * failure *set is empty.
+ * Reads and validates the file `path`; collects all faults, prefixed with faults->file. On 0 *set
+ * is filled (no rows yet) and the caller frees it. -EINVAL: the faults have errors; other -errno:
+ * the file could not be read (an error says so). On failure *set is empty.
  */
 int table_json_read(const char *path, struct table_set *set, struct faults *faults);
 

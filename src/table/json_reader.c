@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "json_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REPORTED 10000 /* a hostile file must not fill the memory with messages */
+#define MAX_VALUE    64    /* bytes of a value or key that are shown */
+
+/* Also of the second half of U+0080..U+009F, which terminals obey. */
+static bool is_control(const char *text, size_t at)
+{
+	unsigned char byte = (unsigned char)text[at];
+
+	return byte < 0x20 || byte == 0x7f ||
+	       (at > 0 && (unsigned char)text[at - 1] == 0xc2 && byte >= 0x80 && byte < 0xa0);
+}
+
+const char *json_reader_text(const char *text, size_t max, char buf[JSON_READER_TEXT_MAX])
+{
+	size_t size = strnlen(text, max + 1), used = 0;
+	bool cut = size > max;
+
+	/* Not in the middle of a character. */
+	if (cut)
+		for (size = max; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80; size--)
+			;
+	for (size_t at = 0; at < size; at++) {
+		if (is_control(text, at))
+			used += (size_t)sprintf(buf + used, "\\x%02x", (unsigned char)text[at]);
+		else
+			buf[used++] = text[at];
+	}
+	strcpy(buf + used, cut ? "..." : "");
+	return buf;
+}
+
+size_t json_reader_enter_key(struct json_reader *reader, const char *key)
+{
+	size_t mark = reader->path_size, left = sizeof(reader->path) - mark;
+	char text[JSON_READER_TEXT_MAX];
+	int size;
+
+	size = snprintf(reader->path + mark, left, "%s%s", mark ? "." : "",
+		json_reader_text(key, MAX_VALUE, text));
+	reader->path_size += (size_t)size < left ? (size_t)size : left - 1;
+	return mark;
+}
+
+size_t json_reader_enter_index(struct json_reader *reader, size_t index)
+{
+	size_t mark = reader->path_size, left = sizeof(reader->path) - mark;
+	int size = snprintf(reader->path + mark, left, "[%zu]", index);
+
+	reader->path_size += (size_t)size < left ? (size_t)size : left - 1;
+	return mark;
+}
+
+void json_reader_leave(struct json_reader *reader, size_t mark)
+{
+	reader->path[mark] = '\0';
+	reader->path_size = mark;
+}
+
+static bool may_report(struct json_reader *reader)
+{
+	if (reader->reported == MAX_REPORTED)
+		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
+			MAX_REPORTED);
+	return reader->reported++ < MAX_REPORTED;
+}
+
+void json_reader_error(struct json_reader *reader, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	if (!may_report(reader))
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	faults_error(reader->faults, reader->path, "%s", text ? text : "out of memory");
+	free(text);
+}
+
+void json_reader_warn(struct json_reader *reader, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	if (!may_report(reader))
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	faults_warn(reader->faults, reader->path, "%s", text ? text : "out of memory");
+	free(text);
+}
+
+/* "'VALUE'", or "an object" and the like. */
+static const char *describe(const json_t *value, json_type type, char *buf, size_t size)
+{
+	char text[JSON_READER_TEXT_MAX];
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		snprintf(buf, size, "'%s'%s",
+			json_reader_text(json_string_value(value), MAX_VALUE, text),
+			type == JSON_STRING ? "" : " (a string)");
+		return buf;
+	case JSON_INTEGER:
+		snprintf(buf, size, "'%" JSON_INTEGER_FORMAT "'%s", json_integer_value(value),
+			type == JSON_INTEGER ? "" : " (a number)");
+		return buf;
+	case JSON_REAL:
+		snprintf(buf, size, "'%.17g' (a real number)", json_real_value(value));
+		return buf;
+	case JSON_TRUE:
+		return "'true'";
+	case JSON_FALSE:
+		return "'false'";
+	case JSON_NULL:
+		break;
+	}
+	return "'null'";
+}
+
+void json_reader_reject(
+	struct json_reader *reader, const json_t *value, json_type type, const char *expected)
+{
+	char text[JSON_READER_TEXT_MAX + 32];
+
+	json_reader_error(
+		reader, "%s is not %s", describe(value, type, text, sizeof(text)), expected);
+}
+
+static bool is_comment(const char *key)
+{
+	return key[0] == '_' || (key[0] == 'x' && key[1] == '-');
+}
+
+static const struct json_field *find_field(
+	const struct json_field *fields, size_t count, const char *key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(fields[i].key, key) == 0)
+			return &fields[i];
+	return NULL;
+}
+
+static void reject_unknown(
+	struct json_reader *reader, const struct json_field *fields, size_t count)
+{
+	char known[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(
+			known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+	json_reader_error(reader,
+		"unknown key; known here: %s (keys that begin with \"x-\" or \"_\" are comments)",
+		known);
+}
+
+void json_reader_object(struct json_reader *reader, json_t *value, const struct json_field *fields,
+	size_t count, void *into)
+{
+	const char *key;
+	json_t *member;
+
+	if (!json_is_object(value)) {
+		json_reader_reject(reader, value, JSON_OBJECT, "an object");
+		return;
+	}
+	json_object_foreach(value, key, member)
+	{
+		const struct json_field *field = find_field(fields, count, key);
+		size_t mark;
+
+		if (!field && is_comment(key))
+			continue;
+		mark = json_reader_enter_key(reader, key);
+		if (field)
+			field->read(reader, member, into);
+		else
+			reject_unknown(reader, fields, count);
+		json_reader_leave(reader, mark);
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t mark;
+
+		if (!fields[i].required || json_object_get(value, fields[i].key))
+			continue;
+		mark = json_reader_enter_key(reader, fields[i].key);
+		json_reader_error(reader, "missing; expected %s", fields[i].required);
+		json_reader_leave(reader, mark);
+	}
+}
+
+size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max)
+{
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value))
+		json_reader_reject(reader, value, JSON_ARRAY, "an array");
+	if (count <= max)
+		return count;
+	json_reader_error(reader, "%zu elements; at most %zu are possible", count, max);
+	return max;
+}
+
+bool json_reader_integer(struct json_reader *reader, const json_t *value, json_int_t min,
+	json_int_t max, json_int_t *out)
+{
+	char expected[96];
+
+	if (json_is_integer(value) && json_integer_value(value) >= min &&
+		json_integer_value(value) <= max) {
+		*out = json_integer_value(value);
+		return true;
+	}
+	snprintf(expected, sizeof(expected),
+		"an integer from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT, min, max);
+	json_reader_reject(reader, value, JSON_INTEGER, expected);
+	return false;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table_file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table_file_codec.h"
+#include "table_file_layout.h"
+
+#define MAX_REJECTED 20 /* a binary file is not mended by hand: more would help nobody */
+
+void table_file_at(struct table_file_reader *reader, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reader->place, sizeof(reader->place), format, args);
+	va_end(args);
+}
+
+/* "byte 12 (tables[0].backends[1].family)" */
+static const char *describe_place(
+	const struct table_file_reader *reader, const void *at, const char *field, char buf[128])
+{
+	snprintf(buf, 128, "byte %zu (%s%s%s)", (size_t)((const uint8_t *)at - reader->bytes),
+		reader->place, *reader->place ? "." : "", field);
+	return buf;
+}
+
+bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field,
+	uint64_t value, const char *expected)
+{
+	char where[128];
+
+	if (ok)
+		return true;
+	if (reader->rejected++ < MAX_REJECTED)
+		faults_error(reader->faults, describe_place(reader, at, field, where),
+			"%llu; expected %s", (unsigned long long)value, expected);
+	else if (reader->rejected == MAX_REJECTED + 1)
+		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
+			MAX_REJECTED);
+	return false;
+}
+
+void table_file_warn(
+	struct table_file_reader *reader, const void *at, const char *field, const char *what)
+{
+	char where[128];
+
+	faults_warn(reader->faults, describe_place(reader, at, field, where), "%s", what);
+}
+
+bool table_file_check_family(struct table_file_reader *reader, const void *at, uint32_t value)
+{
+	return table_file_check(reader, value == NETADDR_V4 || value == NETADDR_V6, at, "family",
+		value, "1 (IPv4) or 2 (IPv6)");
+}
+
+bool table_file_check_prefix(
+	struct table_file_reader *reader, const void *at, uint32_t value, uint32_t family)
+{
+	return table_file_check(reader, value <= (family == NETADDR_V4 ? 32 : 128), at,
+		"prefix_length", value,
+		family == NETADDR_V4 ? "at most 32 (IPv4)" : "at most 128 (IPv6)");
+}
+
+bool table_file_check_protocol(struct table_file_reader *reader, const void *at, uint32_t value)
+{
+	return table_file_check(reader, value == TABLE_TCP || value == TABLE_UDP, at, "protocol",
+		value, "6 (TCP) or 17 (UDP)");
+}
+
+bool table_file_check_ports(
+	struct table_file_reader *reader, const void *at, uint32_t start, uint32_t end)
+{
+	char expected[40];
+
+	snprintf(expected, sizeof(expected), "at least port_start (%u)", start);
+	return table_file_check(reader, start <= end, at, "port_end", end, expected);
+}
+
+bool table_file_check_health(struct table_file_reader *reader, const void *at, uint32_t value)
+{
+	return table_file_check(reader, value <= 1, at, "health", value, "1 (up) or 0 (down)");
+}
+
+bool table_file_alloc(struct table_file_reader *reader, struct table *table, uint32_t backends,
+	uint32_t binds, uint8_t row_hops)
+{
+	table->backends = calloc(backends + 1, sizeof(*table->backends));
+	table->binds = calloc(binds + 1, sizeof(*table->binds));
+	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * row_hops);
+	if (table->backends && table->binds && table->rows) {
+		table->backend_count = backends;
+		table->bind_count = binds;
+		table->row_hops = row_hops;
+		return true;
+	}
+	faults_error(reader->faults, NULL, "out of memory");
+	return false;
+}
+
+static bool parse(struct table_file_reader *reader, struct table_set *set, uint32_t *version)
+{
+	const struct table_file_start *start = (const void *)reader->bytes;
+
+	if (reader->size < sizeof(*start) ||
+		memcmp(start->magic, TABLE_FILE_MAGIC, sizeof(start->magic)) != 0) {
+		faults_error(reader->faults, "byte 0",
+			"no binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC
+			"\" and a version");
+		return false;
+	}
+	if (!table_file_check(reader, start->version == 2 || start->version == 3, &start->version,
+		    "version", start->version, "2 or 3"))
+		return false;
+	*version = start->version;
+	return start->version == 2 ? table_file_parse_v2(reader, set)
+				   : table_file_parse_v3(reader, set);
+}
+
+int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version,
+	struct faults *faults)
+{
+	struct table_file_reader reader = {.bytes = bytes, .size = size, .faults = faults};
+	size_t errors = faults->errors;
+	uint32_t found;
+
+	*set = (struct table_set){0};
+	if (!parse(&reader, set, &found) || faults->errors != errors) {
+		table_set_free(set);
+		return -EINVAL;
+	}
+	if (version)
+		*version = found;
+	return 0;
+}
+
+/* True where every table has at most these; else, if faults is given, an error for each that has
+ * more. */
+static bool fits(const struct table_set *set, uint32_t version, struct faults *faults)
+{
+	const uint32_t limits[] = {
+		version == 2 ? V2_SLOTS : TABLE_MAX_BACKENDS,
+		version == 2 ? V2_SLOTS : TABLE_MAX_BINDS,
+		version == 2 ? V2_HOPS : TABLE_MAX_HOPS,
+	};
+	static const char *const names[] = {"backends", "binds", "hops in a row"};
+	bool fit = true;
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+		const uint32_t has[] = {table->backend_count, table->bind_count, table->row_hops};
+
+		for (unsigned i = 0; i < 3; i++) {
+			char label[16], where[32];
+
+			if (has[i] <= limits[i])
+				continue;
+			fit = false;
+			snprintf(where, sizeof(where), "tables[%u]", t);
+			if (faults)
+				faults_error(faults, where,
+					"'%s' has %u %s; version %u of the binary format has room "
+					"for %u",
+					table_label(set, t, label), has[i], names[i], version,
+					limits[i]);
+		}
+	}
+	return fit;
+}
+
+/* Every table was built, and no row of version 3 repeats a hop, as rows read from a foreign version
+ * 2 may. */
+static bool check_rows(const struct table_set *set, uint32_t version, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+		char where[32];
+
+		snprintf(where, sizeof(where), "tables[%u]", t);
+		if (!table->rows) {
+			faults_error(faults, where, "has no rows yet");
+			return false;
+		}
+		for (size_t row = 0; version == 3 && table->row_hops == 2 && row < TABLE_ROWS;
+			row++) {
+			if (table->rows[2 * row] == table->rows[2 * row + 1]) {
+				faults_error(faults, where,
+					"row %zu has one hop, others two; only version 2 says that",
+					row);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes,
+	size_t *size, struct faults *faults)
+{
+	uint32_t version =
+		format == TABLE_FILE_AUTO ? (fits(set, 2, NULL) ? 2 : 3) : (uint32_t)format;
+
+	if (set->count > TABLE_MAX_TABLES) {
+		faults_error(faults, "tables", "%u tables; at most %u are possible", set->count,
+			TABLE_MAX_TABLES);
+		return -EINVAL;
+	}
+	if (!fits(set, version, faults) || !check_rows(set, version, faults))
+		return -EINVAL;
+	*size = version == 2 ? table_file_size_v2(set) : table_file_size_v3(set);
+	*bytes = calloc(1, *size);
+	if (!*bytes) {
+		faults_error(faults, NULL, "out of memory");
+		return -ENOMEM;
+	}
+	if (version == 2)
+		table_file_encode_v2(set, *bytes);
+	else
+		table_file_encode_v3(set, *bytes);
+	return 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table_file_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "table_file.h"
+
+static const char *kind_of(mode_t mode)
+{
+	return S_ISDIR(mode)    ? "a directory"
+	       : S_ISFIFO(mode) ? "a FIFO"
+	       : S_ISSOCK(mode) ? "a socket"
+				: "a device";
+}
+
+/* As read(), until `size` bytes or the end. */
+static ssize_t read_all(int fd, uint8_t *bytes, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = read(fd, bytes + done, size - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+/* Why the open file cannot be read into memory; 0 where it can. */
+static int check_readable(int fd, size_t max, size_t *size, struct faults *faults)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0) {
+		int error = errno;
+
+		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
+		return -error;
+	}
+	if (!S_ISREG(info.st_mode)) {
+		faults_error(faults, NULL, "is %s; expected a regular file", kind_of(info.st_mode));
+		return S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
+	}
+	if ((uintmax_t)info.st_size > max) {
+		faults_error(faults, NULL, "has %jd bytes; a table has at most %zu",
+			(intmax_t)info.st_size, max);
+		return -EFBIG;
+	}
+	*size = (size_t)info.st_size;
+	return 0;
+}
+
+static int slurp_fd(int fd, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
+{
+	int error = check_readable(fd, max, size, faults);
+	ssize_t got;
+
+	if (error)
+		return error;
+	*bytes = malloc(*size + 1);
+	if (!*bytes) {
+		faults_error(faults, NULL, "cannot be read: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	/* One more than there should be tells a file that grows. */
+	got = read_all(fd, *bytes, *size + 1);
+	if (got == (ssize_t)*size)
+		return 0;
+	error = got < 0 ? errno : EAGAIN;
+	if (got < 0)
+		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
+	else
+		faults_error(faults, NULL,
+			"changed while it was read; write it under another name "
+			"and rename it");
+	free(*bytes);
+	*bytes = NULL;
+	return -error;
+}
+
+int table_file_slurp(
+	const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
+{
+	/* O_NONBLOCK: a FIFO is refused, not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int error;
+
+	*bytes = NULL;
+	if (fd < 0) {
+		error = errno;
+		faults_error(faults, NULL, "cannot be opened: %s", strerror(error));
+		return -error;
+	}
+	error = slurp_fd(fd, max, bytes, size, faults);
+	close(fd);
+	return error;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t done = write(fd, bytes, size);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		bytes += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Returns -errno, after an error for the step that failed. */
+static int failed(struct faults *faults, const char *step)
+{
+	int error = errno;
+
+	faults_error(faults, NULL, "%s: %s; the file is as it was", step, strerror(error));
+	return -error;
+}
+
+/* The owner and mode of what is replaced; only a regular file may be (root must not lose
+ * /dev/null). */
+static int check_target(const char *path, struct stat *old, struct faults *faults)
+{
+	*old = (struct stat){.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
+	if (stat(path, old) < 0)
+		return errno == ENOENT ? 0 : failed(faults, "cannot be replaced");
+	if (S_ISREG(old->st_mode))
+		return 0;
+	faults_error(
+		faults, NULL, "is %s; only a regular file can be replaced", kind_of(old->st_mode));
+	return S_ISDIR(old->st_mode) ? -EISDIR : -EINVAL;
+}
+
+/* The owner is kept where that is permitted: a daemon's file stays readable to it when root writes
+ * it. */
+static int fill(
+	int fd, const struct stat *old, const void *bytes, size_t size, struct faults *faults)
+{
+	if ((old->st_uid != geteuid() || old->st_gid != getegid()) &&
+		fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+		return failed(faults, "the owner of the new file cannot be set");
+	if (fchmod(fd, old->st_mode & 0777) < 0)
+		return failed(faults, "the mode of the new file cannot be set");
+	if (write_all(fd, bytes, size) < 0)
+		return failed(faults, "the new file cannot be written");
+	if (fsync(fd) < 0)
+		return failed(faults, "the new file cannot be brought to the disk");
+	return 0;
+}
+
+/* The rename has happened; whether it survives a power cut is all that is open. */
+static void sync_folder(const char *folder, struct faults *faults)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		faults_warn(faults, NULL, "the folder cannot be brought to the disk: %s",
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static int replace_in(
+	const char *folder, const char *path, const void *bytes, size_t size, struct faults *faults)
+{
+	char temporary[PATH_MAX];
+	struct stat old;
+	int error = check_target(path, &old, faults);
+	int fd;
+
+	if (error)
+		return error;
+	if (snprintf(temporary, sizeof(temporary), "%s/.glb-XXXXXX", folder) >=
+		(int)sizeof(temporary)) {
+		errno = ENAMETOOLONG;
+		return failed(faults, "cannot be replaced");
+	}
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return failed(faults, "a new file in its folder cannot be made");
+	error = fill(fd, &old, bytes, size, faults);
+	if (close(fd) < 0 && !error)
+		error = failed(faults, "the new file cannot be written");
+	if (!error && rename(temporary, path) < 0)
+		error = failed(faults, "the new file cannot be renamed");
+	if (error)
+		unlink(temporary);
+	else
+		sync_folder(folder, faults);
+	return error;
+}
+
+int table_file_replace(const char *path, const void *bytes, size_t size, struct faults *faults)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == path ? strdup("/")
+		       : slash       ? strndup(path, (size_t)(slash - path))
+				     : strdup(".");
+	int error;
+
+	if (!folder) {
+		errno = ENOMEM;
+		return failed(faults, "cannot be replaced");
+	}
+	error = replace_in(folder, path, bytes, size, faults);
+	free(folder);
+	return error;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bytes of binary tables, little-endian, described in docs/reference/table-binary.md (a test
+ * compares the two). The structs may lie at any address.
+ */
+#ifndef GLB_TABLE_TABLE_FILE_LAYOUT_H
+#define GLB_TABLE_TABLE_FILE_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table/table.h"
+
+#define TABLE_FILE_MAGIC "GLBD"
+#define PACKED           __attribute__((packed))
+
+struct table_file_start {
+	uint8_t magic[4];
+	uint32_t version;
+} PACKED;
+
+/* Version 2 */
+
+#define V2_SLOTS 256
+#define V2_HOPS  2
+
+struct v2_header {
+	struct table_file_start start;
+	uint32_t table_count;
+	uint32_t rows;          /* TABLE_ROWS */
+	uint32_t backend_slots; /* V2_SLOTS */
+	uint32_t bind_slots;    /* V2_SLOTS */
+} PACKED;
+
+struct v2_backend {
+	uint32_t family;
+	uint8_t address[16];
+	uint16_t state;
+	uint16_t health;
+} PACKED;
+
+struct v2_bind {
+	uint32_t family;
+	uint8_t address[16];
+	uint16_t prefix_length;
+	uint16_t port_start;
+	uint16_t port_end;
+	uint8_t protocol;
+	uint8_t zero;
+} PACKED;
+
+struct v2_table {
+	uint32_t backend_count;
+	struct v2_backend backends[V2_SLOTS];
+	uint32_t bind_count;
+	struct v2_bind binds[V2_SLOTS];
+	uint8_t hash_key[SIPHASH_KEY_SIZE];
+	uint32_t rows[TABLE_ROWS][V2_HOPS];
+} PACKED;
+
+_Static_assert(sizeof(struct v2_header) == 24, "v2 header");
+_Static_assert(sizeof(struct v2_backend) * V2_SLOTS == 6144, "v2 backends");
+_Static_assert(sizeof(struct v2_bind) * V2_SLOTS == 7168, "v2 binds");
+_Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2 table");
+
+/*
+ * Version 3: header, one entry per table, then for each table its name, backends, binds and rows.
+ * Each of these sections starts at the next multiple of V3_ALIGNMENT, zeros fill the gaps.
+ */
+
+#define V3_ALIGNMENT 8
+
+struct v3_header {
+	struct table_file_start start;
+	uint64_t total_size; /* bytes of the file */
+	uint64_t digest;     /* SipHash-2-4 of the file, key zero, with this field zero */
+	uint32_t table_count;
+	uint32_t rows;          /* TABLE_ROWS */
+	uint32_t tables_offset; /* of the first entry */
+	uint32_t zero;
+} PACKED;
+
+struct v3_table {
+	uint8_t hash_key[SIPHASH_KEY_SIZE];
+	uint32_t name_offset; /* offsets count from the start of the file */
+	uint32_t name_size;   /* bytes; no NUL */
+	uint32_t backends_offset;
+	uint32_t backend_count;
+	uint32_t binds_offset;
+	uint32_t bind_count;
+	uint32_t rows_offset; /* TABLE_ROWS times row_hops u16 indices of backends */
+	uint8_t row_hops;
+	uint8_t hops; /* wanted; row_hops is less where there are too few backends */
+	uint8_t zero[2];
+} PACKED;
+
+struct v3_backend {
+	uint8_t family;
+	uint8_t state;
+	uint8_t health;
+	uint8_t zero;
+	uint8_t address[16];
+} PACKED;
+
+struct v3_bind {
+	uint8_t family;
+	uint8_t protocol;
+	uint8_t prefix_length;
+	uint8_t zero;
+	uint8_t address[16];
+	uint16_t port_start;
+	uint16_t port_end;
+} PACKED;
+
+_Static_assert(sizeof(struct v3_header) == 40, "v3 header");
+_Static_assert(offsetof(struct v3_header, digest) == 16, "v3 digest");
+_Static_assert(sizeof(struct v3_table) == 48, "v3 table");
+_Static_assert(offsetof(struct v3_table, rows_offset) == 40, "v3 rows");
+_Static_assert(sizeof(struct v3_backend) == 20, "v3 backend");
+_Static_assert(sizeof(struct v3_bind) == 24, "v3 bind");
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strict where a value is used; unused slots and padding may hold anything, as deployed writers may
+ * have left it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "table_file_codec.h"
+#include "table_file_layout.h"
+
+static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
+{
+	const struct v2_header *header = (const void *)reader->bytes;
+	char expected[64];
+	size_t size;
+
+	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size",
+		    reader->size, "at least 24 bytes") ||
+		!table_file_check(reader, header->table_count <= TABLE_MAX_TABLES,
+			&header->table_count, "table_count", header->table_count, "at most 64") ||
+		!table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows",
+			header->rows, "65536") ||
+		!table_file_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots,
+			"backend_slots", header->backend_slots, "256") ||
+		!table_file_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots,
+			"bind_slots", header->bind_slots, "256"))
+		return false;
+	size = sizeof(*header) + header->table_count * sizeof(struct v2_table);
+	snprintf(expected, sizeof(expected), "%zu bytes for %u tables", size, header->table_count);
+	*tables = header->table_count;
+	return table_file_check(reader, reader->size == size, reader->bytes + reader->size, "size",
+		reader->size, expected);
+}
+
+static void parse_backend(struct table_file_reader *reader, const struct v2_backend *wire,
+	struct table_backend *backend)
+{
+	bool ok = table_file_check_family(reader, &wire->family, wire->family);
+
+	ok &= table_file_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state",
+		wire->state, "0 (filling), 1 (active) or 2 (draining)");
+	ok &= table_file_check_health(reader, &wire->health, wire->health);
+	if (!ok)
+		return;
+	backend->addr = netaddr_from_bytes(wire->family, wire->address);
+	backend->state = (uint8_t)wire->state;
+	backend->healthy = wire->health;
+}
+
+static void parse_bind(
+	struct table_file_reader *reader, const struct v2_bind *wire, struct table_bind *bind)
+{
+	bool ok = table_file_check_family(reader, &wire->family, wire->family);
+	struct netaddr whole;
+
+	ok = ok && table_file_check_prefix(
+			   reader, &wire->prefix_length, wire->prefix_length, wire->family);
+	ok &= table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
+	ok &= table_file_check_protocol(reader, &wire->protocol, wire->protocol);
+	if (!ok)
+		return;
+	whole = netaddr_from_bytes(wire->family, wire->address);
+	bind->prefix = (struct netprefix){.addr = whole, .length = (uint8_t)wire->prefix_length};
+	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&whole), bind->prefix.length);
+	if (netaddr_compare(&whole, &bind->prefix.addr) != 0)
+		table_file_warn(reader, wire->address, "address",
+			"has bits set beyond the prefix length; they are ignored");
+	bind->port_start = wire->port_start;
+	bind->port_end = wire->port_end;
+	bind->protocol = wire->protocol;
+}
+
+/* The only hop of a row is there twice; where that is so in all rows, rows of one hop say the same.
+ */
+static void shrink_rows(struct table *table)
+{
+	for (size_t row = 0; row < TABLE_ROWS; row++)
+		if (table->rows[2 * row] != table->rows[2 * row + 1])
+			return;
+	for (size_t row = 0; row < TABLE_ROWS; row++)
+		table->rows[row] = table->rows[2 * row];
+	table->row_hops = 1;
+}
+
+static void parse_rows(
+	struct table_file_reader *reader, const struct v2_table *wire, struct table *table)
+{
+	char field[32], expected[64];
+
+	snprintf(expected, sizeof(expected), "a backend's index: the table has %u",
+		table->backend_count);
+	for (size_t row = 0; row < TABLE_ROWS; row++) {
+		for (size_t hop = 0; hop < V2_HOPS; hop++) {
+			uint32_t index = wire->rows[row][hop];
+
+			if (index < table->backend_count) {
+				table->rows[row * V2_HOPS + hop] = (uint16_t)index;
+				continue;
+			}
+			snprintf(field, sizeof(field), "rows[%zu].hop[%zu]", row, hop);
+			table_file_check(
+				reader, false, &wire->rows[row][hop], field, index, expected);
+		}
+	}
+	shrink_rows(table);
+}
+
+static bool parse_table(struct table_file_reader *reader, const struct v2_table *wire,
+	uint32_t index, struct table *table)
+{
+	bool ok;
+
+	table_file_at(reader, "tables[%u]", index);
+	ok = table_file_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS,
+		&wire->backend_count, "backend_count", wire->backend_count, "1 to 256");
+	ok &= table_file_check(reader, wire->bind_count <= V2_SLOTS, &wire->bind_count,
+		"bind_count", wire->bind_count, "at most 256");
+	if (!ok || !table_file_alloc(reader, table, wire->backend_count, wire->bind_count, V2_HOPS))
+		return false;
+	table->hops = TABLE_DEFAULT_HOPS;
+	memcpy(table->hash_key, wire->hash_key, sizeof(table->hash_key));
+	parse_rows(reader, wire, table);
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		table_file_at(reader, "tables[%u].backends[%u]", index, i);
+		parse_backend(reader, &wire->backends[i], &table->backends[i]);
+	}
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		table_file_at(reader, "tables[%u].binds[%u]", index, i);
+		parse_bind(reader, &wire->binds[i], &table->binds[i]);
+	}
+	return reader->rejected == 0;
+}
+
+bool table_file_parse_v2(struct table_file_reader *reader, struct table_set *set)
+{
+	const struct v2_table *wire = (const void *)(reader->bytes + sizeof(struct v2_header));
+	bool ok = true;
+	uint32_t count;
+
+	if (!parse_header(reader, &count))
+		return false;
+	set->tables = calloc(count + 1, sizeof(*set->tables));
+	if (!set->tables) {
+		faults_error(reader->faults, NULL, "out of memory");
+		return false;
+	}
+	set->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		ok &= parse_table(reader, &wire[i], i, &set->tables[i]);
+	return ok;
+}
+
+size_t table_file_size_v2(const struct table_set *set)
+{
+	return sizeof(struct v2_header) + set->count * sizeof(struct v2_table);
+}
+
+static void encode_table(const struct table *table, struct v2_table *wire)
+{
+	wire->backend_count = table->backend_count;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		wire->backends[i].family = backend->addr.family;
+		memcpy(wire->backends[i].address, backend->addr.bytes, 16);
+		wire->backends[i].state =
+			backend->state == TABLE_INACTIVE ? TABLE_DRAINING : backend->state;
+		wire->backends[i].health = backend->healthy;
+	}
+	wire->bind_count = table->bind_count;
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		const struct table_bind *bind = &table->binds[i];
+
+		wire->binds[i].family = bind->prefix.addr.family;
+		memcpy(wire->binds[i].address, bind->prefix.addr.bytes, 16);
+		wire->binds[i].prefix_length = bind->prefix.length;
+		wire->binds[i].port_start = bind->port_start;
+		wire->binds[i].port_end = bind->port_end;
+		wire->binds[i].protocol = bind->protocol;
+	}
+	memcpy(wire->hash_key, table->hash_key, sizeof(wire->hash_key));
+	for (size_t row = 0; row < TABLE_ROWS; row++) {
+		const uint16_t *hops = table->rows + row * table->row_hops;
+
+		wire->rows[row][0] = hops[0];
+		wire->rows[row][1] = hops[table->row_hops - 1];
+	}
+}
+
+void table_file_encode_v2(const struct table_set *set, uint8_t *bytes)
+{
+	struct v2_header *header = (void *)bytes;
+	struct v2_table *wire = (void *)(bytes + sizeof(*header));
+
+	memcpy(header->start.magic, TABLE_FILE_MAGIC, 4);
+	header->start.version = 2;
+	header->table_count = set->count;
+	header->rows = TABLE_ROWS;
+	header->backend_slots = V2_SLOTS;
+	header->bind_slots = V2_SLOTS;
+	for (uint32_t i = 0; i < set->count; i++)
+		encode_table(&set->tables[i], &wire[i]);
+}

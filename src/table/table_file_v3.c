@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One set has one encoding: the order of the sections and the zeros between them are prescribed, so
+ * that every byte is either checked against its only possible value or covered by a check of its
+ * own, and sections cannot overlap.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "table_file_codec.h"
+#include "table_file_layout.h"
+
+/* Where the sections of one table start, and where the next table's do. */
+struct sections {
+	size_t name, backends, binds, rows, end;
+};
+
+static size_t align(size_t offset)
+{
+	return (offset + V3_ALIGNMENT - 1) / V3_ALIGNMENT * V3_ALIGNMENT;
+}
+
+static struct sections place_sections(size_t start, uint32_t name_size, uint32_t backend_count,
+	uint32_t bind_count, uint8_t row_hops)
+{
+	struct sections at = {.name = start};
+
+	at.backends = align(at.name + name_size);
+	at.binds = align(at.backends + backend_count * sizeof(struct v3_backend));
+	at.rows = align(at.binds + bind_count * sizeof(struct v3_bind));
+	at.end = align(at.rows + (size_t)TABLE_ROWS * row_hops * sizeof(uint16_t));
+	return at;
+}
+
+static uint64_t file_digest(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t zero[SIPHASH_KEY_SIZE];
+	const size_t field = offsetof(struct v3_header, digest), after = field + sizeof(uint64_t);
+	struct siphash_state state;
+
+	siphash_begin(&state, zero);
+	siphash_update(&state, bytes, field);
+	siphash_update(&state, zero, sizeof(uint64_t));
+	return siphash_end(&state, bytes + after, size - after);
+}
+
+static bool check_zero(
+	struct table_file_reader *reader, const uint8_t *at, size_t size, const char *field)
+{
+	for (size_t i = 0; i < size; i++)
+		if (!table_file_check(reader, at[i] == 0, at + i, field, at[i], "0"))
+			return false;
+	return true;
+}
+
+static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
+{
+	const struct v3_header *header = (const void *)reader->bytes;
+	char expected[48];
+	uint64_t digest;
+
+	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size",
+		    reader->size, "at least 40 bytes"))
+		return false;
+	snprintf(expected, sizeof(expected), "%zu, the size of the file", reader->size);
+	if (!table_file_check(reader, header->total_size == reader->size, &header->total_size,
+		    "total_size", header->total_size, expected))
+		return false;
+	digest = file_digest(reader->bytes, reader->size);
+	snprintf(expected, sizeof(expected), "%llu: the file is damaged",
+		(unsigned long long)digest);
+	if (!table_file_check(reader, header->digest == digest, &header->digest, "digest",
+		    header->digest, expected))
+		return false;
+	*tables = header->table_count;
+	return table_file_check(reader, header->table_count <= TABLE_MAX_TABLES,
+		       &header->table_count, "table_count", header->table_count, "at most 64") &&
+	       table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows",
+		       header->rows, "65536") &&
+	       table_file_check(reader, header->tables_offset == sizeof(*header),
+		       &header->tables_offset, "tables_offset", header->tables_offset, "40") &&
+	       check_zero(reader, (const uint8_t *)&header->zero, sizeof(header->zero), "zero") &&
+	       table_file_check(reader,
+		       header->table_count * sizeof(struct v3_table) <=
+			       reader->size - sizeof(*header),
+		       &header->table_count, "table_count", header->table_count,
+		       "no more entries than the file has bytes for");
+}
+
+static bool check_offset(struct table_file_reader *reader, const void *at, const char *field,
+	uint32_t value, size_t expected)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%zu, where this section starts", expected);
+	return table_file_check(reader, value == expected, at, field, value, text);
+}
+
+/* The counts of an entry, then the places of its sections, which follow from them. */
+static bool check_entry(struct table_file_reader *reader, const struct v3_table *entry,
+	size_t start, struct sections *at)
+{
+	bool ok = table_file_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size,
+		"name_size", entry->name_size, "at most 255");
+
+	ok &= table_file_check(reader,
+		entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
+		&entry->backend_count, "backend_count", entry->backend_count, "1 to 4096");
+	ok &= table_file_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count,
+		"bind_count", entry->bind_count, "at most 4096");
+	ok &= table_file_check(reader,
+		entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
+		"hops", entry->hops, "2 to 4");
+	ok &= table_file_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops,
+		&entry->row_hops, "row_hops", entry->row_hops, "1 to hops");
+	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");
+	if (!ok)
+		return false;
+	*at = place_sections(
+		start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
+	return table_file_check(reader, at->end <= reader->size, entry, "size", at->end,
+		       "sections that end within the file") &&
+	       check_offset(
+		       reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
+	       check_offset(reader, &entry->backends_offset, "backends_offset",
+		       entry->backends_offset, at->backends) &&
+	       check_offset(reader, &entry->binds_offset, "binds_offset", entry->binds_offset,
+		       at->binds) &&
+	       check_offset(
+		       reader, &entry->rows_offset, "rows_offset", entry->rows_offset, at->rows);
+}
+
+/* An address and the zeros behind it. */
+static bool parse_address(struct table_file_reader *reader, const uint8_t *family,
+	const uint8_t address[16], struct netaddr *addr)
+{
+	if (!table_file_check_family(reader, family, *family))
+		return false;
+	*addr = netaddr_from_bytes(*family, address);
+	return check_zero(reader, address + netaddr_size(addr), 16 - netaddr_size(addr), "address");
+}
+
+static void parse_backend(struct table_file_reader *reader, const struct v3_backend *wire,
+	struct table_backend *backend)
+{
+	parse_address(reader, &wire->family, wire->address, &backend->addr);
+	table_file_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
+		"0 (filling), 1 (active), 2 (draining) or 3 (inactive)");
+	table_file_check_health(reader, &wire->health, wire->health);
+	check_zero(reader, &wire->zero, 1, "zero");
+	backend->state = wire->state;
+	backend->healthy = wire->health;
+}
+
+static void parse_bind(
+	struct table_file_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
+{
+	struct netaddr masked;
+
+	if (parse_address(reader, &wire->family, wire->address, &bind->prefix.addr) &&
+		table_file_check_prefix(
+			reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
+		masked = bind->prefix.addr;
+		netprefix_mask(masked.bytes, netaddr_size(&masked), wire->prefix_length);
+		table_file_check(reader, netaddr_compare(&masked, &bind->prefix.addr) == 0,
+			wire->address, "address", wire->address[netaddr_size(&masked) - 1],
+			"no bits beyond the prefix length");
+	}
+	table_file_check_protocol(reader, &wire->protocol, wire->protocol);
+	table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
+	check_zero(reader, &wire->zero, 1, "zero");
+	bind->prefix.length = wire->prefix_length;
+	bind->port_start = wire->port_start;
+	bind->port_end = wire->port_end;
+	bind->protocol = wire->protocol;
+}
+
+/* What is wrong with hop `hop` of a row; NULL where nothing is. */
+static const char *hop_fault(const struct table *table, const uint16_t *hops, unsigned hop)
+{
+	if (hops[hop] >= table->backend_count)
+		return "a backend's index: the table has fewer";
+	if (table->backends[hops[hop]].state == TABLE_INACTIVE)
+		return "a backend that is not inactive";
+	for (unsigned i = 0; i < hop; i++)
+		if (hops[i] == hops[hop])
+			return "a backend that the row does not have yet";
+	return NULL;
+}
+
+static void check_rows(
+	struct table_file_reader *reader, const uint8_t *wire, const struct table *table)
+{
+	char field[32];
+
+	for (size_t row = 0; row < TABLE_ROWS; row++) {
+		const uint16_t *hops = table->rows + row * table->row_hops;
+
+		for (unsigned hop = 0; hop < table->row_hops; hop++) {
+			const char *expected = hop_fault(table, hops, hop);
+
+			if (!expected)
+				continue;
+			snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
+			table_file_check(reader, false,
+				wire + (row * table->row_hops + hop) * sizeof(*hops), field,
+				hops[hop], expected);
+		}
+	}
+}
+
+static bool parse_name(
+	struct table_file_reader *reader, const uint8_t *at, uint32_t size, struct table *table)
+{
+	if (size == 0)
+		return true;
+	if (!table_file_check(reader, table_name_is_valid((const char *)at, size), at, "name",
+		    at[0], "UTF-8 without control characters"))
+		return false;
+	table->name = strndup((const char *)at, size);
+	if (!table->name)
+		faults_error(reader->faults, NULL, "out of memory");
+	return table->name != NULL;
+}
+
+/* The zeros between the sections. */
+static void check_gaps(
+	struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at)
+{
+	const size_t ends[] = {
+		at->name + entry->name_size,
+		at->backends + entry->backend_count * sizeof(struct v3_backend),
+	};
+	const size_t next[] = {at->backends, at->binds};
+
+	/* Binds and rows are multiples of the alignment. */
+	for (unsigned i = 0; i < 2; i++)
+		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
+}
+
+static bool parse_sections(struct table_file_reader *reader, const struct v3_table *entry,
+	const struct sections *at, uint32_t index, struct table *table)
+{
+	const struct v3_backend *backends = (const void *)(reader->bytes + at->backends);
+	const struct v3_bind *binds = (const void *)(reader->bytes + at->binds);
+
+	check_gaps(reader, entry, at);
+	if (!parse_name(reader, reader->bytes + at->name, entry->name_size, table) ||
+		!table_file_alloc(
+			reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
+		return false;
+	table->hops = entry->hops;
+	memcpy(table->hash_key, entry->hash_key, sizeof(table->hash_key));
+	memcpy(table->rows, reader->bytes + at->rows,
+		(size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		table_file_at(reader, "tables[%u].backends[%u]", index, i);
+		parse_backend(reader, &backends[i], &table->backends[i]);
+	}
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		table_file_at(reader, "tables[%u].binds[%u]", index, i);
+		parse_bind(reader, &binds[i], &table->binds[i]);
+	}
+	table_file_at(reader, "tables[%u]", index);
+	check_rows(reader, reader->bytes + at->rows, table);
+	return reader->rejected == 0;
+}
+
+bool table_file_parse_v3(struct table_file_reader *reader, struct table_set *set)
+{
+	const struct v3_table *entries = (const void *)(reader->bytes + sizeof(struct v3_header));
+	struct sections at;
+	uint32_t count;
+
+	if (!parse_header(reader, &count))
+		return false;
+	set->tables = calloc(count + 1, sizeof(*set->tables));
+	if (!set->tables) {
+		faults_error(reader->faults, NULL, "out of memory");
+		return false;
+	}
+	set->count = count;
+	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
+	for (uint32_t i = 0; i < count; i++) {
+		table_file_at(reader, "tables[%u]", i);
+		/* A table of unknown extent leaves the next one's place unknown. */
+		if (!check_entry(reader, &entries[i], at.end, &at) ||
+			!parse_sections(reader, &entries[i], &at, i, &set->tables[i]))
+			return false;
+	}
+	table_file_at(reader, "%s", "");
+	return table_file_check(reader, at.end == reader->size, reader->bytes + at.end, "size",
+		reader->size, "no bytes after the last section");
+}
+
+static uint32_t name_size(const struct table *table)
+{
+	return table->name ? (uint32_t)strlen(table->name) : 0;
+}
+
+static struct sections table_sections(const struct table *table, size_t start)
+{
+	return place_sections(
+		start, name_size(table), table->backend_count, table->bind_count, table->row_hops);
+}
+
+size_t table_file_size_v3(const struct table_set *set)
+{
+	size_t end = sizeof(struct v3_header) + set->count * sizeof(struct v3_table);
+
+	for (uint32_t i = 0; i < set->count; i++)
+		end = table_sections(&set->tables[i], end).end;
+	return end;
+}
+
+static void encode_backends(const struct table *table, struct v3_backend *wire)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		wire[i].family = backend->addr.family;
+		wire[i].state = backend->state;
+		wire[i].health = backend->healthy;
+		memcpy(wire[i].address, backend->addr.bytes, 16);
+	}
+}
+
+static void encode_binds(const struct table *table, struct v3_bind *wire)
+{
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		const struct table_bind *bind = &table->binds[i];
+
+		wire[i].family = bind->prefix.addr.family;
+		wire[i].protocol = bind->protocol;
+		wire[i].prefix_length = bind->prefix.length;
+		memcpy(wire[i].address, bind->prefix.addr.bytes, 16);
+		wire[i].port_start = bind->port_start;
+		wire[i].port_end = bind->port_end;
+	}
+}
+
+/* Returns where the next table's sections start. */
+static size_t encode_table(
+	const struct table *table, uint8_t *bytes, size_t start, struct v3_table *entry)
+{
+	struct sections at = table_sections(table, start);
+
+	memcpy(entry->hash_key, table->hash_key, sizeof(entry->hash_key));
+	entry->name_offset = (uint32_t)at.name;
+	entry->name_size = name_size(table);
+	entry->backends_offset = (uint32_t)at.backends;
+	entry->backend_count = table->backend_count;
+	entry->binds_offset = (uint32_t)at.binds;
+	entry->bind_count = table->bind_count;
+	entry->rows_offset = (uint32_t)at.rows;
+	entry->row_hops = table->row_hops;
+	entry->hops = table->hops;
+	if (entry->name_size)
+		memcpy(bytes + at.name, table->name, entry->name_size);
+	encode_backends(table, (void *)(bytes + at.backends));
+	encode_binds(table, (void *)(bytes + at.binds));
+	memcpy(bytes + at.rows, table->rows,
+		(size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+	return at.end;
+}
+
+void table_file_encode_v3(const struct table_set *set, uint8_t *bytes)
+{
+	struct v3_header *header = (void *)bytes;
+	struct v3_table *entries = (void *)(bytes + sizeof(*header));
+	size_t end = sizeof(*header) + set->count * sizeof(*entries);
+
+	memcpy(header->start.magic, TABLE_FILE_MAGIC, 4);
+	header->start.version = 3;
+	header->table_count = set->count;
+	header->rows = TABLE_ROWS;
+	header->tables_offset = sizeof(*header);
+	for (uint32_t i = 0; i < set->count; i++)
+		end = encode_table(&set->tables[i], bytes, end, &entries[i]);
+	header->total_size = end;
+	header->digest = file_digest(bytes, end);
+}

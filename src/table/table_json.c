@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table_json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_reader.h"
+#include "table_lint.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A table being read; `reader` methods get it as `into`. */
+struct table_draft {
+	struct table *table;
+	size_t host_bits; /* binds warned about */
+};
+
+struct bind_draft {
+	struct table_draft *draft;
+	struct table_bind *bind;
+	json_int_t port, start, end; /* -1: absent; -2: bad, and reported */
+};
+
+static void read_count(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t ignored;
+
+	(void)into;
+	json_reader_integer(reader, value, 1, INT_MAX, &ignored);
+}
+
+static void read_port(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t ignored;
+
+	(void)into;
+	json_reader_integer(reader, value, 1, UINT16_MAX, &ignored);
+}
+
+static void read_uri(struct json_reader *reader, json_t *value, void *into)
+{
+	(void)into;
+	if (!json_is_string(value) || json_string_value(value)[0] != '/')
+		json_reader_reject(reader, value, JSON_STRING, "a path that starts with '/'");
+}
+
+/* The file's and each table's own; only checked here, the healthcheck daemon uses them. */
+static void read_healthchecks(struct json_reader *reader, json_t *value, void *into)
+{
+	static const struct json_field fields[] = {
+		{"interval_ms", NULL, read_count},
+		{"timeout_ms", NULL, read_count},
+		{"trigger", NULL, read_count},
+		{"trigger_healthy", NULL, read_count},
+		{"trigger_unhealthy", NULL, read_count},
+	};
+
+	(void)into;
+	json_reader_object(reader, value, fields, COUNT(fields), NULL);
+}
+
+static void read_backend_healthchecks(struct json_reader *reader, json_t *value, void *into)
+{
+	static const struct json_field fields[] = {
+		{"http", NULL, read_port},
+		{"http_uri", NULL, read_uri},
+		{"tcp", NULL, read_port},
+		{"gue", NULL, read_port},
+		{"fou", NULL, read_port},
+	};
+
+	(void)into;
+	json_reader_object(reader, value, fields, COUNT(fields), NULL);
+}
+
+static void read_backend_ip(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table_backend *backend = into;
+
+	if (!json_is_string(value) || !netaddr_parse(json_string_value(value), &backend->addr))
+		json_reader_reject(reader, value, JSON_STRING, "an IPv4 or IPv6 address");
+}
+
+static void read_state(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table_backend *backend = into;
+	const char *name = json_string_value(value);
+
+	for (uint8_t state = 0; name && state <= TABLE_INACTIVE; state++) {
+		if (strcmp(name, table_state_name(state)) == 0) {
+			backend->state = state;
+			return;
+		}
+	}
+	json_reader_reject(
+		reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
+}
+
+static void read_healthy(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table_backend *backend = into;
+
+	if (json_is_boolean(value))
+		backend->healthy = json_is_true(value);
+	else
+		json_reader_reject(reader, value, JSON_TRUE, "true or false");
+}
+
+static void read_backend(struct json_reader *reader, json_t *value, struct table_backend *backend)
+{
+	static const struct json_field fields[] = {
+		{"ip", "an IPv4 or IPv6 address", read_backend_ip},
+		{"state", "active, filling, draining or inactive", read_state},
+		{"healthy", NULL, read_healthy},
+		{"healthchecks", NULL, read_backend_healthchecks},
+	};
+
+	/* Also what stands for a bad state, so that it causes no other fault. */
+	backend->state = TABLE_ACTIVE;
+	backend->healthy = true;
+	json_reader_object(reader, value, fields, COUNT(fields), backend);
+}
+
+/* By address, then by place; backends without a (good) address come first. */
+static int compare_backends(const void *a, const void *b)
+{
+	const struct table_backend *const *x = a, *const *y = b;
+	int order = netaddr_compare(&(*x)->addr, &(*y)->addr);
+
+	return order ? order : (*x < *y ? -1 : *x > *y);
+}
+
+/* twin[i]: the first backend with the address of backend i, or i. */
+static bool find_twins(const struct table *table, uint32_t *twin)
+{
+	const struct table_backend **sorted = calloc(table->backend_count, sizeof(*sorted));
+	const struct table_backend *first = NULL;
+
+	if (!sorted)
+		return false;
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		sorted[i] = &table->backends[i];
+	qsort(sorted, table->backend_count, sizeof(*sorted), compare_backends);
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		if (!first || sorted[i]->addr.family == NETADDR_NONE ||
+			netaddr_compare(&first->addr, &sorted[i]->addr) != 0)
+			first = sorted[i];
+		twin[sorted[i] - table->backends] = (uint32_t)(first - table->backends);
+	}
+	free(sorted);
+	return true;
+}
+
+static void check_duplicates(struct json_reader *reader, const struct table *table)
+{
+	uint32_t *twin = calloc(table->backend_count, sizeof(*twin));
+	char text[NETADDR_TEXT_MAX];
+
+	if (!twin || !find_twins(table, twin)) {
+		json_reader_error(reader, "out of memory");
+		free(twin);
+		return;
+	}
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		size_t mark;
+
+		if (twin[i] == i)
+			continue;
+		mark = json_reader_enter_index(reader, i);
+		json_reader_enter_key(reader, "ip");
+		json_reader_error(reader,
+			"'%s' is listed twice: backends[%u] has this address already",
+			netaddr_format(&table->backends[i].addr, text), twin[i]);
+		json_reader_leave(reader, mark);
+	}
+	free(twin);
+}
+
+static void read_backends(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table *table = ((struct table_draft *)into)->table;
+	size_t count = json_reader_array(reader, value, TABLE_MAX_BACKENDS);
+	bool any = false;
+
+	table->backends = calloc(count + 1, sizeof(*table->backends));
+	if (!table->backends) {
+		json_reader_error(reader, "out of memory");
+		return;
+	}
+	table->backend_count = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		size_t mark = json_reader_enter_index(reader, i);
+
+		read_backend(reader, json_array_get(value, i), &table->backends[i]);
+		any |= table->backends[i].state != TABLE_INACTIVE;
+		json_reader_leave(reader, mark);
+	}
+	if (count)
+		check_duplicates(reader, table);
+	if (json_is_array(value) && !any)
+		json_reader_error(reader, "%s; a table needs at least one that is not inactive",
+			count ? "every backend is inactive" : "no backend");
+}
+
+static void read_bind_ip(struct json_reader *reader, json_t *value, void *into)
+{
+	struct bind_draft *draft = into;
+	const char *text = json_string_value(value);
+	char masked[NETPREFIX_TEXT_MAX], shown[JSON_READER_TEXT_MAX];
+	bool host_bits;
+
+	if (!text || !netprefix_parse(text, &draft->bind->prefix, &host_bits)) {
+		json_reader_reject(
+			reader, value, JSON_STRING, "an IPv4 or IPv6 address or CIDR prefix");
+		return;
+	}
+	if (host_bits && draft->draft->host_bits++ < TABLE_LINT_MAX)
+		json_reader_warn(reader,
+			"'%s' has bits set beyond the prefix length: '%s' is meant",
+			json_reader_text(text, 64, shown),
+			netprefix_format(&draft->bind->prefix, masked));
+}
+
+static void read_proto(struct json_reader *reader, json_t *value, void *into)
+{
+	struct bind_draft *draft = into;
+	const char *name = json_string_value(value);
+
+	if (name && strcmp(name, "tcp") == 0)
+		draft->bind->protocol = TABLE_TCP;
+	else if (name && strcmp(name, "udp") == 0)
+		draft->bind->protocol = TABLE_UDP;
+	else
+		json_reader_reject(reader, value, JSON_STRING, "a protocol: tcp or udp");
+}
+
+static void read_bind_port(struct json_reader *reader, const json_t *value, json_int_t *out)
+{
+	if (!json_reader_integer(reader, value, 0, UINT16_MAX, out))
+		*out = -2;
+}
+
+static void read_single_port(struct json_reader *reader, json_t *value, void *into)
+{
+	read_bind_port(reader, value, &((struct bind_draft *)into)->port);
+}
+
+static void read_port_start(struct json_reader *reader, json_t *value, void *into)
+{
+	read_bind_port(reader, value, &((struct bind_draft *)into)->start);
+}
+
+static void read_port_end(struct json_reader *reader, json_t *value, void *into)
+{
+	read_bind_port(reader, value, &((struct bind_draft *)into)->end);
+}
+
+/* At the path of the bind: `port`, or both of the others. */
+static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
+{
+	bool range = draft->start != -1 || draft->end != -1;
+	size_t mark;
+
+	if (draft->port != -1 && !range)
+		draft->start = draft->end = draft->port;
+	mark = json_reader_enter_key(reader, draft->port != -1 || !range ? "port"
+					     : draft->end == -1          ? "port_end"
+									 : "port_start");
+	if (draft->port != -1 && range)
+		json_reader_error(reader, "given together with port_start or port_end; give either "
+					  "port, or both of the others");
+	else if (draft->port == -1 && !range)
+		json_reader_error(reader, "missing; expected port, or port_start and port_end");
+	else if (draft->start == -1 || draft->end == -1)
+		json_reader_error(reader, "missing; port_start and port_end belong together");
+	else if (draft->end >= 0 && draft->start > draft->end)
+		json_reader_error(reader,
+			"'%" JSON_INTEGER_FORMAT "' is greater than port_end '%" JSON_INTEGER_FORMAT
+			"'",
+			draft->start, draft->end);
+	json_reader_leave(reader, mark);
+	if (draft->start >= 0 && draft->end >= 0) {
+		draft->bind->port_start = (uint16_t)draft->start;
+		draft->bind->port_end = (uint16_t)draft->end;
+	}
+}
+
+static void read_bind(struct json_reader *reader, json_t *value, struct bind_draft *draft)
+{
+	static const struct json_field fields[] = {
+		{"ip", "an IPv4 or IPv6 address or CIDR prefix", read_bind_ip},
+		{"proto", "tcp or udp", read_proto},
+		{"port", NULL, read_single_port},
+		{"port_start", NULL, read_port_start},
+		{"port_end", NULL, read_port_end},
+	};
+
+	json_reader_object(reader, value, fields, COUNT(fields), draft);
+	if (json_is_object(value))
+		settle_ports(reader, draft);
+}
+
+static void read_binds(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table_draft *draft = into;
+	struct table *table = draft->table;
+	size_t count = json_reader_array(reader, value, TABLE_MAX_BINDS);
+
+	table->binds = calloc(count + 1, sizeof(*table->binds));
+	if (!table->binds) {
+		json_reader_error(reader, "out of memory");
+		return;
+	}
+	table->bind_count = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		struct bind_draft bind = {draft, &table->binds[i], -1, -1, -1};
+		size_t mark = json_reader_enter_index(reader, i);
+
+		read_bind(reader, json_array_get(value, i), &bind);
+		json_reader_leave(reader, mark);
+	}
+	if (draft->host_bits > TABLE_LINT_MAX)
+		json_reader_warn(reader, "%zu more binds have bits set beyond the prefix length",
+			draft->host_bits - TABLE_LINT_MAX);
+}
+
+static void read_name(struct json_reader *reader, json_t *value, void *into)
+{
+	struct table *table = ((struct table_draft *)into)->table;
+
+	if (!json_is_string(value) ||
+		!table_name_is_valid(json_string_value(value), json_string_length(value))) {
+		json_reader_reject(reader, value, JSON_STRING,
+			"a name: 1 to 255 bytes without control characters");
+		return;
+	}
+	table->name = strdup(json_string_value(value));
+	if (!table->name)
+		json_reader_error(reader, "out of memory");
+}
+
+static int hex_digit(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	digit |= 0x20;
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static void read_key(struct json_reader *reader, const json_t *value, uint8_t key[SIPHASH_KEY_SIZE])
+{
+	static const uint8_t zero[SIPHASH_KEY_SIZE];
+	const char *text = json_string_value(value);
+	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
+	size_t digits = 0;
+
+	for (; text && digits < 2 * SIPHASH_KEY_SIZE && hex_digit(text[digits]) >= 0; digits++)
+		parsed[digits / 2] = (uint8_t)(parsed[digits / 2] << 4 | hex_digit(text[digits]));
+	if (!text || digits < 2 * SIPHASH_KEY_SIZE || text[digits] != '\0') {
+		json_reader_reject(reader, value, JSON_STRING, "exactly 32 hex digits");
+		return;
+	}
+	if (memcmp(parsed, zero, sizeof(zero)) == 0)
+		json_reader_warn(
+			reader, "'%s' is no secret: make one with `openssl rand -hex 16`", text);
+	memcpy(key, parsed, sizeof(parsed));
+}
+
+static void read_hash_key(struct json_reader *reader, json_t *value, void *into)
+{
+	read_key(reader, value, ((struct table_draft *)into)->table->hash_key);
+}
+
+static void read_seed(struct json_reader *reader, json_t *value, void *into)
+{
+	read_key(reader, value, ((struct table_draft *)into)->table->seed);
+}
+
+static void read_hops(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t hops;
+
+	if (json_reader_integer(reader, value, TABLE_MIN_HOPS, TABLE_MAX_HOPS, &hops))
+		((struct table_draft *)into)->table->hops = (uint8_t)hops;
+}
+
+static void read_tables(struct json_reader *reader, json_t *value, void *into)
+{
+	static const struct json_field fields[] = {
+		{"name", "a name", read_name},
+		{"hash_key", "32 hex digits", read_hash_key},
+		{"seed", "32 hex digits", read_seed},
+		{"hops", NULL, read_hops},
+		{"binds", "an array of binds", read_binds},
+		{"backends", "an array of backends", read_backends},
+		{"healthchecks", NULL, read_healthchecks},
+	};
+	struct table_set *set = into;
+	size_t count = json_reader_array(reader, value, TABLE_MAX_TABLES);
+
+	set->tables = calloc(count + 1, sizeof(*set->tables));
+	if (!set->tables) {
+		json_reader_error(reader, "out of memory");
+		return;
+	}
+	set->count = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		struct table_draft draft = {.table = &set->tables[i]};
+		size_t mark = json_reader_enter_index(reader, i);
+
+		draft.table->hops = TABLE_DEFAULT_HOPS;
+		json_reader_object(reader, json_array_get(value, i), fields, COUNT(fields), &draft);
+		json_reader_leave(reader, mark);
+	}
+}
+
+static void read_document(struct json_reader *reader, json_t *root, struct table_set *set)
+{
+	static const struct json_field fields[] = {
+		{"tables", "an array of tables", read_tables},
+		{"healthchecks", NULL, read_healthchecks},
+	};
+
+	json_reader_object(reader, root, fields, COUNT(fields), set);
+}
+
+int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults)
+{
+	struct json_reader reader = {.faults = faults};
+	size_t errors = faults->errors;
+	char shown[JSON_READER_TEXT_MAX];
+	json_error_t where;
+	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+
+	*set = (struct table_set){0};
+	if (!root) {
+		faults_error_at(faults, where.line, where.column, "not JSON: %s",
+			json_reader_text(where.text, 120, shown));
+		return -EINVAL;
+	}
+	read_document(&reader, root, set);
+	json_decref(root);
+	table_lint(set, faults);
+	if (faults->errors == errors)
+		return 0;
+	table_set_free(set);
+	return -EINVAL;
+}

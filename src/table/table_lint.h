@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Warnings about tables that are valid and yet hardly what their author wants, wherever they came
+ * from. table_json calls it; a binary table's reader does not, because its author saw the warnings
+ * when it was built.
+ */
+#ifndef GLB_TABLE_TABLE_LINT_H
+#define GLB_TABLE_TABLE_LINT_H
+
+#include "common/faults.h"
+#include "table/table.h"
+
+/* Warnings of one kind about one table, before "and N more". */
+#define TABLE_LINT_MAX 10
+
+/* Skips what table_json could not read: names that are NULL, addresses of no family. */
+void table_lint(const struct table_set *set, struct faults *faults);
+
+/* Two binds with addresses, protocol and ports in common. Where they meet, `winner` gets the
+ * packets. */
+struct table_overlap {
+	uint32_t loser_table, loser_bind;
+	uint32_t winner_table, winner_bind;
+};
+
+/*
+ * One for each bind that loses packets to an earlier one (of a lower table, or earlier in its own),
+ * by loser. O(n log n) for binds that are nested a few levels deep. 0: *overlaps (malloc'd, the
+ * caller frees) and *count are set; or -ENOMEM.
+ */
+int table_overlaps(const struct table_set *set, struct table_overlap **overlaps, size_t *count);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table_build.h"
+#include "table_file.h"
+#include "table_file_io.h"
+#include "table_file_layout.h"
+#include "table_json.h"
+
+int table_file_read(
+	const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
+{
+	uint8_t *bytes;
+	size_t size;
+	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+
+	*set = (struct table_set){0};
+	if (error)
+		return error;
+	error = table_file_parse(bytes, size, set, version, faults);
+	free(bytes);
+	return error;
+}
+
+int table_json_read(const char *path, struct table_set *set, struct faults *faults)
+{
+	uint8_t *bytes;
+	size_t size;
+	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+
+	*set = (struct table_set){0};
+	if (error)
+		return error;
+	error = table_json_parse((const char *)bytes, size, set, faults);
+	free(bytes);
+	return error;
+}
+
+static int load_json(const char *text, size_t size, struct table_set *set, struct faults *faults)
+{
+	int error = table_json_parse(text, size, set, faults);
+
+	if (error)
+		return error;
+	error = table_build(set);
+	if (error) {
+		faults_error(faults, NULL, "rows cannot be built: %s", strerror(-error));
+		table_set_free(set);
+	}
+	return error;
+}
+
+int table_load(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
+{
+	uint8_t *bytes;
+	size_t size;
+	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+
+	*set = (struct table_set){0};
+	if (error)
+		return error;
+	if (size >= 4 && memcmp(bytes, TABLE_FILE_MAGIC, 4) == 0) {
+		error = table_file_parse(bytes, size, set, version, faults);
+	} else {
+		error = load_json((const char *)bytes, size, set, faults);
+		if (!error && version)
+			*version = 0;
+	}
+	free(bytes);
+	return error;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which binds lose packets to earlier ones. Prefixes nest or are disjoint, so that in the order of
+ * their addresses everything inside a prefix is one range, and everything around it is a chain of
+ * parents. A sweep over the ports keeps the binds that are open at the current port; of two binds
+ * that overlap, one is open when the other opens.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "table_lint.h"
+
+#define NONE UINT32_MAX
+
+struct item {
+	const struct table_bind *bind;
+	uint32_t rank; /* order in which binds win: by table, then by place */
+	uint32_t table, index;
+};
+
+/* Positions in the order of items: those with the same prefix, and all those inside it (which
+ * follow). */
+struct group {
+	uint32_t first, end, inside_end;
+	uint32_t parent; /* the next wider group, or NONE */
+};
+
+struct sweep {
+	uint32_t count;
+	struct item *items; /* by protocol, address, length */
+	uint32_t *group_of; /* by position */
+	struct group *groups;
+	uint32_t *winner;  /* by rank; NONE as long as none is known */
+	uint32_t *by_rank; /* position */
+	/* Segment trees over positions, leaves from `leaves` on. */
+	uint32_t leaves;
+	uint32_t *lowest;  /* rank of open binds, NONE for none */
+	uint32_t *highest; /* 1 + rank of open binds that have not lost yet, 0 for none */
+	uint64_t *events;
+};
+
+static int compare_prefixes(const struct table_bind *a, const struct table_bind *b)
+{
+	int order = (int)a->protocol - b->protocol;
+
+	if (!order)
+		order = netaddr_compare(&a->prefix.addr, &b->prefix.addr);
+	return order ? order : (int)a->prefix.length - b->prefix.length;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int order = compare_prefixes(x->bind, y->bind);
+
+	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool contains(const struct table_bind *outer, const struct table_bind *inner)
+{
+	return outer->protocol == inner->protocol &&
+	       netprefix_covers(&outer->prefix, &inner->prefix.addr);
+}
+
+static void find_groups(struct sweep *sweep)
+{
+	uint32_t count = 0, open = NONE;
+
+	for (uint32_t at = 0; at < sweep->count; at++) {
+		const struct table_bind *bind = sweep->items[at].bind;
+
+		if (at > 0 && compare_prefixes(sweep->items[at - 1].bind, bind) == 0) {
+			sweep->groups[count - 1].end++;
+			sweep->group_of[at] = count - 1;
+			continue;
+		}
+		while (open != NONE &&
+			!contains(sweep->items[sweep->groups[open].first].bind, bind)) {
+			sweep->groups[open].inside_end = at;
+			open = sweep->groups[open].parent;
+		}
+		sweep->groups[count] = (struct group){at, at + 1, sweep->count, open};
+		sweep->group_of[at] = open = count++;
+	}
+}
+
+static void set_lowest(struct sweep *sweep, uint32_t at, uint32_t rank)
+{
+	uint32_t *tree = sweep->lowest;
+
+	at += sweep->leaves;
+	for (tree[at] = rank; at > 1; at /= 2)
+		tree[at / 2] = tree[at] < tree[at ^ 1] ? tree[at] : tree[at ^ 1];
+}
+
+static void set_highest(struct sweep *sweep, uint32_t at, uint32_t value)
+{
+	uint32_t *tree = sweep->highest;
+
+	at += sweep->leaves;
+	for (tree[at] = value; at > 1; at /= 2)
+		tree[at / 2] = tree[at] > tree[at ^ 1] ? tree[at] : tree[at ^ 1];
+}
+
+static uint32_t range_lowest(const struct sweep *sweep, uint32_t first, uint32_t end)
+{
+	uint32_t found = NONE;
+
+	for (first += sweep->leaves, end += sweep->leaves; first < end; first /= 2, end /= 2) {
+		if (first & 1 && sweep->lowest[first++] < found)
+			found = sweep->lowest[first - 1];
+		if (end & 1 && sweep->lowest[--end] < found)
+			found = sweep->lowest[end];
+	}
+	return found;
+}
+
+static uint32_t range_highest(const struct sweep *sweep, uint32_t first, uint32_t end)
+{
+	uint32_t found = 0;
+
+	for (first += sweep->leaves, end += sweep->leaves; first < end; first /= 2, end /= 2) {
+		if (first & 1 && sweep->highest[first++] > found)
+			found = sweep->highest[first - 1];
+		if (end & 1 && sweep->highest[--end] > found)
+			found = sweep->highest[end];
+	}
+	return found;
+}
+
+/* The bind at `at` meets the open ones in a range: it loses to the lowest of them, the higher ones
+ * lose to it. */
+static void meet(struct sweep *sweep, uint32_t at, uint32_t first, uint32_t end)
+{
+	uint32_t rank = sweep->items[at].rank;
+	uint32_t lowest = range_lowest(sweep, first, end), highest;
+
+	if (lowest < rank && lowest < sweep->winner[rank])
+		sweep->winner[rank] = lowest;
+	while ((highest = range_highest(sweep, first, end)) > rank + 1) {
+		sweep->winner[highest - 1] = rank;
+		set_highest(sweep, sweep->by_rank[highest - 1], 0);
+	}
+}
+
+static void open_bind(struct sweep *sweep, uint32_t at)
+{
+	const struct group *group = &sweep->groups[sweep->group_of[at]];
+	uint32_t rank = sweep->items[at].rank;
+
+	meet(sweep, at, group->first, group->inside_end);
+	for (uint32_t up = group->parent; up != NONE; up = sweep->groups[up].parent)
+		meet(sweep, at, sweep->groups[up].first, sweep->groups[up].end);
+	set_lowest(sweep, at, rank);
+	if (sweep->winner[rank] == NONE)
+		set_highest(sweep, at, rank + 1);
+}
+
+static void run(struct sweep *sweep)
+{
+	/* port, then opening before closing, then position */
+	for (uint32_t at = 0; at < sweep->count; at++) {
+		const struct table_bind *bind = sweep->items[at].bind;
+
+		sweep->events[2 * at] = (uint64_t)bind->port_start << 33 | at;
+		sweep->events[2 * at + 1] = (uint64_t)bind->port_end << 33 | (uint64_t)1 << 32 | at;
+	}
+	qsort(sweep->events, 2 * (size_t)sweep->count, sizeof(*sweep->events), compare_events);
+	for (uint32_t i = 0; i < 2 * sweep->count; i++) {
+		uint32_t at = (uint32_t)sweep->events[i];
+
+		if (sweep->events[i] >> 32 & 1) {
+			set_lowest(sweep, at, NONE);
+			set_highest(sweep, at, 0);
+		} else {
+			open_bind(sweep, at);
+		}
+	}
+}
+
+static void collect_items(struct sweep *sweep, const struct table_set *set)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].bind_count; i++) {
+			const struct table_bind *bind = &set->tables[t].binds[i];
+			uint32_t rank = sweep->count;
+
+			if (bind->prefix.addr.family == NETADDR_NONE)
+				continue;
+			sweep->items[sweep->count++] = (struct item){bind, rank, t, i};
+		}
+	}
+	qsort(sweep->items, sweep->count, sizeof(*sweep->items), compare_items);
+	for (uint32_t at = 0; at < sweep->count; at++)
+		sweep->by_rank[sweep->items[at].rank] = at;
+}
+
+static bool sweep_alloc(struct sweep *sweep, size_t count)
+{
+	sweep->leaves = (uint32_t)count;
+	sweep->items = calloc(count, sizeof(*sweep->items));
+	sweep->group_of = calloc(count, sizeof(*sweep->group_of));
+	sweep->groups = calloc(count, sizeof(*sweep->groups));
+	sweep->winner = malloc(count * sizeof(*sweep->winner));
+	sweep->by_rank = calloc(count, sizeof(*sweep->by_rank));
+	sweep->lowest = malloc(2 * count * sizeof(*sweep->lowest));
+	sweep->highest = calloc(2 * count, sizeof(*sweep->highest));
+	sweep->events = calloc(2 * count, sizeof(*sweep->events));
+	if (!sweep->items || !sweep->group_of || !sweep->groups || !sweep->winner ||
+		!sweep->by_rank || !sweep->lowest || !sweep->highest || !sweep->events)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		sweep->winner[i] = NONE;
+	for (size_t i = 0; i < 2 * count; i++)
+		sweep->lowest[i] = NONE;
+	return true;
+}
+
+static void sweep_free(struct sweep *sweep)
+{
+	free(sweep->items);
+	free(sweep->group_of);
+	free(sweep->groups);
+	free(sweep->winner);
+	free(sweep->by_rank);
+	free(sweep->lowest);
+	free(sweep->highest);
+	free(sweep->events);
+}
+
+/* By loser, because ranks are in that order. */
+static size_t list_overlaps(const struct sweep *sweep, struct table_overlap *out)
+{
+	size_t count = 0;
+
+	for (uint32_t rank = 0; rank < sweep->count; rank++) {
+		const struct item *loser, *winner;
+
+		if (sweep->winner[rank] == NONE)
+			continue;
+		loser = &sweep->items[sweep->by_rank[rank]];
+		winner = &sweep->items[sweep->by_rank[sweep->winner[rank]]];
+		out[count++] = (struct table_overlap){
+			loser->table, loser->index, winner->table, winner->index};
+	}
+	return count;
+}
+
+int table_overlaps(const struct table_set *set, struct table_overlap **overlaps, size_t *count)
+{
+	struct sweep sweep = {0};
+	size_t binds = 1;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		binds += set->tables[t].bind_count;
+	*count = 0;
+	*overlaps = malloc(binds * sizeof(**overlaps));
+	if (*overlaps && sweep_alloc(&sweep, binds)) {
+		collect_items(&sweep, set);
+		find_groups(&sweep);
+		run(&sweep);
+		*count = list_overlaps(&sweep, *overlaps);
+		sweep_free(&sweep);
+		return 0;
+	}
+	sweep_free(&sweep);
+	free(*overlaps);
+	*overlaps = NULL;
+	return -ENOMEM;
+}
