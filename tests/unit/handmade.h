@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Forwarding tables whose rows need no hash to know: hop i of row r is backend (r + i) % backends,
+ * and backend b of table t is 192.168.t.b. The hash key of table t is 16 times t.
+ */
+#ifndef GLB_TESTS_HANDMADE_H
+#define GLB_TESTS_HANDMADE_H
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "director/routes.h"
+#include "table/table.h"
+
+static inline uint32_t handmade_address(uint32_t table, uint32_t backend)
+{
+	return htonl(0xc0a80000 | table << 8 | backend);
+}
+
+static inline struct table *handmade_table(
+	struct table_set *set, uint32_t backends, uint8_t row_hops)
+{
+	uint32_t t = set->count++;
+	struct table *table;
+
+	set->tables = realloc(set->tables, set->count * sizeof(*set->tables));
+	table = &set->tables[t];
+	*table = (struct table){.hops = row_hops, .row_hops = row_hops, .backend_count = backends};
+	memset(table->hash_key, (int)t, sizeof(table->hash_key));
+	table->backends = calloc(backends, sizeof(*table->backends));
+	for (uint32_t i = 0; i < backends; i++) {
+		uint32_t address = handmade_address(t, i);
+
+		table->backends[i] = (struct table_backend){
+			.addr = netaddr_from_bytes(NETADDR_V4, &address),
+			.state = TABLE_ACTIVE,
+			.healthy = true,
+		};
+	}
+	table->rows = malloc(sizeof(uint16_t) * TABLE_ROWS * row_hops);
+	for (uint32_t at = 0; at < (uint32_t)TABLE_ROWS * row_hops; at++)
+		table->rows[at] = (uint16_t)((at / row_hops + at % row_hops) % backends);
+	return table;
+}
+
+static inline void handmade_bind(struct table_set *set, uint32_t t, const char *prefix,
+	uint8_t protocol, uint16_t port_start, uint16_t port_end)
+{
+	struct table *table = &set->tables[t];
+	struct table_bind *bind;
+	bool host_bits;
+
+	table->binds = realloc(table->binds, (table->bind_count + 1) * sizeof(*table->binds));
+	bind = &table->binds[table->bind_count++];
+	*bind = (struct table_bind){
+		.protocol = protocol, .port_start = port_start, .port_end = port_end};
+	assert(netprefix_parse(prefix, &bind->prefix, &host_bits) && !host_bits);
+}
+
+/* Takes the set over. */
+static inline struct routes *handmade_routes(struct table_set *set)
+{
+	struct faults faults = {0};
+	struct routes *routes = routes_create(set, &faults);
+
+	assert(routes && faults.count == 0);
+	return routes;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "gue/decode.h"
+#include "gue/encapsulate.h"
+#include "guarded.h"
+#include "vectors.h"
+
+#define FRAME_MAX 2048
+
+static void assert_fields(const json_t *fields, const struct decode_packet *packet)
+{
+	const json_t *hops = vectors_get(fields, "hops");
+	uint8_t inner[FRAME_MAX];
+	uint32_t inner_size = vectors_hex(vectors_string(fields, "inner"), inner, sizeof(inner));
+
+	assert_int_equal(packet->source, inet_addr(vectors_string(fields, "src")));
+	assert_int_equal(packet->destination, inet_addr(vectors_string(fields, "dst")));
+	assert_int_equal(packet->source_port, vectors_number(fields, "udp_src_port"));
+	assert_int_equal(packet->inner_protocol, vectors_number(fields, "inner_protocol"));
+	assert_int_equal(packet->next_hop, vectors_number(fields, "next_hop"));
+	assert_int_equal(packet->hop_count, json_array_size(hops));
+	for (size_t i = 0; i < json_array_size(hops); i++)
+		assert_int_equal(
+			packet->hops[i], inet_addr(json_string_value(json_array_get(hops, i))));
+	assert_int_equal(packet->inner_size, inner_size);
+	assert_memory_equal(packet->inner, inner, inner_size);
+}
+
+static void test_every_golden_vector(void **state)
+{
+	json_t *cases = vectors_load("gue.json"), *one;
+	size_t i;
+
+	(void)state;
+	assert_true(json_array_size(cases) > 100);
+	json_array_foreach(cases, i, one)
+	{
+		uint8_t bytes[FRAME_MAX];
+		uint32_t size = vectors_hex(vectors_string(one, "frame"), bytes, sizeof(bytes));
+		struct decode_packet packet;
+		enum decode_status status =
+			decode_frame(guarded_copy(bytes, size), size, GUE_PORT, &packet);
+
+		if (strcmp(decode_status_name(status), vectors_string(one, "status")) != 0)
+			print_error("%s\n", vectors_string(one, "name"));
+		assert_string_equal(decode_status_name(status), vectors_string(one, "status"));
+		if (status == DECODE_OK)
+			assert_fields(vectors_get(one, "fields"), &packet);
+	}
+	json_decref(cases);
+}
+
+static void test_what_was_encapsulated_is_decoded_with_any_number_of_hops(void **state)
+{
+	struct encapsulate_outer outer = {.source_ip = inet_addr("192.0.2.1")};
+	uint32_t hops[ENCAPSULATE_MAX_HOPS];
+
+	(void)state;
+	for (uint32_t i = 0; i < ENCAPSULATE_MAX_HOPS; i++)
+		hops[i] = htonl(0xc0a83200 + i);
+	for (unsigned count = 1; count <= ENCAPSULATE_MAX_HOPS; count++) {
+		uint32_t size = encapsulate_size(count) + 33;
+		uint8_t *frame = guarded_end() - size;
+		struct decode_packet packet;
+
+		encapsulate_write(frame, &outer, hops, count, 33, GUE_INNER_IPV6, 0xabcd);
+		assert_int_equal(decode_frame(frame, size, GUE_PORT, &packet), DECODE_OK);
+		assert_int_equal(packet.source, outer.source_ip);
+		assert_int_equal(packet.destination, hops[0]);
+		assert_int_equal(packet.ttl, 64);
+		assert_int_equal(packet.source_port, 0xabcd);
+		assert_int_equal(packet.inner_protocol, GUE_INNER_IPV6);
+		assert_int_equal(packet.next_hop, 0);
+		assert_int_equal(packet.hop_count, count - 1);
+		assert_memory_equal(packet.hops, hops + 1, 4 * (count - 1));
+		assert_ptr_equal(packet.inner, frame + encapsulate_size(count));
+		assert_int_equal(packet.inner_size, 33);
+	}
+}
+
+static void test_port_is_the_callers(void **state)
+{
+	struct encapsulate_outer outer = {.source_ip = 1};
+	uint32_t hop = 2, size = encapsulate_size(1) + 20;
+	uint8_t frame[200] = {0};
+	struct decode_packet packet;
+
+	(void)state;
+	encapsulate_write(frame, &outer, &hop, 1, 20, GUE_INNER_IPV4, 0x8000);
+	assert_int_equal(decode_frame(frame, size, 6080, &packet), DECODE_NOT_GUE);
+	frame[36] = 6080 >> 8;
+	frame[37] = 6080 & 0xff;
+	assert_int_equal(decode_frame(frame, size, 6080, &packet), DECODE_OK);
+	assert_int_equal(decode_frame(frame, size, GUE_PORT, &packet), DECODE_NOT_GUE);
+}
+
+/* Guard pages and sanitizers watch what is read; what comes out must lie in the frame. */
+static void test_damaged_frames_are_read_only_inside(void **state)
+{
+	struct encapsulate_outer outer = {.source_ip = 1};
+	uint32_t hops[4] = {2, 3, 4, 5}, whole = encapsulate_size(4) + 40;
+
+	(void)state;
+	srandom(11);
+	for (int i = 0; i < 200000; i++) {
+		uint8_t bytes[200] = {0};
+		uint32_t size = (uint32_t)random() % (whole + 1);
+		uint8_t *frame;
+		struct decode_packet packet;
+
+		encapsulate_write(bytes, &outer, hops, 4, 40, GUE_INNER_IPV4, 0x8000);
+		for (int flips = 0; flips < 3; flips++)
+			bytes[12 + (uint32_t)random() % 50] = (uint8_t)random();
+		frame = guarded_copy(bytes, size);
+		if (decode_frame(frame, size, GUE_PORT, &packet) == DECODE_OK)
+			assert_true(packet.inner >= frame &&
+				    packet.inner + packet.inner_size <= frame + size);
+	}
+}
+
+static void test_status_names_are_those_of_the_vectors(void **state)
+{
+	static const char *const names[] = {"ok", "not_gue", "truncated", "bad_version", "control",
+		"bad_flags", "bad_protocol", "bad_length", "bad_type", "bad_index"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_string_equal(decode_status_name((enum decode_status)i), names[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_golden_vector),
+		cmocka_unit_test(test_what_was_encapsulated_is_decoded_with_any_number_of_hops),
+		cmocka_unit_test(test_port_is_the_callers),
+		cmocka_unit_test(test_damaged_frames_are_read_only_inside),
+		cmocka_unit_test(test_status_names_are_those_of_the_vectors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

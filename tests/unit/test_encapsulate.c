@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <arpa/inet.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/byteorder.h"
+#include "gue/encapsulate.h"
+#include "guarded.h"
+
+static const struct encapsulate_outer outer = {
+	.destination_mac = {0x02, 0, 0, 0, 0, 0xfe},
+	.source_mac = {0x02, 0, 0, 0, 0, 0x01},
+};
+
+/* The one's complement sum of a header with its checksum is ffff (RFC 1071), summed here in its own
+ * way. */
+static void assert_checksum_is_right(const uint8_t *header, unsigned size)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < size; i += 2)
+		sum += (uint32_t)header[i] << 8 | header[i + 1];
+	while (sum > 0xffff)
+		sum = (sum >> 16) + (sum & 0xffff);
+	assert_int_equal(sum, 0xffff);
+}
+
+static void write_hops(uint8_t *to, unsigned count, uint32_t inner_size)
+{
+	struct encapsulate_outer from = outer;
+	uint32_t hops[ENCAPSULATE_MAX_HOPS];
+
+	from.source_ip = inet_addr("192.0.2.1");
+	for (unsigned i = 0; i < ENCAPSULATE_MAX_HOPS; i++)
+		hops[i] = htonl(0xc0a8320au + i);
+	encapsulate_write(to, &from, hops, count, inner_size, 4, 0x8abc);
+}
+
+static void test_bytes_of_three_hops(void **state)
+{
+	static const uint8_t expected[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0xfe, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x01, 0x08, 0x00,
+		/* IPv4: 84 = 20 + 8 + 16 + 40, DF, ttl 64, UDP, 192.0.2.1 to 192.168.50.10 */
+		0x45, 0x00, 0x00, 0x54, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x85, 0xe5, 0xc0, 0x00,
+		0x02, 0x01, 0xc0, 0xa8, 0x32, 0x0a,
+		/* UDP: 35516 to 19523, 64 = 8 + 16 + 40, no checksum */
+		0x8a, 0xbc, 0x4c, 0x43, 0x00, 0x40, 0x00, 0x00,
+		/* GUE: version 0, 3 words; IPv4 inside; no flags */
+		0x03, 0x04, 0x00, 0x00,
+		/* type 0, next hop 0 of 2, 192.168.50.11, 192.168.50.12 */
+		0x00, 0x00, 0x00, 0x02, 0xc0, 0xa8, 0x32, 0x0b, 0xc0, 0xa8, 0x32, 0x0c};
+	uint8_t *to = guarded_end() - sizeof(expected);
+
+	(void)state;
+	assert_int_equal(encapsulate_size(3), sizeof(expected));
+	memset(to, 0xa5, sizeof(expected));
+	write_hops(to, 3, 40);
+	assert_memory_equal(to, expected, sizeof(expected));
+}
+
+static void test_ipv6_inside_is_protocol_41(void **state)
+{
+	uint8_t to[ENCAPSULATE_MAX_SIZE];
+	uint32_t hop = inet_addr("192.168.50.10");
+
+	(void)state;
+	encapsulate_write(to, &outer, &hop, 1, 60, 41, 0x8000);
+	assert_int_equal(to[14 + 28], 1); /* words */
+	assert_int_equal(to[14 + 29], 41);
+	assert_int_equal(to[14 + 35], 0); /* no later hops */
+}
+
+static void test_lengths_and_checksum_for_every_number_of_hops(void **state)
+{
+	(void)state;
+	for (unsigned count = 1; count <= ENCAPSULATE_MAX_HOPS; count++) {
+		uint32_t size = encapsulate_size(count);
+		uint8_t *to = guarded_end() - size;
+
+		assert_int_equal(size, 14 + 20 + 8 + 8 + 4 * (count - 1));
+		for (uint32_t inner = 20; inner < 9200; inner += 17) {
+			memset(to, 0xff, size);
+			write_hops(to, count, inner);
+			assert_int_equal(load_be16(to + 16), size - 14 + inner);
+			assert_int_equal(load_be16(to + 38), size - 34 + inner);
+			assert_checksum_is_right(to + 14, 20);
+			assert_int_equal(to[42], count);
+			assert_int_equal(to[49], count - 1);
+			if (count > 1)
+				assert_int_equal(
+					to[size - 1], 0x0a + count - 1); /* the last hop's */
+		}
+	}
+	assert_int_equal(encapsulate_size(ENCAPSULATE_MAX_HOPS), ENCAPSULATE_MAX_SIZE);
+}
+
+static void test_nothing_is_written_before_or_behind(void **state)
+{
+	uint8_t bytes[ENCAPSULATE_MAX_SIZE + 2];
+
+	(void)state;
+	for (unsigned count = 1; count <= ENCAPSULATE_MAX_HOPS; count++) {
+		memset(bytes, 0xa5, sizeof(bytes));
+		write_hops(bytes + 1, count, 40);
+		assert_int_equal(bytes[0], 0xa5);
+		assert_int_equal(bytes[1 + encapsulate_size(count)], 0xa5);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes_of_three_hops),
+		cmocka_unit_test(test_ipv6_inside_is_protocol_41),
+		cmocka_unit_test(test_lengths_and_checksum_for_every_number_of_hops),
+		cmocka_unit_test(test_nothing_is_written_before_or_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

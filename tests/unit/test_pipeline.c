@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All stages together: verdicts, bytes, and what memory they may touch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "director/pipeline.h"
+#include "guarded.h"
+#include "handmade.h"
+#include "packets.h"
+
+static struct routes *routes;
+static struct rules rules;
+static struct pipeline pipeline;
+static struct burst burst;
+
+/* VIP and VIP6, TCP port 80: 100 backends, rows of two hops. 10.10.10.11 belongs to both tables. */
+static int set_up(void **state)
+{
+	struct table_set set = {0};
+
+	(void)state;
+	handmade_table(&set, 100, 2);
+	handmade_table(&set, 100, 2);
+	handmade_bind(&set, 0, "10.10.10.10/31", TABLE_TCP, 80, 80);
+	handmade_bind(&set, 0, VIP6, TABLE_TCP, 80, 80);
+	handmade_bind(&set, 1, "10.10.10.11", TABLE_TCP, 81, 81);
+	routes = handmade_routes(&set);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	routes_free(routes);
+	return 0;
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	rules = (struct rules){
+		.hash_fields = RULES_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
+	pipeline = (struct pipeline){
+		.routes = routes,
+		.rules = &rules,
+		.outer = {.destination_mac = {2, 0, 0, 0, 0, 0xfe},
+			.source_mac = {2, 0, 0, 0, 0, 1},
+			.source_ip = inet_addr("192.0.2.1")},
+		.gateway_known = true,
+		.answers = 100,
+	};
+	return 0;
+}
+
+static void put(uint32_t lane, uint8_t *frame, uint32_t headroom, uint32_t readable, uint32_t size)
+{
+	burst.frame[lane] = frame;
+	burst.headroom[lane] = headroom;
+	burst.readable[lane] = readable;
+	burst.size[lane] = size;
+	burst.count = lane + 1;
+}
+
+/* The packet's frame ends at the guard page; BURST_HEADROOM before it, and marks before that. */
+static enum verdict run(const struct packet *packet)
+{
+	uint8_t *frame;
+
+	memset(guarded_begin(), 0xa5, GUARDED_SIZE);
+	frame = guarded_copy(packet->bytes, packet->size);
+	put(0, frame, BURST_HEADROOM, packet->size, packet->size);
+	pipeline_run(&pipeline, &burst);
+	for (uint8_t *at = guarded_begin(); at < frame - BURST_HEADROOM; at++)
+		assert_int_equal(*at, 0xa5);
+	return burst.verdict[0];
+}
+
+static void assert_verdict(const struct packet *packet, enum verdict expected)
+{
+	assert_string_equal(verdict_name(run(packet)), verdict_name(expected));
+	if (expected == VERDICT_FORWARDED || expected == VERDICT_ANSWERED_TOO_BIG)
+		assert_non_null(burst.out[0]);
+	else
+		assert_null(burst.out[0]);
+}
+
+/* An IP packet of `size` bytes to the VIP. */
+static struct packet sized(bool v6, uint32_t size)
+{
+	struct packet packet = v6 ? packet_tcp6(1234, 80) : packet_tcp4(1234, 80);
+
+	packet_append(&packet, size - (packet.size - 14));
+	return packet;
+}
+
+static void test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+	uint8_t *out;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		*packet_append(&packet, 1) = (uint8_t)i;
+	assert_verdict(&packet, VERDICT_FORWARDED);
+	out = burst.out[0];
+	assert_int_equal(burst.out_size[0], 14 + 40 + 140);
+	assert_ptr_equal(out + burst.out_size[0], burst.frame[0] + packet.size);
+	assert_memory_equal(out, pipeline.outer.destination_mac, 6);
+	assert_memory_equal(out + 6, pipeline.outer.source_mac, 6);
+	assert_int_equal(load_be16(out + 12), 0x0800);
+	assert_int_equal(load_be16(out + 16), 40 + 140);
+	assert_memory_equal(out + 26, &pipeline.outer.source_ip, 4);
+	assert_memory_equal(out + 30, &burst.hops[0][0], 4);
+	assert_memory_equal(out + 50, &burst.hops[0][1], 4);
+	assert_memory_equal(out + 54, packet.bytes + 14, 140);
+}
+
+static void test_outer_source_port_mixes_hash_and_hint(void **state)
+{
+	(void)state;
+	for (uint32_t port = 0; port < 0x10000; port += 257) {
+		struct packet packet = packet_tcp4((uint16_t)port, 80);
+
+		assert_verdict(&packet, VERDICT_FORWARDED);
+		assert_int_equal(
+			load_be16(burst.out[0] + 34), 0x8000 | ((burst.hash[0] ^ port) & 0x7fff));
+	}
+}
+
+static void test_inner_protocol_follows_the_family(void **state)
+{
+	struct packet v4 = packet_tcp4(1234, 80), v6 = packet_tcp6(1234, 80);
+
+	(void)state;
+	assert_verdict(&v4, VERDICT_FORWARDED);
+	assert_int_equal(burst.out[0][43], 4);
+	assert_verdict(&v6, VERDICT_FORWARDED);
+	assert_int_equal(burst.out[0][43], 41);
+}
+
+static void test_tags_and_padding_are_left_behind(void **state)
+{
+	struct packet packet = packet_ethernet();
+
+	(void)state;
+	packet_tag(&packet, 0x88a8);
+	packet_tag(&packet, 0x8100);
+	packet_ipv4(&packet, CLIENT, VIP, IPPROTO_TCP);
+	packet_ports(&packet, 20, 1234, 80);
+	packet_padding(&packet, 18);
+	assert_verdict(&packet, VERDICT_FORWARDED);
+	assert_int_equal(burst.out_size[0], 54 + 40);
+	assert_memory_equal(burst.out[0] + 54, packet.bytes + 22, 40);
+	assert_int_equal(load_be16(burst.out[0] + 12), 0x0800);
+}
+
+static void test_unmatched_packets_are_dropped_without_an_exception_path(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 79);
+
+	(void)state;
+	assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
+	store_be16(packet.bytes + 12, 0x0806);
+	assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
+}
+
+static void test_unmatched_packets_take_the_exception_path_untouched(void **state)
+{
+	struct packet packets[] = {
+		packet_tcp4(1234, 79), packet_tcp4(1234, 79), packet_error6(135)};
+
+	(void)state;
+	rules.exception_path = true;
+	store_be16(packets[1].bytes + 12, 0x0806);
+	for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
+		assert_verdict(&packets[i], VERDICT_EXCEPTION);
+		assert_memory_equal(burst.frame[0], packets[i].bytes, packets[i].size);
+		for (unsigned before = 1; before <= BURST_HEADROOM; before++)
+			assert_int_equal(burst.frame[0][-(int)before], 0xa5);
+	}
+}
+
+static void test_other_drops_do_not_take_the_exception_path(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+
+	(void)state;
+	rules.exception_path = true;
+	packet.bytes[14] = 0x44;
+	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
+	packet.size = 20;
+	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
+}
+
+static void test_dropped_frames_stay_as_they_were(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+
+	(void)state;
+	packet.bytes[14] = 0x44;
+	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
+	assert_memory_equal(burst.frame[0], packet.bytes, packet.size);
+}
+
+static void test_more_than_eight_extension_headers_are_dropped(void **state)
+{
+	struct packet packet = packet_ethernet();
+
+	(void)state;
+	packet_ipv6(&packet, CLIENT6, VIP6, IPPROTO_DSTOPTS);
+	for (int i = 0; i < 9; i++)
+		packet_extension(&packet, i < 8 ? IPPROTO_DSTOPTS : IPPROTO_TCP, 0);
+	packet_ports(&packet, 20, 1234, 80);
+	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
+}
+
+static void test_later_fragment_is_forwarded_by_address_or_dropped(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+
+	(void)state;
+	store_be16(packet.bytes + 20, 100);
+	assert_verdict(&packet, VERDICT_FORWARDED);
+	assert_int_equal(load_be16(burst.out[0] + 34), 0x8000 | (burst.hash[0] & 0x7fff));
+	packet_address(packet.bytes + 30, "10.10.10.11");
+	assert_verdict(&packet, VERDICT_DROP_FRAGMENT);
+}
+
+static void test_nothing_is_sent_before_the_gateway_is_known(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80), big = sized(false, 1461);
+
+	(void)state;
+	pipeline.gateway_known = false;
+	rules.send_too_big = true;
+	assert_verdict(&packet, VERDICT_DROP_NO_GATEWAY);
+	assert_verdict(&big, VERDICT_DROP_NO_GATEWAY);
+	packet.bytes[14] = 0x44; /* other verdicts do not depend on it */
+	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
+}
+
+static void test_frame_without_headroom_is_dropped_untouched(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+	uint8_t *frame = guarded_copy(packet.bytes, packet.size);
+
+	(void)state;
+	put(0, frame, BURST_HEADROOM - 1, packet.size, packet.size);
+	pipeline_run(&pipeline, &burst);
+	assert_int_equal(burst.verdict[0], VERDICT_DROP_NO_BUFFER);
+	assert_null(burst.out[0]);
+	assert_memory_equal(frame, packet.bytes, packet.size);
+	put(0, frame, BURST_HEADROOM, packet.size, packet.size);
+	pipeline_run(&pipeline, &burst);
+	assert_int_equal(burst.verdict[0], VERDICT_FORWARDED);
+}
+
+static void test_mtu_bounds_the_outer_packet(void **state)
+{
+	(void)state;
+	for (unsigned v6 = 0; v6 < 2; v6++) {
+		struct packet fits = sized(v6, 1460), exceeds = sized(v6, 1461);
+
+		assert_verdict(&fits, VERDICT_FORWARDED);
+		assert_int_equal(load_be16(burst.out[0] + 16), 1500);
+		assert_verdict(&exceeds, VERDICT_DROP_TOO_BIG);
+	}
+}
+
+static void test_mtu_counts_the_hops_of_this_very_packet(void **state)
+{
+	struct packet packet = sized(false, 1456);
+
+	(void)state;
+	rules.alt_hash_fields = RULES_SOURCE_PORT;
+	for (uint16_t port = 0; port < 2000; port++) {
+		store_be16(packet.bytes + 34, port);
+		assert_verdict(&packet, run(&packet));
+		assert_int_equal(burst.verdict[0],
+			burst.hop_count[0] <= 3 ? VERDICT_FORWARDED : VERDICT_DROP_TOO_BIG);
+	}
+}
+
+static void test_padding_does_not_count_for_the_mtu(void **state)
+{
+	struct packet packet = sized(false, 1460);
+
+	(void)state;
+	packet_padding(&packet, 100);
+	assert_verdict(&packet, VERDICT_FORWARDED);
+}
+
+static void test_too_big_packet_is_answered(void **state)
+{
+	struct packet v4 = sized(false, 1461), v6 = sized(true, 1461);
+
+	(void)state;
+	rules.send_too_big = true;
+	assert_verdict(&v4, VERDICT_ANSWERED_TOO_BIG);
+	assert_int_equal(burst.out_size[0], 14 + 576);
+	assert_int_equal(load_be32(burst.out[0] + 38), 1460);
+	assert_memory_equal(burst.out[0] + 26, v4.bytes + 30, 4); /* from the VIP */
+	assert_memory_equal(burst.out[0] + 30, v4.bytes + 26, 4);
+	assert_verdict(&v6, VERDICT_ANSWERED_TOO_BIG);
+	assert_int_equal(burst.out_size[0], 14 + 1280);
+	assert_int_equal(load_be32(burst.out[0] + 58), 1460);
+	assert_int_equal(pipeline.answers, 98);
+}
+
+static void test_quote_holds_no_padding(void **state)
+{
+	struct packet packet = sized(false, 545);
+
+	(void)state;
+	rules.send_too_big = true;
+	rules.outbound_mtu = 576;
+	packet_padding(&packet, 64);
+	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
+	assert_int_equal(burst.out_size[0], 14 + 28 + 545);
+}
+
+static void test_quote_holds_no_more_than_is_readable(void **state)
+{
+	struct packet packet = sized(false, 5000);
+
+	(void)state;
+	rules.send_too_big = true;
+	put(0, guarded_copy(packet.bytes, 100), BURST_HEADROOM, 100, packet.size);
+	pipeline_run(&pipeline, &burst);
+	assert_int_equal(burst.verdict[0], VERDICT_ANSWERED_TOO_BIG);
+	assert_int_equal(burst.out_size[0], 14 + 28 + 86);
+}
+
+static void test_answers_are_limited(void **state)
+{
+	struct packet packet = sized(false, 1461);
+
+	(void)state;
+	rules.send_too_big = true;
+	pipeline.answers = 2;
+	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
+	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
+	assert_verdict(&packet, VERDICT_DROP_TOO_BIG);
+	assert_int_equal(pipeline.answers, 0);
+}
+
+static void test_errors_and_fragments_are_never_answered(void **state)
+{
+	struct packet error = packet_error4(3), fragment = sized(false, 1461),
+		      later = sized(false, 1461);
+	struct packet atomic = packet_ethernet(), ping = packet_ethernet();
+
+	(void)state;
+	rules.send_too_big = true;
+	packet_ipv4(&error, VIP, CLIENT, IPPROTO_TCP);
+	packet_ports(&error, 1461, 80, 1234);
+	assert_verdict(&error, VERDICT_DROP_TOO_BIG);
+	store_be16(fragment.bytes + 20, 0x2000);
+	assert_verdict(&fragment, VERDICT_DROP_TOO_BIG);
+	store_be16(later.bytes + 20, 1);
+	assert_verdict(&later, VERDICT_DROP_TOO_BIG);
+	packet_ipv6(&atomic, CLIENT6, VIP6, IPPROTO_FRAGMENT);
+	packet_fragment(&atomic, IPPROTO_TCP, 0, false);
+	packet_ports(&atomic, 1461, 1234, 80);
+	assert_verdict(&atomic, VERDICT_DROP_TOO_BIG);
+	assert_int_equal(pipeline.answers, 100);
+	packet_ipv4(&ping, CLIENT, VIP, IPPROTO_ICMP);
+	packet_icmp(&ping, 8, 0);
+	packet_append(&ping, 1461);
+	assert_verdict(&ping, VERDICT_ANSWERED_TOO_BIG);
+}
+
+static void test_full_headroom_is_enough_and_is_not_left(void **state)
+{
+	struct packet packets[] = {packet_tcp4(1234, 80), packet_tcp6(1234, 80), sized(true, 1461)};
+
+	(void)state;
+	rules.alt_hash_fields = RULES_SOURCE_PORT;
+	rules.send_too_big = true;
+	for (unsigned i = 0; i < 3; i++) {
+		/* The headroom begins behind the guard page. */
+		uint8_t *frame = guarded_begin() + BURST_HEADROOM;
+
+		memcpy(frame, packets[i].bytes, packets[i].size);
+		put(0, frame, BURST_HEADROOM, packets[i].size, packets[i].size);
+		pipeline_run(&pipeline, &burst);
+		assert_int_equal(
+			burst.verdict[0], i < 2 ? VERDICT_FORWARDED : VERDICT_ANSWERED_TOO_BIG);
+	}
+}
+
+static void test_only_what_is_readable_is_touched(void **state)
+{
+	struct packet packet = packet_tcp4(1234, 80);
+
+	(void)state;
+	packet_append(&packet, 400);
+	for (uint32_t readable = 0; readable <= packet.size; readable++) {
+		put(0, guarded_copy(packet.bytes, readable), BURST_HEADROOM, readable, packet.size);
+		pipeline_run(&pipeline, &burst);
+		assert_int_equal(burst.verdict[0],
+			readable < 54 ? VERDICT_DROP_TRUNCATED : VERDICT_FORWARDED);
+		if (burst.out[0])
+			assert_int_equal(burst.out_size[0], 54 + 440);
+	}
+}
+
+static void test_every_lane_has_its_own_verdict(void **state)
+{
+	static uint8_t room[BURST_MAX][BURST_HEADROOM + 200];
+	static const enum verdict expected[] = {VERDICT_FORWARDED, VERDICT_DROP_UNMATCHED,
+		VERDICT_DROP_MALFORMED, VERDICT_DROP_TRUNCATED};
+
+	(void)state;
+	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+		struct packet packet = packet_tcp4((uint16_t)lane, lane % 4 == 1 ? 79 : 80);
+
+		packet.bytes[14] = lane % 4 == 2 ? 0x44 : 0x45;
+		packet.size -= lane % 4 == 3;
+		memcpy(room[lane] + BURST_HEADROOM, packet.bytes, packet.size);
+		put(lane, room[lane] + BURST_HEADROOM, BURST_HEADROOM, packet.size, packet.size);
+	}
+	pipeline_run(&pipeline, &burst);
+	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+		assert_int_equal(burst.verdict[lane], expected[lane % 4]);
+		if (lane % 4)
+			assert_null(burst.out[lane]);
+		else
+			assert_int_equal(
+				load_be16(burst.out[lane] + 54 + 20), lane); /* its own port */
+	}
+}
+
+static void test_empty_burst_is_fine(void **state)
+{
+	(void)state;
+	burst.count = 0;
+	pipeline_run(&pipeline, &burst);
+}
+
+/* Damaged copies of packets of all kinds, at the guard page: memory is watched, and what is sent
+ * must add up. */
+static void test_damaged_frames_touch_only_their_own_memory(void **state)
+{
+	(void)state;
+	srandom(31);
+	rules.send_too_big = true;
+	rules.alt_hash_fields = RULES_SOURCE_PORT;
+	pipeline.answers = UINT32_MAX;
+	for (int i = 0; i < 30000; i++) {
+		struct packet packet = i % 2 ? packet_error4(3) : packet_error6(2);
+
+		if (i % 2)
+			packet_ipv4(&packet, VIP, CLIENT, IPPROTO_TCP);
+		else
+			packet_ipv6(&packet, VIP6, CLIENT6, IPPROTO_TCP);
+		packet_ports(&packet, i % 3 ? 8 : 1461, 80, 1234);
+		if (i % 5 == 0)
+			packet = sized(i % 2, 1500);
+		packet.size -= random() % 3 ? 0 : (uint32_t)random() % packet.size;
+		for (int flips = (int)(random() % 3); flips > 0 && packet.size > 60; flips--)
+			packet.bytes[12 + random() % 48] = (uint8_t)random();
+		run(&packet);
+		if (burst.verdict[0] == VERDICT_FORWARDED)
+			assert_int_equal(burst.out_size[0], 14u + load_be16(burst.out[0] + 16));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(
+			test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged, reset),
+		cmocka_unit_test_setup(test_outer_source_port_mixes_hash_and_hint, reset),
+		cmocka_unit_test_setup(test_inner_protocol_follows_the_family, reset),
+		cmocka_unit_test_setup(test_tags_and_padding_are_left_behind, reset),
+		cmocka_unit_test_setup(
+			test_unmatched_packets_are_dropped_without_an_exception_path, reset),
+		cmocka_unit_test_setup(
+			test_unmatched_packets_take_the_exception_path_untouched, reset),
+		cmocka_unit_test_setup(test_other_drops_do_not_take_the_exception_path, reset),
+		cmocka_unit_test_setup(test_dropped_frames_stay_as_they_were, reset),
+		cmocka_unit_test_setup(test_more_than_eight_extension_headers_are_dropped, reset),
+		cmocka_unit_test_setup(
+			test_later_fragment_is_forwarded_by_address_or_dropped, reset),
+		cmocka_unit_test_setup(test_nothing_is_sent_before_the_gateway_is_known, reset),
+		cmocka_unit_test_setup(test_frame_without_headroom_is_dropped_untouched, reset),
+		cmocka_unit_test_setup(test_mtu_bounds_the_outer_packet, reset),
+		cmocka_unit_test_setup(test_mtu_counts_the_hops_of_this_very_packet, reset),
+		cmocka_unit_test_setup(test_padding_does_not_count_for_the_mtu, reset),
+		cmocka_unit_test_setup(test_too_big_packet_is_answered, reset),
+		cmocka_unit_test_setup(test_quote_holds_no_padding, reset),
+		cmocka_unit_test_setup(test_quote_holds_no_more_than_is_readable, reset),
+		cmocka_unit_test_setup(test_answers_are_limited, reset),
+		cmocka_unit_test_setup(test_errors_and_fragments_are_never_answered, reset),
+		cmocka_unit_test_setup(test_full_headroom_is_enough_and_is_not_left, reset),
+		cmocka_unit_test_setup(test_only_what_is_readable_is_touched, reset),
+		cmocka_unit_test_setup(test_every_lane_has_its_own_verdict, reset),
+		cmocka_unit_test_setup(test_empty_burst_is_fine, reset),
+		cmocka_unit_test_setup(test_damaged_frames_touch_only_their_own_memory, reset),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "handmade.h"
+
+static void make_ipv6(struct table_set *set, uint32_t t, uint32_t backend)
+{
+	assert_true(netaddr_parse("2001:db8::7", &set->tables[t].backends[backend].addr));
+}
+
+static void test_routes_take_the_set_over(void **state)
+{
+	struct table_set set = {0};
+	const struct table *tables;
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 5, 3);
+	handmade_table(&set, 2, 2);
+	handmade_bind(&set, 1, "10.0.0.1", TABLE_TCP, 80, 80);
+	tables = set.tables;
+	routes = handmade_routes(&set);
+	assert_int_equal(set.count, 0);
+	assert_null(set.tables);
+	assert_ptr_equal(routes->set.tables, tables);
+	assert_int_equal(routes->digest, table_set_digest(&routes->set));
+	assert_int_equal(classify_port(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1},
+				 TABLE_TCP, 80),
+		1);
+	routes_free(routes);
+}
+
+static void test_each_table_has_its_key_rows_and_addresses(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 5, 3);
+	handmade_table(&set, 2, 2);
+	routes = handmade_routes(&set);
+	for (uint32_t t = 0; t < 2; t++) {
+		const struct routes_table *table = &routes->tables[t];
+
+		assert_int_equal(table->row_hops, t == 0 ? 3 : 2);
+		assert_int_equal(table->hash_key[0], t);
+		assert_ptr_equal(table->rows, routes->set.tables[t].rows);
+		for (uint32_t i = 0; i < routes->set.tables[t].backend_count; i++)
+			assert_int_equal(table->addresses[i], handmade_address(t, i));
+	}
+	routes_free(routes);
+}
+
+static void test_no_tables_are_routes_too(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes = handmade_routes(&set);
+
+	(void)state;
+	assert_int_equal(classify_address(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}),
+		CLASSIFY_NONE);
+	routes_free(routes);
+}
+
+static void test_ipv6_backends_are_refused_by_name(void **state)
+{
+	struct faults faults = {.file = "table.bin"};
+	struct table_set set = {0};
+
+	(void)state;
+	handmade_table(&set, 2, 2);
+	handmade_table(&set, 4, 2);
+	make_ipv6(&set, 1, 3);
+	make_ipv6(&set, 1, 0);
+	assert_null(routes_create(&set, &faults));
+	assert_int_equal(faults.errors, 2);
+	assert_string_equal(faults_first_error(&faults),
+		"table.bin: tables[1].backends[0].ip: '2001:db8::7': GUE hops are IPv4 addresses; "
+		"give this proxy an IPv4 address");
+	assert_int_equal(set.count, 0); /* freed all the same */
+	assert_null(set.tables);
+	faults_clear(&faults);
+}
+
+static void test_errors_from_before_do_not_count(void **state)
+{
+	struct faults faults = {0};
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 2, 2);
+	faults_error(&faults, NULL, "something else");
+	routes = routes_create(&set, &faults);
+	assert_non_null(routes);
+	routes_free(routes);
+	faults_clear(&faults);
+}
+
+static void test_freeing_nothing_is_fine(void **state)
+{
+	(void)state;
+	routes_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_routes_take_the_set_over),
+		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
+		cmocka_unit_test(test_no_tables_are_routes_too),
+		cmocka_unit_test(test_ipv6_backends_are_refused_by_name),
+		cmocka_unit_test(test_errors_from_before_do_not_count),
+		cmocka_unit_test(test_freeing_nothing_is_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

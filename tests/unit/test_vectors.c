@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The golden packets of tests/vectors/packets.json, through the whole pipeline in bursts of every
+ * lane. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/byteorder.h"
+#include "director/pipeline.h"
+#include "table/table_build.h"
+#include "table/table_json.h"
+#include "vectors.h"
+
+#define FRAME_MAX 10240
+
+static json_t *document;
+static struct burst burst;
+static const json_t *cases[BURST_MAX]; /* of the lanes */
+static uint8_t rooms[BURST_MAX][BURST_HEADROOM + FRAME_MAX];
+
+static struct routes *build_routes(const char *name)
+{
+	char *text = json_dumps(vectors_get(vectors_get(document, "tables"), name), 0);
+	struct faults faults = {.file = name};
+	struct table_set set;
+	struct routes *routes = NULL;
+
+	if (table_json_parse(text, strlen(text), &set, &faults) == 0 && table_build(&set) == 0)
+		routes = routes_create(&set, &faults);
+	if (!routes)
+		fail_msg("%s", faults_first_error(&faults));
+	faults_clear(&faults);
+	free(text);
+	return routes;
+}
+
+static struct pipeline make_pipeline(
+	const json_t *config, const struct rules *rules, const struct routes *routes)
+{
+	struct pipeline pipeline = {
+		.routes = routes,
+		.rules = rules,
+		.outer.source_ip = inet_addr(vectors_string(config, "outbound_src_ip")),
+		.gateway_known = true,
+		.answers = UINT32_MAX,
+	};
+
+	vectors_mac(vectors_string(config, "outbound_gateway_mac"), pipeline.outer.destination_mac);
+	vectors_mac(vectors_string(document, "port_mac"), pipeline.outer.source_mac);
+	return pipeline;
+}
+
+static void assert_steered(uint32_t lane, const json_t *expected)
+{
+	const json_t *hops = vectors_get(expected, "hops");
+
+	assert_int_equal(burst.table[lane], vectors_number(expected, "table_index"));
+	assert_int_equal(burst.row[lane], vectors_number(expected, "row"));
+	assert_int_equal(burst.hash[lane], strtoull(vectors_string(expected, "hash"), NULL, 16));
+	assert_int_equal(burst.hint[lane], vectors_number(expected, "hint"));
+	assert_int_equal(burst.hop_count[lane], json_array_size(hops));
+	for (size_t i = 0; i < json_array_size(hops); i++)
+		assert_int_equal(
+			burst.hops[lane][i], inet_addr(json_string_value(json_array_get(hops, i))));
+}
+
+static void assert_lane(uint32_t lane)
+{
+	const json_t *expected = cases[lane];
+	const char *out = json_string_value(vectors_get(expected, "out"));
+	uint8_t bytes[FRAME_MAX];
+
+	if (strcmp(verdict_name(burst.verdict[lane]), vectors_string(expected, "verdict")) != 0)
+		print_error("%s\n", vectors_string(expected, "name"));
+	assert_string_equal(verdict_name(burst.verdict[lane]), vectors_string(expected, "verdict"));
+	if (!json_is_null(vectors_get(expected, "row")))
+		assert_steered(lane, expected);
+	if (!out) {
+		assert_null(burst.out[lane]);
+		return;
+	}
+	assert_int_equal(burst.out_size[lane], vectors_hex(out, bytes, sizeof(bytes)));
+	assert_memory_equal(burst.out[lane], bytes, burst.out_size[lane]);
+}
+
+static void run_burst(struct pipeline *pipeline)
+{
+	pipeline_run(pipeline, &burst);
+	for (uint32_t lane = 0; lane < burst.count; lane++)
+		assert_lane(lane);
+	burst.count = 0;
+}
+
+/* Packets stand in groups of one configuration and table; each change ends a burst. */
+static void test_every_golden_packet(void **state)
+{
+	const char *config_name = "", *table_name = "";
+	struct pipeline pipeline = {0};
+	struct routes *routes = NULL;
+	struct rules rules;
+	json_t *packet;
+	size_t i;
+
+	(void)state;
+	document = vectors_load("packets.json");
+	assert_true(json_array_size(vectors_get(document, "packets")) > 1000);
+	json_array_foreach(vectors_get(document, "packets"), i, packet)
+	{
+		bool other_table = strcmp(vectors_string(packet, "table"), table_name) != 0;
+		bool other_config = strcmp(vectors_string(packet, "config"), config_name) != 0;
+		uint32_t lane, size;
+
+		if (burst.count == BURST_MAX || other_table || other_config)
+			run_burst(&pipeline);
+		if (other_table) {
+			routes_free(routes);
+			table_name = vectors_string(packet, "table");
+			routes = build_routes(table_name);
+		}
+		if (other_table || other_config) {
+			const json_t *configs = vectors_get(document, "configs");
+
+			config_name = vectors_string(packet, "config");
+			rules = vectors_rules(vectors_get(configs, config_name));
+			pipeline = make_pipeline(vectors_get(configs, config_name), &rules, routes);
+		}
+		lane = burst.count++;
+		cases[lane] = packet;
+		burst.frame[lane] = rooms[lane] + BURST_HEADROOM;
+		burst.headroom[lane] = BURST_HEADROOM;
+		size = vectors_hex(vectors_string(packet, "frame"), burst.frame[lane], FRAME_MAX);
+		burst.readable[lane] = burst.size[lane] = size;
+	}
+	run_burst(&pipeline);
+	routes_free(routes);
+	json_decref(document);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_golden_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
