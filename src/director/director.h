@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The whole director: what main makes and all its threads share. Who writes a member is said at
+ * each. */
+#ifndef GLB_DIRECTOR_DIRECTOR_H
+#define GLB_DIRECTOR_DIRECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "director/conf.h"
+#include "director/options.h"
+#include "director/plan.h"
+#include "director/port.h"
+#include "director/reload.h"
+
+struct worker;
+
+struct director {
+	/* Main, before other threads start; then read-only. */
+	struct options options;
+	struct conf conf;
+	struct plan plan;
+	uint16_t port_count;
+	struct port ports[PLAN_MAX_PORTS];
+	uint16_t worker_count;
+	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
+	uint64_t started_ns;                     /* CLOCK_MONOTONIC */
+
+	struct reload reload; /* see there */
+
+	/* The gateway's MAC in the low 48 bits, its first byte lowest; 0: not known. The control
+	 * thread writes it. */
+	uint64_t gateway_mac;
+	bool stop; /* the control thread sets it, once */
+};
+
+static inline bool director_stopping(const struct director *director)
+{
+	return __atomic_load_n(&director->stop, __ATOMIC_RELAXED);
+}
+
+/* NULL: none of them. */
+const struct port *director_port(const struct director *director, uint16_t id);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NANOSECONDS UINT64_C(1000000000)
+
+static enum log_level threshold = LOG_LEVEL_INFO;
+static bool journal;
+
+void log_open(bool debug)
+{
+	threshold = debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
+	journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	static const char *const names[] = {
+		[LOG_LEVEL_ERROR] = "error",
+		[LOG_LEVEL_WARNING] = "warning",
+		[LOG_LEVEL_NOTICE] = "notice",
+		[LOG_LEVEL_INFO] = "info",
+		[LOG_LEVEL_DEBUG] = "debug",
+	};
+	char line[1024];
+	va_list args;
+	int size, more;
+
+	if (level > threshold)
+		return;
+	size = journal ? snprintf(line, sizeof(line), "<%d>", level)
+		       : snprintf(line, sizeof(line), "glb-director: %s: ", names[level]);
+	va_start(args, format);
+	more = vsnprintf(line + size, sizeof(line) - (size_t)size, format, args);
+	va_end(args);
+	if (more > 0)
+		size += more;
+	if ((size_t)size >= sizeof(line))
+		size = sizeof(line) - 1; /* cut, but still one line */
+	line[size++] = '\n';
+	if (write(STDERR_FILENO, line, (size_t)size) < 0)
+		return; /* nowhere left to say so */
+}
+
+bool log_due(uint64_t *last)
+{
+	struct timespec time;
+	uint64_t now, before = __atomic_load_n(last, __ATOMIC_RELAXED);
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	now = (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
+	if (before && now - before < NANOSECONDS)
+		return false;
+	return __atomic_compare_exchange_n(
+		last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages for the operator on stderr, a line and a write each: "glb-director: LEVEL: TEXT", or
+ * with sd-daemon(3) prefixes where stderr is the journal. Any thread may log; workers only by
+ * log_limited(), which costs nothing while it is silent.
+ */
+#ifndef GLB_DIRECTOR_LOG_H
+#define GLB_DIRECTOR_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { /* the numbers of syslog(3) */
+	LOG_LEVEL_ERROR = 3,
+	LOG_LEVEL_WARNING = 4,
+	LOG_LEVEL_NOTICE = 5,
+	LOG_LEVEL_INFO = 6,
+	LOG_LEVEL_DEBUG = 7,
+};
+
+/* Before the first message of another thread. */
+void log_open(bool debug);
+
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...)   log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* True once a second for each *last; 0 at first. */
+bool log_due(uint64_t *last);
+
+/* At most one line a second from each place in the code. */
+#define log_limited(level, ...)                                                                    \
+	do {                                                                                       \
+		static uint64_t log_last;                                                          \
+		if (log_due(&log_last))                                                            \
+			log_line(level, __VA_ARGS__);                                              \
+	} while (0)
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* glb-director: from its arguments to running threads, and back down. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "control.h"
+#include "log.h"
+#include "startup.h"
+#include "telemetry.h"
+#include "worker.h"
+
+static struct director director;
+
+const struct port *director_port(const struct director *of, uint16_t id)
+{
+	for (uint16_t i = 0; i < of->port_count; i++)
+		if (of->ports[i].id == id)
+			return &of->ports[i];
+	return NULL;
+}
+
+static int open_table(void)
+{
+	struct faults faults = {0};
+	int error = reload_open(&director.reload, director.options.forwarding_table,
+		director.plan.lcore_count, &faults);
+
+	if (error)
+		startup_log_faults(&faults);
+	faults_clear(&faults);
+	return error;
+}
+
+static void print_counters(void)
+{
+	struct counters_value values[COUNTERS_VALUES];
+	struct counters sum;
+	unsigned count;
+
+	worker_sum(&director, &sum);
+	count = counters_list(&sum, values);
+	for (unsigned i = 0; i < count; i++)
+		printf("%-24s %20" PRIu64 "\n", values[i].name, values[i].value);
+	fflush(stdout);
+}
+
+/* Main waits, or works itself where it is the only lcore. */
+static void run_workers(void)
+{
+	struct worker *own = NULL;
+
+	for (uint16_t i = 0; i < director.worker_count; i++) {
+		struct worker *worker = director.workers[i];
+
+		if (worker->lcore == rte_get_main_lcore())
+			own = worker;
+		else
+			rte_eal_remote_launch(worker_run, worker, worker->lcore);
+	}
+	if (own)
+		worker_run(own);
+	rte_eal_mp_wait_lcore();
+}
+
+static int serve(const cpu_set_t *cpus)
+{
+	struct control *control;
+	struct timespec now;
+
+	if (startup_ports(&director) || open_table() || worker_create_all(&director))
+		return -EINVAL;
+	if (!director.conf.gateway_auto)
+		memcpy(&director.gateway_mac, director.conf.gateway_mac,
+			sizeof(director.conf.gateway_mac));
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	director.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (telemetry_register(&director))
+		log_warning("no telemetry: %s", rte_strerror(rte_errno));
+	control = control_start(&director, cpus);
+	if (!control)
+		return -EINVAL;
+	run_workers();
+	control_stop(control);
+	print_counters();
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	cpu_set_t cpus;
+	int error;
+
+	director.options = options_parse(argc, argv);
+	log_open(director.options.debug);
+	control_block_signals();
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	if (startup_conf(&director) || startup_eal(argc, argv))
+		return EXIT_FAILURE;
+	error = serve(startup_control_cpus(&cpus));
+	for (uint16_t i = 0; i < director.port_count; i++)
+		port_close(&director.ports[i]);
+	worker_free_all(&director);
+	reload_close(&director.reload);
+	rte_eal_cleanup();
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}

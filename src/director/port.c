@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "port.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+
+#include "log.h"
+
+enum {
+	DESCRIPTORS = 1024,
+	AF_XDP_DESCRIPTORS = 2048, /* the driver fills that many whatever it is asked for */
+	PRIVATE_SIZE = 40, /* with it the outer headers of an untagged frame share a cache line */
+	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
+	/* Without hugepages elements below a page get a page each, and all headers the same cache
+	   sets. */
+	DATA_ROOM_NO_HUGE = RTE_PKTMBUF_HEADROOM + 4096,
+};
+
+/* Ports and fragments: a flow's later fragments may take another queue than its first ones, but the
+ * receiver sorts them anyway. */
+#define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
+
+static bool is_af_xdp(const struct port *port)
+{
+	return strcmp(port->info.driver_name, "net_af_xdp") == 0;
+}
+
+int port_probe(struct port *port, uint16_t id)
+{
+	int error;
+
+	*port = (struct port){.id = id};
+	error = rte_eth_dev_get_name_by_port(id, port->name);
+	if (!error)
+		error = rte_eth_dev_info_get(id, &port->info);
+	if (!error)
+		error = rte_eth_macaddr_get(id, &port->mac);
+	if (error) {
+		log_error("port %u: cannot be queried: %s", id, strerror(-error));
+		return error;
+	}
+	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	return 0;
+}
+
+/* AF_XDP's frames may not exceed a page. */
+static uint16_t data_room(const struct port *port)
+{
+	return rte_eal_has_hugepages() || is_af_xdp(port) ? DATA_ROOM_HUGE : DATA_ROOM_NO_HUGE;
+}
+
+static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
+{
+	uint32_t count = port->rx_queues * port->rx_descriptors +
+			 port->tx_queues * port->tx_descriptors +
+			 lcores * (PORT_POOL_CACHE * 3 / 2 + 2 * PORT_BURST) + extra;
+	uint16_t room = data_room(port);
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	snprintf(name, sizeof(name), "frames-%u", port->id);
+	port->pool = rte_pktmbuf_pool_create(
+		name, count, PORT_POOL_CACHE, PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
+	if (port->pool)
+		return 0;
+	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more "
+		  "(%s), "
+		  "or lower num_worker_queues: %s",
+		port->id, port->name, count, room,
+		(uint32_t)(((uint64_t)count * (room + 256)) >> 20),
+		rte_eal_has_hugepages() ? "reserve more hugepages" : "-m", rte_strerror(rte_errno));
+	return -rte_errno;
+}
+
+static struct rte_eth_conf device_conf(const struct port *port, const struct conf *conf)
+{
+	struct rte_eth_conf device = {0};
+	uint64_t rss = RSS_FIELDS & port->info.flow_type_rss_offloads;
+	uint32_t mtu =
+		conf->rules.outbound_mtu > RTE_ETHER_MTU ? conf->rules.outbound_mtu : RTE_ETHER_MTU;
+
+	/* The classic 1500 unless more is needed, as far as the port says that it can. */
+	if (port->info.max_mtu && mtu > port->info.max_mtu)
+		mtu = port->info.max_mtu;
+	device.rxmode.mtu = mtu;
+	if (port->rx_queues > 1 && rss) {
+		device.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		device.rx_adv_conf.rss_conf.rss_hf = rss;
+	}
+	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 >
+		(uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
+		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
+	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
+	return device;
+}
+
+static int setup_queues(
+	struct port *port, const struct conf *conf, const struct rte_eth_conf *device)
+{
+	struct rte_eth_rxconf rx = port->info.default_rxconf;
+	struct rte_eth_txconf tx = port->info.default_txconf;
+	int socket = rte_eth_dev_socket_id(port->id);
+	int error = 0;
+
+	rx.rx_drop_en = conf->rx_drop_en;
+	rx.offloads = device->rxmode.offloads;
+	tx.offloads = device->txmode.offloads;
+	for (uint16_t queue = 0; queue < port->rx_queues && !error; queue++) {
+		error = rte_eth_rx_queue_setup(
+			port->id, queue, port->rx_descriptors, (unsigned)socket, &rx, port->pool);
+		if (error)
+			log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue,
+				strerror(-error));
+	}
+	for (uint16_t queue = 0; queue < port->tx_queues && !error; queue++) {
+		error = rte_eth_tx_queue_setup(
+			port->id, queue, port->tx_descriptors, (unsigned)socket, &tx);
+		if (error)
+			log_error("port %u (%s): tx queue %u: %s", port->id, port->name, queue,
+				strerror(-error));
+	}
+	return error;
+}
+
+int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra)
+{
+	struct rte_eth_conf device = device_conf(port, conf);
+	int error = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &device);
+
+	if (error) {
+		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; lower "
+			  "num_worker_queues?",
+			port->id, port->name, port->rx_queues, port->tx_queues, strerror(-error));
+		return error;
+	}
+	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : DESCRIPTORS;
+	port->tx_descriptors = port->rx_descriptors;
+	error = rte_eth_dev_adjust_nb_rx_tx_desc(
+		port->id, &port->rx_descriptors, &port->tx_descriptors);
+	if (error) {
+		log_error("port %u (%s): descriptors: %s", port->id, port->name, strerror(-error));
+		return error;
+	}
+	error = create_pool(port, lcores, extra);
+	return error ? error : setup_queues(port, conf, &device);
+}
+
+/* Ports on top of a kernel interface do not know its MTU. */
+static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
+{
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
+		     ioctl(fd, SIOCGIFMTU, &request) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return known ? (uint16_t)request.ifr_mtu : otherwise;
+}
+
+static void raise_mtu(struct port *port, uint16_t wanted)
+{
+	int error;
+
+	rte_eth_dev_get_mtu(port->id, &port->mtu);
+	if (port->info.if_index)
+		port->mtu = kernel_mtu(port, port->mtu);
+	if (port->mtu >= wanted)
+		return;
+	error = rte_eth_dev_set_mtu(port->id, wanted);
+	if (error) {
+		log_warning("port %u (%s): MTU %u cannot be raised to outbound_mtu %u: %s",
+			port->id, port->name, port->mtu, wanted, strerror(-error));
+		return;
+	}
+	log_notice("port %u (%s): MTU raised from %u to outbound_mtu %u", port->id, port->name,
+		port->mtu, wanted);
+	port->mtu = wanted;
+}
+
+int port_start(struct port *port, const struct conf *conf)
+{
+	char mac[RTE_ETHER_ADDR_FMT_SIZE];
+	int error;
+
+	raise_mtu(port, conf->rules.outbound_mtu);
+	error = rte_eth_dev_start(port->id);
+	if (error) {
+		log_error(
+			"port %u (%s): does not start: %s", port->id, port->name, strerror(-error));
+		return error;
+	}
+	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
+	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx and %u tx queues of %u and %u "
+		 "descriptors",
+		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues,
+		port->tx_queues, port->rx_descriptors, port->tx_descriptors);
+	return 0;
+}
+
+void port_close(struct port *port)
+{
+	rte_eth_dev_stop(port->id);
+	rte_eth_dev_close(port->id);
+}

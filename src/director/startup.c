@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "startup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+
+#include "log.h"
+
+void startup_log_faults(const struct faults *faults)
+{
+	for (size_t i = 0; i < faults->count; i++)
+		if (!faults->items[i].warning)
+			log_error("%s", faults->items[i].text);
+	for (size_t i = 0; i < faults->count; i++)
+		if (faults->items[i].warning)
+			log_warning("%s", faults->items[i].text);
+	if (faults->out_of_memory)
+		log_error("out of memory: some faults are not listed");
+}
+
+int startup_conf(struct director *director)
+{
+	struct faults faults = {.file = director->options.config_file};
+	int error = conf_read(director->options.config_file, &director->conf, &faults);
+
+	startup_log_faults(&faults);
+	faults_clear(&faults);
+	return error;
+}
+
+static bool has_option(int argc, char **argv, const char *option)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], option) == 0)
+			return true;
+	return false;
+}
+
+static bool hugepages_free(void)
+{
+	unsigned long count = 0;
+	char line[128];
+	FILE *file = fopen("/proc/meminfo", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "HugePages_Free: %lu", &count) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return count > 0;
+}
+
+static void explain_eal(int argc, char **argv)
+{
+	if (!has_option(argc, argv, "--no-huge") && !hugepages_free())
+		log_error("there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), "
+			  "or pass "
+			  "--no-huge -m 64 to EAL where speed does not matter");
+	if (geteuid() != 0)
+		log_error("DPDK may lack permission: run as root, or with CAP_NET_ADMIN, "
+			  "CAP_NET_RAW, "
+			  "CAP_IPC_LOCK and access to the device files");
+}
+
+/* The name in "--vdev=NAME,ARGS" or "--vdev NAME,ARGS", or NULL; *i moves over the second word. */
+static const char *vdev_argument(int argc, char **argv, int *i)
+{
+	if (strncmp(argv[*i], "--vdev=", 7) == 0)
+		return argv[*i] + 7;
+	if (strcmp(argv[*i], "--vdev") == 0 && *i + 1 < argc)
+		return argv[++*i];
+	return NULL;
+}
+
+/* EAL does not fail where a virtual device does not come up. */
+static int check_vdevs(int argc, char **argv)
+{
+	int error = 0;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *vdev = vdev_argument(argc, argv, &i);
+		char name[RTE_ETH_NAME_MAX_LEN];
+		uint16_t port;
+
+		if (!vdev || (strncmp(vdev, "net_", 4) != 0 && strncmp(vdev, "eth_", 4) != 0))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(vdev, ","), vdev);
+		if (rte_eth_dev_get_port_by_name(name, &port) == 0)
+			continue;
+		log_error("--vdev %s: no port came of it: see EAL's messages above; does the "
+			  "interface or file "
+			  "exist, and may it be opened?",
+			vdev);
+		error = -ENODEV;
+	}
+	return error;
+}
+
+int startup_eal(int argc, char **argv)
+{
+	if (rte_eal_init(argc, argv) < 0) {
+		log_error("DPDK's EAL does not start: %s (its own messages are above)",
+			rte_strerror(rte_errno));
+		explain_eal(argc, argv);
+		return -EINVAL;
+	}
+	return check_vdevs(argc, argv);
+}
+
+static uint16_t list_lcores(uint16_t lcores[RTE_MAX_LCORE])
+{
+	uint16_t count = 0;
+	unsigned lcore;
+
+	RTE_LCORE_FOREACH_WORKER(lcore)
+	lcores[count++] = (uint16_t)lcore;
+	if (count == 0)
+		lcores[count++] = (uint16_t)rte_get_main_lcore();
+	return count;
+}
+
+static int probe_ports(struct director *director)
+{
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV(id)
+	{
+		if (director->port_count == PLAN_MAX_PORTS) {
+			log_error("more than %d ports: allow fewer (-a)", PLAN_MAX_PORTS);
+			return -E2BIG;
+		}
+		if (port_probe(&director->ports[director->port_count], id))
+			return -EIO;
+		director->port_count++;
+	}
+	if (director->port_count)
+		return 0;
+	log_error("DPDK has no port: bind a network card to vfio-pci and allow it (-a "
+		  "0000:03:10.0), or give "
+		  "EAL a virtual one (--vdev net_af_packet0,iface=eth1)");
+	return -ENODEV;
+}
+
+static int make_plan(struct director *director)
+{
+	struct faults faults = {.file = director->options.config_file};
+	struct plan *plan = &director->plan;
+	uint16_t lcores[RTE_MAX_LCORE];
+	int error;
+
+	for (uint16_t i = 0; i < director->port_count; i++)
+		plan->ports[plan->port_count++] = (struct plan_port){
+			.id = director->ports[i].id,
+			.max_rx_queues = director->ports[i].info.max_rx_queues,
+			.max_tx_queues = director->ports[i].info.max_tx_queues,
+		};
+	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
+	startup_log_faults(&faults);
+	faults_clear(&faults);
+	return error;
+}
+
+static void log_plan(const struct plan *plan)
+{
+	static const char *const kinds[] = {
+		[PLAN_DIRECT] = "steers",
+		[PLAN_SPREAD] = "distributes",
+		[PLAN_WORK] = "works for a distributor on",
+	};
+
+	for (uint16_t i = 0; i < plan->path_count; i++) {
+		const struct plan_path *path = &plan->paths[i];
+		char tx[32];
+
+		snprintf(tx, sizeof(tx), "port %u queue %u", path->tx_port, path->tx_queue);
+		log_info("lcore %u %s port %u queue %u -> %s", path->lcore, kinds[path->kind],
+			path->rx_port, path->rx_queue,
+			path->tx_queue == PLAN_HAND_BACK ? "its distributor" : tx);
+	}
+}
+
+int startup_ports(struct director *director)
+{
+	int error = probe_ports(director);
+
+	if (!error)
+		error = make_plan(director);
+	if (error)
+		return error;
+	log_plan(&director->plan);
+	for (uint16_t i = 0; i < director->plan.path_count; i++) {
+		if (director->plan.paths[i].kind != PLAN_DIRECT) {
+			log_error("ports with fewer queues than lcores are not served yet: use one "
+				  "lcore (-l 0)");
+			return -ENOTSUP;
+		}
+	}
+	for (uint16_t i = 0; i < director->port_count && !error; i++) {
+		struct port *port = &director->ports[i];
+
+		port->rx_queues = director->plan.ports[i].rx_queues;
+		port->tx_queues = director->plan.ports[i].tx_queues;
+		error = port_setup(port, &director->conf, director->plan.lcore_count, 0);
+		if (!error)
+			error = port_start(port, &director->conf);
+	}
+	return error;
+}
+
+const cpu_set_t *startup_control_cpus(cpu_set_t *cpus)
+{
+	cpu_set_t left = *cpus;
+	unsigned lcore;
+
+	RTE_LCORE_FOREACH_WORKER(lcore)
+	{
+		rte_cpuset_t own = rte_lcore_cpuset(lcore);
+		cpu_set_t common;
+
+		CPU_AND(&common, &left, &own);
+		CPU_XOR(&left, &left, &common);
+	}
+	if (CPU_COUNT(&left))
+		*cpus = left;
+	return cpus;
+}

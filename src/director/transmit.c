@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transmit.h"
+
+#include <rte_pause.h>
+
+/* A queue that is full drains at line rate, or not at all: waiting longer only delays what arrives.
+ */
+#define ATTEMPTS 4
+
+static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t sent = rte_eth_tx_burst(queue->port, queue->queue, mbufs, count);
+
+	for (unsigned attempt = 1; unlikely(sent < count) && attempt < ATTEMPTS; attempt++) {
+		rte_pause();
+		sent += rte_eth_tx_burst(queue->port, queue->queue, mbufs + sent, count - sent);
+	}
+	return sent;
+}
+
+static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
+{
+	for (uint16_t i = 0; i < outbox->count; i++)
+		outbox->mbufs[i]->hash.usr =
+			outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
+	return (uint16_t)rte_ring_sp_enqueue_burst(
+		queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
+}
+
+static void count_sent(const struct outcome *outcome, uint32_t size, struct counters *counters)
+{
+	if (outcome->verdict == OUTCOME_RETURNED)
+		counters_add(&counters->exception_returned, 1);
+	else
+		counters_add(&counters->verdicts[outcome->verdict], 1);
+	if (outcome->verdict != VERDICT_EXCEPTION) {
+		counters_add(&counters->tx_packets, 1);
+		counters_add(&counters->tx_bytes, size);
+	}
+	if (outcome->verdict == VERDICT_FORWARDED) {
+		counters_add(&counters->tables[outcome->slot].packets, 1);
+		counters_add(&counters->tables[outcome->slot].bytes, size);
+	}
+}
+
+static void count_unsent(const struct outcome *outcome, struct counters *counters)
+{
+	if (outcome->verdict == OUTCOME_RETURNED)
+		counters_add(&counters->exception_return_full, 1);
+	else if (outcome->verdict == VERDICT_EXCEPTION)
+		counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], 1);
+	else
+		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], 1);
+}
+
+void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+{
+	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
+	uint16_t sent;
+
+	if (outbox->count == 0)
+		return;
+	if (queue->ring) {
+		sent = hand_over(queue, outbox);
+	} else {
+		for (uint16_t i = 0; i < outbox->count; i++)
+			sizes[i] = outbox->mbufs[i]->pkt_len;
+		sent = send_to_port(queue, outbox->mbufs, outbox->count);
+		for (uint16_t i = 0; i < sent; i++)
+			count_sent(&outbox->outcomes[i], sizes[i], counters);
+	}
+	for (uint16_t i = sent; i < outbox->count; i++)
+		count_unsent(&outbox->outcomes[i], counters);
+	if (unlikely(sent < outbox->count))
+		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
+	outbox->count = 0;
+}

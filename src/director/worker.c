@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "mbuf.h"
+
+/* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
+#define ANSWERS_PER_SECOND 100
+
+static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
+{
+	counters_add(&worker->counters.verdicts[verdict], 1);
+	rte_pktmbuf_free(mbuf);
+}
+
+/* Makes lanes of the mbufs; those that cannot be are dropped, and the others close up. Returns how
+ * many are left. */
+static uint16_t view(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t lanes = 0;
+
+	for (uint16_t i = 0; i < count; i++)
+		__builtin_prefetch(rte_pktmbuf_mtod(mbufs[i], uint8_t *), 1);
+	for (uint16_t i = 0; i < count; i++) {
+		struct rte_mbuf *mbuf = mbufs[i];
+
+		if (unlikely(!mbuf_is_plain(mbuf))) {
+			counters_add(&worker->counters.slow_path, 1);
+			mbuf = mbuf_privatise(mbufs[i], path->pool);
+			if (!mbuf) {
+				free_lane(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
+				continue;
+			}
+		}
+		mbuf_view(mbuf, &worker->burst, lanes);
+		mbufs[lanes++] = mbuf;
+	}
+	worker->burst.count = lanes;
+	return lanes;
+}
+
+/* What the gateway and the limits are for this burst. */
+static void prepare(struct worker *worker, const struct path *path, const struct reload_live *live)
+{
+	struct pipeline *pipeline = &worker->pipeline;
+	uint64_t mac = __atomic_load_n(&worker->director->gateway_mac, __ATOMIC_RELAXED);
+
+	pipeline->routes = live->routes;
+	pipeline->gateway_known = mac != 0;
+	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
+	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
+	if (pipeline->rules->send_too_big && pipeline->answers < ANSWERS_PER_SECOND) {
+		uint64_t interval = rte_get_tsc_hz() / ANSWERS_PER_SECOND;
+		uint64_t more = (rte_rdtsc() - worker->answers_at) / interval;
+
+		worker->answers_at += more * interval;
+		more += pipeline->answers;
+		pipeline->answers = more < ANSWERS_PER_SECOND ? (uint32_t)more : ANSWERS_PER_SECOND;
+	}
+}
+
+static void settle_lane(struct worker *worker, const struct path *path,
+	const struct reload_live *live, uint32_t lane, struct rte_mbuf *mbuf)
+{
+	const struct burst *burst = &worker->burst;
+	uint8_t verdict = burst->verdict[lane];
+
+	if (likely(verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG)) {
+		if (likely(mbuf_commit(
+			    mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
+			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
+		else
+			free_lane(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+	} else if (verdict == VERDICT_EXCEPTION) {
+		outbox_put(&worker->exceptions, mbuf, verdict, 0);
+	} else {
+		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] &&
+			worker->pipeline.rules->send_too_big)
+			counters_add(&worker->counters.too_big_limited, 1);
+		free_lane(worker, mbuf, verdict);
+	}
+}
+
+static void steer(struct worker *worker, const struct path *path, const struct reload_live *live,
+	struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t lanes = view(worker, path, mbufs, count);
+
+	prepare(worker, path, live);
+	pipeline_run(&worker->pipeline, &worker->burst);
+	for (uint32_t lane = 0; lane < lanes; lane++)
+		settle_lane(worker, path, live, lane, mbufs[lane]);
+	transmit(&path->out, &worker->outbox, &worker->counters);
+	transmit(&path->exception, &worker->exceptions, &worker->counters);
+}
+
+static uint16_t run_path(
+	struct worker *worker, const struct path *path, const struct reload_live *live)
+{
+	struct rte_mbuf *mbufs[PORT_BURST];
+	uint16_t count = queue_receive(&path->in, mbufs, PORT_BURST);
+
+	if (count == 0)
+		return 0;
+	switch (path->kind) {
+	case PATH_STEER:
+		counters_add(&worker->counters.received, count);
+		steer(worker, path, live, mbufs, count);
+		break;
+	case PATH_RELAY:
+		for (uint16_t i = 0; i < count; i++) {
+			mbufs[i]->ol_flags = 0;
+			outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
+		}
+		transmit(&path->out, &worker->outbox, &worker->counters);
+		break;
+	}
+	return count;
+}
+
+int worker_run(void *argument)
+{
+	struct worker *worker = argument;
+	struct director *director = worker->director;
+	struct rte_rcu_qsbr *qsbr = director->reload.qsbr;
+
+	rte_rcu_qsbr_thread_register(qsbr, worker->index);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+	worker->answers_at = rte_rdtsc();
+	while (!director_stopping(director)) {
+		const struct reload_live *live = reload_live(&director->reload);
+		uint32_t count = 0;
+
+		for (uint16_t i = 0; i < worker->path_count; i++)
+			count += run_path(worker, &worker->paths[i], live);
+		rte_rcu_qsbr_quiescent(qsbr, worker->index);
+		counters_add(&worker->counters.polls, 1);
+		if (count == 0) {
+			counters_add(&worker->counters.empty_polls, 1);
+			rte_pause();
+		}
+	}
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
+	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
+	return 0;
+}
+
+void worker_sum(const struct director *director, struct counters *sum)
+{
+	*sum = (struct counters){0};
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		counters_sum(sum, &director->workers[i]->counters);
+}
+
+struct counters_table worker_sum_slot(void *context, uint8_t slot)
+{
+	const struct director *director = context;
+	struct counters sum;
+
+	worker_sum(director, &sum);
+	return sum.tables[slot];
+}

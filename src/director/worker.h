@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An lcore at work: it goes round its paths, each from a queue to a queue. Built by main, then
+ * owned by the lcore that runs it; others read only its counters.
+ */
+#ifndef GLB_DIRECTOR_WORKER_H
+#define GLB_DIRECTOR_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "director/counters.h"
+#include "director/director.h"
+#include "director/pipeline.h"
+#include "director/transmit.h"
+
+enum path_kind {
+	PATH_STEER, /* in -> pipeline -> out, or exception */
+	PATH_RELAY, /* in -> out, unchanged: from the exception path */
+};
+
+struct path {
+	uint8_t kind; /* enum path_kind */
+	struct queue in, out;
+	struct queue exception;   /* for what is unmatched */
+	bool segments_allowed;    /* by the port that transmits */
+	struct rte_mempool *pool; /* for copies */
+	uint8_t source_mac[6];    /* of the port that transmits */
+};
+
+struct worker {
+	struct director *director;
+	uint16_t index; /* in director->workers; its thread for RCU */
+	uint16_t lcore;
+	uint16_t path_count;
+	struct path *paths;
+
+	struct pipeline pipeline;
+	uint64_t answers_at; /* TSC when pipeline.answers was topped up */
+	struct outbox outbox, exceptions;
+	struct burst burst;
+	struct counters counters;
+};
+
+/* The workers of director->plan, with their paths; the ports are set up. 0, or -errno after logging
+ * why. */
+int worker_create_all(struct director *director);
+void worker_free_all(struct director *director);
+
+/* Runs until director_stopping(); `argument` is a struct worker. For rte_eal_remote_launch(). */
+int worker_run(void *argument);
+
+/* Sum over all workers; any thread. */
+void worker_sum(const struct director *director, struct counters *sum);
+
+/* What all workers have counted for a slot of the counters; context: the director. */
+struct counters_table worker_sum_slot(void *context, uint8_t slot);
+
+#endif
