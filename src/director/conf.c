@@ -10,7 +10,7 @@
 #include "conf_reader.h"
 #include "conf_text.h"
 
-static bool parse_mac(const char *text, uint8_t mac[6])
+bool conf_parse_mac(const char *text, uint8_t mac[6])
 {
 	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
 
@@ -38,7 +38,7 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 	(void)key;
 	if (text && strcmp(text, "auto") == 0)
 		reader->conf->gateway_auto = true;
-	else if (!text || !parse_mac(text, mac))
+	else if (!text || !conf_parse_mac(text, mac))
 		conf_error(reader, at, NULL,
 			"%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
 			conf_value(at, value));

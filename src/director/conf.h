@@ -61,4 +61,7 @@ struct conf {
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 
+/* "02:00:5e:10:00:01"; false leaves mac[] undefined. */
+bool conf_parse_mac(const char *text, uint8_t mac[6]);
+
 #endif

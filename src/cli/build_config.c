@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common/byteorder.h"
+#include "table/table_build.h"
+#include "table/table_file.h"
+#include "table/table_json.h"
+
+enum { FORMAT, VERBOSE };
+
+static const struct cli_option options[] = {
+	[FORMAT] = {"format", "auto|2|3",
+		"version of the file; auto: 2 where it can say everything"},
+	[VERBOSE] = {"verbose", NULL, "print version, size and digest of what was written"},
+	{0},
+};
+
+static bool parse_format(const char *text, enum table_file_format *format)
+{
+	if (!text || strcmp(text, "auto") == 0)
+		*format = TABLE_FILE_AUTO;
+	else if (strcmp(text, "2") == 0)
+		*format = TABLE_FILE_V2;
+	else if (strcmp(text, "3") == 0)
+		*format = TABLE_FILE_V3;
+	else
+		return false;
+	return true;
+}
+
+static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose,
+	struct faults *faults)
+{
+	uint8_t *bytes = NULL;
+	size_t size;
+	int error = table_build(set);
+
+	if (error == 0)
+		error = table_file_encode(set, format, &bytes, &size, faults);
+	if (error == 0) {
+		faults->file = to;
+		error = table_file_replace(to, bytes, size, faults);
+	}
+	if (error == 0 && verbose)
+		printf("%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64 "\n", to,
+			load_le32(bytes + 4), size, table_set_digest(set));
+	if (error < 0 && faults->errors == 0)
+		faults_error(faults, NULL, "%s", strerror(-error));
+	free(bytes);
+	return error;
+}
+
+static int run(const struct cli_args *args)
+{
+	const char *from = args->operands[0], *to = args->operands[1];
+	struct faults faults = {.file = from};
+	enum table_file_format format;
+	struct table_set set;
+	int error;
+
+	if (!parse_format(args->options[FORMAT], &format))
+		return cli_usage(
+			"build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
+	error = table_json_read(from, &set, &faults);
+	if (error == 0)
+		error = build(to, &set, format, args->options[VERBOSE], &faults);
+	table_set_free(&set);
+	cli_print_faults(&faults, true);
+	return error == 0 ? CLI_OK : CLI_FAILED;
+}
+
+const struct cli_command build_config_command = {
+	.name = "build-config",
+	.run = run,
+	.operands = "SRC.json DST.bin",
+	.min_operands = 2,
+	.max_operands = 2,
+	.summary = "Build a binary forwarding table from its JSON",
+	.options = options,
+};

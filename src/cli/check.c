@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
+#include <string.h>
+
+#include "cli.h"
+#include "table/table_file.h"
+#include "table/table_json.h"
+
+enum { JSON };
+
+static const struct cli_option options[] = {
+	[JSON] = {"json", NULL, "print the faults as JSON"},
+	{0},
+};
+
+enum kind {
+	KIND_BINARY,
+	KIND_TABLE,
+	KIND_CONF,
+};
+
+static const char *const kind_names[] = {"binary table", "JSON table", "director.conf"};
+
+/* By its magic, by its name, or else JSON where the first character says so. Unreadable files get
+ * an error later. */
+static enum kind detect(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	char head[256] = "";
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(head, 1, sizeof(head) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
+		return KIND_BINARY;
+	if (dot && strcmp(dot, ".conf") == 0)
+		return KIND_CONF;
+	if (dot && strcmp(dot, ".json") == 0)
+		return KIND_TABLE;
+	if (dot && strcmp(dot, ".bin") == 0)
+		return KIND_BINARY;
+	/* A setting, or one of libconfig's comments. */
+	head[strcspn(head, "\n")] = '\0';
+	for (char *c = head; *c; c++)
+		if (!isspace((unsigned char)*c))
+			return isalpha((unsigned char)*c) || *c == '#' || *c == '/' ? KIND_CONF
+										    : KIND_TABLE;
+	return KIND_TABLE;
+}
+
+static void check_file(const char *path, enum kind kind, struct faults *faults)
+{
+	struct table_set set;
+	struct conf conf;
+
+	if (kind == KIND_CONF)
+		conf_read(path, &conf, faults);
+	else if (kind == KIND_BINARY)
+		table_file_read(path, &set, NULL, faults);
+	else
+		table_json_read(path, &set, faults);
+	if (kind != KIND_CONF)
+		table_set_free(&set);
+}
+
+static json_t *texts(const struct faults *faults, bool warnings)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < faults->count; i++)
+		if (faults->items[i].warning == warnings)
+			json_array_append_new(array, json_string(faults->items[i].text));
+	return array;
+}
+
+static json_t *describe(const char *path, enum kind kind, const struct faults *faults)
+{
+	return json_pack("{s:s, s:s, s:o, s:o}", "file", path, "kind", kind_names[kind], "errors",
+		texts(faults, false), "warnings", texts(faults, true));
+}
+
+static int run(const struct cli_args *args)
+{
+	json_t *files = json_array();
+	int worst = CLI_OK;
+
+	for (int i = 0; i < args->count; i++) {
+		const char *path = args->operands[i];
+		struct faults faults = {.file = path};
+		enum kind kind = detect(path);
+
+		check_file(path, kind, &faults);
+		if (faults.errors)
+			worst = CLI_CHECK_ERRORS;
+		else if (faults.count && worst == CLI_OK)
+			worst = CLI_CHECK_WARNINGS;
+		if (args->options[JSON])
+			json_array_append_new(files, describe(path, kind, &faults));
+		else if (faults.count || faults.errors)
+			faults_print(&faults, stdout);
+		else
+			printf("%s: a good %s\n", path, kind_names[kind]);
+		faults_clear(&faults);
+	}
+	if (args->options[JSON] && cli_print_json(json_pack("{s:o}", "files", files)) != CLI_OK)
+		return CLI_CHECK_ERRORS;
+	if (!args->options[JSON])
+		json_decref(files);
+	return worst;
+}
+
+const struct cli_command check_command = {
+	.name = "check",
+	.run = run,
+	.operands = "FILE...",
+	.min_operands = 1,
+	.max_operands = CLI_ANY_OPERANDS,
+	.summary = "Validate JSON tables, binary tables and director.conf files",
+	.options = options,
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "table/table_file.h"
+
+static void print_error(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
+static void print_error(const char *format, va_list args)
+{
+	fflush(stdout); /* so that both make sense on one terminal */
+	fputs(CLI_NAME ": ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int cli_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	return CLI_FAILED;
+}
+
+int cli_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	fputs("Try '" CLI_NAME " --help', or --help behind a subcommand.\n", stderr);
+	return CLI_USAGE;
+}
+
+int cli_print_faults(struct faults *faults, bool warnings)
+{
+	for (size_t i = 0; i < faults->count; i++)
+		if (!faults->items[i].warning)
+			cli_error("%s", faults->items[i].text);
+	for (size_t i = 0; warnings && i < faults->count; i++)
+		if (faults->items[i].warning)
+			cli_error("warning: %s", faults->items[i].text);
+	if (faults->out_of_memory)
+		cli_error("out of memory: some faults are not listed");
+	faults_clear(faults);
+	return CLI_FAILED;
+}
+
+int cli_print_json(json_t *json)
+{
+	int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER) < 0;
+
+	json_decref(json);
+	if (failed)
+		return cli_error("cannot write JSON to standard output");
+	putchar('\n');
+	return CLI_OK;
+}
+
+bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)
+{
+	struct faults faults = {.file = path};
+	bool loaded = table_load(path, set, version, &faults) == 0;
+
+	if (loaded)
+		faults_clear(&faults); /* warnings are for check and build-config */
+	else
+		cli_print_faults(&faults, false);
+	return loaded;
+}
+
+bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version)
+{
+	struct faults faults = {.file = path};
+	struct table_set set;
+
+	*routes = NULL;
+	if (!cli_load_table(path, &set, version))
+		return false;
+	*routes = routes_create(&set, &faults);
+	if (!*routes)
+		cli_print_faults(&faults, false);
+	return *routes;
+}
+
+bool cli_load_conf(const char *path, struct conf *conf)
+{
+	struct faults faults = {.file = path};
+	bool loaded = conf_read(path, conf, &faults) == 0;
+
+	if (loaded)
+		faults_clear(&faults);
+	else
+		cli_print_faults(&faults, false);
+	return loaded;
+}
+
+bool cli_parse_number(const char *text, uint32_t max, uint32_t *number)
+{
+	uint64_t value = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		value = value * 10 + (uint64_t)(*text - '0');
+		if (value > max)
+			return false;
+	}
+	*number = (uint32_t)value;
+	return true;
+}
+
+const char *cli_health_name(bool healthy)
+{
+	return healthy ? "up" : "down";
+}
+
+const char *cli_bind_text(const struct table_bind *bind, char buf[CLI_BIND_MAX])
+{
+	char prefix[NETPREFIX_TEXT_MAX], last[8] = "";
+
+	if (bind->port_end != bind->port_start)
+		snprintf(last, sizeof(last), "-%u", bind->port_end);
+	snprintf(buf, CLI_BIND_MAX, "%s %s port %u%s", table_protocol_name(bind->protocol),
+		netprefix_format(&bind->prefix, prefix), bind->port_start, last);
+	return buf;
+}
+
+json_t *cli_bind_json(const struct table_bind *bind)
+{
+	char prefix[NETPREFIX_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:i, s:i}", "ip", netprefix_format(&bind->prefix, prefix),
+		"proto", table_protocol_name(bind->protocol), "port_start", bind->port_start,
+		"port_end", bind->port_end);
+}

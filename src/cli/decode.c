@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "gue/decode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "cli.h"
+#include "common/byteorder.h"
+#include "director/flow.h"
+#include "endpoint.h"
+
+enum { PORT, JSON };
+
+static const struct cli_option options[] = {
+	[PORT] = {"port", "N", "UDP port of GUE; 19523 unless given"},
+	[JSON] = {"json", NULL, "print it as JSON"},
+	{0},
+};
+
+#define STATUS_COUNT  (DECODE_BAD_INDEX + 1)
+#define ETHERNET_SIZE 14
+
+struct decode {
+	const char *path;
+	pcap_t *in;
+	uint16_t port;
+	bool json;
+	bool failed;
+	uint64_t number; /* of the packet in the capture, from 1 */
+	uint64_t counts[STATUS_COUNT];
+	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet, as a frame */
+};
+
+struct inner {
+	const char *what;
+	enum verdict verdict; /* VERDICT_FORWARDED where the flow is known */
+	struct endpoint source, destination;
+};
+
+static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
+{
+	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &address);
+
+	return netaddr_format(&addr, buf);
+}
+
+/* Reads the inner packet like the director, which takes frames. */
+static void parse_inner(
+	struct decode *decode, const struct decode_packet *packet, struct inner *inner)
+{
+	uint32_t size = packet->inner_size < UINT16_MAX ? packet->inner_size : UINT16_MAX;
+	bool v4 = packet->inner_protocol == GUE_INNER_IPV4, ports;
+	struct flow flow;
+
+	memset(decode->frame, 0, ETHERNET_SIZE);
+	store_be16(decode->frame + 12, v4 ? 0x0800 : 0x86dd);
+	memcpy(decode->frame + ETHERNET_SIZE, packet->inner, size);
+	inner->verdict =
+		flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, true, &flow);
+	if (inner->verdict != VERDICT_FORWARDED)
+		return;
+	ports = flow.kind == FLOW_TRANSPORT || flow.kind == FLOW_ICMP_ERROR;
+	inner->what = flow.kind == FLOW_ECHO       ? "icmp echo request"
+		      : flow.kind == FLOW_FRAGMENT ? "later fragment"
+		      : flow.protocol == 6         ? "tcp"
+						   : "udp";
+	if (flow.kind == FLOW_ICMP_ERROR)
+		inner->what = flow.protocol == 6 ? "icmp error about tcp" : "icmp error about udp";
+	inner->source = (struct endpoint){
+		.addr = netaddr_from_bytes(flow.family, flow.source),
+		.has_port = ports,
+		.port = flow.source_port,
+	};
+	inner->destination = (struct endpoint){
+		.addr = netaddr_from_bytes(flow.family, flow.destination),
+		.has_port = ports,
+		.port = flow.destination_port,
+	};
+}
+
+static json_t *describe_hops(const struct decode_packet *packet)
+{
+	json_t *hops = json_array();
+	char text[NETADDR_TEXT_MAX];
+
+	for (uint8_t i = 0; i < packet->hop_count; i++)
+		json_array_append_new(hops, json_string(format_ipv4(packet->hops[i], text)));
+	return hops;
+}
+
+static json_t *describe(
+	const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
+{
+	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
+	json_t *about;
+
+	if (inner->verdict == VERDICT_FORWARDED)
+		about = json_pack("{s:s, s:s, s:s, s:i}", "what", inner->what, "source",
+			endpoint_format(&inner->source, source), "destination",
+			endpoint_format(&inner->destination, destination), "size",
+			(int)packet->inner_size);
+	else
+		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size",
+			(int)packet->inner_size);
+	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:o, s:i, s:o}", "number",
+		(json_int_t)decode->number, "source", format_ipv4(packet->source, from),
+		"destination", format_ipv4(packet->destination, to), "ttl", packet->ttl,
+		"udp_source_port", packet->source_port, "next_hop", packet->next_hop, "hops",
+		describe_hops(packet), "inner_protocol", packet->inner_protocol, "inner", about);
+}
+
+static void print(
+	const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
+{
+	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
+
+	printf("%" PRIu64 "  %s > %s  ttl %u  udp %u", decode->number,
+		format_ipv4(packet->source, from), format_ipv4(packet->destination, to),
+		packet->ttl, packet->source_port);
+	if (packet->hop_count)
+		printf("  next %u of", packet->next_hop);
+	for (uint8_t i = 0; i < packet->hop_count; i++)
+		printf(" %s", format_ipv4(packet->hops[i], to));
+	if (inner->verdict == VERDICT_FORWARDED)
+		printf("\n    %s %s > %s, %" PRIu32 " bytes\n", inner->what,
+			endpoint_format(&inner->source, source),
+			endpoint_format(&inner->destination, destination), packet->inner_size);
+	else
+		printf("\n    inner packet: %s, %" PRIu32 " bytes\n", verdict_name(inner->verdict),
+			packet->inner_size);
+}
+
+static void decode_one(struct decode *decode, const uint8_t *frame, uint32_t size)
+{
+	struct decode_packet packet;
+	struct inner inner = {0};
+	enum decode_status status = decode_frame(frame, size, decode->port, &packet);
+
+	decode->number++;
+	decode->counts[status]++;
+	if (status != DECODE_OK)
+		return;
+	parse_inner(decode, &packet, &inner);
+	if (decode->json) {
+		json_t *json = describe(decode, &packet, &inner);
+
+		fputs(decode->counts[DECODE_OK] > 1 ? ",\n" : "\n", stdout);
+		json_dumpf(json, stdout, JSON_PRESERVE_ORDER);
+		json_decref(json);
+	} else {
+		print(decode, &packet, &inner);
+	}
+}
+
+static void finish(const struct decode *decode)
+{
+	json_t *counts = json_object();
+
+	for (int i = 0; i < STATUS_COUNT; i++) {
+		if (decode->json)
+			json_object_set_new(counts, decode_status_name(i),
+				json_integer((json_int_t)decode->counts[i]));
+		else if (decode->counts[i])
+			printf("%12" PRIu64 "  %s\n", decode->counts[i], decode_status_name(i));
+	}
+	if (decode->json) {
+		fputs("\n], \"counts\": ", stdout);
+		json_dumpf(counts, stdout, JSON_PRESERVE_ORDER);
+		puts("}");
+	}
+	json_decref(counts);
+}
+
+static int run(const struct cli_args *args)
+{
+	struct pcap_pkthdr *header;
+	const uint8_t *frame;
+	struct decode *decode;
+	uint32_t port = GUE_PORT;
+	bool failed;
+
+	if (args->options[PORT] && !cli_parse_number(args->options[PORT], UINT16_MAX, &port))
+		return cli_usage("decode: --port: '%s' is not a port", args->options[PORT]);
+	decode = calloc(1, sizeof(*decode));
+	if (!decode)
+		return cli_error("out of memory");
+	decode->path = args->operands[0];
+	decode->port = (uint16_t)port;
+	decode->json = args->options[JSON];
+	decode->in = capture_open(decode->path);
+	decode->failed = !decode->in;
+	if (decode->in) {
+		/* One at a time: a capture may be larger than memory. */
+		if (decode->json)
+			fputs("{\"packets\": [", stdout);
+		while (capture_next(decode->in, decode->path, &header, &frame, &decode->failed))
+			decode_one(decode, frame, header->caplen);
+		finish(decode);
+		pcap_close(decode->in);
+	}
+	failed = decode->failed;
+	free(decode);
+	return failed ? CLI_FAILED : CLI_OK;
+}
+
+const struct cli_command decode_command = {
+	.name = "decode",
+	.run = run,
+	.operands = "IN.pcap",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "Print the GUE packets of a capture: outer, hops, inner",
+	.options = options,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "common/siphash.h"
+
+/* A backend's rank in a row: lower is earlier. */
+static uint64_t rank(const struct table *table, uint16_t row, const struct netaddr *addr)
+{
+	uint8_t row_bytes[4], message[8 + 16];
+	uint64_t row_seed;
+
+	store_be32(row_bytes, row);
+	row_seed = siphash(table->seed, row_bytes, sizeof(row_bytes));
+	memcpy(message, &row_seed, 8);
+	memcpy(message + 8, addr->bytes, netaddr_size(addr));
+	return __builtin_bswap64(siphash(table->seed, message, 8 + netaddr_size(addr)));
+}
+
+/* The backend's place in the natural order, from 1; *owner is the backend with place 1. */
+static uint32_t natural_place(
+	const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
+{
+	uint64_t own = rank(table, row, &table->backends[backend].addr), least = own;
+	uint32_t place = 1;
+
+	*owner = backend;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		uint64_t other;
+
+		if (table->backends[i].state == TABLE_INACTIVE || i == backend)
+			continue;
+		other = rank(table, row, &table->backends[i].addr);
+		place += other < own || (other == own && i < backend);
+		if (other < least || (other == least && i < *owner)) {
+			least = other;
+			*owner = i;
+		}
+	}
+	return place;
+}
+
+const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed,
+	char buf[EXPLAIN_MAX])
+{
+	uint32_t index = table->rows[(size_t)row * table->row_hops + position];
+	const struct table_backend *backend = &table->backends[index];
+	const char *rest = "";
+	uint32_t owner, place;
+	char text[NETADDR_TEXT_MAX];
+
+	if (!has_seed) {
+		snprintf(buf, EXPLAIN_MAX, "hop %u of row %u", position + 1, row);
+		return buf;
+	}
+	place = natural_place(table, row, index, &owner);
+	if (position == 0 && !table_backend_is_good(backend))
+		rest = backend->healthy ? "; no backend is good, it is the first healthy one"
+					: "; no backend is healthy";
+	if (place == 1)
+		snprintf(buf, EXPLAIN_MAX, "natural owner%s", rest);
+	else if (position > 0 || *rest)
+		snprintf(buf, EXPLAIN_MAX, "place %u in natural order%s", place, rest);
+	else
+		snprintf(buf, EXPLAIN_MAX,
+			"first good one, place %u in natural order: owner %s is %s", place,
+			netaddr_format(&table->backends[owner].addr, text),
+			table->backends[owner].healthy
+				? table_state_name(table->backends[owner].state)
+				: "down");
+	return buf;
+}

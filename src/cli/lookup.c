@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "director/steer.h"
+#include "endpoint.h"
+#include "explain.h"
+#include "gue/gue_wire.h"
+
+enum { CONFIG, PROTO, HINT, JSON };
+
+static const struct cli_option options[] = {
+	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
+	[PROTO] = {"proto", "tcp|udp|icmp", "tcp unless given; icmp is an echo request"},
+	[HINT] = {"hint", "N",
+		"of an echo request: IPv4 identification, or IPv6 flow label & 65535"},
+	[JSON] = {"json", NULL, "print it as JSON"},
+	{0},
+};
+
+struct lookup {
+	struct conf conf;
+	struct routes *routes;
+	bool has_seed;
+	const char *protocol;
+	struct endpoint source, destination;
+	bool hint_known;
+	struct burst burst; /* lane 0 by hash_fields, lane 1 by alt_hash_fields */
+};
+
+/* A hop and where it comes from. */
+struct hop {
+	const struct table_backend *backend;
+	uint16_t row;
+	bool alt;
+	char reason[EXPLAIN_MAX];
+};
+
+static const struct table *found_table(const struct lookup *lookup)
+{
+	return &lookup->routes->set.tables[lookup->burst.table[0]];
+}
+
+static bool needs_source_port(const struct rules *rules)
+{
+	return (rules->hash_fields | rules->alt_hash_fields) & RULES_SOURCE_PORT;
+}
+
+/* Fills the lookup from the command line. CLI_OK, or the error was printed. */
+static int parse(const struct cli_args *args, struct lookup *lookup)
+{
+	const char *source = args->operands[1], *destination = args->operands[2];
+	bool icmp;
+
+	lookup->protocol = args->options[PROTO] ? args->options[PROTO] : "tcp";
+	icmp = strcmp(lookup->protocol, "icmp") == 0;
+	if (!icmp && strcmp(lookup->protocol, "tcp") != 0 && strcmp(lookup->protocol, "udp") != 0)
+		return cli_usage("lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
+	if (!endpoint_parse(source, &lookup->source))
+		return cli_usage("lookup: SRC: '%s' is not ADDRESS or ADDRESS:PORT", source);
+	if (!endpoint_parse(destination, &lookup->destination))
+		return cli_usage("lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
+	if (lookup->source.addr.family != lookup->destination.addr.family)
+		return cli_usage(
+			"lookup: '%s' and '%s' are not of one address family", source, destination);
+	if (icmp && (lookup->source.has_port || lookup->destination.has_port))
+		return cli_usage("lookup: echo requests have no ports: write addresses only");
+	if (!icmp && !lookup->destination.has_port)
+		return cli_usage("lookup: DST: '%s' has no port; %s needs one", destination,
+			lookup->protocol);
+	if (!icmp && args->options[HINT])
+		return cli_usage("lookup: --hint is for echo requests; here it is the source port");
+	return CLI_OK;
+}
+
+/* Makes both lanes the flow, as flow_parse() would have done. */
+static int make_flow(const struct cli_args *args, struct lookup *lookup)
+{
+	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
+	const struct rules *rules = &lookup->conf.rules;
+	uint32_t hint = lookup->source.port;
+	struct flow flow = {
+		.family = lookup->source.addr.family,
+		.kind = icmp ? FLOW_ECHO : FLOW_TRANSPORT,
+		.protocol = strcmp(lookup->protocol, "udp") == 0 ? TABLE_UDP : TABLE_TCP,
+		.source_port = lookup->source.port,
+		.destination_port = lookup->destination.port,
+	};
+
+	if (!icmp && !lookup->source.has_port && needs_source_port(rules))
+		return cli_usage(
+			"lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
+	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
+	if (args->options[HINT] && !cli_parse_number(args->options[HINT], UINT16_MAX, &hint))
+		return cli_usage("lookup: --hint: '%s' is not a number from 0 to 65535",
+			args->options[HINT]);
+	flow.hint = (uint16_t)hint;
+	memcpy(flow.source, lookup->source.addr.bytes, 16);
+	memcpy(flow.destination, lookup->destination.addr.bytes, 16);
+	lookup->burst.count = 2;
+	for (uint32_t lane = 0; lane < 2; lane++)
+		burst_set_flow(&lookup->burst, lane,
+			icmp && !rules->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED,
+			&flow);
+	return CLI_OK;
+}
+
+static void steer(struct lookup *lookup)
+{
+	struct burst *burst = &lookup->burst;
+	struct rules alt = lookup->conf.rules;
+
+	/* The hops last: they belong to hash_fields, with those of alt_hash_fields behind. */
+	steer_classify(burst, lookup->routes, &lookup->conf.rules);
+	if (alt.alt_hash_fields) {
+		alt.hash_fields = alt.alt_hash_fields;
+		steer_hash(burst, lookup->routes, &alt);
+	}
+	burst->count = 1;
+	steer_hash(burst, lookup->routes, &lookup->conf.rules);
+	steer_hops(burst, lookup->routes, &lookup->conf.rules);
+	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && lookup->conf.rules.exception_path)
+		burst->verdict[0] = VERDICT_EXCEPTION;
+}
+
+/* The table's first bind that covers the flow. */
+static const struct table_bind *find_bind(const struct lookup *lookup)
+{
+	const struct table *table = found_table(lookup);
+	const struct burst *burst = &lookup->burst;
+
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		const struct table_bind *bind = &table->binds[i];
+
+		if (netprefix_covers(&bind->prefix, &lookup->destination.addr) &&
+			(burst->kind[0] == FLOW_ECHO ||
+				(bind->protocol == burst->protocol[0] &&
+					bind->port_start <= burst->destination_port[0] &&
+					burst->destination_port[0] <= bind->port_end)))
+			return bind;
+	}
+	return NULL;
+}
+
+static const char *why_unmatched(const struct lookup *lookup)
+{
+	const struct burst *burst = &lookup->burst;
+
+	if (burst->kind[0] == FLOW_ECHO && !lookup->conf.rules.forward_ping)
+		return "forward_icmp_ping_responses is off";
+	if (classify_address(lookup->routes->classifier, burst->family[0], burst->destination[0]) !=
+		CLASSIFY_NONE)
+		return "binds cover the destination address, but not this protocol and port";
+	return "no bind covers the destination address";
+}
+
+/* Finds hop `index` of the burst in its row, or in the alternate one. */
+static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
+{
+	const struct table *table = found_table(lookup);
+	const struct burst *burst = &lookup->burst;
+
+	for (int lane = 0; lane < 2; lane++) {
+		const uint16_t *row = table->rows + (size_t)burst->row[lane] * table->row_hops;
+
+		for (unsigned position = 0; position < table->row_hops; position++) {
+			const struct table_backend *backend = &table->backends[row[position]];
+
+			if (memcmp(backend->addr.bytes, &burst->hops[0][index], 4) != 0)
+				continue;
+			hop->backend = backend;
+			hop->row = burst->row[lane];
+			hop->alt = lane == 1;
+			explain_hop(table, hop->row, position, lookup->has_seed, hop->reason);
+			return;
+		}
+	}
+}
+
+static uint16_t outer_source_port(const struct burst *burst)
+{
+	return (uint16_t)(GUE_PORT_SOURCE_BIT | (burst->hash[0] ^ burst->hint[0]));
+}
+
+static json_t *describe_hops(const struct lookup *lookup)
+{
+	json_t *hops = json_array();
+
+	for (uint8_t i = 0; i < lookup->burst.hop_count[0]; i++) {
+		char address[NETADDR_TEXT_MAX];
+		struct hop hop;
+
+		explain(lookup, i, &hop);
+		json_array_append_new(hops, json_pack("{s:s, s:s, s:b, s:i, s:b, s:s}", "ip",
+						    netaddr_format(&hop.backend->addr, address),
+						    "state", table_state_name(hop.backend->state),
+						    "healthy", hop.backend->healthy, "row", hop.row,
+						    "alt", hop.alt, "reason", hop.reason));
+	}
+	return hops;
+}
+
+static json_t *describe(const struct lookup *lookup)
+{
+	const struct burst *burst = &lookup->burst;
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], hash[17];
+	json_t *json = json_pack("{s:s, s:s, s:s, s:s}", "protocol", lookup->protocol, "source",
+		endpoint_format(&lookup->source, source), "destination",
+		endpoint_format(&lookup->destination, destination), "verdict",
+		verdict_name(burst->verdict[0]));
+
+	if (burst->verdict[0] != VERDICT_FORWARDED) {
+		json_object_set_new(json, "reason", json_string(why_unmatched(lookup)));
+		return json;
+	}
+	snprintf(hash, sizeof(hash), "%016" PRIx64, burst->hash[0]);
+	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index",
+					     burst->table[0], "table", found_table(lookup)->name,
+					     "bind", cli_bind_json(find_bind(lookup)), "hash", hash,
+					     "row", burst->row[0], "hops", describe_hops(lookup)));
+	if (lookup->conf.rules.alt_hash_fields)
+		json_object_set_new(json, "alt_row", json_integer(burst->row[1]));
+	if (lookup->hint_known)
+		json_object_set_new(
+			json, "udp_source_port", json_integer(outer_source_port(burst)));
+	return json;
+}
+
+static void print(const struct lookup *lookup)
+{
+	const struct burst *burst = &lookup->burst;
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16],
+		bind[CLI_BIND_MAX];
+
+	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol,
+		endpoint_format(&lookup->source, source),
+		endpoint_format(&lookup->destination, destination),
+		verdict_name(burst->verdict[0]));
+	if (burst->verdict[0] != VERDICT_FORWARDED) {
+		printf(": %s\n", why_unmatched(lookup));
+		return;
+	}
+	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
+		table_label(&lookup->routes->set, burst->table[0], label),
+		cli_bind_text(find_bind(lookup), bind), burst->hash[0], burst->row[0]);
+	if (lookup->conf.rules.alt_hash_fields)
+		printf(", by alt_hash_fields %u", burst->row[1]);
+	putchar('\n');
+	for (uint8_t i = 0; i < burst->hop_count[0]; i++) {
+		char address[NETADDR_TEXT_MAX];
+		struct hop hop;
+
+		explain(lookup, i, &hop);
+		printf("hop %u     %-15s  %-8s  %-4s  %s%s\n", i + 1,
+			netaddr_format(&hop.backend->addr, address),
+			table_state_name(hop.backend->state), cli_health_name(hop.backend->healthy),
+			hop.alt ? "by alt_hash_fields: " : "", hop.reason);
+	}
+	if (lookup->hint_known)
+		printf("outer     UDP %u > %u\n", outer_source_port(burst), GUE_PORT);
+	if (!lookup->has_seed)
+		puts("(Only the table's JSON has the seed that tells the natural order.)");
+}
+
+static int run(const struct cli_args *args)
+{
+	struct lookup *lookup;
+	uint32_t version;
+	int code;
+
+	if (!args->options[CONFIG])
+		return cli_usage("lookup: --config FILE is missing: it says what is hashed");
+	lookup = calloc(1, sizeof(*lookup));
+	if (!lookup)
+		return cli_error("out of memory");
+	code = parse(args, lookup);
+	if (code == CLI_OK &&
+		(!cli_load_conf(args->options[CONFIG], &lookup->conf) ||
+			!cli_load_routes(args->operands[0], &lookup->routes, &version)))
+		code = CLI_FAILED;
+	if (code == CLI_OK)
+		code = make_flow(args, lookup);
+	if (code == CLI_OK) {
+		lookup->has_seed = version == 0;
+		steer(lookup);
+		if (args->options[JSON])
+			code = cli_print_json(describe(lookup));
+		else
+			print(lookup);
+	}
+	routes_free(lookup->routes);
+	free(lookup);
+	return code;
+}
+
+const struct cli_command lookup_command = {
+	.name = "lookup",
+	.run = run,
+	.operands = "TABLE SRC[:PORT] DST[:PORT]",
+	.min_operands = 3,
+	.max_operands = 3,
+	.summary = "Say where a flow goes, and why",
+	.options = options,
+};

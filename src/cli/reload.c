@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "telemetry.h"
+
+#include <inttypes.h>
+
+enum { JSON = TELEMETRY_OPTIONS };
+
+static const struct cli_option options[] = {
+	TELEMETRY_OPTION_LIST,
+	[JSON] = {"json", NULL, "print the answer as JSON"},
+	{0},
+};
+
+static int run(const struct cli_args *args)
+{
+	json_t *answer;
+	int code = telemetry_ask(args, "/glb/reload", &answer);
+	const char *error, *digest;
+
+	if (code != CLI_OK)
+		return code;
+	error = json_string_value(json_object_get(answer, "error"));
+	digest = json_string_value(json_object_get(answer, "digest"));
+	if (!json_integer_value(json_object_get(answer, "ok")))
+		code = cli_error(
+			"the director keeps its table: %s", error ? error : "no reason given");
+	else if (!args->options[JSON])
+		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
+			json_integer_value(json_object_get(answer, "generation")),
+			digest ? digest : "unknown");
+	if (!args->options[JSON])
+		json_decref(answer);
+	else if (cli_print_json(answer) != CLI_OK)
+		code = CLI_FAILED;
+	return code;
+}
+
+const struct cli_command reload_command = {
+	.name = "reload",
+	.run = run,
+	.operands = "",
+	.summary = "Have a running director read its table again, and wait for the outcome",
+	.options = options,
+};

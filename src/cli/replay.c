@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A capture through exactly the code that forwards: pipeline_run() in bursts, as a worker lcore
+ * does. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture.h"
+#include "cli.h"
+#include "director/pipeline.h"
+
+enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
+
+static const struct cli_option options[] = {
+	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC",
+		"the next hop; unless given the configured one, or zero with \"auto\""},
+	[PORT_MAC] = {"port-mac", "MAC", "of the director's port; 02:00:00:00:00:01 unless given"},
+	[JSON] = {"json", NULL, "print the counts as JSON"},
+	{0},
+};
+
+enum {
+	MAX_FRAME = 262144,       /* what libpcap reads */
+	ANSWERS_PER_SECOND = 100, /* of each lcore, as in the director */
+	ANSWERS_BURST = 100,
+};
+
+struct replay {
+	const char *in_path, *out_path; /* out_path may be NULL */
+	pcap_t *in;
+	pcap_dumper_t *out;
+	struct conf conf;
+	struct pipeline pipeline;
+	struct burst burst;
+	struct timeval times[BURST_MAX]; /* of the lanes; tv_usec has nanoseconds */
+	uint32_t captured[BURST_MAX];
+	double tokens,
+		refilled; /* answers that may be sent; the time that this was so, in seconds */
+	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
+	bool failed;
+	uint8_t *memory; /* the lanes' frames, each behind BURST_HEADROOM */
+};
+
+/* Fills the burst from the capture; false when there is nothing more. */
+static bool fill(struct replay *replay)
+{
+	struct burst *burst = &replay->burst;
+	uint8_t *at = replay->memory;
+	struct pcap_pkthdr *header;
+	const uint8_t *frame;
+
+	burst->count = 0;
+	while (burst->count < BURST_MAX &&
+		capture_next(replay->in, replay->in_path, &header, &frame, &replay->failed)) {
+		uint32_t lane = burst->count++;
+
+		/* A cut frame is handled as one whose rest is in a later segment: what is there is
+		 * all that is read. */
+		at += BURST_HEADROOM;
+		burst->frame[lane] = memcpy(at, frame, header->caplen);
+		burst->headroom[lane] = BURST_HEADROOM;
+		burst->readable[lane] = header->caplen;
+		burst->size[lane] = header->len > header->caplen ? header->len : header->caplen;
+		replay->captured[lane] = header->caplen;
+		replay->times[lane] = header->ts;
+		replay->cut += header->len > header->caplen;
+		at += header->caplen;
+	}
+	replay->packets += burst->count;
+	return burst->count > 0;
+}
+
+/* The limit that the director has, by the capture's clock. */
+static void refill_answers(struct replay *replay)
+{
+	double now = (double)replay->times[0].tv_sec + (double)replay->times[0].tv_usec / 1e9;
+	double gained = (now - replay->refilled) * ANSWERS_PER_SECOND;
+
+	if (gained > 0)
+		replay->tokens += gained;
+	if (replay->tokens > ANSWERS_BURST)
+		replay->tokens = ANSWERS_BURST;
+	replay->refilled = now;
+	replay->pipeline.answers = (uint32_t)replay->tokens;
+}
+
+static void write_lane(struct replay *replay, uint32_t lane)
+{
+	struct burst *burst = &replay->burst;
+	struct pcap_pkthdr header = {.ts = replay->times[lane], .len = burst->out_size[lane]};
+	const uint8_t *out = burst->out[lane];
+	uint32_t there = (uint32_t)(burst->frame[lane] + replay->captured[lane] - out);
+
+	header.caplen = header.len < there ? header.len : there;
+	pcap_dump((uint8_t *)replay->out, &header, out);
+}
+
+static void run_burst(struct replay *replay)
+{
+	struct burst *burst = &replay->burst;
+
+	refill_answers(replay);
+	replay->tokens -= replay->pipeline.answers;
+	pipeline_run(&replay->pipeline, burst);
+	replay->tokens += replay->pipeline.answers;
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		replay->verdicts[burst->verdict[lane]]++;
+		if (!burst->out[lane])
+			continue;
+		replay->written++;
+		if (replay->out)
+			write_lane(replay, lane);
+	}
+}
+
+static json_t *describe(const struct replay *replay)
+{
+	json_t *verdicts = json_object();
+
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		json_object_set_new(
+			verdicts, verdict_name(i), json_integer((json_int_t)replay->verdicts[i]));
+	return json_pack("{s:I, s:I, s:I, s:o}", "packets", (json_int_t)replay->packets, "cut",
+		(json_int_t)replay->cut, "sent", (json_int_t)replay->written, "verdicts", verdicts);
+}
+
+static int print(const struct replay *replay)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < VERDICT_COUNT; i++) {
+		sum += replay->verdicts[i];
+		if (replay->verdicts[i])
+			printf("%12" PRIu64 "  %6.2f%%  %-22s  %s\n", replay->verdicts[i],
+				100.0 * (double)replay->verdicts[i] / (double)replay->packets,
+				verdict_name(i), verdict_help(i));
+	}
+	printf("%12" PRIu64 "  packets read, each with one verdict\n", sum);
+	if (replay->cut)
+		printf("%12" PRIu64 "  of them cut by the capture's snap length\n", replay->cut);
+	printf("%12" PRIu64 "  packets %s%s\n", replay->written,
+		replay->out_path ? "written to " : "would be sent",
+		replay->out_path ? replay->out_path : "");
+	if (sum != replay->packets)
+		return cli_error(
+			"%" PRIu64 " packets were read: please report this", replay->packets);
+	return CLI_OK;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+/* CLI_OK, or what could not be opened was reported. */
+static int open_all(const struct cli_args *args, struct replay *replay)
+{
+	struct pipeline *pipeline = &replay->pipeline;
+	struct routes *routes;
+
+	if (!cli_load_conf(args->options[CONFIG], &replay->conf) ||
+		!cli_load_routes(args->operands[0], &routes, NULL))
+		return CLI_FAILED;
+	pipeline->routes = routes;
+	pipeline->rules = &replay->conf.rules;
+	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
+	pipeline->gateway_known = true;
+	if (!args->options[GATEWAY_MAC])
+		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
+	replay->in = capture_open(replay->in_path);
+	if (!replay->in)
+		return CLI_FAILED;
+	if (replay->out_path && same_file(replay->in_path, replay->out_path))
+		return cli_error(
+			"%s: is the capture that is read; write to another file", replay->out_path);
+	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
+		return CLI_FAILED;
+	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + MAX_FRAME));
+	return replay->memory ? CLI_OK : cli_error("out of memory");
+}
+
+static int parse_macs(const struct cli_args *args, struct encapsulate_outer *outer)
+{
+	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1};
+	const char *gateway = args->options[GATEWAY_MAC], *port = args->options[PORT_MAC];
+
+	memcpy(outer->source_mac, port_mac, 6);
+	if (gateway && !conf_parse_mac(gateway, outer->destination_mac))
+		return cli_usage(
+			"replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
+	if (port && !conf_parse_mac(port, outer->source_mac))
+		return cli_usage(
+			"replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
+	return CLI_OK;
+}
+
+static int replay_all(const struct cli_args *args, struct replay *replay)
+{
+	int code;
+
+	while (fill(replay))
+		run_burst(replay);
+	if (replay->out && !capture_finish(replay->out, replay->out_path))
+		replay->failed = true;
+	replay->out = NULL;
+	code = args->options[JSON] ? cli_print_json(describe(replay)) : print(replay);
+	return replay->failed ? CLI_FAILED : code;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct replay *replay;
+	int code;
+
+	if (!args->options[CONFIG])
+		return cli_usage("replay: --config FILE is missing: it says what is hashed");
+	replay = calloc(1, sizeof(*replay));
+	if (!replay)
+		return cli_error("out of memory");
+	replay->in_path = args->operands[1];
+	replay->out_path = args->count > 2 ? args->operands[2] : NULL;
+	replay->tokens = ANSWERS_BURST;
+	code = parse_macs(args, &replay->pipeline.outer);
+	if (code == CLI_OK)
+		code = open_all(args, replay);
+	if (code == CLI_OK)
+		code = replay_all(args, replay);
+	if (replay->out)
+		pcap_dump_close(replay->out);
+	if (replay->in)
+		pcap_close(replay->in);
+	routes_free((struct routes *)replay->pipeline.routes);
+	free(replay->memory);
+	free(replay);
+	return code;
+}
+
+const struct cli_command replay_command = {
+	.name = "replay",
+	.run = run,
+	.operands = "TABLE IN.pcap [OUT.pcap]",
+	.min_operands = 2,
+	.max_operands = 3,
+	.summary = "Run a capture through the code that forwards; count and write the outcome",
+	.options = options,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "shares.h"
+
+enum { JSON };
+
+static const struct cli_option options[] = {
+	[JSON] = {"json", NULL, "print it as JSON"},
+	{0},
+};
+
+static json_t *describe_binds(const struct table *table)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		json_array_append_new(array, cli_bind_json(&table->binds[i]));
+	return array;
+}
+
+static json_t *describe_backends(const struct table *table, const struct shares *shares)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+		char text[NETADDR_TEXT_MAX];
+		json_t *counts = json_array();
+
+		for (unsigned hop = 0; hop < table->row_hops; hop++)
+			json_array_append_new(counts, json_integer(shares_count(shares, i, hop)));
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o}", "ip",
+				       netaddr_format(&backend->addr, text), "state",
+				       table_state_name(backend->state), "healthy",
+				       backend->healthy, "first_hop_percent",
+				       shares_percent(shares, i, 0), "second_hop_percent",
+				       table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
+				       "rows_by_hop", counts));
+	}
+	return array;
+}
+
+static json_t *describe_table(const struct table *table, const struct shares *shares)
+{
+	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops",
+		table->row_hops, "imbalance", shares->imbalance, "backends_in_imbalance",
+		(int)shares->taking, "binds", describe_binds(table), "backends",
+		describe_backends(table, shares));
+}
+
+static void print_binds(const struct table *table)
+{
+	char text[CLI_BIND_MAX];
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		printf("  %-5s  %s\n", i ? "" : "binds", cli_bind_text(&table->binds[i], text));
+	if (table->bind_count == 0)
+		puts("  binds  none");
+}
+
+static void print_backends(const struct table *table, const struct shares *shares)
+{
+	static const char *const ordinals[TABLE_MAX_HOPS] = {"first", "second", "third", "fourth"};
+	char text[NETADDR_TEXT_MAX];
+	int width = 14;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		int length = (int)strlen(netaddr_format(&table->backends[i].addr, text));
+
+		width = length > width ? length : width;
+	}
+	printf("\n  %-*s  state     health", width, "backend");
+	for (unsigned hop = 0; hop < table->row_hops; hop++)
+		printf("  %7s", ordinals[hop]);
+	putchar('\n');
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		printf("  %-*s  %-8s  %-6s", width, netaddr_format(&backend->addr, text),
+			table_state_name(backend->state), cli_health_name(backend->healthy));
+		for (unsigned hop = 0; hop < table->row_hops; hop++)
+			printf("  %6.2f%%", shares_percent(shares, i, hop));
+		putchar('\n');
+	}
+}
+
+static void print_table(const struct table_set *set, uint32_t index, const struct shares *shares)
+{
+	const struct table *table = &set->tables[index];
+	char label[16];
+
+	printf("\ntable %s: %" PRIu32 " backends, rows of %u %s\n", table_label(set, index, label),
+		table->backend_count, table->row_hops, table->row_hops == 1 ? "hop" : "hops");
+	print_binds(table);
+	printf("  imbalance %.3f: the most first hops over the mean, of %" PRIu32 " backends\n",
+		shares->imbalance, shares->taking);
+	print_backends(table, shares);
+}
+
+static int show(const char *path, const struct table_set *set, uint32_t version, bool json)
+{
+	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
+	json_t *tables = json_array();
+	char digest[17];
+
+	snprintf(digest, sizeof(digest), "%016" PRIx64, table_set_digest(set));
+	if (!json)
+		printf("%s: %s, %" PRIu32 " %s, digest %s\n", path, format, set->count,
+			set->count == 1 ? "table" : "tables", digest);
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct shares shares;
+
+		if (!shares_count_rows(&shares, &set->tables[i])) {
+			json_decref(tables);
+			return cli_error("%s: out of memory", path);
+		}
+		if (json)
+			json_array_append_new(tables, describe_table(&set->tables[i], &shares));
+		else
+			print_table(set, i, &shares);
+		shares_free(&shares);
+	}
+	if (json)
+		return cli_print_json(json_pack("{s:s, s:s, s:i, s:s, s:o}", "file", path, "format",
+			version ? "binary" : "json", "version", (int)version, "digest", digest,
+			"tables", tables));
+	json_decref(tables);
+	return CLI_OK;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct table_set set;
+	uint32_t version;
+	int code;
+
+	if (!cli_load_table(args->operands[0], &set, &version))
+		return CLI_FAILED;
+	code = show(args->operands[0], &set, version, args->options[JSON]);
+	table_set_free(&set);
+	return code;
+}
+
+const struct cli_command show_command = {
+	.name = "show",
+	.run = run,
+	.operands = "TABLE",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "Print a table's binds, backends and how they share the rows",
+	.options = options,
+};

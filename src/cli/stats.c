@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "telemetry.h"
+
+#include <string.h>
+
+enum { JSON = TELEMETRY_OPTIONS };
+
+static const struct cli_option options[] = {
+	TELEMETRY_OPTION_LIST,
+	[JSON] = {"json", NULL, "print the answer as JSON"},
+	{0},
+};
+
+/* A line for each value, indented below its group. */
+static void print(const char *key, const json_t *value, int depth)
+{
+	const char *name;
+	json_t *member;
+	size_t index;
+
+	printf("%*s%-*s", 2 * depth, "", 28 - 2 * depth, key);
+	if (json_is_integer(value))
+		printf(" %" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_string(value))
+		printf(" %s", json_string_value(value));
+	putchar('\n');
+	json_object_foreach((json_t *)value, name, member) print(name, member, depth + 1);
+	json_array_foreach(value, index, member) print("-", member, depth + 1);
+}
+
+static int run(const struct cli_args *args)
+{
+	json_t *answer, *member;
+	const char *key;
+	int code = telemetry_ask(args, "/glb/stats", &answer);
+
+	if (code != CLI_OK)
+		return code;
+	if (args->options[JSON])
+		return cli_print_json(answer);
+	json_object_foreach(answer, key, member) print(key, member, 0);
+	json_decref(answer);
+	return CLI_OK;
+}
+
+const struct cli_command stats_command = {
+	.name = "stats",
+	.run = run,
+	.operands = "",
+	.summary = "Print a running director's counters",
+	.options = options,
+};

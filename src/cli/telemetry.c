@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "telemetry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define GREETING_MAX 1024
+#define ANSWER_MAX   (1 << 20) /* what we believe of max_output_len */
+
+/* Where EAL puts it (eal_create_runtime_dir()); false where the path is too long for a socket. */
+static bool socket_path(const char *prefix, char *path, size_t size)
+{
+	const char *base = getenv("RUNTIME_DIRECTORY");
+
+	if (!base)
+		base = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+	if (!base)
+		base = "/tmp";
+	return snprintf(path, size, "%s/dpdk/%s/dpdk_telemetry.v2", base, prefix) < (int)size;
+}
+
+static int connect_to(const char *path, uint32_t timeout)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct timeval wait = {.tv_sec = timeout};
+
+	strcpy(addr.sun_path, path); /* as long as socket_path() allows */
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0 &&
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
+		connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+		return fd;
+	cli_error(
+		"%s: %s: is glb-director running, with this --file-prefix?", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* A datagram as JSON; NULL was reported. */
+static json_t *receive(int fd, const char *path, size_t max)
+{
+	char *text = malloc(max);
+	ssize_t size = text ? recv(fd, text, max, 0) : -1;
+	json_error_t error;
+	json_t *json = NULL;
+
+	if (size < 0 && errno == EAGAIN)
+		cli_error("%s: no answer in time; the director may still be busy", path);
+	else if (size < 0)
+		cli_error("%s: %s", path, strerror(errno));
+	else if (size == 0)
+		cli_error("%s: closed without an answer", path);
+	else if (!(json = json_loadb(text, (size_t)size, 0, &error)))
+		cli_error("%s: the answer is no JSON: %s", path, error.text);
+	free(text);
+	return json;
+}
+
+static json_t *exchange(int fd, const char *path, const char *command)
+{
+	json_t *greeting = receive(fd, path, GREETING_MAX), *reply;
+	json_int_t max = json_integer_value(json_object_get(greeting, "max_output_len"));
+
+	if (!greeting)
+		return NULL;
+	json_decref(greeting);
+	if (max <= 0 || max > ANSWER_MAX) {
+		cli_error("%s: the greeting names no sensible max_output_len", path);
+		return NULL;
+	}
+	if (send(fd, command, strlen(command), MSG_NOSIGNAL) < 0) {
+		cli_error("%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	/* A telemetry answer may exceed max_output_len by its own name and braces. */
+	reply = receive(fd, path, (size_t)max + GREETING_MAX);
+	return reply;
+}
+
+int telemetry_ask(const struct cli_args *args, const char *command, json_t **answer)
+{
+	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
+	const char *wait = args->options[TELEMETRY_TIMEOUT];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	uint32_t timeout = 10;
+	json_t *reply;
+	int fd;
+
+	if (wait && (!cli_parse_number(wait, 3600, &timeout) || timeout == 0))
+		return cli_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	if (!socket_path(prefix ? prefix : "rte", path, sizeof(path)))
+		return cli_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
+	fd = connect_to(path, timeout);
+	if (fd < 0)
+		return CLI_FAILED;
+	reply = exchange(fd, path, command);
+	close(fd);
+	if (!reply)
+		return CLI_FAILED;
+	*answer = json_incref(json_object_get(reply, command));
+	json_decref(reply);
+	if (json_is_object(*answer))
+		return CLI_OK;
+	json_decref(*answer);
+	return cli_error("%s: does not know %s: is this another DPDK program than glb-director?",
+		path, command);
+}
