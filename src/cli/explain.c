@@ -48,7 +48,7 @@ const char *explain_hop(const struct table *table, uint16_t row, unsigned positi
 {
 	uint32_t index = table->rows[(size_t)row * table->row_hops + position];
 	const struct table_backend *backend = &table->backends[index];
-	const char *rest = "";
+	const char *rest = "", *state;
 	uint32_t owner, place;
 	char text[NETADDR_TEXT_MAX];
 
@@ -58,18 +58,19 @@ const char *explain_hop(const struct table *table, uint16_t row, unsigned positi
 	}
 	place = natural_place(table, row, index, &owner);
 	if (position == 0 && !table_backend_is_good(backend))
-		rest = backend->healthy ? "; no backend is good, it is the first healthy one"
-					: "; no backend is healthy";
+		rest = backend->healthy ? "; none is good, it is the first healthy"
+					: "; none is healthy";
+	netaddr_format(&table->backends[owner].addr, text);
+	state = table->backends[owner].healthy ? table_state_name(table->backends[owner].state)
+					       : "down";
 	if (place == 1)
 		snprintf(buf, EXPLAIN_MAX, "natural owner%s", rest);
 	else if (position > 0 || *rest)
 		snprintf(buf, EXPLAIN_MAX, "place %u in natural order%s", place, rest);
+	else if (place == 2)
+		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s", text, state);
 	else
-		snprintf(buf, EXPLAIN_MAX,
-			"first good one, place %u in natural order: owner %s is %s", place,
-			netaddr_format(&table->backends[owner].addr, text),
-			table->backends[owner].healthy
-				? table_state_name(table->backends[owner].state)
-				: "down");
+		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s (%u skipped)", text, state,
+			place - 1);
 	return buf;
 }

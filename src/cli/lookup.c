@@ -246,17 +246,17 @@ static void print(const struct lookup *lookup)
 		table_label(&lookup->routes->set, burst->table[0], label),
 		cli_bind_text(find_bind(lookup), bind), burst->hash[0], burst->row[0]);
 	if (lookup->conf.rules.alt_hash_fields)
-		printf(", by alt_hash_fields %u", burst->row[1]);
+		printf("; alt %u, by alt_hash_fields", burst->row[1]);
 	putchar('\n');
 	for (uint8_t i = 0; i < burst->hop_count[0]; i++) {
 		char address[NETADDR_TEXT_MAX];
 		struct hop hop;
 
 		explain(lookup, i, &hop);
-		printf("hop %u     %-15s  %-8s  %-4s  %s%s\n", i + 1,
+		printf("hop %u     %-15s %-8s %-4s %s%s\n", i + 1,
 			netaddr_format(&hop.backend->addr, address),
 			table_state_name(hop.backend->state), cli_health_name(hop.backend->healthy),
-			hop.alt ? "by alt_hash_fields: " : "", hop.reason);
+			hop.alt ? "alt: " : "", hop.reason);
 	}
 	if (lookup->hint_known)
 		printf("outer     UDP %u > %u\n", outer_source_port(burst), GUE_PORT);
