@@ -23,6 +23,9 @@ enum {
 	DATA_ROOM_NO_HUGE = RTE_PKTMBUF_HEADROOM + 4096,
 };
 
+/* Of an Ethernet frame over its MTU, as DPDK reckons where a port does not say otherwise. */
+#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
+
 /* Ports and fragments: a flow's later fragments may take another queue than its first ones, but the
  * receiver sorts them anyway. */
 #define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
@@ -85,9 +88,12 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	uint32_t mtu =
 		conf->rules.outbound_mtu > RTE_ETHER_MTU ? conf->rules.outbound_mtu : RTE_ETHER_MTU;
 
-	/* The classic 1500 unless more is needed, as far as the port says that it can. */
+	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU, some by frame size. */
 	if (port->info.max_mtu && mtu > port->info.max_mtu)
 		mtu = port->info.max_mtu;
+	if (port->info.max_rx_pktlen > FRAME_OVERHEAD &&
+		mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
+		mtu = port->info.max_rx_pktlen - FRAME_OVERHEAD;
 	device.rxmode.mtu = mtu;
 	if (port->rx_queues > 1 && rss) {
 		device.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
