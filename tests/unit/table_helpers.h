@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Random tables, the same in every run, and searches in faults. */
+#ifndef GLB_TESTS_TABLE_HELPERS_H
+#define GLB_TESTS_TABLE_HELPERS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/faults.h"
+#include "table/table.h"
+
+static uint64_t random_state = 1;
+
+/* splitmix64 */
+static inline uint64_t random_u64(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static inline uint32_t random_below(uint32_t end)
+{
+	return (uint32_t)(random_u64() % end);
+}
+
+static inline void random_fill(void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)bytes)[i] = (uint8_t)random_u64();
+}
+
+/* Distinct for each `number`; family NETADDR_NONE: either. */
+static inline struct netaddr random_addr(enum netaddr_family family, uint32_t number)
+{
+	uint8_t bytes[16];
+
+	random_fill(bytes, sizeof(bytes));
+	memcpy(bytes + 1, &number, 3);
+	if (family == NETADDR_NONE)
+		family = random_below(2) ? NETADDR_V4 : NETADDR_V6;
+	return netaddr_from_bytes(family, bytes);
+}
+
+enum random_health { ALL_GOOD, ANY_STATE };
+
+static inline void random_backend(struct table_backend *backend, enum random_health health)
+{
+	backend->state = TABLE_ACTIVE;
+	backend->healthy = true;
+	if (health == ALL_GOOD)
+		return;
+	backend->state = (uint8_t)random_below(4);
+	backend->healthy = random_below(3) != 0;
+}
+
+/* A table with a name, `backends` backends of which the first is not inactive, and `binds` binds;
+ * no rows. */
+static inline void random_table(struct table *table, uint32_t backends, uint32_t binds,
+	uint8_t hops, enum netaddr_family family, enum random_health health)
+{
+	*table = (struct table){.name = strdup("web"),
+		.hops = hops,
+		.backend_count = backends,
+		.backends = calloc(backends + 1, sizeof(*table->backends)),
+		.bind_count = binds,
+		.binds = calloc(binds + 1, sizeof(*table->binds))};
+	random_fill(table->hash_key, sizeof(table->hash_key));
+	random_fill(table->seed, sizeof(table->seed));
+	for (uint32_t i = 0; i < backends; i++) {
+		table->backends[i].addr = random_addr(family, i);
+		random_backend(&table->backends[i], health);
+	}
+	if (backends && table->backends[0].state == TABLE_INACTIVE)
+		table->backends[0].state = TABLE_DRAINING;
+	for (uint32_t i = 0; i < binds; i++) {
+		struct table_bind *bind = &table->binds[i];
+
+		bind->prefix.addr = random_addr(family, i);
+		bind->prefix.length = (uint8_t)random_below(netaddr_bits(&bind->prefix.addr) + 1);
+		netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr),
+			bind->prefix.length);
+		bind->port_start = (uint16_t)random_u64();
+		bind->port_end =
+			(uint16_t)(bind->port_start + random_below(65536u - bind->port_start));
+		bind->protocol = random_below(2) ? TABLE_TCP : TABLE_UDP;
+	}
+}
+
+static inline struct table_set random_set(uint32_t count)
+{
+	return (struct table_set){
+		.count = count, .tables = calloc(count + 1, sizeof(struct table))};
+}
+
+/* The number of faults with exactly this text. */
+static inline size_t faults_with(const struct faults *faults, const char *text)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < faults->count; i++)
+		found += strcmp(faults->items[i].text, text) == 0;
+	return found;
+}
+
+/* Fails the test, with all that was found, unless this fault is there. */
+#define assert_fault(faults, is_warning, expected)                                                 \
+	do {                                                                                       \
+		bool there_ = false;                                                               \
+		for (size_t i_ = 0; i_ < (faults)->count; i_++)                                    \
+			there_ |= (faults)->items[i_].warning == (is_warning) &&                   \
+				  strcmp((faults)->items[i_].text, (expected)) == 0;               \
+		if (!there_) {                                                                     \
+			faults_print((faults), stderr);                                            \
+			fail_msg("no such %s: %s", (is_warning) ? "warning" : "error", expected);  \
+		}                                                                                  \
+	} while (0)
+
+#define assert_no_fault(faults)                                                                    \
+	do {                                                                                       \
+		faults_print((faults), stderr);                                                    \
+		assert_int_equal((faults)->count, 0);                                              \
+	} while (0)
+
+#endif

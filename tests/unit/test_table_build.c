@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "common/byteorder.h"
+#include "table/table_build.h"
+#include "table/table_json.h"
+#include "table/table_rows.h"
+#include "table_helpers.h"
+
+#define TWIN_ROWS 1024u
+
+/* The plain twin: formats.md section 3 word for word, with siphash() and a full sort. */
+
+struct ranked {
+	uint8_t digest[8];
+	uint16_t backend;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order = memcmp(x->digest, y->digest, sizeof(x->digest));
+
+	return order ? order : x->backend - y->backend;
+}
+
+static uint32_t natural_order(const struct table *table, uint32_t row, struct ranked *out)
+{
+	uint8_t number[4], message[8 + 16];
+	uint32_t count = 0;
+	uint64_t digest;
+
+	store_be32(number, row);
+	digest = siphash(table->seed, number, sizeof(number));
+	memcpy(message, &digest, 8);
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct netaddr *addr = &table->backends[i].addr;
+
+		if (table->backends[i].state == TABLE_INACTIVE)
+			continue;
+		memcpy(message + 8, addr->bytes, netaddr_size(addr));
+		digest = siphash(table->seed, message, 8 + netaddr_size(addr));
+		memcpy(out[count].digest, &digest, 8);
+		out[count++].backend = (uint16_t)i;
+	}
+	qsort(out, count, sizeof(*out), compare_ranked);
+	return count;
+}
+
+static uint16_t first_hop(const struct table *table, const struct ranked *order, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (table_backend_is_good(&table->backends[order[i].backend]))
+			return order[i].backend;
+	for (uint32_t i = 0; i < count; i++)
+		if (table->backends[order[i].backend].healthy)
+			return order[i].backend;
+	return order[0].backend;
+}
+
+static unsigned twin_row(const struct table *table, uint32_t row, uint16_t hops[TABLE_MAX_HOPS])
+{
+	static struct ranked order[TABLE_MAX_BACKENDS];
+	uint32_t count = natural_order(table, row, order);
+	unsigned used = 1;
+
+	hops[0] = first_hop(table, order, count);
+	for (uint32_t i = 0; i < table->hops && i < count && used < table->hops; i++)
+		if (order[i].backend != hops[0])
+			hops[used++] = order[i].backend;
+	return used;
+}
+
+static void assert_equals_twin(const struct table *table, uint32_t first, uint32_t end)
+{
+	for (uint32_t row = first; row < end; row++) {
+		uint16_t expected[TABLE_MAX_HOPS];
+
+		assert_int_equal(twin_row(table, row, expected), table->row_hops);
+		assert_memory_equal(table->rows + (size_t)row * table->row_hops, expected,
+			table->row_hops * sizeof(*expected));
+	}
+}
+
+/* Every path that this CPU can run, on the first and the last rows. */
+static void compare_paths(struct table *table)
+{
+	struct table_rows_path paths[TABLE_ROWS_PATHS];
+	struct table_candidate *candidates = calloc(table->backend_count, sizeof(*candidates));
+	uint32_t count = table_rows_candidates(table, candidates);
+
+	table->row_hops = (uint8_t)(count < table->hops ? count : table->hops);
+	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
+	for (unsigned i = 0, n = table_rows_paths(paths); i < n; i++) {
+		struct table_rows_job job = {
+			table->seed, candidates, count, table->row_hops, table->rows};
+
+		if (!paths[i].usable) {
+			print_message("%s: not on this CPU\n", paths[i].name);
+			continue;
+		}
+		memset(table->rows, 0xff, sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
+		paths[i].fill(&job, 0, TWIN_ROWS / 2);
+		paths[i].fill(&job, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
+		assert_equals_twin(table, 0, TWIN_ROWS / 2);
+		assert_equals_twin(table, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
+		/* It keeps to its rows. */
+		assert_int_equal(table->rows[TWIN_ROWS / 2 * table->row_hops], 0xffff);
+	}
+	free(candidates);
+}
+
+static void test_every_path_equals_the_plain_twin(void **state)
+{
+	static const uint32_t large[] = {63, 64, 65, 100, 257};
+
+	(void)state;
+	for (uint32_t size = 1; size <= 45; size++) {
+		for (uint8_t hops = TABLE_MIN_HOPS; hops <= TABLE_MAX_HOPS; hops++) {
+			struct table_set set = random_set(1);
+
+			random_table(&set.tables[0], size <= 40 ? size : large[size - 41], 0, hops,
+				size % 3, hops == 2 && size % 2 ? ALL_GOOD : ANY_STATE);
+			compare_paths(&set.tables[0]);
+			table_set_free(&set);
+		}
+	}
+}
+
+static void test_whole_table_equals_the_plain_twin(void **state)
+{
+	struct table_set set = random_set(2);
+
+	(void)state;
+	random_table(&set.tables[0], 20, 0, 3, NETADDR_V4, ANY_STATE);
+	random_table(&set.tables[1], 3, 0, 4, NETADDR_V6, ANY_STATE);
+	assert_int_equal(table_build(&set), 0);
+	assert_equals_twin(&set.tables[0], 0, TABLE_ROWS);
+	assert_equals_twin(&set.tables[1], 0, TABLE_ROWS);
+	table_set_free(&set);
+}
+
+static void check_vector(json_t *item)
+{
+	char *text = json_dumps(json_object_get(item, "table"), JSON_COMPACT);
+	struct faults faults = {0};
+	struct table_set set;
+	const struct table *table;
+	const char *number;
+	json_t *row;
+
+	assert_int_equal(table_json_parse(text, strlen(text), &set, &faults), 0);
+	assert_int_equal(table_build(&set), 0);
+	table = &set.tables[0];
+	assert_true(json_object_size(json_object_get(item, "rows")) > 0);
+	json_object_foreach(json_object_get(item, "rows"), number, row)
+	{
+		const uint16_t *hops = table->rows + strtoul(number, NULL, 10) * table->row_hops;
+
+		assert_int_equal(json_array_size(row), table->row_hops);
+		for (unsigned i = 0; i < table->row_hops; i++) {
+			char addr[NETADDR_TEXT_MAX];
+
+			netaddr_format(&table->backends[hops[i]].addr, addr);
+			assert_string_equal(addr, json_string_value(json_array_get(row, i)));
+		}
+	}
+	table_set_free(&set);
+	faults_clear(&faults);
+	free(text);
+}
+
+static void test_golden_vectors(void **state)
+{
+	json_error_t error;
+	json_t *root = json_load_file(VECTORS_DIR "/rows.json", 0, &error), *item;
+	size_t index;
+
+	(void)state;
+	assert_non_null(root);
+	assert_true(json_array_size(root) > 50);
+	json_array_foreach(root, index, item) check_vector(item);
+	json_decref(root);
+}
+
+static bool row_has(const struct table *table, uint32_t row, const struct netaddr *addr)
+{
+	for (unsigned i = 0; i < table->row_hops; i++) {
+		uint16_t hop = table->rows[(size_t)row * table->row_hops + i];
+
+		if (netaddr_compare(&table->backends[hop].addr, addr) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool rows_equal(const struct table *a, const struct table *b, uint32_t row)
+{
+	if (a->row_hops != b->row_hops)
+		return false;
+	for (unsigned i = 0; i < a->row_hops; i++) {
+		uint16_t x = a->rows[(size_t)row * a->row_hops + i];
+		uint16_t y = b->rows[(size_t)row * b->row_hops + i];
+
+		if (netaddr_compare(&a->backends[x].addr, &b->backends[y].addr) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* A built table, and the same without one of its backends. */
+static void with_and_without(struct table_set *set, uint32_t size, uint32_t removed, uint8_t hops,
+	enum random_health health)
+{
+	struct table *with, *without;
+
+	*set = random_set(2);
+	with = &set->tables[0];
+	without = &set->tables[1];
+	random_table(with, size, 0, hops, NETADDR_NONE, health);
+	random_table(without, size - 1, 0, hops, NETADDR_NONE, health);
+	/* Not the last that takes part. */
+	with->backends[0].state = with->backends[1].state = TABLE_DRAINING;
+	memcpy(without->seed, with->seed, sizeof(with->seed));
+	for (uint32_t i = 0; i + 1 < size; i++)
+		without->backends[i] = with->backends[i + (i >= removed)];
+	assert_int_equal(table_build(set), 0);
+}
+
+static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
+{
+	(void)state;
+	for (uint32_t round = 0; round < 24; round++) {
+		uint32_t size = 6 + random_below(20), removed = random_below(size), changed = 0;
+		struct table_set set;
+		const struct netaddr *gone;
+
+		with_and_without(&set, size, removed, (uint8_t)(2 + round % 3),
+			round % 2 ? ALL_GOOD : ANY_STATE);
+		gone = &set.tables[0].backends[removed].addr;
+		/* Fewer than `hops` left: every row gets shorter. */
+		if (set.tables[0].row_hops != set.tables[1].row_hops) {
+			table_set_free(&set);
+			continue;
+		}
+		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+			bool had = row_has(&set.tables[0], row, gone);
+
+			assert_int_equal(!rows_equal(&set.tables[0], &set.tables[1], row), had);
+			changed += had;
+		}
+		assert_int_equal(
+			changed > 0, set.tables[0].backends[removed].state != TABLE_INACTIVE);
+		table_set_free(&set);
+	}
+}
+
+static void test_adding_a_backend_only_takes(void **state)
+{
+	(void)state;
+	for (uint32_t round = 0; round < 24; round++) {
+		uint32_t size = 6 + random_below(20), added = random_below(size);
+		struct table_set set;
+		const struct table *after, *before;
+
+		with_and_without(&set, size, added, (uint8_t)(2 + round % 3),
+			round % 2 ? ALL_GOOD : ANY_STATE);
+		after = &set.tables[0];
+		before = &set.tables[1];
+		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+			const uint16_t *hops = after->rows + (size_t)row * after->row_hops;
+
+			/* What is not the new one was there before. */
+			for (unsigned i = 0; i < after->row_hops; i++)
+				assert_true(hops[i] == added ||
+					    row_has(before, row, &after->backends[hops[i]].addr));
+		}
+		table_set_free(&set);
+	}
+}
+
+static void test_hops_of_a_row_are_distinct_and_in_range(void **state)
+{
+	(void)state;
+	for (uint32_t round = 0; round < 12; round++) {
+		struct table_set set = random_set(1);
+		struct table *table = &set.tables[0];
+
+		random_table(table, 1 + random_below(12), 0, (uint8_t)(2 + round % 3), NETADDR_NONE,
+			ANY_STATE);
+		assert_int_equal(table_build(&set), 0);
+		for (size_t row = 0; row < TABLE_ROWS; row++) {
+			const uint16_t *hops = table->rows + row * table->row_hops;
+
+			for (unsigned i = 0; i < table->row_hops; i++) {
+				assert_true(hops[i] < table->backend_count);
+				assert_true(table->backends[hops[i]].state != TABLE_INACTIVE);
+				for (unsigned j = 0; j < i; j++)
+					assert_int_not_equal(hops[i], hops[j]);
+			}
+		}
+		table_set_free(&set);
+	}
+}
+
+static void test_rebuild_is_identical(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table *table = &set.tables[0];
+	size_t size = sizeof(*table->rows) * TABLE_ROWS * 3;
+	uint16_t *old = malloc(size);
+
+	(void)state;
+	random_table(table, 30, 4, 3, NETADDR_NONE, ANY_STATE);
+	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table->row_hops, 3);
+	memcpy(old, table->rows, size);
+	memset(table->rows, 0, size);
+	assert_int_equal(table_build(&set), 0);
+	assert_memory_equal(table->rows, old, size);
+	free(old);
+	table_set_free(&set);
+}
+
+static void test_no_backend_in_use_is_refused(void **state)
+{
+	struct table_set set = random_set(1);
+
+	(void)state;
+	random_table(&set.tables[0], 2, 0, 2, NETADDR_V4, ALL_GOOD);
+	set.tables[0].backends[0].state = set.tables[0].backends[1].state = TABLE_INACTIVE;
+	assert_int_equal(table_build(&set), -EINVAL);
+	assert_null(set.tables[0].rows);
+	table_set_free(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_path_equals_the_plain_twin),
+		cmocka_unit_test(test_whole_table_equals_the_plain_twin),
+		cmocka_unit_test(test_golden_vectors),
+		cmocka_unit_test(test_removing_a_backend_changes_only_rows_that_had_it),
+		cmocka_unit_test(test_adding_a_backend_only_takes),
+		cmocka_unit_test(test_hops_of_a_row_are_distinct_and_in_range),
+		cmocka_unit_test(test_rebuild_is_identical),
+		cmocka_unit_test(test_no_backend_in_use_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
