@@ -29,20 +29,31 @@ static const char *describe_place(
 	return buf;
 }
 
+void table_file_reject(struct table_file_reader *reader, const void *at, const char *field,
+	const char *format, ...)
+{
+	char where[128], what[160];
+	va_list args;
+
+	if (reader->rejected++ > MAX_REJECTED)
+		return;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	if (reader->rejected <= MAX_REJECTED)
+		faults_error(reader->faults, describe_place(reader, at, field, where), "%s", what);
+	else
+		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
+			MAX_REJECTED);
+}
+
 bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field,
 	uint64_t value, const char *expected)
 {
-	char where[128];
-
-	if (ok)
-		return true;
-	if (reader->rejected++ < MAX_REJECTED)
-		faults_error(reader->faults, describe_place(reader, at, field, where),
-			"%llu; expected %s", (unsigned long long)value, expected);
-	else if (reader->rejected == MAX_REJECTED + 1)
-		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
-			MAX_REJECTED);
-	return false;
+	if (!ok)
+		table_file_reject(reader, at, field, "%llu; expected %s", (unsigned long long)value,
+			expected);
+	return ok;
 }
 
 void table_file_warn(

@@ -23,8 +23,12 @@ struct table_file_reader {
 void table_file_at(struct table_file_reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns ok; if not, adds the error "byte OFFSET (PLACE.FIELD): VALUE; expected EXPECTED". field
- * may be on the file pointer. */
+/* An error "byte OFFSET (PLACE.FIELD): TEXT"; `at` points into the file. After too many one last
+ * error says so. */
+void table_file_reject(struct table_file_reader *reader, const void *at, const char *field,
+	const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Returns ok; if not, rejects "VALUE; expected EXPECTED". */
 bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field,
 	uint64_t value, const char *expected);
 

@@ -59,6 +59,10 @@ static int check_readable(int fd, size_t max, size_t *size, struct faults *fault
 			(intmax_t)info.st_size, max);
 		return -EFBIG;
 	}
+	if (info.st_size == 0) {
+		faults_error(faults, NULL, "is empty");
+		return -EINVAL;
+	}
 	*size = (size_t)info.st_size;
 	return 0;
 }

@@ -118,7 +118,7 @@ static bool check_entry(struct table_file_reader *reader, const struct v3_table 
 		return false;
 	*at = place_sections(
 		start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
-	return table_file_check(reader, at->end <= reader->size, entry, "size", at->end,
+	return table_file_check(reader, at->end <= reader->size, entry, "end", at->end,
 		       "sections that end within the file") &&
 	       check_offset(
 		       reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
@@ -156,15 +156,17 @@ static void parse_bind(
 	struct table_file_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
 {
 	struct netaddr masked;
+	char text[NETADDR_TEXT_MAX];
 
 	if (parse_address(reader, &wire->family, wire->address, &bind->prefix.addr) &&
 		table_file_check_prefix(
 			reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
 		masked = bind->prefix.addr;
 		netprefix_mask(masked.bytes, netaddr_size(&masked), wire->prefix_length);
-		table_file_check(reader, netaddr_compare(&masked, &bind->prefix.addr) == 0,
-			wire->address, "address", wire->address[netaddr_size(&masked) - 1],
-			"no bits beyond the prefix length");
+		if (netaddr_compare(&masked, &bind->prefix.addr) != 0)
+			table_file_reject(reader, wire->address, "address",
+				"'%s' has bits set beyond the prefix length",
+				netaddr_format(&bind->prefix.addr, text));
 	}
 	table_file_check_protocol(reader, &wire->protocol, wire->protocol);
 	table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
@@ -214,9 +216,10 @@ static bool parse_name(
 {
 	if (size == 0)
 		return true;
-	if (!table_file_check(reader, table_name_is_valid((const char *)at, size), at, "name",
-		    at[0], "UTF-8 without control characters"))
+	if (!table_name_is_valid((const char *)at, size)) {
+		table_file_reject(reader, at, "name", "is not UTF-8 without control characters");
 		return false;
+	}
 	table->name = strndup((const char *)at, size);
 	if (!table->name)
 		faults_error(reader->faults, NULL, "out of memory");

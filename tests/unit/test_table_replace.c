@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file is replaced whole or not at all, and nothing is left behind. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "table/table_build.h"
+#include "table/table_file.h"
+#include "table_helpers.h"
+
+static char folder[] = "/tmp/test_table_replace.XXXXXX";
+
+static int enter_folder(void **state)
+{
+	(void)state;
+	umask(077);
+	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+	(void)state;
+	return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static size_t count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+static void assert_holds(const char *path, const char *text, unsigned mode)
+{
+	char buf[64] = "";
+	struct stat info;
+	int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, buf, sizeof(buf) - 1), strlen(text));
+	assert_string_equal(buf, text);
+	assert_int_equal(fstat(fd, &info), 0);
+	assert_int_equal(info.st_mode & 07777, mode);
+	close(fd);
+}
+
+static void replace(const char *path, const char *text)
+{
+	struct faults faults = {.file = path};
+
+	assert_int_equal(table_file_replace(path, text, strlen(text), &faults), 0);
+	assert_no_fault(&faults);
+}
+
+static void assert_fails(const char *path, size_t size, int expected, const char *text)
+{
+	struct faults faults = {.file = path};
+	uint8_t *bytes = calloc(1, size + 1);
+
+	assert_int_equal(table_file_replace(path, bytes, size, &faults), expected);
+	assert_fault(&faults, false, text);
+	assert_int_equal(faults.count, 1);
+	faults_clear(&faults);
+	free(bytes);
+}
+
+static void test_new_file_has_mode_0644_whatever_the_umask(void **state)
+{
+	(void)state;
+	replace("new", "hello");
+	assert_holds("new", "hello", 0644);
+	assert_int_equal(count_entries("."), 1);
+	unlink("new");
+}
+
+static void test_mode_of_an_existing_file_is_kept(void **state)
+{
+	(void)state;
+	replace("file", "one");
+	chmod("file", 0640);
+	replace("file", "twotwo");
+	assert_holds("file", "twotwo", 0640);
+	replace("./file", "");
+	assert_holds("file", "", 0640);
+	assert_int_equal(count_entries("."), 1);
+	unlink("file");
+}
+
+static void test_owner_of_an_existing_file_is_kept(void **state)
+{
+	struct stat info;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("only root can give files away\n");
+		return;
+	}
+	replace("file", "one");
+	assert_int_equal(chown("file", 1234, 4321), 0);
+	replace("file", "two");
+	assert_int_equal(stat("file", &info), 0);
+	assert_int_equal(info.st_uid, 1234);
+	assert_int_equal(info.st_gid, 4321);
+	unlink("file");
+}
+
+/* Who has the old file open goes on reading the old bytes. */
+static void test_readers_of_the_old_file_are_not_disturbed(void **state)
+{
+	char buf[16] = "";
+	int fd;
+
+	(void)state;
+	replace("file", "old");
+	fd = open("file", O_RDONLY);
+	replace("file", "newer");
+	assert_int_equal(read(fd, buf, sizeof(buf)), 3);
+	assert_string_equal(buf, "old");
+	close(fd);
+	unlink("file");
+}
+
+static void test_a_link_is_replaced_and_its_target_stays(void **state)
+{
+	struct stat info;
+
+	(void)state;
+	replace("target", "old");
+	assert_int_equal(symlink("target", "link"), 0);
+	replace("link", "new");
+	assert_int_equal(lstat("link", &info), 0);
+	assert_true(S_ISREG(info.st_mode));
+	assert_holds("link", "new", 0644);
+	assert_holds("target", "old", 0644);
+	unlink("link");
+	unlink("target");
+}
+
+static void test_what_is_no_regular_file_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("dir", 0755), 0);
+	assert_fails("dir", 1, -EISDIR, "dir: is a directory; only a regular file can be replaced");
+	rmdir("dir");
+	assert_int_equal(symlink("/dev/null", "null"), 0);
+	assert_fails("null", 1, -EINVAL, "null: is a device; only a regular file can be replaced");
+	unlink("null");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_fails("fifo", 1, -EINVAL, "fifo: is a FIFO; only a regular file can be replaced");
+	unlink("fifo");
+}
+
+static void test_no_folder(void **state)
+{
+	(void)state;
+	assert_fails("none/file", 1, -ENOENT,
+		"none/file: a new file in its folder cannot be made: No such file or directory; "
+		"the "
+		"file is as it was");
+	replace("file", "x");
+	assert_fails("file/file", 1, -ENOTDIR,
+		"file/file: cannot be replaced: Not a directory; the file is as it was");
+	unlink("file");
+}
+
+static void test_unwritable_folder(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("dir", 0555), 0);
+	/* Root may write anywhere but in a file system that nobody can write. */
+	if (geteuid() == 0)
+		assert_fails("/proc/sys/file", 1, -ENOENT,
+			"/proc/sys/file: a new file in its folder cannot be made: No such file or "
+			"directory; the file is as it was");
+	else
+		assert_fails("dir/file", 1, -EACCES,
+			"dir/file: a new file in its folder cannot be made: Permission denied; the "
+			"file is as it was");
+	rmdir("dir");
+}
+
+/* As a full disk, but with EFBIG for ENOSPC: the write stops half way. */
+static void test_a_write_that_fails_half_way_changes_nothing(void **state)
+{
+	struct rlimit old, small;
+
+	(void)state;
+	replace("file", "old");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){.rlim_cur = 4096, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_fails("file", 10000, -EFBIG,
+		"file: the new file cannot be written: File too large; the file is as it was");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_holds("file", "old", 0644);
+	assert_int_equal(count_entries("."), 1);
+	unlink("file");
+}
+
+static void test_load_takes_binary_and_json(void **state)
+{
+	static const char json[] =
+		"{\"tables\": [{\"name\": \"a\", \"hash_key\": "
+		"\"00112233445566778899aabbccddeeff\","
+		" \"seed\": \"00112233445566778899aabbccddeeff\", \"hops\": 3, \"binds\":"
+		" [{\"ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"port\": 80}], \"backends\":"
+		" [{\"ip\": \"1.1.1.1\", \"state\": \"active\"}, {\"ip\": \"1.1.1.2\", \"state\":"
+		" \"filling\"}]}]}";
+	struct faults faults = {.file = "t"};
+	struct table_set set;
+	uint64_t digest = 0;
+
+	(void)state;
+	replace("t", json);
+	for (uint32_t expected = 0; expected <= 3; expected += expected ? 1 : 2) {
+		uint32_t version = 99;
+		uint8_t *bytes;
+		size_t size;
+
+		assert_int_equal(table_load("t", &set, &version, &faults), 0);
+		assert_no_fault(&faults);
+		assert_int_equal(version, expected);
+		assert_int_equal(set.tables[0].row_hops, 2);
+		if (expected == 0)
+			digest = table_set_digest(&set);
+		assert_int_equal(table_set_digest(&set), digest);
+		assert_int_equal(
+			table_file_encode(&set, expected == 0 ? 2 : 3, &bytes, &size, &faults), 0);
+		assert_int_equal(table_file_replace("t", bytes, size, &faults), 0);
+		free(bytes);
+		table_set_free(&set);
+	}
+	unlink("t");
+}
+
+static void test_load_names_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *error;
+	} cases[] = {
+		{"", "t: is empty"},
+		{"GLBD", "t: byte 0: no binary forwarding table: it does not begin with \"GLBD\" "
+			 "and a "
+			 "version"},
+		{"GLBX", "t:1:4: not JSON: '[' or '{' expected near 'GLBX'"},
+		{"{\"tables\": 1}", "t: tables: '1' (a number) is not an array"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct faults faults = {.file = "t"};
+		struct table_set set;
+
+		replace("t", cases[i].text);
+		assert_int_equal(table_load("t", &set, NULL, &faults), -EINVAL);
+		assert_fault(&faults, false, cases[i].error);
+		assert_null(set.tables);
+		faults_clear(&faults);
+	}
+	unlink("t");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new_file_has_mode_0644_whatever_the_umask),
+		cmocka_unit_test(test_mode_of_an_existing_file_is_kept),
+		cmocka_unit_test(test_owner_of_an_existing_file_is_kept),
+		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
+		cmocka_unit_test(test_a_link_is_replaced_and_its_target_stays),
+		cmocka_unit_test(test_what_is_no_regular_file_is_refused),
+		cmocka_unit_test(test_no_folder),
+		cmocka_unit_test(test_unwritable_folder),
+		cmocka_unit_test(test_a_write_that_fails_half_way_changes_nothing),
+		cmocka_unit_test(test_load_takes_binary_and_json),
+		cmocka_unit_test(test_load_names_what_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
