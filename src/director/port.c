@@ -49,7 +49,9 @@ int port_probe(struct port *port, uint16_t id)
 		log_error("port %u: cannot be queried: %s", id, strerror(-error));
 		return error;
 	}
-	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	/* net_pcap sends chains of segments too, but does not say so. */
+	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS ||
+			    strcmp(port->info.driver_name, "net_pcap") == 0;
 	return 0;
 }
 

@@ -44,6 +44,21 @@ static uint16_t view(
 	return lanes;
 }
 
+/* A bucket of ANSWERS_PER_SECOND that fills within a second. */
+static void refill_answers(struct worker *worker)
+{
+	uint64_t now = rte_rdtsc(), interval = rte_get_tsc_hz() / ANSWERS_PER_SECOND;
+	uint64_t more = (now - worker->answers_at) / interval;
+
+	if (worker->pipeline.answers + more >= ANSWERS_PER_SECOND) {
+		worker->pipeline.answers = ANSWERS_PER_SECOND;
+		worker->answers_at = now;
+	} else {
+		worker->pipeline.answers += (uint32_t)more;
+		worker->answers_at += more * interval;
+	}
+}
+
 /* What the gateway and the limits are for this burst. */
 static void prepare(struct worker *worker, const struct path *path, const struct reload_live *live)
 {
@@ -54,14 +69,8 @@ static void prepare(struct worker *worker, const struct path *path, const struct
 	pipeline->gateway_known = mac != 0;
 	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
 	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
-	if (pipeline->rules->send_too_big && pipeline->answers < ANSWERS_PER_SECOND) {
-		uint64_t interval = rte_get_tsc_hz() / ANSWERS_PER_SECOND;
-		uint64_t more = (rte_rdtsc() - worker->answers_at) / interval;
-
-		worker->answers_at += more * interval;
-		more += pipeline->answers;
-		pipeline->answers = more < ANSWERS_PER_SECOND ? (uint32_t)more : ANSWERS_PER_SECOND;
-	}
+	if (pipeline->rules->send_too_big)
+		refill_answers(worker);
 }
 
 static void settle_lane(struct worker *worker, const struct path *path,
@@ -131,6 +140,7 @@ int worker_run(void *argument)
 
 	rte_rcu_qsbr_thread_register(qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+	worker->pipeline.answers = ANSWERS_PER_SECOND;
 	worker->answers_at = rte_rdtsc();
 	while (!director_stopping(director)) {
 		const struct reload_live *live = reload_live(&director->reload);
