@@ -98,6 +98,19 @@ bool table_file_check_health(struct table_file_reader *reader, const void *at, u
 	return table_file_check(reader, value <= 1, at, "health", value, "1 (up) or 0 (down)");
 }
 
+bool table_file_check_hop(struct table_file_reader *reader, const void *at, size_t row,
+	unsigned hop, uint32_t index, const struct table *table)
+{
+	char field[32];
+
+	if (index < table->backend_count)
+		return true;
+	snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
+	table_file_reject(reader, at, field, "backend index %u, but the table has %u", index,
+		table->backend_count);
+	return false;
+}
+
 bool table_file_alloc(struct table_file_reader *reader, struct table *table, uint32_t backends,
 	uint32_t binds, uint8_t row_hops)
 {

@@ -45,6 +45,10 @@ bool table_file_check_ports(
 	struct table_file_reader *reader, const void *at, uint32_t start, uint32_t end);
 bool table_file_check_health(struct table_file_reader *reader, const void *at, uint32_t value);
 
+/* Whether `index`, hop `hop` of a row, is a backend of the table. */
+bool table_file_check_hop(struct table_file_reader *reader, const void *at, size_t row,
+	unsigned hop, uint32_t index, const struct table *table);
+
 /* Room for what the counts say and, unless row_hops is 0, for rows; false, with an error, where
  * there is no memory. */
 bool table_file_alloc(struct table_file_reader *reader, struct table *table, uint32_t backends,

@@ -84,21 +84,12 @@ static void shrink_rows(struct table *table)
 static void parse_rows(
 	struct table_file_reader *reader, const struct v2_table *wire, struct table *table)
 {
-	char field[32], expected[64];
-
-	snprintf(expected, sizeof(expected), "a backend's index: the table has %u",
-		table->backend_count);
 	for (size_t row = 0; row < TABLE_ROWS; row++) {
-		for (size_t hop = 0; hop < V2_HOPS; hop++) {
-			uint32_t index = wire->rows[row][hop];
+		for (unsigned hop = 0; hop < V2_HOPS; hop++) {
+			const void *at = &wire->rows[row][hop];
 
-			if (index < table->backend_count) {
-				table->rows[row * V2_HOPS + hop] = (uint16_t)index;
-				continue;
-			}
-			snprintf(field, sizeof(field), "rows[%zu].hop[%zu]", row, hop);
-			table_file_check(
-				reader, false, &wire->rows[row][hop], field, index, expected);
+			if (table_file_check_hop(reader, at, row, hop, wire->rows[row][hop], table))
+				table->rows[row * V2_HOPS + hop] = (uint16_t)wire->rows[row][hop];
 		}
 	}
 	shrink_rows(table);

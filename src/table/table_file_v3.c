@@ -177,11 +177,10 @@ static void parse_bind(
 	bind->protocol = wire->protocol;
 }
 
-/* What is wrong with hop `hop` of a row; NULL where nothing is. */
+/* What hop `hop` of a row, which is some backend, is not and should be; NULL where nothing is
+ * wrong. */
 static const char *hop_fault(const struct table *table, const uint16_t *hops, unsigned hop)
 {
-	if (hops[hop] >= table->backend_count)
-		return "a backend's index: the table has fewer";
 	if (table->backends[hops[hop]].state == TABLE_INACTIVE)
 		return "a backend that is not inactive";
 	for (unsigned i = 0; i < hop; i++)
@@ -199,14 +198,16 @@ static void check_rows(
 		const uint16_t *hops = table->rows + row * table->row_hops;
 
 		for (unsigned hop = 0; hop < table->row_hops; hop++) {
-			const char *expected = hop_fault(table, hops, hop);
+			const uint8_t *at = wire + (row * table->row_hops + hop) * sizeof(*hops);
+			const char *expected;
 
+			if (!table_file_check_hop(reader, at, row, hop, hops[hop], table))
+				continue;
+			expected = hop_fault(table, hops, hop);
 			if (!expected)
 				continue;
 			snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-			table_file_check(reader, false,
-				wire + (row * table->row_hops + hop) * sizeof(*hops), field,
-				hops[hop], expected);
+			table_file_check(reader, false, at, field, hops[hop], expected);
 		}
 	}
 }

@@ -452,17 +452,13 @@ static const struct corruption v2_cases[] = {
 		"f: byte 6200 (tables[0].binds[0].port_end): 0; expected at least port_start (80)"},
 	{6202, 1, 1, "f: byte 6202 (tables[0].binds[0].protocol): 1; expected 6 (TCP) or 17 (UDP)"},
 	{13360, 4, 3,
-		"f: byte 13360 (tables[0].rows[0].hop[0]): 3; expected a backend's index: the "
-		"table has "
-		"3"},
+		"f: byte 13360 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
 	{13360 + 17 * 8 + 4, 4, 0x10000,
-		"f: byte 13500 (tables[0].rows[17].hop[1]): 65536; expected a backend's index: the "
-		"table "
-		"has 3"},
+		"f: byte 13500 (tables[0].rows[17].hop[1]): backend index 65536, but the table has "
+		"3"},
 	{537644, 4, 300,
-		"f: byte 537644 (tables[0].rows[65535].hop[1]): 300; expected a backend's index: "
-		"the "
-		"table has 3"},
+		"f: byte 537644 (tables[0].rows[65535].hop[1]): backend index 300, but the table "
+		"has 3"},
 };
 
 static const struct corruption v3_cases[] = {
@@ -536,9 +532,7 @@ static const struct corruption v3_cases[] = {
 	{168, 1, 1, "f: byte 168 (tables[0].binds[0].address): 1; expected 0"},
 	{180, 2, 82,
 		"f: byte 182 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},
-	{208, 2, 3,
-		"f: byte 208 (tables[0].rows[0].hop[0]): 3; expected a backend's index: the table "
-		"has 3"},
+	{208, 2, 3, "f: byte 208 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
 	{208 + 17 * 4 + 2, 2, 2,
 		"f: byte 278 (tables[0].rows[17].hop[1]): 2; expected a backend that is not "
 		"inactive"},
