@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Capture files through the real director: every byte, in order, and every counter.
+
+No privileges are needed: the port is a pair of files (net_pcap), memory is ordinary.
+"""
+
+import collections
+import json
+import os
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+import traffic
+from director_process import CONFIG, NOBODY, TREE, VERDICTS, run_capture, write_table
+from model import Director
+
+VECTORS = json.loads((TREE / "tests/vectors/packets.json").read_text(encoding="utf-8"))
+# The same flow, whatever says so: a table in JSON, or in either binary version that can say it.
+TABLE_VERSIONS = ("json", "2", "3")
+
+
+def groups():
+    found = collections.defaultdict(list)
+    for packet in VECTORS["packets"]:
+        found[packet["config"], packet["table"]].append(packet)
+    return found
+
+
+GROUPS = groups()
+
+
+def without_exception_path(config, verdict):
+    """A capture file has no kernel beside it: unmatched packets are dropped. test_live.py has the other half."""
+    return {**config, "exception_path": "none"}, verdict.replace("exception", "drop_unmatched")
+
+
+def with_source_mac(frame, mac):
+    return frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]
+
+
+def count(found):
+    return {**dict.fromkeys(VERDICTS, 0), **collections.Counter(found)}
+
+
+def assert_same_frames(sent, expected):
+    for number, (one, other) in enumerate(zip(sent, expected)):
+        assert one.hex() == other.hex(), f"frame {number} of the output"
+    assert len(sent) == len(expected)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]}-{group[1]}")
+def test_golden_packets(group, tmp_path):
+    packets = GROUPS[group]
+    config = VECTORS["configs"][group[0]]
+    expected_verdicts = []
+    for packet in packets:
+        config, verdict = without_exception_path(config, packet["verdict"])
+        expected_verdicts.append(verdict)
+    table = write_table(tmp_path / "table", VECTORS["tables"][group[1]])
+    frames = [bytes.fromhex(packet["frame"]) for packet in packets]
+
+    sent, counters, mac = run_capture(tmp_path, frames, config, table)
+
+    expected = [bytes.fromhex(packet["out"]) for packet in packets if packet["out"]]
+    assert_same_frames(sent, [with_source_mac(frame, mac) for frame in expected])
+    assert counters == count(expected_verdicts)
+
+
+def compare_with_model(tmp_path, frames, config, document, table, **options):
+    sent, counters, mac = run_capture(tmp_path, frames, config, table, **options)
+    model = Director(config, document, port_mac=mac)
+    results = [model.process(frame) for frame in frames]
+    assert_same_frames(sent, [result.out for result in results if result.out])
+    assert counters == count(result.verdict for result in results)
+    return counters
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_traffic(seed, tmp_path):
+    """10 000 packets in all."""
+    config = {**CONFIG, "hash_fields": {"src_addr": True, "src_port": True}} if seed else CONFIG
+    frames = traffic.random_frames(seed, 5000)
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    counters = compare_with_model(tmp_path, frames, config, traffic.TABLE, table)
+    assert counters["forwarded"] > 1500  # the traffic is worth something
+    for verdict in ("drop_unmatched", "drop_truncated", "drop_malformed", "drop_fragment"):
+        assert counters[verdict] > 5, verdict
+
+
+@pytest.mark.parametrize("version", TABLE_VERSIONS)
+def test_table_versions(version, tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE_OF_TWO_HOPS, version)
+    frames = traffic.random_frames(7, 1000)
+    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE_OF_TWO_HOPS, table)
+
+
+def test_version_3_and_json_with_four_hops(tmp_path):
+    frames = traffic.random_frames(8, 1000)
+    for version in ("3", "json"):
+        table = write_table(tmp_path / version, traffic.TABLE, version)
+        compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE, table)
+
+
+def test_answers_are_limited(tmp_path):
+    """100 at once and 100 a second. How many seconds this takes is the machine's business."""
+    config = {**CONFIG, "send_icmp_too_big": True}
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    frame = bytes(Ether() / IP(src="198.51.100.1", dst="10.10.10.10") / TCP(dport=80) / bytes(1500))
+    sent, counters, mac = run_capture(tmp_path, [frame] * 5000, config, table)
+    answer = Director(config, traffic.TABLE, port_mac=mac).process(frame).out
+    assert 100 <= counters["answered_too_big"] < 5000
+    assert counters["answered_too_big"] + counters["drop_too_big"] == 5000
+    assert sent == [answer] * counters["answered_too_big"]
+
+
+def test_empty_capture(tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    sent, counters, _ = run_capture(tmp_path, [], CONFIG, table)
+    assert sent == [] and set(counters.values()) == {0}
+
+
+def test_nobody_needs_privileges(tmp_path):
+    """Root drops to nobody first; anybody else is the proof already."""
+    user = None
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    if os.getuid() == 0:
+        user = NOBODY
+        for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+            folder.chmod(0o755)
+        os.chown(tmp_path, user, user)
+    frames = traffic.random_frames(9, 1000)
+    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE, table, user=user)
