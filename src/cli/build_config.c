@@ -13,8 +13,7 @@
 enum { FORMAT, VERBOSE };
 
 static const struct cli_option options[] = {
-	[FORMAT] = {"format", "auto|2|3",
-		"version of the file; auto: 2 where it can say everything"},
+	[FORMAT] = {"format", "auto|2|3", "file version; auto: 2 where it can say everything"},
 	[VERBOSE] = {"verbose", NULL, "print version, size and digest of what was written"},
 	{0},
 };

@@ -14,8 +14,7 @@ enum { CONFIG, PROTO, HINT, JSON };
 static const struct cli_option options[] = {
 	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
 	[PROTO] = {"proto", "tcp|udp|icmp", "tcp unless given; icmp is an echo request"},
-	[HINT] = {"hint", "N",
-		"of an echo request: IPv4 identification, or IPv6 flow label & 65535"},
+	[HINT] = {"hint", "N", "of a ping: IPv4 identification or IPv6 flow label"},
 	[JSON] = {"json", NULL, "print it as JSON"},
 	{0},
 };

@@ -14,8 +14,7 @@ enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
 
 static const struct cli_option options[] = {
 	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
-	[GATEWAY_MAC] = {"gateway-mac", "MAC",
-		"the next hop; unless given the configured one, or zero with \"auto\""},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC", "of the next hop, if not the configured one"},
 	[PORT_MAC] = {"port-mac", "MAC", "of the director's port; 02:00:00:00:00:01 unless given"},
 	[JSON] = {"json", NULL, "print the counts as JSON"},
 	{0},
@@ -246,6 +245,6 @@ const struct cli_command replay_command = {
 	.operands = "TABLE IN.pcap [OUT.pcap]",
 	.min_operands = 2,
 	.max_operands = 3,
-	.summary = "Run a capture through the code that forwards; count and write the outcome",
+	.summary = "Run a capture through the code that forwards",
 	.options = options,
 };

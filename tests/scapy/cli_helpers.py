@@ -35,7 +35,7 @@ def backend(ip, state="active", healthy=True):
 def table(name="web", backends=3, hash_key=1, **members):
     """A table with one bind, tcp 10.10.10.10 port 80, and backends 192.168.50.1, .2 ..."""
     if isinstance(backends, int):
-        backends = [backend(f"192.168.50.{i + 1}") for i in range(backends)]
+        backends = [backend(f"192.168.{50 + i // 250}.{i % 250 + 1}") for i in range(backends)]
     return {
         "name": name,
         "hash_key": f"{hash_key:032x}",
