@@ -13,7 +13,7 @@
 #include "table/table_rows.h"
 #include "table_helpers.h"
 
-#define TWIN_ROWS 1024u
+#define TWIN_ROWS 256u
 
 /* The plain twin: formats.md section 3 word for word, with siphash() and a full sort. */
 
@@ -236,7 +236,7 @@ static void with_and_without(struct table_set *set, uint32_t size, uint32_t remo
 static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 {
 	(void)state;
-	for (uint32_t round = 0; round < 24; round++) {
+	for (uint32_t round = 0; round < 12; round++) {
 		uint32_t size = 6 + random_below(20), removed = random_below(size), changed = 0;
 		struct table_set set;
 		const struct netaddr *gone;
@@ -264,7 +264,7 @@ static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 static void test_adding_a_backend_only_takes(void **state)
 {
 	(void)state;
-	for (uint32_t round = 0; round < 24; round++) {
+	for (uint32_t round = 0; round < 12; round++) {
 		uint32_t size = 6 + random_below(20), added = random_below(size);
 		struct table_set set;
 		const struct table *after, *before;

@@ -136,6 +136,16 @@ static void test_round_trips(void **state)
 	}
 }
 
+/* Rows as good as any, in no time. */
+static void fill_rows(struct table *table)
+{
+	table->row_hops =
+		(uint8_t)(table->hops < table->backend_count ? table->hops : table->backend_count);
+	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
+	for (size_t i = 0; i < (size_t)TABLE_ROWS * table->row_hops; i++)
+		table->rows[i] = (uint16_t)(i % table->backend_count);
+}
+
 static void test_round_trip_of_what_only_version_3_says(void **state)
 {
 	static const struct {
@@ -151,7 +161,7 @@ static void test_round_trip_of_what_only_version_3_says(void **state)
 
 		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops,
 			NETADDR_NONE, ALL_GOOD);
-		assert_int_equal(table_build(&set), 0);
+		fill_rows(&set.tables[0]);
 		check_round_trip(&set, 3);
 		image = encode(&set, TABLE_FILE_AUTO);
 		assert_int_equal(version_of(&image), 3);
@@ -174,7 +184,7 @@ static void test_auto_prefers_version_2(void **state)
 
 		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops,
 			NETADDR_NONE, ALL_GOOD);
-		assert_int_equal(table_build(&set), 0);
+		fill_rows(&set.tables[0]);
 		image = encode(&set, TABLE_FILE_AUTO);
 		assert_int_equal(version_of(&image), 2);
 		free(image.bytes);
@@ -211,7 +221,7 @@ static void test_version_2_refuses_what_it_cannot_say(void **state)
 
 		random_table(&set.tables[0], cases[i].backends, cases[i].binds, cases[i].hops,
 			NETADDR_V4, ALL_GOOD);
-		assert_int_equal(table_build(&set), 0);
+		fill_rows(&set.tables[0]);
 		assert_int_equal(
 			table_file_encode(&set, TABLE_FILE_V2, &image.bytes, &image.size, &faults),
 			-EINVAL);
