@@ -92,8 +92,6 @@ void json_reader_warn(struct json_reader *reader, const char *format, ...)
 	char *text = NULL;
 	va_list args;
 
-	if (!may_report(reader))
-		return;
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;

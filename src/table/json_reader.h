@@ -16,7 +16,7 @@ struct json_reader {
 	struct faults *faults;
 	char path[1024]; /* where the walk is */
 	size_t path_size;
-	size_t reported;
+	size_t reported; /* errors */
 };
 
 /* A member of an object; `read` gets the value with the path set to it, and what
@@ -33,7 +33,7 @@ size_t json_reader_enter_key(struct json_reader *reader, const char *key);
 size_t json_reader_enter_index(struct json_reader *reader, size_t index);
 void json_reader_leave(struct json_reader *reader, size_t mark);
 
-/* Faults at the path. After too many of them one last error says so, and the rest is dropped. */
+/* Faults at the path. After too many errors one last error says so, and the rest is dropped. */
 void json_reader_error(struct json_reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void json_reader_warn(struct json_reader *reader, const char *format, ...)

@@ -4,65 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/byteorder.h"
 #include "table_rows.h"
-
-unsigned table_rows_paths(struct table_rows_path paths[TABLE_ROWS_PATHS])
-{
-	unsigned count = 0;
-
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	paths[count++] = (struct table_rows_path){"avx512", table_rows_avx512,
-		__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")};
-	paths[count++] =
-		(struct table_rows_path){"avx2", table_rows_avx2, __builtin_cpu_supports("avx2")};
-#endif
-	paths[count++] = (struct table_rows_path){"plain", table_rows_plain, true};
-	return count;
-}
-
-/* Good backends come first; without any, healthy ones; without any, all. */
-static unsigned backend_rank(const struct table_backend *backend)
-{
-	return table_backend_is_good(backend) ? 2 : backend->healthy ? 1 : 0;
-}
-
-/* The message after the row's seed: address bytes, then SipHash's last word with the length of the
- * whole message on top. */
-static void candidate_words(const struct netaddr *addr, struct table_candidate *out)
-{
-	if (addr->family == NETADDR_V4) {
-		out->words[0] = (uint64_t)(8 + 4) << 56 | load_le32(addr->bytes);
-		out->word_count = 1;
-		return;
-	}
-	out->words[0] = load_le64(addr->bytes);
-	out->words[1] = load_le64(addr->bytes + 8);
-	out->words[2] = (uint64_t)(8 + 16) << 56;
-	out->word_count = 3;
-}
-
-uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out)
-{
-	uint32_t count = 0;
-	unsigned top = 0;
-
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		const struct table_backend *backend = &table->backends[i];
-
-		if (backend->state == TABLE_INACTIVE)
-			continue;
-		if (backend_rank(backend) > top)
-			top = backend_rank(backend);
-		out[count] = (struct table_candidate){.backend = (uint16_t)i};
-		candidate_words(&backend->addr, &out[count]);
-		count++;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		out[i].preferred = backend_rank(&table->backends[out[i].backend]) == top;
-	return count;
-}
 
 static const struct table_rows_path *fastest(struct table_rows_path paths[TABLE_ROWS_PATHS])
 {

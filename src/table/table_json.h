@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The JSON control file (formats.md section 2): reader with every fault by its JSON path, and the
- * document kept as it was, so that the healthcheck can write it back with `healthy` changed and
- * nothing else.
- */
+/* The JSON control file (docs/reference/table-json.md): a reader that names every fault by its JSON
+ * path. */
 #ifndef GLB_TABLE_TABLE_JSON_H
 #define GLB_TABLE_TABLE_JSON_H
 

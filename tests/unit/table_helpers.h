@@ -96,16 +96,6 @@ static inline struct table_set random_set(uint32_t count)
 		.count = count, .tables = calloc(count + 1, sizeof(struct table))};
 }
 
-/* The number of faults with exactly this text. */
-static inline size_t faults_with(const struct faults *faults, const char *text)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < faults->count; i++)
-		found += strcmp(faults->items[i].text, text) == 0;
-	return found;
-}
-
 /* Fails the test, with all that was found, unless this fault is there. */
 #define assert_fault(faults, is_warning, expected)                                                 \
 	do {                                                                                       \
