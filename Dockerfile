@@ -13,13 +13,11 @@
 # --entrypoint glb-director-cli.
 ARG BASE=docker.io/library/debian:bookworm
 
-# Apart from the build, so that a change of the code does not install everything again.
-FROM ${BASE} AS dependencies
+FROM ${BASE} AS build
 WORKDIR /src
+# Alone in a layer, so that a change of the code does not install everything again.
 COPY script/bootstrap script/lib.sh script/
-RUN script/bootstrap --build-only && rm -rf /var/cache/apt/*.bin /var/cache/apt/archives/*.deb
-
-FROM dependencies AS build
+RUN script/bootstrap --build-only
 COPY . .
 RUN script/build build --prefix=/usr --buildtype=release -Dtests=false && \
     DESTDIR=/out meson install -C build --no-rebuild --strip --quiet && \
