@@ -248,6 +248,19 @@ def test_show_is_readable_in_80_columns(tmp_path):
     assert sum("first" in line and "fourth" in line for line in lines) == 1
 
 
+def test_a_second_hop_that_repeats_the_first_is_none(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table(backends=1)), tmp_path / "table.bin"
+    run("build-config", source, target, "--format", "2")
+    only, = run_json("show", target)["tables"][0]["backends"]
+    assert (only["first_hop_percent"], only["second_hop_percent"]) == (100, 0)
+    run("build-config", write_tables(source, table(backends=2)), target, "--format", "2")
+    data = bytearray(target.read_bytes())
+    data[-4:] = data[-8:-4]  # the last row
+    target.write_bytes(data)
+    two = run_json("show", target)["tables"][0]["backends"]
+    assert [sum(entry["rows_by_hop"][hop] for entry in two) for hop in (0, 1)] == [65536, 65535]
+
+
 def test_show_of_no_tables(tmp_path):
     source = write_tables(tmp_path / "table.json")
     assert "0 tables" in run("show", source).stdout
@@ -330,6 +343,8 @@ def test_lookup_tells_the_bind_and_why_none_matches(tmp_path):
         "ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90}
     assert ask("1.2.3.4", "10.10.10.99", "--proto", "icmp")["bind"]["ip"] == "10.10.10.0/24"
     assert ask("[2001:db8::1]:7", "[fdb4::5]:443")["bind"]["ip"] == "fdb4::/64"
+    assert ask("2001:db8::1", "[fdb4::5]:443")["source"] == "2001:db8::1"
+    assert ask("2001:db8::1", "[fdb4:0::5]:443")["destination"] == "[fdb4::5]:443"
     assert "udp_source_port" not in ask("2001:db8::1", "[fdb4::5]:443")
     miss = ask("1.2.3.4:1", "10.10.10.10:81")
     assert (miss["verdict"], miss["reason"]) == (
@@ -450,6 +465,7 @@ def test_a_changed_hash_key_breaks_every_row(tmp_path):
     found = diff(old, new, code=BROKEN)
     assert found["tables"][0]["hash_key_changed"] and found["broken_rows"] == found["changed_rows"] == 65536
     assert "hash_key changed" in run("diff", old, new, code=BROKEN).stdout
+    diff(old, new, "--max-broken", "100")
 
 
 def test_tables_are_paired_by_name_or_else_by_index(tmp_path):

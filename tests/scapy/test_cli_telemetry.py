@@ -97,4 +97,8 @@ def test_no_director_says_what_to_look_at(tmp_path):
     error = run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr
     assert error == (f"glb-director-cli: {tmp_path}/dpdk/gone/dpdk_telemetry.v2: No such file or directory: "
                      "is glb-director running, with this --file-prefix?\n")
+    del environment["RUNTIME_DIRECTORY"]
+    environment["XDG_RUNTIME_DIR"] = str(tmp_path)
+    folder = "/var/run" if os.getuid() == 0 else tmp_path
+    assert f" {folder}/dpdk/gone/" in run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr
     assert "too long" in run("stats", "--file-prefix", "x" * 200, code=USAGE, env=environment).stderr
