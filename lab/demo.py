@@ -18,7 +18,8 @@ import time
 
 from lab import topology
 from lab.net import enter_capsule
-from lab.packet import inner_of, packet_for, read_pcap, write_pcap
+from lab.packet import inner_of, read_pcap, write_pcap
+from lab.pairing import pair, split
 from lab.report import HEADER, Outer, Printer, Sent, print_flow, summary
 
 PYTHON = [sys.executable, "-B", "-m"]
@@ -130,24 +131,15 @@ def stop(process):
 
 
 def pair_packets(tools, files):
-    """[(packet received, its bytes, decoded outer, inner bytes)]: the director keeps the order of what it receives."""
-    received, sent = [], []
-    for frame in read_pcap(files.capture):
-        packet, inner = packet_for(frame, VIPS), inner_of(frame)
-        if packet:
-            received.append((packet, frame[14 : 14 + packet.size]))
-        elif inner:
-            sent.append((frame, inner))
-        else:
-            raise DemoError(f"the capture has a frame that the demo does not know: {frame.hex()}")
+    """[(packet received, whether it was sent unchanged, outer headers that it was sent with)]"""
+    received, sent = split(read_pcap(files.capture), VIPS)
     if len(sent) != len(received):
         raise DemoError(f"the director received {len(received)} packets for the VIP, but sent {len(sent)}")
-    write_pcap(files.forwarded, [frame for frame, _ in sent])
+    write_pcap(files.forwarded, sent)
     outers = [decoded_outer(packet) for packet in tools.cli_json("decode", files.forwarded)["packets"]]
     if len(outers) != len(sent):
         raise DemoError(f"decode takes only {len(outers)} of {len(sent)} packets for well-formed GUE")
-    inners = [inner for _, inner in sent]
-    return [(*before, outer, inner) for before, outer, inner in zip(received, outers, inners, strict=True)]
+    return [(*paired, outer) for paired, outer in zip(pair(received, sent), outers, strict=True)]
 
 
 def decoded_outer(decoded):
@@ -171,11 +163,11 @@ def predicted_outer(found):
 def compare(tools, files):
     """{flow: (what lookup found, [Sent])}, in the order of the flows' first packets."""
     flows = {}
-    for packet, before, outer, inner in pair_packets(tools, files):
+    for packet, unchanged, outer in pair_packets(tools, files):
         if packet.flow not in flows:
             flows[packet.flow] = lookup(tools, files, packet.flow), []
         found, sents = flows[packet.flow]
-        sents.append(Sent(packet, outer, predicted_outer(found), before == inner))
+        sents.append(Sent(packet, outer, predicted_outer(found), unchanged))
     return flows
 
 

@@ -136,6 +136,15 @@ def test_a_wrong_byte_is_noticed(shown, tmp_path, offset):
     assert printer.stream.getvalue().count("WRONG") == 1
 
 
+def test_packets_may_be_captured_in_another_order(shown, tmp_path):
+    def swap(frames):
+        numbers = [number for number, frame in enumerate(frames) if not inner_of(frame)]
+        frames[numbers[10]], frames[numbers[11]] = frames[numbers[11]], frames[numbers[10]]
+
+    sents, _ = damaged(shown[1], tmp_path, swap)
+    assert all(sent.equal for sent in sents)
+
+
 def test_a_lost_packet_is_noticed(shown, tmp_path):
     def lose(frames):
         frames.remove([frame for frame in frames if inner_of(frame)][5])
