@@ -8,8 +8,8 @@
 #     --volume /etc/glb:/etc/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
 #     --config-file /etc/glb/director.conf --forwarding-table /etc/glb/forwarding_table.bin
 #
-# NET_ADMIN and NET_RAW are for AF_PACKET, AF_XDP (which needs BPF and PERFMON, too) and the exception path; a VFIO port alone
-# needs IPC_LOCK. The user is root, to whom /dev/vfio and hugepages belong. The command line needs neither: --user nobody
+# NET_ADMIN and NET_RAW are for AF_PACKET and the exception path; AF_XDP needs SYS_ADMIN, too; a VFIO port alone needs IPC_LOCK.
+# The user is root, to whom /dev/vfio and hugepages belong. Most of the command line needs no privilege: --user nobody
 # --entrypoint glb-director-cli.
 ARG BASE=docker.io/library/debian:bookworm
 
