@@ -18,7 +18,6 @@ struct control {
 	struct director *director;
 	pthread_t thread;
 	int epoll, signals, wakeup;
-	bool ending; /* control_stop() was called */
 };
 
 static sigset_t handled_signals(void)
@@ -66,7 +65,7 @@ static void *run(void *argument)
 {
 	struct control *control = argument;
 
-	while (!__atomic_load_n(&control->ending, __ATOMIC_RELAXED)) {
+	while (!director_stopping(control->director)) {
 		struct epoll_event event;
 
 		if (epoll_wait(control->epoll, &event, 1, -1) != 1)
@@ -124,12 +123,8 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	return control;
 }
 
-void control_stop(struct control *control)
+void control_join(struct control *control)
 {
-	uint64_t one = 1;
-
-	__atomic_store_n(&control->ending, true, __ATOMIC_RELAXED);
-	if (write(control->wakeup, &one, sizeof(one)) == sizeof(one))
-		pthread_join(control->thread, NULL);
+	pthread_join(control->thread, NULL);
 	destroy(control);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control thread: everything that is not packets. Signals, reloads, the gateway, the service
- * manager's watchdog; one epoll loop. Other threads reach it only by control_reload() and
- * control_stop().
+ * manager's watchdog; one epoll loop, which ends when the director should stop.
  */
 #ifndef GLB_DIRECTOR_CONTROL_H
 #define GLB_DIRECTOR_CONTROL_H
@@ -22,7 +21,7 @@ void control_block_signals(void);
  */
 struct control *control_start(struct director *director, const cpu_set_t *cpus);
 
-/* Ends the thread, also without a signal, and frees. */
-void control_stop(struct control *control);
+/* Waits for the end of the thread, that is for a signal, and frees. */
+void control_join(struct control *control);
 
 #endif

@@ -22,6 +22,9 @@ struct director {
 	struct plan plan;
 	uint16_t port_count;
 	struct port ports[PLAN_MAX_PORTS];
+	struct port
+		exceptions[PLAN_MAX_PORTS]; /* of each port, where the configuration wants them */
+	uint16_t exception_count;
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
 	uint64_t started_ns;                     /* CLOCK_MONOTONIC */
@@ -39,7 +42,10 @@ static inline bool director_stopping(const struct director *director)
 	return __atomic_load_n(&director->stop, __ATOMIC_RELAXED);
 }
 
-/* NULL: none of them. */
+/* By its id of DPDK; it must be one of them. */
 const struct port *director_port(const struct director *director, uint16_t id);
+
+/* What belongs to the port with this id; NULL: there is no exception path. */
+const struct port *director_exception_port(const struct director *director, uint16_t id);
 
 #endif

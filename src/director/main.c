@@ -20,12 +20,23 @@
 
 static struct director director;
 
+static uint16_t port_index(const struct director *of, uint16_t id)
+{
+	uint16_t i = 0;
+
+	while (i < of->port_count && of->ports[i].id != id)
+		i++;
+	return i;
+}
+
 const struct port *director_port(const struct director *of, uint16_t id)
 {
-	for (uint16_t i = 0; i < of->port_count; i++)
-		if (of->ports[i].id == id)
-			return &of->ports[i];
-	return NULL;
+	return &of->ports[port_index(of, id)];
+}
+
+const struct port *director_exception_port(const struct director *of, uint16_t id)
+{
+	return of->exception_count ? &of->exceptions[port_index(of, id)] : NULL;
 }
 
 static int open_table(void)
@@ -54,7 +65,7 @@ static void print_counters(void)
 }
 
 /* Main waits, or works itself where it is the only lcore. */
-static void run_workers(void)
+static void run_workers(struct control *control)
 {
 	struct worker *own = NULL;
 
@@ -68,7 +79,8 @@ static void run_workers(void)
 	}
 	if (own)
 		worker_run(own);
-	rte_eal_mp_wait_lcore();
+	control_join(control);
+	rte_eal_mp_wait_lcore(); /* only now, because it spins */
 }
 
 static int serve(const cpu_set_t *cpus)
@@ -88,8 +100,7 @@ static int serve(const cpu_set_t *cpus)
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;
-	run_workers();
-	control_stop(control);
+	run_workers(control);
 	print_counters();
 	return 0;
 }
@@ -106,6 +117,8 @@ int main(int argc, char **argv)
 	if (startup_conf(&director) || startup_eal(argc, argv))
 		return EXIT_FAILURE;
 	error = serve(startup_control_cpus(&cpus));
+	for (uint16_t i = 0; i < director.exception_count; i++)
+		port_close(&director.exceptions[i]);
 	for (uint16_t i = 0; i < director.port_count; i++)
 		port_close(&director.ports[i]);
 	worker_free_all(&director);

@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "descriptors.h"
 #include "log.h"
 
 enum {
@@ -90,7 +91,8 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	uint32_t mtu =
 		conf->rules.outbound_mtu > RTE_ETHER_MTU ? conf->rules.outbound_mtu : RTE_ETHER_MTU;
 
-	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU, some by frame size. */
+	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU,
+	 * some by frame size. */
 	if (port->info.max_mtu && mtu > port->info.max_mtu)
 		mtu = port->info.max_mtu;
 	if (port->info.max_rx_pktlen > FRAME_OVERHEAD &&
@@ -108,27 +110,42 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	return device;
 }
 
+static int setup_rx_queue(struct port *port, uint16_t queue, const struct rte_eth_rxconf *rx)
+{
+	unsigned socket = (unsigned)rte_eth_dev_socket_id(port->id);
+	struct descriptors before;
+	int error;
+
+	descriptors_take(&before);
+	error = rte_eth_rx_queue_setup(
+		port->id, queue, port->rx_descriptors, socket, rx, port->pool);
+	if (error) {
+		log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue,
+			strerror(-error));
+		return error;
+	}
+	port->rx_descriptor[queue] = descriptors_new_queue(&before);
+	if (strcmp(port->info.driver_name, "net_af_packet") ==
+		0) /* opened its sockets long before */
+		port->rx_descriptor[queue] = descriptors_packet_socket(port->info.if_index, queue);
+	return 0;
+}
+
 static int setup_queues(
 	struct port *port, const struct conf *conf, const struct rte_eth_conf *device)
 {
 	struct rte_eth_rxconf rx = port->info.default_rxconf;
 	struct rte_eth_txconf tx = port->info.default_txconf;
-	int socket = rte_eth_dev_socket_id(port->id);
+	unsigned socket = (unsigned)rte_eth_dev_socket_id(port->id);
 	int error = 0;
 
 	rx.rx_drop_en = conf->rx_drop_en;
 	rx.offloads = device->rxmode.offloads;
 	tx.offloads = device->txmode.offloads;
-	for (uint16_t queue = 0; queue < port->rx_queues && !error; queue++) {
-		error = rte_eth_rx_queue_setup(
-			port->id, queue, port->rx_descriptors, (unsigned)socket, &rx, port->pool);
-		if (error)
-			log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue,
-				strerror(-error));
-	}
+	for (uint16_t queue = 0; queue < port->rx_queues && !error; queue++)
+		error = setup_rx_queue(port, queue, &rx);
 	for (uint16_t queue = 0; queue < port->tx_queues && !error; queue++) {
-		error = rte_eth_tx_queue_setup(
-			port->id, queue, port->tx_descriptors, (unsigned)socket, &tx);
+		error = rte_eth_tx_queue_setup(port->id, queue, port->tx_descriptors, socket, &tx);
 		if (error)
 			log_error("port %u (%s): tx queue %u: %s", port->id, port->name, queue,
 				strerror(-error));

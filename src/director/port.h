@@ -16,6 +16,7 @@
 #include "director/conf.h"
 
 #define PORT_BURST      32  /* frames asked for at a time */
+#define PORT_MAX_QUEUES 256 /* of each kind */
 #define PORT_POOL_CACHE 256 /* mbufs that each lcore may keep for itself */
 
 struct port {
@@ -26,6 +27,7 @@ struct port {
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* of each queue */
+	int rx_descriptor[PORT_MAX_QUEUES];      /* ready when a queue has packets; -1: none */
 	bool tx_segments;                        /* takes frames in several segments */
 	struct rte_mempool *pool;                /* its frames, and copies of them */
 };
@@ -41,6 +43,12 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 
 /* Starts, and raises the MTU where conf->outbound_mtu needs it. 0, or -errno after logging why. */
 int port_start(struct port *port, const struct conf *conf);
+
+/* The file descriptor that is ready when an rx queue has packets, or -1. */
+static inline int port_rx_descriptor(const struct port *port, uint16_t queue)
+{
+	return port->rx_descriptor[queue];
+}
 
 /* Stops and closes; safe for a port that only was probed. Frames still queued are lost. */
 void port_close(struct port *port);

@@ -10,7 +10,9 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "exception.h"
 #include "log.h"
+#include "spread.h"
 
 void startup_log_faults(const struct faults *faults)
 {
@@ -157,8 +159,10 @@ static int make_plan(struct director *director)
 	for (uint16_t i = 0; i < director->port_count; i++)
 		plan->ports[plan->port_count++] = (struct plan_port){
 			.id = director->ports[i].id,
-			.max_rx_queues = director->ports[i].info.max_rx_queues,
-			.max_tx_queues = director->ports[i].info.max_tx_queues,
+			.max_rx_queues =
+				RTE_MIN(director->ports[i].info.max_rx_queues, PORT_MAX_QUEUES),
+			.max_tx_queues =
+				RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
 	startup_log_faults(&faults);
@@ -185,6 +189,18 @@ static void log_plan(const struct plan *plan)
 	}
 }
 
+/* How many frames of the port can wait for other lcores. */
+static uint32_t frames_in_rings(const struct director *director, const struct port *port)
+{
+	uint32_t rings = 0;
+
+	for (uint16_t i = 0; i < director->plan.path_count; i++)
+		if (director->plan.paths[i].kind == PLAN_WORK &&
+			director->plan.paths[i].rx_port == port->id)
+			rings += 2;
+	return rings * SPREAD_RING_SIZE;
+}
+
 int startup_ports(struct director *director)
 {
 	int error = probe_ports(director);
@@ -194,23 +210,17 @@ int startup_ports(struct director *director)
 	if (error)
 		return error;
 	log_plan(&director->plan);
-	for (uint16_t i = 0; i < director->plan.path_count; i++) {
-		if (director->plan.paths[i].kind != PLAN_DIRECT) {
-			log_error("ports with fewer queues than lcores are not served yet: use one "
-				  "lcore (-l 0)");
-			return -ENOTSUP;
-		}
-	}
 	for (uint16_t i = 0; i < director->port_count && !error; i++) {
 		struct port *port = &director->ports[i];
 
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
-		error = port_setup(port, &director->conf, director->plan.lcore_count, 0);
+		error = port_setup(port, &director->conf, director->plan.lcore_count,
+			frames_in_rings(director, port));
 		if (!error)
 			error = port_start(port, &director->conf);
 	}
-	return error;
+	return error ? error : exception_open(director);
 }
 
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus)

@@ -20,11 +20,15 @@ static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs,
 
 static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 {
+	uint16_t sent;
+
 	for (uint16_t i = 0; i < outbox->count; i++)
 		outbox->mbufs[i]->hash.usr =
 			outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
-	return (uint16_t)rte_ring_sp_enqueue_burst(
+	sent = (uint16_t)rte_ring_sp_enqueue_burst(
 		queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
+	doorbell_ring(queue->bell);
+	return sent;
 }
 
 static void count_sent(const struct outcome *outcome, uint32_t size, struct counters *counters)

@@ -14,10 +14,12 @@
 
 #include "director/burst.h"
 #include "director/counters.h"
+#include "director/doorbell.h"
 
 struct queue {
 	uint16_t port, queue;
 	struct rte_ring *ring; /* instead of the port's queue; one producer, one consumer */
+	struct doorbell *bell; /* of who takes from the ring; NULL: it never sleeps */
 };
 
 static inline uint16_t queue_receive(

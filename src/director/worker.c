@@ -108,28 +108,94 @@ static void steer(struct worker *worker, const struct path *path, const struct r
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
 
-static uint16_t run_path(
-	struct worker *worker, const struct path *path, const struct reload_live *live)
+static void collect(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		struct outcome outcome = transmit_outcome(mbufs[i]);
+		bool exception = outcome.verdict == VERDICT_EXCEPTION;
+
+		outbox_put(exception ? &worker->exceptions : &worker->outbox, mbufs[i],
+			outcome.verdict, outcome.slot);
+	}
+	transmit(&path->out, &worker->outbox, &worker->counters);
+	transmit(&path->exception, &worker->exceptions, &worker->counters);
+}
+
+static void send_back(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+		outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
+	}
+	transmit(&path->out, &worker->outbox, &worker->counters);
+}
+
+/* A worker leaves packets where they are while its distributor does not collect those before them.
+ */
+static bool may_receive(struct path *path)
+{
+	const struct rte_ring *back = path->out.ring ? path->out.ring : path->exception.ring;
+
+	if (path->kind == PATH_SPREAD)
+		return spread_ready(path->spread, &path->in, path->descriptors);
+	return !back || rte_ring_free_count(back) >= PORT_BURST;
+}
+
+static uint16_t run_path(struct worker *worker, struct path *path, const struct reload_live *live)
 {
 	struct rte_mbuf *mbufs[PORT_BURST];
-	uint16_t count = queue_receive(&path->in, mbufs, PORT_BURST);
+	struct spread_share *own;
+	uint16_t count = may_receive(path) ? queue_receive(&path->in, mbufs, PORT_BURST) : 0;
 
 	if (count == 0)
 		return 0;
 	switch (path->kind) {
 	case PATH_STEER:
-		counters_add(&worker->counters.received, count);
+		if (!path->in.ring)
+			counters_add(&worker->counters.received, count);
 		steer(worker, path, live, mbufs, count);
 		break;
-	case PATH_RELAY:
-		for (uint16_t i = 0; i < count; i++) {
-			mbufs[i]->ol_flags = 0;
-			outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
-		}
-		transmit(&path->out, &worker->outbox, &worker->counters);
+	case PATH_SPREAD:
+		counters_add(&worker->counters.received, count);
+		own = spread_burst(path->spread, mbufs, count, &worker->counters);
+		if (own && own->count)
+			steer(worker, path, live, own->mbufs, own->count);
+		if (own)
+			own->count = 0;
+		break;
+	case PATH_COLLECT:
+		collect(worker, path, mbufs, count);
+		break;
+	case PATH_RETURN:
+		send_back(worker, path, mbufs, count);
 		break;
 	}
 	return count;
+}
+
+static bool rings_are_empty(const struct worker *worker)
+{
+	for (uint16_t i = 0; i < worker->path_count; i++)
+		if (worker->paths[i].in.ring && !rte_ring_empty(worker->paths[i].in.ring))
+			return false;
+	return true;
+}
+
+static void sleep_a_while(struct worker *worker)
+{
+	struct rte_rcu_qsbr *qsbr = worker->director->reload.qsbr;
+
+	doorbell_announce(&worker->idle.bell);
+	if (!rings_are_empty(worker)) {
+		doorbell_withdraw(&worker->idle.bell);
+		return;
+	}
+	counters_add(&worker->counters.sleeps, 1);
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* a reload need not wait for it */
+	idle_sleep(&worker->idle);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
 }
 
 int worker_run(void *argument)
@@ -154,6 +220,8 @@ int worker_run(void *argument)
 			counters_add(&worker->counters.empty_polls, 1);
 			rte_pause();
 		}
+		if (idle_round(&worker->idle, count))
+			sleep_a_while(worker);
 	}
 	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);

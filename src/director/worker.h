@@ -11,12 +11,16 @@
 
 #include "director/counters.h"
 #include "director/director.h"
+#include "director/idle.h"
 #include "director/pipeline.h"
+#include "director/spread.h"
 #include "director/transmit.h"
 
 enum path_kind {
-	PATH_STEER, /* in -> pipeline -> out, or exception */
-	PATH_RELAY, /* in -> out, unchanged: from the exception path */
+	PATH_STEER,   /* in -> pipeline -> out, or exception */
+	PATH_SPREAD,  /* in -> rings of workers; the rest as PATH_STEER */
+	PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
+	PATH_RETURN,  /* exception path -> out, unchanged */
 };
 
 struct path {
@@ -25,6 +29,8 @@ struct path {
 	struct queue exception;   /* for what is unmatched */
 	bool segments_allowed;    /* by the port that transmits */
 	struct rte_mempool *pool; /* for copies */
+	struct spread *spread;    /* PATH_SPREAD */
+	uint16_t descriptors;     /* of the rx queue */
 	uint8_t source_mac[6];    /* of the port that transmits */
 };
 
@@ -39,6 +45,7 @@ struct worker {
 	uint64_t answers_at; /* TSC when pipeline.answers was topped up */
 	struct outbox outbox, exceptions;
 	struct burst burst;
+	struct idle idle;
 	struct counters counters;
 };
 
