@@ -6,8 +6,6 @@
 
 #include "cli.h"
 
-#define SNAP_LENGTH 262144 /* libpcap's own limit for Ethernet */
-
 /* libpcap begins some messages with the path itself. */
 static int report(const char *path, const char *text)
 {
@@ -47,13 +45,18 @@ bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, con
 		report(path, pcap_geterr(in));
 		*failed = true;
 	}
+	if (result == 1 && (*header)->caplen > CAPTURE_MAX_FRAME) {
+		report(path, "a frame is larger than any link's");
+		*failed = true;
+		return false;
+	}
 	return result == 1;
 }
 
 pcap_dumper_t *capture_create(const char *path)
 {
 	pcap_t *dead = pcap_open_dead_with_tstamp_precision(
-		DLT_EN10MB, SNAP_LENGTH, PCAP_TSTAMP_PRECISION_NANO);
+		DLT_EN10MB, CAPTURE_MAX_FRAME, PCAP_TSTAMP_PRECISION_NANO);
 	FILE *file = fopen(path, "we");
 	pcap_dumper_t *out = dead && file ? pcap_dump_fopen(dead, file) : NULL;
 

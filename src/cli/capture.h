@@ -7,12 +7,14 @@
 
 #include <pcap/pcap.h>
 
+#define CAPTURE_MAX_FRAME 262144 /* libpcap's own limit for Ethernet */
+
 /* NULL: cannot be opened or is no Ethernet capture, and was reported. Timestamps have nanoseconds.
  * pcap_close() it. */
 pcap_t *capture_open(const char *path);
 
-/* The next frame. False at the end; *failed tells that the file broke off, which was reported with
- * `path`. */
+/* The next frame, of at most CAPTURE_MAX_FRAME bytes. False at the end; *failed tells that the file
+ * broke off, which was reported with `path`. */
 bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame,
 	bool *failed);
 

@@ -179,7 +179,7 @@ static int open_all(const struct cli_args *args, struct replay *replay)
 			"%s: is the capture that is read; write to another file", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return CLI_FAILED;
-	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + MAX_FRAME));
+	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));
 	return replay->memory ? CLI_OK : cli_error("out of memory");
 }
 

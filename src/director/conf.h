@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * director.conf, read once (libconfig syntax; keys in docs/reference/director-conf.md). Plain data: a value is not changed
- * after conf_read(), and is passed on as const.
+ * director.conf, read once (libconfig syntax; keys in docs/reference/director-conf.md). Plain data:
+ * a value is not changed after conf_read(), and is passed on as const.
  */
 #ifndef GLB_DIRECTOR_CONF_H
 #define GLB_DIRECTOR_CONF_H
@@ -13,7 +13,7 @@
 #include "director/rules.h"
 
 #define CONF_MAX_FLOW_PATHS 256
-#define CONF_MAX_LCORES 128
+#define CONF_MAX_LCORES     128
 
 enum conf_exception_path {
 	CONF_EXCEPTION_NONE,
@@ -41,10 +41,10 @@ struct conf_lcore {
 };
 
 struct conf {
-	bool gateway_auto; /* outbound_gateway_mac = "auto" */
-	uint8_t gateway_mac[6]; /* otherwise */
+	bool gateway_auto;        /* outbound_gateway_mac = "auto" */
+	uint8_t gateway_mac[6];   /* otherwise */
 	uint32_t outbound_src_ip; /* network order */
-	struct rules rules; /* exception_path in it follows exception_path below */
+	struct rules rules;       /* exception_path in it follows exception_path below */
 	enum conf_exception_path exception_path;
 	enum conf_idle idle;
 	bool rx_drop_en;
@@ -56,8 +56,10 @@ struct conf {
 };
 
 /*
- * Reads and validates `path`, collecting all faults by line and key, "FILE:12: lcores.lcore-1.flow_paths[0]: ..." with faults->file
- * for FILE. 0, or -EINVAL: the faults have errors, or -errno: could not be read, an error says so. *conf is valid only with 0; it owns no memory.
+ * Reads and validates `path`, collecting all faults by line and key: "FILE:12:
+ * lcores.lcore-1.flow_paths[0]: ...", with faults->file for FILE. 0; or -EINVAL: the faults have
+ * errors; or other -errno: could not be read, an error says so. *conf is valid only with 0; it owns
+ * no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 

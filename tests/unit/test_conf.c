@@ -304,6 +304,36 @@ static void test_integers_are_only_looked_for_outside_strings_and_comments(void 
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 }
 
+static void test_included_files_are_found_beside_and_named(void **state)
+{
+	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64], included[64];
+	struct faults faults = {.file = "conf"};
+	struct conf conf;
+	FILE *file;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(main_path, sizeof(main_path), "%s/director.conf", folder);
+	snprintf(included, sizeof(included), "%s/hash.conf", folder);
+	file = fopen(main_path, "w");
+	assert_non_null(file);
+	fputs(BASE "@include \"hash.conf\"\nidle = 1;\n", file);
+	fclose(file);
+	file = fopen(included, "w");
+	assert_non_null(file);
+	fputs("\nhash_fields = { src_addr = 1; };\n", file);
+	fclose(file);
+	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 2);
+	assert_non_null(
+		strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' is neither"));
+	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' is not \"poll\" or \"sleep\"");
+	faults_clear(&faults);
+	unlink(included);
+	unlink(main_path);
+	rmdir(folder);
+}
+
 static void test_equal_alt_hash_fields_are_a_warning(void **state)
 {
 	struct conf conf;
@@ -343,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_every_key_is_read),
 		cmocka_unit_test(test_faults_are_all_named_with_line_key_and_value),
 		cmocka_unit_test(test_integers_are_only_looked_for_outside_strings_and_comments),
+		cmocka_unit_test(test_included_files_are_found_beside_and_named),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
 	};
