@@ -19,6 +19,8 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", *(TREE / "docs").rglob("*.md")])
+# Options of EAL, ethtool and others that pages name by themselves.
+FOREIGN_OPTIONS = {"--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 END = "@@ end of a command @@"
 
 
@@ -108,6 +110,25 @@ def test_subcommands_and_their_flags_exist(page):
         assert set(re.findall(r"(?<=\s)--[a-z][a-z-]*", rest)) <= known, f"{name(page)}: glb-director-cli {command}{rest}"
 
 
+@pytest.fixture(scope="module")
+def own_options():
+    """Of every program of ours."""
+    commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
+    text = "".join([help_of("src/director/glb-director"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
+    text += "".join(path.read_text() for path in (TREE / "script").iterdir() if path.is_file())
+    return set(re.findall(r"--[a-z][a-z-]*", text))
+
+
+def help_of(program, *arguments):
+    return subprocess.run([BUILD / program, *arguments, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_options_named_alone_exist(page, own_options):
+    named = set(re.findall(r"`(--[a-z-]*)[^`]*`", page.read_text()))
+    assert named <= own_options | FOREIGN_OPTIONS
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_files_of_the_tree_exist(page):
     """Paths of files in backticks that begin like the tree's folders."""
@@ -121,6 +142,50 @@ def test_every_page_of_the_docs_is_in_the_index():
     for page in (TREE / "docs").rglob("*.md"):
         relative = str(page.relative_to(TREE / "docs"))
         assert relative == "README.md" or f"({relative})" in index, f"docs/README.md does not link {relative}"
+
+
+def known_keys():
+    """Of director.conf: config/director.conf has them all."""
+    return set(re.findall(r"(\w+) = ", (TREE / "config/director.conf").read_text()))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_configuration_keys_exist(page):
+    """Assignments in backticks, as in `outbound_mtu = 1600;`."""
+    used = re.findall(r"`([a-z_]+) = [^`]*`", page.read_text())
+    assert set(used) - {"key"} <= known_keys()  # `key = value;` explains the syntax
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_counters_exist(page):
+    assert set(re.findall(r"`(drop_[a-z_]+)`", page.read_text())) - {"drop_"} <= set(verdicts())
+
+
+def verdicts():
+    return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/director/verdict.h").read_text())
+
+
+def test_troubleshooting_knows_every_verdict():
+    page = (TREE / "docs/howto/troubleshooting.md").read_text()
+    assert [verdict for verdict in verdicts() if f"`{verdict}`" not in page] == []
+
+
+def test_troubleshooting_quotes_messages_that_the_programs_have():
+    """Parts of three words and more, between the `...` of the first columns, are in the string literals of the sources."""
+    sources = "".join(path.read_text() for path in sorted((TREE / "src").rglob("*.c")))
+    literals = re.sub(r'"\s*"', "", sources)
+    page = (TREE / "docs/howto/troubleshooting.md").read_text()
+    quoted = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| ([^|]*) \|", page, flags=re.MULTILINE)))
+    parts = [part.strip(": ") for text in quoted for part in text.split("...") if len(part.split()) >= 3]
+    assert len(parts) >= 8
+    assert [part for part in parts if part not in literals] == []
+
+
+def test_settings_of_the_unit_exist():
+    known = (TREE / "packaging/systemd/glb-director.service.in").read_text()
+    for page in PAGES:
+        for variable in re.findall(r"GLB_DIRECTOR_\w+", page.read_text()):
+            assert variable in known, f"{name(page)}: {variable}"
 
 
 def update(page):
