@@ -9,15 +9,29 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "gateway.h"
 #include "log.h"
+#include "notify.h"
 #include "worker.h"
+
+#define TICK_US UINT64_C(1000000)
 
 struct control {
 	struct director *director;
+	struct gateway *gateway; /* NULL: the MAC is configured */
 	pthread_t thread;
-	int epoll, signals, wakeup;
+	int epoll, signals, requests, timer;
+	uint64_t watchdog_us;
+	uint64_t polls[PLAN_MAX_LCORES]; /* of each worker, at the last tick */
+
+	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t answered;
+	uint64_t asked, answers; /* reloads: requests made, and those that the outcome answers */
+	struct control_outcome outcome;
 };
 
 static sigset_t handled_signals(void)
@@ -39,6 +53,24 @@ void control_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* The first hop of most packets; the others are taken to be behind the same router. */
+static uint32_t first_proxy(const struct director *director)
+{
+	const struct routes *routes = director->reload.live->routes;
+
+	return routes->set.count ? routes->tables[0].addresses[0] : 0;
+}
+
+static void reload(struct control *control)
+{
+	struct director *director = control->director;
+
+	notify_reloading();
+	if (reload_run(&director->reload, worker_sum_slot, director) == 0 && control->gateway)
+		gateway_follow(control->gateway, first_proxy(director));
+	notify_ready(director);
+}
+
 static void take_signal(struct control *control)
 {
 	struct signalfd_siginfo info;
@@ -46,25 +78,97 @@ static void take_signal(struct control *control)
 	if (read(control->signals, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1) {
-		reload_run(&control->director->reload, worker_sum_slot, control->director);
-	} else {
-		log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
-		__atomic_store_n(&control->director->stop, true, __ATOMIC_RELAXED);
+		reload(control);
+		return;
 	}
+	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
+	notify_stopping();
+	__atomic_store_n(&control->director->stop, true, __ATOMIC_RELAXED);
 }
 
-static void take_wakeup(struct control *control)
+/* One reload answers all requests that were made before it began. */
+static void take_requests(struct control *control)
+{
+	const struct reload *state = &control->director->reload;
+	uint64_t count, asked;
+
+	if (read(control->requests, &count, sizeof(count)) < 0)
+		return;
+	pthread_mutex_lock(&control->lock);
+	asked = control->asked;
+	pthread_mutex_unlock(&control->lock);
+	reload(control);
+	pthread_mutex_lock(&control->lock);
+	control->outcome.generation = state->live->generation;
+	control->outcome.digest = state->live->routes->digest;
+	memcpy(control->outcome.error, state->last_error, sizeof(control->outcome.error));
+	control->answers = asked;
+	pthread_cond_broadcast(&control->answered);
+	pthread_mutex_unlock(&control->lock);
+}
+
+bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome)
+{
+	struct timespec until;
+	uint64_t one = 1, ticket;
+	bool answered;
+	int error = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	pthread_mutex_lock(&control->lock);
+	ticket = ++control->asked;
+	if (write(control->requests, &one, sizeof(one)) < 0)
+		error = errno;
+	while (!error && control->answers < ticket && !director_stopping(control->director))
+		error = pthread_cond_timedwait(&control->answered, &control->lock, &until);
+	answered = control->answers >= ticket;
+	if (answered)
+		*outcome = control->outcome;
+	pthread_mutex_unlock(&control->lock);
+	return answered;
+}
+
+/* Every worker goes round its queues: even asleep, several times in a tick. */
+static bool workers_are_alive(struct control *control)
+{
+	const struct director *director = control->director;
+	bool alive = true;
+
+	for (uint16_t i = 0; i < director->worker_count; i++) {
+		const struct worker *worker = director->workers[i];
+		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
+
+		if (polls == control->polls[i]) {
+			log_limited(LOG_LEVEL_ERROR,
+				"lcore %u is stuck: no sign of life to the watchdog",
+				worker->lcore);
+			alive = false;
+		}
+		control->polls[i] = polls;
+	}
+	return alive;
+}
+
+static void take_tick(struct control *control)
 {
 	uint64_t count;
 
-	if (read(control->wakeup, &count, sizeof(count)) < 0)
+	if (read(control->timer, &count, sizeof(count)) < 0)
 		return;
+	if (control->gateway)
+		gateway_tick(control->gateway);
+	if (control->watchdog_us && workers_are_alive(control))
+		notify_alive();
 }
 
 static void *run(void *argument)
 {
 	struct control *control = argument;
 
+	if (control->gateway)
+		gateway_follow(control->gateway, first_proxy(control->director));
+	notify_ready(control->director);
 	while (!director_stopping(control->director)) {
 		struct epoll_event event;
 
@@ -72,10 +176,31 @@ static void *run(void *argument)
 			continue;
 		if (event.data.fd == control->signals)
 			take_signal(control);
-		else if (event.data.fd == control->wakeup)
-			take_wakeup(control);
+		else if (event.data.fd == control->requests)
+			take_requests(control);
+		else if (event.data.fd == control->timer)
+			take_tick(control);
+		else
+			gateway_read(control->gateway);
 	}
+	pthread_mutex_lock(&control->lock);
+	pthread_cond_broadcast(&control->answered);
+	pthread_mutex_unlock(&control->lock);
 	return NULL;
+}
+
+/* A tick a second, or twice in the watchdog's interval where that is shorter. */
+static int open_timer(uint64_t watchdog_us)
+{
+	uint64_t us = watchdog_us && watchdog_us / 2 < TICK_US ? watchdog_us / 2 : TICK_US;
+	struct timespec interval = {
+		.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
+	struct itimerspec setting = {.it_interval = interval, .it_value = interval};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &setting, NULL);
+	return fd;
 }
 
 static bool watch(struct control *control, int fd)
@@ -85,37 +210,68 @@ static bool watch(struct control *control, int fd)
 	return fd >= 0 && epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static void destroy(struct control *control)
+void control_free(struct control *control)
 {
-	int fds[] = {control->epoll, control->signals, control->wakeup};
+	int fds[] = {control->epoll, control->signals, control->requests, control->timer};
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	gateway_close(control->gateway);
 	free(control);
+}
+
+/* The condition is waited for by the monotonic clock. */
+static void open_lock(struct control *control)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&control->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&control->answered, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static int open_all(struct control *control)
+{
+	sigset_t set = handled_signals();
+	struct director *director = control->director;
+
+	open_lock(control);
+	control->watchdog_us = notify_watchdog_us();
+	control->epoll = epoll_create1(EPOLL_CLOEXEC);
+	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	control->timer = open_timer(control->watchdog_us);
+	if (director->conf.gateway_auto) {
+		control->gateway =
+			gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
+		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
+			return errno;
+	}
+	return watch(control, control->signals) && watch(control, control->requests) &&
+			       watch(control, control->timer)
+		       ? 0
+		       : errno;
 }
 
 struct control *control_start(struct director *director, const cpu_set_t *cpus)
 {
 	struct control *control = calloc(1, sizeof(*control));
-	sigset_t set = handled_signals();
-	int error = 0;
+	int error;
 
 	if (!control) {
 		log_error("control thread: out of memory");
 		return NULL;
 	}
 	control->director = director;
-	control->epoll = epoll_create1(EPOLL_CLOEXEC);
-	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	control->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!watch(control, control->signals) || !watch(control, control->wakeup))
-		error = errno;
+	error = open_all(control);
 	if (!error)
 		error = pthread_create(&control->thread, NULL, run, control);
 	if (error) {
 		log_error("control thread: %s", strerror(error));
-		destroy(control);
+		control_free(control);
 		return NULL;
 	}
 	pthread_setname_np(control->thread, "control");
@@ -123,8 +279,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	return control;
 }
 
-void control_join(struct control *control)
+void control_wait(struct control *control)
 {
 	pthread_join(control->thread, NULL);
-	destroy(control);
 }

@@ -7,6 +7,7 @@
 #define GLB_DIRECTOR_CONTROL_H
 
 #include <sched.h>
+#include <stdint.h>
 
 #include "director/director.h"
 
@@ -21,7 +22,21 @@ void control_block_signals(void);
  */
 struct control *control_start(struct director *director, const cpu_set_t *cpus);
 
-/* Waits for the end of the thread, that is for a signal, and frees. */
-void control_join(struct control *control);
+/* Waits for the end of the thread, that is for a signal. */
+void control_wait(struct control *control);
+
+/* Afterwards, when no other thread asks for reloads any more. */
+void control_free(struct control *control);
+
+struct control_outcome {
+	uint64_t generation, digest;   /* of the table in use afterwards */
+	char error[RELOAD_ERROR_SIZE]; /* "": the file was loaded */
+};
+
+/*
+ * Has the table reloaded and waits for the outcome; any thread but the control thread. False: it
+ * took longer than timeout_ms, or the director stops.
+ */
+bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome);
 
 #endif

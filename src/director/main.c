@@ -79,7 +79,9 @@ static void run_workers(struct control *control)
 	}
 	if (own)
 		worker_run(own);
-	control_join(control);
+	control_wait(control);
+	telemetry_close();
+	control_free(control);
 	rte_eal_mp_wait_lcore(); /* only now, because it spins */
 }
 
@@ -87,6 +89,7 @@ static int serve(const cpu_set_t *cpus)
 {
 	struct control *control;
 	struct timespec now;
+	int error;
 
 	if (startup_ports(&director) || open_table() || worker_create_all(&director))
 		return -EINVAL;
@@ -95,11 +98,12 @@ static int serve(const cpu_set_t *cpus)
 			sizeof(director.conf.gateway_mac));
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	director.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	if (telemetry_register(&director))
-		log_warning("no telemetry: %s", rte_strerror(rte_errno));
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;
+	error = telemetry_open(&director, control);
+	if (error)
+		log_warning("no telemetry: %s", strerror(-error));
 	run_workers(control);
 	print_counters();
 	return 0;

@@ -16,7 +16,7 @@
 #include "director/routes.h"
 
 #define RELOAD_ERROR_SIZE 512
-#define RELOAD_NAME_SIZE  64
+#define RELOAD_NAME_SIZE  256
 
 /* Read-only once published. */
 struct reload_live {

@@ -1,90 +1,144 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "telemetry.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <time.h>
+#include <string.h>
 
-#include "dpdk_compat.h"
-#include "worker.h"
+#define RELOAD_TIMEOUT_MS 60000
 
-static struct director *telemetry_director; /* DPDK 22.11 gives the callbacks no argument */
+/* DPDK gives its callbacks no argument. The director is there while this is read-locked and not
+ * NULL. */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct director *served;
+static struct control *served_control;
 
-static void add_counters(struct rte_tel_data *data, const struct counters *counters)
+typedef int answer_function(
+	struct director *director, const char *parameters, struct rte_tel_data *data);
+
+static int answer(answer_function *function, const char *parameters, struct rte_tel_data *data)
 {
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(counters, values);
+	int error = -ESHUTDOWN;
 
-	for (unsigned i = 0; i < count; i++)
-		rte_tel_data_add_dict_uint(data, values[i].name, values[i].value);
+	pthread_rwlock_rdlock(&lock);
+	if (served)
+		error = function(served, parameters, data);
+	pthread_rwlock_unlock(&lock);
+	return error;
 }
 
-static uint64_t uptime_seconds(const struct director *director)
+int telemetry_error(struct rte_tel_data *data, const char *text)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - director->started_ns) /
-	       1000000000;
+	rte_tel_data_start_dict(data);
+	telemetry_add_text(data, "error", text);
+	return 0;
 }
 
-static void add_state(struct rte_tel_data *data, struct director *director)
+void telemetry_add_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value)
 {
-	struct reload *reload = &director->reload;
-	uint64_t mac = __atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED);
-	const uint8_t *bytes = (const uint8_t *)&mac;
-	char text[32];
+	char name[16];
 
-	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
-	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2],
-		bytes[3], bytes[4], bytes[5]);
-	rte_tel_data_add_dict_string(data, "gateway_mac", mac ? text : "unknown");
-	pthread_mutex_lock(&reload->lock);
-	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);
-	snprintf(text, sizeof(text), "%016" PRIx64, reload->live->routes->digest);
-	rte_tel_data_add_dict_string(data, "digest", text);
-	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
-	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
-	rte_tel_data_add_dict_string(data, "last_error", reload->last_error);
-	pthread_mutex_unlock(&reload->lock);
+	snprintf(name, sizeof(name), "%u", number);
+	if (value)
+		rte_tel_data_add_dict_container(data, name, value, 0);
 }
 
-static int answer_stats(const char *command __rte_unused, const char *parameters __rte_unused,
+void telemetry_add_text(struct rte_tel_data *data, const char *key, const char *text)
+{
+	char piece[TELEMETRY_TEXT_SIZE], name[32];
+
+	snprintf(name, sizeof(name), "%s", key);
+	for (unsigned part = 2;; part++) {
+		snprintf(piece, sizeof(piece), "%.*s", TELEMETRY_TEXT_SIZE - 1, text);
+		rte_tel_data_add_dict_string(data, name, piece);
+		text += strlen(piece);
+		if (!*text)
+			return;
+		snprintf(name, sizeof(name), "%s_%u", key, part);
+	}
+}
+
+static int reload(struct director *director __rte_unused, const char *parameters __rte_unused,
 	struct rte_tel_data *data)
 {
-	struct director *director = telemetry_director;
-	struct rte_tel_data *lcores = rte_tel_data_alloc();
-	struct counters sum;
+	struct control_outcome outcome;
+	char text[32];
 
-	if (!lcores)
-		return -ENOMEM;
-	rte_tel_data_start_dict(data);
-	worker_sum(director, &sum);
-	add_counters(data, &sum);
-	add_state(data, director);
-	rte_tel_data_start_dict(lcores);
-	for (uint16_t i = 0; i < director->worker_count; i++) {
-		const struct worker *worker = director->workers[i];
-		struct rte_tel_data *lcore = rte_tel_data_alloc();
-		struct counters counters = {0};
-		char name[16];
-
-		if (!lcore)
-			break;
-		rte_tel_data_start_dict(lcore);
-		counters_sum(&counters, &worker->counters);
-		add_counters(lcore, &counters);
-		snprintf(name, sizeof(name), "%u", worker->lcore);
-		rte_tel_data_add_dict_container(lcores, name, lcore, 0);
+	if (!control_reload(served_control, RELOAD_TIMEOUT_MS, &outcome)) {
+		rte_tel_data_start_dict(data);
+		rte_tel_data_add_dict_int(data, "ok", 0);
+		rte_tel_data_add_dict_string(
+			data, "error", "the director is stopping, or still busy with it");
+		return 0;
 	}
-	return rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_int(data, "ok", outcome.error[0] == '\0');
+	rte_tel_data_add_dict_uint(data, "generation", outcome.generation);
+	snprintf(text, sizeof(text), "%016" PRIx64, outcome.digest);
+	rte_tel_data_add_dict_string(data, "digest", text);
+	if (outcome.error[0])
+		telemetry_add_text(data, "error", outcome.error);
+	return 0;
 }
 
-int telemetry_register(struct director *director)
+static int on_stats(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
-	telemetry_director = director;
-	return rte_telemetry_register_cmd("/glb/stats", answer_stats,
-		"Returns all counters, summed and of each lcore, and the state of the table. No "
-		"parameters");
+	return answer(telemetry_stats, parameters, data);
+}
+
+static int on_tables(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(telemetry_tables, parameters, data);
+}
+
+static int on_lookup(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(telemetry_lookup, parameters, data);
+}
+
+static int on_reload(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(reload, parameters, data);
+}
+
+int telemetry_open(struct director *director, struct control *control)
+{
+	static const struct {
+		const char *name;
+		telemetry_cb function;
+		const char *help;
+	} commands[] = {
+		{"/glb/stats", on_stats,
+			"All counters, summed and of each lcore, and the state. No parameters"},
+		{"/glb/tables", on_tables,
+			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds "
+			"and backends of one"},
+		{"/glb/lookup", on_lookup,
+			"Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
+		{"/glb/reload", on_reload,
+			"Reloads the forwarding table and tells the outcome. No parameters"},
+	};
+	int error = 0;
+
+	pthread_rwlock_wrlock(&lock);
+	served = director;
+	served_control = control;
+	pthread_rwlock_unlock(&lock);
+	for (unsigned i = 0; i < RTE_DIM(commands) && !error; i++)
+		error = rte_telemetry_register_cmd(
+			commands[i].name, commands[i].function, commands[i].help);
+	return error;
+}
+
+void telemetry_close(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	served = NULL;
+	pthread_rwlock_unlock(&lock);
 }
