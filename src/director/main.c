@@ -42,8 +42,8 @@ const struct port *director_exception_port(const struct director *of, uint16_t i
 static int open_table(void)
 {
 	struct faults faults = {0};
-	int error = reload_open(&director.reload, director.options.forwarding_table,
-		director.plan.lcore_count, &faults);
+	int error = reload_open(
+		&director.reload, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
 
 	if (error)
 		startup_log_faults(&faults);
@@ -91,7 +91,7 @@ static int serve(const cpu_set_t *cpus)
 	struct timespec now;
 	int error;
 
-	if (startup_ports(&director) || open_table() || worker_create_all(&director))
+	if (open_table() || startup_ports(&director) || worker_create_all(&director))
 		return -EINVAL;
 	if (!director.conf.gateway_auto)
 		memcpy(&director.gateway_mac, director.conf.gateway_mac,
