@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -141,6 +142,24 @@ static void test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart(void **state)
 	build();
 	assert_int_equal(port_of("10.0.0.1", TABLE_TCP, 80), 0);
 	assert_int_equal(port_of("a00:1::", TABLE_TCP, 80), 1);
+}
+
+/* Many small indices, so that both families come to share slots. */
+static void test_families_are_told_apart_wherever_they_are_kept(void **state)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		char v4[32], v6[32];
+
+		snprintf(v4, sizeof(v4), "10.1.2.%u", i);
+		snprintf(v6, sizeof(v6), "a01:%x::1", 0x200 + i); /* begins with the same bytes */
+		tables(1);
+		handmade_bind(&set, 0, v4, TABLE_TCP, 80, 80);
+		handmade_bind(&set, 0, "fdb4::/32", TABLE_TCP, 80, 80);
+		build();
+		assert_int_equal(port_of(v4, TABLE_TCP, 80), 0);
+		assert_int_equal(port_of(v6, TABLE_TCP, 80), CLASSIFY_NONE);
+		clear(state);
+	}
 }
 
 static void test_lowest_table_wins_whatever_its_prefix_length(void **state)
@@ -340,6 +359,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_prefix_of_no_bits_covers_its_family_only, clear),
 		cmocka_unit_test_teardown(
 			test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart, clear),
+		cmocka_unit_test_teardown(
+			test_families_are_told_apart_wherever_they_are_kept, clear),
 		cmocka_unit_test_teardown(test_lowest_table_wins_whatever_its_prefix_length, clear),
 		cmocka_unit_test_teardown(test_lowest_table_wins_where_ranges_overlap, clear),
 		cmocka_unit_test_teardown(

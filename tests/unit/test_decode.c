@@ -102,6 +102,23 @@ static void test_port_is_the_callers(void **state)
 	assert_int_equal(decode_frame(frame, size, GUE_PORT, &packet), DECODE_NOT_GUE);
 }
 
+static void test_total_length_below_the_header_is_no_gue(void **state)
+{
+	struct encapsulate_outer outer = {.source_ip = 1};
+	uint32_t hop = 2, size = encapsulate_size(1) + 60;
+	uint8_t frame[200] = {0};
+	struct decode_packet packet;
+
+	(void)state;
+	encapsulate_write(frame, &outer, &hop, 1, 60, GUE_INNER_IPV4, 0x8000);
+	frame[14] = 0x4f;
+	for (uint8_t total = 8; total < 60; total++) {
+		frame[17] = total;
+		/* Whoever goes on reads the IP header as UDP, to a port of this number. */
+		assert_int_equal(decode_frame(frame, size, total, &packet), DECODE_NOT_GUE);
+	}
+}
+
 /* Guard pages and sanitizers watch what is read; what comes out must lie in the frame. */
 static void test_damaged_frames_are_read_only_inside(void **state)
 {
@@ -142,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_every_golden_vector),
 		cmocka_unit_test(test_what_was_encapsulated_is_decoded_with_any_number_of_hops),
 		cmocka_unit_test(test_port_is_the_callers),
+		cmocka_unit_test(test_total_length_below_the_header_is_no_gue),
 		cmocka_unit_test(test_damaged_frames_are_read_only_inside),
 		cmocka_unit_test(test_status_names_are_those_of_the_vectors),
 	};

@@ -719,6 +719,8 @@ static void test_atomic_fragment_parses_on_and_gets_no_answer(void **state)
 
 	(void)state;
 	assert_false(assert_own_flow(&packet).answerable);
+	packet.bytes[packet.ip[0] + 43] |= 6; /* reserved bits, no offset */
+	assert_own_flow(&packet);
 }
 
 static void test_dont_fragment_and_reserved_flag_make_no_fragment(void **state)

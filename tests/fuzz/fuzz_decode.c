@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any frame: the decoder reads nothing beyond, and the inner packet and the hops that it reports
+ * are in the frame. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gue/decode.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct decode_packet packet;
+	enum decode_status status = decode_frame(data, size, GUE_PORT, &packet);
+
+	if (!decode_status_name(status))
+		abort();
+	if (status != DECODE_OK)
+		return 0;
+	if (packet.hop_count > GUE_MAX_LATER_HOPS || packet.next_hop > packet.hop_count)
+		abort();
+	if (packet.inner < data || packet.inner + packet.inner_size > data + size)
+		abort();
+	if (packet.hop_count && memmem(data, size, packet.hops, 4u * packet.hop_count) == NULL)
+		abort();
+	return 0;
+}

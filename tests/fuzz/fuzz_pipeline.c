@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any frame under any rules, through the whole pipeline. Its buffer has exactly the headroom and
+ * the readable bytes that it claims, so ASan sees what is touched outside; what is sent must agree
+ * with its own headers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "director/pipeline.h"
+#include "../unit/handmade.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Whatever addresses the fuzzer finds, there are binds for them: both families, all ports, two
+ * tables. */
+static struct routes *build_routes(void)
+{
+	struct table_set set = {0};
+
+	handmade_table(&set, 50, 4);
+	handmade_table(&set, 9, 2);
+	handmade_bind(&set, 1, "0.0.0.0/0", TABLE_TCP, 0, 65535);
+	handmade_bind(&set, 1, "0.0.0.0/1", TABLE_UDP, 0, 65535);
+	handmade_bind(&set, 0, "0.0.0.0/2", TABLE_TCP, 0, 1023);
+	handmade_bind(&set, 0, "::/0", TABLE_UDP, 0, 65535);
+	handmade_bind(&set, 0, "::/1", TABLE_TCP, 0, 1023);
+	return handmade_routes(&set);
+}
+
+static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_t whole)
+{
+	const uint8_t *out = burst->out[0];
+	enum verdict verdict = burst->verdict[0];
+	uint32_t claimed;
+
+	if ((out != NULL) != (verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG))
+		abort();
+	if (!out)
+		return;
+	claimed = load_be16(out + 12) == 0x0800 ? load_be16(out + 16) : 40u + load_be16(out + 18);
+	if (out < buffer || burst->out_size[0] != 14 + claimed)
+		abort();
+	if (out + burst->out_size[0] > burst->frame[0] + whole)
+		abort();
+	if (verdict == VERDICT_FORWARDED &&
+		(burst->hop_count[0] < 1 || burst->hop_count[0] > ENCAPSULATE_MAX_HOPS))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct routes *routes;
+	static struct burst burst;
+	uint32_t readable, whole;
+	struct rules rules;
+	struct pipeline pipeline;
+	uint8_t *buffer;
+
+	if (!routes)
+		routes = build_routes();
+	if (size < 4)
+		return 0;
+	rules = (struct rules){
+		.hash_fields = data[0] & 15 ? data[0] & 15 : RULES_SOURCE_ADDRESS,
+		.alt_hash_fields = data[0] >> 4,
+		.forward_ping = data[1] & 1,
+		.exception_path = data[1] & 2,
+		.send_too_big = data[1] & 4,
+		.outbound_mtu = data[1] & 8 ? 576 : 9216,
+	};
+	pipeline = (struct pipeline){.routes = routes,
+		.rules = &rules,
+		.gateway_known = data[1] & 16,
+		.answers = data[1] >> 5};
+	readable = (uint32_t)size - 4;
+	whole = readable + load_be16(data + 2) % 2048;
+	buffer = malloc(BURST_HEADROOM + readable);
+	memcpy(buffer + BURST_HEADROOM, data + 4, readable);
+	burst.count = 1;
+	burst.frame[0] = buffer + BURST_HEADROOM;
+	burst.headroom[0] = BURST_HEADROOM;
+	burst.readable[0] = readable;
+	burst.size[0] = whole;
+	pipeline_run(&pipeline, &burst);
+	check_sent(&burst, buffer, whole);
+	free(buffer);
+	return 0;
+}
