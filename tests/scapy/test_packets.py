@@ -10,7 +10,6 @@ import os
 
 import pytest
 from scapy.layers.inet import IP, TCP
-from scapy.layers.l2 import Ether
 
 import traffic
 from director_process import CONFIG, NOBODY, TREE, VERDICTS, run_capture, write_table
@@ -32,7 +31,7 @@ GROUPS = groups()
 
 
 def without_exception_path(config, verdict):
-    """A capture file has no kernel beside it: unmatched packets are dropped. test_live.py has the other half."""
+    """A capture file has no kernel beside it: unmatched packets are dropped."""
     return {**config, "exception_path": "none"}, verdict.replace("exception", "drop_unmatched")
 
 
@@ -107,7 +106,8 @@ def test_answers_are_limited(tmp_path):
     """100 at once and 100 a second. How many seconds this takes is the machine's business."""
     config = {**CONFIG, "send_icmp_too_big": True}
     table = write_table(tmp_path / "table", traffic.TABLE)
-    frame = bytes(Ether() / IP(src="198.51.100.1", dst="10.10.10.10") / TCP(dport=80) / bytes(1500))
+    ip = IP(src="198.51.100.1", dst="10.10.10.10")
+    frame = bytes(traffic.ETHER / ip / TCP(dport=80) / bytes(1500))
     sent, counters, mac = run_capture(tmp_path, [frame] * 5000, config, table)
     answer = Director(config, traffic.TABLE, port_mac=mac).process(frame).out
     assert 100 <= counters["answered_too_big"] < 5000

@@ -19,6 +19,8 @@ from scapy.packet import Raw
 
 VIP4 = ("10.10.10.10", "10.10.11.7", "10.10.12.200")
 VIP6 = ("fdb4::10", "fdb4:0:0:1::99")
+# Scapy asks the network for the addresses that it is not told.
+ETHER = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:77")
 PORTS = (80, 443, 53, 5000, 5999)
 
 
@@ -44,7 +46,8 @@ def bind(ip, proto, start, end=None):
 
 def document(hops):
     """Three tables; 10.10.11.0/24 belongs to two of them."""
-    web = [bind("10.10.10.10", "tcp", 80), bind("10.10.10.10", "tcp", 443), bind("fdb4::/64", "tcp", 80)]
+    web = [bind("10.10.10.10", "tcp", 80), bind("10.10.10.10", "tcp", 443)]
+    web += [bind("fdb4::/64", "tcp", 80)]
     range_ = [bind("10.10.11.0/24", "udp", 5000, 5999), bind("fdb4:0:0:1::/64", "udp", 1, 65535)]
     rest = [bind("10.10.8.0/21", "tcp", 1, 65535), bind("10.10.12.0/22", "udp", 53)]
     members = backends(7, 51)
@@ -89,7 +92,7 @@ class Traffic:
 
     def ipv4(self):
         vip = self.random.choice(VIP4) if self.chance(95) else self.client4()
-        ip = IP(src=self.client4(), dst=vip, id=self.random.randrange(65536), tos=self.random.randrange(256))
+        ip = IP(src=self.client4(), dst=vip, id=self.random.randrange(65536))
         if self.chance(10):
             ip.options = self.random.randbytes(4 * self.random.randrange(1, 11))
         kind = self.random.randrange(10)
@@ -105,7 +108,8 @@ class Traffic:
             quote = bytes(IP(src=vip, dst=self.client4()) / self.answer())
             error = ICMP(type=self.random.choice((3, 11, 12, 5)), code=self.random.randrange(5))
             return ip / error / Raw(quote[: self.random.choice((27, 28, 28, 40, 200))])
-        return ip.__class__(src=ip.src, dst=ip.dst, proto=self.random.randrange(256)) / self.payload()
+        ip.proto = self.random.randrange(256)
+        return ip / self.payload()
 
     def ipv6(self):
         vip = self.random.choice(VIP6)
@@ -119,7 +123,8 @@ class Traffic:
                 ip = ip / self.random.choice(headers)()
             return ip / self.transport()
         if kind < 7:
-            fragment = IPv6ExtHdrFragment(offset=self.random.randrange(3), m=self.random.randrange(2))
+            offset, more = self.random.randrange(3), self.random.randrange(2)
+            fragment = IPv6ExtHdrFragment(offset=offset, m=more)
             return ip / fragment / self.transport()
         if kind < 8:
             return ip / ICMPv6EchoRequest(id=3) / self.payload()
@@ -133,7 +138,7 @@ class Traffic:
         return kind(sport=self.port(), dport=self.random.randrange(65536)) / self.payload()
 
     def frame(self):
-        ether = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:77")
+        ether = ETHER
         for _ in range(self.random.choice((0, 0, 0, 0, 0, 0, 1, 2, 3))):
             ether = ether / self.random.choice((Dot1Q, Dot1AD))(vlan=self.random.randrange(4095))
         inner = self.random.choice((self.ipv4, self.ipv4, self.ipv4, self.ipv6, self.ipv6))()
@@ -145,13 +150,15 @@ class Traffic:
         return frame
 
     def damage(self, frame):
-        """Cut, or a byte of its headers changed, or a length that lies."""
-        kind = self.random.randrange(3)
+        """Cut, a byte of its headers changed, another version or IHL, or a length that lies."""
+        kind = self.random.randrange(4)
         if kind == 0:
             return frame[: self.random.randrange(1, len(frame))]
         at = self.random.randrange(12, min(len(frame), 60))
         if kind == 1:
             return frame[:at] + self.random.randbytes(1) + frame[at + 1 :]
+        if kind == 2:
+            return frame[:14] + self.random.randbytes(1) + frame[15:]
         lie = struct.pack(">H", self.random.randrange(200))
         return frame[:16] + lie + frame[18:]
 
