@@ -111,6 +111,23 @@ def test_kernel_traffic(vdev, idle, link, tmp_path):
     sniffer.close()
 
 
+def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
+    """ARP and ping to an address of the director's own kernel, while a VIP is still served."""
+    config = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([AF_PACKET], config, table, prefix=link.director.enter) as director:
+        link.director.run(*"ip address add 192.0.2.1/24 dev glb0".split())
+        link.director.run(*"ip link set glb0 up".split())
+        link.client.run(*"ip address add 192.0.2.33/24 dev client".split())
+        link.client.run(*"ip route add 10.10.0.0/16 via 192.0.2.1".split())
+        link.client.run(*"ping -c 3 -i 0.05 192.0.2.1".split())
+        send_datagrams(link.client, socket.AF_INET, "10.10.11.7", WHOLE)
+        wait_until(lambda: director.stats()["forwarded"] == len(WHOLE), "the VIP's packets")
+        stats = director.stats()
+    assert stats["exception"] >= 4 + 2 * len(WHOLE)  # ARP, three pings, ports without a bind
+    assert stats["exception_returned"] >= 4
+
+
 def cpu_ticks(pid):
     """Time on a CPU so far, in user and kernel mode, of all threads."""
     fields = open(f"/proc/{pid}/stat", encoding="ascii").read().rpartition(")")[2].split()
