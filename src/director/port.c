@@ -27,8 +27,10 @@ enum {
 /* Of an Ethernet frame over its MTU, as DPDK reckons where a port does not say otherwise. */
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
 
-/* Ports and fragments: a flow's later fragments may take another queue than its first ones, but the
- * receiver sorts them anyway. */
+/*
+ * Addresses and ports: few clients, or many behind one address, still use all lcores. Cards hash
+ * fragments by addresses only, so those of a datagram stay together.
+ */
 #define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
 
 static bool is_af_xdp(const struct port *port)

@@ -16,8 +16,9 @@
 #include "director/port.h"
 #include "director/transmit.h"
 
-#define SPREAD_RING_SIZE 2048 /* packets that may wait for an lcore, to its distributor and back   \
-			       */
+#define SPREAD_RING_SIZE                                                                           \
+	2048 /* packets that may wait for an lcore, to its distributor and back                    \
+	      */
 
 struct spread_share {
 	uint16_t count; /* of this burst */
@@ -36,8 +37,8 @@ struct spread {
 };
 
 /*
- * Whether the receiving lcore should also work on packets, beside `workers` others. It gains where
- * it would otherwise wait for one of them.
+ * Whether the receiving lcore should also work on packets, beside `workers` others. With one it
+ * does half of the work, where it would otherwise wait; with more, receiving keeps it busy.
  */
 static inline bool spread_works_itself(uint16_t workers)
 {

@@ -86,6 +86,7 @@ static void settle_lane(struct worker *worker, const struct path *path,
 		else
 			free_lane(worker, mbuf, VERDICT_DROP_NO_BUFFER);
 	} else if (verdict == VERDICT_EXCEPTION) {
+		mbuf->ol_flags = 0; /* said how it was received */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] &&
