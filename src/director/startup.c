@@ -61,14 +61,16 @@ static bool hugepages_free(void)
 static void explain_permission(void)
 {
 	if (geteuid() != 0)
-		log_error("this may be lack of permission: run as root, or with CAP_NET_ADMIN, CAP_NET_RAW, "
+		log_error("this may be lack of permission: run as root, or with CAP_NET_ADMIN, "
+			  "CAP_NET_RAW, "
 			  "CAP_IPC_LOCK and access to the device files");
 }
 
 static void explain_eal(int argc, char **argv)
 {
 	if (!has_option(argc, argv, "--no-huge") && !hugepages_free())
-		log_error("there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), or pass "
+		log_error("there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), "
+			  "or pass "
 			  "--no-huge -m 64 to EAL where speed does not matter");
 	else
 		explain_permission();

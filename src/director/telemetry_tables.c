@@ -8,8 +8,9 @@
 
 #include "worker.h"
 
-#define PAGE 64 /* binds and backends of an answer: some 10 KB of the 16 that DPDK sends at most   \
-		 */
+#define PAGE                                                                                       \
+	64 /* binds and backends of an answer: some 10 KB of the 16 that DPDK sends at most        \
+	    */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director,
 	const struct reload_live *live, uint32_t index, const struct counters *sum)
