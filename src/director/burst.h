@@ -13,16 +13,17 @@
 #include "gue/encapsulate.h"
 
 #define BURST_MAX 64
-#define BURST_HEADROOM ENCAPSULATE_MAX_SIZE /* always enough before a frame, whatever is encapsulated */
+/* Always enough before a frame, whatever is encapsulated. */
+#define BURST_HEADROOM ENCAPSULATE_MAX_SIZE
 
 struct burst {
 	uint32_t count;
 
-	/* The caller: frames. */
-	uint8_t *frame[BURST_MAX]; /* from the Ethernet header on; the bytes before it are overwritten */
+	/* The caller: frames, from the Ethernet header on. The bytes before are overwritten. */
+	uint8_t *frame[BURST_MAX];
 	uint32_t headroom[BURST_MAX]; /* writable bytes before the frame */
 	uint32_t readable[BURST_MAX]; /* contiguous bytes */
-	uint32_t size[BURST_MAX]; /* of the whole frame */
+	uint32_t size[BURST_MAX];     /* of the whole frame */
 
 	/* Parse. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict, also of the later stages */
@@ -30,7 +31,8 @@ struct burst {
 	uint8_t kind[BURST_MAX]; /* enum flow_kind */
 	uint8_t protocol[BURST_MAX];
 	bool answerable[BURST_MAX];
-	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX], hint[BURST_MAX]; /* host order */
+	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX]; /* host order */
+	uint16_t hint[BURST_MAX];                                     /* host order */
 	uint32_t ip_offset[BURST_MAX], ip_size[BURST_MAX];
 	uint8_t source[BURST_MAX][16], destination[BURST_MAX][16]; /* network order */
 
@@ -49,8 +51,8 @@ struct burst {
 };
 
 /* Makes a lane what parsing its frame would have made it. */
-static inline void burst_set_flow(struct burst *burst, uint32_t lane, enum verdict verdict,
-	const struct flow *flow)
+static inline void burst_set_flow(
+	struct burst *burst, uint32_t lane, enum verdict verdict, const struct flow *flow)
 {
 	burst->verdict[lane] = (uint8_t)verdict;
 	burst->family[lane] = flow->family;

@@ -22,7 +22,7 @@ struct node {
 	struct netprefix prefix;
 	uint32_t parent; /* the next shorter prefix that covers this one, or NO_NODE */
 	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* into ranges, ascending */
-	uint8_t lowest_table, highest_table; /* over this prefix and its ancestors */
+	uint8_t lowest_table, highest_table;         /* over this prefix and its ancestors */
 };
 
 struct family_index {
@@ -128,14 +128,16 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 	return lowest;
 }
 
-int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+int classify_address(
+	const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);
 
 	return at == NO_NODE ? CLASSIFY_NONE : classifier->nodes[at].lowest_table;
 }
 
-int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+int classify_fragment(
+	const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);
 	const struct node *node = at == NO_NODE ? NULL : &classifier->nodes[at];
@@ -184,8 +186,8 @@ static void add_range(struct classifier *classifier, struct node *node, unsigned
 		last->end = (uint16_t)(end - 1);
 		return;
 	}
-	classifier->ranges[classifier->range_count++] =
-		(struct range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
+	classifier->ranges[classifier->range_count++] = (struct range){
+		.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
 	node->count[p]++;
 }
 
@@ -202,7 +204,8 @@ static void build_ranges(struct classifier *classifier, struct node *node, unsig
 		if (protocol_index(claims[i].bind->protocol) != p)
 			continue;
 		edges[edge_count++] = (struct edge){claims[i].bind->port_start, 1, claims[i].table};
-		edges[edge_count++] = (struct edge){claims[i].bind->port_end + 1u, -1, claims[i].table};
+		edges[edge_count++] =
+			(struct edge){claims[i].bind->port_end + 1u, -1, claims[i].table};
 	}
 	qsort(edges, edge_count, sizeof(*edges), compare_edges);
 	for (size_t i = 0; i < edge_count; i++) {
@@ -230,14 +233,15 @@ static void insert_node(struct classifier *classifier, uint32_t at)
 }
 
 /* claims: sorted, so those of one prefix are neighbours. */
-static void build_nodes(struct classifier *classifier, const struct claim *claims, size_t count,
-	struct edge *edges)
+static void build_nodes(
+	struct classifier *classifier, const struct claim *claims, size_t count, struct edge *edges)
 {
 	for (size_t from = 0, to; from < count; from = to) {
 		uint32_t at = classifier->node_count++;
 		struct node *node = &classifier->nodes[at];
 
-		*node = (struct node){.prefix = claims[from].bind->prefix, .lowest_table = UINT8_MAX};
+		*node = (struct node){
+			.prefix = claims[from].bind->prefix, .lowest_table = UINT8_MAX};
 		for (to = from; to < count && same_prefix(&claims[from], &claims[to]); to++) {
 			if (claims[to].table < node->lowest_table)
 				node->lowest_table = claims[to].table;

@@ -17,7 +17,7 @@
 struct classifier;
 
 enum {
-	CLASSIFY_NONE = -1, /* no bind matches */
+	CLASSIFY_NONE = -1,      /* no bind matches */
 	CLASSIFY_AMBIGUOUS = -2, /* only from classify_fragment() */
 };
 
@@ -35,9 +35,11 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 	uint8_t protocol, uint16_t port);
 
 /* The lowest table with any bind for the address: for pings. */
-int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+int classify_address(
+	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 /* The only table with binds for the address; CLASSIFY_AMBIGUOUS where several have: for packets without ports. */
-int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+int classify_fragment(
+	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 #endif

@@ -30,11 +30,11 @@ enum {
 struct packet {
 	struct span payload; /* what follows the IP header and its extensions */
 	const uint8_t *source, *destination;
-	uint32_t size; /* as the IP header claims */
+	uint32_t size;  /* as the IP header claims */
 	uint16_t label; /* IPv4 identification, or the low 16 bits of the IPv6 flow label */
 	uint8_t family;
-	uint8_t protocol; /* of the payload */
-	bool fragmented; /* any fragment */
+	uint8_t protocol;    /* of the payload */
+	bool fragmented;     /* any fragment */
 	bool later_fragment; /* not the first: the payload has no ports */
 };
 
@@ -165,7 +165,8 @@ static bool is_icmp(const struct packet *packet)
 	return packet->protocol == (packet->family == NETADDR_V4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 }
 
-static enum verdict parse_later_fragment(const struct packet *packet, bool accepted, struct flow *flow)
+static enum verdict parse_later_fragment(
+	const struct packet *packet, bool accepted, struct flow *flow)
 {
 	flow->kind = FLOW_FRAGMENT;
 	flow->protocol = packet->protocol;
@@ -176,7 +177,8 @@ static enum verdict parse_later_fragment(const struct packet *packet, bool accep
 static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flow)
 {
 	struct packet quote = {0};
-	enum verdict verdict = family == NETADDR_V4 ? parse_ipv4(at, 0, &quote) : parse_ipv6(at, 0, &quote);
+	enum verdict verdict =
+		family == NETADDR_V4 ? parse_ipv4(at, 0, &quote) : parse_ipv6(at, 0, &quote);
 	const uint8_t *ports;
 
 	if (verdict != VERDICT_FORWARDED)

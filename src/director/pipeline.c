@@ -54,8 +54,8 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 		burst->out[lane] =
 			burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
 		burst->out_size[lane] = encapsulate_size(hops) + inner;
-		encapsulate_write(burst->out[lane], &pipeline->outer, burst->hops[lane], hops, inner,
-			v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
+		encapsulate_write(burst->out[lane], &pipeline->outer, burst->hops[lane], hops,
+			inner, v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
 	}
 }
 

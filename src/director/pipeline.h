@@ -15,7 +15,7 @@ struct pipeline {
 	const struct rules *rules;
 	struct encapsulate_outer outer;
 	bool gateway_known; /* outer.destination_mac is valid */
-	uint32_t answers; /* ICMP errors that may still be sent; counts down */
+	uint32_t answers;   /* ICMP errors that may still be sent; counts down */
 };
 
 /*

@@ -14,7 +14,7 @@
 
 struct routes_table {
 	const uint8_t *hash_key;
-	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
+	const uint16_t *rows;      /* TABLE_ROWS * row_hops backend indices */
 	const uint32_t *addresses; /* of the backends by index, network order */
 	uint8_t row_hops;
 };
@@ -22,8 +22,8 @@ struct routes_table {
 struct routes {
 	struct classifier *classifier;
 	struct table_set set; /* what it was built from, for people */
-	uint32_t *addresses; /* of all tables */
-	uint64_t digest; /* table_set_digest() */
+	uint32_t *addresses;  /* of all tables */
+	uint64_t digest;      /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 };
 

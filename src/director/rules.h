@@ -17,7 +17,7 @@ enum rules_field {
 #define RULES_PORTS (RULES_SOURCE_PORT | RULES_DESTINATION_PORT)
 
 struct rules {
-	uint8_t hash_fields; /* enum rules_field, or-ed; at least one */
+	uint8_t hash_fields;     /* enum rules_field, or-ed; at least one */
 	uint8_t alt_hash_fields; /* 0: no second lookup */
 	bool forward_ping;
 	bool exception_path; /* unmatched packets have somewhere to go */

@@ -41,7 +41,8 @@ void steer_classify(struct burst *burst, const struct routes *routes, const stru
 	}
 }
 
-static uint64_t hash_lane(const struct burst *burst, uint32_t lane, const uint8_t *key, uint8_t fields)
+static uint64_t hash_lane(
+	const struct burst *burst, uint32_t lane, const uint8_t *key, uint8_t fields)
 {
 	size_t address_size = burst->family[lane] == NETADDR_V4 ? 4 : 16;
 	uint8_t message[16 + 16 + 2 + 2];
@@ -92,7 +93,8 @@ static void append_hop(struct burst *burst, uint32_t lane, uint32_t address)
 	burst->hop_count[lane] = count + 1;
 }
 
-static void append_row(struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
+static void append_row(
+	struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
 {
 	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
 

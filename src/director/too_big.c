@@ -11,7 +11,7 @@ enum {
 	IPV4_SIZE = 20,
 	IPV6_SIZE = 40,
 	ICMP_SIZE = 8,
-	IPV4_MIN_MTU = 576, /* also the largest answer: RFC 1812 section 4.3.2.3 */
+	IPV4_MIN_MTU = 576,  /* also the largest answer: RFC 1812 section 4.3.2.3 */
 	IPV6_MIN_MTU = 1280, /* also the largest answer: RFC 4443 section 3.2 */
 };
 
@@ -28,8 +28,8 @@ static void write_ethernet(uint8_t *to, const struct encapsulate_outer *outer, u
 }
 
 /* Fills the ICMP header; `pseudo` is the checksum so far of a pseudo header, 0 for none. */
-static void write_icmp(uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, uint32_t quoted,
-	uint32_t pseudo)
+static void write_icmp(
+	uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, uint32_t quoted, uint32_t pseudo)
 {
 	icmp[0] = type;
 	icmp[1] = code;

@@ -21,19 +21,19 @@
 		"more than 8 IPv6 extension headers")                                              \
 	X(VERDICT_DROP_FRAGMENT, "drop_fragment",                                                  \
 		"a later fragment, which cannot be steered by its addresses")                      \
-	X(VERDICT_DROP_TOO_BIG, "drop_too_big", "would exceed outbound_mtu with its outer headers") \
+	X(VERDICT_DROP_TOO_BIG, "drop_too_big",                                                    \
+		"would exceed outbound_mtu with its outer headers")                                \
 	X(VERDICT_DROP_NO_GATEWAY, "drop_no_gateway", "the gateway's MAC is not known yet")        \
 	X(VERDICT_DROP_NO_BUFFER, "drop_no_buffer",                                                \
 		"no room or no buffer for the outer headers, or the port cannot send it")          \
 	X(VERDICT_DROP_TX_FULL, "drop_tx_full", "the transmit queue or ring was full")             \
-	X(VERDICT_DROP_EXCEPTION_FULL, "drop_exception_full",                                      \
-		"the exception path did not take it")
+	X(VERDICT_DROP_EXCEPTION_FULL, "drop_exception_full", "the exception path did not take it")
 
 enum verdict {
 #define X(symbol, name, help) symbol,
 	VERDICT_LIST(X)
 #undef X
-	VERDICT_COUNT,
+		VERDICT_COUNT,
 };
 
 const char *verdict_name(enum verdict verdict);

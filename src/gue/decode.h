@@ -35,13 +35,13 @@ struct decode_packet {
 	uint8_t next_hop; /* index into hops; == hop_count when none is left */
 	uint8_t hop_count;
 	uint32_t hops[GUE_MAX_LATER_HOPS]; /* network order */
-	const uint8_t *inner; /* into the frame */
+	const uint8_t *inner;              /* into the frame */
 	uint32_t inner_size;
 };
 
 /* frame: from the Ethernet header on, `size` bytes. *packet is whole only with DECODE_OK. port: host order. */
-enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port,
-	struct decode_packet *packet);
+enum decode_status decode_frame(
+	const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet);
 
 const char *decode_status_name(enum decode_status status);
 

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #define ENCAPSULATE_ETHERNET_SIZE 14
-#define ENCAPSULATE_MAX_HOPS 8 /* first and later: two rows of four */
-#define ENCAPSULATE_MAX_SIZE (ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (ENCAPSULATE_MAX_HOPS - 1))
+#define ENCAPSULATE_MAX_HOPS      8 /* first and later: two rows of four */
+#define ENCAPSULATE_MAX_SIZE      (ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (ENCAPSULATE_MAX_HOPS - 1))
 
 /* What is the same for every packet of a director. */
 struct encapsulate_outer {
 	uint8_t destination_mac[6]; /* the gateway */
-	uint8_t source_mac[6]; /* the port */
-	uint32_t source_ip; /* network order */
+	uint8_t source_mac[6];      /* the port */
+	uint32_t source_ip;         /* network order */
 };
 
 /* Bytes from the outer Ethernet header to the inner IP header, for hop_count >= 1 hops in all. */

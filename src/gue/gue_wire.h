@@ -16,13 +16,13 @@
 
 #include <linux/types.h>
 
-#define GUE_PORT 19523 /* UDP destination port unless configured otherwise */
+#define GUE_PORT            19523  /* UDP destination port unless configured otherwise */
 #define GUE_PORT_SOURCE_BIT 0x8000 /* source ports are 0x8000..0xffff */
-#define GUE_VERSION_MASK 0xc0
-#define GUE_CONTROL_MASK 0x20
-#define GUE_HLEN_MASK 0x1f
-#define GUE_PRIVATE_TYPE 0
-#define GUE_MAX_LATER_HOPS 30 /* hlen is 1 + hops and has 5 bits */
+#define GUE_VERSION_MASK    0xc0
+#define GUE_CONTROL_MASK    0x20
+#define GUE_HLEN_MASK       0x1f
+#define GUE_PRIVATE_TYPE    0
+#define GUE_MAX_LATER_HOPS  30 /* hlen is 1 + hops and has 5 bits */
 
 #define GUE_INNER_IPV4 4
 #define GUE_INNER_IPV6 41
@@ -41,9 +41,9 @@ struct gue_private {
 };
 
 /* Bytes before the inner packet, from the outer IPv4 header on, with n hops after the first. */
-#define GUE_IPV4_SIZE 20
-#define GUE_UDP_SIZE 8
-#define GUE_BASE_SIZE 8 /* struct gue_header + struct gue_private */
+#define GUE_IPV4_SIZE     20
+#define GUE_UDP_SIZE      8
+#define GUE_BASE_SIZE     8 /* struct gue_header + struct gue_private */
 #define GUE_OUTER_SIZE(n) (GUE_IPV4_SIZE + GUE_UDP_SIZE + GUE_BASE_SIZE + 4 * (n))
 
 _Static_assert(sizeof(struct gue_header) == 4, "GUE base header");
