@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "explain.h"
+#include "gue/gue_wire.h"
+#include "loader.h"
+#include "pins.h"
+#include "program.h"
+
+enum {
+	OPTION_MODE,
+	OPTION_PORT,
+	OPTION_UDP,
+	OPTION_DEBUG,
+};
+
+static const struct loader_option options[] = {
+	{"mode", "native|generic", "in the driver (default), or slower in any interface"},
+	{"port", "N", "UDP port of GUE (default: 19523)"},
+	{"udp", "first-hop|connected", "who keeps UDP: the first hop (default), or connected sockets"},
+	{"debug", NULL, "show what libbpf and the verifier say"},
+	{0},
+};
+
+struct request {
+	const char *interface;
+	uint32_t ifindex;
+	bool has_mode, generic;
+	uint16_t port;
+	enum redirect_udp udp;
+	bool debug;
+};
+
+/* Index of text in two words, or -1. */
+static int word_index(const char *text, const char *first, const char *second)
+{
+	if (strcmp(text, first) == 0)
+		return 0;
+	return strcmp(text, second) == 0 ? 1 : -1;
+}
+
+static int parse(const struct loader_args *args, struct request *request)
+{
+	const char *mode = args->options[OPTION_MODE], *port = args->options[OPTION_PORT];
+	const char *udp = args->options[OPTION_UDP];
+
+	*request = (struct request){
+		.interface = args->interface,
+		.has_mode = mode,
+		.port = GUE_PORT,
+		.debug = args->options[OPTION_DEBUG],
+	};
+	if (mode) {
+		int index = word_index(mode, "native", "generic");
+
+		if (index < 0)
+			return loader_usage("--mode: '%s' is neither native nor generic", mode);
+		request->generic = index;
+	}
+	if (udp) {
+		int index = word_index(udp, "first-hop", "connected");
+
+		if (index < 0)
+			return loader_usage("--udp: '%s' is neither first-hop nor connected", udp);
+		request->udp = (enum redirect_udp)index;
+	}
+	if (port) {
+		char *end;
+		long number = strtol(port, &end, 10);
+
+		if (*end || end == port || number < 1 || number > 65535)
+			return loader_usage("--port: '%s' is not a number from 1 to 65535", port);
+		request->port = (uint16_t)number;
+	}
+	return LOADER_OK;
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	return vfprintf(stderr, format, args);
+}
+
+static void report(const struct request *request, const char *what)
+{
+	printf("%s: %s, %s mode, port %u, udp %s\n", request->interface, what,
+		request->generic ? "generic" : "native", request->port,
+		loader_udp_name((uint16_t)request->udp));
+}
+
+static int attach_new(const struct request *request)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts,
+		.flags = request->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
+	struct program program;
+	int error = program_load(&program, request->port, request->udp, -1), link = -1;
+	int code = LOADER_FAILED;
+
+	if (error) {
+		explain_load(error, request->debug);
+		goto out;
+	}
+	error = pins_make_folder(request->interface);
+	if (error) {
+		explain_folder(request->interface, error);
+		goto out;
+	}
+	link = bpf_link_create(program.program, (int)request->ifindex, BPF_XDP, &opts);
+	if (link < 0) {
+		explain_attach(request->interface, request->generic, link);
+		goto out;
+	}
+	error = pins_put(request->interface, "counters", program.counters);
+	if (!error)
+		error = pins_put(request->interface, "settings", program.settings);
+	if (!error)
+		error = pins_put(request->interface, "link", link);
+	if (error) {
+		explain_folder(request->interface, error);
+		goto out;
+	}
+	report(request, "attached");
+	code = LOADER_OK;
+out:
+	if (code != LOADER_OK)
+		pins_remove(request->interface);
+	if (link >= 0)
+		close(link);
+	program_unload(&program);
+	return code;
+}
+
+/* The counters of the old program, if they mean the same as ours; else -1, which makes new ones. */
+static int counters_to_keep(const struct pins *old)
+{
+	struct redirect_settings settings;
+
+	if (old->counters >= 0 && pins_read_settings(old, &settings) == 0 &&
+		settings.layout == program_layout())
+		return old->counters;
+	loader_note("the attached program has other counters than version " GLB_VERSION
+		    ": they start at 0 again");
+	return -1;
+}
+
+/* Exchanges the program at once: no packet misses both. */
+static int update(const struct request *request, const struct pins *old)
+{
+	struct program program;
+	int counters = counters_to_keep(old);
+	int error = program_load(&program, request->port, request->udp, counters);
+	int code = LOADER_FAILED;
+
+	if (error) {
+		explain_load(error, request->debug);
+		goto out;
+	}
+	error = bpf_link_update(old->link, program.program, NULL);
+	if (error) {
+		explain_attach(request->interface, request->generic, error);
+		goto out;
+	}
+	error = pins_put(request->interface, "settings", program.settings);
+	if (!error)
+		error = pins_put(request->interface, "counters", program.counters);
+	if (error) {
+		explain_folder(request->interface, error);
+		goto out;
+	}
+	report(request, "replaced the attached program");
+	code = LOADER_OK;
+out:
+	program_unload(&program);
+	return code;
+}
+
+/* attached: XDP_ATTACHED_*. */
+static int check_and_update(struct request *request, const struct pins *old, uint8_t attached)
+{
+	bool generic = attached == XDP_ATTACHED_SKB;
+
+	if (request->has_mode && request->generic != generic)
+		return loader_error("%s: the program is attached in %s mode: detach it first to change that",
+			request->interface, loader_mode_name(attached));
+	request->generic = generic;
+	return update(request, old);
+}
+
+static int attach(const struct loader_args *args)
+{
+	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
+	struct request request;
+	struct pins old;
+	int code = parse(args, &request), error;
+
+	if (code != LOADER_OK)
+		return code;
+	if (request.debug)
+		libbpf_set_print(print_libbpf);
+	request.ifindex = if_nametoindex(request.interface);
+	if (!request.ifindex)
+		return loader_error("there is no interface '%s'", request.interface);
+	error = bpf_xdp_query((int)request.ifindex, 0, &query);
+	if (error)
+		return explain_attach(request.interface, true, error);
+
+	error = pins_open(request.interface, &old);
+	if (error && error != -ENOENT)
+		return explain_folder(request.interface, error);
+	if (!error && old.link_ifindex == 0) {
+		/* Its interface was deleted, and now there is another of that name. */
+		pins_close(&old);
+		pins_remove(request.interface);
+		error = -ENOENT;
+	}
+	if (!error && (old.link_ifindex != request.ifindex || old.program_id != query.prog_id))
+		code = loader_error("what is pinned in " PINS_ROOT "/%s is attached to another interface of that "
+				    "name: does another network namespace share this bpffs?",
+			request.interface);
+	else if (!error)
+		code = check_and_update(&request, &old, query.attach_mode);
+	else if (query.attach_mode != XDP_ATTACHED_NONE)
+		code = explain_foreign(request.interface, query.prog_id);
+	else
+		code = attach_new(&request);
+	pins_close(&old);
+	return code;
+}
+
+const struct loader_command attach_command = {
+	.name = "attach",
+	.run = attach,
+	.operands = "INTERFACE",
+	.needs_interface = true,
+	.summary = "Attach the program, or replace the one that is attached",
+	.options = options,
+};

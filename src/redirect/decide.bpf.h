@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Whose is the inner packet? This host keeps it if it opens a connection, belongs to one of this host's sockets, or is of a
+ * kind that has no sockets. Helpers: bpf_skc_lookup_tcp and bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp with
+ * 4.20. bpf_sk_lookup_tcp would hide sockets in SYN_RECV and TIME_WAIT.
+ */
+#ifndef GLB_REDIRECT_DECIDE_BPF_H
+#define GLB_REDIRECT_DECIDE_BPF_H
+
+#include <linux/tcp.h>
+#include <linux/udp.h>
+
+#include "gue/gue_wire.h"
+#include "inner.bpf.h"
+
+/* Set before the program is loaded: constant for the verifier, and the only read-only data. */
+const volatile struct redirect_settings settings = {.port = GUE_PORT};
+
+#define QUIC_LONG_HEADER 0x80
+
+/* <linux/icmp.h> would draw in the C library. */
+#define ICMP_HEADER_SIZE 8
+#define ICMP_DEST_UNREACH 3
+#define ICMP_TIME_EXCEEDED 11
+#define ICMP_PARAMETERPROB 12
+#define ICMPV6_DEST_UNREACH 1
+#define ICMPV6_PARAMPROB 4 /* 2 and 3: packet too big, time exceeded */
+
+enum {
+	DECIDE_UNKNOWN = -1, /* the next hop may know; or a counter */
+};
+
+static __always_inline __u32 flow_size(bool ipv6)
+{
+	struct bpf_sock_tuple *flow;
+
+	return ipv6 ? sizeof(flow->ipv6) : sizeof(flow->ipv4);
+}
+
+/* True where tcp acknowledges a SYN cookie that `listener` sent. */
+static __always_inline bool is_syn_cookie(struct bpf_sock *listener, const struct inner *inner,
+	bool ipv6, struct tcphdr *tcp)
+{
+	if (!tcp->ack || tcp->syn || tcp->rst)
+		return false;
+	if (ipv6)
+		return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct ipv6hdr), tcp,
+			       sizeof(*tcp)) == 0;
+	return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct iphdr), tcp,
+		       sizeof(*tcp)) == 0;
+}
+
+/* tcp: NULL for a quote. */
+static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inner *inner,
+	bool ipv6, struct tcphdr *tcp)
+{
+	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6),
+		BPF_F_CURRENT_NETNS, 0);
+	int decision = DECIDE_UNKNOWN;
+
+	if (!socket)
+		return DECIDE_UNKNOWN;
+	if (socket->state != BPF_TCP_LISTEN)
+		decision = REDIRECT_ACCEPTED_ESTABLISHED;
+	else if (tcp && is_syn_cookie(socket, inner, ipv6, tcp))
+		decision = REDIRECT_ACCEPTED_SYN_COOKIE;
+	bpf_sk_release(socket);
+	return decision;
+}
+
+static __always_inline int decide_udp_socket(struct xdp_md *context, struct inner *inner,
+	bool ipv6)
+{
+	struct bpf_sock *socket = bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6),
+		BPF_F_CURRENT_NETNS, 0);
+	int decision = DECIDE_UNKNOWN;
+
+	if (!socket)
+		return DECIDE_UNKNOWN;
+	/* connect() puts UDP sockets into TCP's state of that name. */
+	if (socket->state == BPF_TCP_ESTABLISHED)
+		decision = REDIRECT_ACCEPTED_ESTABLISHED;
+	bpf_sk_release(socket);
+	return decision;
+}
+
+static __always_inline int decide_tcp(struct xdp_md *context, struct cursor *cursor,
+	struct inner *inner, bool ipv6)
+{
+	struct tcphdr *tcp = cursor_peek(cursor, sizeof(*tcp));
+
+	if (!tcp)
+		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (tcp->syn && !tcp->ack)
+		return REDIRECT_ACCEPTED_SYN;
+	inner_set_ports(inner, ipv6, &tcp->source, false);
+	return decide_tcp_socket(context, inner, ipv6, tcp);
+}
+
+static __always_inline int decide_udp(struct xdp_md *context, struct cursor *cursor,
+	struct inner *inner, bool ipv6)
+{
+	struct udphdr *udp = cursor_take(cursor, sizeof(*udp));
+	__u8 *payload;
+
+	if (!udp)
+		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
+		return REDIRECT_ACCEPTED_OTHER;
+	payload = cursor_peek(cursor, 1);
+	if (payload && *payload & QUIC_LONG_HEADER)
+		return REDIRECT_ACCEPTED_OTHER;
+	inner_set_ports(inner, ipv6, &udp->source, false);
+	return decide_udp_socket(context, inner, ipv6);
+}
+
+static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
+{
+	if (ipv6)
+		return type >= ICMPV6_DEST_UNREACH && type <= ICMPV6_PARAMPROB;
+	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED ||
+		type == ICMP_PARAMETERPROB;
+}
+
+/* As the flow of the quoted packet, of which 8 bytes beyond the IP header are enough. */
+static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+{
+	struct inner quoted = {0};
+	int result = inner_parse(cursor, &quoted, ipv6, true);
+	__be16 *ports;
+
+	if (result != INNER_OK)
+		return result;
+	if (quoted.later_fragment ||
+		(quoted.protocol != IPPROTO_TCP && quoted.protocol != IPPROTO_UDP))
+		return REDIRECT_ACCEPTED_OTHER;
+	ports = cursor_peek(cursor, 8);
+	if (!ports)
+		return REDIRECT_DROP_INNER_TRUNCATED;
+	inner_set_ports(&quoted, ipv6, ports, true);
+	if (quoted.protocol == IPPROTO_TCP)
+		return decide_tcp_socket(context, &quoted, ipv6, NULL);
+	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
+		return REDIRECT_ACCEPTED_OTHER;
+	return decide_udp_socket(context, &quoted, ipv6);
+}
+
+/*
+ * Global functions (Linux 5.6), which the verifier checks once each and apart from their callers: the number of paths adds up
+ * instead of multiplying. They take numbers only, the part of the frame to look at. Return DECIDE_UNKNOWN or a counter.
+ */
+__noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
+
+	return decide_quote(context, &cursor, false);
+}
+
+__noinline int decide_ipv6_quote(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
+
+	return decide_quote(context, &cursor, true);
+}
+
+static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+{
+	__u8 *type = cursor_take(cursor, ICMP_HEADER_SIZE);
+
+	if (!type)
+		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (!is_icmp_error(*type, ipv6))
+		return REDIRECT_ACCEPTED_OTHER;
+	if (ipv6)
+		return decide_ipv6_quote(context, cursor->at, cursor->end);
+	return decide_ipv4_quote(context, cursor->at, cursor->end);
+}
+
+static __always_inline int decide_packet(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+{
+	struct inner inner = {0};
+	int result = inner_parse(cursor, &inner, ipv6, false);
+
+	if (result != INNER_OK)
+		return result;
+	if (inner.later_fragment)
+		return REDIRECT_ACCEPTED_OTHER;
+	if (inner.protocol == IPPROTO_TCP)
+		return decide_tcp(context, cursor, &inner, ipv6);
+	if (inner.protocol == IPPROTO_UDP)
+		return decide_udp(context, cursor, &inner, ipv6);
+	if (inner.protocol == (ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
+		return decide_icmp(context, cursor, ipv6);
+	return REDIRECT_ACCEPTED_OTHER;
+}
+
+__noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
+
+	return decide_packet(context, &cursor, false);
+}
+
+__noinline int decide_ipv6(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
+
+	return decide_packet(context, &cursor, true);
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "explain.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "loader.h"
+#include "pins.h"
+
+#define OLDEST_KERNEL 510 /* 5.10, in hundreds */
+#define KERNEL_WITHOUT_MEMLOCK 511 /* maps are charged to the memory control group since then */
+
+static int kernel_version(struct utsname *name)
+{
+	int major = 0, minor = 0;
+
+	if (uname(name) != 0 || sscanf(name->release, "%d.%d", &major, &minor) != 2)
+		return OLDEST_KERNEL;
+	return major * 100 + minor;
+}
+
+static bool kernel_is_too_old(void)
+{
+	struct utsname name;
+
+	if (kernel_version(&name) >= OLDEST_KERNEL)
+		return false;
+	loader_error("Linux %s is too old: the proxies need 5.10 or newer", name.release);
+	return true;
+}
+
+static bool has_capability(int capability)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+		data[capability / 32].effective >> capability % 32 & 1;
+}
+
+static bool capabilities_are_missing(void)
+{
+	static const struct {
+		int capability;
+		const char *name;
+	} needed[] = {
+		{CAP_BPF, "CAP_BPF"},
+		{CAP_PERFMON, "CAP_PERFMON"}, /* for arithmetic on packet pointers */
+		{CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+	};
+	char missing[64] = "";
+
+	if (has_capability(CAP_SYS_ADMIN) && has_capability(CAP_NET_ADMIN))
+		return false;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!has_capability(needed[i].capability))
+			strcat(strcat(missing, " "), needed[i].name);
+	if (!*missing)
+		return false;
+	loader_error("not permitted: run it as root; missing:%s", missing);
+	return true;
+}
+
+static bool memory_is_locked_up(void)
+{
+	struct rlimit limit;
+	struct utsname name;
+
+	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK ||
+		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	loader_error("Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: "
+		     "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
+		name.release, (unsigned long long)limit.rlim_cur);
+	return true;
+}
+
+int explain_folder(const char *interface, int error)
+{
+	if (error == -ENODEV)
+		return loader_error("there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
+	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
+		return LOADER_FAILED;
+	return loader_error("cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "",
+		interface ? interface : "", strerror(-error));
+}
+
+int explain_load(int error, bool debug)
+{
+	struct utsname name;
+
+	if (kernel_is_too_old())
+		return LOADER_FAILED;
+	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
+		return LOADER_FAILED;
+	if (error == -EPERM && memory_is_locked_up())
+		return LOADER_FAILED;
+	if (error == -EPERM)
+		return loader_error("the kernel does not let us load eBPF programs: is it locked down, "
+				    "or is this a container?");
+	if (error == -ENOMEM)
+		return loader_error("out of memory while loading the program");
+	if (error == -ENOSYS)
+		return loader_error("this kernel is built without eBPF (CONFIG_BPF_SYSCALL)");
+	kernel_version(&name);
+	return loader_error("the verifier of Linux %s refused the program: %s%s", name.release,
+		strerror(-error), debug ? "" : "; --debug shows why");
+}
+
+static void driver_of(const char *interface, char driver[ETHTOOL_BUSINFO_LEN])
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {.ifr_data = (void *)&info};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request) != 0 || !*info.driver)
+		strcpy(info.driver, "unknown");
+	if (fd >= 0)
+		close(fd);
+	snprintf(driver, ETHTOOL_BUSINFO_LEN, "%s", info.driver);
+}
+
+int explain_attach(const char *interface, bool generic, int error)
+{
+	char driver[ETHTOOL_BUSINFO_LEN];
+
+	if (kernel_is_too_old())
+		return LOADER_FAILED;
+	if (error == -EPERM && capabilities_are_missing())
+		return LOADER_FAILED;
+	driver_of(interface, driver);
+	if (error == -EOPNOTSUPP && !generic)
+		return loader_error("the driver of %s, %s, has no native XDP: "
+				    "--mode generic works everywhere, but is slower",
+			interface, driver);
+	if (error == -EBUSY || error == -EEXIST)
+		return loader_error("%s: another XDP program was attached in the meantime",
+			interface);
+	if (!generic)
+		return loader_error("%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
+				    "above one page, LRO, too few queues (see dmesg). "
+				    "--mode generic works everywhere, but is slower",
+			interface, driver, strerror(-error));
+	return loader_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
+}
+
+int explain_foreign(const char *interface, uint32_t program_id)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(program_id);
+	char name[BPF_OBJ_NAME_LEN + 3] = "";
+
+	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && *info.name)
+		snprintf(name, sizeof(name), "'%s' ", info.name);
+	if (fd >= 0)
+		close(fd);
+	return loader_error("%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
+			    ": remove it first (bpftool link list, ip link set dev %s xdp off)",
+		interface, name, program_id, interface);
+}

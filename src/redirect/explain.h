@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts the kernel's refusals into words. Each prints, and returns LOADER_FAILED. */
+#ifndef GLB_REDIRECT_EXPLAIN_H
+#define GLB_REDIRECT_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* error: -errno of the step of that name. */
+int explain_folder(const char *interface, int error); /* NULL: the one of all interfaces */
+int explain_load(int error, bool debug);
+int explain_attach(const char *interface, bool generic, int error);
+
+/* The interface runs somebody else's XDP program. */
+int explain_foreign(const char *interface, uint32_t program_id);
+
+#endif

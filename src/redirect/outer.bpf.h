@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * From Ethernet to the end of the GUE header. A packet is GUE once its whole UDP header is there, unfragmented, and names the
+ * port: from then on every fault is a counted drop. Whatever faults a packet has before that are the kernel's to find.
+ * Checksums are not verified: the director sends none over UDP, and the inner packet has its own.
+ */
+#ifndef GLB_REDIRECT_OUTER_BPF_H
+#define GLB_REDIRECT_OUTER_BPF_H
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+
+#include "cursor.bpf.h"
+#include "gue/gue_wire.h"
+#include "redirect.h"
+
+#define OUTER_MAX_TAGS 2
+#define OUTER_FRAGMENT 0x3fff /* more fragments, or an offset */
+
+enum outer_result {
+	OUTER_GUE = -2,
+	OUTER_NOT_GUE = -1,
+	/* or a counter, all of which are >= 0 */
+};
+
+struct vlan_tag {
+	__be16 control, ethertype;
+};
+
+/* Pointers into the packet, good until its head is moved. */
+struct outer {
+	__u32 tags;
+	struct iphdr *ip;
+	struct udphdr *udp;
+	struct gue_header *gue;
+	struct gue_private *private;
+	bool has_next_hop;
+	__be32 next_hop;
+};
+
+static __always_inline bool is_tag(__be16 ethertype)
+{
+	return ethertype == bpf_htons(ETH_P_8021Q) || ethertype == bpf_htons(ETH_P_8021AD);
+}
+
+/* Moves to the IPv4 header. */
+static __always_inline int outer_ethernet(struct cursor *cursor, struct outer *outer)
+{
+	struct ethhdr *ethernet = cursor_take(cursor, sizeof(*ethernet));
+	__be16 ethertype;
+
+	if (!ethernet)
+		return OUTER_NOT_GUE;
+	ethertype = ethernet->h_proto;
+#pragma unroll
+	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
+		struct vlan_tag *tag;
+
+		if (!is_tag(ethertype))
+			break;
+		tag = cursor_take(cursor, sizeof(*tag));
+		if (!tag)
+			return OUTER_NOT_GUE;
+		ethertype = tag->ethertype;
+		outer->tags++;
+	}
+	return ethertype == bpf_htons(ETH_P_IP) ? OUTER_GUE : OUTER_NOT_GUE;
+}
+
+/* Moves to the GUE header and ends the packet where UDP does. */
+static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *outer, __u16 port)
+{
+	struct cursor ip_start = *cursor;
+	struct iphdr *ip = cursor_peek(cursor, sizeof(*ip));
+	__u32 header, total, length;
+	struct udphdr *udp;
+
+	if (!ip || ip->protocol != IPPROTO_UDP || ip->frag_off & bpf_htons(OUTER_FRAGMENT))
+		return OUTER_NOT_GUE;
+	header = 4 * ip->ihl;
+	total = bpf_ntohs(ip->tot_len);
+	if (ip->version != 4 || header < sizeof(*ip) || total < header + sizeof(*udp))
+		return OUTER_NOT_GUE;
+	if (!cursor_skip(cursor, header))
+		return OUTER_NOT_GUE;
+	udp = cursor_peek(cursor, sizeof(*udp));
+	if (!udp || udp->dest != bpf_htons(port))
+		return OUTER_NOT_GUE;
+
+	if (!cursor_cut(&ip_start, total))
+		return REDIRECT_DROP_TRUNCATED;
+	cursor->end = ip_start.end;
+	length = bpf_ntohs(udp->len);
+	if (length < sizeof(*udp) + GUE_BASE_SIZE || !cursor_cut(cursor, length))
+		return REDIRECT_DROP_TRUNCATED;
+	cursor->at += sizeof(*udp);
+	outer->ip = ip;
+	outer->udp = udp;
+	return OUTER_GUE;
+}
+
+/* Moves to the inner packet. The order of the checks is that of gue/decode.c. */
+static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
+{
+	struct cursor hop = *cursor;
+	struct gue_header *gue = cursor_peek(cursor, GUE_BASE_SIZE);
+	struct gue_private *private = (void *)(gue + 1);
+	__u32 words;
+
+	if (!gue)
+		return REDIRECT_DROP_TRUNCATED;
+	words = gue->version_control_hlen & GUE_HLEN_MASK;
+	if (gue->version_control_hlen & GUE_VERSION_MASK)
+		return REDIRECT_DROP_BAD_VERSION;
+	if (gue->version_control_hlen & GUE_CONTROL_MASK)
+		return REDIRECT_DROP_CONTROL;
+	if (gue->flags)
+		return REDIRECT_DROP_BAD_FLAGS;
+	if (gue->inner_protocol != GUE_INNER_IPV4 && gue->inner_protocol != GUE_INNER_IPV6)
+		return REDIRECT_DROP_BAD_PROTOCOL;
+	if (!cursor_skip(cursor, sizeof(*gue) + 4 * words))
+		return REDIRECT_DROP_BAD_LENGTH;
+	if (private->type != bpf_htons(GUE_PRIVATE_TYPE))
+		return REDIRECT_DROP_BAD_TYPE;
+	if (words != 1u + private->hop_count)
+		return REDIRECT_DROP_BAD_LENGTH;
+	if (private->next_hop > private->hop_count)
+		return REDIRECT_DROP_BAD_INDEX;
+	outer->gue = gue;
+	outer->private = private;
+	if (private->next_hop < private->hop_count) {
+		__be32 *address;
+
+		hop.at += GUE_BASE_SIZE + 4 * (private->next_hop & GUE_HLEN_MASK);
+		address = cursor_peek(&hop, sizeof(*address));
+		if (!address) /* cannot be: words was checked */
+			return REDIRECT_DROP_BAD_LENGTH;
+		outer->has_next_hop = true;
+		outer->next_hop = *address;
+	}
+	return OUTER_GUE;
+}
+
+static __always_inline int outer_parse(struct cursor *cursor, struct outer *outer, __u16 port)
+{
+	int result = outer_ethernet(cursor, outer);
+
+	if (result == OUTER_GUE)
+		result = outer_ip_udp(cursor, outer, port);
+	if (result == OUTER_GUE)
+		result = outer_gue(cursor, outer);
+	return result;
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + 32)
+
+static const char *const names[] = {"link", "counters", "settings"};
+
+/* bpffs keeps dots for itself, and interfaces have no colons. */
+static void exchange_characters(char *text, char from, char to)
+{
+	for (; *text; text++)
+		if (*text == from)
+			*text = to;
+}
+
+static void path_of(char path[PATH_SIZE], const char *interface, const char *name)
+{
+	char folder[IFNAMSIZ];
+
+	snprintf(folder, sizeof(folder), "%s", interface);
+	exchange_characters(folder, '.', ':');
+	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
+}
+
+static int open_pin(const char *interface, const char *name)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, interface, name);
+	return bpf_obj_get(path);
+}
+
+static int read_link(struct pins *pins)
+{
+	struct bpf_link_info info = {0};
+	uint32_t size = sizeof(info);
+	int error = bpf_obj_get_info_by_fd(pins->link, &info, &size);
+
+	if (error)
+		return error;
+	if (info.type != BPF_LINK_TYPE_XDP)
+		return -EINVAL;
+	pins->link_ifindex = info.xdp.ifindex;
+	pins->program_id = info.prog_id;
+	return 0;
+}
+
+int pins_open(const char *interface, struct pins *pins)
+{
+	int error;
+
+	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1};
+	pins->link = open_pin(interface, "link");
+	if (pins->link < 0)
+		return pins->link;
+	error = read_link(pins);
+	if (error) {
+		pins_close(pins);
+		return error;
+	}
+	pins->counters = open_pin(interface, "counters");
+	pins->settings = open_pin(interface, "settings");
+	return 0;
+}
+
+void pins_close(struct pins *pins)
+{
+	int *const fds[] = {&pins->link, &pins->counters, &pins->settings};
+
+	for (int i = 0; i < 3; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+int pins_make_folder(const char *interface)
+{
+	char path[PATH_SIZE];
+	struct statfs fs;
+
+	if (statfs(PINS_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC)
+		return -ENODEV;
+	if (mkdir(PINS_ROOT, 0700) != 0 && errno != EEXIST)
+		return -errno;
+	path_of(path, interface, "");
+	return mkdir(path, 0700) != 0 && errno != EEXIST ? -errno : 0;
+}
+
+int pins_put(const char *interface, const char *name, int fd)
+{
+	char path[PATH_SIZE], fresh[PATH_SIZE];
+	int error;
+
+	path_of(path, interface, name);
+	path_of(fresh, interface, "fresh");
+	unlink(fresh);
+	error = bpf_obj_pin(fd, fresh);
+	if (error)
+		return error;
+	return rename(fresh, path) != 0 ? -errno : 0;
+}
+
+void pins_remove(const char *interface)
+{
+	char path[PATH_SIZE];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		path_of(path, interface, names[i]);
+		unlink(path);
+	}
+	path_of(path, interface, "");
+	rmdir(path);
+	rmdir(PINS_ROOT); /* fails while other interfaces are there */
+}
+
+static int is_interface(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.' && strlen(entry->d_name) < IFNAMSIZ;
+}
+
+int pins_for_each(int (*each)(const char *interface, void *data), void *data)
+{
+	struct dirent **entries;
+	int count = scandir(PINS_ROOT, &entries, is_interface, alphasort), result = 0;
+
+	if (count < 0)
+		return errno == ENOENT ? 0 : -errno;
+	for (int i = 0; i < count; i++) {
+		exchange_characters(entries[i]->d_name, ':', '.');
+		if (result == 0)
+			result = each(entries[i]->d_name, data);
+		free(entries[i]);
+	}
+	free(entries);
+	return result;
+}
+
+/* The maps of another version may have other sizes, and the kernel writes as much as the map has. */
+static bool has_shape(int map, uint32_t type, uint32_t value_size, uint32_t entries)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return map >= 0 && bpf_obj_get_info_by_fd(map, &info, &size) == 0 && info.type == type &&
+		info.value_size == value_size && info.max_entries == entries;
+}
+
+int pins_read_settings(const struct pins *pins, struct redirect_settings *settings)
+{
+	uint32_t key = 0;
+
+	if (!has_shape(pins->settings, BPF_MAP_TYPE_ARRAY, sizeof(*settings), 1))
+		return -EPROTO;
+	return bpf_map_lookup_elem(pins->settings, &key, settings);
+}
+
+int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT])
+{
+	int processors = libbpf_num_possible_cpus();
+	uint64_t *parts;
+	int error = 0;
+
+	if (processors < 0)
+		return processors;
+	if (!has_shape(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t),
+		    REDIRECT_COUNTER_COUNT))
+		return -EPROTO;
+	parts = calloc((size_t)processors, sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < REDIRECT_COUNTER_COUNT && !error; i++) {
+		error = bpf_map_lookup_elem(pins->counters, &i, parts);
+		values[i] = 0;
+		for (int processor = 0; processor < processors; processor++)
+			values[i] += parts[processor];
+	}
+	free(parts);
+	return error;
+}

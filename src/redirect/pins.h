@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What outlives the loader: a folder in bpffs for each interface. It holds `link`, which keeps the program attached,
+ * `counters`, and `settings`, the program's read-only data.
+ */
+#ifndef GLB_REDIRECT_PINS_H
+#define GLB_REDIRECT_PINS_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redirect.h"
+
+#define PINS_BPFFS "/sys/fs/bpf"
+#define PINS_ROOT PINS_BPFFS "/glb-redirect"
+
+struct pins {
+	int link, counters, settings; /* descriptors; -1: not there */
+	uint32_t link_ifindex; /* 0: the interface is gone */
+	uint32_t program_id;
+};
+
+/* 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is -1 in *pins. */
+int pins_open(const char *interface, struct pins *pins);
+void pins_close(struct pins *pins);
+
+/* Makes the folder. 0 or -errno; -ENODEV: there is no bpffs. */
+int pins_make_folder(const char *interface);
+
+/* Pins over whatever has that name. 0 or -errno. */
+int pins_put(const char *interface, const char *name, int fd);
+
+/* Removes all that is pinned for the interface, and its folder. */
+void pins_remove(const char *interface);
+
+/*
+ * Calls `each` for every interface with pins, in order of name; stops at the first that does not return 0 and returns that.
+ * -errno: the folder cannot be read.
+ */
+int pins_for_each(int (*each)(const char *interface, void *data), void *data);
+
+/* 0 or -errno. */
+int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
+int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
+
+#endif

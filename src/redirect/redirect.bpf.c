@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The second chance on the proxies (formats.md section 9). A GUE packet that this host knows is stripped and handed to the
+ * kernel; one that it does not know goes to the next hop it names. Everything else passes untouched.
+ *
+ * Runs on Linux 5.10 and newer: no helper, map or construct is younger, and no kernel structure is looked into.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "cursor.bpf.h"
+#include "decide.bpf.h"
+#include "outer.bpf.h"
+#include "redirect.h"
+#include "rewrite.bpf.h"
+
+/* Written by the processor that counts; readers add up, and nobody resets. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, REDIRECT_COUNTER_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+static __always_inline void count(__u32 counter)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		++*value;
+}
+
+/* An unknown packet: to the next hop, if there is one and it is another host. */
+static __always_inline int next_hop_outcome(const struct outer *outer)
+{
+	if (!outer->has_next_hop)
+		return REDIRECT_ACCEPTED_LAST_RESORT;
+	if (outer->next_hop == outer->ip->daddr)
+		return REDIRECT_FORWARDED_TO_SELF;
+	return outer->ip->ttl > 1 ? REDIRECT_FORWARDED_TO_ALTERNATE : REDIRECT_DROP_TTL;
+}
+
+/* For a packet whose headers were found well-formed. */
+static __always_inline int outcome_of(struct xdp_md *context, const struct outer *outer,
+	const struct cursor *inner)
+{
+	int outcome;
+
+	if (outer->gue->inner_protocol == GUE_INNER_IPV6)
+		outcome = decide_ipv6(context, inner->at, inner->end);
+	else
+		outcome = decide_ipv4(context, inner->at, inner->end);
+	return outcome == DECIDE_UNKNOWN ? next_hop_outcome(outer) : outcome;
+}
+
+static __always_inline int keep(struct xdp_md *context, const struct outer *outer,
+	const struct cursor *inner, int outcome)
+{
+	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
+	void *packet = cursor_peek(inner, sizeof(struct iphdr));
+
+	if (!packet) /* cannot be: decide() saw more of it */
+		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
+		return REDIRECT_DROP_ECN;
+	if (!strip(context, outer->tags, packet - (void *)outer->ip, ipv6))
+		return REDIRECT_DROP_NOT_STRIPPED;
+	return outcome;
+}
+
+static __always_inline bool is_kept(int outcome)
+{
+	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
+}
+
+SEC("xdp")
+int glb_redirect(struct xdp_md *context)
+{
+	struct cursor cursor = cursor_of(context);
+	struct outer outer = {0};
+	int outcome = outer_parse(&cursor, &outer, settings.port);
+
+	if (outcome == OUTER_NOT_GUE)
+		return XDP_PASS;
+	if (outcome == OUTER_GUE) {
+		outcome = outcome_of(context, &outer, &cursor);
+		if (is_kept(outcome))
+			outcome = keep(context, &outer, &cursor, outcome);
+		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
+			rewrite_to_next_hop(cursor.frame, &outer);
+	}
+	count(REDIRECT_TOTAL);
+	count(outcome);
+	if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
+		/* XDP_TX would need a program or GRO at the other end of a veth pair; cards do both. */
+		return bpf_redirect(context->ingress_ifindex, 0);
+	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
+}
+
+/* Both licences: the kernel offers bpf_tcp_check_syncookie to programs under the GPL only. */
+char _license[] SEC("license") = "Dual BSD/GPL";

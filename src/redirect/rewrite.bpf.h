@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What is done to a packet: sent on to the next hop, or stripped to the inner packet.
+ */
+#ifndef GLB_REDIRECT_REWRITE_BPF_H
+#define GLB_REDIRECT_REWRITE_BPF_H
+
+#include "outer.bpf.h"
+
+#define ECN_MASK 3
+#define ECN_NOT_ECT 0
+#define ECN_ECT_1 1
+#define ECN_ECT_0 2
+#define ECN_CE 3
+
+/* The checksum after a 16-bit word changed from `old` to `new` (RFC 1624, equation 3). */
+static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 new)
+{
+	__u32 sum = (__u16)~checksum + (__u16)~old + (__u32)new;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 new)
+{
+	checksum = checksum_replace(checksum, old & 0xffff, new & 0xffff);
+	return checksum_replace(checksum, old >> 16, new >> 16);
+}
+
+static __always_inline void exchange_addresses(struct ethhdr *ethernet)
+{
+	__u8 destination[ETH_ALEN];
+
+	__builtin_memcpy(destination, ethernet->h_dest, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_source, destination, ETH_ALEN);
+}
+
+/*
+ * Addresses the packet to its next hop, by way of the router that it came from. There is one, and TTL > 1. The old destination
+ * becomes the source, so the sum over the addresses changes from the old source to the new destination.
+ */
+static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct outer *outer)
+{
+	struct iphdr *ip = outer->ip;
+	struct udphdr *udp = outer->udp;
+	struct gue_private *private = outer->private;
+	__be32 old_source = ip->saddr, hop = outer->next_hop;
+	__be16 old_ttl_word, old_index_word, ttl_word, index_word;
+
+	old_ttl_word = bpf_htons(ip->ttl << 8 | ip->protocol);
+	ttl_word = bpf_htons((ip->ttl - 1) << 8 | ip->protocol);
+	old_index_word = bpf_htons(private->next_hop << 8 | private->hop_count);
+	index_word = bpf_htons((private->next_hop + 1) << 8 | private->hop_count);
+
+	ip->saddr = ip->daddr;
+	ip->daddr = hop;
+	ip->ttl--;
+	ip->check = checksum_replace_address(ip->check, old_source, hop);
+	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
+	private->next_hop++;
+	if (udp->check) { /* 0: not in use, as the director sends it */
+		udp->check = checksum_replace_address(udp->check, old_source, hop);
+		udp->check = checksum_replace(udp->check, old_index_word, index_word);
+		if (!udp->check)
+			udp->check = 0xffff;
+	}
+	exchange_addresses(ethernet);
+}
+
+static __always_inline __u8 inner_ecn(void *ip, bool ipv6)
+{
+	__u8 *bytes = ip;
+
+	return ipv6 ? bytes[1] >> 4 & ECN_MASK : bytes[1] & ECN_MASK;
+}
+
+static __always_inline void set_inner_ecn(void *ip, bool ipv6, __u8 ecn)
+{
+	struct iphdr *ipv4 = ip;
+	__u8 *bytes = ip, tos = ipv4->tos;
+
+	if (ipv6) {
+		bytes[1] = (bytes[1] & ~(ECN_MASK << 4)) | ecn << 4;
+		return;
+	}
+	ipv4->tos = (tos & ~ECN_MASK) | ecn;
+	ipv4->check = checksum_replace(ipv4->check, bpf_htons(bytes[0] << 8 | tos),
+		bpf_htons(bytes[0] << 8 | ipv4->tos));
+}
+
+/* Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be dropped. */
+static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool ipv6)
+{
+	__u8 outer = outer_tos & ECN_MASK, inner = inner_ecn(inner_ip, ipv6);
+
+	if (inner == ECN_NOT_ECT)
+		return outer != ECN_CE;
+	if (inner != ECN_CE && (outer == ECN_CE || (outer == ECN_ECT_1 && inner == ECN_ECT_0)))
+		set_inner_ecn(inner_ip, ipv6, outer);
+	return true;
+}
+
+/* Ethernet as it was, its type apart. */
+struct link_header {
+	__u8 addresses[2 * ETH_ALEN];
+	__be16 tags[OUTER_MAX_TAGS][2]; /* identifier, control */
+};
+
+static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags,
+	struct link_header *link)
+{
+	struct cursor cursor = cursor_of(context);
+	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
+
+	if (!addresses)
+		return false;
+	__builtin_memcpy(link->addresses, addresses, sizeof(link->addresses));
+	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
+		__be16 *tag;
+
+		if (i >= tags)
+			break;
+		tag = cursor_take(&cursor, sizeof(link->tags[i]));
+		if (!tag)
+			return false;
+		__builtin_memcpy(link->tags[i], tag, sizeof(link->tags[i]));
+	}
+	return true;
+}
+
+static __always_inline bool link_header_restore(struct xdp_md *context, __u32 tags,
+	const struct link_header *link, __be16 ethertype)
+{
+	struct cursor cursor = cursor_of(context);
+	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
+	__be16 *type;
+
+	if (!addresses)
+		return false;
+	__builtin_memcpy(addresses, link->addresses, sizeof(link->addresses));
+	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
+		__be16 *tag;
+
+		if (i >= tags)
+			break;
+		tag = cursor_take(&cursor, sizeof(link->tags[i]));
+		if (!tag)
+			return false;
+		__builtin_memcpy(tag, link->tags[i], sizeof(link->tags[i]));
+	}
+	type = cursor_take(&cursor, sizeof(*type));
+	if (!type)
+		return false;
+	*type = ethertype;
+	return true;
+}
+
+/* Removes `size` bytes between the link header and the inner packet. Pointers into the packet are void afterwards. */
+static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size, bool ipv6)
+{
+	struct link_header link;
+
+	return link_header_save(context, tags, &link) && bpf_xdp_adjust_head(context, size) == 0 &&
+		link_header_restore(context, tags, &link,
+			ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+#include <jansson.h>
+
+#include "explain.h"
+#include "loader.h"
+#include "pins.h"
+
+enum {
+	OPTION_JSON,
+};
+
+static const struct loader_option options[] = {
+	{"json", NULL, "as an object with a member for each interface"},
+	{0},
+};
+
+/* What one interface has. */
+struct state {
+	const char *interface;
+	bool attached; /* false: the link is there, its interface is not */
+	uint8_t mode; /* XDP_ATTACHED_* */
+	uint32_t program_id;
+	bool has_settings; /* false: pinned by a version with others */
+	struct redirect_settings settings;
+};
+
+static int read_state(const char *interface, struct state *state)
+{
+	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
+	struct pins pins;
+	int error = pins_open(interface, &pins);
+
+	*state = (struct state){.interface = interface};
+	if (error)
+		return error;
+	state->program_id = pins.program_id;
+	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
+	state->attached = pins.link_ifindex && pins.link_ifindex == if_nametoindex(interface) &&
+		bpf_xdp_query((int)pins.link_ifindex, 0, &query) == 0;
+	state->mode = query.attach_mode;
+	pins_close(&pins);
+	return 0;
+}
+
+static void print_text(const struct state *state)
+{
+	if (!state->attached) {
+		printf("%s: pinned, but its interface is gone\n", state->interface);
+		return;
+	}
+	printf("%s: attached, %s mode", state->interface, loader_mode_name(state->mode));
+	if (state->has_settings)
+		printf(", port %u, udp %s, version %.16s", state->settings.port,
+			loader_udp_name(state->settings.udp), state->settings.version);
+	else
+		printf(", by a version with other settings");
+	printf(", program %u\n", state->program_id);
+}
+
+static json_t *to_json(const struct state *state)
+{
+	json_t *json = json_pack("{s:b, s:I}", "attached", state->attached, "program_id",
+		(json_int_t)state->program_id);
+
+	if (state->attached)
+		json_object_set_new(json, "mode", json_string(loader_mode_name(state->mode)));
+	if (state->has_settings) {
+		json_object_set_new(json, "port", json_integer(state->settings.port));
+		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
+		json_object_set_new(json, "version", json_string(state->settings.version));
+	}
+	return json;
+}
+
+struct printing {
+	json_t *json; /* NULL: text */
+	int count;
+};
+
+static int print_interface(const char *interface, void *data)
+{
+	struct printing *printing = data;
+	struct state state;
+	int error = read_state(interface, &state);
+
+	if (error == -ENOENT)
+		return loader_error("%s: not attached", interface);
+	if (error)
+		return explain_folder(interface, error);
+	if (printing->json)
+		json_object_set_new(printing->json, interface, to_json(&state));
+	else
+		print_text(&state);
+	printing->count++;
+	return state.attached ? LOADER_OK : LOADER_FAILED;
+}
+
+static int status(const struct loader_args *args)
+{
+	struct printing printing = {.json = args->options[OPTION_JSON] ? json_object() : NULL};
+	int code = args->interface ? print_interface(args->interface, &printing)
+				   : pins_for_each(print_interface, &printing);
+
+	if (code < 0)
+		code = explain_folder(NULL, code);
+	if (printing.json) {
+		json_dumpf(printing.json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+		putchar('\n');
+		json_decref(printing.json);
+	} else if (!args->interface && printing.count == 0 && code == LOADER_OK) {
+		puts("not attached to any interface");
+	}
+	return code;
+}
+
+const struct loader_command status_command = {
+	.name = "status",
+	.run = status,
+	.operands = "[INTERFACE]",
+	.summary = "Show where and how the program is attached",
+	.options = options,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run-frames PORT first-hop|connected
+ *
+ * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on frames: hexadecimal, one a line on standard input. Prints for
+ * each its XDP verdict (a number), the frame afterwards and the counters that grew: "2 0200... total=1,accepted_syn=1". The
+ * sockets that it finds are those of this process's network namespace.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "redirect/pins.h"
+#include "redirect/program.h"
+
+#define MAX_FRAME 3500 /* what fits a page beside the kernel's own */
+
+static const char *const names[] = {
+#define X(symbol, name, help) [REDIRECT_##symbol] = name,
+	REDIRECT_COUNTER_LIST(X)
+#undef X
+};
+
+static void fail(const char *what, int error)
+{
+	fprintf(stderr, "run-frames: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+static void read_counters(const struct program *program, uint64_t values[REDIRECT_COUNTER_COUNT])
+{
+	struct pins pins = {.link = -1, .settings = -1, .counters = program->counters};
+	int error = pins_read_counters(&pins, values);
+
+	if (error)
+		fail("counters", -error);
+}
+
+static size_t from_hex(const char *line, uint8_t *frame)
+{
+	size_t size = 0;
+	unsigned int byte;
+
+	for (; size < MAX_FRAME && sscanf(line + 2 * size, "%2x", &byte) == 1; size++)
+		frame[size] = (uint8_t)byte;
+	return size;
+}
+
+static void print_growth(const uint64_t *before, const uint64_t *after)
+{
+	const char *separator = " ";
+
+	for (int i = 0; i < REDIRECT_COUNTER_COUNT; i++) {
+		if (before[i] == after[i])
+			continue;
+		printf("%s%s=%llu", separator, names[i], (unsigned long long)(after[i] - before[i]));
+		separator = ",";
+	}
+	putchar('\n');
+}
+
+static void run_frame(const struct program *program, const char *line)
+{
+	uint64_t before[REDIRECT_COUNTER_COUNT], after[REDIRECT_COUNTER_COUNT];
+	uint8_t frame[MAX_FRAME], out[MAX_FRAME];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
+		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out),
+		.repeat = 1);
+	int error;
+
+	read_counters(program, before);
+	error = bpf_prog_test_run_opts(program->program, &opts);
+	if (error)
+		fail("BPF_PROG_TEST_RUN", -error);
+	read_counters(program, after);
+	printf("%u ", opts.retval);
+	for (uint32_t i = 0; i < opts.data_size_out; i++)
+		printf("%02x", out[i]);
+	print_growth(before, after);
+}
+
+int main(int argc, char **argv)
+{
+	static char line[2 * MAX_FRAME + 2];
+	struct program program;
+	int error;
+
+	if (argc != 3) {
+		fputs("usage: run-frames PORT first-hop|connected\n", stderr);
+		return 2;
+	}
+	error = program_load(&program, (uint16_t)atoi(argv[1]),
+		strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP,
+		-1);
+	if (error)
+		fail("load", -error);
+	while (fgets(line, sizeof(line), stdin))
+		run_frame(&program, line);
+	program_unload(&program);
+	return 0;
+}
