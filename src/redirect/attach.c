@@ -25,7 +25,8 @@ enum {
 static const struct loader_option options[] = {
 	{"mode", "native|generic", "in the driver (default), or slower in any interface"},
 	{"port", "N", "UDP port of GUE (default: 19523)"},
-	{"udp", "first-hop|connected", "who keeps UDP: the first hop (default), or connected sockets"},
+	{"udp", "first-hop|connected",
+		"who keeps UDP: the first hop (default), or connected sockets"},
 	{"debug", NULL, "show what libbpf and the verifier say"},
 	{0},
 };
@@ -188,7 +189,8 @@ static int check_and_update(struct request *request, const struct pins *old, uin
 	bool generic = attached == XDP_ATTACHED_SKB;
 
 	if (request->has_mode && request->generic != generic)
-		return loader_error("%s: the program is attached in %s mode: detach it first to change that",
+		return loader_error(
+			"%s: the program is attached in %s mode: detach it first to change that",
 			request->interface, loader_mode_name(attached));
 	request->generic = generic;
 	return update(request, old);
@@ -222,7 +224,8 @@ static int attach(const struct loader_args *args)
 		error = -ENOENT;
 	}
 	if (!error && (old.link_ifindex != request.ifindex || old.program_id != query.prog_id))
-		code = loader_error("what is pinned in " PINS_ROOT "/%s is attached to another interface of that "
+		code = loader_error("what is pinned in " PINS_ROOT
+				    "/%s is attached to another interface of that "
 				    "name: does another network namespace share this bpffs?",
 			request.interface);
 	else if (!error)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Whose is the inner packet? This host keeps it if it opens a connection, belongs to one of this host's sockets, or is of a
- * kind that has no sockets. Helpers: bpf_skc_lookup_tcp and bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp with
- * 4.20. bpf_sk_lookup_tcp would hide sockets in SYN_RECV and TIME_WAIT.
+ * Whose is the inner packet? This host keeps it if it opens a connection, belongs to one of this
+ * host's sockets, or is of a kind that has no sockets. Helpers: bpf_skc_lookup_tcp and
+ * bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp with 4.20. bpf_sk_lookup_tcp would
+ * hide sockets in SYN_RECV and TIME_WAIT.
  */
 #ifndef GLB_REDIRECT_DECIDE_BPF_H
 #define GLB_REDIRECT_DECIDE_BPF_H
@@ -19,12 +20,12 @@ const volatile struct redirect_settings settings = {.port = GUE_PORT};
 #define QUIC_LONG_HEADER 0x80
 
 /* <linux/icmp.h> would draw in the C library. */
-#define ICMP_HEADER_SIZE 8
-#define ICMP_DEST_UNREACH 3
-#define ICMP_TIME_EXCEEDED 11
-#define ICMP_PARAMETERPROB 12
+#define ICMP_HEADER_SIZE    8
+#define ICMP_DEST_UNREACH   3
+#define ICMP_TIME_EXCEEDED  11
+#define ICMP_PARAMETERPROB  12
 #define ICMPV6_DEST_UNREACH 1
-#define ICMPV6_PARAMPROB 4 /* 2 and 3: packet too big, time exceeded */
+#define ICMPV6_PARAMPROB    4 /* 2 and 3: packet too big, time exceeded */
 
 enum {
 	DECIDE_UNKNOWN = -1, /* the next hop may know; or a counter */
@@ -38,24 +39,24 @@ static __always_inline __u32 flow_size(bool ipv6)
 }
 
 /* True where tcp acknowledges a SYN cookie that `listener` sent. */
-static __always_inline bool is_syn_cookie(struct bpf_sock *listener, const struct inner *inner,
-	bool ipv6, struct tcphdr *tcp)
+static __always_inline bool is_syn_cookie(
+	struct bpf_sock *listener, const struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
 	if (!tcp->ack || tcp->syn || tcp->rst)
 		return false;
 	if (ipv6)
-		return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct ipv6hdr), tcp,
-			       sizeof(*tcp)) == 0;
-	return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct iphdr), tcp,
-		       sizeof(*tcp)) == 0;
+		return bpf_tcp_check_syncookie(
+			       listener, inner->ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp)) == 0;
+	return bpf_tcp_check_syncookie(
+		       listener, inner->ip, sizeof(struct iphdr), tcp, sizeof(*tcp)) == 0;
 }
 
 /* tcp: NULL for a quote. */
-static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inner *inner,
-	bool ipv6, struct tcphdr *tcp)
+static __always_inline int decide_tcp_socket(
+	struct xdp_md *context, struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
-	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6),
-		BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *socket =
+		bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	int decision = DECIDE_UNKNOWN;
 
 	if (!socket)
@@ -68,11 +69,10 @@ static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inne
 	return decision;
 }
 
-static __always_inline int decide_udp_socket(struct xdp_md *context, struct inner *inner,
-	bool ipv6)
+static __always_inline int decide_udp_socket(struct xdp_md *context, struct inner *inner, bool ipv6)
 {
-	struct bpf_sock *socket = bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6),
-		BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *socket =
+		bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	int decision = DECIDE_UNKNOWN;
 
 	if (!socket)
@@ -84,8 +84,8 @@ static __always_inline int decide_udp_socket(struct xdp_md *context, struct inne
 	return decision;
 }
 
-static __always_inline int decide_tcp(struct xdp_md *context, struct cursor *cursor,
-	struct inner *inner, bool ipv6)
+static __always_inline int decide_tcp(
+	struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
 {
 	struct tcphdr *tcp = cursor_peek(cursor, sizeof(*tcp));
 
@@ -97,8 +97,8 @@ static __always_inline int decide_tcp(struct xdp_md *context, struct cursor *cur
 	return decide_tcp_socket(context, inner, ipv6, tcp);
 }
 
-static __always_inline int decide_udp(struct xdp_md *context, struct cursor *cursor,
-	struct inner *inner, bool ipv6)
+static __always_inline int decide_udp(
+	struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
 {
 	struct udphdr *udp = cursor_take(cursor, sizeof(*udp));
 	__u8 *payload;
@@ -119,7 +119,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 	if (ipv6)
 		return type >= ICMPV6_DEST_UNREACH && type <= ICMPV6_PARAMPROB;
 	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED ||
-		type == ICMP_PARAMETERPROB;
+	       type == ICMP_PARAMETERPROB;
 }
 
 /* As the flow of the quoted packet, of which 8 bytes beyond the IP header are enough. */
@@ -146,8 +146,9 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 }
 
 /*
- * Global functions (Linux 5.6), which the verifier checks once each and apart from their callers: the number of paths adds up
- * instead of multiplying. They take numbers only, the part of the frame to look at. Return DECIDE_UNKNOWN or a counter.
+ * Global functions (Linux 5.6), which the verifier checks once each and apart from their callers:
+ * the number of paths adds up instead of multiplying. They take numbers only, the part of the frame
+ * to look at. Return DECIDE_UNKNOWN or a counter.
  */
 __noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end)
 {

@@ -20,7 +20,7 @@
 #include "loader.h"
 #include "pins.h"
 
-#define OLDEST_KERNEL 510 /* 5.10, in hundreds */
+#define OLDEST_KERNEL          510 /* 5.10, in hundreds */
 #define KERNEL_WITHOUT_MEMLOCK 511 /* maps are charged to the memory control group since then */
 
 static int kernel_version(struct utsname *name)
@@ -48,7 +48,7 @@ static bool has_capability(int capability)
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	return syscall(SYS_capget, &header, data) == 0 &&
-		data[capability / 32].effective >> capability % 32 & 1;
+	       data[capability / 32].effective >> capability % 32 & 1;
 }
 
 static bool capabilities_are_missing(void)
@@ -91,7 +91,8 @@ static bool memory_is_locked_up(void)
 int explain_folder(const char *interface, int error)
 {
 	if (error == -ENODEV)
-		return loader_error("there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
+		return loader_error(
+			"there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
 		return LOADER_FAILED;
 	return loader_error("cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "",
@@ -109,8 +110,9 @@ int explain_load(int error, bool debug)
 	if (error == -EPERM && memory_is_locked_up())
 		return LOADER_FAILED;
 	if (error == -EPERM)
-		return loader_error("the kernel does not let us load eBPF programs: is it locked down, "
-				    "or is this a container?");
+		return loader_error(
+			"the kernel does not let us load eBPF programs: is it locked down, "
+			"or is this a container?");
 	if (error == -ENOMEM)
 		return loader_error("out of memory while loading the program");
 	if (error == -ENOSYS)
@@ -148,12 +150,13 @@ int explain_attach(const char *interface, bool generic, int error)
 				    "--mode generic works everywhere, but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
-		return loader_error("%s: another XDP program was attached in the meantime",
-			interface);
+		return loader_error(
+			"%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
-		return loader_error("%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
-				    "above one page, LRO, too few queues (see dmesg). "
-				    "--mode generic works everywhere, but is slower",
+		return loader_error(
+			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
+			"above one page, LRO, too few queues (see dmesg). "
+			"--mode generic works everywhere, but is slower",
 			interface, driver, strerror(-error));
 	return loader_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
@@ -169,7 +172,8 @@ int explain_foreign(const char *interface, uint32_t program_id)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
-	return loader_error("%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
-			    ": remove it first (bpftool link list, ip link set dev %s xdp off)",
+	return loader_error(
+		"%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
+		": remove it first (bpftool link list, ip link set dev %s xdp off)",
 		interface, name, program_id, interface);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The IP headers of an inner packet, or of the packet that an ICMP error in it quotes, up to the upper protocol.
+ * The IP headers of an inner packet, or of the packet that an ICMP error in it quotes, up to the
+ * upper protocol.
  */
 #ifndef GLB_REDIRECT_INNER_BPF_H
 #define GLB_REDIRECT_INNER_BPF_H
@@ -15,21 +16,23 @@
 #include "redirect.h"
 
 #define INNER_MAX_EXTENSION_HEADERS 8
-#define INNER_IPV4_OFFSET 0x1fff
-#define INNER_IPV6_OFFSET 0xfff8
+#define INNER_IPV4_OFFSET           0x1fff
+#define INNER_IPV6_OFFSET           0xfff8
 
 enum {
 	INNER_OK = -1, /* or a counter */
 };
 
 struct inner {
-	void *ip; /* struct iphdr or struct ipv6hdr */
+	void *ip;            /* struct iphdr or struct ipv6hdr */
 	bool later_fragment; /* no ports to be seen */
-	__u8 protocol; /* the upper one, behind extension headers */
-	struct bpf_sock_tuple flow; /* as this host receives it; ports are filled in by who knows the protocol */
+	__u8 protocol;       /* the upper one, behind extension headers */
+	struct bpf_sock_tuple
+		flow; /* as this host receives it; ports are filled in by who knows the protocol */
 };
 
-/* quoted: by an ICMP error. This host sent that packet, so its ends are exchanged, and its length is not to be believed. */
+/* quoted: by an ICMP error. This host sent that packet, so its ends are exchanged, and its length
+ * is not to be believed. */
 static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner, bool quoted)
 {
 	struct iphdr *ip = cursor_peek(cursor, sizeof(*ip));
@@ -108,16 +111,18 @@ static __always_inline int inner_ipv6(struct cursor *cursor, struct inner *inner
 	return inner_extension_headers(cursor, inner);
 }
 
-/* Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one to the verifier. */
-static __always_inline int inner_parse(struct cursor *cursor, struct inner *inner, bool ipv6,
-	bool quoted)
+/* Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one
+ * to the verifier. */
+static __always_inline int inner_parse(
+	struct cursor *cursor, struct inner *inner, bool ipv6, bool quoted)
 {
 	return ipv6 ? inner_ipv6(cursor, inner, quoted) : inner_ipv4(cursor, inner, quoted);
 }
 
-/* The ports of TCP and UDP are the first two words of either; a quote has them from the other end's view. */
-static __always_inline void inner_set_ports(struct inner *inner, bool ipv6, const __be16 *ports,
-	bool quoted)
+/* The ports of TCP and UDP are the first two words of either; a quote has them from the other end's
+ * view. */
+static __always_inline void inner_set_ports(
+	struct inner *inner, bool ipv6, const __be16 *ports, bool quoted)
 {
 	__be16 source = ports[quoted ? 1 : 0], destination = ports[quoted ? 0 : 1];
 

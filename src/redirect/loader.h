@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the subcommands of glb-redirect share. One thread; these files print and exit codes are theirs.
+ * What the subcommands of glb-redirect share. One thread; these files print and exit codes are
+ * theirs.
  */
 #ifndef GLB_REDIRECT_LOADER_H
 #define GLB_REDIRECT_LOADER_H
@@ -11,7 +12,7 @@
 
 #include "redirect.h"
 
-#define LOADER_NAME "glb-redirect"
+#define LOADER_NAME    "glb-redirect"
 #define LOADER_PROGRAM "glb_redirect" /* as the kernel knows it */
 
 enum {
@@ -23,15 +24,16 @@ enum {
 #define LOADER_MAX_OPTIONS 8
 
 struct loader_option {
-	const char *name; /* without dashes; NULL ends the list */
+	const char *name;     /* without dashes; NULL ends the list */
 	const char *argument; /* as help shows it; NULL: takes none */
 	const char *help;
 };
 
 /* The command line of a subcommand, taken apart. */
 struct loader_args {
-	const char *options[LOADER_MAX_OPTIONS]; /* in the order of the command's options, "" for no argument; NULL: not given */
-	const char *interface; /* NULL: not given */
+	const char *options[LOADER_MAX_OPTIONS]; /* in the order of the command's options, "" for no
+						    argument; NULL: not given */
+	const char *interface;                   /* NULL: not given */
 };
 
 struct loader_command {

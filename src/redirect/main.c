@@ -81,8 +81,8 @@ static int print_help(void)
 
 static int print_command_help(const struct loader_command *command)
 {
-	printf("usage: " LOADER_NAME " %s %s [OPTIONS]\n\n%s.\n\n", command->name, command->operands,
-		command->summary);
+	printf("usage: " LOADER_NAME " %s %s [OPTIONS]\n\n%s.\n\n", command->name,
+		command->operands, command->summary);
 	for (const struct loader_option *option = command->options; option->name; option++) {
 		char left[64];
 
@@ -111,7 +111,8 @@ static void fill_options(const struct loader_command *command, struct option *op
 	for (; command->options[count].name; count++)
 		options[count] = (struct option){
 			.name = command->options[count].name,
-			.has_arg = command->options[count].argument ? required_argument : no_argument,
+			.has_arg =
+				command->options[count].argument ? required_argument : no_argument,
 			.val = count,
 		};
 	options[count++] = (struct option){.name = "help", .val = OPTION_HELP};
@@ -132,11 +133,11 @@ static int run(const struct loader_command *command, int argc, char **argv)
 		case OPTION_HELP:
 			return print_command_help(command);
 		case ':':
-			return loader_usage("%s: %s needs an argument", command->name,
-				argv[optind - 1]);
+			return loader_usage(
+				"%s: %s needs an argument", command->name, argv[optind - 1]);
 		case '?':
-			return loader_usage("%s: '%s' is not an option of it", command->name,
-				argv[optind - 1]);
+			return loader_usage(
+				"%s: '%s' is not an option of it", command->name, argv[optind - 1]);
 		default:
 			args.options[option] = optarg ? optarg : "";
 		}
@@ -144,12 +145,12 @@ static int run(const struct loader_command *command, int argc, char **argv)
 	if (optind < argc)
 		args.interface = argv[optind++];
 	if (optind < argc)
-		return loader_usage("%s: '%s' is one operand too many", command->name, argv[optind]);
+		return loader_usage(
+			"%s: '%s' is one operand too many", command->name, argv[optind]);
 	if (command->needs_interface && !args.interface)
 		return loader_usage("%s: which interface?", command->name);
-	if (args.interface &&
-		(!*args.interface || strlen(args.interface) >= IFNAMSIZ ||
-			strpbrk(args.interface, "/: \t\n")))
+	if (args.interface && (!*args.interface || strlen(args.interface) >= IFNAMSIZ ||
+				      strpbrk(args.interface, "/: \t\n")))
 		return loader_usage("'%s' is not a name for an interface", args.interface);
 	return command->run(&args);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * From Ethernet to the end of the GUE header. A packet is GUE once its whole UDP header is there, unfragmented, and names the
- * port: from then on every fault is a counted drop. Whatever faults a packet has before that are the kernel's to find.
- * Checksums are not verified: the director sends none over UDP, and the inner packet has its own.
+ * From Ethernet to the end of the GUE header. A packet is GUE once its whole UDP header is there,
+ * unfragmented, and names the port: from then on every fault is a counted drop. Whatever faults a
+ * packet has before that are the kernel's to find. Checksums are not verified: the director sends
+ * none over UDP, and the inner packet has its own.
  */
 #ifndef GLB_REDIRECT_OUTER_BPF_H
 #define GLB_REDIRECT_OUTER_BPF_H

@@ -149,14 +149,15 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 	return result;
 }
 
-/* The maps of another version may have other sizes, and the kernel writes as much as the map has. */
+/* The maps of another version may have other sizes, and the kernel writes as much as the map has.
+ */
 static bool has_shape(int map, uint32_t type, uint32_t value_size, uint32_t entries)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
 
 	return map >= 0 && bpf_obj_get_info_by_fd(map, &info, &size) == 0 && info.type == type &&
-		info.value_size == value_size && info.max_entries == entries;
+	       info.value_size == value_size && info.max_entries == entries;
 }
 
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings)

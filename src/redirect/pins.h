@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What outlives the loader: a folder in bpffs for each interface. It holds `link`, which keeps the program attached,
- * `counters`, and `settings`, the program's read-only data.
+ * What outlives the loader: a folder in bpffs for each interface. It holds `link`, which keeps the
+ * program attached, `counters`, and `settings`, the program's read-only data.
  */
 #ifndef GLB_REDIRECT_PINS_H
 #define GLB_REDIRECT_PINS_H
@@ -13,15 +13,16 @@
 #include "redirect.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
-#define PINS_ROOT PINS_BPFFS "/glb-redirect"
+#define PINS_ROOT  PINS_BPFFS "/glb-redirect"
 
 struct pins {
 	int link, counters, settings; /* descriptors; -1: not there */
-	uint32_t link_ifindex; /* 0: the interface is gone */
+	uint32_t link_ifindex;        /* 0: the interface is gone */
 	uint32_t program_id;
 };
 
-/* 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is -1 in *pins. */
+/* 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is
+ * -1 in *pins. */
 int pins_open(const char *interface, struct pins *pins);
 void pins_close(struct pins *pins);
 
@@ -35,8 +36,8 @@ int pins_put(const char *interface, const char *name, int fd);
 void pins_remove(const char *interface);
 
 /*
- * Calls `each` for every interface with pins, in order of name; stops at the first that does not return 0 and returns that.
- * -errno: the folder cannot be read.
+ * Calls `each` for every interface with pins, in order of name; stops at the first that does not
+ * return 0 and returns that. -errno: the folder cannot be read.
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The second chance on the proxies (formats.md section 9). A GUE packet that this host knows is stripped and handed to the
- * kernel; one that it does not know goes to the next hop it names. Everything else passes untouched.
+ * The second chance on the proxies (formats.md section 9). A GUE packet that this host knows is
+ * stripped and handed to the kernel; one that it does not know goes to the next hop it names.
+ * Everything else passes untouched.
  *
- * Runs on Linux 5.10 and newer: no helper, map or construct is younger, and no kernel structure is looked into.
+ * Runs on Linux 5.10 and newer: no helper, map or construct is younger, and no kernel structure is
+ * looked into.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -41,8 +43,8 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 }
 
 /* For a packet whose headers were found well-formed. */
-static __always_inline int outcome_of(struct xdp_md *context, const struct outer *outer,
-	const struct cursor *inner)
+static __always_inline int outcome_of(
+	struct xdp_md *context, const struct outer *outer, const struct cursor *inner)
 {
 	int outcome;
 
@@ -53,8 +55,8 @@ static __always_inline int outcome_of(struct xdp_md *context, const struct outer
 	return outcome == DECIDE_UNKNOWN ? next_hop_outcome(outer) : outcome;
 }
 
-static __always_inline int keep(struct xdp_md *context, const struct outer *outer,
-	const struct cursor *inner, int outcome)
+static __always_inline int keep(
+	struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
@@ -92,7 +94,8 @@ int glb_redirect(struct xdp_md *context)
 	count(REDIRECT_TOTAL);
 	count(outcome);
 	if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
-		/* XDP_TX would need a program or GRO at the other end of a veth pair; cards do both. */
+		/* XDP_TX would need a program or GRO at the other end of a veth pair; cards do
+		 * both. */
 		return bpf_redirect(context->ingress_ifindex, 0);
 	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
 }

@@ -8,8 +8,9 @@
 #include <linux/types.h>
 
 /*
- * What became of a GUE packet (formats.md section 9): exactly one of these each, and each in `total`. This list is the only
- * one: the counters' map, `glb-redirect stats` and docs/reference/redirect.md come from it. symbol, name, help
+ * What became of a GUE packet (formats.md section 9): exactly one of these each, and each in
+ * `total`. This list is the only one: the counters' map, `glb-redirect stats` and
+ * docs/reference/redirect.md come from it. symbol, name, help
  */
 #define REDIRECT_COUNTER_LIST(X)                                                                   \
 	X(TOTAL, "total", "GUE packets: the sum of all below")                                     \
@@ -40,7 +41,7 @@ enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
 	REDIRECT_COUNTER_LIST(X)
 #undef X
-	REDIRECT_COUNTER_COUNT,
+		REDIRECT_COUNTER_COUNT,
 };
 
 enum redirect_udp {
@@ -48,11 +49,12 @@ enum redirect_udp {
 	REDIRECT_UDP_CONNECTED, /* only for connected sockets, and what opens a QUIC connection */
 };
 
-/* The program's only read-only data: set before it is loaded, constant for the verifier, and read back by `status`. */
+/* The program's only read-only data: set before it is loaded, constant for the verifier, and read
+ * back by `status`. */
 struct redirect_settings {
-	__u32 layout; /* redirect_layout(): programs with the same one can share counters */
-	__u16 port; /* host order */
-	__u16 udp; /* enum redirect_udp */
+	__u32 layout;     /* redirect_layout(): programs with the same one can share counters */
+	__u16 port;       /* host order */
+	__u16 udp;        /* enum redirect_udp */
 	char version[16]; /* of the loader */
 };
 

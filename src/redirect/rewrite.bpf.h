@@ -7,16 +7,16 @@
 
 #include "outer.bpf.h"
 
-#define ECN_MASK 3
+#define ECN_MASK    3
 #define ECN_NOT_ECT 0
-#define ECN_ECT_1 1
-#define ECN_ECT_0 2
-#define ECN_CE 3
+#define ECN_ECT_1   1
+#define ECN_ECT_0   2
+#define ECN_CE      3
 
 /* The checksum after a 16-bit word changed from `old` to `new` (RFC 1624, equation 3). */
 static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 new)
 {
-	__u32 sum = (__u16)~checksum + (__u16)~old + (__u32)new;
+	__u32 sum = (__u16)~checksum + (__u16)~old + (__u32) new;
 
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -39,8 +39,9 @@ static __always_inline void exchange_addresses(struct ethhdr *ethernet)
 }
 
 /*
- * Addresses the packet to its next hop, by way of the router that it came from. There is one, and TTL > 1. The old destination
- * becomes the source, so the sum over the addresses changes from the old source to the new destination.
+ * Addresses the packet to its next hop, by way of the router that it came from. There is one, and
+ * TTL > 1. The old destination becomes the source, so the sum over the addresses changes from the
+ * old source to the new destination.
  */
 static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct outer *outer)
 {
@@ -87,11 +88,12 @@ static __always_inline void set_inner_ecn(void *ip, bool ipv6, __u8 ecn)
 		return;
 	}
 	ipv4->tos = (tos & ~ECN_MASK) | ecn;
-	ipv4->check = checksum_replace(ipv4->check, bpf_htons(bytes[0] << 8 | tos),
-		bpf_htons(bytes[0] << 8 | ipv4->tos));
+	ipv4->check = checksum_replace(
+		ipv4->check, bpf_htons(bytes[0] << 8 | tos), bpf_htons(bytes[0] << 8 | ipv4->tos));
 }
 
-/* Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be dropped. */
+/* Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be
+ * dropped. */
 static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool ipv6)
 {
 	__u8 outer = outer_tos & ECN_MASK, inner = inner_ecn(inner_ip, ipv6);
@@ -109,8 +111,8 @@ struct link_header {
 	__be16 tags[OUTER_MAX_TAGS][2]; /* identifier, control */
 };
 
-static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags,
-	struct link_header *link)
+static __always_inline bool link_header_save(
+	struct xdp_md *context, __u32 tags, struct link_header *link)
 {
 	struct cursor cursor = cursor_of(context);
 	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
@@ -131,8 +133,8 @@ static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags,
 	return true;
 }
 
-static __always_inline bool link_header_restore(struct xdp_md *context, __u32 tags,
-	const struct link_header *link, __be16 ethertype)
+static __always_inline bool link_header_restore(
+	struct xdp_md *context, __u32 tags, const struct link_header *link, __be16 ethertype)
 {
 	struct cursor cursor = cursor_of(context);
 	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
@@ -158,14 +160,15 @@ static __always_inline bool link_header_restore(struct xdp_md *context, __u32 ta
 	return true;
 }
 
-/* Removes `size` bytes between the link header and the inner packet. Pointers into the packet are void afterwards. */
+/* Removes `size` bytes between the link header and the inner packet. Pointers into the packet are
+ * void afterwards. */
 static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size, bool ipv6)
 {
 	struct link_header link;
 
 	return link_header_save(context, tags, &link) && bpf_xdp_adjust_head(context, size) == 0 &&
-		link_header_restore(context, tags, &link,
-			ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
+	       link_header_restore(
+		       context, tags, &link, ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
 }
 
 #endif

@@ -11,7 +11,7 @@
 #include "pins.h"
 
 #define WATCH_INTERVAL_S 1
-#define MAX_INTERFACES 64
+#define MAX_INTERFACES   64
 
 enum {
 	OPTION_JSON,
@@ -58,11 +58,13 @@ static int take_sample(const char *interface, void *data)
 	error = pins_read_counters(&pins, sample->values);
 	pins_close(&pins);
 	if (error == -EPROTO)
-		return loader_error("%s: the attached program has other counters than version " GLB_VERSION
-				    ": attach again",
+		return loader_error(
+			"%s: the attached program has other counters than version " GLB_VERSION
+			": attach again",
 			interface);
 	if (error)
-		return loader_error("%s: cannot read the counters: %s", interface, strerror(-error));
+		return loader_error(
+			"%s: cannot read the counters: %s", interface, strerror(-error));
 	samples->count++;
 	return LOADER_OK;
 }

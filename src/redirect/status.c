@@ -24,7 +24,7 @@ static const struct loader_option options[] = {
 struct state {
 	const char *interface;
 	bool attached; /* false: the link is there, its interface is not */
-	uint8_t mode; /* XDP_ATTACHED_* */
+	uint8_t mode;  /* XDP_ATTACHED_* */
 	uint32_t program_id;
 	bool has_settings; /* false: pinned by a version with others */
 	struct redirect_settings settings;
@@ -42,7 +42,7 @@ static int read_state(const char *interface, struct state *state)
 	state->program_id = pins.program_id;
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
 	state->attached = pins.link_ifindex && pins.link_ifindex == if_nametoindex(interface) &&
-		bpf_xdp_query((int)pins.link_ifindex, 0, &query) == 0;
+			  bpf_xdp_query((int)pins.link_ifindex, 0, &query) == 0;
 	state->mode = query.attach_mode;
 	pins_close(&pins);
 	return 0;

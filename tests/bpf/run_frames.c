@@ -2,9 +2,10 @@
 /*
  * run-frames PORT first-hop|connected
  *
- * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on frames: hexadecimal, one a line on standard input. Prints for
- * each its XDP verdict (a number), the frame afterwards and the counters that grew: "2 0200... total=1,accepted_syn=1". The
- * sockets that it finds are those of this process's network namespace.
+ * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on frames: hexadecimal, one a line on
+ * standard input. Prints for each its XDP verdict (a number), the frame afterwards and the counters
+ * that grew: "2 0200... total=1,accepted_syn=1". The sockets that it finds are those of this
+ * process's network namespace.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,8 @@ static void print_growth(const uint64_t *before, const uint64_t *after)
 	for (int i = 0; i < REDIRECT_COUNTER_COUNT; i++) {
 		if (before[i] == after[i])
 			continue;
-		printf("%s%s=%llu", separator, names[i], (unsigned long long)(after[i] - before[i]));
+		printf("%s%s=%llu", separator, names[i],
+			(unsigned long long)(after[i] - before[i]));
 		separator = ",";
 	}
 	putchar('\n');

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-redirect in the kernel, against a model of a proxy. Needs root, and no module that is not loaded.
+
+GLB_BUILD_DIR names the build folder (build/ by default).
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path += [str(TREE / "tests" / "scapy"), str(TREE / "tests" / "vectors")]
+BUILD = Path(os.environ.get("GLB_BUILD_DIR", TREE / "build"))
+
+from host import Host  # noqa: E402
+from model_of_proxy import Outcome  # noqa: E402
+
+
+def run_frames(namespace, frames, port=19523, udp="first-hop"):
+    """-> the Outcome of each frame, as the kernel has it."""
+    command = namespace.command(str(BUILD / "tests/bpf/run-frames"), str(port), udp)
+    lines = "".join(frame.hex() + "\n" for frame in frames)
+    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    outcomes = [_outcome(line) for line in result.stdout.splitlines()]
+    assert len(outcomes) == len(frames)
+    return outcomes
+
+
+def _outcome(line):
+    verdict, frame, *grown = line.split()
+    counter = None
+    if grown:
+        # Total, and exactly one other.
+        total, counter = grown[0].split(",")
+        assert total == "total=1" and counter.endswith("=1"), line
+        counter = counter[: -len("=1")]
+    return Outcome(counter, int(verdict), bytes.fromhex(frame))
+
+
+@pytest.fixture(scope="module")
+def host():
+    host = Host()
+    with host.close:
+        yield host
+
+
+@pytest.fixture(scope="session")
+def glb_redirect():
+    return str(BUILD / "src/redirect/glb-redirect")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A proxy in a namespace, with real sockets in every state that a packet may ask for, and the network it is on."""
+
+import contextlib
+import json
+import socket
+import struct
+
+from cases import frames as f
+from model.flow import TCP, UDP
+from model_of_proxy import Sockets
+from netns import Namespace, connect
+
+PROXY = "192.168.50.10"
+VIP = {4: "10.10.10.10", 6: "fdb4::10"}
+CLIENT = {4: "198.51.100.7", 6: "2001:db8::7"}
+SILENT = {4: "198.51.100.66", 6: "2001:db8::66"}  # a client that is played by raw frames
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+HTTP, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 9, 53, 443
+ISN = 0x01020304  # of f.tcp()
+
+# Client ports, by what the server's socket is doing.
+ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN = range(40001, 40007)
+
+
+def packet(family, protocol, payload, src=None, dst=None, **fields):
+    build = f.ipv4 if family == 4 else f.ipv6
+    return build(src or CLIENT[family], dst or VIP[family], protocol, payload, **fields)
+
+
+def checksummed_tcp(family, src, dst, segment):
+    pseudo = f.ip(src) + f.ip(dst) + struct.pack(">HH", TCP, len(segment))
+    return segment[:16] + struct.pack(">H", f.internet_checksum(pseudo + segment)) + segment[18:]
+
+
+class Host:
+    def __init__(self):
+        self.close = contextlib.ExitStack()
+        self.namespace, self.network = Namespace(), Namespace()
+        self.close.callback(self.namespace.close)
+        self.close.callback(self.network.close)
+        self.sockets = Sockets()
+        self.cookie = {}  # family: acknowledgement that answers the cookie
+        self._build_network()
+        for family in (4, 6):
+            self._open_udp(family)
+            self._open_tcp(family)
+
+    def _build_network(self):
+        host, network = self.namespace, self.network
+        connect(host, "eth0", network, "net0")
+        for namespace in (host, network):
+            namespace.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv4__conf__all__rp_filter=0)
+        host.ip(
+            f"addr add {PROXY}/24 dev eth0",
+            "addr add fd50::10/64 dev eth0 nodad",
+            f"addr add {VIP[4]}/32 dev lo",
+            f"addr add {VIP[6]}/128 dev lo nodad",
+            "route add default via 192.168.50.1",
+            "route add default via fd50::1",
+        )
+        network.ip(
+            "addr add 192.168.50.1/24 dev net0",
+            "addr add fd50::1/64 dev net0 nodad",
+            f"addr add {CLIENT[4]}/32 dev lo",
+            f"addr add {CLIENT[6]}/128 dev lo nodad",
+            f"route add {VIP[4]} via {PROXY} src {CLIENT[4]}",
+            f"route add {VIP[6]} via fd50::10 src {CLIENT[6]}",
+        )
+
+    def _socket(self, family, kind, address, listen=False):
+        new = self.close.enter_context(socket.socket(FAMILY[family], kind))
+        new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        new.settimeout(5)
+        new.bind(address)
+        if listen:
+            new.listen(128)
+        return new
+
+    def _known(self, family, protocol, client, client_port, port):
+        flow = (protocol, f.ip(client), client_port, f.ip(VIP[family]), port)
+        self.sockets.flows.add(flow)
+        return flow
+
+    def _open_udp(self, family):
+        with self.namespace:
+            connected = self._socket(family, socket.SOCK_DGRAM, (VIP[family], UDP_CONNECTED))
+            connected.connect((CLIENT[family], ESTABLISHED))
+            self._socket(family, socket.SOCK_DGRAM, (VIP[family], UDP_UNCONNECTED))
+        self._known(family, UDP, CLIENT[family], ESTABLISHED, UDP_CONNECTED)
+
+    def _open_tcp(self, family):
+        with self.namespace:
+            listener = self._socket(family, socket.SOCK_STREAM, (VIP[family], HTTP), listen=True)
+
+        def accepted(port):
+            with self.network:
+                client = self._socket(family, socket.SOCK_STREAM, (CLIENT[family], port))
+                client.connect((VIP[family], HTTP))
+            self._known(family, TCP, CLIENT[family], port, HTTP)
+            return client, self.close.enter_context(listener.accept()[0])
+
+        accepted(ESTABLISHED)
+        client, server = accepted(TIME_WAIT)
+        server.close()
+        assert client.recv(1) == b""
+        client.close()
+        client, server = accepted(CLOSE_WAIT)
+        client.shutdown(socket.SHUT_WR)
+        assert server.recv(1) == b""
+        self._half_open(family, SYN_RECV)
+        self._known(family, TCP, SILENT[family], SYN_RECV, HTTP)
+        self.namespace.sysctl(net__ipv4__tcp_syncookies=2)
+        self.cookie[family] = (self._half_open(family, COOKIE) + 1) & 0xFFFFFFFF
+        self.namespace.sysctl(net__ipv4__tcp_syncookies=1)
+        flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), HTTP)
+        self.sockets.cookies.add(flow + (self.cookie[family],))
+
+    def _half_open(self, family, port):
+        """Sends a SYN of the silent client; returns the sequence number of the answer."""
+        segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, HTTP))
+        syn = packet(family, TCP, segment, src=SILENT[family])
+        ethertype = {4: 0x0800, 6: 0x86DD}[family]
+        with self.network:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ethertype))
+        # Where the proxy's frames come from is where it wants its own.
+        mac = f.mac(self._mac())
+        with raw:
+            raw.bind(("net0", ethertype))
+            raw.settimeout(5)
+            raw.sendto(syn, ("net0", ethertype, 0, 0, mac))
+            while True:
+                answer = raw.recv(2048)
+                at = 20 if family == 4 else 40
+                if answer[at : at + 4] == struct.pack(">HH", HTTP, port):
+                    assert answer[at + 13] & 0x3F == 0x12, "not a SYN-ACK"
+                    return int.from_bytes(answer[at + 4 : at + 8], "big")
+
+    def _mac(self):
+        links = json.loads(self.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
+        return links[0]["address"]

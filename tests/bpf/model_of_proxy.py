@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A proxy's decision on a frame (formats section 9): the reference for the redirect program.
+
+decide() says which counter it is counted as (None: not GUE), what XDP answers, and the frame afterwards.
+"""
+
+import dataclasses
+import ipaddress
+
+from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
+from model.gue import decode_gue
+from model.verdict import DROP_EXTENSION_HEADERS, DROP_TRUNCATED, Stop
+
+XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
+SYN, RST, ACK = 0x02, 0x04, 0x10
+NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
+DROP = "drop"
+
+# RFC 6040, figure 4: rows by the inner field, columns by the outer one.
+DECAPSULATED_ECN = {
+    NOT_ECT: {NOT_ECT: NOT_ECT, ECT_0: NOT_ECT, ECT_1: NOT_ECT, CE: DROP},
+    ECT_0: {NOT_ECT: ECT_0, ECT_0: ECT_0, ECT_1: ECT_1, CE: CE},
+    ECT_1: {NOT_ECT: ECT_1, ECT_0: ECT_1, ECT_1: ECT_1, CE: CE},
+    CE: {NOT_ECT: CE, ECT_0: CE, ECT_1: CE, CE: CE},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    counter: str  # None: not GUE
+    verdict: int
+    frame: bytes
+
+
+@dataclasses.dataclass
+class Sockets:
+    """What the host knows: flows as it receives them, (protocol, source, port, destination, port)."""
+
+    flows: set = dataclasses.field(default_factory=set)  # in any state but LISTEN; UDP: connected
+    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement,)
+
+
+class _Drop(Exception):
+    pass
+
+
+def _link_length(frame):
+    at = 12
+    while be16(frame, at) in ETHERTYPE_TAGS:
+        at += 4
+    return at + 2
+
+
+def _names_the_port(frame, port):
+    """Whether the frame has a whole UDP header, to the GUE port and unfragmented, behind a sane IPv4 header."""
+    at, tags = 12, 0
+    while tags < 2 and be16(frame, at) in ETHERTYPE_TAGS and len(frame) >= at + 6:
+        at, tags = at + 4, tags + 1
+    ip = frame[at + 2 :]
+    if be16(frame, at) != 0x0800 or len(ip) < 20:
+        return False
+    header = 4 * (ip[0] & 15)
+    if ip[0] >> 4 != 4 or header < 20 or be16(ip, 2) < header + 8 or ip[9] != UDP:
+        return False
+    if be16(ip, 6) & 0x3FFF or len(ip) < header + 8:
+        return False
+    return be16(ip, header + 2) == port
+
+
+def _parse_inner(family, data):
+    try:
+        trimmed = trim_ip(family, data)
+        return PARSE_IP[family](trimmed)
+    except Stop as stop:
+        raise _Drop(_inner_drop(stop.verdict)) from stop
+
+
+def _inner_drop(verdict):
+    return {
+        DROP_TRUNCATED: "drop_inner_truncated",
+        DROP_EXTENSION_HEADERS: "drop_inner_extension_headers",
+    }.get(verdict, "drop_inner_malformed")
+
+
+def _need(data, length):
+    if len(data) < length:
+        raise _Drop("drop_inner_truncated")
+
+
+def _tcp(header, sockets):
+    _need(header.payload, 20)
+    flags = header.payload[13]
+    if flags & (SYN | ACK) == SYN:
+        return "accepted_syn"
+    flow = (TCP, header.src, be16(header.payload, 0), header.dst, be16(header.payload, 2))
+    if flow in sockets.flows:
+        return "accepted_established"
+    acknowledgement = int.from_bytes(header.payload[8:12], "big")
+    if flags & (SYN | RST | ACK) == ACK and flow + (acknowledgement,) in sockets.cookies:
+        return "accepted_syn_cookie"
+    return None
+
+
+def _udp(header, sockets, udp):
+    _need(header.payload, 8)
+    if udp == "first-hop" or header.payload[8:9] >= b"\x80":
+        return "accepted_other"
+    flow = (UDP, header.src, be16(header.payload, 0), header.dst, be16(header.payload, 2))
+    return "accepted_established" if flow in sockets.flows else None
+
+
+def _icmp(family, header, sockets, udp):
+    _need(header.payload, 8)
+    if header.payload[0] not in ICMP_ERRORS[family]:
+        return "accepted_other"
+    try:
+        quote = PARSE_IP[family](header.payload[8:])
+    except Stop as stop:
+        raise _Drop(_inner_drop(stop.verdict)) from stop
+    if quote.later_fragment or quote.protocol not in (TCP, UDP):
+        return "accepted_other"
+    _need(quote.payload, 8)
+    if quote.protocol == UDP and udp == "first-hop":
+        return "accepted_other"
+    mine = (quote.src, be16(quote.payload, 0))
+    theirs = (quote.dst, be16(quote.payload, 2))
+    known = (quote.protocol, *theirs, *mine) in sockets.flows
+    return "accepted_established" if known else None
+
+
+def _whose(family, inner, sockets, udp):
+    """The counter of a packet that is to be kept, or None for one that this host does not know."""
+    header = _parse_inner(family, inner)
+    if header.later_fragment:
+        return "accepted_other"
+    if header.protocol == TCP:
+        return _tcp(header, sockets)
+    if header.protocol == UDP:
+        return _udp(header, sockets, udp)
+    if header.protocol == {4: ICMP, 6: ICMPV6}[family]:
+        return _icmp(family, header, sockets, udp)
+    return "accepted_other"
+
+
+def ones_complement_sum(data):
+    data += bytes(len(data) % 2)
+    total = sum(be16(data, at) for at in range(0, len(data), 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def _follow(checksum, before, after):
+    """The checksum that is as right, or as wrong, for `after` as `checksum` is for `before`."""
+    return (checksum + ones_complement_sum(before) - ones_complement_sum(after)) % 0xFFFF
+
+
+def _forward(frame, ip_at, hop):
+    link, ip = frame[:ip_at], bytearray(frame[ip_at:])
+    udp_at = 4 * (ip[0] & 15)
+    covered = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
+    header = bytes(ip[:10] + ip[12:udp_at])
+    udp_checksum, ip_checksum = be16(ip, udp_at + 6), be16(ip, 10)
+    ip[12:16], ip[16:20] = ip[16:20], hop
+    ip[8] -= 1
+    ip[udp_at + 8 + 6] += 1
+    ip[10:12] = _follow(ip_checksum, header, bytes(ip[:10] + ip[12:udp_at])).to_bytes(2, "big")
+    if udp_checksum:
+        after = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
+        checksum = _follow(udp_checksum, covered, after) or 0xFFFF
+        ip[udp_at + 6 : udp_at + 8] = checksum.to_bytes(2, "big")
+    return link[6:12] + link[:6] + link[12:] + bytes(ip)
+
+
+def _with_ecn(family, inner, ecn):
+    inner = bytearray(inner)
+    if family == 6:
+        inner[1] = inner[1] & 0xCF | ecn << 4
+    elif inner[1] & 3 != ecn:
+        before = bytes(inner[:2])
+        inner[1] = inner[1] & 0xFC | ecn
+        inner[10:12] = _follow(be16(inner, 10), before, bytes(inner[:2])).to_bytes(2, "big")
+    return bytes(inner)
+
+
+def _keep(frame, ip_at, family, inner_at, counter):
+    outer, inner = frame[ip_at + 1] & 3, frame[inner_at:]
+    inner_ecn = inner[1] & 3 if family == 4 else inner[1] >> 4 & 3
+    ecn = DECAPSULATED_ECN[inner_ecn][outer]
+    if ecn == DROP:
+        return Outcome("drop_ecn", XDP_DROP, frame)
+    ethertype = b"\x08\x00" if family == 4 else b"\x86\xdd"
+    stripped = frame[: ip_at - 2] + ethertype + _with_ecn(family, inner, ecn)
+    return Outcome(counter, XDP_PASS, stripped)
+
+
+def decide(frame, sockets=None, port=19523, udp="first-hop"):
+    if not _names_the_port(frame, port):
+        return Outcome(None, XDP_PASS, frame)
+    ip_at = _link_length(frame)
+    udp_at = ip_at + 4 * (frame[ip_at] & 15)
+    # The decoder knows the usual port only.
+    status, gue = decode_gue(frame[: udp_at + 2] + (19523).to_bytes(2, "big") + frame[udp_at + 4 :])
+    if status != "ok":
+        return Outcome(f"drop_{status}", XDP_DROP, frame)
+    family = 4 if gue["inner_protocol"] == 4 else 6
+    inner_at = udp_at + 8 + 8 + 4 * len(gue["hops"])
+    try:
+        counter = _whose(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
+    except _Drop as drop:
+        return Outcome(str(drop), XDP_DROP, frame)
+    if counter is None:
+        if gue["next_hop"] == len(gue["hops"]):
+            counter = "accepted_last_resort"
+        elif gue["hops"][gue["next_hop"]] == gue["dst"]:
+            counter = "forwarded_to_self"
+        elif frame[ip_at + 8] <= 1:
+            return Outcome("drop_ttl", XDP_DROP, frame)
+        else:
+            hop = ipaddress.ip_address(gue["hops"][gue["next_hop"]]).packed
+            return Outcome("forwarded_to_alternate", XDP_REDIRECT, _forward(frame, ip_at, hop))
+    return _keep(frame, ip_at, family, inner_at, counter)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every kind of packet, with every number of hops left, against real sockets: counter, verdict and bytes."""
+
+import functools
+
+import pytest
+
+from conftest import run_frames
+from cases import frames as f
+from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, decide
+from packets import KINDS, KINDS6, OTHER_HOP, SELF, STRANGER, gue_frame
+
+# name: (arguments of gue_frame, what becomes of a packet that nobody knows)
+HOPS = {
+    "no hops": ({"hops": ()}, "accepted_last_resort"),
+    "1 hop": ({}, "forwarded_to_alternate"),
+    "hop 2 of 2": ({"hops": (SELF, OTHER_HOP), "next_hop": 1}, "forwarded_to_alternate"),
+    "both used up": ({"hops": (OTHER_HOP, OTHER_HOP), "next_hop": 2}, "accepted_last_resort"),
+    "30 hops": ({"hops": (OTHER_HOP,) * 30, "next_hop": 29}, "forwarded_to_alternate"),
+    "itself": ({"hops": (SELF, OTHER_HOP)}, "forwarded_to_self"),
+    "itself, ttl 1": ({"hops": (SELF,), "ttl": 1}, "forwarded_to_self"),
+    "ttl 2": ({"ttl": 2}, "forwarded_to_alternate"),
+    "ttl 1": ({"ttl": 1}, "drop_ttl"),
+    "ttl 0": ({"ttl": 0}, "drop_ttl"),
+}
+OUTER = {
+    "802.1Q": {"tags": (f.C_TAG,)},
+    "802.1ad": {"tags": (f.S_TAG,)},
+    "QinQ": {"tags": (f.S_TAG, f.C_TAG)},
+    "outer options": {"options": 1},
+    "outer options, 40 bytes": {"options": 10, "tags": (f.S_TAG, f.C_TAG)},
+    "udp checksum": {"checksum": "right"},
+    "wrong udp checksum": {"checksum": 0x1234},
+}
+CASES = [(4, kind, hops) for kind in KINDS for hops in HOPS]
+CASES += [(6, kind, hops) for kind in KINDS + KINDS6 for hops in HOPS]
+
+
+def name(value):
+    return getattr(value, "name", None) or (f"IPv{value}" if isinstance(value, int) else str(value))
+
+
+@pytest.fixture(scope="module")
+def in_kernel(host):
+    """All cases at once, for one way to treat UDP."""
+
+    @functools.lru_cache(maxsize=None)
+    def run(udp):
+        frames = [gue_frame(kind.build(host, family), **HOPS[hops][0]) for family, kind, hops in CASES]
+        return dict(zip(CASES, zip(frames, run_frames(host.namespace, frames, udp=udp))))
+
+    return run
+
+
+@pytest.mark.parametrize("udp", ["first-hop", "connected"])
+@pytest.mark.parametrize("family, kind, hops", CASES, ids=name)
+def test_matrix(host, in_kernel, family, kind, hops, udp):
+    frame, outcome = in_kernel(udp)[family, kind, hops]
+    expected = kind.expect(udp)
+    if expected is STRANGER:
+        expected = HOPS[hops][1]
+    assert outcome.counter == expected
+    assert outcome == decide(frame, host.sockets, udp=udp)
+    verdict = XDP_PASS
+    if outcome.counter.startswith("drop"):
+        verdict = XDP_DROP
+    elif outcome.counter == "forwarded_to_alternate":
+        verdict = XDP_REDIRECT
+    assert outcome.verdict == verdict
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("family", [4, 6], ids=name)
+def test_outer_headers(host, family, outer):
+    kinds = [kind for kind in KINDS if kind.name in ("tcp/SYN", "tcp/established", "tcp/unknown")]
+    frames = [gue_frame(kind.build(host, family), **OUTER[outer]) for kind in kinds]
+    outcomes = run_frames(host.namespace, frames)
+    assert [outcome.counter for outcome in outcomes] == [
+        "accepted_syn", "accepted_established", "forwarded_to_alternate",
+    ]
+    assert outcomes == [decide(frame, host.sockets) for frame in frames]
+
+
+def test_another_port(host):
+    kind = next(kind for kind in KINDS if kind.name == "tcp/SYN")
+    frames = [gue_frame(kind.build(host, 4), port=port) for port in (6080, 19523)]
+    outcomes = run_frames(host.namespace, frames, port=6080)
+    assert [outcome.counter for outcome in outcomes] == ["accepted_syn", None]
+    assert outcomes == [decide(frame, host.sockets, port=6080) for frame in frames]

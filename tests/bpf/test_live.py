@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A client, a director played by this test, and two proxies in namespaces: connections of the kernel survive a table change.
+
+client --- network (router, director) --- a, b (proxies, each with the VIPs)
+"""
+
+import contextlib
+import fcntl
+import json
+import select
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from cases import frames as f
+from host import CLIENT, FAMILY, HTTP, VIP
+from netns import Namespace, connect
+
+DIRECTOR = "203.0.113.2"
+PROXY = {"a": "192.168.50.10", "b": "192.168.51.10"}
+PROXY6 = {"a": "fd50::10", "b": "fd51::10"}
+
+
+def gateway(address):
+    return address[: -len("10")] + "1"
+
+
+class Director(threading.Thread):
+    """Sends what the client sends to a VIP to `hops`, in GUE."""
+
+    def __init__(self, network, interface):
+        super().__init__(daemon=True)
+        self.hops = ("a", "b")
+        self.last_acknowledgement = None
+        with network:
+            self._in = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+            self._out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            self._in.bind((interface, 3))
+        self._stop_in, self._stop_out = socket.socketpair()
+        self.start()
+
+    def send(self, inner):
+        protocol = 4 if inner[0] >> 4 == 4 else 41
+        later = [f.ip(PROXY[name]) for name in self.hops[1:]]
+        gue = struct.pack(">BBHHBB", 1 + len(later), protocol, 0, 0, 0, len(later))
+        datagram = f.udp(0x8000, 19523, gue + b"".join(later) + inner)
+        first = PROXY[self.hops[0]]
+        self._out.sendto(f.ipv4(DIRECTOR, first, f.UDP, datagram, identification=0), (first, 0))
+
+    def run(self):
+        vips = {f.ip(vip) for vip in VIP.values()}
+        while self._stop_out not in select.select([self._in, self._stop_out], [], [])[0]:
+            packet, address = self._in.recvfrom(4096)
+            destination = packet[16:20] if packet[0] >> 4 == 4 else packet[24:40]
+            if address[2] != socket.PACKET_OUTGOING and destination in vips:
+                at = 20 if packet[0] >> 4 == 4 else 40
+                self.last_acknowledgement = packet[at + 8 : at + 12]
+                self.send(packet)
+
+    def close(self):
+        self._stop_in.close()
+        self.join()
+        for open_socket in (self._in, self._out, self._stop_out):
+            open_socket.close()
+
+
+class Lab:
+    def __init__(self, glb_redirect, mode):
+        self.glb_redirect = glb_redirect
+        self.close = contextlib.ExitStack()
+        names = ("client", "network", "a", "b")
+        self.namespaces = {name: self.close.enter_context(contextlib.closing(Namespace())) for name in names}
+        network = self.namespaces["network"]
+        network.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
+        self._leg("client", "203.0.113.10", "fd00::10")
+        for name in PROXY:
+            self._leg(name, PROXY[name], PROXY6[name])
+            self._addresses(name, VIP)
+            # A native program forwards through the driver, which needs the other end ready for that.
+            network.run("ethtool", "-K", name, "gro", "on")
+            self.redirect(name, "attach", "eth0", "--mode", mode)
+        self._addresses("client", CLIENT)
+        # What the director takes must have whole checksums, and be no larger than a packet.
+        self.namespaces["client"].run("ethtool", "-K", "eth0", "tx", "off")
+        network.ip(
+            f"addr add {DIRECTOR}/32 dev lo",
+            f"route add {CLIENT[4]} via 203.0.113.10",
+            f"route add {CLIENT[6]} via fd00::10",
+            f"route add blackhole {VIP[4]}",
+            f"route add blackhole {VIP[6]}",
+        )
+        client = self.namespaces["client"]
+        client.ip("route del default", f"route add default via 203.0.113.1 src {CLIENT[4]}")
+        client.ip(f"route replace {VIP[6]} via fd00::1 src {CLIENT[6]}")
+        self.listeners = {(name, family): self._listen(name, family) for name in PROXY for family in VIP}
+        self.director = self.close.enter_context(contextlib.closing(Director(network, "client")))
+
+    def _leg(self, name, address, address6):
+        namespace, network = self.namespaces[name], self.namespaces["network"]
+        connect(namespace, "eth0", network, name)
+        for this, device, v4, v6 in (
+            (namespace, "eth0", address, address6),
+            (network, name, gateway(address), gateway(address6)),
+        ):
+            this.ip(f"addr add {v4}/24 dev {device}", f"addr add {v6}/64 dev {device} nodad")
+        namespace.ip(f"route add default via {gateway(address)}", f"route add default via {gateway(address6)}")
+
+    def _addresses(self, name, addresses):
+        self.namespaces[name].ip(
+            f"addr add {addresses[4]}/32 dev lo", f"addr add {addresses[6]}/128 dev lo nodad"
+        )
+
+    def redirect(self, name, *words):
+        return self.namespaces[name].run(self.glb_redirect, *words).stdout
+
+    def stats(self, name):
+        return json.loads(self.redirect(name, "stats", "--json"))["eth0"]
+
+    def _listen(self, name, family):
+        with self.namespaces[name]:
+            listener = self.close.enter_context(socket.socket(FAMILY[family]))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.settimeout(10)
+        listener.bind((VIP[family], HTTP))
+        listener.listen()
+        return listener
+
+    def dial(self, family):
+        with self.namespaces["client"]:
+            client = self.close.enter_context(socket.socket(FAMILY[family]))
+        client.settimeout(10)
+        client.connect((VIP[family], HTTP))
+        return client
+
+    def accept(self, name, family):
+        server = self.close.enter_context(self.listeners[name, family].accept()[0])
+        server.settimeout(10)
+        return server
+
+
+@pytest.fixture(scope="module", params=["native", "generic"])
+def lab(request, glb_redirect):
+    lab = Lab(glb_redirect, request.param)
+    with lab.close:
+        yield lab
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def unacknowledged(sender):
+    """Bytes that the peer did not acknowledge yet (SIOCOUTQ)."""
+    return struct.unpack("i", fcntl.ioctl(sender, 0x5411, bytes(4)))[0]
+
+
+def talk(client, server, text):
+    client.sendall(text)
+    assert server.recv(100) == text
+    server.sendall(text[::-1])
+    assert client.recv(100) == text[::-1]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_connection_survives_a_swap_of_hops(lab, family):
+    lab.director.hops = ("a", "b")
+    client = lab.dial(family)
+    server = lab.accept("a", family)
+    talk(client, server, b"first hop knows it")
+    before = {name: lab.stats(name) for name in PROXY}
+
+    lab.director.hops = ("b", "a")
+    talk(client, server, b"second chance")
+    after = {name: lab.stats(name) for name in PROXY}
+    assert after["b"]["forwarded_to_alternate"] > before["b"]["forwarded_to_alternate"]
+    assert after["a"]["accepted_established"] > before["a"]["accepted_established"]
+
+    newcomer = lab.dial(family)
+    talk(newcomer, lab.accept("b", family), b"new connections go to the new first hop")
+    lab.redirect("a", "attach", "eth0")  # an upgrade under traffic
+    lab.redirect("b", "attach", "eth0")
+    talk(client, server, b"after the upgrade")
+    client.close()
+    assert server.recv(1) == b""
+    server.close()
+    for name in PROXY:
+        counters = lab.stats(name)
+        assert counters.pop("total") == sum(counters.values())
+        assert not [counter for counter in counters if "drop" in counter and counters[counter]]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_unknown_acknowledgement_is_answered_with_a_reset_by_the_last_hop(lab, family):
+    lab.director.hops = ("a", "b")
+    client = lab.dial(family)
+    server = lab.accept("a", family)
+    # The server forgets the connection without a word: the client finds out by asking.
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    lab.namespaces["a"].ip(f"route add blackhole {CLIENT[family]}")
+    server.close()
+    lab.namespaces["a"].ip(f"route del blackhole {CLIENT[family]}")
+    before = lab.stats("b")["accepted_last_resort"]
+    with pytest.raises(ConnectionResetError):
+        client.sendall(b"anybody there?")
+        client.recv(1)
+    assert lab.stats("b")["accepted_last_resort"] > before
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_ping_through_the_tunnel_is_answered(lab, family):
+    lab.director.hops = ("a", "b")
+    lab.namespaces["client"].run("ping", "-c", "1", "-W", "5", VIP[family])
+
+
+
+IP_MTU = {4: (socket.IPPROTO_IP, 14), 6: (socket.IPPROTO_IPV6, 24)}
+ROUTER = {4: "203.0.113.99", 6: "2001:db8:ffff::1"}
+
+
+def checksummed_icmp(family, payload):
+    pseudo = b""
+    if family == 6:
+        pseudo = f.ip(ROUTER[6]) + f.ip(VIP[6]) + struct.pack(">II", len(payload), f.ICMPV6)
+    return payload[:2] + struct.pack(">H", f.internet_checksum(pseudo + payload)) + payload[4:]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_path_mtu_reaches_the_owner_through_another_proxy(lab, family):
+    lab.director.hops = ("a", "b")
+    client = lab.dial(family)
+    server = lab.accept("a", family)
+    talk(client, server, b"so that sequence numbers are known")
+    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1500)
+    lab.director.hops = ("b", "a")
+    talk(client, server, b"and acknowledged")
+    wait_until(lambda: unacknowledged(server) == 0)
+
+    ports = struct.pack(">HH", HTTP, client.getsockname()[1])
+    build = f.ipv4 if family == 4 else f.ipv6
+    length = {"total_length": 1500} if family == 4 else {"payload_length": 1460}
+    quote = build(VIP[family], CLIENT[family], f.TCP, ports + lab.director.last_acknowledgement, **length)
+    type_, protocol = {4: (3, f.ICMP), 6: (2, f.ICMPV6)}[family]
+    error = f.icmp(type_, 4 if family == 4 else 0, 1280, quote)
+    lab.director.send(build(ROUTER[family], VIP[family], protocol, checksummed_icmp(family, error)))
+    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1280)

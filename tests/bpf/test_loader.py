@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""attach, detach, status, stats: what they do, and what they say when they cannot."""
+
+import json
+import socket
+import subprocess
+
+import pytest
+
+from cases import frames as f
+from conftest import BUILD
+from netns import Namespace, connect
+from packets import gue_frame
+
+PINS = "/sys/fs/bpf/glb-redirect"
+
+
+class Proxy:
+    def __init__(self, glb_redirect):
+        self.glb_redirect = glb_redirect
+        self.namespace, self.network = Namespace(), Namespace()
+        connect(self.namespace, "eth0", self.network, "net0")
+
+    def __call__(self, *words, code=0):
+        result = self.namespace.run(self.glb_redirect, *words, check=False)
+        assert result.returncode == code, result.stderr
+        return result.stdout if code == 0 else result.stderr
+
+    def receive(self, frames):
+        """Lets the other end of the wire send the frames."""
+        with self.network:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        with raw:
+            raw.bind(("net0", 0))
+            for frame in frames:
+                raw.send(frame)
+
+    def stats(self, interface="eth0"):
+        return json.loads(self("stats", interface, "--json"))[interface]
+
+    def status(self, interface="eth0"):
+        return json.loads(self("status", interface, "--json"))[interface]
+
+    def close(self):
+        self.namespace.close()
+        self.network.close()
+
+
+@pytest.fixture
+def proxy(glb_redirect):
+    proxy = Proxy(glb_redirect)
+    yield proxy
+    proxy.close()
+
+
+PING = gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)))
+MALFORMED = gue_frame(b"\x45")
+
+
+def test_attach_status_detach(proxy):
+    assert proxy("attach", "eth0") == "eth0: attached, native mode, port 19523, udp first-hop\n"
+    status = proxy.status()
+    assert status.pop("program_id") > 0
+    assert status.pop("version") in proxy("--version")
+    assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop"}
+    assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
+    assert proxy("detach", "eth0") == "eth0: detached\n"
+    assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
+    assert proxy.namespace.run("ls", "/sys/fs/bpf").stdout.split() == ["maps.debug", "progs.debug"]
+    assert proxy("status") == "not attached to any interface\n"
+
+
+def test_options_reach_the_program(proxy):
+    proxy("attach", "eth0", "--mode", "generic", "--port", "6080", "--udp", "connected")
+    status = proxy.status()
+    assert (status["mode"], status["port"], status["udp"]) == ("generic", 6080, "connected")
+    proxy.receive([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)])
+    assert proxy.stats()["total"] == 1
+    text = proxy("status")
+    assert text.startswith("eth0: attached, generic mode, port 6080, udp connected, version ")
+
+
+def test_counters_are_kept_and_connections_not_cut_by_an_upgrade(proxy):
+    proxy("attach", "eth0")
+    first = proxy.status()["program_id"]
+    proxy.receive([PING, PING, MALFORMED])
+    said = proxy("attach", "eth0", "--udp", "connected")
+    assert said == "eth0: replaced the attached program, native mode, port 19523, udp connected\n"
+    status = proxy.status()
+    assert status["udp"] == "connected" and status["program_id"] != first
+    proxy.receive([PING])
+    counters = proxy.stats()
+    assert counters.pop("total") == 4 == sum(counters.values())
+    assert (counters["accepted_other"], counters["drop_inner_truncated"]) == (3, 1)
+
+
+def test_an_upgrade_keeps_the_link(proxy):
+    """The same link before and after: at no moment is the interface without a program."""
+    links = []
+    for _ in range(2):
+        proxy("attach", "eth0")
+        info = proxy.namespace.run("/usr/sbin/bpftool", "-j", "link", "show", "pinned", f"{PINS}/eth0/link")
+        links.append(json.loads(info.stdout)["id"])
+    assert links[0] == links[1]
+
+
+def other_counters(proxy):
+    """Makes the attached program look like one of another version: exchanges its settings."""
+    directory = f"{PINS}/eth0"
+    proxy.namespace.run("rm", f"{directory}/settings")
+    proxy.namespace.run(
+        "/usr/sbin/bpftool", "map", "create", f"{directory}/settings", "type", "array", "key", "4", "value", "24",
+        "entries", "1", "name", "settings",
+    )
+
+
+def test_an_upgrade_over_other_counters_says_so(proxy):
+    proxy("attach", "eth0")
+    proxy.receive([PING])
+    other_counters(proxy)
+    result = proxy.namespace.run(proxy.glb_redirect, "attach", "eth0")
+    assert "other counters" in result.stderr and "start at 0" in result.stderr
+    assert proxy.stats()["total"] == 0
+    proxy.receive([PING])
+    assert proxy.stats()["total"] == 1
+
+
+def test_mode_of_an_attached_program_stays(proxy):
+    proxy("attach", "eth0", "--mode", "generic")
+    proxy("attach", "eth0")
+    assert proxy.status()["mode"] == "generic"
+    said = proxy("attach", "eth0", "--mode", "native", code=1)
+    assert "attached in generic mode: detach it first" in said
+
+
+def test_foreign_program_is_named_and_stays(proxy, tmp_path):
+    program = str(BUILD / "src/redirect/redirect.bpf.o")
+    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", program, "/sys/fs/bpf/foreign", "type", "xdp")
+    proxy.namespace.run("/usr/sbin/bpftool", "net", "attach", "xdp", "pinned", "/sys/fs/bpf/foreign", "dev", "eth0")
+    shown = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
+    identifier = shown[0]["xdp"]["prog"]["id"]
+    said = proxy("attach", "eth0", code=1)
+    assert f"'glb_redirect' id {identifier}" in said
+    shown = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
+    assert shown[0]["xdp"]["prog"]["id"] == identifier
+    assert "not attached" in proxy("detach", "eth0", code=1)
+
+
+def test_interface_was_made_anew(proxy):
+    proxy("attach", "eth0")
+    proxy.namespace.ip("link del eth0")
+    assert "interface is gone" in proxy.namespace.run(proxy.glb_redirect, "status", check=False).stdout
+    connect(proxy.namespace, "eth0", proxy.network, "net0")
+    proxy("attach", "eth0")
+    assert proxy.status()["attached"] and proxy.stats()["total"] == 0
+
+
+def test_several_interfaces_and_a_name_with_a_dot(proxy):
+    connect(proxy.namespace, "eth1.100", proxy.network, "net1")
+    proxy("attach", "eth0")
+    proxy("attach", "eth1.100", "--port", "6080")
+    assert list(json.loads(proxy("status", "--json"))) == ["eth0", "eth1.100"]
+    proxy.receive([PING])
+    stats = json.loads(proxy("stats", "--json"))
+    assert (stats["eth0"]["total"], stats["eth1.100"]["total"]) == (1, 0)
+    proxy("detach", "eth0")
+    assert list(json.loads(proxy("status", "--json"))) == ["eth1.100"]
+
+
+def test_watch_prints_a_line_a_second(proxy):
+    proxy("attach", "eth0")
+    command = proxy.namespace.command(proxy.glb_redirect, "stats", "--watch", "--json")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+        json.loads(watch.stdout.readline())
+        proxy.receive([PING])
+        totals = []
+        while not totals or totals[-1] == 0:
+            totals.append(json.loads(watch.stdout.readline())["eth0"]["total"])
+        watch.terminate()
+    assert totals[-1] == 1
+
+
+@pytest.mark.parametrize(
+    "words, code, says",
+    [
+        ((), 2, "a subcommand is missing"),
+        (("fly",), 2, "'fly' is not a subcommand"),
+        (("attach",), 2, "which interface?"),
+        (("attach", "eth0", "eth1"), 2, "'eth1' is one operand too many"),
+        (("attach", "../eth0"), 2, "not a name for an interface"),
+        (("attach", "eth0", "--mode", "hw"), 2, "'hw' is neither native nor generic"),
+        (("attach", "eth0", "--port", "0"), 2, "'0' is not a number from 1 to 65535"),
+        (("attach", "eth0", "--udp", "all"), 2, "'all' is neither first-hop nor connected"),
+        (("attach", "eth0", "--fast"), 2, "'--fast' is not an option"),
+        (("attach", "eth0", "--port"), 2, "--port needs an argument"),
+        (("attach", "eth9"), 1, "there is no interface 'eth9'"),
+        (("attach", "lo"), 1, "has no native XDP: --mode generic works"),
+        (("detach", "eth0"), 1, "eth0: not attached"),
+        (("status", "eth0"), 1, "eth0: not attached"),
+        (("stats", "eth0"), 1, "eth0: not attached"),
+    ],
+)
+def test_refusal_is_one_plain_line(proxy, words, code, says):
+    said = proxy(*words, code=code)
+    assert says in said
+    assert len(said.splitlines()) == code  # a usage error also points to --help
+    assert not (proxy.namespace.run("ls", "/sys/fs/bpf").stdout.count("glb-redirect"))
+
+
+def test_without_bpffs(proxy):
+    proxy.namespace.run("umount", "/sys/fs/bpf")
+    proxy.namespace.run("mount", "-t", "tmpfs", "tmpfs", "/sys/fs/bpf")
+    assert "mount -t bpf bpf /sys/fs/bpf" in proxy("attach", "eth0", code=1)
+    assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
+
+
+def test_without_privileges(proxy):
+    for drop, missing in (("-all", "CAP_BPF CAP_PERFMON CAP_NET_ADMIN"), ("-all,+bpf,+net_admin", "CAP_PERFMON")):
+        result = proxy.namespace.run(
+            "setpriv", f"--bounding-set={drop}", "--inh-caps=-all", proxy.glb_redirect, "attach", "eth0", check=False
+        )
+        assert result.returncode == 1
+        assert result.stderr == f"glb-redirect: not permitted: run it as root; missing: {missing}\n"
+
+
+def test_privileges_that_are_enough(proxy):
+    """Those of the systemd unit."""
+    proxy.namespace.run(
+        "setpriv", "--bounding-set=-all,+bpf,+perfmon,+net_admin", "--inh-caps=-all", proxy.glb_redirect, "attach", "eth0"
+    )
+    assert proxy.status()["attached"]
+
+
+def test_driver_that_refuses(proxy):
+    """veth takes no XDP program without fragments where the other end's MTU is larger than a page."""
+    proxy.network.ip("link set net0 mtu 9000")
+    said = proxy("attach", "eth0", code=1)
+    assert "its driver, veth, refuses the program" in said and "MTU" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_help(proxy):
+    assert "usage: glb-redirect SUBCOMMAND" in proxy("--help")
+    for name in ("attach", "detach", "status", "stats"):
+        assert name in proxy("--help")
+        assert f"usage: glb-redirect {name}" in proxy(name, "--help")

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the program writes: congestion marks and checksums, worked out from scratch."""
+
+import ipaddress
+import itertools
+import random
+import struct
+
+import pytest
+
+from cases import frames as f
+from conftest import run_frames
+from host import PROXY
+from model_of_proxy import XDP_DROP, XDP_REDIRECT, ones_complement_sum
+from packets import KINDS, OTHER_HOP, gue_frame
+
+NOT_ECT, ECT_1, ECT_0, CE = range(4)
+# RFC 6040, figure 4: (inner, outer), and what arrives; None: drop.
+FIGURE_4 = {
+    (NOT_ECT, NOT_ECT): NOT_ECT, (NOT_ECT, ECT_0): NOT_ECT, (NOT_ECT, ECT_1): NOT_ECT, (NOT_ECT, CE): None,
+    (ECT_0, NOT_ECT): ECT_0, (ECT_0, ECT_0): ECT_0, (ECT_0, ECT_1): ECT_1, (ECT_0, CE): CE,
+    (ECT_1, NOT_ECT): ECT_1, (ECT_1, ECT_0): ECT_1, (ECT_1, ECT_1): ECT_1, (ECT_1, CE): CE,
+    (CE, NOT_ECT): CE, (CE, ECT_0): CE, (CE, ECT_1): CE, (CE, CE): CE,
+}
+DSCP = 0b101110_00
+
+
+def kind(name):
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+def marked(family, inner, traffic_class):
+    """The inner packet with that TOS or traffic class, and a right checksum."""
+    inner = bytearray(inner)
+    if family == 6:
+        inner[:2] = struct.pack(">H", 0x6000 | traffic_class << 4)
+    else:
+        inner[1] = traffic_class
+        inner[10:12] = bytes(2)
+        inner[10:12] = struct.pack(">H", f.internet_checksum(bytes(inner[:20])))
+    return bytes(inner)
+
+
+@pytest.mark.parametrize("inner_ecn, outer_ecn", FIGURE_4)
+@pytest.mark.parametrize("family", [4, 6])
+def test_congestion_mark_of_an_accepted_packet(host, family, inner_ecn, outer_ecn):
+    packet = kind("tcp/SYN").build(host, family)
+    frame = gue_frame(marked(family, packet, DSCP | inner_ecn), tos=outer_ecn)
+    (outcome,) = run_frames(host.namespace, [frame])
+    arrives = FIGURE_4[inner_ecn, outer_ecn]
+    if arrives is None:
+        assert (outcome.counter, outcome.verdict) == ("drop_ecn", XDP_DROP)
+    else:
+        assert outcome.counter == "accepted_syn"
+        assert outcome.frame[14:] == marked(family, packet, DSCP | arrives)
+
+
+@pytest.mark.parametrize("outer_ecn", range(4))
+def test_congestion_mark_of_a_forwarded_packet_stays_outside(host, outer_ecn):
+    frame = gue_frame(kind("tcp/unknown").build(host, 4), tos=outer_ecn)
+    (outcome,) = run_frames(host.namespace, [frame])
+    assert outcome.counter == "forwarded_to_alternate"
+    assert outcome.frame[15] == outer_ecn
+
+
+def random_frames(host, count=300):
+    """Packets that are forwarded."""
+    chance = random.Random(4)
+    for _ in range(count):
+        hop = str(ipaddress.IPv4Address(chance.randrange(1, 2**32)))
+        inner = kind("tcp/unknown").build(host, chance.choice((4, 6))) + chance.randbytes(2)
+        hops = (OTHER_HOP,) * chance.randrange(3) + (hop,)
+        yield gue_frame(inner, hops, len(hops) - 1, chance.randrange(2, 256), chance.randrange(4),
+            checksum="right", options=chance.randrange(11))
+
+
+def test_checksums_stay_right(host):
+    frames = list(random_frames(host))
+    for before, outcome in zip(frames, run_frames(host.namespace, frames)):
+        assert (outcome.counter, outcome.verdict) == ("forwarded_to_alternate", XDP_REDIRECT)
+        ip = outcome.frame[14:]
+        header = 4 * (ip[0] & 15)
+        assert ones_complement_sum(ip[:header]) == 0xFFFF
+        pseudo = ip[12:20] + struct.pack(">HH", f.UDP, len(ip) - header)
+        assert ones_complement_sum(pseudo + ip[header:]) == 0xFFFF
+        assert ip[header + 6 : header + 8] != b"\x00\x00"
+        assert ip[12:16] == f.ip(PROXY) and ip[8] == before[14 + 8] - 1
+
+
+def test_udp_checksum_never_becomes_none(host):
+    """The one payload word for which the sum of the forwarded datagram is 0xffff."""
+    inner = kind("tcp/unknown").build(host, 4)
+    (outcome,) = run_frames(host.namespace, [gue_frame(inner + bytes(2), checksum="right")])
+    checksum = int.from_bytes(outcome.frame[40:42], "big")
+    # Adding what the checksum lacks to the payload makes it 0, which is written as 0xffff.
+    (outcome,) = run_frames(
+        host.namespace, [gue_frame(inner + struct.pack(">H", checksum), checksum="right")]
+    )
+    assert outcome.counter == "forwarded_to_alternate"
+    assert outcome.frame[40:42] == b"\xff\xff"
+
+
+@pytest.mark.parametrize("family, tags", itertools.product((4, 6), ((), (f.C_TAG,), (f.S_TAG, f.C_TAG))))
+def test_link_header_is_kept(host, family, tags):
+    inner = kind("tcp/established").build(host, family)
+    (outcome,) = run_frames(host.namespace, [gue_frame(inner, tags=tags)])
+    assert outcome.frame == f.ethernet(inner, tags=tags)
