@@ -11,8 +11,10 @@
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
-/* The verifier tracks packet offsets up to 0xffff; the longest chain of headers that is walked ends
- * near 0x8200. */
+/*
+ * The verifier tracks packet offsets up to 0xffff; the longest chain of headers that is walked ends
+ * near 0x8200.
+ */
 #define CURSOR_LIMIT 0xf000
 
 struct cursor {
@@ -73,7 +75,8 @@ static __always_inline bool cursor_skip(struct cursor *cursor, __u32 size)
 	return true;
 }
 
-/* Ends the packet `size` bytes from here, for a header's claim; false where that is beyond the end.
+/*
+ * Ends the packet `size` bytes from here, for a header's claim; false where that is beyond the end.
  */
 static __always_inline bool cursor_cut(struct cursor *cursor, __u32 size)
 {

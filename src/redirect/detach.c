@@ -20,8 +20,10 @@ static int detach(const struct loader_args *args)
 		return loader_error("%s: not attached", args->interface);
 	if (error)
 		return explain_folder(args->interface, error);
-	/* Also for those who hold the link open. Fails where the interface is gone, and the program
-	 * with it. */
+	/*
+	 * Also for those who hold the link open. Fails where the interface is gone, and the program
+	 * with it.
+	 */
 	bpf_link_detach(pins.link);
 	pins_close(&pins);
 	pins_remove(args->interface);

@@ -24,15 +24,16 @@ enum {
 };
 
 struct inner {
-	void *ip;            /* struct iphdr or struct ipv6hdr */
-	bool later_fragment; /* no ports to be seen */
-	__u8 protocol;       /* the upper one, behind extension headers */
-	struct bpf_sock_tuple
-		flow; /* as this host receives it; ports are filled in by who knows the protocol */
+	void *ip;                   /* struct iphdr or struct ipv6hdr */
+	bool later_fragment;        /* no ports to be seen */
+	__u8 protocol;              /* the upper one, behind extension headers */
+	struct bpf_sock_tuple flow; /* as this host receives it; ports come last */
 };
 
-/* quoted: by an ICMP error. This host sent that packet, so its ends are exchanged, and its length
- * is not to be believed. */
+/*
+ * quoted: by an ICMP error. This host sent that packet, so its ends are exchanged, and its length
+ * is not to be believed.
+ */
 static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner, bool quoted)
 {
 	struct iphdr *ip = cursor_peek(cursor, sizeof(*ip));
@@ -111,16 +112,20 @@ static __always_inline int inner_ipv6(struct cursor *cursor, struct inner *inner
 	return inner_extension_headers(cursor, inner);
 }
 
-/* Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one
- * to the verifier. */
+/*
+ * Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one
+ * to the verifier.
+ */
 static __always_inline int inner_parse(
 	struct cursor *cursor, struct inner *inner, bool ipv6, bool quoted)
 {
 	return ipv6 ? inner_ipv6(cursor, inner, quoted) : inner_ipv4(cursor, inner, quoted);
 }
 
-/* The ports of TCP and UDP are the first two words of either; a quote has them from the other end's
- * view. */
+/*
+ * The ports of TCP and UDP are the first two words of either; a quote has them from the other end's
+ * view.
+ */
 static __always_inline void inner_set_ports(
 	struct inner *inner, bool ipv6, const __be16 *ports, bool quoted)
 {

@@ -31,9 +31,9 @@ struct loader_option {
 
 /* The command line of a subcommand, taken apart. */
 struct loader_args {
-	const char *options[LOADER_MAX_OPTIONS]; /* in the order of the command's options, "" for no
-						    argument; NULL: not given */
-	const char *interface;                   /* NULL: not given */
+	/* In the order of the command's options, "" for no argument; NULL: not given. */
+	const char *options[LOADER_MAX_OPTIONS];
+	const char *interface; /* NULL: not given */
 };
 
 struct loader_command {

@@ -149,7 +149,8 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 	return result;
 }
 
-/* The maps of another version may have other sizes, and the kernel writes as much as the map has.
+/*
+ * The maps of another version may have other sizes, and the kernel writes as much as the map has.
  */
 static bool has_shape(int map, uint32_t type, uint32_t value_size, uint32_t entries)
 {

@@ -21,8 +21,10 @@ struct pins {
 	uint32_t program_id;
 };
 
-/* 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is
- * -1 in *pins. */
+/*
+ * 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is
+ * -1 in *pins.
+ */
 int pins_open(const char *interface, struct pins *pins);
 void pins_close(struct pins *pins);
 

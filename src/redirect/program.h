@@ -18,8 +18,10 @@ struct program {
 /* Identifies the list of counters. */
 uint32_t program_layout(void);
 
-/* counters: a map to count in, or -1 for a new one. 0 or -errno; program_unload() frees in either
- * case. */
+/*
+ * counters: a map to count in, or -1 for a new one. 0 or -errno; program_unload() frees in either
+ * case.
+ */
 int program_load(struct program *program, uint16_t port, enum redirect_udp udp, int counters);
 void program_unload(struct program *program);
 

@@ -93,9 +93,8 @@ int glb_redirect(struct xdp_md *context)
 	}
 	count(REDIRECT_TOTAL);
 	count(outcome);
+	/* Not XDP_TX: it loses packets on a veth pair, whatever is at the other end. */
 	if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
-		/* XDP_TX would need a program or GRO at the other end of a veth pair; cards do
-		 * both. */
 		return bpf_redirect(context->ingress_ifindex, 0);
 	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
 }

@@ -49,8 +49,10 @@ enum redirect_udp {
 	REDIRECT_UDP_CONNECTED, /* only for connected sockets, and what opens a QUIC connection */
 };
 
-/* The program's only read-only data: set before it is loaded, constant for the verifier, and read
- * back by `status`. */
+/*
+ * The program's only read-only data: set before it is loaded, constant for the verifier, and read
+ * back by `status`.
+ */
 struct redirect_settings {
 	__u32 layout;     /* redirect_layout(): programs with the same one can share counters */
 	__u16 port;       /* host order */

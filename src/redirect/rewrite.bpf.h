@@ -92,15 +92,17 @@ static __always_inline void set_inner_ecn(void *ip, bool ipv6, __u8 ecn)
 		ipv4->check, bpf_htons(bytes[0] << 8 | tos), bpf_htons(bytes[0] << 8 | ipv4->tos));
 }
 
-/* Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be
- * dropped. */
+/*
+ * Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be
+ * dropped.
+ */
 static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool ipv6)
 {
 	__u8 outer = outer_tos & ECN_MASK, inner = inner_ecn(inner_ip, ipv6);
 
 	if (inner == ECN_NOT_ECT)
 		return outer != ECN_CE;
-	if (inner != ECN_CE && (outer == ECN_CE || (outer == ECN_ECT_1 && inner == ECN_ECT_0)))
+	if (outer == ECN_CE || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
 		set_inner_ecn(inner_ip, ipv6, outer);
 	return true;
 }
@@ -160,8 +162,10 @@ static __always_inline bool link_header_restore(
 	return true;
 }
 
-/* Removes `size` bytes between the link header and the inner packet. Pointers into the packet are
- * void afterwards. */
+/*
+ * Removes `size` bytes between the link header and the inner packet. Pointers into the packet are
+ * void afterwards.
+ */
 static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size, bool ipv6)
 {
 	struct link_header link;
