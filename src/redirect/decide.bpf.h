@@ -38,12 +38,10 @@ static __always_inline __u32 flow_size(bool ipv6)
 	return ipv6 ? sizeof(flow->ipv6) : sizeof(flow->ipv4);
 }
 
-/* True where tcp acknowledges a SYN cookie that `listener` sent. */
+/* True where tcp acknowledges a SYN cookie that `listener` sent: an ACK, neither SYN nor RST. */
 static __always_inline bool is_syn_cookie(
 	struct bpf_sock *listener, const struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
-	if (!tcp->ack || tcp->syn || tcp->rst)
-		return false;
 	if (ipv6)
 		return bpf_tcp_check_syncookie(
 			       listener, inner->ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp)) == 0;

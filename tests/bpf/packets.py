@@ -101,6 +101,13 @@ def extension_headers(count):
     return build
 
 
+def reserved_byte(host, family):
+    """Where other extension headers have their length, a fragment header has a reserved byte."""
+    header = bytearray(f.fragment_header(f.TCP))
+    header[1] = 0xFF
+    return packet(6, f.FRAGMENT, bytes(header) + tcp(ESTABLISHED)(host, 6)[40:])
+
+
 def later_fragment(host, family):
     if family == 4:
         return packet(4, f.TCP, f.text(24), fragment=5)
@@ -193,6 +200,7 @@ KINDS = [
 ]
 KINDS6 = [
     Kind("extension headers/8", extension_headers(8), KNOWN),
+    Kind("extension headers/reserved byte", reserved_byte, KNOWN),
     Kind("extension headers/9", extension_headers(9), "drop_inner_extension_headers"),
 ]
 

@@ -115,6 +115,7 @@ def own_options():
     """Of every program of ours."""
     commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
     text = "".join([help_of("src/director/glb-director"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
+    text += "".join(help_of("src/redirect/glb-redirect", name) for name in ("attach", "detach", "status", "stats"))
     text += "".join(path.read_text() for path in (TREE / "script").iterdir() if path.is_file())
     return set(re.findall(r"--[a-z][a-z-]*", text))
 
@@ -158,7 +159,16 @@ def test_configuration_keys_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_counters_exist(page):
-    assert set(re.findall(r"`(drop_[a-z_]+)`", page.read_text())) - {"drop_"} <= set(verdicts())
+    assert set(re.findall(r"`(drop_[a-z_]+)`", page.read_text())) - {"drop_"} <= set(verdicts()) | redirect_counters()
+
+
+def redirect_counters():
+    return set(re.findall(r'X\(\w+,\s*"(\w+)"', (TREE / "src/redirect/redirect.h").read_text().replace("\\\n", "")))
+
+
+def test_reference_of_the_redirect_has_every_counter_once():
+    page = (TREE / "docs/reference/redirect.md").read_text().split("## Counters")[1]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == sorted(redirect_counters())
 
 
 def verdicts():
