@@ -210,6 +210,7 @@ static int attach(const struct loader_args *args)
 	request.ifindex = if_nametoindex(request.interface);
 	if (!request.ifindex)
 		return loader_error("there is no interface '%s'", request.interface);
+	pins_lock();
 	error = bpf_xdp_query((int)request.ifindex, 0, &query);
 	if (error)
 		return explain_attach(request.interface, true, error);

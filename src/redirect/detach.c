@@ -14,8 +14,10 @@ static const struct loader_option options[] = {
 static int detach(const struct loader_args *args)
 {
 	struct pins pins;
-	int error = pins_open(args->interface, &pins);
+	int error;
 
+	pins_lock();
+	error = pins_open(args->interface, &pins);
 	if (error == -ENOENT)
 		return loader_error("%s: not attached", args->interface);
 	if (error)

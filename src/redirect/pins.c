@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -85,6 +87,14 @@ void pins_close(struct pins *pins)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
+}
+
+void pins_lock(void)
+{
+	int folder = open(PINS_BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder >= 0)
+		flock(folder, LOCK_EX);
 }
 
 int pins_make_folder(const char *interface)

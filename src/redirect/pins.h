@@ -28,6 +28,9 @@ struct pins {
 int pins_open(const char *interface, struct pins *pins);
 void pins_close(struct pins *pins);
 
+/* Waits until no other loader changes pins; lasts until this process ends. */
+void pins_lock(void);
+
 /* Makes the folder. 0 or -errno; -ENODEV: there is no bpffs. */
 int pins_make_folder(const char *interface);
 

@@ -16,7 +16,7 @@ VIP = {4: "10.10.10.10", 6: "fdb4::10"}
 CLIENT = {4: "198.51.100.7", 6: "2001:db8::7"}
 SILENT = {4: "198.51.100.66", 6: "2001:db8::66"}  # a client that is played by raw frames
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
-HTTP, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 9, 53, 443
+HTTP, DUAL_STACK, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 8080, 9, 53, 443
 ISN = 0x01020304  # of f.tcp()
 
 # Client ports, by what the server's socket is doing.
@@ -40,11 +40,12 @@ class Host:
         self.close.callback(self.namespace.close)
         self.close.callback(self.network.close)
         self.sockets = Sockets()
-        self.cookie = {}  # family: acknowledgement that answers the cookie
+        self.cookie = {}  # (family, port): acknowledgement that answers the cookie
         self._build_network()
         for family in (4, 6):
             self._open_udp(family)
             self._open_tcp(family)
+        self._open_dual_stack()
 
     def _build_network(self):
         host, network = self.namespace, self.network
@@ -110,15 +111,29 @@ class Host:
         assert server.recv(1) == b""
         self._half_open(family, SYN_RECV)
         self._known(family, TCP, SILENT[family], SYN_RECV, HTTP)
-        self.namespace.sysctl(net__ipv4__tcp_syncookies=2)
-        self.cookie[family] = (self._half_open(family, COOKIE) + 1) & 0xFFFFFFFF
-        self.namespace.sysctl(net__ipv4__tcp_syncookies=1)
-        flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), HTTP)
-        self.sockets.cookies.add(flow + (self.cookie[family],))
+        self._get_cookie(family, HTTP)
 
-    def _half_open(self, family, port):
+    def _open_dual_stack(self):
+        """One listener for both families, as servers have it."""
+        with self.namespace:
+            listener = self.close.enter_context(socket.socket(socket.AF_INET6))
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind(("::", DUAL_STACK))
+        listener.listen(128)
+        for family in (4, 6):
+            self._get_cookie(family, DUAL_STACK)
+
+    def _get_cookie(self, family, to):
+        self.namespace.sysctl(net__ipv4__tcp_syncookies=2)
+        number = (self._half_open(family, COOKIE, to) + 1) & 0xFFFFFFFF
+        self.namespace.sysctl(net__ipv4__tcp_syncookies=1)
+        self.cookie[family, to] = number
+        flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), to)
+        self.sockets.cookies.add(flow + (number,))
+
+    def _half_open(self, family, port, to=HTTP):
         """Sends a SYN of the silent client; returns the sequence number of the answer."""
-        segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, HTTP))
+        segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, to))
         syn = packet(family, TCP, segment, src=SILENT[family])
         ethertype = {4: 0x0800, 6: 0x86DD}[family]
         with self.network:
@@ -132,7 +147,7 @@ class Host:
             while True:
                 answer = raw.recv(2048)
                 at = 20 if family == 4 else 40
-                if answer[at : at + 4] == struct.pack(">HH", HTTP, port):
+                if answer[at : at + 4] == struct.pack(">HH", to, port):
                     assert answer[at + 13] & 0x3F == 0x12, "not a SYN-ACK"
                     return int.from_bytes(answer[at + 4 : at + 8], "big")
 

@@ -7,7 +7,7 @@ from typing import Callable
 
 from cases import frames as f
 from host import (
-    CLIENT, CLOSED, CLOSE_WAIT, COOKIE, ESTABLISHED, HTTP, ISN, PROXY, SILENT, SYN_RECV, TIME_WAIT,
+    CLIENT, CLOSED, CLOSE_WAIT, COOKIE, DUAL_STACK, ESTABLISHED, HTTP, ISN, PROXY, SILENT, SYN_RECV, TIME_WAIT,
     UDP_CONNECTED, UDP_UNCONNECTED, UNKNOWN, VIP, packet,
 )
 
@@ -47,8 +47,8 @@ def udp(port, to, payload=b"\x01datagram"):
     return lambda host, family: packet(family, f.UDP, f.udp(port, to, payload))
 
 
-def cookie(offset=0):
-    return lambda host, family: (host.cookie[family] + offset) & 0xFFFFFFFF
+def cookie(offset=0, to=HTTP):
+    return lambda host, family: (host.cookie[family, to] + offset) & 0xFFFFFFFF
 
 
 def icmp(type4, type6, body=lambda family: b"\x00" * 8):
@@ -159,6 +159,11 @@ KINDS = [
     Kind("tcp/closed port", tcp(ESTABLISHED, to=CLOSED), STRANGER),
     Kind("tcp/no flags", tcp(UNKNOWN, 0), STRANGER),
     Kind("cookie/right", tcp(COOKIE, src=SILENT, acknowledgement=cookie()), COOKIED),
+    Kind(
+        "cookie/of a dual-stack listener",
+        tcp(COOKIE, src=SILENT, to=DUAL_STACK, acknowledgement=cookie(to=DUAL_STACK)),
+        COOKIED,
+    ),
     # The low bits of a cookie are a hash: any other number is wrong in all but one of 2^24 cases.
     Kind("cookie/wrong", tcp(COOKIE, src=SILENT, acknowledgement=cookie(0x12345)), STRANGER),
     Kind("cookie/RST", tcp(COOKIE, RST | ACK, SILENT, acknowledgement=cookie()), STRANGER),
@@ -223,7 +228,9 @@ def gue_frame(
     if checksum is not None:
         value = udp_checksum(DIRECTOR, PROXY, datagram) if checksum == "right" else checksum
         datagram = datagram[:6] + struct.pack(">H", value) + datagram[8:]
-    outer = bytearray(f.ipv4(DIRECTOR, PROXY, f.UDP, b"", f.nops(options), ttl=ttl, total_length=20 + 4 * options + len(datagram)))
+    total_length = 20 + 4 * options + len(datagram)
+    header = f.ipv4(DIRECTOR, PROXY, f.UDP, b"", f.nops(options), ttl=ttl, total_length=total_length)
+    outer = bytearray(header)
     outer[1] = tos
     outer[10:12] = bytes(2)
     outer[10:12] = struct.pack(">H", f.internet_checksum(bytes(outer)))

@@ -244,3 +244,14 @@ def test_help(proxy):
     for name in ("attach", "detach", "status", "stats"):
         assert name in proxy("--help")
         assert f"usage: glb-redirect {name}" in proxy(name, "--help")
+
+
+def test_two_at_once(proxy):
+    """One attaches, the other replaces."""
+    command = proxy.namespace.command(proxy.glb_redirect, "attach", "eth0")
+    for _ in range(10):
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        said = sorted(one.communicate()[0] for one in both)
+        assert ["attached" in said[0], "replaced" in said[1]] == [True, True], said
+        assert proxy.status()["attached"] and proxy.stats()["total"] == 0
+        proxy("detach", "eth0")
