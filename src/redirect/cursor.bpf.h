@@ -20,8 +20,7 @@
 struct cursor {
 	void *frame, *frame_end; /* what the kernel lets us read */
 	__u64 at;                /* offset of the next byte */
-	__u64 end; /* offset behind the last byte of what is being parsed: lengths in headers shrink
-		      it */
+	__u64 end;               /* offset behind what is parsed: lengths in headers shrink it */
 };
 
 static __always_inline struct cursor cursor_of(const struct xdp_md *context)

@@ -54,7 +54,7 @@ enum redirect_udp {
  * back by `status`.
  */
 struct redirect_settings {
-	__u32 layout;     /* redirect_layout(): programs with the same one can share counters */
+	__u32 layout;     /* program_layout(): programs with the same one can share counters */
 	__u16 port;       /* host order */
 	__u16 udp;        /* enum redirect_udp */
 	char version[16]; /* of the loader */

@@ -13,20 +13,20 @@
 #define ECN_ECT_0   2
 #define ECN_CE      3
 
-/* The checksum after a 16-bit word changed from `old` to `new` (RFC 1624, equation 3). */
-static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 new)
+/* The checksum after a 16-bit word changed from `old` to `fresh` (RFC 1624, equation 3). */
+static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 fresh)
 {
-	__u32 sum = (__u16)~checksum + (__u16)~old + (__u32) new;
+	__u32 sum = (__u16)~checksum + (__u16)~old + fresh;
 
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return ~sum;
 }
 
-static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 new)
+static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 fresh)
 {
-	checksum = checksum_replace(checksum, old & 0xffff, new & 0xffff);
-	return checksum_replace(checksum, old >> 16, new >> 16);
+	checksum = checksum_replace(checksum, old & 0xffff, fresh & 0xffff);
+	return checksum_replace(checksum, old >> 16, fresh >> 16);
 }
 
 static __always_inline void exchange_addresses(struct ethhdr *ethernet)

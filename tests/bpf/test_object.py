@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled program asks nothing of the kernel that Linux 5.10 does not have."""
+
+import struct
+
+from conftest import BUILD
+
+NEWEST_HELPER = 155  # of Linux 5.10: bpf_redirect_peer
+CALL, PSEUDO_CALL = 0x85, 1
+LOAD_IMMEDIATE, MAP_VALUE = 0x18, 2
+CLASS_MASK, CLASS_JUMP32, CLASS_STORE, MODE_ATOMIC = 0x07, 0x06, 0x03, 0xC0
+
+
+def code_sections():
+    """The instructions of the ELF file's executable sections."""
+    elf = (BUILD / "src/redirect/redirect.bpf.o").read_bytes()
+    at, size, count = struct.unpack_from("<Q10xHH", elf, 40)
+    for number in range(count):
+        flags, _, offset, length = struct.unpack_from("<QQQQ", elf, at + number * size + 8)
+        if flags & 4:
+            yield elf[offset : offset + length]
+
+
+def instructions():
+    for code in code_sections():
+        wide = False
+        for opcode, registers, _, immediate in struct.iter_unpack("<BBhi", code):
+            if not wide:
+                yield opcode, registers >> 4, immediate
+            wide = opcode == LOAD_IMMEDIATE and not wide
+
+
+def test_helpers_are_old_enough():
+    helpers = {imm for opcode, source, imm in instructions() if opcode == CALL and source == 0}
+    # Lookup of maps, redirect, adjust_head, UDP and TCP sockets, release, SYN cookies.
+    assert helpers == {1, 23, 44, 85, 86, 99, 100}
+    assert max(helpers) <= NEWEST_HELPER
+    sources = {source for opcode, source, _ in instructions() if opcode == CALL}
+    assert sources <= {0, PSEUDO_CALL}  # no kernel functions
+
+
+def test_instructions_are_those_of_the_second_set():
+    opcodes = {opcode for opcode, _, _ in instructions()}
+    assert not [hex(o) for o in opcodes if o & CLASS_MASK == CLASS_JUMP32]
+    assert not [hex(o) for o in opcodes if o & CLASS_MASK == CLASS_STORE and o & 0xE0 == MODE_ATOMIC]
+    loads = {source for opcode, source, _ in instructions() if opcode == LOAD_IMMEDIATE}
+    assert loads <= {0, 1, MAP_VALUE}
