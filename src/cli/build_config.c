@@ -12,7 +12,7 @@
 
 enum { FORMAT, VERBOSE };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[FORMAT] = {"format", "auto|2|3", "file version; auto: 2 where it can say everything"},
 	[VERBOSE] = {"verbose", NULL, "print version, size and digest of what was written"},
 	{0},
@@ -53,7 +53,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 	return error;
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	const char *from = args->operands[0], *to = args->operands[1];
 	struct faults faults = {.file = from};
@@ -62,17 +62,17 @@ static int run(const struct cli_args *args)
 	int error;
 
 	if (!parse_format(args->options[FORMAT], &format))
-		return cli_usage(
+		return command_usage(
 			"build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
 	error = table_json_read(from, &set, &faults);
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);
 	table_set_free(&set);
 	cli_print_faults(&faults, true);
-	return error == 0 ? CLI_OK : CLI_FAILED;
+	return error == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 
-const struct cli_command build_config_command = {
+const struct command build_config_command = {
 	.name = "build-config",
 	.run = run,
 	.operands = "SRC.json DST.bin",

@@ -13,7 +13,7 @@ static int report(const char *path, const char *text)
 
 	if (strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0)
 		text += length + 2;
-	return cli_error("%s: %s", path, text);
+	return command_error("%s: %s", path, text);
 }
 
 pcap_t *capture_open(const char *path)
@@ -30,7 +30,7 @@ pcap_t *capture_open(const char *path)
 	if (pcap_datalink(in) == DLT_EN10MB)
 		return in;
 	name = pcap_datalink_val_to_name(pcap_datalink(in));
-	cli_error("%s: link type %d (%s), but only Ethernet (EN10MB) can be read", path,
+	command_error("%s: link type %d (%s), but only Ethernet (EN10MB) can be read", path,
 		pcap_datalink(in), name ? name : "unknown");
 	pcap_close(in);
 	return NULL;
@@ -61,7 +61,7 @@ pcap_dumper_t *capture_create(const char *path)
 	pcap_dumper_t *out = dead && file ? pcap_dump_fopen(dead, file) : NULL;
 
 	if (!file)
-		cli_error("%s: cannot be written: %s", path, strerror(errno));
+		command_error("%s: cannot be written: %s", path, strerror(errno));
 	else if (!out)
 		report(path, dead ? pcap_geterr(dead) : "out of memory");
 	if (file && !out)
@@ -76,7 +76,7 @@ bool capture_finish(pcap_dumper_t *out, const char *path)
 	bool written = pcap_dump_flush(out) == 0 && !ferror(pcap_dump_file(out));
 
 	if (!written)
-		cli_error("%s: cannot be written: %s", path, strerror(errno));
+		command_error("%s: cannot be written: %s", path, strerror(errno));
 	pcap_dump_close(out);
 	return written;
 }

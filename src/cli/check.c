@@ -8,7 +8,7 @@
 
 enum { JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[JSON] = {"json", NULL, "print the faults as JSON"},
 	{0},
 };
@@ -80,10 +80,10 @@ static json_t *describe(const char *path, enum kind kind, const struct faults *f
 		texts(faults, false), "warnings", texts(faults, true));
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	json_t *files = json_array();
-	int worst = CLI_OK;
+	int worst = COMMAND_OK;
 
 	for (int i = 0; i < args->count; i++) {
 		const char *path = args->operands[i];
@@ -93,7 +93,7 @@ static int run(const struct cli_args *args)
 		check_file(path, kind, &faults);
 		if (faults.errors)
 			worst = CLI_CHECK_ERRORS;
-		else if (faults.count && worst == CLI_OK)
+		else if (faults.count && worst == COMMAND_OK)
 			worst = CLI_CHECK_WARNINGS;
 		if (args->options[JSON])
 			json_array_append_new(files, describe(path, kind, &faults));
@@ -103,19 +103,19 @@ static int run(const struct cli_args *args)
 			printf("%s: a good %s\n", path, kind_names[kind]);
 		faults_clear(&faults);
 	}
-	if (args->options[JSON] && cli_print_json(json_pack("{s:o}", "files", files)) != CLI_OK)
+	if (args->options[JSON] && cli_print_json(json_pack("{s:o}", "files", files)) != COMMAND_OK)
 		return CLI_CHECK_ERRORS;
 	if (!args->options[JSON])
 		json_decref(files);
 	return worst;
 }
 
-const struct cli_command check_command = {
+const struct command check_command = {
 	.name = "check",
 	.run = run,
 	.operands = "FILE...",
 	.min_operands = 1,
-	.max_operands = CLI_ANY_OPERANDS,
+	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Validate JSON tables, binary tables and director.conf files",
 	.options = options,
 };

@@ -6,49 +6,18 @@
 
 #include "table/table_file.h"
 
-static void print_error(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-
-static void print_error(const char *format, va_list args)
-{
-	fflush(stdout); /* so that both make sense on one terminal */
-	fputs(CLI_NAME ": ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-}
-
-int cli_error(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_error(format, args);
-	va_end(args);
-	return CLI_FAILED;
-}
-
-int cli_usage(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_error(format, args);
-	va_end(args);
-	fputs("Try '" CLI_NAME " --help', or --help behind a subcommand.\n", stderr);
-	return CLI_USAGE;
-}
-
 int cli_print_faults(struct faults *faults, bool warnings)
 {
 	for (size_t i = 0; i < faults->count; i++)
 		if (!faults->items[i].warning)
-			cli_error("%s", faults->items[i].text);
+			command_error("%s", faults->items[i].text);
 	for (size_t i = 0; warnings && i < faults->count; i++)
 		if (faults->items[i].warning)
-			cli_error("warning: %s", faults->items[i].text);
+			command_error("warning: %s", faults->items[i].text);
 	if (faults->out_of_memory)
-		cli_error("out of memory: some faults are not listed");
+		command_error("out of memory: some faults are not listed");
 	faults_clear(faults);
-	return CLI_FAILED;
+	return COMMAND_FAILED;
 }
 
 int cli_print_json(json_t *json)
@@ -57,9 +26,9 @@ int cli_print_json(json_t *json)
 
 	json_decref(json);
 	if (failed)
-		return cli_error("cannot write JSON to standard output");
+		return command_error("cannot write JSON to standard output");
 	putchar('\n');
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
 bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the subcommands share: how they are described, called, and report. One thread; only these
- * files print and exit.
+ * What the subcommands share. One thread; only these files print.
  */
 #ifndef GLB_CLI_CLI_H
 #define GLB_CLI_CLI_H
@@ -12,61 +11,27 @@
 
 #include <jansson.h>
 
+#include "common/command.h"
 #include "common/faults.h"
 #include "director/conf.h"
 #include "director/routes.h"
 #include "table/table.h"
 
-#define CLI_NAME "glb-director-cli"
-
-/* Exit codes: docs/reference/cli.md. */
+/* Exit codes beyond COMMAND_*: docs/reference/cli.md. */
 enum {
-	CLI_OK = 0,
-	CLI_FAILED = 1, /* bad input, I/O */
-	CLI_USAGE = 2,
 	CLI_BROKEN = 3, /* diff: connections would break */
 	CLI_CHECK_WARNINGS = 1,
 	CLI_CHECK_ERRORS = 2,
 };
 
-#define CLI_MAX_OPTIONS  8
-#define CLI_ANY_OPERANDS 1000000
-
-struct cli_option {
-	const char *name;     /* without dashes; NULL ends the list */
-	const char *argument; /* as help shows it; NULL: takes none */
-	const char *help;
-};
-
-/* The command line of a subcommand, taken apart. */
-struct cli_args {
-	const char *options[CLI_MAX_OPTIONS]; /* arguments in the order of the command's options, ""
-						 for none; NULL: not given */
-	int count;
-	char **operands;
-};
-
-struct cli_command {
-	const char *name;
-	int (*run)(const struct cli_args *args); /* returns the exit code */
-	const char *operands;                    /* as help shows them */
-	int min_operands, max_operands;
-	const char *summary;
-	const struct cli_option *options;
-};
-
 /* One for each file of this name. */
-extern const struct cli_command build_config_command, check_command, show_command, lookup_command,
+extern const struct command build_config_command, check_command, show_command, lookup_command,
 	diff_command, replay_command, decode_command, reload_command, stats_command;
 
-/* "glb-director-cli: ..." on stderr; returns CLI_FAILED, or CLI_USAGE with a pointer to --help. */
-int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Errors, and warnings if wanted, on stderr; clears the faults. Returns CLI_FAILED. */
+/* Errors, and warnings if wanted, on stderr; clears the faults. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, bool warnings);
 
-/* Prints `json`, which it takes over, on stdout. Returns CLI_OK or CLI_FAILED. */
+/* Prints `json`, which it takes over, on stdout. Returns COMMAND_OK or COMMAND_FAILED. */
 int cli_print_json(json_t *json);
 
 /* Read a file, or print why not and return false. The caller frees the result. *version: 0 for

@@ -13,7 +13,7 @@
 
 enum { PORT, JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[PORT] = {"port", "N", "UDP port of GUE; 19523 unless given"},
 	[JSON] = {"json", NULL, "print it as JSON"},
 	{0},
@@ -175,7 +175,7 @@ static void finish(const struct decode *decode)
 	json_decref(counts);
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	struct pcap_pkthdr *header;
 	const uint8_t *frame;
@@ -184,10 +184,10 @@ static int run(const struct cli_args *args)
 	bool failed;
 
 	if (args->options[PORT] && !cli_parse_number(args->options[PORT], UINT16_MAX, &port))
-		return cli_usage("decode: --port: '%s' is not a port", args->options[PORT]);
+		return command_usage("decode: --port: '%s' is not a port", args->options[PORT]);
 	decode = calloc(1, sizeof(*decode));
 	if (!decode)
-		return cli_error("out of memory");
+		return command_error("out of memory");
 	decode->path = args->operands[0];
 	decode->port = (uint16_t)port;
 	decode->json = args->options[JSON];
@@ -204,10 +204,10 @@ static int run(const struct cli_args *args)
 	}
 	failed = decode->failed;
 	free(decode);
-	return failed ? CLI_FAILED : CLI_OK;
+	return failed ? COMMAND_FAILED : COMMAND_OK;
 }
 
-const struct cli_command decode_command = {
+const struct command decode_command = {
 	.name = "decode",
 	.run = run,
 	.operands = "IN.pcap",

@@ -8,7 +8,7 @@
 
 enum { MAX_BROKEN, JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[MAX_BROKEN] = {"max-broken", "PCT", "exit 3 only if more percent of all rows break"},
 	[JSON] = {"json", NULL, "print it as JSON"},
 	{0},
@@ -113,7 +113,7 @@ static void print(const struct table_diff *diff)
 	putchar('\n');
 }
 
-/* CLI_OK unless a comparison or printing failed. */
+/* COMMAND_OK unless a comparison or printing failed. */
 static int report(struct table_diff *pairs, uint32_t count, bool json, struct totals *totals)
 {
 	json_t *tables = json_array();
@@ -121,7 +121,7 @@ static int report(struct table_diff *pairs, uint32_t count, bool json, struct to
 	for (uint32_t i = 0; i < count; i++) {
 		if (!table_diff_compare(&pairs[i])) {
 			json_decref(tables);
-			return cli_error("out of memory");
+			return command_error("out of memory");
 		}
 		totals->rows += pairs[i].before ? TABLE_ROWS : 0;
 		totals->changed += pairs[i].changed;
@@ -140,7 +140,7 @@ static int report(struct table_diff *pairs, uint32_t count, bool json, struct to
 	printf("all: %" PRIu32 " of %" PRIu32 " rows change (%.2f%%), %" PRIu32 " break (%.2f%%)\n",
 		totals->changed, totals->rows, percent(totals->changed, totals->rows),
 		totals->broken, percent(totals->broken, totals->rows));
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
 static bool parse_percent(const char *text, double *value)
@@ -160,26 +160,26 @@ static int diff(
 	int code;
 
 	if (!pairs)
-		return cli_error("out of memory");
+		return command_error("out of memory");
 	count = table_diff_pair(before, after, pairs);
 	code = report(pairs, count, json, &totals);
 	for (uint32_t i = 0; i < count; i++)
 		table_diff_free(&pairs[i]);
 	free(pairs);
-	if (code == CLI_OK && totals.broken && percent(totals.broken, totals.rows) > max_broken)
+	if (code == COMMAND_OK && totals.broken && percent(totals.broken, totals.rows) > max_broken)
 		code = CLI_BROKEN;
 	return code;
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	const char *limit = args->options[MAX_BROKEN];
 	struct table_set before = {0}, after = {0};
 	double max_broken = 0.0;
-	int code = CLI_FAILED;
+	int code = COMMAND_FAILED;
 
 	if (limit && !parse_percent(limit, &max_broken))
-		return cli_usage(
+		return command_usage(
 			"diff: --max-broken: '%s' is not a percentage from 0 to 100", limit);
 	if (cli_load_table(args->operands[0], &before, NULL) &&
 		cli_load_table(args->operands[1], &after, NULL))
@@ -189,7 +189,7 @@ static int run(const struct cli_args *args)
 	return code;
 }
 
-const struct cli_command diff_command = {
+const struct command diff_command = {
 	.name = "diff",
 	.run = run,
 	.operands = "OLD NEW",

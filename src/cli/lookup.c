@@ -11,7 +11,7 @@
 
 enum { CONFIG, PROTO, HINT, JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
 	[PROTO] = {"proto", "tcp|udp|icmp", "tcp unless given; icmp is an echo request"},
 	[HINT] = {"hint", "N", "of a ping: IPv4 identification or IPv6 flow label"},
@@ -47,8 +47,8 @@ static bool needs_source_port(const struct rules *rules)
 	return (rules->hash_fields | rules->alt_hash_fields) & RULES_SOURCE_PORT;
 }
 
-/* Fills the lookup from the command line. CLI_OK, or the error was printed. */
-static int parse(const struct cli_args *args, struct lookup *lookup)
+/* Fills the lookup from the command line. COMMAND_OK, or the error was printed. */
+static int parse(const struct command_args *args, struct lookup *lookup)
 {
 	const char *source = args->operands[1], *destination = args->operands[2];
 	bool icmp;
@@ -56,26 +56,29 @@ static int parse(const struct cli_args *args, struct lookup *lookup)
 	lookup->protocol = args->options[PROTO] ? args->options[PROTO] : "tcp";
 	icmp = strcmp(lookup->protocol, "icmp") == 0;
 	if (!icmp && strcmp(lookup->protocol, "tcp") != 0 && strcmp(lookup->protocol, "udp") != 0)
-		return cli_usage("lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
+		return command_usage(
+			"lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
 	if (!endpoint_parse(source, &lookup->source))
-		return cli_usage("lookup: SRC: '%s' is not ADDRESS or ADDRESS:PORT", source);
+		return command_usage("lookup: SRC: '%s' is not ADDRESS or ADDRESS:PORT", source);
 	if (!endpoint_parse(destination, &lookup->destination))
-		return cli_usage("lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
+		return command_usage(
+			"lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
 	if (lookup->source.addr.family != lookup->destination.addr.family)
-		return cli_usage(
+		return command_usage(
 			"lookup: '%s' and '%s' are not of one address family", source, destination);
 	if (icmp && (lookup->source.has_port || lookup->destination.has_port))
-		return cli_usage("lookup: echo requests have no ports: write addresses only");
+		return command_usage("lookup: echo requests have no ports: write addresses only");
 	if (!icmp && !lookup->destination.has_port)
-		return cli_usage("lookup: DST: '%s' has no port; %s needs one", destination,
+		return command_usage("lookup: DST: '%s' has no port; %s needs one", destination,
 			lookup->protocol);
 	if (!icmp && args->options[HINT])
-		return cli_usage("lookup: --hint is for echo requests; here it is the source port");
-	return CLI_OK;
+		return command_usage(
+			"lookup: --hint is for echo requests; here it is the source port");
+	return COMMAND_OK;
 }
 
 /* Makes both lanes the flow, as flow_parse() would have done. */
-static int make_flow(const struct cli_args *args, struct lookup *lookup)
+static int make_flow(const struct command_args *args, struct lookup *lookup)
 {
 	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
 	const struct rules *rules = &lookup->conf.rules;
@@ -89,11 +92,11 @@ static int make_flow(const struct cli_args *args, struct lookup *lookup)
 	};
 
 	if (!icmp && !lookup->source.has_port && needs_source_port(rules))
-		return cli_usage(
+		return command_usage(
 			"lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
 	if (args->options[HINT] && !cli_parse_number(args->options[HINT], UINT16_MAX, &hint))
-		return cli_usage("lookup: --hint: '%s' is not a number from 0 to 65535",
+		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535",
 			args->options[HINT]);
 	flow.hint = (uint16_t)hint;
 	memcpy(flow.source, lookup->source.addr.bytes, 16);
@@ -103,7 +106,7 @@ static int make_flow(const struct cli_args *args, struct lookup *lookup)
 		burst_set_flow(&lookup->burst, lane,
 			icmp && !rules->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED,
 			&flow);
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
 static void steer(struct lookup *lookup)
@@ -263,25 +266,25 @@ static void print(const struct lookup *lookup)
 		puts("(Only the table's JSON has the seed that tells the natural order.)");
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	struct lookup *lookup;
 	uint32_t version;
 	int code;
 
 	if (!args->options[CONFIG])
-		return cli_usage("lookup: --config FILE is missing: it says what is hashed");
+		return command_usage("lookup: --config FILE is missing: it says what is hashed");
 	lookup = calloc(1, sizeof(*lookup));
 	if (!lookup)
-		return cli_error("out of memory");
+		return command_error("out of memory");
 	code = parse(args, lookup);
-	if (code == CLI_OK &&
+	if (code == COMMAND_OK &&
 		(!cli_load_conf(args->options[CONFIG], &lookup->conf) ||
 			!cli_load_routes(args->operands[0], &lookup->routes, &version)))
-		code = CLI_FAILED;
-	if (code == CLI_OK)
+		code = COMMAND_FAILED;
+	if (code == COMMAND_OK)
 		code = make_flow(args, lookup);
-	if (code == CLI_OK) {
+	if (code == COMMAND_OK) {
 		lookup->has_seed = version == 0;
 		steer(lookup);
 		if (args->options[JSON])
@@ -294,7 +297,7 @@ static int run(const struct cli_args *args)
 	return code;
 }
 
-const struct cli_command lookup_command = {
+const struct command lookup_command = {
 	.name = "lookup",
 	.run = run,
 	.operands = "TABLE SRC[:PORT] DST[:PORT]",

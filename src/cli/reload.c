@@ -5,24 +5,24 @@
 
 enum { JSON = TELEMETRY_OPTIONS };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the answer as JSON"},
 	{0},
 };
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	json_t *answer;
 	int code = telemetry_ask(args, "/glb/reload", &answer);
 	const char *error, *digest;
 
-	if (code != CLI_OK)
+	if (code != COMMAND_OK)
 		return code;
 	error = json_string_value(json_object_get(answer, "error"));
 	digest = json_string_value(json_object_get(answer, "digest"));
 	if (!json_integer_value(json_object_get(answer, "ok")))
-		code = cli_error(
+		code = command_error(
 			"the director keeps its table: %s", error ? error : "no reason given");
 	else if (!args->options[JSON])
 		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
@@ -30,12 +30,12 @@ static int run(const struct cli_args *args)
 			digest ? digest : "unknown");
 	if (!args->options[JSON])
 		json_decref(answer);
-	else if (cli_print_json(answer) != CLI_OK)
-		code = CLI_FAILED;
+	else if (cli_print_json(answer) != COMMAND_OK)
+		code = COMMAND_FAILED;
 	return code;
 }
 
-const struct cli_command reload_command = {
+const struct command reload_command = {
 	.name = "reload",
 	.run = run,
 	.operands = "",

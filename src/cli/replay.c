@@ -12,7 +12,7 @@
 
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "of the next hop, if not the configured one"},
 	[PORT_MAC] = {"port-mac", "MAC", "of the director's port; 02:00:00:00:00:01 unless given"},
@@ -143,9 +143,9 @@ static int print(const struct replay *replay)
 		replay->out_path ? "written to " : "would be sent",
 		replay->out_path ? replay->out_path : "");
 	if (sum != replay->packets)
-		return cli_error(
+		return command_error(
 			"%" PRIu64 " packets were read: please report this", replay->packets);
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -156,15 +156,15 @@ static bool same_file(const char *a, const char *b)
 	       one.st_ino == other.st_ino;
 }
 
-/* CLI_OK, or what could not be opened was reported. */
-static int open_all(const struct cli_args *args, struct replay *replay)
+/* COMMAND_OK, or what could not be opened was reported. */
+static int open_all(const struct command_args *args, struct replay *replay)
 {
 	struct pipeline *pipeline = &replay->pipeline;
 	struct routes *routes;
 
 	if (!cli_load_conf(args->options[CONFIG], &replay->conf) ||
 		!cli_load_routes(args->operands[0], &routes, NULL))
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	pipeline->routes = routes;
 	pipeline->rules = &replay->conf.rules;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
@@ -173,32 +173,32 @@ static int open_all(const struct cli_args *args, struct replay *replay)
 		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
 	replay->in = capture_open(replay->in_path);
 	if (!replay->in)
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	if (replay->out_path && same_file(replay->in_path, replay->out_path))
-		return cli_error(
+		return command_error(
 			"%s: is the capture that is read; write to another file", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));
-	return replay->memory ? CLI_OK : cli_error("out of memory");
+	return replay->memory ? COMMAND_OK : command_error("out of memory");
 }
 
-static int parse_macs(const struct cli_args *args, struct encapsulate_outer *outer)
+static int parse_macs(const struct command_args *args, struct encapsulate_outer *outer)
 {
 	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1};
 	const char *gateway = args->options[GATEWAY_MAC], *port = args->options[PORT_MAC];
 
 	memcpy(outer->source_mac, port_mac, 6);
 	if (gateway && !conf_parse_mac(gateway, outer->destination_mac))
-		return cli_usage(
+		return command_usage(
 			"replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
 	if (port && !conf_parse_mac(port, outer->source_mac))
-		return cli_usage(
+		return command_usage(
 			"replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
-static int replay_all(const struct cli_args *args, struct replay *replay)
+static int replay_all(const struct command_args *args, struct replay *replay)
 {
 	int code;
 
@@ -208,26 +208,26 @@ static int replay_all(const struct cli_args *args, struct replay *replay)
 		replay->failed = true;
 	replay->out = NULL;
 	code = args->options[JSON] ? cli_print_json(describe(replay)) : print(replay);
-	return replay->failed ? CLI_FAILED : code;
+	return replay->failed ? COMMAND_FAILED : code;
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	struct replay *replay;
 	int code;
 
 	if (!args->options[CONFIG])
-		return cli_usage("replay: --config FILE is missing: it says what is hashed");
+		return command_usage("replay: --config FILE is missing: it says what is hashed");
 	replay = calloc(1, sizeof(*replay));
 	if (!replay)
-		return cli_error("out of memory");
+		return command_error("out of memory");
 	replay->in_path = args->operands[1];
 	replay->out_path = args->count > 2 ? args->operands[2] : NULL;
 	replay->tokens = ANSWERS_BURST;
 	code = parse_macs(args, &replay->pipeline.outer);
-	if (code == CLI_OK)
+	if (code == COMMAND_OK)
 		code = open_all(args, replay);
-	if (code == CLI_OK)
+	if (code == COMMAND_OK)
 		code = replay_all(args, replay);
 	if (replay->out)
 		pcap_dump_close(replay->out);
@@ -239,7 +239,7 @@ static int run(const struct cli_args *args)
 	return code;
 }
 
-const struct cli_command replay_command = {
+const struct command replay_command = {
 	.name = "replay",
 	.run = run,
 	.operands = "TABLE IN.pcap [OUT.pcap]",

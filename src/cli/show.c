@@ -8,7 +8,7 @@
 
 enum { JSON };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	[JSON] = {"json", NULL, "print it as JSON"},
 	{0},
 };
@@ -117,7 +117,7 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 
 		if (!shares_count_rows(&shares, &set->tables[i])) {
 			json_decref(tables);
-			return cli_error("%s: out of memory", path);
+			return command_error("%s: out of memory", path);
 		}
 		if (json)
 			json_array_append_new(tables, describe_table(&set->tables[i], &shares));
@@ -130,23 +130,23 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 			version ? "binary" : "json", "version", (int)version, "digest", digest,
 			"tables", tables));
 	json_decref(tables);
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	struct table_set set;
 	uint32_t version;
 	int code;
 
 	if (!cli_load_table(args->operands[0], &set, &version))
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	code = show(args->operands[0], &set, version, args->options[JSON]);
 	table_set_free(&set);
 	return code;
 }
 
-const struct cli_command show_command = {
+const struct command show_command = {
 	.name = "show",
 	.run = run,
 	.operands = "TABLE",

@@ -5,7 +5,7 @@
 
 enum { JSON = TELEMETRY_OPTIONS };
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the answer as JSON"},
 	{0},
@@ -28,22 +28,22 @@ static void print(const char *key, const json_t *value, int depth)
 	json_array_foreach(value, index, member) print("-", member, depth + 1);
 }
 
-static int run(const struct cli_args *args)
+static int run(const struct command_args *args)
 {
 	json_t *answer, *member;
 	const char *key;
 	int code = telemetry_ask(args, "/glb/stats", &answer);
 
-	if (code != CLI_OK)
+	if (code != COMMAND_OK)
 		return code;
 	if (args->options[JSON])
 		return cli_print_json(answer);
 	json_object_foreach(answer, key, member) print(key, member, 0);
 	json_decref(answer);
-	return CLI_OK;
+	return COMMAND_OK;
 }
 
-const struct cli_command stats_command = {
+const struct command stats_command = {
 	.name = "stats",
 	.run = run,
 	.operands = "",

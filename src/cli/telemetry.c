@@ -35,7 +35,7 @@ static int connect_to(const char *path, uint32_t timeout)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
 		connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
 		return fd;
-	cli_error(
+	command_error(
 		"%s: %s: is glb-director running, with this --file-prefix?", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -51,13 +51,13 @@ static json_t *receive(int fd, const char *path, size_t max)
 	json_t *json = NULL;
 
 	if (size < 0 && errno == EAGAIN)
-		cli_error("%s: no answer in time; the director may still be busy", path);
+		command_error("%s: no answer in time; the director may still be busy", path);
 	else if (size < 0)
-		cli_error("%s: %s", path, strerror(errno));
+		command_error("%s: %s", path, strerror(errno));
 	else if (size == 0)
-		cli_error("%s: closed without an answer", path);
+		command_error("%s: closed without an answer", path);
 	else if (!(json = json_loadb(text, (size_t)size, 0, &error)))
-		cli_error("%s: the answer is no JSON: %s", path, error.text);
+		command_error("%s: the answer is no JSON: %s", path, error.text);
 	free(text);
 	return json;
 }
@@ -71,11 +71,11 @@ static json_t *exchange(int fd, const char *path, const char *command)
 		return NULL;
 	json_decref(greeting);
 	if (max <= 0 || max > ANSWER_MAX) {
-		cli_error("%s: the greeting names no sensible max_output_len", path);
+		command_error("%s: the greeting names no sensible max_output_len", path);
 		return NULL;
 	}
 	if (send(fd, command, strlen(command), MSG_NOSIGNAL) < 0) {
-		cli_error("%s: %s", path, strerror(errno));
+		command_error("%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	/* A telemetry answer may exceed max_output_len by its own name and braces. */
@@ -83,7 +83,7 @@ static json_t *exchange(int fd, const char *path, const char *command)
 	return reply;
 }
 
-int telemetry_ask(const struct cli_args *args, const char *command, json_t **answer)
+int telemetry_ask(const struct command_args *args, const char *command, json_t **answer)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
 	const char *wait = args->options[TELEMETRY_TIMEOUT];
@@ -93,21 +93,23 @@ int telemetry_ask(const struct cli_args *args, const char *command, json_t **ans
 	int fd;
 
 	if (wait && (!cli_parse_number(wait, 3600, &timeout) || timeout == 0))
-		return cli_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+		return command_usage(
+			"--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
 	if (!socket_path(prefix ? prefix : "rte", path, sizeof(path)))
-		return cli_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
+		return command_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
 	fd = connect_to(path, timeout);
 	if (fd < 0)
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	reply = exchange(fd, path, command);
 	close(fd);
 	if (!reply)
-		return CLI_FAILED;
+		return COMMAND_FAILED;
 	*answer = json_incref(json_object_get(reply, command));
 	json_decref(reply);
 	if (json_is_object(*answer))
-		return CLI_OK;
+		return COMMAND_OK;
 	json_decref(*answer);
-	return cli_error("%s: does not know %s: is this another DPDK program than glb-director?",
-		path, command);
+	return command_error(
+		"%s: does not know %s: is this another DPDK program than glb-director?", path,
+		command);
 }

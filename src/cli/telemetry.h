@@ -16,9 +16,9 @@ enum { TELEMETRY_FILE_PREFIX, TELEMETRY_TIMEOUT, TELEMETRY_OPTIONS };
 	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "to wait for the answer; 10 unless given"}
 
 /*
- * Asks for `command`. CLI_OK: *answer is the JSON object under the command's name, which the caller
+ * Asks for `command`. COMMAND_OK: *answer is the JSON object under the command's name, which the caller
  * frees. Otherwise why not was reported, and the result is the exit code.
  */
-int telemetry_ask(const struct cli_args *args, const char *command, json_t **answer);
+int telemetry_ask(const struct command_args *args, const char *command, json_t **answer);
 
 #endif

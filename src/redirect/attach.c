@@ -22,7 +22,7 @@ enum {
 	OPTION_DEBUG,
 };
 
-static const struct loader_option options[] = {
+static const struct command_option options[] = {
 	{"mode", "native|generic", "in the driver (default), or slower in any interface"},
 	{"port", "N", "UDP port of GUE (default: 19523)"},
 	{"udp", "first-hop|connected",
@@ -48,13 +48,13 @@ static int word_index(const char *text, const char *first, const char *second)
 	return strcmp(text, second) == 0 ? 1 : -1;
 }
 
-static int parse(const struct loader_args *args, struct request *request)
+static int parse(const struct command_args *args, struct request *request)
 {
 	const char *mode = args->options[OPTION_MODE], *port = args->options[OPTION_PORT];
 	const char *udp = args->options[OPTION_UDP];
 
 	*request = (struct request){
-		.interface = args->interface,
+		.interface = loader_interface(args),
 		.has_mode = mode,
 		.port = GUE_PORT,
 		.debug = args->options[OPTION_DEBUG],
@@ -63,14 +63,14 @@ static int parse(const struct loader_args *args, struct request *request)
 		int index = word_index(mode, "native", "generic");
 
 		if (index < 0)
-			return loader_usage("--mode: '%s' is neither native nor generic", mode);
+			return command_usage("--mode: '%s' is neither native nor generic", mode);
 		request->generic = index;
 	}
 	if (udp) {
 		int index = word_index(udp, "first-hop", "connected");
 
 		if (index < 0)
-			return loader_usage("--udp: '%s' is neither first-hop nor connected", udp);
+			return command_usage("--udp: '%s' is neither first-hop nor connected", udp);
 		request->udp = (enum redirect_udp)index;
 	}
 	if (port) {
@@ -78,10 +78,10 @@ static int parse(const struct loader_args *args, struct request *request)
 		long number = strtol(port, &end, 10);
 
 		if (*end || end == port || number < 1 || number > 65535)
-			return loader_usage("--port: '%s' is not a number from 1 to 65535", port);
+			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
 		request->port = (uint16_t)number;
 	}
-	return LOADER_OK;
+	return COMMAND_OK;
 }
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -103,7 +103,7 @@ static int attach_new(const struct request *request)
 		.flags = request->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
 	struct program program;
 	int error = program_load(&program, request->port, request->udp, -1), link = -1;
-	int code = LOADER_FAILED;
+	int code = COMMAND_FAILED;
 
 	if (error) {
 		explain_load(error, request->debug);
@@ -129,9 +129,9 @@ static int attach_new(const struct request *request)
 		goto out;
 	}
 	report(request, "attached");
-	code = LOADER_OK;
+	code = COMMAND_OK;
 out:
-	if (code != LOADER_OK)
+	if (code != COMMAND_OK)
 		pins_remove(request->interface);
 	if (link >= 0)
 		close(link);
@@ -147,8 +147,8 @@ static int counters_to_keep(const struct pins *old)
 	if (old->counters >= 0 && pins_read_settings(old, &settings) == 0 &&
 		settings.layout == program_layout())
 		return old->counters;
-	loader_note("the attached program has other counters than version " GLB_VERSION
-		    ": they start at 0 again");
+	command_note("the attached program has other counters than version " GLB_VERSION
+		     ": they start at 0 again");
 	return -1;
 }
 
@@ -158,7 +158,7 @@ static int update(const struct request *request, const struct pins *old)
 	struct program program;
 	int counters = counters_to_keep(old);
 	int error = program_load(&program, request->port, request->udp, counters);
-	int code = LOADER_FAILED;
+	int code = COMMAND_FAILED;
 
 	if (error) {
 		explain_load(error, request->debug);
@@ -177,7 +177,7 @@ static int update(const struct request *request, const struct pins *old)
 		goto out;
 	}
 	report(request, "replaced the attached program");
-	code = LOADER_OK;
+	code = COMMAND_OK;
 out:
 	program_unload(&program);
 	return code;
@@ -189,27 +189,27 @@ static int check_and_update(struct request *request, const struct pins *old, uin
 	bool generic = attached == XDP_ATTACHED_SKB;
 
 	if (request->has_mode && request->generic != generic)
-		return loader_error(
+		return command_error(
 			"%s: the program is attached in %s mode: detach it first to change that",
 			request->interface, loader_mode_name(attached));
 	request->generic = generic;
 	return update(request, old);
 }
 
-static int attach(const struct loader_args *args)
+static int attach(const struct command_args *args)
 {
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
 	struct request request;
 	struct pins old;
 	int code = parse(args, &request), error;
 
-	if (code != LOADER_OK)
+	if (code != COMMAND_OK)
 		return code;
 	if (request.debug)
 		libbpf_set_print(print_libbpf);
 	request.ifindex = if_nametoindex(request.interface);
 	if (!request.ifindex)
-		return loader_error("there is no interface '%s'", request.interface);
+		return command_error("there is no interface '%s'", request.interface);
 	pins_lock();
 	error = bpf_xdp_query((int)request.ifindex, 0, &query);
 	if (error)
@@ -225,9 +225,9 @@ static int attach(const struct loader_args *args)
 		error = -ENOENT;
 	}
 	if (!error && (old.link_ifindex != request.ifindex || old.program_id != query.prog_id))
-		code = loader_error("what is pinned in " PINS_ROOT
-				    "/%s is attached to another interface of that "
-				    "name: does another network namespace share this bpffs?",
+		code = command_error("what is pinned in " PINS_ROOT
+				     "/%s is attached to another interface of that "
+				     "name: does another network namespace share this bpffs?",
 			request.interface);
 	else if (!error)
 		code = check_and_update(&request, &old, query.attach_mode);
@@ -239,11 +239,12 @@ static int attach(const struct loader_args *args)
 	return code;
 }
 
-const struct loader_command attach_command = {
+const struct command attach_command = {
 	.name = "attach",
 	.run = attach,
 	.operands = "INTERFACE",
-	.needs_interface = true,
+	.min_operands = 1,
+	.max_operands = 1,
 	.summary = "Attach the program, or replace the one that is attached",
 	.options = options,
 };

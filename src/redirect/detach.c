@@ -7,37 +7,38 @@
 #include "loader.h"
 #include "pins.h"
 
-static const struct loader_option options[] = {
+static const struct command_option options[] = {
 	{0},
 };
 
-static int detach(const struct loader_args *args)
+static int detach(const struct command_args *args)
 {
 	struct pins pins;
 	int error;
 
 	pins_lock();
-	error = pins_open(args->interface, &pins);
+	error = pins_open(loader_interface(args), &pins);
 	if (error == -ENOENT)
-		return loader_error("%s: not attached", args->interface);
+		return command_error("%s: not attached", loader_interface(args));
 	if (error)
-		return explain_folder(args->interface, error);
+		return explain_folder(loader_interface(args), error);
 	/*
 	 * Also for those who hold the link open. Fails where the interface is gone, and the program
 	 * with it.
 	 */
 	bpf_link_detach(pins.link);
 	pins_close(&pins);
-	pins_remove(args->interface);
-	printf("%s: detached\n", args->interface);
-	return LOADER_OK;
+	pins_remove(loader_interface(args));
+	printf("%s: detached\n", loader_interface(args));
+	return COMMAND_OK;
 }
 
-const struct loader_command detach_command = {
+const struct command detach_command = {
 	.name = "detach",
 	.run = detach,
 	.operands = "INTERFACE",
-	.needs_interface = true,
+	.min_operands = 1,
+	.max_operands = 1,
 	.summary = "Detach the program and forget its counters",
 	.options = options,
 };

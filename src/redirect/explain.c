@@ -38,7 +38,7 @@ static bool kernel_is_too_old(void)
 
 	if (kernel_version(&name) >= OLDEST_KERNEL)
 		return false;
-	loader_error("Linux %s is too old: the proxies need 5.10 or newer", name.release);
+	command_error("Linux %s is too old: the proxies need 5.10 or newer", name.release);
 	return true;
 }
 
@@ -70,7 +70,7 @@ static bool capabilities_are_missing(void)
 			strcat(strcat(missing, " "), needed[i].name);
 	if (!*missing)
 		return false;
-	loader_error("not permitted: run it as root; missing:%s", missing);
+	command_error("not permitted: run it as root; missing:%s", missing);
 	return true;
 }
 
@@ -82,8 +82,8 @@ static bool memory_is_locked_up(void)
 	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK ||
 		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return false;
-	loader_error("Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: "
-		     "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
+	command_error("Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: "
+		      "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
 		name.release, (unsigned long long)limit.rlim_cur);
 	return true;
 }
@@ -91,11 +91,11 @@ static bool memory_is_locked_up(void)
 int explain_folder(const char *interface, int error)
 {
 	if (error == -ENODEV)
-		return loader_error(
+		return command_error(
 			"there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
-		return LOADER_FAILED;
-	return loader_error("cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "",
+		return COMMAND_FAILED;
+	return command_error("cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "",
 		interface ? interface : "", strerror(-error));
 }
 
@@ -104,21 +104,21 @@ int explain_load(int error, bool debug)
 	struct utsname name;
 
 	if (kernel_is_too_old())
-		return LOADER_FAILED;
+		return COMMAND_FAILED;
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
-		return LOADER_FAILED;
+		return COMMAND_FAILED;
 	if (error == -EPERM && memory_is_locked_up())
-		return LOADER_FAILED;
+		return COMMAND_FAILED;
 	if (error == -EPERM)
-		return loader_error(
+		return command_error(
 			"the kernel does not let us load eBPF programs: is it locked down, "
 			"or is this a container?");
 	if (error == -ENOMEM)
-		return loader_error("out of memory while loading the program");
+		return command_error("out of memory while loading the program");
 	if (error == -ENOSYS)
-		return loader_error("this kernel is built without eBPF (CONFIG_BPF_SYSCALL)");
+		return command_error("this kernel is built without eBPF (CONFIG_BPF_SYSCALL)");
 	kernel_version(&name);
-	return loader_error("the verifier of Linux %s refused the program: %s%s", name.release,
+	return command_error("the verifier of Linux %s refused the program: %s%s", name.release,
 		strerror(-error), debug ? "" : "; --debug shows why");
 }
 
@@ -141,24 +141,24 @@ int explain_attach(const char *interface, bool generic, int error)
 	char driver[ETHTOOL_BUSINFO_LEN];
 
 	if (kernel_is_too_old())
-		return LOADER_FAILED;
+		return COMMAND_FAILED;
 	if (error == -EPERM && capabilities_are_missing())
-		return LOADER_FAILED;
+		return COMMAND_FAILED;
 	driver_of(interface, driver);
 	if (error == -EOPNOTSUPP && !generic)
-		return loader_error("the driver of %s, %s, has no native XDP: "
-				    "--mode generic works everywhere, but is slower",
+		return command_error("the driver of %s, %s, has no native XDP: "
+				     "--mode generic works everywhere, but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
-		return loader_error(
+		return command_error(
 			"%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
-		return loader_error(
+		return command_error(
 			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
 			"above one page, LRO, too few queues (see dmesg). "
 			"--mode generic works everywhere, but is slower",
 			interface, driver, strerror(-error));
-	return loader_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
+	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
 
 int explain_foreign(const char *interface, uint32_t program_id)
@@ -172,7 +172,7 @@ int explain_foreign(const char *interface, uint32_t program_id)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
-	return loader_error(
+	return command_error(
 		"%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
 		": remove it first (bpftool link list, ip link set dev %s xdp off)",
 		interface, name, program_id, interface);

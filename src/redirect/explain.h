@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts the kernel's refusals into words. Each prints, and returns LOADER_FAILED. */
+/* Puts the kernel's refusals into words. Each prints, and returns COMMAND_FAILED. */
 #ifndef GLB_REDIRECT_EXPLAIN_H
 #define GLB_REDIRECT_EXPLAIN_H
 

@@ -18,7 +18,7 @@ enum {
 	OPTION_WATCH,
 };
 
-static const struct loader_option options[] = {
+static const struct command_option options[] = {
 	{"json", NULL, "as an object with a member for each interface"},
 	{"watch", NULL, "again every second, with what each second added, until interrupted"},
 	{0},
@@ -48,34 +48,34 @@ static int take_sample(const char *interface, void *data)
 	int error;
 
 	if (samples->count == MAX_INTERFACES)
-		return loader_error("more than %d interfaces: name one", MAX_INTERFACES);
+		return command_error("more than %d interfaces: name one", MAX_INTERFACES);
 	error = pins_open(interface, &pins);
 	if (error == -ENOENT)
-		return loader_error("%s: not attached", interface);
+		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
 	snprintf(sample->interface, sizeof(sample->interface), "%s", interface);
 	error = pins_read_counters(&pins, sample->values);
 	pins_close(&pins);
 	if (error == -EPROTO)
-		return loader_error(
+		return command_error(
 			"%s: the attached program has other counters than version " GLB_VERSION
 			": attach again",
 			interface);
 	if (error)
-		return loader_error(
+		return command_error(
 			"%s: cannot read the counters: %s", interface, strerror(-error));
 	samples->count++;
-	return LOADER_OK;
+	return COMMAND_OK;
 }
 
-static int take_samples(const struct loader_args *args, struct samples *samples)
+static int take_samples(const struct command_args *args, struct samples *samples)
 {
 	int code;
 
 	samples->count = 0;
-	if (args->interface)
-		return take_sample(args->interface, samples);
+	if (loader_interface(args))
+		return take_sample(loader_interface(args), samples);
 	code = pins_for_each(take_sample, samples);
 	return code < 0 ? explain_folder(NULL, code) : code;
 }
@@ -126,29 +126,29 @@ static void print_json(const struct samples *samples, size_t flags)
 	json_decref(json);
 }
 
-static int watch(const struct loader_args *args, struct samples *samples)
+static int watch(const struct command_args *args, struct samples *samples)
 {
 	struct samples earlier;
-	int code = LOADER_OK;
+	int code = COMMAND_OK;
 
-	while (code == LOADER_OK && fflush(stdout) == 0) {
+	while (code == COMMAND_OK && fflush(stdout) == 0) {
 		earlier = *samples;
 		sleep(WATCH_INTERVAL_S);
 		code = take_samples(args, samples);
-		if (code == LOADER_OK && args->options[OPTION_JSON])
+		if (code == COMMAND_OK && args->options[OPTION_JSON])
 			print_json(samples, JSON_COMPACT);
-		else if (code == LOADER_OK)
+		else if (code == COMMAND_OK)
 			print_text(samples, &earlier);
 	}
 	return code;
 }
 
-static int stats(const struct loader_args *args)
+static int stats(const struct command_args *args)
 {
 	struct samples samples;
 	int code = take_samples(args, &samples);
 
-	if (code != LOADER_OK)
+	if (code != COMMAND_OK)
 		return code;
 	if (args->options[OPTION_WATCH])
 		return watch(args, &samples);
@@ -158,13 +158,14 @@ static int stats(const struct loader_args *args)
 		puts("not attached to any interface");
 	else
 		print_text(&samples, NULL);
-	return LOADER_OK;
+	return COMMAND_OK;
 }
 
-const struct loader_command stats_command = {
+const struct command stats_command = {
 	.name = "stats",
 	.run = stats,
 	.operands = "[INTERFACE]",
+	.max_operands = 1,
 	.summary = "Print the counters",
 	.options = options,
 };

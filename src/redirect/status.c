@@ -15,7 +15,7 @@ enum {
 	OPTION_JSON,
 };
 
-static const struct loader_option options[] = {
+static const struct command_option options[] = {
 	{"json", NULL, "as an object with a member for each interface"},
 	{0},
 };
@@ -90,7 +90,7 @@ static int print_interface(const char *interface, void *data)
 	int error = read_state(interface, &state);
 
 	if (error == -ENOENT)
-		return loader_error("%s: not attached", interface);
+		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
 	if (printing->json)
@@ -98,14 +98,14 @@ static int print_interface(const char *interface, void *data)
 	else
 		print_text(&state);
 	printing->count++;
-	return state.attached ? LOADER_OK : LOADER_FAILED;
+	return state.attached ? COMMAND_OK : COMMAND_FAILED;
 }
 
-static int status(const struct loader_args *args)
+static int status(const struct command_args *args)
 {
 	struct printing printing = {.json = args->options[OPTION_JSON] ? json_object() : NULL};
-	int code = args->interface ? print_interface(args->interface, &printing)
-				   : pins_for_each(print_interface, &printing);
+	int code = loader_interface(args) ? print_interface(loader_interface(args), &printing)
+					  : pins_for_each(print_interface, &printing);
 
 	if (code < 0)
 		code = explain_folder(NULL, code);
@@ -113,16 +113,17 @@ static int status(const struct loader_args *args)
 		json_dumpf(printing.json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 		putchar('\n');
 		json_decref(printing.json);
-	} else if (!args->interface && printing.count == 0 && code == LOADER_OK) {
+	} else if (!loader_interface(args) && printing.count == 0 && code == COMMAND_OK) {
 		puts("not attached to any interface");
 	}
 	return code;
 }
 
-const struct loader_command status_command = {
+const struct command status_command = {
 	.name = "status",
 	.run = status,
 	.operands = "[INTERFACE]",
+	.max_operands = 1,
 	.summary = "Show where and how the program is attached",
 	.options = options,
 };

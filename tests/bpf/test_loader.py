@@ -185,7 +185,7 @@ def test_watch_prints_a_line_a_second(proxy):
     [
         ((), 2, "a subcommand is missing"),
         (("fly",), 2, "'fly' is not a subcommand"),
-        (("attach",), 2, "which interface?"),
+        (("attach",), 2, "operands are missing: INTERFACE"),
         (("attach", "eth0", "eth1"), 2, "'eth1' is one operand too many"),
         (("attach", "../eth0"), 2, "not a name for an interface"),
         (("attach", "eth0", "--mode", "hw"), 2, "'hw' is neither native nor generic"),

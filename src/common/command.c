@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "command.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *program_name = "";
+
+static void print_line(const char *kind, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+static void print_line(const char *kind, const char *format, va_list args)
+{
+	fflush(stdout); /* so that both make sense on one terminal */
+	fprintf(stderr, "%s: %s", program_name, kind);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int command_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line("", format, args);
+	va_end(args);
+	return COMMAND_FAILED;
+}
+
+int command_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line("", format, args);
+	va_end(args);
+	fprintf(stderr, "Try '%s --help', or --help behind a subcommand.\n", program_name);
+	return COMMAND_USAGE;
+}
+
+void command_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line("note: ", format, args);
+	va_end(args);
+}
+
+static int print_help(const struct command_program *program)
+{
+	printf("usage: %s SUBCOMMAND [OPERANDS] [OPTIONS]\n\n", program->name);
+	for (size_t i = 0; i < program->count; i++)
+		printf("  %-13s %s\n", program->commands[i]->name, program->commands[i]->summary);
+	printf("\n%s SUBCOMMAND --help describes each; --version prints the version.\n",
+		program->name);
+	if (program->note)
+		puts(program->note);
+	return COMMAND_OK;
+}
+
+static int print_command_help(const struct command *command)
+{
+	const struct command_option *option;
+
+	printf("usage: %s %s %s [OPTIONS]\n\n%s.\n\n", program_name, command->name,
+		command->operands, command->summary);
+	for (option = command->options; option->name; option++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "--%s%s%s", option->name, option->argument ? " " : "",
+			option->argument ? option->argument : "");
+		printf("  %-22s %s\n", left, option->help);
+	}
+	puts("  --help                 print this\n"
+	     "  --version              print the version");
+	return COMMAND_OK;
+}
+
+static int print_version(void)
+{
+	printf("%s " GLB_VERSION "\n", program_name);
+	return COMMAND_OK;
+}
+
+/* The completion script asks for words: of a subcommand, or the subcommands themselves. */
+static int print_words(const struct command_program *program, const char *name)
+{
+	for (size_t i = 0; i < program->count; i++) {
+		const struct command_option *option = program->commands[i]->options;
+
+		if (!name)
+			puts(program->commands[i]->name);
+		else if (strcmp(program->commands[i]->name, name) == 0)
+			for (; option->name; option++)
+				printf("--%s\n", option->name);
+	}
+	if (name)
+		puts("--help\n--version");
+	return COMMAND_OK;
+}
+
+enum {
+	OPTION_HELP = COMMAND_MAX_OPTIONS,
+	OPTION_VERSION,
+};
+
+static void fill_options(const struct command *command, struct option *options)
+{
+	int count = 0;
+
+	for (; command->options[count].name; count++)
+		options[count] = (struct option){
+			.name = command->options[count].name,
+			.has_arg =
+				command->options[count].argument ? required_argument : no_argument,
+			.val = count,
+		};
+	options[count++] = (struct option){.name = "help", .val = OPTION_HELP};
+	options[count++] = (struct option){.name = "version", .val = OPTION_VERSION};
+	options[count] = (struct option){0};
+}
+
+static int run(
+	const struct command_program *program, const struct command *command, int argc, char **argv)
+{
+	struct option options[COMMAND_MAX_OPTIONS + 3];
+	struct command_args args = {0};
+	int option;
+
+	fill_options(command, options);
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+		case OPTION_HELP:
+			return print_command_help(command);
+		case OPTION_VERSION:
+			return print_version();
+		case ':':
+			return command_usage(
+				"%s: %s needs an argument", command->name, argv[optind - 1]);
+		case '?':
+			return command_usage(
+				"%s: '%s' is not an option of it", command->name, argv[optind - 1]);
+		default:
+			args.options[option] = optarg ? optarg : "";
+		}
+	}
+	args.count = argc - optind;
+	args.operands = argv + optind;
+	if (args.count < command->min_operands)
+		return command_usage(
+			"%s: operands are missing: %s", command->name, command->operands);
+	if (args.count > command->max_operands)
+		return command_usage("%s: '%s' is one operand too many: %s", command->name,
+			args.operands[command->max_operands], command->operands);
+	if (program->check) {
+		int code = program->check(&args);
+
+		if (code != COMMAND_OK)
+			return code;
+	}
+	return command->run(&args);
+}
+
+static int dispatch(const struct command_program *program, int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (!name)
+		return command_usage("a subcommand is missing");
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+		return print_help(program);
+	if (strcmp(name, "--version") == 0)
+		return print_version();
+	if (strcmp(name, "--words") == 0)
+		return print_words(program, argv[2]);
+	for (size_t i = 0; i < program->count; i++)
+		if (strcmp(name, program->commands[i]->name) == 0)
+			return run(program, program->commands[i], argc - 1, argv + 1);
+	return command_usage("'%s' is not a subcommand", name);
+}
+
+int command_main(const struct command_program *program, int argc, char **argv)
+{
+	int code;
+
+	program_name = program->name;
+	code = dispatch(program, argc, argv);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		command_error("cannot write to standard output");
+		return code == COMMAND_OK ? COMMAND_FAILED : code;
+	}
+	return code;
+}
