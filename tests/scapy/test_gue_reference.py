@@ -34,7 +34,7 @@ def fields(heading):
 
 
 def test_constants_are_those_of_the_header():
-    defined = dict(re.findall(r"^#define (GUE_\w+) (\w+)", WIRE, flags=re.MULTILINE))
+    defined = dict(re.findall(r"^#define (GUE_\w+) +(\w+)", WIRE, flags=re.MULTILINE))
     documented = {name: int(value, 0) for name, value in PAGE["Constants"]}
     assert documented == {name: int(value, 0) for name, value in defined.items()}
     assert len(documented) == 12

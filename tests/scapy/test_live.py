@@ -151,3 +151,16 @@ def test_sleep_costs_no_cpu(vdev, link, tmp_path):
     poll = idle_ticks(link, tmp_path, vdev, "poll")
     sleep = idle_ticks(link, tmp_path, vdev, "sleep")
     assert sleep < poll / 10, f"{sleep} ticks asleep, {poll} polling"
+
+
+def test_af_packet_gets_ipv4_fragments_put_together(link, tmp_path):
+    """As docs/howto/troubleshooting.md says: too big for outbound_mtu, or cut where the driver's frame ends."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([AF_PACKET], CONFIG, table, prefix=link.director.enter) as director:
+        give_client_addresses(link.client, director.port_mac())
+        for received, (size, verdict) in enumerate(((1600, "drop_too_big"), (3000, "drop_truncated")), 1):
+            with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+                udp.sendto(bytes(size), (traffic.VIP4[0], 5000))
+            wait_until(lambda: director.stats()[verdict] == 1, f"{size} bytes are {verdict}")
+            # Two frames and three were sent.
+            assert director.stats()["received"] == received
