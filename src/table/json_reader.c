@@ -8,6 +8,7 @@
 
 #define MAX_REPORTED 10000 /* a hostile file must not fill the memory with messages */
 #define MAX_VALUE    64    /* bytes of a value or key that are shown */
+#define MAX_SECRET   8     /* bytes of a secret that are shown */
 
 /* Also of the second half of U+0080..U+009F, which terminals obey. */
 static bool is_control(const char *text, size_t at)
@@ -139,6 +140,21 @@ void json_reader_reject(
 
 	json_reader_error(
 		reader, "%s is not %s", describe(value, type, text, sizeof(text)), expected);
+}
+
+void json_reader_reject_secret(
+	struct json_reader *reader, const json_t *value, const char *expected)
+{
+	char text[JSON_READER_TEXT_MAX];
+
+	if (json_is_string(value))
+		json_reader_error(reader, "'%s' (%zu characters) is not %s",
+			json_reader_text(json_string_value(value), MAX_SECRET, text),
+			json_string_length(value), expected);
+	else if (json_is_number(value))
+		json_reader_error(reader, "a number is not %s", expected);
+	else
+		json_reader_reject(reader, value, JSON_STRING, expected);
 }
 
 static bool is_comment(const char *key)

@@ -43,6 +43,10 @@ void json_reader_warn(struct json_reader *reader, const char *format, ...)
 void json_reader_reject(
 	struct json_reader *reader, const json_t *value, json_type type, const char *expected);
 
+/* The same for a secret, which must not get into logs: at most 8 characters of it and its length. */
+void json_reader_reject_secret(
+	struct json_reader *reader, const json_t *value, const char *expected);
+
 /* Reads each member by its field. Members that begin with "x-" or "_" are comments; other unknown
  * ones are errors. */
 void json_reader_object(struct json_reader *reader, json_t *value, const struct json_field *fields,

@@ -359,7 +359,7 @@ static void read_key(struct json_reader *reader, const json_t *value, uint8_t ke
 	for (; text && digits < 2 * SIPHASH_KEY_SIZE && hex_digit(text[digits]) >= 0; digits++)
 		parsed[digits / 2] = (uint8_t)(parsed[digits / 2] << 4 | hex_digit(text[digits]));
 	if (!text || digits < 2 * SIPHASH_KEY_SIZE || text[digits] != '\0') {
-		json_reader_reject(reader, value, JSON_STRING, "exactly 32 hex digits");
+		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
 		return;
 	}
 	if (memcmp(parsed, zero, sizeof(zero)) == 0)

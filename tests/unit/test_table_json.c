@@ -213,17 +213,15 @@ static const struct example structure_examples[] = {
 static const struct example keys_examples[] = {
 	{TABLE(BINDS ", " BACKENDS
 		     ", 'seed': '00112233445566778899aabbccddeeff', 'hash_key': '0011'"),
-		"t.json: tables[0].hash_key: '0011' is not exactly 32 hex digits"},
+		"t.json: tables[0].hash_key: '0011' (4 characters) is not exactly 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', "
 		     "'seed': '00112233445566778899aabbccddeeff0'"),
-		"t.json: tables[0].seed: '00112233445566778899aabbccddeeff0' is not exactly 32 hex "
-		"digits"},
+		"t.json: tables[0].seed: '00112233...' (33 characters) is not exactly 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', "
 		     "'seed': '0x112233445566778899aabbccddeeff'"),
-		"t.json: tables[0].seed: '0x112233445566778899aabbccddeeff' is not exactly 32 hex "
-		"digits"},
+		"t.json: tables[0].seed: '0x112233...' (32 characters) is not exactly 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', 'seed': 12"),
-		"t.json: tables[0].seed: '12' (a number) is not exactly 32 hex digits"},
+		"t.json: tables[0].seed: a number is not exactly 32 hex digits"},
 };
 
 static const struct example binds_examples[] = {
