@@ -83,6 +83,25 @@ static json_t *exchange(int fd, const char *path, const char *command)
 	return reply;
 }
 
+/* Puts KEY, KEY_2, KEY_3 ... together: no string of telemetry is longer than 127 bytes. */
+static void join_text(json_t *object, const char *key)
+{
+	json_t *whole = json_object_get(object, key);
+	char name[64];
+
+	for (unsigned i = 2; json_is_string(whole); i++) {
+		const json_t *part;
+
+		snprintf(name, sizeof(name), "%s_%u", key, i);
+		part = json_object_get(object, name);
+		if (!json_is_string(part))
+			return;
+		whole = json_sprintf("%s%s", json_string_value(whole), json_string_value(part));
+		json_object_set_new(object, key, whole);
+		json_object_del(object, name);
+	}
+}
+
 int telemetry_ask(const struct command_args *args, const char *command, json_t **answer)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
@@ -106,8 +125,11 @@ int telemetry_ask(const struct command_args *args, const char *command, json_t *
 		return COMMAND_FAILED;
 	*answer = json_incref(json_object_get(reply, command));
 	json_decref(reply);
-	if (json_is_object(*answer))
+	if (json_is_object(*answer)) {
+		join_text(*answer, "error");
+		join_text(*answer, "last_error");
 		return COMMAND_OK;
+	}
 	json_decref(*answer);
 	return command_error(
 		"%s: does not know %s: is this another DPDK program than glb-director?", path,

@@ -45,15 +45,28 @@ void telemetry_add_numbered(struct rte_tel_data *data, unsigned number, struct r
 		rte_tel_data_add_dict_container(data, name, value, 0);
 }
 
+/* One piece of a text in ASCII, for DPDK 22.11 makes broken JSON of other bytes: '?' for each other character. */
+static const char *take_piece(const char *text, char piece[TELEMETRY_TEXT_SIZE])
+{
+	size_t size = 0;
+
+	for (; *text && size < TELEMETRY_TEXT_SIZE - 1; text++) {
+		if (((unsigned char)*text & 0xc0) == 0x80) /* UTF-8: not the first byte */
+			continue;
+		piece[size++] = *text >= ' ' && *text <= '~' ? *text : '?';
+	}
+	piece[size] = '\0';
+	return text;
+}
+
 void telemetry_add_text(struct rte_tel_data *data, const char *key, const char *text)
 {
 	char piece[TELEMETRY_TEXT_SIZE], name[32];
 
 	snprintf(name, sizeof(name), "%s", key);
 	for (unsigned part = 2;; part++) {
-		snprintf(piece, sizeof(piece), "%.*s", TELEMETRY_TEXT_SIZE - 1, text);
+		text = take_piece(text, piece);
 		rte_tel_data_add_dict_string(data, name, piece);
-		text += strlen(piece);
 		if (!*text)
 			return;
 		snprintf(name, sizeof(name), "%s_%u", key, part);

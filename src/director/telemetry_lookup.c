@@ -87,7 +87,7 @@ static void add_answer(
 	if (verdict != VERDICT_FORWARDED)
 		return;
 	rte_tel_data_add_dict_uint(data, "table", burst->table[0]);
-	rte_tel_data_add_dict_string(
+	telemetry_add_text(
 		data, "table_name", table_label(&live->routes->set, burst->table[0], text));
 	snprintf(text, sizeof(text), "%016" PRIx64, burst->hash[0]);
 	rte_tel_data_add_dict_string(data, "hash", text);

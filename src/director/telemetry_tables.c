@@ -25,7 +25,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		good += table_backend_is_good(&table->backends[i]);
 	rte_tel_data_add_dict_uint(data, "index", index);
-	rte_tel_data_add_dict_string(data, "name", table_label(set, index, label));
+	telemetry_add_text(data, "name", table_label(set, index, label));
 	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);

@@ -9,7 +9,10 @@ import threading
 
 import pytest
 
+import pcap
+import traffic
 from cli_helpers import FAILED, USAGE, run, run_json
+from director_process import CONFIG, DirectorProcess, write_table
 
 GREETING = {"version": "DPDK 22.11", "pid": 1, "max_output_len": 16384}
 SILENCE = object()
@@ -59,6 +62,35 @@ def test_a_refused_table_fails_with_the_directors_reason(tmp_path, options):
         done = run("reload", "--file-prefix", "two", *options, code=FAILED, env=environment)
     assert done.stderr == "glb-director-cli: the director keeps its table: table.bin: byte 4: version 9\n"
     assert not options or json.loads(done.stdout) == answer["/glb/reload"]
+
+
+def test_long_errors_are_put_together(tmp_path):
+    """Of the real director: telemetry's strings end after 127 bytes, and hold only ASCII."""
+    folder = tmp_path / ("ä" * 100) / ("long" * 20)
+    folder.mkdir(parents=True)
+    table = write_table(folder / "table", traffic.TABLE)
+    pcap.write(tmp_path / "rx.pcap", [])
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"
+    with DirectorProcess([vdev], CONFIG, table) as director:
+        table.write_bytes(b"GLBD")
+        prefix = ["--file-prefix", director.file_prefix]
+        done = run("reload", *prefix, code=FAILED, env=director.environment)
+        stats = run_json("stats", *prefix, env=director.environment)
+        log = director.log
+    shown = str(table).replace("ä", "?")
+    reason = done.stderr.removeprefix("glb-director-cli: the director keeps its table: ").rstrip()
+    assert reason.startswith(f"{shown}: byte 0: ")
+    assert f"forwarding table not reloaded: {reason}".replace(shown, str(table)) in log
+    assert stats["last_error"] == reason and "last_error_2" not in stats
+
+
+def test_a_name_of_other_characters_is_an_answer(tmp_path):
+    document = {"tables": [{**traffic.TABLE["tables"][0], "name": "w\u00e4b"}]}
+    table = write_table(tmp_path / "table", document, "3")
+    pcap.write(tmp_path / "rx.pcap", [])
+    with DirectorProcess([f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"], CONFIG, table) as director:
+        tables = director.telemetry.ask("/glb/tables")["tables"]
+        assert director.telemetry.ask("/glb/tables,0")["name"] == tables["0"]["name"] == "w?b"
 
 
 def test_stats_prints_every_value(tmp_path):
