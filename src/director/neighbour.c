@@ -82,7 +82,8 @@ int neighbour_route(
 	}
 	*hop = (struct neighbour_hop){.address = destination};
 	error = request(socket, message, take_route, hop);
-	if (error == -EINVAL && source) /* the kernel has no such address; it need not */
+	/* Either may say that the kernel has no such address, which it need not have. */
+	if ((error == -EINVAL || error == -ENETUNREACH) && source)
 		return neighbour_route(socket, 0, destination, hop);
 	if (error)
 		return error;
