@@ -86,16 +86,38 @@ static const char *vdev_argument(int argc, char **argv, int *i)
 	return NULL;
 }
 
-/* EAL does not fail where a virtual device does not come up. */
+/* Whether the virtual device of the arguments before `end` has this one's name. */
+static bool vdev_is_repeated(int end, char **argv, const char *vdev)
+{
+	size_t size = strcspn(vdev, ",");
+
+	for (int i = 1; i < end; i++) {
+		const char *other = vdev_argument(end, argv, &i);
+
+		if (other && strcspn(other, ",") == size && memcmp(other, vdev, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* EAL fails neither where a virtual device does not come up, nor for a second one of the same name,
+ * which it ignores. */
 static int check_vdevs(int argc, char **argv)
 {
 	int error = 0;
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		int first = i;
 		const char *vdev = vdev_argument(argc, argv, &i);
 		char name[RTE_ETH_NAME_MAX_LEN];
 		uint16_t port;
 
+		if (vdev && vdev_is_repeated(first, argv, vdev)) {
+			log_error("--vdev %s: a device of this name was given before: number them "
+				  "(net_af_packet0, net_af_packet1)",
+				vdev);
+			return -EEXIST;
+		}
 		if (!vdev || (strncmp(vdev, "net_", 4) != 0 && strncmp(vdev, "eth_", 4) != 0))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(vdev, ","), vdev);

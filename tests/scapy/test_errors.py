@@ -119,6 +119,12 @@ def test_vdev_that_does_not_come_up(start, vdev):
     start.assert_fails(vdev)
 
 
+def test_two_vdevs_of_one_name(start):
+    """EAL would ignore the second one."""
+    start.vdevs.append("net_pcap0,rx_iface=nonesuch")
+    start.assert_fails("--vdev net_pcap0,rx_iface=nonesuch", "given before")
+
+
 def test_not_permitted(start):
     """Root drops to nobody for this; anybody else is not permitted anyway."""
     start.vdevs = ["net_af_packet0,iface=lo"]
