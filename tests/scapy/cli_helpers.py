@@ -2,19 +2,14 @@
 """The real glb-director-cli, and the files that it reads and writes."""
 
 import json
-import os
-import pathlib
 import struct
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("GLB_BUILD", ROOT / "build"))
-CLI = BUILD / "src" / "cli" / "glb-director-cli"
+from director_conf import CONFIG, write_config
+from tree import CLI
 
 OK, FAILED, USAGE, BROKEN = 0, 1, 2, 3
 CHECK_WARNINGS, CHECK_ERRORS = 1, 2
-
-ETHERNET = 1
 
 
 def run(*args, code=OK, **kwargs):
@@ -51,65 +46,9 @@ def write_tables(path, *tables):
     return path
 
 
-def libconfig(value):
-    """A value as libconfig writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "{ " + " ".join(f"{key} = {libconfig(member)};" for key, member in value.items()) + " }"
-    return json.dumps(value)
-
-
 def write_conf(path, **keys):
     """A director.conf of these keys, with the two required ones unless they are given."""
-    keys = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0.2.1", **keys}
-    path.write_text("".join(f"{key} = {libconfig(value)};\n" for key, value in keys.items()))
-    return path
-
-
-def write_pcap(path, frames, link_type=ETHERNET, snap=262144, times=None):
-    """Microseconds; frames are cut to `snap` bytes; times in seconds, else a second apart from 1000 on."""
-    with open(path, "wb") as file:
-        file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, link_type))
-        for index, frame in enumerate(frames):
-            time = times[index] if times else 1000 + index
-            kept = frame[:snap]
-            file.write(struct.pack("<IIII", int(time), round(time % 1 * 1e6), len(kept), len(frame)))
-            file.write(kept)
-    return path
-
-
-def _block(kind, body):
-    body += bytes(-len(body) % 4)
-    size = struct.pack("<I", 12 + len(body))
-    return struct.pack("<I", kind) + size + body + size
-
-
-def write_pcapng(path, frames):
-    """Nanoseconds: frame i at 1000 s + i ns."""
-    resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
-    blocks = _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-    blocks += _block(1, struct.pack("<HHI", ETHERNET, 0, 262144) + resolution)
-    for index, frame in enumerate(frames):
-        time = 1000 * 10**9 + index
-        head = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(frame), len(frame))
-        blocks += _block(6, head + frame)
-    path.write_bytes(blocks)
-    return path
-
-
-def read_pcap(path):
-    """[(nanoseconds, captured bytes, length on the wire)], of the nanosecond format that the CLI writes."""
-    data = path.read_bytes()
-    assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D
-    assert struct.unpack_from("<I", data, 20)[0] == ETHERNET
-    packets, at = [], 24
-    while at < len(data):
-        seconds, nanoseconds, kept, size = struct.unpack_from("<IIII", data, at)
-        packets.append((seconds * 10**9 + nanoseconds, data[at + 16 : at + 16 + kept], size))
-        at += 16 + kept
-    assert at == len(data)
-    return packets
+    return write_config(path, {**CONFIG, **keys})
 
 
 def tcp_frame(source="198.51.100.7", destination="10.10.10.10", sport=40000, dport=80, payload=b""):

@@ -12,31 +12,11 @@ import time
 from pathlib import Path
 
 import pcap
+from director_conf import write_config
+from tree import CLI, DIRECTOR
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build")).resolve()
-DIRECTOR = BUILD / "src/director/glb-director"
-CLI = BUILD / "src/cli/glb-director-cli"
 DEADLINE = 30  # seconds: for what normally takes a fraction of one, on a busy machine
 NOBODY = 65534
-
-CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0.2.1"}
-
-
-def libconfig(value):
-    """A JSON value in director.conf's syntax. Lists of groups are lists, other lists arrays."""
-    if isinstance(value, dict):
-        return "{ " + " ".join(f"{key} = {libconfig(item)};" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        items = ", ".join(libconfig(item) for item in value)
-        return f"( {items} )" if value and isinstance(value[0], dict) else f"[ {items} ]"
-    return json.dumps(value)
-
-
-def write_config(path, config):
-    text = "".join(f"{key} = {libconfig(value)};\n" for key, value in config.items())
-    Path(path).write_text(text, encoding="ascii")
-    return path
 
 
 def write_table(path, document, version="auto"):

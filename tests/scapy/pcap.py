@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Capture files as lists of frames: the classic format, little-endian, Ethernet."""
+"""Capture files as lists of frames: the classic format, little-endian, Ethernet; pcapng to write."""
 
 import struct
 
@@ -9,23 +9,56 @@ RECORD_HEADER = struct.Struct("<IIII")
 ETHERNET = 1
 
 
-def write(path, frames):
+def write(path, frames, link_type=ETHERNET, snap=262144, times=None):
+    """Microseconds; frames are cut to `snap` bytes; times in seconds, else a second apart from 1000 on."""
     with open(path, "wb") as file:
-        file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, 65535, ETHERNET))
-        for frame in frames:
-            file.write(RECORD_HEADER.pack(0, 0, len(frame), len(frame)) + frame)
+        file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, snap, link_type))
+        for index, frame in enumerate(frames):
+            time = times[index] if times else 1000 + index
+            kept = frame[:snap]
+            file.write(RECORD_HEADER.pack(int(time), round(time % 1 * 1e6), len(kept), len(frame)))
+            file.write(kept)
+    return path
 
 
-def read(path):
+def _ng_block(kind, body):
+    body += bytes(-len(body) % 4)
+    size = struct.pack("<I", 12 + len(body))
+    return struct.pack("<I", kind) + size + body + size
+
+
+def write_ng(path, frames):
+    """Nanoseconds: frame i at 1000 s + i ns."""
+    resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+    blocks = _ng_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    blocks += _ng_block(1, struct.pack("<HHI", ETHERNET, 0, 262144) + resolution)
+    for index, frame in enumerate(frames):
+        time = 1000 * 10**9 + index
+        head = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(frame), len(frame))
+        blocks += _ng_block(6, head + frame)
+    path.write_bytes(blocks)
+    return path
+
+
+def read_records(path):
+    """[(nanoseconds, captured bytes, length on the wire)]"""
     with open(path, "rb") as file:
         data = file.read()
     magic, _, _, _, _, _, link_type = FILE_HEADER.unpack_from(data)
     assert magic in (MAGIC, MAGIC_NANOSECONDS) and link_type == ETHERNET, f"{path}: not a capture"
-    frames, at = [], FILE_HEADER.size
+    unit = 1 if magic == MAGIC_NANOSECONDS else 1000
+    records, at = [], FILE_HEADER.size
     while at < len(data):
-        _, _, captured, original = RECORD_HEADER.unpack_from(data, at)
-        assert captured == original, f"{path}: frame {len(frames)} was cut to {captured} bytes"
+        seconds, fraction, captured, size = RECORD_HEADER.unpack_from(data, at)
         at += RECORD_HEADER.size
-        frames.append(data[at : at + captured])
+        records.append((seconds * 10**9 + fraction * unit, data[at : at + captured], size))
         at += captured
-    return frames
+    assert at == len(data), f"{path}: ends inside a record"
+    return records
+
+
+def read(path):
+    """The frames, none of them cut."""
+    records = read_records(path)
+    assert all(len(frame) == size for _, frame, size in records), f"{path}: frames were cut"
+    return [frame for _, frame, _ in records]

@@ -9,6 +9,7 @@ and ND around them. Needs root.
 
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from lab.net import Namespace, enter_capsule, veth  # noqa: E402
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 27)]
 CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
-TCP_PORT, UDP_PORT = 80, 53
+TCP_PORT, UDP_PORT, CLOSED_PORT = 80, 53, 9
 LAST_WORDS = b"the last packet of this capture"
 UPLOAD = 600_000  # bytes; some 415 packets a client
 PATIENCE_S = 20
@@ -94,10 +95,14 @@ def ask_udp(client, size, options=()):
         assert len(question.recv(65536)) == size
 
 
-def ask_and_leave(client):
-    """The answer finds a closed port: the client's kernel sends an ICMP error to the VIP."""
-    with datagram_socket(client) as question:
-        question.sendto(b"anybody?", (vip_of(client), UDP_PORT))
+def ask_from_closed_port(client):
+    """The answer finds no socket, however late it comes: the client's kernel sends an ICMP error to the VIP."""
+    data = b"anybody?"
+    with socket.socket(family_of(client), socket.SOCK_RAW, socket.IPPROTO_UDP) as raw:
+        if raw.family == socket.AF_INET6:
+            raw.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_CHECKSUM, 6)
+        raw.bind((client, 0))
+        raw.sendto(struct.pack("!HHHH", CLOSED_PORT, UDP_PORT, 8 + len(data), 0) + data, (vip_of(client), 0))
 
 
 def refused(client):
@@ -116,7 +121,7 @@ def ask():
         upload(client)
         for size in (0, 1, 512, 1400, 4000):
             ask_udp(client, size)
-        ask_and_leave(client)
+        ask_from_closed_port(client)
         refused(client)
         ping(client)
     for client in (CLIENTS4[0], CLIENTS6[0]):

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from cli_helpers import (
-    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, CLI, FAILED, OK, ROOT, USAGE,
-    backend, run, run_json, table, write_conf, write_tables,
+    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, backend, run, run_json, table, write_conf, write_tables,
 )
+from tree import CLI, TREE
 from model import load_tables, read_v2, write_v2
 
 
@@ -208,7 +208,7 @@ def test_check_of_damaged_binary_tables_says_where(files):
 
 
 def test_the_examples_are_good():
-    run("check", ROOT / "config" / "director.conf", ROOT / "config" / "forwarding_table.json")
+    run("check", TREE / "config" / "director.conf", TREE / "config" / "forwarding_table.json")
 
 
 # show

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from cli_helpers import (
-    FAILED, ROOT, read_pcap, run, run_json, table, tcp_frame, write_conf, write_pcap, write_pcapng, write_tables,
-)
+import pcap
+from cli_helpers import FAILED, run, run_json, table, tcp_frame, write_conf, write_tables
+from tree import TREE
 
 VERDICTS = [
     "forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated", "drop_malformed",
@@ -30,7 +30,7 @@ def replay(folder, capture, *args, conf="director.conf", **kwargs):
 
 
 def test_replay_counts_every_verdict_and_all_packets(setup):
-    capture = write_pcap(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(dport=81), ARP[:13]] * 20)
+    capture = pcap.write(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(dport=81), ARP[:13]] * 20)
     counts = replay(setup, capture)
     assert list(counts) == ["packets", "cut", "sent", "verdicts"]
     assert list(counts["verdicts"]) == VERDICTS
@@ -45,18 +45,18 @@ def test_replay_counts_every_verdict_and_all_packets(setup):
 
 
 def test_replay_of_an_empty_capture(setup):
-    capture = write_pcap(setup / "in.pcap", [])
+    capture = pcap.write(setup / "in.pcap", [])
     assert replay(setup, capture, setup / "out.pcap")["packets"] == 0
-    assert read_pcap(setup / "out.pcap") == []
+    assert pcap.read_records(setup / "out.pcap") == []
     assert "           0  packets read" in run(
         "replay", setup / "table.json", capture, "--config", setup / "director.conf").stdout
 
 
 def test_pcapng_and_pcap_give_the_same_and_times_are_kept(setup):
     frames = [tcp_frame(sport=1000 + i) for i in range(200)]
-    replay(setup, write_pcap(setup / "in.pcap", frames), setup / "a.pcap")
-    replay(setup, write_pcapng(setup / "in.pcapng", frames), setup / "b.pcap")
-    plain, ng = read_pcap(setup / "a.pcap"), read_pcap(setup / "b.pcap")
+    replay(setup, pcap.write(setup / "in.pcap", frames), setup / "a.pcap")
+    replay(setup, pcap.write_ng(setup / "in.pcapng", frames), setup / "b.pcap")
+    plain, ng = pcap.read_records(setup / "a.pcap"), pcap.read_records(setup / "b.pcap")
     assert [time for time, _, _ in plain] == [(1000 + i) * 10**9 for i in range(200)]
     assert [time for time, _, _ in ng] == [1000 * 10**9 + i for i in range(200)]
     assert [frame for _, frame, _ in plain] == [frame for _, frame, _ in ng]
@@ -64,12 +64,12 @@ def test_pcapng_and_pcap_give_the_same_and_times_are_kept(setup):
 
 
 def test_macs_come_from_the_configuration_unless_given(setup):
-    capture = write_pcap(setup / "in.pcap", [tcp_frame()])
+    capture = pcap.write(setup / "in.pcap", [tcp_frame()])
     write_conf(setup / "auto.conf", outbound_gateway_mac="auto")
 
     def macs(*args, conf="director.conf"):
         replay(setup, capture, setup / "out.pcap", *args, conf=conf)
-        return read_pcap(setup / "out.pcap")[0][1][:12].hex(":")
+        return pcap.read_records(setup / "out.pcap")[0][1][:12].hex(":")
 
     assert macs() == "02:00:00:00:00:fe:02:00:00:00:00:01"
     assert macs(conf="auto.conf") == "00:00:00:00:00:00:02:00:00:00:00:01"
@@ -79,11 +79,11 @@ def test_macs_come_from_the_configuration_unless_given(setup):
 
 def test_packets_cut_by_the_snap_length_are_steered_by_their_headers(setup):
     whole = tcp_frame(payload=bytes(range(200)))
-    replay(setup, write_pcap(setup / "whole.pcap", [whole]), setup / "all.pcap")
-    counts = replay(setup, write_pcap(setup / "cut.pcap", [whole, whole[:60]], snap=60), setup / "out.pcap")
+    replay(setup, pcap.write(setup / "whole.pcap", [whole]), setup / "all.pcap")
+    counts = replay(setup, pcap.write(setup / "cut.pcap", [whole, whole[:60]], snap=60), setup / "out.pcap")
     assert (counts["packets"], counts["cut"], counts["verdicts"]["forwarded"]) == (2, 1, 1)
-    (_, all_of_it, _), = read_pcap(setup / "all.pcap")
-    (_, kept, size), = read_pcap(setup / "out.pcap")
+    (_, all_of_it, _), = pcap.read_records(setup / "all.pcap")
+    (_, kept, size), = pcap.read_records(setup / "out.pcap")
     assert kept == all_of_it[: len(kept)] and len(kept) == 40 + 60 - 14 + 14
     assert size == len(all_of_it)
     assert "1  of them cut by the capture's snap length" in run(
@@ -92,13 +92,13 @@ def test_packets_cut_by_the_snap_length_are_steered_by_their_headers(setup):
 
 @pytest.mark.parametrize("name", ["in.pcap", "in.pcapng"])
 def test_a_capture_that_ends_inside_a_packet_keeps_its_counts(setup, name):
-    write = write_pcap if name == "in.pcap" else write_pcapng
+    write = pcap.write if name == "in.pcap" else pcap.write_ng
     capture = write(setup / name, [tcp_frame()] * 70)
     capture.write_bytes(capture.read_bytes()[:-5])
     done = run("replay", setup / "table.json", capture, setup / "out.pcap", "--config", setup / "director.conf",
                "--json", code=FAILED)
     counts = json.loads(done.stdout)
-    assert counts["packets"] == counts["verdicts"]["forwarded"] == len(read_pcap(setup / "out.pcap")) == 69
+    assert counts["packets"] == counts["verdicts"]["forwarded"] == len(pcap.read_records(setup / "out.pcap")) == 69
     assert done.stderr.startswith(f"glb-director-cli: {capture}: ") and "truncated" in done.stderr
     done = run("decode", capture, code=FAILED)
     assert "          69  not_gue" in done.stdout and "truncated" in done.stderr
@@ -106,14 +106,14 @@ def test_a_capture_that_ends_inside_a_packet_keeps_its_counts(setup, name):
 
 def test_only_ethernet_is_read(setup):
     for link_type, name in ((101, "RAW"), (113, "LINUX_SLL"), (0, "NULL")):
-        capture = write_pcap(setup / "in.pcap", [tcp_frame()], link_type=link_type)
+        capture = pcap.write(setup / "in.pcap", [tcp_frame()], link_type=link_type)
         for command in (["replay", setup / "table.json", capture, "--config", setup / "director.conf"],
                         ["decode", capture]):
             assert f"({name}), but only Ethernet (EN10MB) can be read" in run(*command, code=FAILED).stderr
 
 
 def test_what_cannot_be_read_or_written_is_named(setup):
-    capture = write_pcap(setup / "in.pcap", [tcp_frame()] * 1000)
+    capture = pcap.write(setup / "in.pcap", [tcp_frame()] * 1000)
     before = capture.read_bytes()
 
     def error(*args):
@@ -133,7 +133,7 @@ def test_answers_are_limited_by_the_captured_time(setup):
     big = tcp_frame(payload=bytes(600))
 
     def answers(times):
-        capture = write_pcap(setup / "in.pcap", [big] * len(times), times=times)
+        capture = pcap.write(setup / "in.pcap", [big] * len(times), times=times)
         verdicts = replay(setup, capture, conf="answer.conf")["verdicts"]
         assert verdicts["answered_too_big"] + verdicts["drop_too_big"] == len(times)
         return verdicts["answered_too_big"]
@@ -148,7 +148,7 @@ def test_answers_are_limited_by_the_captured_time(setup):
 def test_frames_of_all_sizes_fit_a_burst(setup):
     frames = [tcp_frame(payload=bytes(size)) for size in (0, 1, 1400, 9000, 60000, 65000)] * 30
     frames += [tcp_frame() + bytes(200000)] * 64
-    counts = replay(setup, write_pcap(setup / "in.pcap", frames), setup / "out.pcap")
+    counts = replay(setup, pcap.write(setup / "in.pcap", frames), setup / "out.pcap")
     assert counts["verdicts"]["forwarded"] == 3 * 30 + 64
     assert counts["verdicts"]["drop_too_big"] == 3 * 30
 
@@ -156,11 +156,11 @@ def test_frames_of_all_sizes_fit_a_burst(setup):
 # decode
 
 
-GUE_VECTORS = json.loads((ROOT / "tests" / "vectors" / "gue.json").read_text())
+GUE_VECTORS = json.loads((TREE / "tests" / "vectors" / "gue.json").read_text())
 
 
 def test_decode_reads_every_golden_gue_packet(tmp_path):
-    capture = write_pcap(tmp_path / "gue.pcap", [bytes.fromhex(packet["frame"]) for packet in GUE_VECTORS])
+    capture = pcap.write(tmp_path / "gue.pcap", [bytes.fromhex(packet["frame"]) for packet in GUE_VECTORS])
     decoded = run_json("decode", capture)
     expected = [packet["status"] for packet in GUE_VECTORS]
     assert {name: count for name, count in decoded["counts"].items() if count} == {
@@ -176,7 +176,7 @@ def test_decode_reads_every_golden_gue_packet(tmp_path):
 
 
 def test_decode_tells_what_replay_wrote(setup):
-    replay(setup, write_pcap(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(sport=5)]), setup / "out.pcap")
+    replay(setup, pcap.write(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(sport=5)]), setup / "out.pcap")
     found = run_json("lookup", setup / "table.json", "198.51.100.7:40000", "10.10.10.10:80", "--config",
                      setup / "director.conf")
     packet = run_json("decode", setup / "out.pcap")["packets"][0]
@@ -195,9 +195,9 @@ def test_decode_tells_what_replay_wrote(setup):
 
 
 def test_decode_summarises_each_kind_of_inner_packet(tmp_path):
-    vectors = json.loads((ROOT / "tests" / "vectors" / "packets.json").read_text())["packets"]
+    vectors = json.loads((TREE / "tests" / "vectors" / "packets.json").read_text())["packets"]
     frames = [bytes.fromhex(packet["out"]) for packet in vectors if packet["verdict"] == "forwarded"]
-    decoded = run_json("decode", write_pcap(tmp_path / "out.pcap", frames))
+    decoded = run_json("decode", pcap.write(tmp_path / "out.pcap", frames))
     assert decoded["counts"]["ok"] == len(frames)
     assert {packet["inner"]["what"] for packet in decoded["packets"]} == {
         "tcp", "udp", "icmp echo request", "later fragment", "icmp error about tcp", "icmp error about udp"}
@@ -210,7 +210,7 @@ def test_decode_on_another_port_and_of_broken_inner_packets(tmp_path):
         udp = struct.pack("!HHHH", 0x8001, port, 16 + len(inner), 0) + struct.pack("!BBHHBB", 1, 4, 0, 0, 0, 0) + inner
         ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 9, 9, 9, 9, 8, 8, 8, 8)
         frames.append(bytes(12) + b"\x08\x00" + ip + udp)
-    capture = write_pcap(tmp_path / "in.pcap", frames)
+    capture = pcap.write(tmp_path / "in.pcap", frames)
     first, second = run_json("decode", capture), run_json("decode", capture, "--port", "5555")
     assert ([packet["number"] for packet in first["packets"]], first["counts"]["not_gue"]) == ([1], 1)
     assert [packet["number"] for packet in second["packets"]] == [2]

@@ -6,15 +6,15 @@ import subprocess
 
 import pytest
 
-from cli_helpers import (
-    BROKEN, CHECK_ERRORS, CLI, ROOT, backend, run, run_json, table, tcp_frame, write_conf, write_pcap, write_tables,
-)
+import pcap
+from cli_helpers import BROKEN, CHECK_ERRORS, backend, run, run_json, table, tcp_frame, write_conf, write_tables
+from tree import CLI, TREE
 
-CLI_MD = (ROOT / "docs" / "reference" / "cli.md").read_text()
-CONF_MD = (ROOT / "docs" / "reference" / "director-conf.md").read_text()
-CLI_MAN = (ROOT / "docs" / "man" / "glb-director-cli.1.scd").read_text()
-CONF_MAN = (ROOT / "docs" / "man" / "glb-director.conf.5.scd").read_text()
-COMPLETION = (ROOT / "src" / "cli" / "completion.bash").read_text()
+CLI_MD = (TREE / "docs" / "reference" / "cli.md").read_text()
+CONF_MD = (TREE / "docs" / "reference" / "director-conf.md").read_text()
+CLI_MAN = (TREE / "docs" / "man" / "glb-director-cli.1.scd").read_text()
+CONF_MAN = (TREE / "docs" / "man" / "glb-director.conf.5.scd").read_text()
+COMPLETION = (TREE / "src" / "cli" / "completion.bash").read_text()
 
 
 def section(text, title):
@@ -49,7 +49,7 @@ def outputs(tmp_path):
     two = write_tables(tmp_path / "two.json", table(backends=states[1:]))
     conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
     bad = write_conf(tmp_path / "bad.conf", idle=1)
-    capture = write_pcap(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
+    capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
     replayed = run_json("replay", one, capture, tmp_path / "out.pcap", "--config", conf)
     flow = ["198.51.100.7:1", "10.10.10.10"]
     return {
@@ -117,7 +117,7 @@ def test_the_documented_examples_are_good(tmp_path):
 
 def test_completion_asks_the_program(tmp_path):
     def complete(*words):
-        script = (f'source {ROOT}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
+        script = (f'source {TREE}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
                   f'COMP_CWORD={len(words)}; _glb_director_cli; echo "${{COMPREPLY[@]}}"')
         return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 

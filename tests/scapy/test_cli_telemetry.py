@@ -12,7 +12,8 @@ import pytest
 import pcap
 import traffic
 from cli_helpers import FAILED, USAGE, run, run_json
-from director_process import CONFIG, DirectorProcess, write_table
+from director_conf import CONFIG
+from director_process import DirectorProcess, write_table
 
 GREETING = {"version": "DPDK 22.11", "pid": 1, "max_output_len": 16384}
 SILENCE = object()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
+from tree import BUILD, TREE
+
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", *(TREE / "docs").rglob("*.md")])
 # Options of EAL, ethtool and others that pages name by themselves.
 FOREIGN_OPTIONS = {"--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}

@@ -10,7 +10,9 @@ import pytest
 
 import pcap
 import traffic
-from director_process import CONFIG, DEADLINE, DIRECTOR, NOBODY, write_config, write_table
+from director_conf import CONFIG, write_config
+from director_process import DEADLINE, NOBODY, write_table
+from tree import DIRECTOR
 
 EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors".split()
 

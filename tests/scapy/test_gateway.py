@@ -8,7 +8,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 import traffic
-from director_process import CONFIG, DEADLINE, DirectorProcess, sum_of_verdicts, wait_until, write_table
+from director_conf import CONFIG
+from director_process import DEADLINE, DirectorProcess, sum_of_verdicts, wait_until, write_table
 
 AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
 ROUTER, OTHER = "02:00:00:00:01:01", "02:00:00:00:01:02"

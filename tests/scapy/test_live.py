@@ -10,7 +10,8 @@ import time
 import pytest
 
 import traffic
-from director_process import CONFIG, DirectorProcess, sum_of_verdicts, verdicts, wait_until, write_table
+from director_conf import CONFIG
+from director_process import DirectorProcess, sum_of_verdicts, verdicts, wait_until, write_table
 from model import Director
 from test_packets import count
 

@@ -9,7 +9,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 
 import traffic
-from director_process import CONFIG, write_table
+from director_conf import CONFIG
+from director_process import write_table
 from test_packets import compare_with_model
 
 BUFFER = 4096  # of the director, without hugepages

@@ -12,7 +12,9 @@ import pytest
 from scapy.layers.inet import IP, TCP
 
 import traffic
-from director_process import CONFIG, NOBODY, TREE, VERDICTS, run_capture, write_table
+from director_conf import CONFIG
+from director_process import NOBODY, VERDICTS, run_capture, write_table
+from tree import TREE
 from model import Director
 
 VECTORS = json.loads((TREE / "tests/vectors/packets.json").read_text(encoding="utf-8"))

@@ -5,7 +5,8 @@ import pytest
 
 import pcap
 import traffic
-from director_process import CONFIG, DirectorProcess, verdicts, write_table
+from director_conf import CONFIG
+from director_process import DirectorProcess, verdicts, write_table
 from model import Director
 from test_packets import count
 

@@ -12,7 +12,9 @@ import pytest
 from scapy.layers.inet import IP, UDP
 
 import traffic
-from director_process import CLI, CONFIG, DirectorProcess, wait_until, write_table
+from director_conf import CONFIG
+from director_process import DirectorProcess, wait_until, write_table
+from tree import CLI
 from model import Director
 
 RELOADS = 50

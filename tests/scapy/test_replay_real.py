@@ -4,19 +4,15 @@
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TREE = os.path.dirname(os.path.dirname(HERE))
-CLI = os.path.join(os.environ.get("GLB_BUILD", os.path.join(TREE, "build")), "src/cli/glb-director-cli")
-sys.path[:0] = [HERE, TREE]
-
-from lab.packet import read_pcap  # noqa: E402
-from model import Director  # noqa: E402
-from real_traffic import VIP4, VIP6  # noqa: E402
+import pcap
+from director_conf import write_config
+from model import Director
+from real_traffic import VIP4, VIP6
+from tree import CLI, TREE
 
 PACKETS = 10_000  # at least
 TABLE = {
@@ -44,20 +40,12 @@ CONFIGS = {
 }
 
 
-def libconfig(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "{ " + " ".join(f"{key} = {libconfig(item)};" for key, item in value.items()) + " }"
-    return json.dumps(value)
-
-
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory):
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
     path = tmp_path_factory.mktemp("real") / "capture.pcap"
-    subprocess.run(["/usr/bin/python3", "-B", os.path.join(HERE, "real_traffic.py"), str(path)], check=True)
+    subprocess.run(["/usr/bin/python3", "-B", TREE / "tests/scapy/real_traffic.py", str(path)], check=True)
     return path
 
 
@@ -68,17 +56,17 @@ def replayed(request, capture, tmp_path_factory):
     config = CONFIGS[request.param]
     table, conf, out = folder / "table.json", folder / "director.conf", folder / "out.pcap"
     table.write_text(json.dumps(TABLE))
-    conf.write_text("".join(f"{key} = {libconfig(value)};\n" for key, value in config.items()))
+    write_config(conf, config)
     printed = subprocess.run(
         [CLI, "replay", table, capture, out, "--config", conf, "--json"], check=True, capture_output=True, text=True
     ).stdout
-    frames = read_pcap(capture)
+    frames = pcap.read(capture)
     model = Director(config, TABLE)
-    return json.loads(printed), read_pcap(out), out, [model.process(frame) for frame in frames]
+    return json.loads(printed), pcap.read(out), out, [model.process(frame) for frame in frames]
 
 
 def test_the_capture_is_large_and_has_every_kind(capture):
-    frames = read_pcap(capture)
+    frames = pcap.read(capture)
     assert len(frames) >= PACKETS
     kinds = Counter()
     for frame in frames:
@@ -94,7 +82,7 @@ def test_the_capture_is_large_and_has_every_kind(capture):
 
 def test_every_packet_has_one_verdict(replayed, capture):
     printed, _, _, _ = replayed
-    assert printed["packets"] == len(read_pcap(capture)) == sum(printed["verdicts"].values())
+    assert printed["packets"] == len(pcap.read(capture)) == sum(printed["verdicts"].values())
     assert printed["cut"] == 0
 
 

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from cli_helpers import ROOT, read_pcap, run, run_json, write_conf, write_pcap
+import pcap
+from cli_helpers import run, run_json, write_conf
+from tree import TREE
 
-VECTORS = json.loads((ROOT / "tests" / "vectors" / "packets.json").read_text())
+VECTORS = json.loads((TREE / "tests" / "vectors" / "packets.json").read_text())
 
 
 def groups():
@@ -32,7 +34,7 @@ def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
         run("build-config", source, tmp_path / "table.bin")
         source = tmp_path / "table.bin"
     conf = write_conf(tmp_path / "director.conf", **VECTORS["configs"][config])
-    capture = write_pcap(tmp_path / "in.pcap", [bytes.fromhex(packet["frame"]) for packet in packets])
+    capture = pcap.write(tmp_path / "in.pcap", [bytes.fromhex(packet["frame"]) for packet in packets])
     out = tmp_path / "out.pcap"
 
     result = run_json("replay", source, capture, out, "--config", conf, "--port-mac", VECTORS["port_mac"])
@@ -40,10 +42,10 @@ def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
     expected = collections.Counter(packet["verdict"] for packet in packets)
     assert {name: count for name, count in result["verdicts"].items() if count} == expected
     assert result["packets"] == len(packets)
-    sent = {(time // 10**9 - 1000): frame.hex() for time, frame, _ in read_pcap(out)}
+    sent = {(time // 10**9 - 1000): frame.hex() for time, frame, _ in pcap.read_records(out)}
     named = {packet["name"]: sent.get(index) for index, packet in enumerate(packets)}
     assert named == {packet["name"]: packet["out"] for packet in packets}
-    assert result["sent"] == len(read_pcap(out)) == sum(packet["out"] is not None for packet in packets)
+    assert result["sent"] == len(pcap.read_records(out)) == sum(packet["out"] is not None for packet in packets)
 
 
 def flows():

@@ -7,7 +7,8 @@ import pytest
 from scapy.layers.inet import IP, TCP
 
 import traffic
-from director_process import CONFIG, run_capture, write_table
+from director_conf import CONFIG
+from director_process import run_capture, write_table
 from model import Director
 from test_packets import count
 

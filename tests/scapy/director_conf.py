@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""director.conf from values of Python."""
+
+import json
+from pathlib import Path
+
+CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0.2.1"}
+
+
+def libconfig(value):
+    """A JSON value in director.conf's syntax. Lists of groups are lists, other lists arrays."""
+    if isinstance(value, dict):
+        return "{ " + " ".join(f"{key} = {libconfig(item)};" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        items = ", ".join(libconfig(item) for item in value)
+        return f"( {items} )" if value and isinstance(value[0], dict) else f"[ {items} ]"
+    return json.dumps(value)
+
+
+def write_config(path, config):
+    text = "".join(f"{key} = {libconfig(value)};\n" for key, value in config.items())
+    Path(path).write_text(text, encoding="ascii")
+    return path
