@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <ctype.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "table/table_file.h"
 #include "table/table_json.h"
+#include "table/table_lint.h"
 
 enum { JSON };
 
@@ -27,11 +30,12 @@ static enum kind detect(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 	char head[256] = "";
-	FILE *file = fopen(path, "re");
-	size_t size = file ? fread(head, 1, sizeof(head) - 1, file) : 0;
+	int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not keep us waiting */
+	ssize_t size = fd >= 0 ? read(fd, head, sizeof(head) - 1) : 0;
 
-	if (file)
-		fclose(file);
+	if (fd >= 0)
+		close(fd);
 	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
 		return KIND_BINARY;
 	if (dot && strcmp(dot, ".conf") == 0)
@@ -51,14 +55,14 @@ static enum kind detect(const char *path)
 
 static void check_file(const char *path, enum kind kind, struct faults *faults)
 {
-	struct table_set set;
+	struct table_set set = {0};
 	struct conf conf;
 
 	if (kind == KIND_CONF)
 		conf_read(path, &conf, faults);
-	else if (kind == KIND_BINARY)
-		table_file_read(path, &set, NULL, faults);
-	else
+	else if (kind == KIND_BINARY && table_file_read(path, &set, NULL, faults) == 0)
+		table_lint(&set, faults);
+	else if (kind == KIND_TABLE)
 		table_json_read(path, &set, faults);
 	if (kind != KIND_CONF)
 		table_set_free(&set);

@@ -39,6 +39,6 @@ const struct command reload_command = {
 	.name = "reload",
 	.run = run,
 	.operands = "",
-	.summary = "Have a running director read its table again, and wait for the outcome",
+	.summary = "Have a running director read its table again",
 	.options = options,
 };

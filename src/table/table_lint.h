@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Warnings about tables that are valid and yet hardly what their author wants, wherever they came
- * from. table_json calls it; a binary table's reader does not, because its author saw the warnings
- * when it was built.
+ * from. table_json calls it, and `check` for binary tables; their reader does not, because their
+ * author saw the warnings when they were built.
  */
 #ifndef GLB_TABLE_TABLE_LINT_H
 #define GLB_TABLE_TABLE_LINT_H

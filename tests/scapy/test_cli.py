@@ -2,6 +2,7 @@
 """glb-director-cli: build-config, check, show, lookup, diff, and what all subcommands share."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -10,8 +11,8 @@ import pytest
 from cli_helpers import (
     BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, backend, run, run_json, table, write_conf, write_tables,
 )
-from tree import CLI, TREE
 from model import load_tables, read_v2, write_v2
+from tree import CLI, TREE
 
 
 def addresses(hops):
@@ -495,3 +496,26 @@ def test_changed_binds_are_said(tmp_path):
 def test_diff_of_a_bad_file(files):
     assert "missing.bin" in run("diff", files / "table.bin", files / "missing.bin", code=FAILED).stderr
     assert "missing.bin" in run("diff", files / "missing.bin", files / "table.bin", code=FAILED).stderr
+
+
+def test_help_fits_a_terminal():
+    text = run("--help").stdout
+    commands = re.findall(r"^  ([a-z-]+) ", text, flags=re.MULTILINE)
+    assert len(commands) == 9
+    for command in commands:
+        usage = run(command, "--help").stdout
+        assert re.match(rf"usage: glb-director-cli {command} (\S+ )*\[OPTIONS\]\n", usage)
+        text += usage
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
+def test_check_does_not_wait_for_a_fifo(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stdout
+
+
+def test_check_warns_of_a_binary_table_that_the_director_refuses(tmp_path):
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("fd00::1"), backend("10.0.0.1")]))
+    run("build-config", source, tmp_path / "table.bin")
+    found = run("check", tmp_path / "table.bin", code=CHECK_WARNINGS).stdout
+    assert "tables[0].backends[0].ip: 'fd00::1' is an IPv6 address" in found

@@ -81,7 +81,7 @@ def test_synopses_have_every_subcommand_and_option():
         words = [word for word in run("--words", name).stdout.split() if word not in ("--help", "--version")]
         assert re.findall(r"--[a-z-]+", line) == re.findall(r"--[a-z-]+", man)
         assert sorted(re.findall(r"--[a-z-]+", line)) == sorted(words)
-        operands = re.search(rf"^usage: glb-director-cli {name} (.*) \[OPTIONS\]", run(name, "--help").stdout)[1]
+        operands = re.search(rf"^usage: glb-director-cli {name} (.*)\[OPTIONS\]", run(name, "--help").stdout)[1]
         assert operands.strip() in line
     assert re.findall(r"^\*([a-z-]+)\*(?: _|$)", CLI_MAN.split("# SUBCOMMANDS")[1].split("# EXIT")[0], re.M) == names
 
