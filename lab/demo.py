@@ -239,7 +239,7 @@ def main():
     parser.add_argument("--keep", metavar="FOLDER", help="copy the capture, the table and the configuration there")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("demo: making network namespaces needs root: sudo script/demo")
+        sys.exit("demo: making network namespaces needs root: run script/demo as root")
     enter_capsule()
     try:
         sys.exit(0 if run(arguments.build, arguments.keep) else 1)

@@ -29,7 +29,7 @@ as_root() {
 }
 
 need_root() {
-	[ "$(id -u)" -eq 0 ] || die "needs root ($1): run it with sudo"
+	[ "$(id -u)" -eq 0 ] || die "needs root ($1): run it as root"
 }
 
 # debian_base SUITE: makes sure that $cache/debian-SUITE.tar holds a minimal Debian with its security updates, at most a

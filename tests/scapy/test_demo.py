@@ -175,7 +175,7 @@ def test_says_that_it_needs_root():
         ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-B", "-m", "lab.demo", BUILD],
         cwd=TREE, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "needs root: sudo script/demo" in done.stderr
+    assert "needs root: run script/demo as root" in done.stderr
 
 
 def test_usage():
