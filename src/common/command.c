@@ -65,8 +65,8 @@ static int print_command_help(const struct command *command)
 {
 	const struct command_option *option;
 
-	printf("usage: %s %s %s [OPTIONS]\n\n%s.\n\n", program_name, command->name,
-		command->operands, command->summary);
+	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name,
+		command->operands[0] ? " " : "", command->operands, command->summary);
 	for (option = command->options; option->name; option++) {
 		char left[64];
 
