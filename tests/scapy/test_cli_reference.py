@@ -14,6 +14,7 @@ CLI_MD = (TREE / "docs" / "reference" / "cli.md").read_text()
 CONF_MD = (TREE / "docs" / "reference" / "director-conf.md").read_text()
 CLI_MAN = (TREE / "docs" / "man" / "glb-director-cli.1.scd").read_text()
 CONF_MAN = (TREE / "docs" / "man" / "glb-director.conf.5.scd").read_text()
+TABLE_MAN = (TREE / "docs" / "man" / "glb-forwarding-table.5.scd").read_text()
 COMPLETION = (TREE / "src" / "cli" / "completion.bash").read_text()
 
 
@@ -113,6 +114,16 @@ def test_the_documented_examples_are_good(tmp_path):
     run("check", path)
     path.write_text(CONF_MAN.split("```")[1])
     run("check", path)
+    path = tmp_path / "table.json"
+    path.write_text(TABLE_MAN.split("```")[1])
+    run("check", path)
+
+
+def test_the_manual_of_the_table_has_every_member():
+    documented = re.findall(r"^\| (`[a-z_`, ]+`) \|", (TREE / "docs/reference/table-json.md").read_text(), re.M)
+    members = set(re.findall(r"`([a-z_]+)`", " ".join(documented))) - {"active", "filling", "draining", "inactive"}
+    described = TABLE_MAN.split("# DOCUMENT")[1].split("# EXAMPLE")[0]
+    assert set(re.findall(r"\*([a-z_]+)\*", described)) == members and len(members) > 20
 
 
 def test_completion_asks_the_program(tmp_path):
