@@ -78,13 +78,27 @@ static struct rte_tel_data *describe_port(const struct port *port)
 	return data;
 }
 
-/* An lcore takes about 500 bytes of the 16 KB that DPDK answers with at most. */
-#define MAX_LCORES 16
+/* What counters of 15 digits, as after years, take of an answer. */
+enum {
+	COMMON_SIZE = 2600, /* the sum and the state, with an error of RELOAD_ERROR_SIZE */
+	PORT_SIZE = 220,
+	LCORE_SIZE = 820,
+	MAX_LCORES = 16,
+};
+
+static uint16_t lcores_that_fit(const struct director *director)
+{
+	int fit = (TELEMETRY_ANSWER - COMMON_SIZE - director->port_count * PORT_SIZE) / LCORE_SIZE;
+
+	fit = RTE_MIN(fit, (int)MAX_LCORES);
+	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);
+}
 
 int telemetry_stats(
 	struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
 	struct rte_tel_data *lcores = rte_tel_data_alloc(), *ports = rte_tel_data_alloc();
+	uint16_t lcore_count = lcores_that_fit(director);
 	struct counters sum;
 
 	if (!lcores || !ports) {
@@ -101,11 +115,11 @@ int telemetry_stats(
 	for (uint16_t i = 0; i < director->port_count; i++)
 		telemetry_add_numbered(
 			ports, director->ports[i].id, describe_port(&director->ports[i]));
-	for (uint16_t i = 0; i < director->worker_count && i < MAX_LCORES; i++)
+	for (uint16_t i = 0; i < lcore_count; i++)
 		telemetry_add_numbered(
 			lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);
 	rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
-	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > MAX_LCORES);
+	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > lcore_count);
 	return 0;
 }

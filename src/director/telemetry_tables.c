@@ -8,9 +8,8 @@
 
 #include "worker.h"
 
-#define PAGE                                                                                       \
-	64 /* binds and backends of an answer: some 10 KB of the 16 that DPDK sends at most        \
-	    */
+#define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
+#define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director,
 	const struct reload_live *live, uint32_t index, const struct counters *sum)
@@ -20,12 +19,13 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	uint8_t slot = live->slot[index];
 	const struct counters_table *before = &director->reload.slots[slot].baseline;
 	uint32_t good = 0;
-	char label[16];
+	char label[16], name[NAME_SIZE];
 
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		good += table_backend_is_good(&table->backends[i]);
 	rte_tel_data_add_dict_uint(data, "index", index);
-	telemetry_add_text(data, "name", table_label(set, index, label));
+	snprintf(name, sizeof(name), "%s", table_label(set, index, label));
+	telemetry_add_text(data, "name", name);
 	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
