@@ -25,7 +25,7 @@ struct control {
 	struct gateway *gateway; /* NULL: the MAC is configured */
 	pthread_t thread;
 	int epoll, signals, requests, timer;
-	uint64_t watchdog_us;
+	uint64_t watchdog_us, tick_us;
 	uint64_t polls[PLAN_MAX_LCORES]; /* of each worker, at the last tick */
 
 	pthread_mutex_t lock; /* for what follows */
@@ -51,6 +51,7 @@ void control_block_signals(void)
 	sigset_t set = handled_signals();
 
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* packets flow on where nobody reads the messages any more */
 }
 
 /* The first hop of most packets; the others are taken to be behind the same router. */
@@ -61,12 +62,85 @@ static uint32_t first_proxy(const struct director *director)
 	return routes->set.count ? routes->tables[0].addresses[0] : 0;
 }
 
+static struct timespec timespec_of(uint64_t us)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
+}
+
+static uint64_t monotonic_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Every worker goes round its queues: even asleep, several times in a tick. */
+static bool workers_are_alive(struct control *control)
+{
+	const struct director *director = control->director;
+	bool alive = true;
+
+	for (uint16_t i = 0; i < director->worker_count; i++) {
+		const struct worker *worker = director->workers[i];
+		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
+
+		if (polls == control->polls[i]) {
+			log_limited(LOG_LEVEL_ERROR,
+				"lcore %u is stuck: no sign of life to the watchdog",
+				worker->lcore);
+			alive = false;
+		}
+		control->polls[i] = polls;
+	}
+	return alive;
+}
+
+static void take_tick(struct control *control)
+{
+	uint64_t count;
+
+	if (read(control->timer, &count, sizeof(count)) < 0)
+		return;
+	if (control->gateway)
+		gateway_tick(control->gateway);
+	if (control->watchdog_us && workers_are_alive(control))
+		notify_alive();
+}
+
+static void *run_reload(void *argument)
+{
+	struct director *director = argument;
+
+	return (void *)(intptr_t)reload_run(&director->reload, worker_sum_slot, director);
+}
+
+/* A large JSON table takes longer to build than the watchdog waits for a sign of life, so another
+ * thread does it while this one ticks. */
+static int load(struct control *control)
+{
+	struct director *director = control->director;
+	pthread_t thread;
+	void *error;
+
+	if (pthread_create(&thread, NULL, run_reload, director))
+		return reload_run(&director->reload, worker_sum_slot, director);
+	for (;;) {
+		struct timespec until = timespec_of(monotonic_us() + control->tick_us);
+
+		if (pthread_clockjoin_np(thread, &error, CLOCK_MONOTONIC, &until) == 0)
+			return (int)(intptr_t)error;
+		take_tick(control);
+	}
+}
+
 static void reload(struct control *control)
 {
 	struct director *director = control->director;
 
 	notify_reloading();
-	if (reload_run(&director->reload, worker_sum_slot, director) == 0 && control->gateway)
+	if (load(control) == 0 && control->gateway)
 		gateway_follow(control->gateway, first_proxy(director));
 	notify_ready(director);
 }
@@ -129,39 +203,6 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 	return answered;
 }
 
-/* Every worker goes round its queues: even asleep, several times in a tick. */
-static bool workers_are_alive(struct control *control)
-{
-	const struct director *director = control->director;
-	bool alive = true;
-
-	for (uint16_t i = 0; i < director->worker_count; i++) {
-		const struct worker *worker = director->workers[i];
-		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
-
-		if (polls == control->polls[i]) {
-			log_limited(LOG_LEVEL_ERROR,
-				"lcore %u is stuck: no sign of life to the watchdog",
-				worker->lcore);
-			alive = false;
-		}
-		control->polls[i] = polls;
-	}
-	return alive;
-}
-
-static void take_tick(struct control *control)
-{
-	uint64_t count;
-
-	if (read(control->timer, &count, sizeof(count)) < 0)
-		return;
-	if (control->gateway)
-		gateway_tick(control->gateway);
-	if (control->watchdog_us && workers_are_alive(control))
-		notify_alive();
-}
-
 static void *run(void *argument)
 {
 	struct control *control = argument;
@@ -190,11 +231,14 @@ static void *run(void *argument)
 }
 
 /* A tick a second, or twice in the watchdog's interval where that is shorter. */
-static int open_timer(uint64_t watchdog_us)
+static uint64_t tick_of(uint64_t watchdog_us)
 {
-	uint64_t us = watchdog_us && watchdog_us / 2 < TICK_US ? watchdog_us / 2 : TICK_US;
-	struct timespec interval = {
-		.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
+	return watchdog_us && watchdog_us / 2 < TICK_US ? watchdog_us / 2 : TICK_US;
+}
+
+static int open_timer(uint64_t us)
+{
+	struct timespec interval = timespec_of(us);
 	struct itimerspec setting = {.it_interval = interval, .it_value = interval};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
@@ -243,7 +287,8 @@ static int open_all(struct control *control)
 	control->epoll = epoll_create1(EPOLL_CLOEXEC);
 	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	control->timer = open_timer(control->watchdog_us);
+	control->tick_us = tick_of(control->watchdog_us);
+	control->timer = open_timer(control->tick_us);
 	if (director->conf.gateway_auto) {
 		control->gateway =
 			gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);

@@ -13,7 +13,7 @@
 
 struct control;
 
-/* Before any other thread exists: the signals are left to the control thread. */
+/* Before any other thread exists: the signals are left to the control thread, SIGPIPE to nobody. */
 void control_block_signals(void);
 
 /*

@@ -135,7 +135,10 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 	pthread_mutex_lock(&reload->lock);
 	assign_slots(reload, live, count, context);
 	__atomic_store_n(&reload->live, live, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&reload->lock);
+	/* Not under the lock: telemetry answers even where a worker is stuck. */
 	rte_rcu_qsbr_synchronize(reload->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_lock(&reload->lock);
 	release_slots(reload, live);
 	reload->reloads++;
 	reload->last_error[0] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The forwarding table in use and its replacement while packets flow. Workers take reload_live()
- * afresh each round and say when they hold nothing (RCU); the control thread alone replaces it.
+ * afresh each round and say when they hold nothing (RCU); the control thread alone has it replaced.
  * Others that read it, such as telemetry, lock `lock`.
  */
 #ifndef GLB_DIRECTOR_RELOAD_H
