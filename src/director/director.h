@@ -23,7 +23,8 @@ struct director {
 	uint16_t port_count;
 	struct port ports[PLAN_MAX_PORTS];
 	struct port
-		exceptions[PLAN_MAX_PORTS]; /* of each port, where the configuration wants them */
+		exceptions[PLAN_MAX_PORTS]; /* of each port that receives, where the configuration
+					       wants them */
 	uint16_t exception_count;
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */

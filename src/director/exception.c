@@ -95,7 +95,8 @@ int exception_open(struct director *director)
 		return 0;
 	error = check_access(director->conf.exception_path);
 	for (uint16_t i = 0; i < director->port_count && !error; i++) {
-		error = open_one(director, &director->ports[i], &director->exceptions[i]);
+		if (director->ports[i].rx_queues)
+			error = open_one(director, &director->ports[i], &director->exceptions[i]);
 		if (!error)
 			director->exception_count++;
 	}

@@ -122,7 +122,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	error = serve(startup_control_cpus(&cpus));
 	for (uint16_t i = 0; i < director.exception_count; i++)
-		port_close(&director.exceptions[i]);
+		if (director.exceptions[i].rx_queues)
+			port_close(&director.exceptions[i]);
 	for (uint16_t i = 0; i < director.port_count; i++)
 		port_close(&director.ports[i]);
 	worker_free_all(&director);

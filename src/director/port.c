@@ -16,7 +16,8 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	AF_XDP_DESCRIPTORS = 2048, /* the driver fills that many whatever it is asked for */
+	AF_XDP_DESCRIPTORS =
+		PORT_MAX_DESCRIPTORS, /* the driver fills that many whatever it is asked for */
 	PRIVATE_SIZE = 40, /* with it the outer headers of an untagged frame share a cache line */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
 	/* Without hugepages elements below a page get a page each, and all headers the same cache
@@ -188,7 +189,7 @@ static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 
 	if (fd >= 0)
 		close(fd);
-	return known ? (uint16_t)request.ifr_mtu : otherwise;
+	return known ? (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX) : otherwise; /* lo: 65536 */
 }
 
 static void raise_mtu(struct port *port, uint16_t wanted)

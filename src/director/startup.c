@@ -219,16 +219,31 @@ static void log_plan(const struct plan *plan)
 	}
 }
 
-/* How many frames of the port can wait for other lcores. */
-static uint32_t frames_in_rings(const struct director *director, const struct port *port)
+/*
+ * How many frames of the port can be elsewhere than in its own queues: in rings, and in transmit
+ * queues of other ports, which keep what they have sent until they are used again (tap's do not). With
+ * none left to receive with, the port would never send again either.
+ */
+static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {
-	uint32_t rings = 0;
+	uint32_t rings = 0, queues = 0;
 
-	for (uint16_t i = 0; i < director->plan.path_count; i++)
-		if (director->plan.paths[i].kind == PLAN_WORK &&
-			director->plan.paths[i].rx_port == port->id)
-			rings += 2;
-	return rings * SPREAD_RING_SIZE;
+	for (uint16_t i = 0; i < director->plan.path_count; i++) {
+		const struct plan_path *path = &director->plan.paths[i];
+
+		if (path->rx_port != port->id)
+			continue;
+		rings += path->kind == PLAN_WORK ? 2 : 0;
+		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
+		queues += path->kind != PLAN_WORK &&
+			  director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
+	}
+	return rings * SPREAD_RING_SIZE + queues * PORT_MAX_DESCRIPTORS;
+}
+
+static bool is_used(const struct port *port)
+{
+	return port->rx_queues || port->tx_queues;
 }
 
 int startup_ports(struct director *director)
@@ -245,8 +260,13 @@ int startup_ports(struct director *director)
 
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
+		if (!is_used(port)) { /* drivers would start queues that nobody has set up */
+			log_warning("port %u (%s): no flow path uses it: it is not started",
+				port->id, port->name);
+			continue;
+		}
 		error = port_setup(port, &director->conf, director->plan.lcore_count,
-			frames_in_rings(director, port));
+			frames_elsewhere(director, port));
 		if (!error)
 			error = port_start(port, &director->conf);
 	}
