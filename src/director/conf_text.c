@@ -3,22 +3,24 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_FILE_SIZE (1 << 20) /* far beyond any director.conf */
 
-/* The whole file as text; libconfig would exit() on a folder. NULL: faults says why, *error is
- * -errno. */
 char *conf_text_read(const char *path, struct faults *faults, int *error)
 {
 	struct stat status;
 	char *text = NULL;
 	size_t size;
-	FILE *file = fopen(path, "re");
+	/* O_NONBLOCK: a FIFO is refused, not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
 	if (!file || fstat(fileno(file), &status) < 0)
 		*error = -errno;
@@ -37,6 +39,8 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 	}
 	if (file)
 		fclose(file);
+	else if (fd >= 0)
+		close(fd);
 	if (*error == 0)
 		return text;
 	free(text);
