@@ -79,7 +79,7 @@ def test_long_errors_are_put_together(tmp_path):
         stats = run_json("stats", *prefix, env=director.environment)
         log = director.log
     shown = str(table).replace("ä", "?")
-    reason = done.stderr.removeprefix("glb-director-cli: the director keeps its table: ").rstrip()
+    reason = done.stderr.removeprefix("glb-director-cli: the director keeps its table: ").rstrip("\n")
     assert reason.startswith(f"{shown}: byte 0: ")
     assert f"forwarding table not reloaded: {reason}".replace(shown, str(table)) in log
     assert stats["last_error"] == reason and "last_error_2" not in stats

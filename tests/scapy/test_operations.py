@@ -9,7 +9,9 @@ import tempfile
 
 import pcap
 import traffic
-from director_process import CLI, CONFIG, DEADLINE, DirectorProcess, wait_until, write_table
+from director_conf import CONFIG
+from director_process import DEADLINE, DirectorProcess, wait_until, write_table
+from tree import CLI
 
 SLEEP = {**CONFIG, "idle": "sleep"}
 
