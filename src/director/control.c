@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "gateway.h"
-#include "log.h"
 #include "notify.h"
 #include "worker.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "common/log.h"
 #include "neighbour.h"
 
 #define CONFIRM_TICKS                                                                              \

@@ -12,8 +12,8 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "common/log.h"
 #include "control.h"
-#include "log.h"
 #include "startup.h"
 #include "telemetry.h"
 #include "worker.h"
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	int error;
 
 	director.options = options_parse(argc, argv);
-	log_open(director.options.debug);
+	log_open("glb-director", director.options.debug);
 	control_block_signals();
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	if (startup_conf(&director) || startup_eal(argc, argv))

@@ -11,8 +11,8 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "common/log.h"
 #include "descriptors.h"
-#include "log.h"
 
 enum {
 	DESCRIPTORS = 1024,

@@ -8,7 +8,7 @@
 
 #include <rte_malloc.h>
 
-#include "log.h"
+#include "common/log.h"
 #include "table/table_file.h"
 
 static struct routes *load(const char *path, struct faults *faults)

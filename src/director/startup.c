@@ -10,8 +10,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "common/log.h"
 #include "exception.h"
-#include "log.h"
 #include "spread.h"
 
 void startup_log_faults(const struct faults *faults)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the plan to workers with their paths; main thread only. */
+#include "common/log.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -8,8 +9,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
-
-#include "log.h"
 
 /* The rings of a PLAN_WORK path; `back` only where something is handed back. */
 struct rings {

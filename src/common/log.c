@@ -9,11 +9,13 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 
+static const char *name = "glb";
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool journal;
 
-void log_open(bool debug)
+void log_open(const char *program, bool debug)
 {
+	name = program;
 	threshold = debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
 	journal = getenv("JOURNAL_STREAM") != NULL;
 }
@@ -34,7 +36,7 @@ void log_line(enum log_level level, const char *format, ...)
 	if (level > threshold)
 		return;
 	size = journal ? snprintf(line, sizeof(line), "<%d>", level)
-		       : snprintf(line, sizeof(line), "glb-director: %s: ", names[level]);
+		       : snprintf(line, sizeof(line), "%s: %s: ", name, names[level]);
 	va_start(args, format);
 	more = vsnprintf(line + size, sizeof(line) - (size_t)size, format, args);
 	va_end(args);

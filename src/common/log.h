@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for the operator on stderr, a line and a write each: "glb-director: LEVEL: TEXT", or
+ * Messages for the operator on stderr, a line and a write each: "PROGRAM: LEVEL: TEXT", or
  * with sd-daemon(3) prefixes where stderr is the journal. Any thread may log; workers only by
  * log_limited(), which costs nothing while it is silent.
  */
-#ifndef GLB_DIRECTOR_LOG_H
-#define GLB_DIRECTOR_LOG_H
+#ifndef GLB_COMMON_LOG_H
+#define GLB_COMMON_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,8 +18,8 @@ enum log_level { /* the numbers of syslog(3) */
 	LOG_LEVEL_DEBUG = 7,
 };
 
-/* Before the first message of another thread. */
-void log_open(bool debug);
+/* Before the first message of another thread. program: borrowed. */
+void log_open(const char *program, bool debug);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
