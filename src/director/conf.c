@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "conf.h"
 
-#include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/netaddr.h"
-#include "conf_reader.h"
-#include "conf_text.h"
+#include "conf_lcores.h"
 
 bool conf_parse_mac(const char *text, uint8_t mac[6])
 {
@@ -37,7 +34,7 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	if (text && strcmp(text, "auto") == 0)
-		reader->conf->gateway_auto = true;
+		((struct conf *)reader->conf)->gateway_auto = true;
 	else if (!text || !conf_parse_mac(text, mac))
 		conf_error(reader, at, NULL,
 			"%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
@@ -171,11 +168,12 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 
 int conf_read(const char *path, struct conf *conf, struct faults *faults)
 {
-	struct conf_reader reader = {.conf = conf, .faults = faults};
-	size_t errors = faults->errors;
-	char *text, *folder;
-	config_t config;
-	int error = 0;
+	static const struct conf_retired retired[] = {
+		{"kni", "KNI is gone from DPDK; remove it and set exception_path = \"tap\"",
+			"'kni' left the kernel and DPDK; use \"tap\" or \"virtio-user\""},
+		{0},
+	};
+	struct conf_reader reader = {.conf = conf, .faults = faults, .retired = retired};
 
 	*conf = (struct conf){
 		.rules =
@@ -186,19 +184,5 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 			},
 		.rx_drop_en = true,
 	};
-	text = conf_text_read(path, faults, &error);
-	if (!text)
-		return error;
-	config_init(&config);
-	folder = strdup(path);
-	if (folder)
-		config_set_include_dir(&config, dirname(folder));
-	if (config_read_string(&config, text) != CONFIG_TRUE)
-		conf_text_error(text, faults, &config);
-	else if (conf_text_check_integers(text, faults))
-		read_root(&reader, config_root_setting(&config));
-	config_destroy(&config);
-	free(folder);
-	free(text);
-	return faults->errors == errors ? 0 : -EINVAL;
+	return conf_read_file(path, &reader, read_root);
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf_reader.h"
+#include "conf_lcores.h"
 
 enum {
 	MAX_PORT = 31,    /* RTE_MAX_ETHPORTS is 32 */
@@ -289,6 +289,7 @@ void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root)
 {
 	const config_setting_t *lcores = config_setting_get_member(root, "lcores");
 	const config_setting_t *paths = config_setting_get_member(root, "flow_paths");
+	const struct conf *conf = reader->conf;
 	size_t errors = reader->faults->errors;
 
 	if (!lcores && !paths)
@@ -299,12 +300,11 @@ void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root)
 			lcores ? "flow_paths" : "lcores");
 		return;
 	}
-	for (uint16_t i = 0; i < reader->conf->lcore_count; i++)
-		check_role(reader, config_setting_get_elem(lcores, i), &reader->conf->lcores[i]);
+	for (uint16_t i = 0; i < conf->lcore_count; i++)
+		check_role(reader, config_setting_get_elem(lcores, i), &conf->lcores[i]);
 	if (reader->faults->errors == errors) {
-		for (uint16_t i = 0; i < reader->conf->lcore_count; i++)
-			check_workers(reader, config_setting_get_elem(lcores, i),
-				&reader->conf->lcores[i]);
+		for (uint16_t i = 0; i < conf->lcore_count; i++)
+			check_workers(reader, config_setting_get_elem(lcores, i), &conf->lcores[i]);
 		check_path_owners(reader, lcores, paths);
 	}
 	check_queues(reader, paths);

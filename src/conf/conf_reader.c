@@ -2,10 +2,15 @@
 #include "conf_reader.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdint.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "conf_text.h"
 
 /* "lcores.lcore-1.flow_paths[0]" */
 static void key_path(const config_setting_t *at, const char *child, char *buf, size_t size)
@@ -37,7 +42,7 @@ static void report(struct conf_reader *reader, const config_setting_t *at, const
 
 	key_path(at, child, where, sizeof(where));
 	if (!file)
-		file = saved ? saved : "director.conf";
+		file = saved ? saved : CONF_TEXT_NO_NAME;
 	if (config_setting_is_root(at))
 		snprintf(prefix, sizeof(prefix), "%s", file);
 	else
@@ -114,25 +119,72 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
 		*(bool *)field = config_setting_get_bool(at);
 }
 
+/* False, with an error, where it is no integer in the key's range. */
+static bool read_integer(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, long long *number)
+{
+	short type = config_setting_type(at);
+	char value[CONF_VALUE_MAX];
+
+	*number = config_setting_get_int64(at);
+	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min &&
+		*number <= key->max)
+		return true;
+	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld", conf_value(at, value),
+		key->min, key->max);
+	return false;
+}
+
 void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field)
 {
-	short type = config_setting_type(at);
-	long long number = config_setting_get_int64(at);
-	char value[CONF_VALUE_MAX];
+	long long number;
 
-	if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || number < key->min ||
-		number > key->max)
-		conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld",
-			conf_value(at, value), key->min, key->max);
-	else
+	if (read_integer(reader, at, key, &number))
 		*(uint16_t *)field = (uint16_t)number;
+}
+
+void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	long long number;
+
+	if (read_integer(reader, at, key, &number))
+		*(unsigned *)field = (unsigned)number;
+}
+
+void conf_read_string(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX], **string = field;
+
+	(void)key;
+	if (!text || !*text) {
+		conf_error(reader, at, NULL, "%s is not a text in quotes", conf_value(at, value));
+		return;
+	}
+	free(*string);
+	*string = strdup(text);
+	if (!*string)
+		conf_error(reader, at, NULL, "out of memory");
+}
+
+static const struct conf_retired *find_retired(const struct conf_reader *reader, const char *word)
+{
+	const struct conf_retired *retired = reader->retired;
+
+	for (; retired && retired->word; retired++)
+		if (word && strcmp(retired->word, word) == 0)
+			return retired;
+	return NULL;
 }
 
 void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
+	const struct conf_retired *retired = find_retired(reader, text);
 	char value[CONF_VALUE_MAX], expected[128] = "";
 
 	for (unsigned i = 0; key->choices[i]; i++) {
@@ -145,9 +197,8 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
 		snprintf(expected + length, sizeof(expected) - length, "%s\"%s\"", i ? " or " : "",
 			key->choices[i]);
 	}
-	if (text && strcmp(text, "kni") == 0)
-		conf_error(reader, at, NULL,
-			"'kni' left the kernel and DPDK; use \"tap\" or \"virtio-user\"");
+	if (retired)
+		conf_error(reader, at, NULL, "%s", retired->as_choice);
 	else
 		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, value), expected);
 }
@@ -163,11 +214,11 @@ static const struct conf_key *find_key(const struct conf_key *keys, const char *
 static void unknown_key(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
 {
-	char expected[256] = "";
+	const struct conf_retired *retired = find_retired(reader, config_setting_name(at));
+	char expected[512] = "";
 
-	if (strcmp(config_setting_name(at), "kni") == 0) {
-		conf_error(reader, at, NULL,
-			"KNI is gone from DPDK; remove it and set exception_path = \"tap\"");
+	if (retired) {
+		conf_error(reader, at, NULL, "%s", retired->as_key);
 		return;
 	}
 	for (; keys->name; keys++) {
@@ -201,4 +252,29 @@ void conf_read_group(struct conf_reader *reader, const config_setting_t *group,
 	for (; keys->name; keys++)
 		if (keys->required && !config_setting_get_member(group, keys->name))
 			conf_error(reader, group, keys->name, "missing; write %s", keys->required);
+}
+
+int conf_read_file(const char *path, struct conf_reader *reader,
+	void (*read)(struct conf_reader *reader, const config_setting_t *root))
+{
+	size_t errors = reader->faults->errors;
+	char *text, *folder;
+	config_t config;
+	int error = 0;
+
+	text = conf_text_read(path, reader->faults, &error);
+	if (!text)
+		return error;
+	config_init(&config);
+	folder = strdup(path);
+	if (folder)
+		config_set_include_dir(&config, dirname(folder));
+	if (config_read_string(&config, text) != CONFIG_TRUE)
+		conf_text_error(text, reader->faults, &config);
+	else if (conf_text_check_integers(text, reader->faults))
+		read(reader, config_root_setting(&config));
+	config_destroy(&config);
+	free(folder);
+	free(text);
+	return reader->faults->errors == errors ? 0 : -EINVAL;
 }

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the reader of director.conf: groups of libconfig settings read into structs by a
- * table of keys. Only for conf*.c.
+ * Reads configuration files in libconfig syntax: groups of settings into structs, by a table of
+ * keys. Every fault names its file, line, key and value. Knows nothing of any program's keys.
  */
-#ifndef GLB_DIRECTOR_CONF_READER_H
-#define GLB_DIRECTOR_CONF_READER_H
+#ifndef GLB_CONF_CONF_READER_H
+#define GLB_CONF_CONF_READER_H
 
 #include <stddef.h>
 
 #include <libconfig.h>
 
-#include "director/conf.h"
+#include "common/faults.h"
+
+/* A word that used to be a key or a choice, and what to say to who still writes it. */
+struct conf_retired {
+	const char *word;
+	const char *as_key, *as_choice;
+};
 
 struct conf_reader {
-	struct conf *conf;
+	void *conf; /* what the whole file is read into */
 	struct faults *faults;
+	const struct conf_retired *retired; /* ends without a word; NULL: none */
 };
 
 struct conf_key {
@@ -24,7 +31,7 @@ struct conf_key {
 	void (*read)(struct conf_reader *reader, const config_setting_t *at,
 		const struct conf_key *key, void *field);
 	size_t offset;              /* of the member */
-	long min, max;              /* of conf_read_uint16() */
+	long min, max;              /* of integers */
 	const char *const *choices; /* of conf_read_choice(), ends with NULL */
 	const char *required;       /* what to write, where the key may not be left out */
 };
@@ -38,17 +45,21 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field);
 void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field);
+void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field);
+/* Not empty; a copy, which the caller frees. An earlier one is freed. */
+void conf_read_string(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field);
 void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field); /* an enum whose values number the choices */
 
-/* flow_paths and lcores, into reader->conf. */
-void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
-void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
-
-/* That lcores and flow_paths, both read without errors, fit together; root: of the file. */
-void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root);
+/*
+ * Reads the file `path` and calls `read` with the root group. 0; or -EINVAL: the faults have
+ * errors; or other -errno: could not be read, an error says so. Faults are prefixed with
+ * faults->file.
+ */
+int conf_read_file(const char *path, struct conf_reader *reader,
+	void (*read)(struct conf_reader *reader, const config_setting_t *root));
 
 /* Adds an error "FILE:LINE: KEY: ...", with the key's full path. child: a member's name or NULL. */
 void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* director.conf as text: what libconfig cannot be trusted with. Only for conf.c. */
-#ifndef GLB_DIRECTOR_CONF_TEXT_H
-#define GLB_DIRECTOR_CONF_TEXT_H
+/* A configuration file as text: what libconfig cannot be trusted with. Only for conf_reader.c. */
+#ifndef GLB_CONF_CONF_TEXT_H
+#define GLB_CONF_CONF_TEXT_H
 
 #include <stdbool.h>
 
 #include <libconfig.h>
 
 #include "common/faults.h"
+
+/* In faults, where the caller gave the file no name. */
+#define CONF_TEXT_NO_NAME "configuration"
 
 /* The whole file; the caller frees it. NULL: an error says why, *error is -errno. (libconfig would
  * exit() on a folder.) */

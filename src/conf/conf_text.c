@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE_SIZE (1 << 20) /* far beyond any director.conf */
+#define MAX_FILE_SIZE (1 << 20) /* far beyond any configuration */
 
 char *conf_text_read(const char *path, struct faults *faults, int *error)
 {
@@ -57,7 +57,7 @@ static void error_at_line(struct faults *faults, const char *file, unsigned line
 	snprintf(prefix, sizeof(prefix), "%s:%u",
 		file    ? file
 		: saved ? saved
-			: "director.conf",
+			: CONF_TEXT_NO_NAME,
 		line);
 	faults->file = prefix;
 	faults_error(faults, NULL, "%s", what);
