@@ -39,16 +39,27 @@ static void write_udp(uint8_t *to, uint16_t source_port, uint16_t length)
 	store_be16(to + 6, 0);
 }
 
+uint32_t encapsulate_write_gue(
+	uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol)
+{
+	struct gue_header header = {
+		.version_control_hlen = (uint8_t)(1 + later_count),
+		.inner_protocol = inner_protocol,
+	};
+	struct gue_private private = {.hop_count = (uint8_t)later_count};
+
+	memcpy(to, &header, sizeof(header));
+	memcpy(to + sizeof(header), &private, sizeof(private));
+	if (later_count)
+		memcpy(to + GUE_BASE_SIZE, later_hops, 4 * later_count);
+	return GUE_BASE_SIZE + 4 * later_count;
+}
+
 void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops,
 	unsigned hop_count, uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port)
 {
 	unsigned later = hop_count - 1;
 	uint32_t total_length = GUE_OUTER_SIZE(later) + inner_size;
-	struct gue_header header = {
-		.version_control_hlen = (uint8_t)(1 + later),
-		.inner_protocol = inner_protocol,
-	};
-	struct gue_private private = {.hop_count = (uint8_t)later};
 
 	write_ethernet(to, outer);
 	to += ENCAPSULATE_ETHERNET_SIZE;
@@ -56,7 +67,5 @@ void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const
 	to += GUE_IPV4_SIZE;
 	write_udp(to, source_port, (uint16_t)(total_length - GUE_IPV4_SIZE));
 	to += GUE_UDP_SIZE;
-	memcpy(to, &header, sizeof(header));
-	memcpy(to + sizeof(header), &private, sizeof(private));
-	memcpy(to + GUE_BASE_SIZE, hops + 1, 4 * later);
+	encapsulate_write_gue(to, hops + 1, later, inner_protocol);
 }

@@ -22,6 +22,10 @@ static inline uint32_t encapsulate_size(unsigned hop_count)
 	return ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (hop_count - 1);
 }
 
+/* The GUE header alone, with the hops after the first. Returns its size. */
+uint32_t encapsulate_write_gue(
+	uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol);
+
 /*
  * Fills encapsulate_size(hop_count) bytes at `to`. hops: network order, the first is the destination. inner_size: bytes
  * from the inner IP header on; the outer total length must fit 16 bits. inner_protocol: 4 or 41. source_port: host order.

@@ -426,7 +426,8 @@ static void read_document(struct json_reader *reader, json_t *root, struct table
 	json_reader_object(reader, root, fields, COUNT(fields), set);
 }
 
-int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults)
+int table_json_load(const char *text, size_t size, struct json_t **document, struct table_set *set,
+	struct faults *faults)
 {
 	struct json_reader reader = {.faults = faults};
 	size_t errors = faults->errors;
@@ -441,10 +442,22 @@ int table_json_parse(const char *text, size_t size, struct table_set *set, struc
 		return -EINVAL;
 	}
 	read_document(&reader, root, set);
-	json_decref(root);
 	table_lint(set, faults);
-	if (faults->errors == errors)
+	if (faults->errors == errors) {
+		*document = root;
 		return 0;
+	}
+	json_decref(root);
 	table_set_free(set);
 	return -EINVAL;
+}
+
+int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults)
+{
+	json_t *document;
+	int error = table_json_load(text, size, &document, set, faults);
+
+	if (!error)
+		json_decref(document);
+	return error;
 }
