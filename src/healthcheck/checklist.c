@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "checklist.h"
+
+#include <search.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* While a list is made. */
+struct builder {
+	struct checklist *list;
+	const struct conf *conf;
+	struct hsearch_data by_key;
+	bool failed;
+};
+
+static void check_free(struct check *check)
+{
+	if (!check)
+		return;
+	free(check->spec.uri);
+	free(check->name);
+	free(check->key);
+	free(check);
+}
+
+/* "http 192.168.50.10:80/", "gue 192.168.50.10:19523 to 203.0.113.10" */
+static char *name_of(const struct check_spec *spec, const char *host)
+{
+	bool v6 = spec->addr.family == NETADDR_V6;
+	char ip[NETADDR_TEXT_MAX], inner[NETADDR_TEXT_MAX], *name;
+	int size;
+
+	netaddr_format(&spec->addr, ip);
+	if (spec->kind == CHECK_HTTP)
+		size = asprintf(&name, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http",
+			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port, spec->uri, host ? " as " : "",
+			host ? host : "");
+	else if (spec->kind == CHECK_TCP)
+		size = asprintf(
+			&name, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
+	else
+		size = asprintf(&name, "%s %s%s%s:%u to %s", check_kind_name(spec->kind),
+			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port,
+			netaddr_format(&spec->inner, inner));
+	return size < 0 ? NULL : name;
+}
+
+/* Settings of HTTP are told apart by their address: there is one of each in the configuration. */
+static char *key_of(const struct check *check)
+{
+	const struct table_timing *timing = &check->timing;
+	char *key;
+
+	if (asprintf(&key, "%s %p %u %u %u %u", check->name, (const void *)check->spec.http,
+		    timing->interval_ms, timing->timeout_ms, timing->trigger_healthy,
+		    timing->trigger_unhealthy) < 0)
+		return NULL;
+	return key;
+}
+
+static struct check *check_new(
+	const struct check_spec *spec, const char *uri, const struct table_timing *timing)
+{
+	struct check *check = calloc(1, sizeof(*check));
+
+	if (!check)
+		return NULL;
+	check->spec = *spec;
+	check->timing = *timing;
+	check->spec.uri = uri ? strdup(uri) : NULL;
+	if (check->spec.uri || !uri)
+		check->name = name_of(&check->spec, spec->http ? spec->http->host : NULL);
+	if (check->name)
+		check->key = key_of(check);
+	if (check->key)
+		return check;
+	check_free(check);
+	return NULL;
+}
+
+/* Index of the check of this kind, which is made on first use; -1: out of memory. */
+static int64_t find_or_add(struct builder *builder, const struct check_spec *spec, const char *uri,
+	const struct table_timing *timing)
+{
+	struct checklist *list = builder->list;
+	struct check *check = check_new(spec, uri, timing);
+	ENTRY *found, entry = {.key = check ? check->key : NULL};
+
+	entry.data = (void *)(uintptr_t)list->check_count;
+	if (!check || !hsearch_r(entry, ENTER, &found, &builder->by_key)) {
+		check_free(check);
+		return -1;
+	}
+	if (found->key == check->key)
+		list->checks[list->check_count++] = check;
+	else
+		check_free(check);
+	return (int64_t)(uintptr_t)found->data;
+}
+
+static void use(struct builder *builder, uint32_t table, uint32_t backend,
+	const struct check_spec *spec, const char *uri)
+{
+	struct table_timing timing = builder->conf->timing;
+	struct checklist *list = builder->list;
+	int64_t check;
+
+	table_document_timing(&list->document, table, &timing);
+	check = find_or_add(builder, spec, uri, &timing);
+	if (check < 0)
+		builder->failed = true;
+	else
+		list->uses[list->use_count++] =
+			(struct checklist_use){(uint32_t)check, table, backend};
+}
+
+/* The first address of each family among the binds: the proxy has to answer for it, too. */
+static const struct netaddr *vip_of(const struct table *table, uint8_t family)
+{
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (table->binds[i].prefix.addr.family == family)
+			return &table->binds[i].prefix.addr;
+	return NULL;
+}
+
+static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend,
+	enum check_kind kind, uint16_t port)
+{
+	const struct table *of = &builder->list->document.set.tables[table];
+	struct check_spec spec = {
+		.kind = kind,
+		.addr = of->backends[backend].addr,
+		.port = port,
+		.inner = of->backends[backend].addr,
+	};
+
+	use(builder, table, backend, &spec, NULL);
+	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6;
+		family++) {
+		const struct netaddr *vip = vip_of(of, family);
+
+		/* A FOU port is bound to one protocol: that of the outer family's twin. */
+		if (!vip || (kind == CHECK_FOU && family != spec.addr.family))
+			continue;
+		spec.inner = *vip;
+		use(builder, table, backend, &spec, NULL);
+	}
+}
+
+static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
+{
+	const struct table_document *document = &builder->list->document;
+	const struct table *of = &document->set.tables[table];
+	struct table_checks checks = table_document_checks(document, table, backend);
+	struct check_spec spec = {.addr = of->backends[backend].addr};
+
+	if (of->backends[backend].state == TABLE_INACTIVE)
+		return;
+	if (checks.http) {
+		spec.kind = CHECK_HTTP;
+		spec.port = checks.http;
+		spec.http = conf_http_of(builder->conf, of->name);
+		use(builder, table, backend, &spec, checks.http_uri);
+		spec.http = NULL;
+	}
+	if (checks.tcp) {
+		spec.kind = CHECK_TCP;
+		spec.port = checks.tcp;
+		use(builder, table, backend, &spec, NULL);
+	}
+	if (checks.gue)
+		use_tunnel(builder, table, backend, CHECK_GUE, checks.gue);
+	if (checks.fou)
+		use_tunnel(builder, table, backend, CHECK_FOU, checks.fou);
+}
+
+static void use_table(struct builder *builder, uint32_t table)
+{
+	struct checklist *list = builder->list;
+	uint32_t count = list->document.set.tables[table].backend_count;
+
+	list->first[table] = calloc((size_t)count + 1, sizeof(**list->first));
+	if (!list->first[table]) {
+		builder->failed = true;
+		return;
+	}
+	for (uint32_t backend = 0; backend < count; backend++) {
+		list->first[table][backend] = list->use_count;
+		use_all(builder, table, backend);
+	}
+	list->first[table][count] = list->use_count;
+}
+
+/* http, tcp, and each tunnel to the proxy and two VIPs. */
+#define CHECKS_MAX 8
+
+bool checklist_build(
+	struct checklist *list, struct table_document *document, const struct conf *conf)
+{
+	struct builder builder = {.list = list, .conf = conf};
+	const struct table_set *set = &list->document.set;
+	size_t room = 1;
+
+	*list = (struct checklist){.document = *document};
+	*document = (struct table_document){0};
+	for (uint32_t t = 0; t < set->count; t++)
+		room += (size_t)set->tables[t].backend_count * CHECKS_MAX;
+	list->checks = calloc(room, sizeof(struct check *));
+	list->uses = calloc(room, sizeof(*list->uses));
+	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));
+	if (!list->checks || !list->uses || !list->first || !hcreate_r(2 * room, &builder.by_key)) {
+		checklist_free(list);
+		return false;
+	}
+	for (uint32_t t = 0; t < set->count; t++)
+		use_table(&builder, t);
+	hdestroy_r(&builder.by_key);
+	if (builder.failed)
+		checklist_free(list);
+	return !builder.failed;
+}
+
+/* Their place in the list, by a text of each. */
+static bool index_checks(const struct checklist *list, struct hsearch_data *by, size_t text)
+{
+	ENTRY *found, entry;
+
+	if (!hcreate_r(2 * (size_t)list->check_count + 1, by))
+		return false;
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		entry.key = *(char **)((char *)list->checks[i] + text);
+		entry.data = &list->checks[i];
+		if (!hsearch_r(entry, ENTER, &found, by)) {
+			hdestroy_r(by);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Where the check with this text is; NULL: nowhere. */
+static struct check **find_check(char *text, struct hsearch_data *by)
+{
+	ENTRY *found, entry = {.key = text};
+
+	return hsearch_r(entry, FIND, &found, by) ? found->data : NULL;
+}
+
+bool checklist_adopt(struct checklist *list, struct checklist *old)
+{
+	struct hsearch_data by_key = {0}, by_name = {0};
+	struct check **other;
+
+	if (!index_checks(old, &by_key, offsetof(struct check, key)))
+		return false;
+	if (!index_checks(old, &by_name, offsetof(struct check, name))) {
+		hdestroy_r(&by_key);
+		return false;
+	}
+	/* First those of the same name, while all are still there. */
+	for (uint32_t i = 0; i < list->check_count; i++)
+		if ((other = find_check(list->checks[i]->name, &by_name)))
+			list->checks[i]->damper = (*other)->damper;
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		if (!(other = find_check(list->checks[i]->key, &by_key)))
+			continue;
+		check_free(list->checks[i]);
+		list->checks[i] = *other;
+		*other = NULL;
+	}
+	hdestroy_r(&by_key);
+	hdestroy_r(&by_name);
+	return true;
+}
+
+void checklist_free(struct checklist *list)
+{
+	for (uint32_t i = 0; i < list->check_count; i++)
+		check_free(list->checks[i]);
+	for (uint32_t t = 0; list->first && t < list->document.set.count; t++)
+		free(list->first[t]);
+	free(list->first);
+	free(list->checks);
+	free(list->uses);
+	table_document_free(&list->document);
+	*list = (struct checklist){0};
+}
+
+bool checklist_has(const struct checklist *list, enum check_kind kind)
+{
+	for (uint32_t i = 0; i < list->check_count; i++)
+		if (list->checks[i]->spec.kind == kind)
+			return true;
+	return false;
+}
+
+enum damper_verdict checklist_verdict(
+	const struct checklist *list, uint32_t table, uint32_t backend)
+{
+	enum damper_verdict verdict = DAMPER_HEALTHY;
+
+	for (size_t i = list->first[table][backend]; i < list->first[table][backend + 1]; i++) {
+		const struct check *check = list->checks[list->uses[i].check];
+
+		if (check->damper.verdict == DAMPER_UNHEALTHY)
+			return DAMPER_UNHEALTHY;
+		if (check->damper.verdict == DAMPER_UNKNOWN)
+			verdict = DAMPER_UNKNOWN;
+	}
+	return verdict;
+}
+
+void checklist_count_unknown(struct checklist *list)
+{
+	list->unknown = 0;
+	for (uint32_t i = 0; i < list->check_count; i++)
+		list->unknown += list->checks[i]->damper.verdict == DAMPER_UNKNOWN;
+}
+
+json_t *checklist_save(const struct checklist *list)
+{
+	json_t *verdicts = json_object();
+
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		const struct check *check = list->checks[i];
+
+		if (check->damper.verdict != DAMPER_UNKNOWN)
+			json_object_set_new(verdicts, check->name,
+				json_string(damper_name(check->damper.verdict)));
+	}
+	return verdicts;
+}
+
+void checklist_restore(struct checklist *list, const json_t *verdicts)
+{
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		struct check *check = list->checks[i];
+		const char *verdict = json_string_value(json_object_get(verdicts, check->name));
+
+		for (enum damper_verdict v = DAMPER_HEALTHY; verdict && v <= DAMPER_UNHEALTHY; v++)
+			if (strcmp(verdict, damper_name(v)) == 0)
+				check->damper = (struct damper){.verdict = v};
+	}
+}

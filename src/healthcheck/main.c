@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* glb-healthcheck: from its arguments to a running loop, and back down. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+
+#include "common/log.h"
+#include "monitor.h"
+#include "once.h"
+#include "options.h"
+#include "server.h"
+#include "watch.h"
+
+/* Descriptors besides those of probes: sockets, epoll, inotify, files, the status server. */
+#define DESCRIPTORS_BESIDES 64
+
+static struct conf conf;
+static struct monitor monitor;
+static struct server server;
+static struct watch watch;
+
+static void log_faults(const struct faults *faults)
+{
+	for (size_t i = 0; i < faults->count; i++)
+		log_line(faults->items[i].warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s",
+			faults->items[i].text);
+}
+
+static void reload(bool asked)
+{
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, check_now_us());
+	monitor_reload(&monitor, asked);
+	if (monitor.ready)
+		sd_notify(0, "READY=1");
+}
+
+static void on_src_changed(void *data)
+{
+	(void)data;
+	monitor_reload(&monitor, false);
+}
+
+static void on_hang_up(struct ev_loop *loop, ev_signal *signal, int events)
+{
+	(void)loop;
+	(void)signal;
+	(void)events;
+	reload(true);
+}
+
+static void on_stop(struct ev_loop *loop, ev_signal *signal, int events)
+{
+	(void)events;
+	log_info("stopped by signal %d", signal->signum);
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_watchdog(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events;
+	sd_notify(0, "WATCHDOG=1");
+}
+
+static void on_ready(struct monitor *of)
+{
+	log_info("ready, %" PRIu32 " checks", of->list.check_count);
+	sd_notify(0, "READY=1");
+}
+
+/* Every probe may need a socket. */
+static bool raise_descriptors(void)
+{
+	rlim_t wanted = conf.max_concurrent + DESCRIPTORS_BESIDES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+		return true;
+	limit.rlim_cur = wanted;
+	if (limit.rlim_cur <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return true;
+	log_error("max_concurrent = %u needs %lu file descriptors, %lu are allowed: lower it, or "
+		  "raise "
+		  "LimitNOFILE= (ulimit -Hn)",
+		conf.max_concurrent, (unsigned long)wanted, (unsigned long)limit.rlim_max);
+	return false;
+}
+
+static int open_all(struct ev_loop *loop, struct faults *faults)
+{
+	int error = monitor_open(&monitor, loop, &conf, NULL, faults);
+
+	if (error)
+		return error;
+	monitor.on_ready = on_ready;
+	if (conf.listen_ip.family) {
+		faults->file = NULL;
+		error = server_open(&server, &monitor, faults);
+	}
+	if (!error && conf.watch) {
+		error = watch_open(&watch, loop, conf.src, on_src_changed, NULL);
+		if (error)
+			faults_error(faults, "watch", "inotify: %s", strerror(-error));
+	}
+	return error;
+}
+
+static int serve(struct ev_loop *loop, struct faults *faults)
+{
+	ev_signal hang_up, terminate, interrupt;
+	ev_timer watchdog;
+	uint64_t watchdog_us = 0;
+	int error = open_all(loop, faults);
+
+	if (!error) {
+		ev_signal_init(&hang_up, on_hang_up, SIGHUP);
+		ev_signal_init(&terminate, on_stop, SIGTERM);
+		ev_signal_init(&interrupt, on_stop, SIGINT);
+		ev_signal_start(loop, &hang_up);
+		ev_signal_start(loop, &terminate);
+		ev_signal_start(loop, &interrupt);
+		if (sd_watchdog_enabled(0, &watchdog_us) > 0) {
+			double period_s = (double)watchdog_us / 3e6;
+
+			ev_timer_init(&watchdog, on_watchdog, period_s, period_s);
+			ev_timer_start(loop, &watchdog);
+		}
+		ev_run(loop, 0);
+		sd_notify(0, "STOPPING=1");
+	}
+	watch_close(&watch);
+	server_close(&server);
+	monitor_close(&monitor);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static void stop_loop(struct monitor *of)
+{
+	ev_break(of->loop, EVBREAK_ALL);
+}
+
+static int check_once(struct ev_loop *loop, struct faults *faults)
+{
+	bool healthy = false;
+
+	if (monitor_open(&monitor, loop, &conf, stop_loop, faults) == 0) {
+		if (monitor.left)
+			ev_run(loop, 0);
+		healthy = once_print(&monitor.list);
+	}
+	monitor_close(&monitor);
+	return healthy ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = options_parse(argc, argv);
+	struct faults faults = {.file = options.config_file};
+	struct ev_loop *loop;
+	int status = EXIT_FAILURE;
+
+	log_open("glb-healthcheck", options.debug);
+	signal(SIGPIPE, SIG_IGN);
+	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 &&
+		raise_descriptors()) {
+		log_faults(&faults);
+		faults_clear(&faults);
+		loop = ev_default_loop(EVFLAG_AUTO);
+		if (!loop)
+			faults_error(&faults, NULL, "no event loop: %s", strerror(errno));
+		else
+			status = options.check_once ? check_once(loop, &faults)
+						    : serve(loop, &faults);
+	}
+	log_faults(&faults);
+	faults_clear(&faults);
+	conf_free(&conf);
+	return status;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "monitor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check_http.h"
+#include "check_tunnel.h"
+#include "common/log.h"
+#include "state_file.h"
+#include "table/table_file_io.h"
+
+#define SAVE_DELAY_S 0.1 /* transitions come in bunches */
+
+static struct monitor *monitor_of(const struct probe *probe)
+{
+	return (struct monitor *)((char *)probe->env - offsetof(struct monitor, env));
+}
+
+static struct check *check_of(struct probe *probe)
+{
+	return (struct check *)((char *)probe - offsetof(struct check, probe));
+}
+
+/* "web 192.168.50.10, git 192.168.50.10": who is concerned. */
+static void list_users(
+	const struct checklist *list, const struct check *check, char *buf, size_t size)
+{
+	size_t used = 0;
+	uint32_t last = UINT32_MAX;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < list->use_count && used < size; i++) {
+		const struct checklist_use *use = &list->uses[i];
+
+		if (list->checks[use->check] != check || use->table == last)
+			continue;
+		last = use->table;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+			list->document.set.tables[use->table].name);
+	}
+}
+
+static void log_transition(
+	struct monitor *monitor, const struct check *check, enum damper_verdict old)
+{
+	char ip[NETADDR_TEXT_MAX], tables[512];
+
+	list_users(&monitor->list, check, tables, sizeof(tables));
+	log_line(check->damper.verdict == DAMPER_HEALTHY ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING,
+		"table %s: backend %s: %s: %s -> %s: %s, %.1f ms", tables,
+		netaddr_format(&check->spec.addr, ip), check->name, damper_name(old),
+		damper_name(check->damper.verdict), check->reason, (double)check->latency_us / 1e3);
+}
+
+static void become_ready(struct monitor *monitor)
+{
+	ev_timer_stop(monitor->loop, &monitor->ready_timer);
+	if (!monitor->ready && monitor->on_ready)
+		monitor->on_ready(monitor);
+	monitor->ready = true;
+}
+
+static void apply(struct monitor *monitor, struct check *check)
+{
+	enum damper_verdict old = check->damper.verdict;
+
+	/* It says nothing about the proxy. */
+	if (check->result == CHECK_NOT_RUN) {
+		log_limited(LOG_LEVEL_ERROR, "%s could not be run: %s", check->name, check->reason);
+		return;
+	}
+	if (!damper_step(&check->damper, check->result == CHECK_PASSED,
+		    check->timing.trigger_healthy, check->timing.trigger_unhealthy))
+		return;
+	check->changed_s = (int64_t)time(NULL);
+	monitor->counters.transitions++;
+	monitor->list.unknown -= old == DAMPER_UNKNOWN;
+	if (monitor->list.unknown == 0)
+		become_ready(monitor);
+	if (monitor->on_all_done)
+		return;
+	log_transition(monitor, check, old);
+	publisher_request(&monitor->publisher);
+	if (!ev_is_active(&monitor->save)) {
+		ev_timer_set(&monitor->save, SAVE_DELAY_S, 0);
+		ev_timer_start(monitor->loop, &monitor->save);
+	}
+}
+
+static void arm_start(struct monitor *monitor)
+{
+	uint64_t wait = scheduler_wait(&monitor->scheduler, check_now_ms());
+
+	ev_timer_stop(monitor->loop, &monitor->start);
+	if (wait == SCHEDULER_NEVER)
+		return;
+	ev_timer_set(&monitor->start, (double)wait / 1e3, 0);
+	ev_timer_start(monitor->loop, &monitor->start);
+}
+
+static void on_done(struct probe *probe)
+{
+	struct monitor *monitor = monitor_of(probe);
+	struct check *check = check_of(probe);
+
+	check->probes++;
+	check->result = probe->result;
+	check->latency_us = probe->latency_us;
+	memcpy(check->reason, probe->reason, sizeof(check->reason));
+	monitor->counters.probes[check->spec.kind][probe->result]++;
+	if (probe->result == CHECK_PASSED)
+		monitor->counters.latency_us[check->spec.kind] += probe->latency_us;
+	if (monitor->conf->log_probes)
+		log_info("%s: %s: %s, %.1f ms", check->name, check_result_name(check->result),
+			check->reason, (double)check->latency_us / 1e3);
+	apply(monitor, check);
+	if (monitor->on_all_done) {
+		scheduler_remove(&monitor->scheduler, &check->entry);
+		if (--monitor->left == 0)
+			monitor->on_all_done(monitor);
+	} else {
+		scheduler_done(&monitor->scheduler, &check->entry, check_now_ms());
+	}
+	arm_start(monitor);
+}
+
+static void start_due(struct monitor *monitor)
+{
+	struct scheduler_entry *entry;
+
+	while ((entry = scheduler_start(&monitor->scheduler, check_now_ms()))) {
+		struct check *check = (struct check *)entry; /* its first member */
+
+		probe_start(&check->probe, check->timing.timeout_ms);
+	}
+	arm_start(monitor);
+}
+
+static void on_start(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	start_due(timer->data);
+}
+
+static void save(struct monitor *monitor)
+{
+	static uint64_t said;
+	struct faults faults = {.file = monitor->conf->state_file};
+
+	if (state_file_write(monitor->conf->state_file, &monitor->list, &faults) && log_due(&said))
+		log_warning("state not saved: %s", faults_first_error(&faults));
+	faults_clear(&faults);
+}
+
+static void on_save(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	save(timer->data);
+}
+
+static void on_ready_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	become_ready(timer->data);
+}
+
+/* What the checks of this list need. False, with an error: it is not to be had. */
+static bool provide(struct monitor *monitor, const struct checklist *list, struct faults *faults)
+{
+	struct check_env *env = &monitor->env;
+
+	if (!env->http && checklist_has(list, CHECK_HTTP))
+		env->http = http_open(monitor->loop, faults);
+	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
+		env->tunnel = tunnel_open(
+			monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
+	return faults->errors == 0;
+}
+
+/* From the text of src to a list; false, with errors, and nothing changed. */
+static bool read_list(struct monitor *monitor, const char *text, size_t size,
+	struct checklist *list, struct faults *faults)
+{
+	struct table_document document;
+
+	*list = (struct checklist){0};
+	if (table_document_parse(text, size, &document, faults))
+		return false;
+	if (!checklist_build(list, &document, monitor->conf))
+		faults_error(faults, NULL, "out of memory");
+	else if (provide(monitor, list, faults) &&
+		 (!scheduler_reserve(&monitor->scheduler, list->check_count) ||
+			 !checklist_adopt(list, &monitor->list)))
+		faults_error(faults, NULL, "out of memory");
+	if (!faults->errors)
+		return true;
+	checklist_free(list);
+	return false;
+}
+
+/* Checks that no table wants any more. */
+static void retire(struct monitor *monitor, struct checklist *old)
+{
+	for (uint32_t i = 0; i < old->check_count; i++) {
+		struct check *check = old->checks[i];
+
+		if (!check)
+			continue;
+		probe_cancel(&check->probe);
+		scheduler_remove(&monitor->scheduler, &check->entry);
+	}
+	checklist_free(old);
+}
+
+/* Starts the checks that are new. Returns how long their first results may take. */
+static uint64_t enlist(struct monitor *monitor)
+{
+	struct checklist *list = &monitor->list;
+	uint64_t now = check_now_ms(), longest = 0;
+
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		struct check *check = list->checks[i];
+		unsigned interval = check->timing.interval_ms;
+		uint64_t spread = scheduler_offset(i, list->check_count, interval);
+		uint64_t takes = (uint64_t)interval + check->timing.timeout_ms;
+
+		if (check->entry.interval_ms)
+			continue; /* adopted */
+		if (monitor->on_all_done)
+			spread = 0;
+		check->probe.env = &monitor->env;
+		check->probe.spec = &check->spec;
+		check->probe.done = on_done;
+		scheduler_add(&monitor->scheduler, &check->entry, now + spread, interval);
+		if (check->damper.verdict == DAMPER_UNKNOWN && takes > longest)
+			longest = takes;
+	}
+	return longest;
+}
+
+#define PATIENCE_MS 500 /* beyond what first results may take */
+
+static void take_list(struct monitor *monitor, struct checklist *list)
+{
+	struct checklist old = monitor->list;
+	uint64_t longest;
+
+	monitor->list = *list;
+	retire(monitor, &old);
+	longest = enlist(monitor) + PATIENCE_MS;
+	checklist_count_unknown(&monitor->list);
+	monitor->counters.loads++;
+	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet",
+		monitor->conf->src, monitor->list.document.set.count, monitor->list.check_count,
+		monitor->list.unknown);
+	arm_start(monitor);
+	if (monitor->on_all_done)
+		return;
+	publisher_new_list(&monitor->publisher, check_now_ms() + longest);
+	if (!monitor->ready) {
+		ev_timer_set(&monitor->ready_timer,
+			monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
+		ev_timer_start(monitor->loop, &monitor->ready_timer);
+	}
+}
+
+static void log_warnings(const struct faults *faults)
+{
+	for (size_t i = 0; i < faults->count; i++)
+		if (faults->items[i].warning)
+			log_warning("%s", faults->items[i].text);
+}
+
+int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
+	void (*on_all_done)(struct monitor *), struct faults *faults)
+{
+	struct checklist list;
+	uint8_t *bytes;
+	int error;
+
+	*monitor = (struct monitor){.loop = loop, .conf = conf, .on_all_done = on_all_done};
+	monitor->env = (struct check_env){.loop = loop, .conf = conf};
+	monitor->scheduler.max_running = conf->max_concurrent;
+	ev_timer_init(&monitor->start, on_start, 0, 0);
+	ev_timer_init(&monitor->save, on_save, 0, 0);
+	ev_timer_init(&monitor->ready_timer, on_ready_timer, 0, 0);
+	monitor->start.data = monitor->save.data = monitor->ready_timer.data = monitor;
+
+	faults->file = conf->src;
+	error = table_file_slurp(
+		conf->src, TABLE_FILE_MAX_SIZE, &bytes, &monitor->text_size, faults);
+	if (error)
+		return error;
+	monitor->text = (char *)bytes;
+	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
+		return -EINVAL;
+	log_warnings(faults);
+	if (!on_all_done) {
+		struct faults unused = {.file = conf->state_file};
+
+		state_file_read(conf->state_file, &list, &unused);
+		log_warnings(&unused);
+		faults_clear(&unused);
+		publisher_open(&monitor->publisher, loop, conf, &monitor->list);
+	}
+	monitor->left = list.check_count;
+	take_list(monitor, &list);
+	return 0;
+}
+
+void monitor_close(struct monitor *monitor)
+{
+	struct checklist none = {0};
+
+	if (!monitor->text)
+		return;
+	if (!monitor->on_all_done && monitor->list.document.root) {
+		save(monitor);
+		publisher_close(&monitor->publisher);
+	}
+	ev_timer_stop(monitor->loop, &monitor->start);
+	ev_timer_stop(monitor->loop, &monitor->save);
+	ev_timer_stop(monitor->loop, &monitor->ready_timer);
+	retire(monitor, &monitor->list);
+	monitor->list = none;
+	http_close(monitor->env.http);
+	tunnel_close(monitor->env.tunnel);
+	scheduler_free(&monitor->scheduler);
+	free(monitor->text);
+}
+
+static void refuse(struct monitor *monitor, const struct faults *faults)
+{
+	const char *error = faults_first_error(faults);
+
+	monitor->counters.failed_loads++;
+	if (strncmp(error, monitor->error, sizeof(monitor->error) - 1) == 0)
+		return; /* said already */
+	snprintf(monitor->error, sizeof(monitor->error), "%s", error);
+	log_error("src refused, the last good one stays in use:");
+	for (size_t i = 0; i < faults->count && i < 20; i++)
+		if (!faults->items[i].warning)
+			log_error("%s", faults->items[i].text);
+	if (faults->errors > 20)
+		log_error("and more: glb-director-cli check %s", monitor->conf->src);
+}
+
+void monitor_reload(struct monitor *monitor, bool asked)
+{
+	struct faults faults = {.file = monitor->conf->src};
+	struct checklist list;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	bool same;
+
+	if (table_file_slurp(monitor->conf->src, TABLE_FILE_MAX_SIZE, &bytes, &size, &faults)) {
+		refuse(monitor, &faults);
+		faults_clear(&faults);
+		return;
+	}
+	same = size == monitor->text_size && memcmp(bytes, monitor->text, size) == 0;
+	free(monitor->text);
+	monitor->text = (char *)bytes;
+	monitor->text_size = size;
+	if (same && !asked && !monitor->error[0]) {
+		faults_clear(&faults);
+		return;
+	}
+	if (asked)
+		monitor->error[0] = '\0'; /* say it again */
+	if (read_list(monitor, monitor->text, size, &list, &faults)) {
+		if (monitor->error[0])
+			log_notice("%s is good again", monitor->conf->src);
+		monitor->error[0] = '\0';
+		log_warnings(&faults);
+		take_list(monitor, &list);
+	} else {
+		refuse(monitor, &faults);
+	}
+	faults_clear(&faults);
+}

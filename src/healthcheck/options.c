@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXIT_USAGE 2
+
+static const char usage[] = "usage: glb-healthcheck --config-file FILE [--check-once] [--debug]\n";
+
+static void help(void)
+{
+	fputs(usage, stdout);
+	fputs("\n"
+	      "Checks the proxies of a forwarding table and writes the table with `healthy` set.\n"
+	      "\n"
+	      "  -c, --config-file FILE   healthcheck.conf: which table, how often, what then\n"
+	      "  -1, --check-once         run every check once, print the results, write nothing;\n"
+	      "                           exit with 0 if every backend is healthy, else 1\n"
+	      "  -d, --debug              also log what only a developer wants to know\n"
+	      "  -h, --help               this text\n"
+	      "  -V, --version            version\n"
+	      "\n"
+	      "SIGHUP reads the table again, SIGTERM stops. See glb-healthcheck(8).\n",
+		stdout);
+}
+
+struct options options_parse(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"config-file", required_argument, NULL, 'c'},
+		{"check-once", no_argument, NULL, '1'},
+		{"debug", no_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
+	struct options options = {0};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:1dhV", known, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			options.config_file = optarg;
+			break;
+		case '1':
+			options.check_once = true;
+			break;
+		case 'd':
+			options.debug = true;
+			break;
+		case 'h':
+			help();
+			exit(EXIT_SUCCESS);
+		case 'V':
+			puts("glb-healthcheck " GLB_VERSION);
+			exit(EXIT_SUCCESS);
+		default:
+			fputs(usage, stderr);
+			exit(EXIT_USAGE);
+		}
+	}
+	if (optind == argc && options.config_file)
+		return options;
+	fprintf(stderr, "glb-healthcheck: error: %s\n%s",
+		options.config_file ? "arguments that are not options are not expected"
+				    : "--config-file is needed",
+		usage);
+	exit(EXIT_USAGE);
+}

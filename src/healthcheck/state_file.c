@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "state_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "table/table_file.h"
+
+void state_file_read(const char *path, struct checklist *list, struct faults *faults)
+{
+	json_error_t error;
+	json_t *state;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return;
+	state = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(json_object_get(state, "verdicts")))
+		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
+			state ? "no member `verdicts`" : error.text);
+	else
+		checklist_restore(list, json_object_get(state, "verdicts"));
+	json_decref(state);
+}
+
+int state_file_write(const char *path, const struct checklist *list, struct faults *faults)
+{
+	json_t *state = json_pack("{s:s, s:o}", "_comment",
+		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.",
+		"verdicts", checklist_save(list));
+	char *text = state ? json_dumps(state, JSON_INDENT(1)) : NULL;
+	int error = -ENOMEM;
+
+	if (text)
+		error = table_file_replace(path, text, strlen(text), faults);
+	else
+		faults_error(faults, NULL, "out of memory");
+	free(text);
+	json_decref(state);
+	return error;
+}
