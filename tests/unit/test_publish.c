@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "healthcheck/publish.h"
+
+#define TABLE(name, more, backends)                                                                \
+	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0',"                     \
+	" 'seed': 'a0b1c2d3e4f5061728394a5b6c7d8e9f'" more ","                                     \
+	" 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80},"                               \
+	"           {'ip': 'fdb4::1', 'proto': 'tcp', 'port': 80}], 'backends': [" backends "]}"
+#define TCP(ip, more) "{'ip': '" ip "', 'state': 'active', 'healthchecks': {'tcp': 22}" more "}"
+
+static struct conf conf = {
+	.timing = {.interval_ms = 2000,
+		.timeout_ms = 1000,
+		.trigger_healthy = 3,
+		.trigger_unhealthy = 3},
+};
+
+/* JSON with ' for ". */
+static struct checklist make(const char *json)
+{
+	struct faults faults = {0};
+	struct table_document document;
+	struct checklist list;
+	char *text = strdup(json);
+
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	if (table_document_parse(text, strlen(text), &document, &faults))
+		fail_msg("%s", faults_first_error(&faults));
+	faults_clear(&faults);
+	free(text);
+	assert_true(checklist_build(&list, &document, &conf));
+	return list;
+}
+
+static struct check *find(const struct checklist *list, const char *name)
+{
+	for (uint32_t i = 0; i < list->check_count; i++)
+		if (strcmp(list->checks[i]->name, name) == 0)
+			return list->checks[i];
+	fail_msg("no check %s", name);
+	return NULL;
+}
+
+static void set(const struct checklist *list, const char *name, enum damper_verdict verdict)
+{
+	find(list, name)->damper.verdict = verdict;
+}
+
+/* `healthy` of the backends of a table as published: "1101". */
+static void assert_published(
+	struct checklist *list, unsigned threshold, uint32_t table, const char *expected)
+{
+	bool panic[TABLE_MAX_TABLES];
+	const struct table *of = &list->document.set.tables[table];
+	char healthy[64] = "";
+
+	assert_true(publish_verdicts(list, threshold, panic));
+	for (uint32_t i = 0; i < of->backend_count; i++)
+		healthy[i] = of->backends[i].healthy ? '1' : '0';
+	assert_string_equal(healthy, expected);
+}
+
+#define FOUR                                                                                       \
+	TCP("10.1.0.1", "") "," TCP("10.1.0.2", "") "," TCP("10.1.0.3", "") "," TCP("10.1.0.4", "")
+
+static void test_check_shared_by_tables_runs_once(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "," TABLE(
+		"b", "", TCP("10.1.0.1", "") "," TCP("10.1.0.2", "")) "]}");
+
+	(void)state;
+	assert_int_equal(list.check_count, 2);
+	assert_int_equal(list.use_count, 3);
+	set(&list, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
+	set(&list, "tcp 10.1.0.2:22", DAMPER_HEALTHY);
+	assert_published(&list, 0, 0, "0");
+	assert_published(&list, 0, 1, "01");
+	checklist_free(&list);
+}
+
+static void test_tables_own_timing_overrides_that_of_the_file(void **state)
+{
+	struct checklist list =
+		make("{'healthchecks': {'interval_ms': 500, 'trigger': 5},"
+		     " 'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "," TABLE("b",
+			     ", 'healthchecks': {'trigger_unhealthy': 7, 'timeout_ms': 9}",
+			     TCP("10.1.0.1", "")) "]}");
+	const struct table_timing *a = &list.checks[0]->timing, *b = &list.checks[1]->timing;
+
+	(void)state;
+	assert_int_equal(list.check_count, 2); /* not run alike, so not shared */
+	assert_int_equal(a->interval_ms, 500);
+	assert_int_equal(a->timeout_ms, 1000);
+	assert_int_equal(a->trigger_healthy, 5);
+	assert_int_equal(a->trigger_unhealthy, 5);
+	assert_int_equal(b->interval_ms, 500);
+	assert_int_equal(b->timeout_ms, 9);
+	assert_int_equal(b->trigger_healthy, 5);
+	assert_int_equal(b->trigger_unhealthy, 7);
+	checklist_free(&list);
+}
+
+static void test_inactive_is_not_checked_and_unchecked_is_healthy(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "",
+		"{'ip': '10.1.0.1', 'state': 'inactive', 'healthchecks': {'tcp': 22}},"
+		"{'ip': '10.1.0.2', 'state': 'active', 'healthy': false}") "]}");
+
+	(void)state;
+	assert_int_equal(list.check_count, 0);
+	assert_published(&list, 50, 0, "11");
+	checklist_free(&list);
+}
+
+static void test_every_check_of_a_backend_must_pass(void **state)
+{
+	struct checklist list =
+		make("{'tables': [" TABLE("a", "",
+			"{'ip': '10.1.0.1', 'state': 'active', 'healthchecks': {'tcp': 22, 'http': "
+			"80}}") "]}");
+
+	(void)state;
+	set(&list, "tcp 10.1.0.1:22", DAMPER_HEALTHY);
+	set(&list, "http 10.1.0.1:80/", DAMPER_UNHEALTHY);
+	assert_published(&list, 0, 0, "0");
+	set(&list, "http 10.1.0.1:80/", DAMPER_HEALTHY);
+	assert_published(&list, 0, 0, "1");
+	checklist_free(&list);
+}
+
+static void test_panic_holds_the_table_until_enough_are_healthy(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	char name[] = "tcp 10.1.0.1:22";
+
+	(void)state;
+	for (char i = '1'; i <= '4'; i++) {
+		name[11] = i;
+		set(&list, name, DAMPER_HEALTHY);
+	}
+	set(&list, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
+	set(&list, "tcp 10.1.0.2:22", DAMPER_UNHEALTHY);
+	assert_published(&list, 50, 0, "0011");
+	set(&list, "tcp 10.1.0.3:22", DAMPER_UNHEALTHY);
+	assert_published(&list, 50, 0, "1111");
+	assert_published(&list, 0, 0, "0001");
+	set(&list, "tcp 10.1.0.3:22", DAMPER_HEALTHY);
+	assert_published(&list, 50, 0, "0011");
+	checklist_free(&list);
+}
+
+static void test_without_a_verdict_src_counts(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE(
+		"a", "", TCP("10.1.0.1", ", 'healthy': false") "," TCP("10.1.0.2", "")) "]}");
+
+	(void)state;
+	assert_published(&list, 0, 0, "01");
+	checklist_free(&list);
+}
+
+static void test_only_healthy_is_changed(void **state)
+{
+	struct checklist list =
+		make("{'x-z': [1, {'b': null, 'a': 'äöü'}], 'tables': [" TABLE("a", ", '_n': 1.5",
+			TCP("10.1.0.1", ", '_z': true, 'x-a': 9007199254740993")) "], '_b': 0}");
+	bool panic[TABLE_MAX_TABLES];
+	json_t *before = json_deep_copy(list.document.root), *backend;
+	size_t size;
+	char *text, *again;
+
+	(void)state;
+	set(&list, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
+	assert_true(publish_verdicts(&list, 0, panic));
+	text = table_document_text(&list.document, &size);
+	assert_int_equal(strlen(text), size);
+	assert_true(strstr(text, "\"x-z\"") < strstr(text, "\"tables\""));
+	assert_true(strstr(text, "\"tables\"") < strstr(text, "\"_b\""));
+	assert_non_null(strstr(text, "äöü"));
+	assert_non_null(strstr(text, "9007199254740993"));
+	backend = json_array_get(
+		json_object_get(json_array_get(json_object_get(list.document.root, "tables"), 0),
+			"backends"),
+		0);
+	assert_true(json_is_false(json_object_get(backend, "healthy")));
+	json_object_del(backend, "healthy");
+	assert_true(json_equal(before, list.document.root));
+	assert_true(publish_verdicts(&list, 0, panic));
+	again = table_document_text(&list.document, &size);
+	assert_string_equal(text, again);
+	free(again);
+	free(text);
+	json_decref(before);
+	checklist_free(&list);
+}
+
+static void test_reload_keeps_checks_and_verdicts(void **state)
+{
+	struct checklist old = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	struct checklist list = make("{'healthchecks': {}, 'tables': [" TABLE(
+		"b", "", TCP("10.1.0.2", "") "," TCP("10.1.0.9", "")) "," TABLE("c",
+		", 'healthchecks': {'trigger': 9}", TCP("10.1.0.3", "")) "]}");
+	struct check *second = find(&old, "tcp 10.1.0.2:22");
+
+	(void)state;
+	set(&old, "tcp 10.1.0.2:22", DAMPER_UNHEALTHY);
+	set(&old, "tcp 10.1.0.3:22", DAMPER_UNHEALTHY);
+	assert_true(checklist_adopt(&list, &old));
+	assert_ptr_equal(find(&list, "tcp 10.1.0.2:22"), second); /* probe under way and all */
+	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->damper.verdict, DAMPER_UNHEALTHY);
+	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->timing.trigger_healthy, 9);
+	assert_int_equal(find(&list, "tcp 10.1.0.9:22")->damper.verdict, DAMPER_UNKNOWN);
+	checklist_count_unknown(&list);
+	assert_int_equal(list.unknown, 1);
+	assert_null(old.checks[1]);
+	checklist_free(&old);
+	assert_published(&list, 0, 0, "01");
+	checklist_free(&list);
+}
+
+static void test_restart_keeps_verdicts(void **state)
+{
+	struct checklist old = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	json_t *saved;
+
+	(void)state;
+	set(&old, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
+	set(&old, "tcp 10.1.0.4:22", DAMPER_HEALTHY);
+	saved = checklist_save(&old);
+	checklist_restore(&list, saved);
+	assert_int_equal(list.checks[0]->damper.verdict, DAMPER_UNHEALTHY);
+	assert_int_equal(list.checks[1]->damper.verdict, DAMPER_UNKNOWN);
+	assert_int_equal(list.checks[3]->damper.verdict, DAMPER_HEALTHY);
+	json_decref(saved);
+	checklist_free(&old);
+	checklist_free(&list);
+}
+
+static void test_tunnel_is_checked_to_the_vips_when_asked(void **state)
+{
+	static const char text[] = "{'tables': [" TABLE("a", "",
+		"{'ip': '10.1.0.1', 'state': 'active',"
+		" 'healthchecks': {'gue': 19523, 'fou': 19522}}") "]}";
+	struct checklist list;
+
+	(void)state;
+	list = make(text);
+	assert_int_equal(list.check_count, 2);
+	find(&list, "gue 10.1.0.1:19523 to 10.1.0.1");
+	find(&list, "fou 10.1.0.1:19522 to 10.1.0.1");
+	checklist_free(&list);
+	conf.tunnel_vip = true;
+	list = make(text);
+	conf.tunnel_vip = false;
+	assert_int_equal(list.check_count, 5);
+	find(&list, "gue 10.1.0.1:19523 to 10.0.0.1");
+	find(&list, "gue 10.1.0.1:19523 to fdb4::1");
+	find(&list, "fou 10.1.0.1:19522 to 10.0.0.1");
+	checklist_free(&list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check_shared_by_tables_runs_once),
+		cmocka_unit_test(test_tables_own_timing_overrides_that_of_the_file),
+		cmocka_unit_test(test_inactive_is_not_checked_and_unchecked_is_healthy),
+		cmocka_unit_test(test_every_check_of_a_backend_must_pass),
+		cmocka_unit_test(test_panic_holds_the_table_until_enough_are_healthy),
+		cmocka_unit_test(test_without_a_verdict_src_counts),
+		cmocka_unit_test(test_only_healthy_is_changed),
+		cmocka_unit_test(test_reload_keeps_checks_and_verdicts),
+		cmocka_unit_test(test_restart_keeps_verdicts),
+		cmocka_unit_test(test_tunnel_is_checked_to_the_vips_when_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
