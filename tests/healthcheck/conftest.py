@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-healthcheck against real servers, on hosts that are network namespaces. Needs root.
+
+GLB_BUILD_DIR names the build folder (build/ by default).
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nginx
+from daemon import Daemon
+from network import Host, connect
+
+
+@pytest.fixture(scope="session")
+def hosts():
+    here, proxies = Host(), Host()
+    connect(here, proxies)
+    yield here, proxies
+    here.close()
+    proxies.close()
+
+
+@pytest.fixture(scope="session")
+def here(hosts):
+    return hosts[0]
+
+
+@pytest.fixture(scope="session")
+def proxies(hosts):
+    return hosts[1]
+
+
+@pytest.fixture(scope="session")
+def servers(proxies, tmp_path_factory):
+    """nginx and the peers that misbehave. -> the folder with the certificate."""
+    folder = tmp_path_factory.mktemp("servers")
+    nginx.make_certificate(folder)
+    web = nginx.start(proxies, folder)
+    peers = proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
+    assert peers.stdout.readline() == "ready\n"
+    yield folder
+    for process in (web, peers):
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def own_nginx(proxies, tmp_path):
+    """Starts and stops an nginx of the test's own on port 8080."""
+    class Own:
+        process = None
+
+        def start(self):
+            self.process = nginx.start(proxies, tmp_path / "nginx", "server {{ listen 8080; return 200; }}")
+
+        def stop(self):
+            if self.process:
+                self.process.terminate()
+                self.process.wait()
+            self.process = None
+
+    own = Own()
+    yield own
+    own.stop()
+
+
+@pytest.fixture
+def daemon(here, servers, tmp_path):
+    """Makes a daemon, which is stopped at the end."""
+    made = []
+
+    def make(*tables, **options):
+        made.append(Daemon(here, tmp_path, *tables, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()

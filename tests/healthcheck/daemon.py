@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-healthcheck on a host, with its files in a folder."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("GLB_BUILD_DIR", TREE / "build"))
+PROGRAM = str(BUILD / "src/healthcheck/glb-healthcheck")
+CLI = str(BUILD / "src/cli/glb-director-cli")
+DEADLINE_S = 30
+
+
+def wait_for(condition, what):
+    """Until condition() is true; the deadline is for what will never be."""
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"never: {what}")
+
+
+def backend(ip, state="active", **checks):
+    return {"ip": ip, "state": state, **({"healthchecks": checks} if checks else {})}
+
+
+def table(*backends, name="web", vips=("203.0.113.10", "2001:db8:113::10"), **more):
+    return {"name": name, "hash_key": "0f1e2d3c4b5a69788796a5b4c3d2e1f0", "seed": "a0b1c2d3e4f5061728394a5b6c7d8e9f",
+            "binds": [{"ip": vip, "proto": "tcp", "port": 80} for vip in vips], "backends": list(backends), **more}
+
+
+class Daemon:
+    """Options are keys of healthcheck.conf, as libconfig text or as Python numbers and booleans."""
+
+    def __init__(self, host, folder, *tables, **options):
+        self.host, self.folder = host, folder
+        self.src, self.dst = folder / "src.json", folder / "dst.json"
+        self.conf, self.log_file = folder / "healthcheck.conf", folder / "log"
+        self.process = None
+        self.write_src(*tables)
+        self.write_conf(**options)
+
+    def write_src(self, *tables, **more):
+        new = self.folder / "src.new"
+        new.write_text(json.dumps({**more, "tables": list(tables)}))
+        new.rename(self.src)
+
+    def write_conf(self, **options):
+        options = {"forwarding_table": f'{{ src = "{self.src}"; dst = "{self.dst}"; }}', "interval_ms": 200,
+                   "timeout_ms": 150, "trigger": 2, "hold_ms": 0, **options}
+        self.conf.write_text("".join(
+            f"{key} = {str(value).lower() if isinstance(value, bool) else value};\n" for key, value in options.items()))
+
+    def start(self, *prefix, **environment):
+        with open(self.log_file, "a") as log:
+            self.process = self.host.start(*prefix, PROGRAM, "--config-file", str(self.conf), stderr=log,
+                                           env={**os.environ, **environment})
+        return self
+
+    def pid(self):
+        """nsenter without --pid becomes the program itself."""
+        return self.process.pid
+
+    def kill(self, number):
+        os.kill(self.pid(), number)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait() if self.process else None
+
+    def check_once(self):
+        """-> exit code, {check: (result, reason)}"""
+        run = subprocess.run(self.host.command(PROGRAM, "--config-file", str(self.conf), "--check-once"),
+                             capture_output=True, text=True, check=False)
+        lines = run.stdout.splitlines()
+        assert lines, run.stderr
+        at = {name: lines[0].index(name) for name in ("CHECK", "RESULT", "LATENCY", "REASON")}
+        rows = {}
+        for line in lines[1:]:
+            rows[line[at["CHECK"]:at["RESULT"]].strip()] = (
+                line[at["RESULT"]:].split()[0], line[at["REASON"]:].strip() if len(line) > at["REASON"] else "")
+        return run.returncode, rows
+
+    def get(self, path):
+        with self.host:
+            connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
+            connection.connect()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer.status, answer.headers["Content-Type"], body
+
+    def status(self):
+        return json.loads(self.get("/status")[2])
+
+    def wait_ready(self):
+        def ready():
+            assert self.process.poll() is None, self.log()
+            try:
+                return self.status()["ready"]
+            except OSError:
+                return False
+
+        wait_for(ready, f"ready: {self.log()}")
+        wait_for(self.dst.exists, "first write")
+        return self
+
+    def log(self):
+        return self.log_file.read_text() if self.log_file.exists() else ""
+
+    def logged(self, text, times=1):
+        wait_for(lambda: self.log().count(text) >= times, f"{times} x {text!r} in the log:\n{self.log()}")
+
+    def healthy(self, index=0):
+        """{ip: healthy} of a table in dst."""
+        document = json.loads(self.dst.read_text())
+        return {backend["ip"]: backend["healthy"] for backend in document["tables"][index]["backends"]}
+
+    def wait_healthy(self, expected, index=0):
+        wait_for(lambda: self.healthy(index) == expected, f"{expected} in dst; it is {self.healthy(index)}\n{self.log()}")

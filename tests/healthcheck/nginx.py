@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nginx on the proxies' host, with a certificate for one name."""
+
+import subprocess
+
+OK, ERROR, TLS, OWN = 80, 81, 443, 8080
+NAME = "www.example.com"
+
+CONFIG = """
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/nginx-error.log;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+    uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    {servers}
+}}
+"""
+
+SERVERS = """
+    server {{ listen 80 backlog=4096; listen [::]:80;
+              location / {{ return 200 "all is well for $host\\n"; }}
+              location /made {{ return 204; }} }}
+    server {{ listen 81; return 500; }}
+    server {{ listen 443 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+              return 200 "secret for $ssl_server_name\\n"; }}
+"""
+
+
+def make_certificate(folder):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}",
+         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+
+
+def start(host, folder, servers=SERVERS):
+    folder.mkdir(exist_ok=True)
+    config = folder / "nginx.conf"
+    config.write_text(CONFIG.format(folder=folder, servers=servers.format(folder=folder)))
+    return host.start("nginx", "-p", str(folder), "-e", str(folder / "nginx-error.log"), "-c", str(config),
+                      stdin=subprocess.DEVNULL)

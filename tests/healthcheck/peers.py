@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a proxy may do to a check, each on a port of its own. Runs on the proxies' host; prints "ready".
+
+usage: peers.py
+"""
+
+import fcntl
+import os
+import socket
+import struct
+import threading
+import time
+
+HANG, SLOW, RESET, CLOSE, GARBAGE, HUGE = 8001, 8002, 8003, 8004, 8005, 8006
+GUE, FOU = 19523, 19522
+GUE_DROPS, GUE_ELSEWHERE, GUE_LATE, GUE_ALTERED = 19600, 19601, 19602, 19603
+ELSEWHERE = "10.77.0.99"
+LATE_S = 0.6
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+
+
+def hang(connection):
+    connection.recv(4096)
+    connection.recv(4096)
+
+
+def slow(connection):
+    connection.recv(4096)
+    for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n":
+        connection.send(bytes([byte]))
+        time.sleep(0.1)
+
+
+def reset(connection):
+    connection.recv(4096)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def close(connection):
+    connection.recv(4096)
+
+
+def garbage(connection):
+    connection.recv(4096)
+    connection.send(b"\x00\xff SSH-2.0 no HTTP\r\n\r\n")
+
+
+def huge(connection):
+    connection.recv(4096)
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(3 << 20))
+
+
+def serve(port, behave):
+    listener = socket.create_server(("", port), backlog=1024)
+
+    def one(connection):
+        with connection:
+            try:
+                behave(connection)
+            except OSError:
+                pass
+
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+
+def open_tun():
+    tun = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", b"tunnel", IFF_TUN | IFF_NO_PI))
+    os.system("ip link set tunnel up")
+    return tun
+
+
+def inner(datagram):
+    """The packet in a GUE datagram of GLB without hops; anything else is a defect of the sender."""
+    header, packet = datagram[:8], datagram[8:]
+    assert header[0] == 1 and header[2:8] == bytes(6), header.hex()
+    assert header[1] == {4: 4, 6: 41}[packet[0] >> 4], header.hex()
+    return packet
+
+
+def deliver(tun, packet):
+    os.write(tun, packet)
+
+
+def deliver_late(tun, packet):
+    threading.Timer(LATE_S, os.write, (tun, packet)).start()
+
+
+def answer(source, body):
+    """An echo reply to the IPv4 echo request `packet`, from `source`; `body` may change what follows id and sequence."""
+
+    def reply(_, packet):
+        message = bytes([0, 0, 0, 0]) + packet[24:28] + body(packet[28:])
+        total = sum(struct.unpack(f">{len(message) // 2}H", message))
+        total = (total & 0xFFFF) + (total >> 16)
+        total = (total & 0xFFFF) + (total >> 16)
+        raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        raw.bind((source or socket.inet_ntoa(packet[16:20]), 0))
+        raw.sendto(message[:2] + struct.pack(">H", ~total & 0xFFFF) + message[4:],
+                   (socket.inet_ntoa(packet[12:16]), 0))
+        raw.close()
+
+    return reply
+
+
+def strip(port, tun, decode, handle):
+    outer = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    outer.bind(("::", port))
+    while True:
+        handle(tun, decode(outer.recv(65536)))
+
+
+def main():
+    tun = open_tun()
+    for port, behave in ((HANG, hang), (SLOW, slow), (RESET, reset), (CLOSE, close), (GARBAGE, garbage), (HUGE, huge)):
+        threading.Thread(target=serve, args=(port, behave), daemon=True).start()
+    for port, decode, handle in (
+            (GUE, inner, deliver),
+            (FOU, bytes, deliver),
+            (GUE_DROPS, inner, lambda *_: None),
+            (GUE_LATE, inner, deliver_late),
+            (GUE_ELSEWHERE, inner, answer(ELSEWHERE, bytes)),
+            (GUE_ALTERED, inner, answer(None, lambda body: bytes(len(body))))):
+        threading.Thread(target=strip, args=(port, tun, decode, handle), daemon=True).start()
+    time.sleep(0.2)
+    print("ready", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every kind of check against servers that answer, misbehave or are not there, by --check-once."""
+
+import re
+import subprocess
+
+import nginx
+import peers
+import pytest
+from daemon import PROGRAM, backend, table
+from network import NOBODY, PROXY, PROXY6, VIP, VIP6
+
+
+def once(daemon, *backends, **options):
+    code, rows = daemon(table(*backends), timeout_ms=400, **options).check_once()
+    assert code == (0 if all(result == "passed" for result, _ in rows.values()) else 1)
+    return rows
+
+
+@pytest.mark.parametrize("port, expected", [
+    (nginx.OK, ("passed", "status 200")),
+    (nginx.ERROR, ("bad_status", "status 500")),
+    (peers.HANG, ("timeout", "no answer in 4")),
+    (peers.SLOW, ("timeout", "no answer in 4")),
+    (peers.RESET, ("reset", "Recv failure: Connection reset by peer")),
+    (peers.CLOSE, ("reset", "Empty reply from server")),
+    (peers.GARBAGE, ("bad_reply", "Received HTTP/0.9 when not allowed")),
+    (peers.HUGE, ("bad_reply", "the body has more than 1048576 bytes")),
+    (9, ("refused", "Connection refused")),
+])
+def test_http(daemon, port, expected):
+    (result, reason), = once(daemon, backend(PROXY, http=port)).values()
+    assert result == expected[0] and reason.startswith(expected[1])
+
+
+@pytest.mark.parametrize("options, expected", [
+    ({}, "passed"),
+    ({"status": "204"}, "bad_status"),
+    ({"status": "100-199,200"}, "passed"),
+    ({"host": nginx.NAME, "body": f"for {nginx.NAME}"}, "passed"),  # the Host header arrived
+    ({"body": f"for {PROXY}"}, "passed"),
+    ({"body": "all is lost"}, "bad_body"),
+])
+def test_http_expectations(daemon, options, expected):
+    text = "".join(f' {key} = "{value}";' for key, value in options.items())
+    (result, _), = once(daemon, backend(PROXY, http=nginx.OK), http=f"{{{text} }}").values()
+    assert result == expected
+
+
+def test_http_uri(daemon):
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.OK, http_uri="/made")).values()
+    assert (result, reason) == ("bad_status", "status 204")
+
+
+@pytest.mark.parametrize("options, port, expected", [
+    ('host = "{name}"; ca_file = "{ca}";', nginx.TLS, "passed"),
+    ('host = "{name}"; ca_file = "{ca}"; body = "secret for {name}";', nginx.TLS, "passed"),  # SNI arrived
+    ('host = "other.example.com"; ca_file = "{ca}";', nginx.TLS, "bad_tls"),
+    ('ca_file = "{ca}";', nginx.TLS, "bad_tls"),  # no name: the certificate has no address
+    ('host = "{name}";', nginx.TLS, "bad_tls"),  # the system does not know the issuer
+    ("verify = false;", nginx.TLS, "passed"),
+    ("verify = false;", nginx.OK, "bad_tls"),
+])
+def test_https(daemon, servers, options, port, expected):
+    options = options.format(name=nginx.NAME, ca=servers / "cert.pem")
+    ((name, (result, _)),) = once(daemon, backend(PROXY, http=port), http=f"{{ tls = true; {options} }}").items()
+    assert result == expected and name.startswith(f"https {PROXY}")
+
+
+@pytest.mark.parametrize("address, port, expected", [
+    (PROXY, nginx.OK, "passed"),
+    (PROXY, peers.HANG, "passed"),
+    (PROXY, 9, "refused"),
+    (PROXY6, nginx.OK, "passed"),
+    (PROXY6, 9, "refused"),
+])
+def test_tcp(daemon, address, port, expected):
+    (result, _), = once(daemon, backend(address, tcp=port)).values()
+    assert result == expected
+
+
+def test_http_over_ipv6(daemon):
+    assert once(daemon, backend(PROXY6, http=nginx.OK)) == {f"http [{PROXY6}]:80/": ("passed", "status 200")}
+
+
+def test_host_that_is_not_there(daemon):
+    rows = once(daemon, backend(NOBODY, http=80, tcp=80, gue=peers.GUE))
+    assert {result for result, _ in rows.values()} <= {"timeout", "unreachable"}
+
+
+@pytest.mark.parametrize("check, expected", [
+    ({"gue": peers.GUE}, ("passed", "echo reply")),
+    ({"fou": peers.FOU}, ("passed", "echo reply")),
+    ({"gue": peers.GUE_DROPS}, ("timeout", "no answer in 4")),
+    ({"gue": peers.GUE_ELSEWHERE}, ("timeout", "no answer in 4")),
+    ({"gue": peers.GUE_ALTERED}, ("timeout", "no answer in 4")),
+    ({"gue": peers.GUE_LATE}, ("timeout", "no answer in 4")),
+    ({"gue": 19999}, ("refused", "Connection refused")),  # the ICMP error finds its probe
+])
+def test_tunnel(daemon, check, expected):
+    (result, reason), = once(daemon, backend(PROXY, **check)).values()
+    assert result == expected[0] and reason.startswith(expected[1])
+
+
+def test_tunnel_to_the_vips(daemon):
+    rows = once(daemon, backend(PROXY, gue=peers.GUE, fou=peers.FOU), tunnel_vip=True)
+    assert rows == {f"{kind} {PROXY}:{port} to {to}": ("passed", "echo reply") for kind, port, to in (
+        ("gue", peers.GUE, PROXY), ("gue", peers.GUE, VIP), ("gue", peers.GUE, VIP6),
+        ("fou", peers.FOU, PROXY), ("fou", peers.FOU, VIP))}
+
+
+def test_tunnel_over_ipv6(daemon):
+    rows = once(daemon, backend(PROXY6, gue=peers.GUE))
+    assert list(rows.values()) == [("passed", "echo reply")]
+
+
+def test_source_address(daemon, here):
+    here.ip("address add 10.77.0.2/24 dev wire")
+    rows = once(daemon, backend(PROXY, http=80, tcp=80, gue=peers.GUE), source_ip='"10.77.0.2"')
+    assert {result for result, _ in rows.values()} == {"passed"}
+    rows = once(daemon, backend(PROXY, http=80, tcp=80), source_ip='"10.99.0.1"')
+    assert {result for result, _ in rows.values()} == {"not_run"}
+
+
+def test_missing_capability_is_named(daemon, here):
+    made = daemon(table(backend(PROXY, gue=peers.GUE)))
+    run = subprocess.run(
+        here.command("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", PROGRAM, "-c", str(made.conf), "-1"),
+        capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert re.search(r"error: .*src.json: gue and fou checks need the capability CAP_NET_RAW, which is missing", run.stderr)
+
+
+def test_no_privilege_is_needed_without_tunnels(daemon, here):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.folder.chmod(0o755)
+    run = subprocess.run(
+        here.command("setpriv", "--bounding-set=-all", "--inh-caps=-all", PROGRAM, "-c", str(made.conf), "-1"),
+        capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr.count("error")) == (0, 0), run.stderr
+
+
+def test_one_that_hangs_delays_no_other(daemon):
+    """All hang but one, more than once each: it is asked as often as if it were alone."""
+    hanging = [backend(f"10.78.1.{i}", tcp=9, http=peers.HANG) for i in range(1, 200)]
+    made = daemon(table(backend(PROXY, http=nginx.OK), *hanging), panic_threshold=0).start().wait_ready()
+    made.logged("table")
+    checks = made.status()["tables"][0]["backends"]
+    assert checks[0]["checks"][0]["verdict"] == "healthy"
+    assert {check["result"] for one in checks[1:] for check in one["checks"]} == {"refused", "timeout"}
+    assert "glb_healthcheck_delayed_total 0\n" in made.get("/metrics")[2]

@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The daemon: from what it sees to the table it writes, and what follows from that."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+import nginx
+import peers
+import pytest
+from daemon import CLI, PROGRAM, backend, table, wait_for
+from network import ELSEWHERE, PROXY
+
+OWN = nginx.OWN
+
+
+def writes(daemon):
+    return daemon.status()["dst"]["writes"]
+
+
+def probes(daemon):
+    return sum(float(line.split()[1]) for line in daemon.get("/metrics")[2].splitlines()
+               if line.startswith("glb_healthcheck_probes_total"))
+
+
+def wait_probes(daemon, more):
+    before = probes(daemon)
+    wait_for(lambda: probes(daemon) >= before + more, f"{more} probes")
+
+
+def test_only_healthy_changes(daemon):
+    made = daemon()
+    made.write_src(
+        {**table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.77.0.98", "inactive", tcp=9),
+                 backend("10.77.0.97", "draining")), "x-owner": ["ü", {"b": 1, "a": 1.5}]}, _about="me")
+    made.start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.77.0.98": True, "10.77.0.97": True})
+    document, source = json.loads(made.dst.read_text()), json.loads(made.src.read_text())
+    for one in document["tables"][0]["backends"]:
+        del one["healthy"]
+    assert document == source
+    assert list(document) == list(source) and list(document["tables"][0]) == list(source["tables"][0])
+    assert subprocess.run([CLI, "check", made.dst], check=False).returncode == 0
+
+
+def test_service_stops_and_comes_back(daemon, own_nginx):
+    own_nginx.start()
+    made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK)))
+    made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: True})
+    own_nginx.stop()
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})
+    made.logged(f"warning: table web: backend {PROXY}: http {PROXY}:{OWN}/: healthy -> unhealthy: Connection refused, ")
+    own_nginx.start()
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+    made.logged(f"notice: table web: backend {PROXY}: http {PROXY}:{OWN}/: unhealthy -> healthy: status 200, ")
+
+
+def test_host_vanishes_and_comes_back(daemon, proxies):
+    proxies.ip("address add 10.77.0.50/24 dev wire")
+    made = daemon(table(backend("10.77.0.50", http=80, gue=peers.GUE), backend(PROXY, http=80)))
+    made.start().wait_ready().wait_healthy({"10.77.0.50": True, PROXY: True})
+    proxies.ip("address del 10.77.0.50/24 dev wire")
+    made.wait_healthy({"10.77.0.50": False, PROXY: True})
+    proxies.ip("address add 10.77.0.50/24 dev wire")
+    made.wait_healthy({"10.77.0.50": True, PROXY: True})
+    made.stop()
+    proxies.ip("address del 10.77.0.50/24 dev wire")
+
+
+def test_nothing_is_rewritten_while_nothing_changes(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9))).start().wait_ready()
+    before = made.dst.stat()
+    wait_probes(made, 20)
+    assert writes(made) == 1 and made.dst.stat() == before
+    assert made.log().count(" -> ") == 2  # and nothing for each probe
+
+
+def test_log_probes(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)), log_probes=True).start().wait_ready()
+    made.logged(f"info: http {PROXY}:80/: passed: status 200, ", times=3)
+
+
+def test_flapping_below_the_trigger_changes_nothing(daemon, proxies):
+    """Of each five probes one passes, and three in a row decide."""
+    made = daemon(table(backend(PROXY, http=8090), backend(ELSEWHERE, http=nginx.OK)),
+                  trigger_healthy=3, trigger_unhealthy=10)
+    script = ("import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n n=0\n def do_GET(s):\n"
+              "  H.n+=1; s.send_response(500 if H.n%5 else 200); s.end_headers()\n def log_message(s,*a): pass\n"
+              "print('ready',flush=True); h.HTTPServer(('',8090),H).serve_forever()")
+    server = proxies.start("/usr/bin/python3", "-c", script, stdout=subprocess.PIPE)
+    assert server.stdout.readline() == "ready\n"
+    made.start().wait_ready()
+    wait_probes(made, 60)
+    assert made.healthy() == {PROXY: False, ELSEWHERE: True} and writes(made) == 1
+    server.kill()
+    server.wait()
+
+
+def test_all_fail_at_once(daemon, own_nginx):
+    own_nginx.start()
+    proxies = [PROXY, ELSEWHERE, "10.78.0.1", "10.78.0.2"]
+    made = daemon(table(*(backend(ip, http=OWN) for ip in proxies)), hold_ms=600)
+    made.start().wait_ready().wait_healthy(dict.fromkeys(proxies, True))
+    own_nginx.stop()
+    made.logged("error: table web: panic: less than 50 % of its backends are healthy; all count as healthy")
+    made.wait_healthy(dict.fromkeys(proxies, True))
+    assert made.status()["tables"][0]["panic"] is True
+    assert 'glb_healthcheck_table_panic{table="web"} 1\n' in made.get("/metrics")[2]
+    own_nginx.start()
+    made.logged("table web: panic is over")
+
+
+def test_panic_can_be_turned_off(daemon):
+    made = daemon(table(backend(PROXY, tcp=9), backend(ELSEWHERE, tcp=9)), panic_threshold=0).start().wait_ready()
+    made.wait_healthy({PROXY: False, ELSEWHERE: False})
+
+
+def test_writes_are_held_but_the_first_and_an_operators(daemon, own_nginx):
+    own_nginx.start()
+    tables = [table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))]
+    made = daemon(*tables, hold_ms=3600000).start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+    own_nginx.stop()
+    made.logged("healthy -> unhealthy")
+    wait_probes(made, 6)
+    assert made.healthy() == {PROXY: True, ELSEWHERE: True} and writes(made) == 1
+    made.write_src(*tables, _edited=True)
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})
+
+
+# --- What follows a write ---
+
+
+def test_reload_command(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload_command=f'"echo ran >> {made.folder}/ran"')
+    made.start().wait_ready()
+    wait_for(lambda: made.status()["reload"]["state"] == "done", "reload")
+    assert (made.folder / "ran").read_text() == "ran\n"
+
+
+def test_failing_reload_command_is_seen_and_retried(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload_command=f'"test -e {made.folder}/works || {{ echo no works >&2; exit 3; }}"')
+    made.start().wait_ready()
+    made.logged("warning: reload_command: no works")
+    made.logged("error: reload_command failed (2 in a row), again in 2 s: exit status 3: no works")
+    state = made.status()["reload"]
+    assert state["state"] in ("failed", "running") and state["failed"] >= 2 and state["error"] == "exit status 3: no works"
+    assert "glb_healthcheck_reload_failing 1\n" in made.get("/metrics")[2]
+    (made.folder / "works").touch()
+    made.logged("notice: reload_command works again, after")
+    assert made.status()["reload"]["state"] == "done"
+
+
+def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload_command='"sleep 1000 & sleep 1000"', reload_timeout_ms=1000)
+    made.start().wait_ready()
+    wait_probes(made, 3)
+    assert made.status()["reload"]["state"] == "running"
+    made.logged("reload_command: no end after 1000 ms, killed")
+    made.logged("reload_command failed (1 in a row), again in 1 s: killed by signal 9")
+
+
+def test_build_and_notify_by_pid_file(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9)))
+    binary, pid_file, ran = (made.folder / name for name in ("table.bin", "pid", "hup"))
+    director = subprocess.Popen(["sh", "-c", f"trap 'echo hup >> {ran}' HUP; echo $$ > {pid_file}; "
+                                             "while :; do sleep 0.05; done"])
+    wait_for(lambda: pid_file.exists() and pid_file.read_text(), "pid file")
+    made.write_conf(reload=f'{{ build = "{binary}"; notify = "{pid_file}"; }}')
+    made.start().wait_ready()
+    wait_for(lambda: ran.exists() and ran.read_text() == "hup\n", "SIGHUP")
+    director.kill()
+    director.wait()
+    digests = [json.loads(subprocess.run([CLI, "show", "--json", file], check=True, capture_output=True).stdout)["digest"]
+               for file in (binary, made.dst)]
+    assert digests[0] == digests[1]
+
+
+def test_notify_of_a_process_that_is_gone(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
+    made.start().wait_ready()
+    made.logged(f"reload failed (1 in a row), again in 1 s: exit status 1: {made.folder}/pid: No such file or directory")
+
+
+# --- src ---
+
+
+def test_new_src_is_taken_at_once(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)), hold_ms=3600000).start().wait_ready()
+    made.write_src(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)))
+    made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.78.0.1": True})
+    assert writes(made) == 2  # new backends were checked before they were written
+
+
+def test_hang_up_reads_src_where_it_is_not_watched(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)), watch=False).start().wait_ready()
+    made.write_src(table(backend(ELSEWHERE, tcp=9)), _edited=True)
+    wait_probes(made, 5)
+    assert list(made.healthy()) == [PROXY]
+    made.kill(signal.SIGHUP)
+    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+
+
+@pytest.mark.parametrize("text, fault", [
+    ('{"tables": [', "src.json:1:12: not JSON: "),
+    ('{"tables": [{"name": "web"}]}', "src.json: tables[0].hash_key: missing; expected 32 hex digits"),
+    ('{"tables": [], "x": 1, "colour": 2}', "src.json: x: unknown key"),
+    ("", "src.json: is empty"),
+])
+def test_bad_src_is_refused_and_the_old_one_goes_on(daemon, own_nginx, text, fault):
+    own_nginx.start()
+    good = table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))
+    made = daemon(good).start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+    made.src.write_text(text)
+    made.logged("src refused, the last good one stays in use:")
+    made.logged(fault)
+    assert made.status()["src"]["refused"] >= 1 and made.status()["src"]["error"]
+    own_nginx.stop()
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})
+    made.write_src(good)
+    made.logged("src.json is good again")
+    assert made.status()["src"]["error"] == ""
+    assert made.log().count("src refused") == 1
+
+
+def test_src_is_deleted_and_comes_back(daemon, own_nginx):
+    own_nginx.start()
+    good = table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))
+    made = daemon(good).start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+    made.src.unlink()
+    made.logged("src.json: cannot be opened: No such file or directory")
+    own_nginx.stop()
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})
+    made.write_src(good)
+    made.logged("src.json is good again")
+
+
+def test_reload_storm(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK))).start().wait_ready()
+    for i in range(300):
+        made.write_src(table(*(backend(f"10.78.0.{1 + (i + j) % 20}", http=nginx.OK, gue=peers.GUE) for j in range(10))),
+                       _storm=i)
+        made.kill(signal.SIGHUP)
+    wait_for(lambda: json.loads(made.dst.read_text()).get("_storm") == 299, "the last table")
+    made.wait_healthy({f"10.78.0.{1 + (299 + j) % 20}": True for j in range(10)})
+    assert "unhealthy" not in made.log().replace("0 backends unhealthy", "")
+    assert len(os.listdir(f"/proc/{made.pid()}/fd")) < 60
+
+
+# --- Its own files ---
+
+
+def test_folder_of_dst_is_missing_and_comes_back(daemon, tmp_path):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.dst = tmp_path / "gone" / "dst.json"
+    made.write_conf()
+    made.start()
+    made.logged("error: table not written (1 in a row), again in 1 s: ")
+    made.logged("a new file in its folder cannot be made: No such file or directory; the file is as it was")
+    made.dst.parent.mkdir()
+    wait_for(made.dst.exists, "dst")
+    assert made.status()["dst"]["error"] == ""
+
+
+def test_disk_full(daemon, here, own_nginx, tmp_path):
+    own_nginx.start()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    here.run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk))
+    made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK)))
+    made.dst = disk / "dst.json"
+    made.write_conf()
+    made.start()
+    made.dst = here.path(made.dst)
+    made.wait_ready().wait_healthy({PROXY: True, ELSEWHERE: True})
+    here.run("sh", "-c", f"cat /dev/zero > {disk}/filler || true", stderr=subprocess.DEVNULL)
+    own_nginx.stop()
+    made.logged("dst.json: the new file cannot be written: No space left on device; the file is as it was")
+    made.logged("state not saved: ")
+    assert made.healthy() == {PROXY: True, ELSEWHERE: True}
+    assert "glb_healthcheck_write_failing 1\n" in made.get("/metrics")[2]
+    here.run("rm", f"{disk}/filler")
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})
+    made.stop()
+    here.run("umount", str(disk))
+
+
+def test_restart_causes_no_flap(daemon, own_nginx):
+    own_nginx.start()
+    made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)))
+    made.start().wait_ready()
+    expected = {PROXY: True, ELSEWHERE: False, "10.78.0.1": True}
+    made.wait_healthy(expected)
+    wait_for(lambda: "unhealthy" in (made.folder / "dst.json.state").read_text(), "state")
+    before, transitions = made.dst.stat(), made.log().count(" -> ")
+    made.stop(signal.SIGKILL)
+    own_nginx.stop()  # a first result that is believed at once would now take it out
+    made.start().wait_ready()
+    assert made.healthy() == expected and made.dst.stat() == before
+    own_nginx.start()
+    wait_probes(made, 20)
+    assert made.log().count(" -> ") <= transitions + 2 and made.healthy()[ELSEWHERE] is False
+
+
+def test_state_file_that_cannot_be_used_is_named(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    (made.folder / "dst.json.state").write_text("{")
+    made.start().wait_ready()
+    made.logged("dst.json.state: not used, so verdicts begin anew: ")
+
+
+def test_killed_while_it_writes(daemon):
+    """1000 times, at any moment from its start on: dst is always a whole table, of the one src or of the other."""
+    tables = [table(*(backend(f"10.78.{i}.{j}") for i in range(4) for j in range(1, 250)), name=name)
+              for name in ("odd", "even")]
+    made = daemon(tables[0], listen='"none"', watch=False)
+    sources = [json.dumps({"tables": [one]}) for one in tables]
+    made.src.write_text(sources[0])
+    made.start()
+    wait_for(made.dst.exists, "first write")
+    made.stop(signal.SIGKILL)
+    changed = 0
+    last = made.dst.stat().st_ino
+    for i in range(1000):
+        made.src.write_text(sources[i % 2])
+        process = subprocess.Popen([PROGRAM, "--config-file", str(made.conf)], stderr=subprocess.DEVNULL)
+        time.sleep((i * 7 % 100) / 100 * 0.04)
+        process.kill()
+        process.wait()
+        document = json.loads(made.dst.read_text())
+        assert len(document["tables"][0]["backends"]) == 996
+        assert all(one["healthy"] is True for one in document["tables"][0]["backends"])
+        inode = made.dst.stat().st_ino
+        changed += inode != last
+        last = inode
+    left = [name for name in os.listdir(made.folder) if name.startswith(".glb-")]
+    # Some were killed before the write, some in it, some after it: else this has tested nothing.
+    assert 50 < changed < 1000 and left, (changed, len(left))
+
+
+# --- As a service ---
+
+
+class Manager:
+    """The end of sd_notify that systemd has."""
+
+    def __init__(self, folder):
+        self.path = str(folder / "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.socket.settimeout(30)
+
+    def next(self):
+        return self.socket.recv(4096).decode().split("\n")[0]
+
+
+def test_notifies_the_service_manager(daemon, tmp_path):
+    manager = Manager(tmp_path)
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.start(NOTIFY_SOCKET=manager.path)
+    assert manager.next() == "READY=1"
+    made.kill(signal.SIGHUP)
+    assert manager.next() == "RELOADING=1"
+    assert manager.next() == "READY=1"
+    made.process.terminate()
+    assert manager.next() == "STOPPING=1"
+    assert made.process.wait() == 0
+
+
+def test_feeds_the_watchdog(daemon, tmp_path):
+    manager = Manager(tmp_path)
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.start(NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="300000")
+    got = [manager.next() for _ in range(4)]
+    assert got.count("WATCHDOG=1") >= 2
+
+
+def test_status_and_metrics(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK, gue=peers.GUE), backend(ELSEWHERE, tcp=9), name='q"\\')).start()
+    made.wait_ready()
+    status, kind, body = made.get("/status")
+    assert (status, kind) == (200, "application/json")
+    first, second = json.loads(body)["tables"][0]["backends"]
+    assert first["verdict"] == "healthy" and second["verdict"] == "unhealthy"
+    assert [check["reason"] for check in first["checks"]] == ["status 200", "echo reply"]
+    status, kind, body = made.get("/metrics")
+    assert status == 200 and kind.startswith("application/openmetrics-text; version=1.0.0")
+    assert body.endswith("# EOF\n")
+    assert f'glb_healthcheck_backend_healthy{{table="q\\"\\\\",backend="{ELSEWHERE}"}} 0\n' in body
+    families = {line.split()[2] for line in body.splitlines() if line.startswith("# TYPE")}
+    for line in body.splitlines():
+        if not line.startswith("#"):
+            name = line.split("{")[0].split(" ")[0]
+            assert any(name == f or name in (f + "_total", f + "_sum", f + "_count") for f in families), line
+    assert made.get("/")[0] == 404
+
+
+def test_address_in_use(daemon, here):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    with here:
+        taken = socket.create_server(("127.0.0.1", 19521))
+    made.start()
+    assert made.process.wait() == 1
+    assert "error: listen: cannot serve on 127.0.0.1 port 19521: Address already in use" in made.log()
+    taken.close()
+
+
+@pytest.mark.parametrize("arguments, code, text", [
+    ((), 2, "glb-healthcheck: error: --config-file is needed\nusage: "),
+    (("-c", "x", "y"), 2, "glb-healthcheck: error: arguments that are not options are not expected\nusage: "),
+    (("--help",), 0, ""),
+    (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be read: No such file or directory\n"),
+])
+def test_command_line(arguments, code, text):
+    run = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
+    assert run.returncode == code and run.stderr.startswith(text)
+
+
+def test_dst_keeps_its_mode(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.dst.write_text("old")
+    made.dst.chmod(0o640)
+    made.start().wait_ready().wait_healthy({PROXY: True})
+    assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
