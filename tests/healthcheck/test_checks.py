@@ -3,12 +3,14 @@
 
 import re
 import subprocess
+import tempfile
+from pathlib import Path
 
 import nginx
 import peers
 import pytest
-from daemon import PROGRAM, backend, table
-from network import NOBODY, PROXY, PROXY6, VIP, VIP6
+from daemon import PROGRAM, TREE, Daemon, backend, table
+from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
 
 
 def once(daemon, *backends, **options):
@@ -131,6 +133,19 @@ def test_missing_capability_is_named(daemon, here):
     assert re.search(r"error: .*src.json: gue and fou checks need the capability CAP_NET_RAW, which is missing", run.stderr)
 
 
+def test_one_capability_is_enough(here, servers):
+    """As the unit starts it: nobody in particular, with CAP_NET_RAW."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        made = Daemon(here, folder, table(backend(PROXY, http=nginx.OK, gue=peers.GUE), backend(ELSEWHERE, tcp=9)))
+        made.start("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all,+net_raw",
+                   "--ambient-caps=-all,+net_raw", "--bounding-set=-all,+net_raw", "--no-new-privs")
+        made.wait_ready().wait_healthy({PROXY: True, ELSEWHERE: False})
+        assert made.dst.stat().st_uid == 65534
+        made.stop()
+
+
 def test_no_privilege_is_needed_without_tunnels(daemon, here):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.folder.chmod(0o755)
@@ -149,3 +164,20 @@ def test_one_that_hangs_delays_no_other(daemon):
     assert checks[0]["checks"][0]["verdict"] == "healthy"
     assert {check["result"] for one in checks[1:] for check in one["checks"]} == {"refused", "timeout"}
     assert "glb_healthcheck_delayed_total 0\n" in made.get("/metrics")[2]
+
+
+def test_example_configuration(tmp_path):
+    """It is good as it is, and with every key that it shows commented out."""
+    text = (TREE / "config" / "healthcheck.conf").read_text()
+    # A comment is "# text", a key that is commented out "#key" or, in a group, "#<tab>key".
+    whole = re.sub(r"^#(?! )", "", text, flags=re.MULTILINE)
+    whole = re.sub(r"^reload = \{.*?^\};", "", whole, flags=re.MULTILINE | re.DOTALL).replace("/etc/glb/ca.pem", "/dev/null")
+    for number, conf in enumerate((text, whole)):
+        path = tmp_path / f"{number}.conf"
+        path.write_text(conf)
+        run = subprocess.run([PROGRAM, "-c", path, "-1"], capture_output=True, text=True, check=False)
+        assert run.stderr == ("glb-healthcheck: error: /etc/glb/forwarding_table.json: cannot be opened: "
+                              "No such file or directory\n")
+    keys = set(re.findall(r"^([a-z_0-9]+) =", whole + text, flags=re.MULTILINE))
+    assert keys == set(re.findall(r"^\*([a-z_0-9]+)\*", re.sub(r"\*, \*", "*\n*", (
+        TREE / "docs/man/glb-healthcheck.conf.5.scd").read_text()), flags=re.MULTILINE)) - {"glb"}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What checking many proxies costs: CPU time of one core, descriptors, memory of glb-healthcheck. Needs root.
+
+usage: bench.py [BACKENDS] [SECONDS]
+
+Every backend has two checks every 2 s. Servers share the machine, but only the daemon's own time is counted; that includes
+what the kernel does for the other end of the veth pair in the daemon's name.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nginx
+import peers
+from daemon import Daemon, backend, table, wait_for
+from network import Host, connect
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) / TICKS, int(fields[12]) / TICKS
+
+
+def measure(host, folder, name, count, seconds, network="10.78", **checks):
+    backends = [backend(f"{network}.{1 + i // 250}.{1 + i % 250}", **checks) for i in range(count)]
+    folder.mkdir()
+    daemon = Daemon(host, folder, table(*backends), interval_ms=2000, timeout_ms=1000, trigger=3, hold_ms=10000)
+    daemon.start().wait_ready()
+    wait_for(lambda: set(daemon.healthy().values()) == {True}, daemon.log())
+    before, descriptors = cpu_s(daemon.pid()), 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        descriptors = max(descriptors, len(os.listdir(f"/proc/{daemon.pid()}/fd")))
+        time.sleep(0.1)
+    user, system = (b - a for a, b in zip(before, cpu_s(daemon.pid())))
+    memory = next(line.split()[1] for line in Path(f"/proc/{daemon.pid()}/status").read_text().splitlines()
+                  if line.startswith("VmRSS"))
+    bad = daemon.log().count("unhealthy:")
+    daemon.stop()
+    print(f"{count} x {name}: {100 * (user + system) / seconds:.1f} % of a core ({100 * user / seconds:.1f} user, "
+          f"{100 * system / seconds:.1f} system), at most {descriptors} descriptors, {int(memory) // 1024} MiB, "
+          f"{bad} transitions to unhealthy", flush=True)
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    here, proxies = Host(), Host()
+    connect(here, proxies)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        servers = nginx.start(proxies, folder / "nginx", "server {{ listen 80 backlog=4096; return 200; }}")
+        tunnels = proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
+        tunnels.stdout.readline()
+        try:
+            measure(here, folder / "1", "(http + gue)", count, seconds, http=80, gue=peers.GUE)
+            measure(here, folder / "2", "(http + tcp)", count, seconds, http=80, tcp=80)
+            measure(here, folder / "3", "(gue + fou)", count, seconds, gue=peers.GUE, fou=peers.FOU)
+            measure(here, folder / "4", "(http + tcp) to hosts that never answer", count, seconds, "10.79", http=80, tcp=80)
+        finally:
+            for process in (servers, tunnels):
+                process.kill()
+                process.wait()
+    here.close()
+    proxies.close()
+
+
+if __name__ == "__main__":
+    main()
