@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -12,7 +13,7 @@ import time
 import nginx
 import peers
 import pytest
-from daemon import CLI, PROGRAM, backend, table, wait_for
+from daemon import CLI, PROGRAM, TREE, backend, table, wait_for
 from network import ELSEWHERE, PROXY
 
 OWN = nginx.OWN
@@ -403,6 +404,19 @@ def test_status_and_metrics(daemon):
             name = line.split("{")[0].split(" ")[0]
             assert any(name == f or name in (f + "_total", f + "_sum", f + "_count") for f in families), line
     assert made.get("/")[0] == 404
+
+
+def test_reference_lists_every_metric_and_result(daemon):
+    text = (TREE / "docs/reference/healthcheck.md").read_text()
+    made = daemon(table(backend(PROXY, gue=peers.GUE))).start().wait_ready()
+    served = {line.split()[2].removeprefix("glb_healthcheck_") for line in made.get("/metrics")[2].splitlines()
+              if line.startswith("# TYPE")}
+    section = text.split("## GET /metrics")[1].split("## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert {name.removesuffix("_total") for row in rows for name in re.findall(r"`(\w+)`", row)} == served
+    results = re.findall(r'X\(\w+, "(\w+)", "(.*)"\)', (TREE / "src/healthcheck/check.h").read_text())
+    section = text.split("## Results of a check")[1].split("## ")[0]
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, flags=re.MULTILINE) == results
 
 
 def test_address_in_use(daemon, here):
