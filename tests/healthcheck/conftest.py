@@ -80,3 +80,4 @@ def daemon(here, servers, tmp_path):
     yield make
     for one in made:
         one.stop()
+        assert "Sanitizer" not in one.log() and "runtime error" not in one.log(), one.log()

@@ -74,7 +74,7 @@ class Daemon:
     def stop(self, number=signal.SIGTERM):
         if self.process and self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait() if self.process else None
+            assert self.process.wait() == (0 if number == signal.SIGTERM else -number), self.log()
 
     def check_once(self):
         """-> exit code, {check: (result, reason)}"""

@@ -9,8 +9,10 @@ from pathlib import Path
 import nginx
 import peers
 import pytest
-from daemon import PROGRAM, TREE, Daemon, backend, table
+from daemon import BUILD, PROGRAM, TREE, Daemon, backend, table
 from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
+
+GUE_REDIRECT = 19524
 
 
 def once(daemon, *backends, **options):
@@ -114,6 +116,18 @@ def test_tunnel_to_the_vips(daemon):
 def test_tunnel_over_ipv6(daemon):
     rows = once(daemon, backend(PROXY6, gue=peers.GUE))
     assert list(rows.values()) == [("passed", "echo reply")]
+
+
+def test_tunnel_through_glb_redirect(daemon, proxies):
+    """The real end of the tunnel, on a port where otherwise nobody listens."""
+    redirect = str(BUILD / "src/redirect/glb-redirect")
+    checks = [f"gue {PROXY}:{GUE_REDIRECT} to {to}" for to in (PROXY, VIP, VIP6)]
+    proxies.run("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
+    proxies.run(redirect, "attach", "wire", "--port", str(GUE_REDIRECT), stdout=subprocess.DEVNULL)
+    assert once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True) == dict.fromkeys(checks, ("passed", "echo reply"))
+    proxies.run(redirect, "detach", "wire", stdout=subprocess.DEVNULL)
+    rows = once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True)
+    assert rows == dict.fromkeys(checks, ("refused", "Connection refused"))
 
 
 def test_source_address(daemon, here):

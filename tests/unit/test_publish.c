@@ -125,10 +125,9 @@ static void test_inactive_is_not_checked_and_unchecked_is_healthy(void **state)
 
 static void test_every_check_of_a_backend_must_pass(void **state)
 {
-	struct checklist list =
-		make("{'tables': [" TABLE("a", "",
-			"{'ip': '10.1.0.1', 'state': 'active', 'healthchecks': {'tcp': 22, 'http': "
-			"80}}") "]}");
+	struct checklist list = make("{'tables': [" TABLE("a", "",
+		"{'ip': '10.1.0.1', 'state': 'active', 'healthchecks': {'tcp': 22, 'http': "
+		"80}}") "]}");
 
 	(void)state;
 	set(&list, "tcp 10.1.0.1:22", DAMPER_HEALTHY);
