@@ -80,6 +80,16 @@ def test_nothing_is_rewritten_while_nothing_changes(daemon):
     assert made.log().count(" -> ") == 2  # and nothing for each probe
 
 
+def test_failure_of_this_host_changes_no_verdict(daemon, here):
+    here.ip("address add 10.77.0.3/24 dev wire")
+    made = daemon(table(backend(PROXY, tcp=nginx.OK)), source_ip='"10.77.0.3"', panic_threshold=0).start().wait_ready()
+    made.wait_healthy({PROXY: True})
+    here.ip("address del 10.77.0.3/24 dev wire")
+    made.logged(f"error: tcp {PROXY}:80 could not be run: Cannot assign requested address")
+    wait_probes(made, 10)
+    assert made.healthy() == {PROXY: True} and "unhealthy:" not in made.log()
+
+
 def test_log_probes(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)), log_probes=True).start().wait_ready()
     made.logged(f"info: http {PROXY}:80/: passed: status 200, ", times=3)
@@ -158,14 +168,30 @@ def test_failing_reload_command_is_seen_and_retried(daemon):
     assert made.status()["reload"]["state"] == "done"
 
 
+def test_write_during_a_reload_is_reloaded_too(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    copy = made.folder / "copy"
+    made.write_conf(reload_command=f'"cp {made.dst} {copy}.new && mv {copy}.new {copy}; sleep 1"')
+    made.start().wait_ready()
+    wait_for(copy.exists, "first reload")
+    made.write_src(table(backend(ELSEWHERE, http=nginx.OK)))
+    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+    assert made.status()["reload"]["runs"] == 1  # still under way
+    wait_for(lambda: copy.read_text() == made.dst.read_text(), "another reload")
+
+
 def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
-    made.write_conf(reload_command='"sleep 1000 & sleep 1000"', reload_timeout_ms=1000)
+    pid_file = made.folder / "pid"
+    made.write_conf(reload_command=f'"sleep 1000 & echo $! > {pid_file}; sleep 1000"', reload_timeout_ms=1000)
     made.start().wait_ready()
+    wait_for(lambda: pid_file.exists() and pid_file.read_text(), "the command")
+    grandchild = f"/proc/{pid_file.read_text().strip()}/cmdline"
     wait_probes(made, 3)
     assert made.status()["reload"]["state"] == "running"
     made.logged("reload_command: no end after 1000 ms, killed")
     made.logged("reload_command failed (1 in a row), again in 1 s: killed by signal 9")
+    wait_for(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
 
 
 def test_build_and_notify_by_pid_file(daemon):
@@ -199,6 +225,31 @@ def test_new_src_is_taken_at_once(daemon):
     made.write_src(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)))
     made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.78.0.1": True})
     assert writes(made) == 2  # new backends were checked before they were written
+
+
+def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
+    made = daemon(table(backend(PROXY, http=nginx.OK))).start().wait_ready()
+    new = tmp_path / "elsewhere" / "src.json"
+    new.parent.mkdir()
+    new.write_text(json.dumps({"tables": [table(backend(ELSEWHERE, http=nginx.OK))]}))
+    wait_probes(made, 5)  # what the folder's own making woke is over
+    new.rename(made.src)
+    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+
+
+def test_src_behind_a_symbolic_link(daemon, tmp_path):
+    """As configuration managers do it: the link is exchanged."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    for name, ip in (("a", PROXY), ("b", ELSEWHERE)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "src.json").write_text(json.dumps({"tables": [table(backend(ip, http=nginx.OK))]}))
+    made.src.unlink()
+    made.src.symlink_to("data/src.json")
+    (tmp_path / "data").symlink_to("a")
+    made.start().wait_ready()
+    (tmp_path / "data.new").symlink_to("b")
+    (tmp_path / "data.new").rename(tmp_path / "data")
+    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
 def test_hang_up_reads_src_where_it_is_not_watched(daemon):
