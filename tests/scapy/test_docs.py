@@ -53,7 +53,7 @@ def run_all(lines):
         shutil.copytree(TREE / "config", Path(folder) / "config")
         shutil.copytree(TREE / "docs/howto/examples", Path(folder) / "examples")
         script = "".join(f"{line}\nstatus=$?; echo '{END}'; (exit $status)\n" for line in lines)
-        path = ":".join([str(BUILD / "src/cli"), str(BUILD / "src/director"), os.environ["PATH"]])
+        path = ":".join([str(BUILD / "src/cli"), str(BUILD / "src/director"), str(BUILD / "src/healthcheck"), os.environ["PATH"]])
         done = subprocess.run(
             ["bash"], input=script, cwd=folder, env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -114,7 +114,7 @@ def test_subcommands_and_their_flags_exist(page):
 def own_options():
     """Of every program of ours."""
     commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
-    text = "".join([help_of("src/director/glb-director"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
+    text = "".join([help_of("src/director/glb-director"), help_of("src/healthcheck/glb-healthcheck"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
     text += "".join(help_of("src/redirect/glb-redirect", name) for name in ("attach", "detach", "status", "stats"))
     text += "".join(path.read_text() for path in (TREE / "script").iterdir() if path.is_file())
     return set(re.findall(r"--[a-z][a-z-]*", text))
@@ -146,8 +146,9 @@ def test_every_page_of_the_docs_is_in_the_index():
 
 
 def known_keys():
-    """Of director.conf: config/director.conf has them all."""
-    return set(re.findall(r"(\w+) = ", (TREE / "config/director.conf").read_text()))
+    """Of director.conf and healthcheck.conf: the examples in config/ have them all."""
+    return {key for file in ("director.conf", "healthcheck.conf")
+            for key in re.findall(r"(\w+) = ", (TREE / "config" / file).read_text())}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
