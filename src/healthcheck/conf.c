@@ -201,7 +201,7 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 	int error;
 
 	*conf = (struct conf){
-		.reload_timeout_ms = 30000,
+		.reload_timeout_ms = 90000,
 		.timing = {.interval_ms = 2000, .timeout_ms = 1000},
 		.trigger = 3,
 		.hold_ms = 10000,
