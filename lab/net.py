@@ -1,49 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces inside a capsule: a private mount, process and network world that dies with its first process.
 
-enter_capsule() starts the calling program again in one. Nothing that is made in it outlives it, not even after kill -9.
+enter_capsule() re-executes the calling program in one. Nothing that is made in it outlives it, not even after kill -9.
 """
 
+import ctypes
 import json
 import os
-import signal
+import socket
 import subprocess
 import sys
 
 CAPSULE_MARK = "GLB_LAB_CAPSULE"
-# The kernel kills `unshare` when we die, and when that dies its child: process 1 of the capsule, and so all of them.
-UNSHARE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork",
-           "--kill-child=KILL", "--mount-proc"]
+# Not kept when the capsule dies: `unshare` asks the kernel to kill its child, which is process 1 of the capsule.
+UNSHARE = [
+    "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc",
+]
+CLONE_NEWNET = 0x40000000
+ETH_P_ALL = 3
+
+
+def capsule_argv(command):
+    """The command line that runs `command`, which calls enter_capsule(), as process 1 of a new capsule."""
+    return ["env", f"{CAPSULE_MARK}=1", *UNSHARE, *command]
 
 
 def enter_capsule():
-    """Returns inside the capsule; outside it, waits for the capsule and exits as it did. Needs root."""
+    """Returns inside the capsule; outside it, replaces this process. Needs root."""
     if os.environ.get(CAPSULE_MARK) != "1":
-        sys.exit(run_capsule())
+        os.environ[CAPSULE_MARK] = "1"
+        os.execvp(UNSHARE[0], UNSHARE + sys.orig_argv)
     del os.environ[CAPSULE_MARK]
     # A private /run holds the namespaces' names, DPDK's sockets and our own files. ip(8) wants a shared mount there.
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "capsule", "/run"], check=True)
-    for folder in ("/run/netns", "/run/dpdk", "/run/lab"):
+    for folder in ("/run/netns", "/run/hosts", "/run/dpdk", "/run/lab"):
         os.mkdir(folder)
     os.environ.pop("XDG_RUNTIME_DIR", None)
     os.environ.pop("RUNTIME_DIRECTORY", None)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def run_capsule():
-    capsule = subprocess.Popen(UNSHARE + sys.orig_argv, env={**os.environ, CAPSULE_MARK: "1"})
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # `unshare` itself ignores them
-        signal.signal(number, lambda *_: capsule.kill())
-    code = capsule.wait()
-    return code if code >= 0 else 128 - code
+HOLD = "hostname $0; mount -t bpf bpf /sys/fs/bpf && echo ready && exec sleep infinity"
 
 
 class Namespace:
-    """A network namespace by name. Commands run in it with the capsule's mounts."""
+    """A host: a network namespace by name, a hostname, and a mount namespace in which /sys/fs/bpf is its own.
+
+    Commands run in all of these, with nsenter: `ip netns exec` would mount a new /sys and so hide what is pinned in
+    /sys/fs/bpf. The rest of the file system, /run too, is the capsule's.
+    """
 
     def __init__(self, name):
         self.name = name
         subprocess.run(["ip", "netns", "add", name], check=True)
+        # Without a process, mount namespaces need bind mounts, which unshare(1) makes unreliably.
+        self.holder = subprocess.Popen(
+            ["nsenter", f"--net=/run/netns/{name}", "unshare", "--mount", "--uts", "sh", "-c", HOLD, name],
+            stdout=subprocess.PIPE, text=True)
+        if self.holder.stdout.readline() != "ready\n":
+            raise OSError(f"{name}: no bpf file system in its mount namespace")
+        with open(f"/run/hosts/{name}", "w") as file:
+            file.write(f"{self.holder.pid}\n")
         # No duplicate address detection: an IPv6 address is usable at once. No reverse path filter: a proxy receives
         # from its tunnel and answers by its Ethernet.
         self.sysctl({
@@ -56,10 +73,13 @@ class Namespace:
         self.ip("link set lo up")
 
     def argv(self, command):
-        return ["nsenter", f"--net=/run/netns/{self.name}", "--", *command]
+        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount", "--uts", "--", *command]
 
     def run(self, command, **options):
         return subprocess.run(self.argv(command), check=True, text=True, **options)
+
+    def output(self, command):
+        return self.run(command, stdout=subprocess.PIPE).stdout
 
     def start(self, command, **options):
         return subprocess.Popen(self.argv(command), text=True, **options)
@@ -72,10 +92,26 @@ class Namespace:
         """Lines for `ip -batch`, one command a line."""
         self.run(["ip", "-batch", "-"], input=batch)
 
+    def offload(self, device, *settings):
+        """ethtool -K; settings that a device does not know are no error there."""
+        self.run(["ethtool", "-K", device, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def offloads_off(self, device):
-        """Whole packets with whole checksums leave `device`, as on a wire."""
-        self.run(["ethtool", "-K", device, "tx", "off", "tso", "off", "gso", "off", "gro", "off"],
-                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """Whole packets with whole checksums leave `device`, as on a wire; veth would hand over 64 KB with none."""
+        self.offload(device, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
+
+    def packet_socket(self, device):
+        """A socket of this process that sends and receives whole frames on `device`."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/self/ns/net") as ours, open(f"/run/netns/{self.name}") as theirs:
+            if libc.setns(theirs.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), f"setns {self.name}")
+            try:
+                raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+                raw.bind((device, 0))
+            finally:
+                libc.setns(ours.fileno(), CLONE_NEWNET)
+        return raw
 
 
 def veth(left, left_device, right, right_device, mtu=1500):
@@ -88,5 +124,4 @@ def veth(left, left_device, right, right_device, mtu=1500):
 
 
 def mac(namespace, device):
-    link = namespace.run(["ip", "-json", "link", "show", device], capture_output=True).stdout
-    return json.loads(link)[0]["address"]
+    return json.loads(namespace.output(["ip", "-json", "link", "show", device]))[0]["address"]

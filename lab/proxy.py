@@ -1,99 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy in a namespace: strips GUE into a TUN device and serves the VIP behind it.
+"""A proxy on a host of its own: glb-redirect before the kernel's TCP, nginx, and a service with long-lived connections."""
 
-usage: proxy.py NAME ADDRESS VIP...
-
-GUE arrives on a UDP socket at ADDRESS; the inner packet goes to the kernel through the TUN device, where the VIP's listeners
-(HTTP on 80, a UDP echo on 53) find it. Answers leave by the default route, straight to the client. Every packet is
-accepted: the second chance of packets whose connection lives on another proxy is not in here.
-"""
-
-import fcntl
-import http.server
+import json
 import os
-import socket
-import struct
 import subprocess
 import sys
-import threading
 
-GUE_PORT = 19523
-HTTP_PORT, ECHO_PORT = 80, 53
-TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-LARGE = 8000  # bytes of body at /large: several packets
+from lab.tools import TREE, LabError, program, read, write
+from lab.topology import ECHO_PORT, HTTP_PORT
 
-
-def open_tun(name):
-    tun = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
-    return tun
-
-
-def inner_packet(payload):
-    """The packet inside a GUE payload, or None if it is no GUE of a director."""
-    if len(payload) < 8 or payload[0] & 0xE0 or payload[1] not in (4, 41):
-        return None
-    size = 4 + 4 * (payload[0] & 0x1F)
-    if len(payload) <= size or size != 8 + 4 * payload[7]:
-        return None
-    return payload[size:]
-
-
-def strip_gue(address, tun):
-    outer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    outer.bind((address, GUE_PORT))
-    while True:
-        inner = inner_packet(outer.recv(65536))
-        if inner is not None:
-            os.write(tun, inner)
-
-
-def echo_udp(name, vip):
-    # A socket for each VIP: the answer must come from the address that was asked.
-    service = socket.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_DGRAM)
-    service.bind((vip, ECHO_PORT))
-    while True:
-        text, client = service.recvfrom(2048)
-        service.sendto(name.encode() + b" echoes " + text, client)
+DOWNLOAD = "/run/lab/www/download"
+DOWNLOAD_BYTES = 5_000_000
+NGINX_CONF = """\
+daemon off;
+user root;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+worker_processes 1;
+events {{ worker_connections 4096; }}
+http {{
+	access_log off;
+	keepalive_timeout 600;
+	keepalive_requests 1000000;
+	client_body_temp_path {folder}/body;
+	proxy_temp_path {folder}/proxy;
+	fastcgi_temp_path {folder}/fastcgi;
+	uwsgi_temp_path {folder}/uwsgi;
+	scgi_temp_path {folder}/scgi;
+	server {{
+		listen {port} backlog=1024;
+		listen [::]:{port} backlog=1024;
+		root /run/lab/www;
+		add_header X-Proxy {name} always;
+		location = / {{ return 200 "{name}\\n"; }}
+	}}
+}}
+"""
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    proxy_name = ""
-
-    def do_GET(self):
-        body = self.proxy_name.encode() + b"\n"
-        if self.path == "/large":
-            body += b"." * LARGE
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+def make_download():
+    """What /download serves: the same on every proxy and in every lab."""
+    os.makedirs(os.path.dirname(DOWNLOAD), exist_ok=True)
+    block = bytes(range(256)) * 16
+    with open(DOWNLOAD, "wb") as file:
+        for number in range(DOWNLOAD_BYTES // len(block) + 1):
+            file.write(number.to_bytes(4, "big") + block[4:])
+        file.truncate(DOWNLOAD_BYTES)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    address_family = socket.AF_INET6  # and IPv4, mapped
+class Proxy:
+    def __init__(self, network, leg):
+        self.name, self.leg, self.network = leg.name, leg, network
+        self.host = network.add_proxy(leg)
+        self.folder = f"/run/lab/{self.name}"
+        os.mkdir(self.folder)
 
+    @property
+    def address(self):
+        return self.leg.address
 
-def background(function, *arguments):
-    threading.Thread(target=function, args=arguments, daemon=True).start()
+    def start(self):
+        """Does not wait: see wait_ready()."""
+        self.host.run([program("glb-redirect"), "attach", "eth0"], stdout=subprocess.DEVNULL)
+        conf = f"{self.folder}/nginx.conf"
+        write(conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT))
+        with open(f"{self.folder}/services.log", "w") as log:
+            self.nginx = self.host.start(
+                ["nginx", "-e", f"{self.folder}/nginx.log", "-c", conf], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.echo = self.host.start(
+                [sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
+    def wait_ready(self):
+        if self.echo.stdout.readline() != "ready\n":
+            raise LabError(f"{self.name}'s service did not start:\n{read(f'{self.folder}/services.log')}")
 
-def main():
-    name, address, *vips = sys.argv[1:]
-    tun = open_tun("gue")
-    subprocess.run(["ip", "link", "set", "gue", "up"], check=True)
-    Handler.proxy_name = name
-    server = Server(("::", HTTP_PORT), Handler)
-    for vip in vips:
-        background(echo_udp, name, vip)
-    background(strip_gue, address, tun)
-    print("ready", flush=True)
-    server.serve_forever()
+    def stats(self):
+        return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))
 
-
-if __name__ == "__main__":
-    main()
+    def power_off(self):
+        self.network.unplug(self.leg)

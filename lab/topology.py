@@ -1,121 +1,179 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo's network.
+"""The lab's network: hosts, legs and routes. What runs on the hosts is in director.py, proxy.py and load.py.
 
-             198.51.100.0/24          192.0.2.0/30
-    client ------------------- router ------------- director
-                                 |
-                                 |  192.0.2.64/26: one leg for each proxy, bridged
-                          proxy-1, proxy-2, proxy-3
+      198.51.100.0/24          a leg of its own for each: 192.0.2.4n/30, 2001:db8:b:n::/64
+    client ------------ router ------------ director-1, director-2 ...
+                               ------------ proxy-1, proxy-2, proxy-3 ...
 
-The router sends what is for the VIP to the director, and the director's GUE to the proxies; a proxy answers straight to the
-client. Legs that carry GUE have a larger MTU, so that a client's full packet fits with its outer headers.
+The router sends what is for the VIPs to the directors (ECMP), and the directors' GUE to the proxies; a proxy answers straight
+to the client.
 """
 
-import socket
 from dataclasses import dataclass
 
 from lab.net import Namespace, mac, veth
 
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
-CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 17)]
-CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 15)]
-# Behind a narrow link, as seen by the router: what exceeds it is answered with an ICMP error to the VIP.
-NARROW4, NARROW6, NARROW_MTU = "198.51.100.99", "2001:db8:c::99", 1280
-DIRECTOR, GATEWAY = "192.0.2.2", "192.0.2.1"
-PROXIES = {"proxy-1": "192.0.2.71", "proxy-2": "192.0.2.72", "proxy-3": "192.0.2.73"}
+VIPS = (VIP4, VIP6)
+HTTP_PORT, ECHO_PORT = 80, 7000
+
+CLIENT_MTU = 1500
+# A client's full packet and its outer headers: 36 bytes, and 4 for each hop after the first. With 1500 on these legs, large
+# uploads hang, and no counter moves.
 GUE_MTU = 1600
 
+# Several addresses, as the hash has few others to tell clients apart by.
+CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 19)]
+CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
+# The client's cable, but not its kernel's addresses: for packets made by hand, which its TCP would answer with RST.
+BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
-@dataclass
+FIRST_DIRECTOR, FIRST_PROXY = 1, 17  # numbers of legs
+MAX_DIRECTORS, MAX_PROXIES = 15, 46
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What `lab/lab up` can choose."""
+
+    directors: int = 2
+    proxies: int = 3
+    hops: int = 2
+    pmd: str = "af_xdp"
+    bgp: bool = False
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The cable between the router and a host, which calls its end eth0."""
+
+    number: int
+    name: str
+
+    @property
+    def device(self):
+        return f"to-{self.name}"
+
+    @property
+    def address(self):
+        return f"192.0.2.{4 * self.number + 2}"
+
+    @property
+    def gateway(self):
+        return f"192.0.2.{4 * self.number + 1}"
+
+    @property
+    def address6(self):
+        return f"2001:db8:b:{self.number}::2"
+
+    @property
+    def gateway6(self):
+        return f"2001:db8:b:{self.number}::1"
+
+
+def director_leg(index):
+    return Leg(FIRST_DIRECTOR - 1 + index, f"director-{index}")
+
+
+def proxy_leg(index):
+    return Leg(FIRST_PROXY - 1 + index, f"proxy-{index}")
+
+
 class Network:
-    client: Namespace
-    router: Namespace
-    director: Namespace
-    proxies: dict  # name -> Namespace
-    gateway_mac: str  # the router's, on the director's leg
+    def __init__(self):
+        self.client, self.router = Namespace("client"), Namespace("router")
+        veth(self.client, "eth0", self.router, "to-client", mtu=CLIENT_MTU)
+        self._router()
+        self._client()
 
+    def _router(self):
+        self.router.sysctl({
+            "net.ipv4.ip_forward": 1,
+            "net.ipv6.conf.all.forwarding": 1,
+            # ECMP by ports too: connections of one client go over all directors.
+            "net.ipv4.fib_multipath_hash_policy": 1,
+            "net.ipv6.fib_multipath_hash_policy": 1,
+            # A proxy's second chance comes back on the leg that it leaves by.
+            "net.ipv4.conf.all.send_redirects": 0,
+            "net.ipv4.conf.default.send_redirects": 0,
+        })
+        # The same ECMP each time, where the kernel lets us choose (6.11 or newer).
+        self.router.run(["sh", "-c", "echo 1 2>/dev/null > /proc/sys/net/ipv4/fib_multipath_hash_seed || true"])
+        self.router.ip(
+            "addr add 198.51.100.1/24 dev to-client\naddr add 2001:db8:c::1/64 dev to-client nodad\n")
 
-def build():
-    client, router, director = (Namespace(name) for name in ("client", "router", "director"))
-    proxies = {name: Namespace(name) for name in PROXIES}
-    _client_leg(client, router)
-    _director_leg(director, router)
-    _proxy_legs(proxies, router)
-    # Where the narrow link begins. `lock`: an ICMP error cannot change it.
-    router.ip(
-        f"route add {NARROW4} dev to-client mtu lock {NARROW_MTU}\n"
-        f"route add {NARROW6} dev to-client mtu lock {NARROW_MTU}\n"
-    )
-    return Network(client, router, director, proxies, mac(router, "to-director"))
+    def _client(self):
+        addresses = [f"addr add {address}/24 dev eth0" for address in CLIENTS4]
+        addresses += [f"addr add {address}/64 dev eth0 nodad" for address in CLIENTS6]
+        self.client.ip("\n".join([
+            *addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1", ""]))
+        # Else the client's checksums are only begun, and its segments 64 KB: the directors would see both.
+        self.client.offloads_off("eth0")
+        link = mac(self.client, "eth0")
+        self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client\n"
+                       f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client\n")
 
+    def _host(self, leg):
+        host = Namespace(leg.name)
+        veth(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
+        host.ip(f"addr add {leg.address}/30 dev eth0\naddr add {leg.address6}/64 dev eth0 nodad\n")
+        self.router.ip(f"addr add {leg.gateway}/30 dev {leg.device}\n"
+                       f"addr add {leg.gateway6}/64 dev {leg.device} nodad\n")
+        return host
 
-def _client_leg(client, router):
-    veth(client, "eth0", router, "to-client")
-    router.sysctl({"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
-    router.ip("addr add 198.51.100.1/24 dev to-client\naddr add 2001:db8:c::1/64 dev to-client nodad\n")
-    addresses = [f"addr add {address}/24 dev eth0" for address in [*CLIENTS4, NARROW4]]
-    addresses += [f"addr add {address}/64 dev eth0 nodad" for address in [*CLIENTS6, NARROW6]]
-    client.ip("\n".join([*addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1\n"]))
-    client.offloads_off("eth0")
+    def add_director(self, leg):
+        host = self._host(leg)
+        # What the director leaves to the kernel (all, with AF_PACKET) must not be forwarded as well.
+        host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
+        host.ip(f"route add default via {leg.gateway}\nroute add default via {leg.gateway6}\n")
+        host.offloads_off("eth0")
+        self.router.offloads_off(leg.device)
+        return host
 
-
-def _director_leg(director, router):
-    """The kernel there answers ARP and ND, and drops what is for the VIP: it owns no such address and forwards nothing."""
-    veth(director, "eth0", router, "to-director", mtu=GUE_MTU)
-    director.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
-    director.ip(
-        f"addr add {DIRECTOR}/30 dev eth0\naddr add 2001:db8:d::2/64 dev eth0 nodad\n"
-        f"route add default via {GATEWAY}\n"
-    )
-    router.ip(
-        f"addr add {GATEWAY}/30 dev to-director\naddr add 2001:db8:d::1/64 dev to-director nodad\n"
-        f"route add {VIP4} via {DIRECTOR} mtu 1500\nroute add {VIP6} via 2001:db8:d::2 mtu 1500\n"
-    )
-    router.offloads_off("to-director")
-
-
-def _proxy_legs(proxies, router):
-    router.ip(f"link add proxies mtu {GUE_MTU} type bridge\nlink set proxies up\n"
-              "addr add 192.0.2.65/26 dev proxies\naddr add 2001:db8:b::1/64 dev proxies nodad\n")
-    for index, (name, proxy) in enumerate(proxies.items()):
-        veth(proxy, "eth0", router, f"to-{name}", mtu=GUE_MTU)
-        router.ip(f"link set to-{name} master proxies\n")
-        # Clients' packets are at most 1500 bytes, and so must be the answers on the client's leg.
-        proxy.ip(
-            f"addr add {PROXIES[name]}/26 dev eth0\naddr add 2001:db8:b::{71 + index}/64 dev eth0 nodad\n"
+    def add_proxy(self, leg):
+        host = self._host(leg)
+        # Answers go to the client's leg. With rp_filter the default route must be where the tunnel comes from: it is.
+        host.ip(
             f"addr add {VIP4}/32 dev lo\naddr add {VIP6}/128 dev lo nodad\n"
-            "route add default via 192.0.2.65 mtu 1500\nroute add default via 2001:db8:b::1 mtu 1500\n"
-        )
-        proxy.offloads_off("eth0")
+            f"route add default via {leg.gateway} mtu {CLIENT_MTU}\n"
+            f"route add default via {leg.gateway6} mtu {CLIENT_MTU}\n")
+        host.offloads_off("eth0")
+        # What the proxy's XDP program sends to the next hop only arrives at a veth that has NAPI, which GRO gives it.
+        self.router.offload(leg.device, "tx", "off", "gro", "on")
+        return host
+
+    def unplug(self, leg):
+        """What a host whose power fails looks like to the others."""
+        self.router.ip(f"link set {leg.device} down\n")
 
 
-def forwarding_table():
-    """As `glb-director-cli build-config` reads it. proxy-3 is being taken out: its rows start at the other two."""
-    return {
-        "tables": [{
-            "name": "web",
-            "hash_key": "0e41b9df6b517bab3c4da9b9b07375a5",
-            "seed": "34567890123456783456789012345678",
-            "binds": [
-                {"ip": vip, "proto": proto, "port": port}
-                for vip in (VIP4, VIP6) for proto, port in (("tcp", 80), ("udp", 53))
-            ],
-            "backends": [
-                {"ip": address, "state": "draining" if name == "proxy-3" else "active"}
-                for name, address in PROXIES.items()
-            ],
-        }]
-    }
+class StaticRoutes:
+    """The VIPs over the directors. Nexthop groups: a change of the set is one step of the kernel, for both families."""
 
+    GROUPS = ((4, 1000), (6, 1001))
 
-def director_conf(gateway_mac):
-    return f"""\
-outbound_gateway_mac = "{gateway_mac}";
-outbound_src_ip = "{DIRECTOR}";
-outbound_mtu = {GUE_MTU};
-idle = "sleep";
-"""
+    def __init__(self, router):
+        self.router = router
+        self.legs = []
 
+    def add(self, leg):
+        self.router.ip(f"nexthop add id {10 * leg.number + 4} via {leg.address} dev {leg.device}\n"
+                       f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}\n")
+        self._set([*self.legs, leg])
 
-def family(address):
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
+    def withdraw(self, leg):
+        self._set([other for other in self.legs if other != leg])
+        self.router.ip(f"nexthop del id {10 * leg.number + 4}\nnexthop del id {10 * leg.number + 6}\n")
+
+    def wait_ready(self):
+        """Static routes are there at once."""
+
+    def _set(self, legs):
+        first, self.legs = not self.legs, legs
+        if not legs:
+            raise ValueError("the last director's route stays: the lab has no other way for the VIPs")
+        for family, group in self.GROUPS:
+            members = "/".join(str(10 * leg.number + family) for leg in legs)
+            self.router.ip(f"nexthop replace id {group} group {members}\n")
+        if first:
+            self.router.ip(f"route add {VIP4} nhid {self.GROUPS[0][1]}\nroute add {VIP6} nhid {self.GROUPS[1][1]}\n")

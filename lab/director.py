@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A glb-director on a host of its own, run as in production: JSON, build-config, reload."""
+
+import ipaddress
+import os
+import signal
+import subprocess
+
+from lab.net import mac
+from lab.tools import LabError, cli, cli_json, program, read, wait_for, write
+from lab.topology import GUE_MTU, VIPS
+
+# One lcore, on whichever CPU is free: EAL would pin all directors of the lab to the first.
+CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+EAL = ["--no-huge", "-m", "64", "--no-pci", f"--lcores=0@({CPUS})"]
+VIP_MAP = "/sys/fs/bpf/glb_vips"  # of the bifurcating program
+# By address and port: the 200 connections of the load come from few addresses, and would have few rows by address alone.
+CONF = """\
+outbound_gateway_mac = "{gateway_mac}";
+outbound_src_ip = "{address}";
+outbound_mtu = {mtu};
+hash_fields = {{ src_addr = true; src_port = true; }};
+idle = "sleep";
+"""
+
+
+class Director:
+    def __init__(self, network, leg, pmd):
+        self.name, self.leg, self.pmd = leg.name, leg, pmd
+        self.host = network.add_director(leg)
+        self.folder = f"/run/lab/{self.name}"
+        self.conf, self.source, self.table, self.log = (
+            f"{self.folder}/{name}"
+            for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
+        os.mkdir(self.folder)
+        write(self.conf, CONF.format(
+            gateway_mac=mac(network.router, leg.device), address=leg.address, mtu=GUE_MTU))
+        self.process = None
+        if pmd == "af_xdp":
+            self._fill_vips()
+
+    def _fill_vips(self):
+        """The map that the bifurcating program finds when DPDK loads it."""
+        commands = [f"map create {VIP_MAP} type lpm_trie key 20 value 1 entries 4096 name glb_vips flags 1"]
+        for vip in VIPS:
+            address = ipaddress.ip_address(vip)
+            wide = address.packed if address.version == 6 else bytes(10) + b"\xff\xff" + address.packed
+            key = (128).to_bytes(4, "little") + wide
+            commands.append(f"map update pinned {VIP_MAP} key hex {key.hex(' ')} value hex 01")
+        self.host.run(["bpftool", "batch", "file", "-"], input="\n".join(commands) + "\n", stdout=subprocess.DEVNULL)
+
+    def write_table(self, table):
+        write(self.source, table.json())
+        cli("build-config", self.source, self.table)
+
+    def start(self):
+        """Does not wait: see wait_ready()."""
+        if self.pmd == "af_xdp":
+            # Of a director that was killed: DPDK would refuse to start over it.
+            self.host.ip("link set dev eth0 xdp off\n")
+            vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
+        else:
+            vdev = "net_af_packet0,iface=eth0,qdisc_bypass=1"
+        # A descriptor of its own: a failed start must say why.
+        with open(self.log, "a") as log:
+            self.process = self.host.start(
+                [program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
+                 "--config-file", self.conf, "--forwarding-table", self.table],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def wait_ready(self):
+        def ready():
+            if self.process.poll() is not None:
+                raise LabError(f"{self.name} did not start:\n{read(self.log)}")
+            done = subprocess.run(
+                [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
+            return done.returncode == 0
+
+        wait_for(self.name, ready)
+
+    def reload(self, table=None):
+        if table:
+            self.write_table(table)
+        cli("reload", "--file-prefix", self.name)
+
+    def stats(self):
+        return cli_json("stats", "--file-prefix", self.name)
+
+    def hops(self, client, port, vip, vip_port):
+        """The addresses of the proxies that the table file names for a connection, first hop first."""
+        ends = [f"[{host}]:{number}" if ":" in host else f"{host}:{number}"
+                for host, number in ((client, port), (vip, vip_port))]
+        found = cli_json("lookup", self.table, *ends, "--config", self.conf)
+        return [hop["ip"] for hop in found["hops"]]
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self):
+        """SIGTERM. Returns its counters just before."""
+        stats = self.stats()
+        self.process.send_signal(signal.SIGTERM)
+        if self.process.wait(10) != 0:
+            raise LabError(f"{self.name} ended with status {self.process.returncode}:\n{read(self.log)}")
+        return stats
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()

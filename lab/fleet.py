@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole load balancer: its network, directors and proxies, and the changes that operators make to them."""
+
+import ipaddress
+
+from lab import proxy as proxy_module
+from lab.bgp import BgpRoutes
+from lab.director import Director
+from lab.proxy import Proxy
+from lab.table import Table
+from lab.tools import check_programs
+from lab.topology import Network, StaticRoutes, director_leg, proxy_leg
+
+
+class Fleet:
+    """Made inside a capsule."""
+
+    def __init__(self, shape):
+        check_programs()
+        self.shape = shape
+        self.network = Network()
+        self.directors, self.proxies = {}, {}
+        self.table = Table(hops=shape.hops)
+        self.routes = (BgpRoutes if shape.bgp else StaticRoutes)(self.network.router)
+        self.retired = []  # counters of directors that were stopped
+
+    @property
+    def client(self):
+        return self.network.client
+
+    def up(self):
+        """Starts everything, in parallel where it takes long."""
+        proxy_module.make_download()
+        proxies = [self.start_proxy() for _ in range(self.shape.proxies)]
+        for proxy in proxies:
+            self.table = self.table.with_backend(proxy.address)
+        directors = [self.start_director() for _ in range(self.shape.directors)]
+        for each in [*proxies, *directors]:
+            each.wait_ready()
+        for director in directors:
+            self.routes.add(director.leg)
+        self.routes.wait_ready()
+        return self
+
+    def hosts(self):
+        return {host.name: host for host in (
+            self.network.client, self.network.router,
+            *(each.host for each in [*self.directors.values(), *self.proxies.values()]))}
+
+    def start_proxy(self):
+        """A proxy that is in no table yet."""
+        proxy = Proxy(self.network, proxy_leg(len(self.proxies) + 1))
+        self.proxies[proxy.name] = proxy
+        proxy.start()
+        return proxy
+
+    def start_director(self):
+        """A director with the current table that no route leads to yet."""
+        director = Director(self.network, director_leg(len(self.directors) + 1), self.shape.pmd)
+        self.directors[director.name] = director
+        director.write_table(self.table)
+        director.start()
+        return director
+
+    def add_proxy(self, state="active"):
+        proxy = self.start_proxy()
+        proxy.wait_ready()
+        self.publish(self.table.with_backend(proxy.address, state))
+        return proxy
+
+    def add_director(self):
+        director = self.start_director()
+        director.wait_ready()
+        self.routes.add(director.leg)
+        return director
+
+    def stop_director(self, name):
+        """As for maintenance: first its route, then it."""
+        director = self.directors[name]
+        self.routes.withdraw(director.leg)
+        self.retired.append(director.stop())
+
+    def publish(self, table):
+        """To every director, one after the other, as any deployment does."""
+        self.table = table
+        for director in self.running():
+            director.reload(table)
+
+    def change(self, name, **values):
+        """A proxy's state= or healthy= in the table of every director."""
+        self.publish(self.table.changed(self.proxies[name].address, **values))
+
+    def running(self):
+        return [director for director in self.directors.values() if director.running()]
+
+    def proxy_at(self, address):
+        """The name of the proxy with an address."""
+        wanted = str(ipaddress.ip_address(address))
+        return next(name for name, proxy in self.proxies.items() if proxy.address == wanted)
+
+    def owner(self, client, port, vip, vip_port):
+        """The name of the proxy that gets a new connection, by the first director's table."""
+        return self.proxy_at(self.running()[0].hops(client, port, vip, vip_port)[0])
+
+    def redirect_totals(self):
+        """glb-redirect's counters, by proxy."""
+        return {name: proxy.stats() for name, proxy in self.proxies.items()}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The forwarding table as operators write it, and what it says about the shares of proxies."""
+
+import copy
+import json
+
+from lab.topology import ECHO_PORT, HTTP_PORT, VIPS
+
+# Fixed, so that a scenario tells the same story each time. Secrets in production.
+HASH_KEY = "0e41b9df6b517bab3c4da9b9b07375a5"
+SEED = "34567890123456783456789012345678"
+
+
+class Table:
+    """Immutable; each change makes a new one."""
+
+    def __init__(self, backends=(), hops=2):
+        self.backends = list(backends)
+        self.hops = hops
+
+    def with_backend(self, address, state="active"):
+        return Table([*self.backends, {"ip": address, "state": state, "healthy": True}], self.hops)
+
+    def without(self, address):
+        return Table([each for each in self.backends if each["ip"] != address], self.hops)
+
+    def changed(self, address, **values):
+        """A backend's state=, or healthy=."""
+        backends = copy.deepcopy(self.backends)
+        for each in backends:
+            if each["ip"] == address:
+                each.update(values)
+        return Table(backends, self.hops)
+
+    def json(self):
+        table = {
+            "name": "web",
+            "hash_key": HASH_KEY,
+            "seed": SEED,
+            "hops": self.hops,
+            "binds": [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in (HTTP_PORT, ECHO_PORT)],
+            "backends": self.backends,
+        }
+        return json.dumps({"tables": [table]}, indent=1) + "\n"
