@@ -3,6 +3,7 @@
 
 import ipaddress
 import os
+import shutil
 import signal
 import subprocess
 
@@ -53,6 +54,18 @@ class Director:
         write(self.source, table.json())
         cli("build-config", self.source, self.table)
 
+    def build_table(self, table, name):
+        """Beside the one in use. Returns its path."""
+        source, built = f"{self.folder}/{name}.json", f"{self.folder}/{name}.bin"
+        write(source, table.json())
+        cli("build-config", source, built)
+        return built
+
+    def install_table(self, path):
+        """A table that is built already, put in place in one step."""
+        shutil.copyfile(path, f"{self.table}.new")
+        os.replace(f"{self.table}.new", self.table)
+
     def start(self):
         """Does not wait: see wait_ready()."""
         if self.pmd == "af_xdp":
@@ -86,11 +99,11 @@ class Director:
     def stats(self):
         return cli_json("stats", "--file-prefix", self.name)
 
-    def hops(self, client, port, vip, vip_port):
-        """The addresses of the proxies that the table file names for a connection, first hop first."""
+    def hops(self, client, port, vip, vip_port, table=None):
+        """The addresses of the proxies that the table file (the one in use) names for a connection, first hop first."""
         ends = [f"[{host}]:{number}" if ":" in host else f"{host}:{number}"
                 for host, number in ((client, port), (vip, vip_port))]
-        found = cli_json("lookup", self.table, *ends, "--config", self.conf)
+        found = cli_json("lookup", table or self.table, *ends, "--config", self.conf)
         return [hop["ip"] for hop in found["hops"]]
 
     def running(self):

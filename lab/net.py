@@ -100,17 +100,21 @@ class Namespace:
         """Whole packets with whole checksums leave `device`, as on a wire; veth would hand over 64 KB with none."""
         self.offload(device, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
 
-    def packet_socket(self, device):
-        """A socket of this process that sends and receives whole frames on `device`."""
+    def socket(self, *arguments):
+        """A socket of this process on this host."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/self/ns/net") as ours, open(f"/run/netns/{self.name}") as theirs:
             if libc.setns(theirs.fileno(), CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), f"setns {self.name}")
             try:
-                raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-                raw.bind((device, 0))
+                return socket.socket(*arguments)
             finally:
                 libc.setns(ours.fileno(), CLONE_NEWNET)
+
+    def packet_socket(self, device):
+        """One that sends and receives whole frames on `device`."""
+        raw = self.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        raw.bind((device, 0))
         return raw
 
 

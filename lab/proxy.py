@@ -52,6 +52,7 @@ class Proxy:
     def __init__(self, network, leg):
         self.name, self.leg, self.network = leg.name, leg, network
         self.host = network.add_proxy(leg)
+        self.powered = True
         self.folder = f"/run/lab/{self.name}"
         os.mkdir(self.folder)
 
@@ -76,7 +77,8 @@ class Proxy:
             raise LabError(f"{self.name}'s service did not start:\n{read(f'{self.folder}/services.log')}")
 
     def stats(self):
-        return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))
+        return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]
 
     def power_off(self):
         self.network.unplug(self.leg)
+        self.powered = False

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A lab that stays up in the background, found again by its name.
+
+The name is that of an abstract Unix socket, on which the capsule's process 1 listens once the lab is up. The kernel tells a
+client which process that is. There is no file, so nothing to go stale: the name ends with the process, whatever ends it.
+"""
+
+import errno
+import os
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+from lab.net import capsule_argv
+from lab.tools import BUILD, PROGRAMS, LabError
+
+PREFIX = "glb-lab-"
+UP_TIMEOUT_S = 60
+
+
+def _address(name):
+    return f"\0{PREFIX}{name}"
+
+
+def running_labs():
+    with open("/proc/net/unix") as file:
+        return sorted({match[1] for match in re.finditer(rf"@{PREFIX}(\S+)$", file.read(), re.MULTILINE)})
+
+
+def find(name):
+    """The pid of the lab's process 1, or None."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        try:
+            client.connect(_address(name))
+        except ConnectionRefusedError:
+            return None
+        pid, uid, _ = struct.unpack("iii", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if uid != 0:
+        raise LabError(f"the name of lab '{name}' is taken by process {pid}, which is not root's: choose another --name")
+    return pid
+
+
+def find_or_fail(name):
+    pid = find(name)
+    if pid is None:
+        others = ", ".join(running_labs())
+        raise LabError(f"lab '{name}' is not up" + (f"; these are: {others}" if others else ": run lab/lab up"))
+    return pid
+
+
+def start(name, command):
+    """Runs `command` in a capsule in the background until it calls announce()."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(_address(name))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise LabError(f"lab '{name}' is already up: lab/lab down, or choose another --name") from None
+    ready, told = os.pipe()
+    fds = [str(listener.fileno()), str(told)]
+    process = subprocess.Popen(
+        capsule_argv([*command, "--fds", ",".join(fds)]), pass_fds=[listener.fileno(), told],
+        stdin=subprocess.DEVNULL, start_new_session=True)
+    os.close(told)
+    listener.close()
+    try:
+        if not select.select([ready], [], [], UP_TIMEOUT_S)[0] or not os.read(ready, 1):
+            raise LabError("the lab did not come up: see the message above")
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def announce(fds):
+    """In the capsule, when the lab is up: makes the name known, and leaves the terminal."""
+    listener, told = map(int, fds.split(","))
+    socket.socket(fileno=listener).detach()
+    keep = socket.socket(fileno=listener)
+    keep.listen()
+    log = os.open("/run/lab/lab.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for fd in (1, 2):
+        os.dup2(log, fd)
+    os.write(told, b"!")
+    os.close(told)
+    return keep
+
+
+def stop(name):
+    pid = find_or_fail(name)
+    process = os.pidfd_open(pid)
+    # Process 1 of its namespace: all others die with it.
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    select.select([process], [], [], 10)
+
+
+def hosts(pid):
+    return sorted(os.listdir(f"/proc/{pid}/root/run/hosts"))
+
+
+def host_argv(pid, host, command):
+    """The command line that runs `command` on a host of the lab whose process 1 is `pid`."""
+    names = hosts(pid)
+    if host not in names:
+        raise LabError(f"the lab has no host '{host}', but {', '.join(names)}")
+    with open(f"/proc/{pid}/root/run/hosts/{host}") as file:
+        holder = file.read().strip()
+    return inside_argv(pid, ["nsenter", f"--target={holder}", "--net", "--mount", "--uts", "--", *command])
+
+
+def inside_argv(pid, command):
+    folders = sorted({os.path.join(BUILD, os.path.dirname(path)) for path in PROGRAMS.values()})
+    path = ":".join([*folders, os.environ.get("PATH", os.defpath)])
+    return ["nsenter", f"--target={pid}", "--all", "--", "env", f"PATH={path}", f"GLB_BUILD={BUILD}", *command]
+
+
+def self_argv(*arguments):
+    return [sys.executable, "-B", os.path.abspath(sys.argv[0]), *arguments]

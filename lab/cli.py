@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""lab/lab: a whole load balancer in network namespaces.
+
+  lab/lab up             start a lab, which stays until lab/lab down
+  lab/lab status         its hosts, and what directors and proxies counted
+  lab/lab shell HOST     a shell on one of its hosts
+  lab/lab exec HOST CMD  run a command there
+  lab/lab down           end it
+  lab/lab list           the scenarios
+  lab/lab scenario NAME  run one, or `all`, each in a lab of its own
+
+Needs root. Nothing outlives a lab, not even after kill -9.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from lab import capsule, scenario
+from lab.net import enter_capsule
+from lab.tools import LabError
+from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
+
+
+def number(least, most):
+    def parse(text):
+        value = int(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not {least} to {most}")
+        return value
+
+    parse.__name__ = "number"
+    return parse
+
+
+def add_shape(parser):
+    parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="2 unless given")
+    parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="3 unless given")
+    parser.add_argument("--hops", type=number(2, 4), metavar="N", help="proxies in a row of the table: 2 to 4")
+    add_ways(parser)
+
+
+def add_ways(parser):
+    parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="the directors' driver: af_xdp unless given")
+    parser.add_argument("--bgp", action="store_true", default=None, help="routes by BIRD 2 with BFD, not static ones")
+
+
+def shape_values(arguments):
+    wanted = {name: getattr(arguments, name, None) for name in Shape.__dataclass_fields__}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="lab/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="lab/lab up|down|status|shell|exec|scenario|list [OPTIONS]")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+
+    def command(name, function, **options):
+        made = commands.add_parser(name, **options)
+        made.set_defaults(function=function)
+        return made
+
+    up = command("up", do_up)
+    add_shape(up)
+    shell = command("shell", do_shell)
+    run = command("exec", do_exec)
+    for each in (up, command("down", do_down), command("status", do_status), shell, run):
+        each.add_argument("--name", default="main", help="of the lab, when there are several")
+    for each in (shell, run):
+        each.add_argument("host")
+    run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
+    command("list", do_list)
+    play = command("scenario", do_scenario)
+    play.add_argument("names", nargs="+", metavar="NAME")
+    play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
+    add_ways(play)
+    for name, function in (("_up", in_capsule_up), ("_scenario", in_capsule_scenario), ("_status", in_capsule_status)):
+        inner = command(name, function)
+        inner.add_argument("--fds")
+        inner.add_argument("--shape", type=json.loads, default={})
+        inner.add_argument("--scenario")
+    return parser.parse_args(argv)
+
+
+def do_up(arguments):
+    capsule.start(arguments.name, capsule.self_argv("_up", "--shape", json.dumps(shape_values(arguments))))
+    hosts = capsule.hosts(capsule.find_or_fail(arguments.name))
+    print(f"up: {', '.join(hosts)}")
+
+
+def in_capsule_up(arguments):
+    from lab.fleet import Fleet  # after enter_capsule(), like all that touches the network
+
+    enter_capsule()
+    fleet = Fleet(Shape(**arguments.shape)).up()
+    keep = capsule.announce(arguments.fds)
+    signal.pause()
+    del fleet, keep
+
+
+def do_down(arguments):
+    capsule.stop(arguments.name)
+
+
+def do_status(arguments):
+    pid = capsule.find_or_fail(arguments.name)
+    return subprocess.run(capsule.inside_argv(pid, capsule.self_argv("_status"))).returncode
+
+
+def in_capsule_status(_):
+    from lab import status
+
+    status.show()
+
+
+def do_shell(arguments):
+    pid = capsule.find_or_fail(arguments.name)
+    argv = capsule.host_argv(pid, arguments.host, ["bash", "--norc", "-i"])
+    return subprocess.run(argv, env={**os.environ, "PS1": r"\h# "}).returncode
+
+
+def do_exec(arguments):
+    pid = capsule.find_or_fail(arguments.name)
+    words = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not words:
+        raise LabError("exec: say what to run")
+    return subprocess.run(capsule.host_argv(pid, arguments.host, words)).returncode
+
+
+def do_list(_):
+    for name, module in scenario.SCENARIOS.items():
+        print(f"{name:15} {module.SUMMARY}")
+
+
+def do_scenario(arguments):
+    names = list(scenario.SCENARIOS) if arguments.names == ["all"] else arguments.names
+    for name in names:
+        scenario.find(name)
+    results = [_play(name, shape_values(arguments)) for name in names]
+    text = json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n"
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            file.write(text)
+    else:
+        sys.stdout.write(text)
+    return 0 if all(result["passed"] for result in results) else 1
+
+
+def _play(name, shape):
+    """In a capsule of its own; the result comes back through a pipe."""
+    ours, theirs = os.pipe()
+    argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
+    process = subprocess.Popen(capsule.capsule_argv(argv), pass_fds=[theirs])
+    os.close(theirs)
+    with os.fdopen(ours) as pipe:
+        text = pipe.read()
+    if process.wait() != 0 or not text:
+        raise LabError(f"scenario {name} did not end: see the message above")
+    return json.loads(text)
+
+
+def in_capsule_scenario(arguments):
+    enter_capsule()
+    result = scenario.run(arguments.scenario, arguments.shape)
+    with os.fdopen(int(arguments.fds), "w") as pipe:
+        json.dump(result, pipe)
+
+
+def main():
+    arguments = parse(sys.argv[1:])
+    if arguments.function is not do_list and os.geteuid() != 0:
+        print("lab: making network namespaces needs root: run it with sudo", file=sys.stderr)
+        return 1
+    try:
+        return arguments.function(arguments) or 0
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("lab: interrupted", file=sys.stderr)
+    return 1
+
+

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs on the client's host: the load (load.py), seen from a scenario; single requests; downloads and uploads."""
+
+import hashlib
+import json
+import socket
+import subprocess
+import sys
+
+from lab.tools import TREE, LabError
+from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIPS
+
+HELD, SHORT_WORKERS = 200, 4
+TIMEOUT_S = 10  # of a single connection
+PYTHON = [sys.executable, "-B"]
+
+
+class Load:
+    """Started: all long-lived connections are open, and short ones come and go."""
+
+    def __init__(self, client, held=HELD, short=SHORT_WORKERS):
+        settings = {
+            "vips": VIPS, "sources": {"4": CLIENTS4, "6": CLIENTS6}, "held": held, "short": short,
+            "echo_port": ECHO_PORT, "http_port": HTTP_PORT,
+        }
+        self.process = client.start(
+            [*PYTHON, f"{TREE}/lab/load.py", json.dumps(settings)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.first = self._answer()
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise LabError("the load ended: see its message above")
+        return json.loads(line)
+
+    def _ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def mark(self, label):
+        self._ask(f"mark {label}")
+
+    def finish(self, proxy):
+        """Lets the clients of a proxy end their long-lived connections, and open others. Returns how many there were."""
+        return self._ask(f"finish {proxy}")["finished"]
+
+    def report(self):
+        return self._ask("report")
+
+    def stop(self):
+        report = self.report()
+        self.process.stdin.close()
+        self.process.wait(10)
+        return report
+
+
+class Dialogue:
+    """A single connection from a chosen address and port, on the client's host."""
+
+    def __init__(self, client, address, port, vip, vip_port):
+        self.socket = client.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_STREAM)
+        self.socket.settimeout(TIMEOUT_S)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind((address, port))
+        self.socket.connect((vip, vip_port))
+        self.stream = self.socket.makefile("rwb")
+
+    def ask(self, text):
+        """The name of the proxy whose echo service answers."""
+        return self._ask(text.encode() + b"\n", text)
+
+    def _ask(self, data, text):
+        self.stream.write(data)
+        self.stream.flush()
+        proxy, _, rest = self.stream.readline().decode().rstrip("\n").partition(" ")
+        if rest != text:
+            raise LabError(f"asked '{text}', and was answered '{rest}'")
+        return proxy
+
+    def upload(self, data):
+        """Also compares the checksum in the answer."""
+        return self._ask(b"upload %d\n" % len(data) + data, hashlib.sha256(data).hexdigest())
+
+    def http_proxy(self):
+        """The name in nginx's answer."""
+        self.stream.write(b"GET / HTTP/1.0\r\n\r\n")
+        self.stream.flush()
+        return self.stream.read().decode().split()[-1]
+
+    def close(self):
+        self.stream.close()
+        self.socket.close()
+
+
+def curl(client, vip, path="/", *options):
+    """The completed process; the answer is its stdout."""
+    host = f"[{vip}]" if ":" in vip else vip
+    return subprocess.run(
+        client.argv(["curl", "--silent", "--show-error", *options, f"http://{host}{path}"]), capture_output=True)
+
+
+def sha256_of(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()

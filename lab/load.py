@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The clients: many long-lived connections that exchange data, and new short ones all the time. One process, run as
+
+    load.py '{"vips": [..], "sources": {"4": [..], "6": [..]}, "held": 200, "short": 4, "echo_port": 7000, "http_port": 80}'
+
+It reads commands, one a line, from standard input and answers each with a line of JSON:
+
+    mark NAME     short connections opened from now on are counted under NAME
+    finish PROXY  long-lived connections to it end as their clients please, and others are opened instead
+    report        what happened so far: see Load.report()
+
+A connection is broken if it is reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
+"""
+
+import asyncio
+import collections
+import json
+import socket
+import sys
+import time
+
+TIMEOUT_S = 3
+HELD_PAUSE_S = 0.2  # between two exchanges of a long-lived connection
+SHORT_PAUSE_S = 0.02  # between two short connections of one worker
+FIRST_HELD_PORT, FIRST_SHORT_PORT, LAST_PORT = 20000, 30000, 65000
+
+
+class Broken(Exception):
+    """Says how: "reset", "timeout" or "wrong data"."""
+
+
+def why(error):
+    if isinstance(error, Broken):
+        return str(error)
+    if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+        return "timeout"
+    if isinstance(error, (ConnectionError, asyncio.IncompleteReadError)):
+        return "reset"
+    return f"{type(error).__name__}: {error}"
+
+
+class Clients:
+    """Addresses and ports of connections. Chosen here, not by the kernel, so that each has the same row in each run."""
+
+    def __init__(self, vips, sources):
+        self.vips, self.sources = vips, sources
+
+    def flow(self, number, port):
+        """(VIP, source address, source port)"""
+        vip = self.vips[number % len(self.vips)]
+        addresses = self.sources["6" if ":" in vip else "4"]
+        return vip, addresses[number // len(self.vips) % len(addresses)], port
+
+
+async def connect(flow, vip_port):
+    vip, address, port = flow
+    family = socket.AF_INET6 if ":" in vip else socket.AF_INET
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        connection.setblocking(False)
+        connection.bind((address, port))
+        loop = asyncio.get_running_loop()
+        await asyncio.wait_for(loop.sock_connect(connection, (vip, vip_port)), TIMEOUT_S)
+        return await asyncio.open_connection(sock=connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+class Held:
+    """A long-lived connection."""
+
+    def __init__(self, number, flow):
+        self.number, self.flow = number, flow
+        self.proxy = self.broken = None
+        self.exchanges = 0
+        self.finish = False  # asked to end
+        self.longest_s = 0.0
+
+    def question(self):
+        """Another one each time, of another length."""
+        size = 16 + (self.number * 37 + self.exchanges * 101) % 1000
+        return f"{self.number} {self.exchanges} ".encode().ljust(size, b"x") + b"\n"
+
+    async def exchange(self, reader, writer):
+        question, start = self.question(), time.monotonic()
+        writer.write(question)
+        answer = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
+        if not answer:
+            raise Broken("reset")
+        proxy, _, rest = answer.partition(b" ")
+        if rest != question or self.proxy not in (None, proxy.decode()):
+            raise Broken("wrong data")
+        self.proxy = proxy.decode()
+        self.exchanges += 1
+        self.longest_s = max(self.longest_s, time.monotonic() - start)
+
+    async def run(self, port, opened):
+        writer = None
+        try:
+            reader, writer = await connect(self.flow, port)
+            await self.exchange(reader, writer)
+            opened.set_result(None)
+            while not self.finish:
+                await asyncio.sleep(HELD_PAUSE_S)
+                await self.exchange(reader, writer)
+        except Exception as error:
+            self.broken = why(error)
+            if not opened.done():
+                opened.set_result(None)
+        finally:
+            if writer:
+                writer.close()
+
+
+class Load:
+    def __init__(self, settings):
+        self.settings = settings
+        self.clients = Clients(settings["vips"], settings["sources"])
+        self.held = []
+        self.label = "start"
+        self.short = collections.defaultdict(collections.Counter)  # label -> proxy -> connections
+        self.short_broken = []
+        self.tasks = set()
+
+    def keep(self, coroutine):
+        task = asyncio.create_task(coroutine)
+        self.tasks.add(task)
+        return task
+
+    async def start(self):
+        """Returns when every long-lived connection has had its first answer, or is broken."""
+        await self.open_held(self.settings["held"])
+        for worker in range(self.settings["short"]):
+            self.keep(self.short_worker(worker))
+
+    async def open_held(self, count):
+        opened = []
+        for _ in range(count):
+            number = len(self.held)
+            held = Held(number, self.clients.flow(number, FIRST_HELD_PORT + number))
+            self.held.append(held)
+            opened.append(asyncio.get_running_loop().create_future())
+            held.task = self.keep(held.run(self.settings["echo_port"], opened[-1]))
+            await asyncio.sleep(0.001)  # spread over time, also later
+        await asyncio.gather(*opened)
+
+    async def finish(self, proxy):
+        theirs = [held for held in self.held if held.proxy == proxy and not held.broken]
+        for held in theirs:
+            held.finish = True
+        await asyncio.gather(*(held.task for held in theirs))
+        await self.open_held(len(theirs))
+        return len(theirs)
+
+    async def short_worker(self, worker):
+        workers = self.settings["short"]
+        for number in range(worker, 1 << 30, workers):
+            port = FIRST_SHORT_PORT + number % (LAST_PORT - FIRST_SHORT_PORT)
+            await self.short_one(self.clients.flow(number, port), self.label)
+            await asyncio.sleep(SHORT_PAUSE_S)
+
+    async def short_one(self, flow, label):
+        try:
+            proxy = await self.get(flow)
+            self.short[label][proxy] += 1
+        except Exception as error:
+            self.short_broken.append({"label": label, "flow": flow, "why": why(error)})
+
+    async def get(self, flow):
+        """The name in the answer of an HTTP server that closes the connection."""
+        reader, writer = await connect(flow, self.settings["http_port"])
+        try:
+            writer.write(b"GET / HTTP/1.0\r\n\r\n")
+            answer = await asyncio.wait_for(reader.read(-1), TIMEOUT_S)
+        finally:
+            writer.close()
+        if not answer:
+            raise Broken("reset")
+        head, _, body = answer.partition(b"\r\n\r\n")
+        proxy = body.decode().strip()
+        if not head.startswith(b"HTTP/1.1 200 ") or f"X-Proxy: {proxy}" not in head.decode():
+            raise Broken("wrong data")
+        return proxy
+
+    def report(self):
+        by_proxy = collections.Counter(held.proxy for held in self.held if held.proxy)
+        return {
+            "held": len(self.held),
+            "held_by_proxy": dict(sorted(by_proxy.items())),
+            "held_broken": [
+                {"flow": held.flow, "proxy": held.proxy, "why": held.broken} for held in self.held if held.broken],
+            "exchanges": sum(held.exchanges for held in self.held),
+            "fewest_exchanges": min((held.exchanges for held in self.held if not held.broken), default=0),
+            "longest_answer_s": round(max((held.longest_s for held in self.held), default=0), 3),
+            "short": sum(sum(counts.values()) for counts in self.short.values()) + len(self.short_broken),
+            "short_by_label": {label: dict(sorted(counts.items())) for label, counts in self.short.items()},
+            "short_broken": self.short_broken,
+        }
+
+    async def commands(self):
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := (await reader.readline()).decode().split():
+            if line[0] == "mark":
+                self.label = line[1]
+                answer = {"marked": line[1]}
+            elif line[0] == "finish":
+                answer = {"finished": await self.finish(line[1])}
+            else:
+                answer = self.report()
+            print(json.dumps(answer), flush=True)
+
+
+async def main(settings):
+    load = Load(settings)
+    await load.start()
+    print(json.dumps(load.report()), flush=True)
+    await load.commands()
+    for task in load.tasks:
+        task.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(sys.argv[1])))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs scenarios: modules in lab/scenarios, each with a SUMMARY, perhaps a SHAPE (of the fleet), and run(stage)."""
+
+import sys
+import time
+
+from lab.fleet import Fleet
+from lab.scenarios import SCENARIOS
+from lab.stage import Result, Stage
+from lab.tools import LabError
+from lab.topology import Shape
+
+
+def find(name):
+    if name not in SCENARIOS:
+        raise LabError(f"there is no scenario '{name}'; lab/lab list shows all")
+    return SCENARIOS[name]
+
+
+def say(text):
+    print(f"  {text}", flush=True)
+
+
+def run(name, shape):
+    """Inside a capsule. Returns the result as a dictionary."""
+    module, start = find(name), time.monotonic()
+    result = Result(name, module.SUMMARY)
+    print(f"{name}: {module.SUMMARY}", flush=True)
+    fleet = Fleet(Shape(**{**getattr(module, "SHAPE", {}), **shape})).up()
+    stage = Stage(fleet, result, say)
+    try:
+        module.run(stage)
+    except LabError as error:
+        stage.expect("the scenario gets to its end", False, str(error))
+    result.seconds = time.monotonic() - start
+    say(f"{result.broken} of {result.connections} connections broken: {'as expected' if result.passed else 'FAILED'}")
+    sys.stdout.flush()
+    return result.as_dict()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What no load balancer can save, and what it must not lose beyond that."""
+
+from lab.load import TIMEOUT_S
+from lab.topology import HTTP_PORT
+
+SUMMARY = "a proxy's power fails: only its own connections break, and none is new once the table says so"
+VICTIM = "proxy-2"
+
+
+def run(stage):
+    fleet = stage.fleet
+    first = stage.start_load()
+    own = first["held_by_proxy"][VICTIM]
+    old_table = fleet.running()[0].build_table(fleet.table, "before")
+    fleet.proxies[VICTIM].power_off()
+    stage.say(f"{VICTIM}, which has {own} long-lived connections, is gone")
+    stage.settle(0.3)
+    fleet.change(VICTIM, healthy=False)
+    stage.start_capture()
+    new = stage.new_connections("unhealthy", at_least=60)
+    stage.expect("no new connection reaches it any more", VICTIM not in new, new)
+    stage.say("its healthcheck fails, the table changes: new connections go elsewhere")
+    stage.settle(TIMEOUT_S + 1)
+
+    report = stage.load.report()
+    stage.expect("all connections to it break", len(report["held_broken"]) == own, len(report["held_broken"]))
+    late = [each for each in report["short_broken"] if each["label"] == "unhealthy"]
+    stage.expect("no connection opened later breaks", not late, late)
+    for each in report["short_broken"]:
+        vip, address, port = each["flow"]
+        hops = fleet.running()[0].hops(address, port, vip, HTTP_PORT, old_table)
+        stage.expect("only its own short connections break", fleet.proxy_at(hops[0]) == VICTIM, each)
+    stage.note("own", own + len(report["short_broken"]))
+    stage.finish(allowed_broken=(VICTIM, "start"))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A reload is a pointer that changes: nothing may be lost."""
+
+import time
+
+SUMMARY = "200 reloads in 20 s under load, two tables in turn"
+RELOADS, PERIOD_S = 200, 0.1
+
+
+def run(stage):
+    fleet = stage.fleet
+    stage.start_load()
+    first = fleet.running()[0]
+    tables = {"active": fleet.table, "draining": fleet.table.changed(fleet.proxies["proxy-1"].address, state="draining")}
+    files = {name: first.build_table(table, name) for name, table in tables.items()}
+    before = [director.stats()["generation"] for director in fleet.running()]
+
+    start = time.monotonic()
+    for number in range(RELOADS):
+        if number == RELOADS // 2:
+            stage.start_capture()
+        for director in fleet.running():
+            director.install_table(files["draining" if number % 2 == 0 else "active"])
+            director.reload()
+        time.sleep(max(0, start + (number + 1) * PERIOD_S - time.monotonic()))
+    took = time.monotonic() - start
+
+    after = [director.stats() for director in fleet.running()]
+    done = [stats["generation"] - old for stats, old in zip(after, before, strict=True)]
+    stage.expect("every reload took effect", done == [RELOADS] * len(done), done)
+    stage.expect("no reload failed", not any(stats["reload_failures"] for stats in after))
+    stage.note("reload_seconds", round(took, 1))
+    stage.note("reloads", done)
+    stage.say(f"{RELOADS} reloads on each of {len(done)} directors")
+    stage.settle()
+    stage.finish()

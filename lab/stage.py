@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a scenario is given: a fleet under load, a voice for its story, and checks that end up in its result."""
+
+import signal
+import subprocess
+import time
+from dataclasses import asdict, dataclass, field
+
+from lab.clients import Load
+from lab.tools import LabError, cli_json, wait_for
+from lab.topology import GUE_MTU
+
+# Counted by a director for packets that it was given and did not forward.
+NOT_FORWARDED = ("answered_too_big", "exception")
+
+
+@dataclass
+class Result:
+    scenario: str
+    summary: str
+    broken: int = 0
+    connections: int = 0
+    failed: list = field(default_factory=list)  # expectations that were not met
+    details: dict = field(default_factory=dict)
+    capture: dict = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def passed(self):
+        return not self.failed
+
+    def as_dict(self):
+        return {**asdict(self), "passed": self.passed, "seconds": round(self.seconds, 2)}
+
+
+class Capture:
+    """GUE on the legs of directors and proxies, from the middle of a scenario, for our own decoder."""
+
+    LIMIT = 2000  # packets of each leg
+
+    def __init__(self, router, devices):
+        self.processes = []
+        for device in devices:
+            path = f"/run/lab/{device}.pcap"
+            process = router.start(
+                ["tcpdump", f"--interface={device}", "--immediate-mode", "--packet-buffered", "-s", str(GUE_MTU + 64),
+                 "-Z", "root", "-c", str(self.LIMIT), "-w", path, "udp port 19523"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.processes.append((process, path))
+        for process, _ in self.processes:
+            if "listening on" not in process.stderr.readline():
+                raise LabError(f"tcpdump: {process.stderr.read()}")
+
+    def stop(self):
+        """{"packets": captured, "unknown": those that the decoder does not know}"""
+        packets = unknown = 0
+        for process, path in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            process.wait(10)
+            count = count_packets(path)
+            decoded = cli_json("decode", path)["packets"]
+            packets += count
+            unknown += count - sum(1 for packet in decoded if packet_is_known(packet))
+        return {"packets": packets, "unknown": unknown}
+
+
+def packet_is_known(packet):
+    """Outer and inner: one whose flow is not understood has no addresses."""
+    return "source" in packet["inner"]
+
+
+def count_packets(path):
+    """In a capture of tcpdump."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, count = 24, 0
+    while at + 16 <= len(data):
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+        count += 1
+    return count
+
+
+class Stage:
+    def __init__(self, fleet, result, say):
+        self.fleet, self.result, self.say = fleet, result, say
+        self.load = self.capture = None
+        self.kept = []  # keeps processes that a scenario starts
+
+    # The load.
+
+    def start_load(self, **settings):
+        self.load = Load(self.fleet.client, **settings)
+        first = self.load.first
+        self.expect("every long-lived connection opens", not first["held_broken"], first["held_broken"])
+        shares = ", ".join(f"{name} {count}" for name, count in first["held_by_proxy"].items())
+        self.say(f"{first['held']} long-lived connections ({shares}), and new short ones all the time")
+        return first
+
+    def settle(self, seconds=0.5):
+        """Lets the load run: twice the pause of a long-lived connection, so that each one has talked since."""
+        time.sleep(seconds)
+
+    def new_connections(self, label, at_least=20):
+        """{proxy: count} of at least so many short connections, all opened after this call."""
+        self.load.mark(label)
+
+        def counts():
+            found = self.load.report()["short_by_label"].get(label, {})
+            return found if sum(found.values()) >= at_least else None
+
+        return wait_for(f"{at_least} new connections", counts)
+
+    # The story.
+
+    def expect(self, text, truth, seen=None):
+        """Something that must hold. Goes on if it does not: the rest of the story helps to see why."""
+        if not truth:
+            self.result.failed.append(text if seen is None else f"{text}: {seen}")
+            self.say(f"FAILED: {self.result.failed[-1]}")
+
+    def note(self, name, value):
+        self.result.details[name] = value
+
+    def start_capture(self):
+        fleet = self.fleet
+        proxies = [proxy for proxy in fleet.proxies.values() if proxy.powered]
+        self.capture = Capture(
+            fleet.network.router, [each.leg.device for each in [*fleet.directors.values(), *proxies]])
+
+    # The end.
+
+    def finish(self, allowed_broken=()):
+        """Stops the load and checks what every scenario promises. Connections to proxies in `allowed_broken` may break."""
+        if self.capture:
+            self.result.capture = capture = self.capture.stop()
+            self.expect("the capture has GUE packets", capture["packets"] > 0)
+            self.expect("the decoder knows every captured packet", capture["unknown"] == 0, capture)
+        if self.load:
+            self._count(self.load.stop(), allowed_broken)
+        self._directors_dropped_nothing()
+
+    def _count(self, report, allowed_broken):
+        broken = report["held_broken"] + report["short_broken"]
+        self.result.connections += report["held"] + report["short"]
+        self.result.broken += len(broken)
+        unexpected = [each for each in broken if not self._allowed(each, allowed_broken)]
+        self.expect("no connection breaks", not unexpected, unexpected[:5])
+        self.expect("data flows on every long-lived connection", report["fewest_exchanges"] > 1, report["fewest_exchanges"])
+        self.note("held", report["held"])
+        self.note("short", report["short"])
+        self.note("exchanges", report["exchanges"])
+        self.note("longest_answer_s", report["longest_answer_s"])
+        if broken:
+            self.note("broken_connections", broken)
+
+    def _allowed(self, broken, names):
+        return bool(names) and broken.get("proxy", broken.get("label")) in names
+
+    def _directors_dropped_nothing(self):
+        stats = [*self.fleet.retired, *(director.stats() for director in self.fleet.running())]
+        dropped = {
+            key: sum(each[key] for each in stats)
+            for key in stats[0] if key.startswith("drop_") or key in NOT_FORWARDED
+        } if stats else {}
+        lost = {key: count for key, count in dropped.items() if count}
+        # With AF_PACKET a director also sees what is for its kernel: ARP and ND.
+        if self.fleet.shape.pmd == "af_packet":
+            lost.pop("drop_unmatched", None)
+        self.expect("no director dropped a packet", not lost, lost)
+        self.note("forwarded", sum(each["forwarded"] for each in stats))
+        if self.load and len(stats) > 1:
+            self.expect("every director forwarded", all(each["forwarded"] for each in stats))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What lab/lab status prints. Runs in the lab's capsule."""
+
+import json
+import os
+import subprocess
+
+from lab.tools import cli_json, program
+from lab.topology import VIP4, VIP6
+
+
+def hosts():
+    """{name: pid of a process there}"""
+    found = {}
+    for name in sorted(os.listdir("/run/hosts")):
+        with open(f"/run/hosts/{name}") as file:
+            found[name] = int(file.read())
+    return found
+
+
+def output_on(pid, command):
+    argv = ["nsenter", f"--target={pid}", "--net", "--mount", "--", *command]
+    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def address(pid):
+    links = json.loads(output_on(pid, ["ip", "-json", "-4", "address", "show", "dev", "eth0"]))
+    return links[0]["addr_info"][0]["local"]
+
+
+def director_line(name):
+    if not os.path.exists(f"/run/dpdk/{name}/dpdk_telemetry.v2"):
+        return "not running"
+    stats = cli_json("stats", "--file-prefix", name)
+    dropped = sum(count for key, count in stats.items() if key.startswith("drop_"))
+    return f"table generation {stats['generation']}, forwarded {stats['forwarded']}, dropped {dropped}"
+
+
+def proxy_line(pid):
+    stats = json.loads(output_on(pid, [program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]
+    return f"GUE packets {stats['total']}, second chance {stats['forwarded_to_alternate']}"
+
+
+def show():
+    print(f"VIPs {VIP4} and {VIP6}: HTTP on port 80, echo on port 7000")
+    for name, pid in hosts().items():
+        if name == "router":
+            print(f"{name:12} {'':15} ECMP to the directors")
+            continue
+        line = "curl, ping ... from here"
+        if name.startswith("director"):
+            line = director_line(name)
+        elif name.startswith("proxy"):
+            line = proxy_line(pid)
+        print(f"{name:12} {address(pid):15} {line}")
