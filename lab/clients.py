@@ -6,21 +6,24 @@ import json
 import socket
 import subprocess
 import sys
+import time
 
+from lab.proxy import DOWNLOAD
 from lab.tools import TREE, LabError
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIPS
 
 HELD, SHORT_WORKERS = 200, 4
 TIMEOUT_S = 10  # of a single connection
+UPLOAD_CHUNKS = 50
 PYTHON = [sys.executable, "-B"]
 
 
 class Load:
     """Started: all long-lived connections are open, and short ones come and go."""
 
-    def __init__(self, client, held=HELD, short=SHORT_WORKERS):
+    def __init__(self, client, vips=VIPS, held=HELD, short=SHORT_WORKERS):
         settings = {
-            "vips": VIPS, "sources": {"4": CLIENTS4, "6": CLIENTS6}, "held": held, "short": short,
+            "vips": vips, "sources": {"4": CLIENTS4, "6": CLIENTS6}, "held": held, "short": short,
             "echo_port": ECHO_PORT, "http_port": HTTP_PORT,
         }
         self.process = client.start(
@@ -78,9 +81,15 @@ class Dialogue:
             raise LabError(f"asked '{text}', and was answered '{rest}'")
         return proxy
 
-    def upload(self, data):
-        """Also compares the checksum in the answer."""
-        return self._ask(b"upload %d\n" % len(data) + data, hashlib.sha256(data).hexdigest())
+    def upload(self, data, seconds):
+        """Spread over some time. The service answers with a checksum, which is compared."""
+        self.stream.write(b"upload %d\n" % len(data))
+        chunk = len(data) // UPLOAD_CHUNKS + 1
+        for at in range(0, len(data), chunk):
+            self.stream.write(data[at : at + chunk])
+            self.stream.flush()
+            time.sleep(seconds / UPLOAD_CHUNKS)
+        return self._ask(b"", hashlib.sha256(data).hexdigest())
 
     def http_proxy(self):
         """The name in nginx's answer."""
@@ -93,11 +102,21 @@ class Dialogue:
         self.socket.close()
 
 
-def curl(client, vip, path="/", *options):
-    """The completed process; the answer is its stdout."""
+def start_download(client, address, port, vip, path, bytes_per_second):
+    """curl, from a chosen address and port. Its result is finished_download()."""
     host = f"[{vip}]" if ":" in vip else vip
-    return subprocess.run(
-        client.argv(["curl", "--silent", "--show-error", *options, f"http://{host}{path}"]), capture_output=True)
+    return client.start(
+        ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--interface", address, "--local-port", str(port),
+         "--limit-rate", str(bytes_per_second), "--output", path, f"http://{host}/download"],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finished_download(process, path):
+    """What went wrong, or None: the file is as the proxies have it."""
+    _, message = process.communicate()
+    if process.returncode:
+        return message.strip()
+    return None if sha256_of(path) == sha256_of(DOWNLOAD) else "wrong checksum"
 
 
 def sha256_of(path):

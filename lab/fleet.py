@@ -38,7 +38,7 @@ class Fleet:
         for each in [*proxies, *directors]:
             each.wait_ready()
         for director in directors:
-            self.routes.add(director.leg)
+            self.routes.announce(director)
         self.routes.wait_ready()
         return self
 
@@ -71,13 +71,13 @@ class Fleet:
     def add_director(self):
         director = self.start_director()
         director.wait_ready()
-        self.routes.add(director.leg)
+        self.routes.add(director)
         return director
 
     def stop_director(self, name):
         """As for maintenance: first its route, then it."""
         director = self.directors[name]
-        self.routes.withdraw(director.leg)
+        self.routes.withdraw(director)
         self.retired.append(director.stop())
 
     def publish(self, table):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a scenario is given: a fleet under load, a voice for its story, and checks that end up in its result."""
 
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ from lab.clients import Load
 from lab.tools import LabError, cli_json, wait_for
 from lab.topology import GUE_MTU
 
+PMTU = re.compile(r"pmtu:(\d+)")
 # Counted by a director for packets that it was given and did not forward.
 NOT_FORWARDED = ("answered_too_big", "exception")
 
@@ -36,7 +38,7 @@ class Result:
 class Capture:
     """GUE on the legs of directors and proxies, from the middle of a scenario, for our own decoder."""
 
-    LIMIT = 2000  # packets of each leg
+    LIMIT = 20000  # packets of each leg
 
     def __init__(self, router, devices):
         self.processes = []
@@ -119,6 +121,12 @@ class Stage:
             self.result.failed.append(text if seen is None else f"{text}: {seen}")
             self.say(f"FAILED: {self.result.failed[-1]}")
 
+    def transfer(self, text, failed):
+        """A connection of the scenario's own, which must not break either."""
+        self.result.connections += 1
+        self.result.broken += failed is not None
+        self.expect(text, failed is None, failed)
+
     def note(self, name, value):
         self.result.details[name] = value
 
@@ -127,6 +135,37 @@ class Stage:
         proxies = [proxy for proxy in fleet.proxies.values() if proxy.powered]
         self.capture = Capture(
             fleet.network.router, [each.leg.device for each in [*fleet.directors.values(), *proxies]])
+
+    # A proxy's kernel.
+
+    def owners(self, connection):
+        """The first and the second hop of a connection, by name."""
+        hops = self.fleet.running()[0].hops(connection.address, connection.port, connection.vip, connection.vip_port)
+        return [self.fleet.proxy_at(hop) for hop in hops[:2]]
+
+    def sockets(self, proxy, port):
+        """What `ss` says about the sockets of a proxy whose client has a port."""
+        return self.fleet.proxies[proxy].host.output(["ss", "-tanOi", f"dport = :{port}"]).splitlines()[1:]
+
+    def socket_state(self, proxy, port):
+        """"ESTAB", "TIME-WAIT" ..., or None."""
+        found = self.sockets(proxy, port)
+        return found[0].split()[0] if found else None
+
+    def wait_pmtu(self, proxy, port, wanted):
+        """The path MTU of a proxy's socket; it is given a moment to become what is wanted."""
+        def pmtu():
+            return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
+
+        deadline = time.monotonic() + 3
+        while (found := pmtu()) != wanted and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return found
+
+    def route_mtu(self, proxy, client):
+        """That a proxy's kernel has learnt for its way to a client, or that of its route."""
+        found = self.fleet.proxies[proxy].host.output(["ip", "route", "get", client])
+        return int(found.split("mtu ")[1].split()[0]) if "mtu " in found else None
 
     # The end.
 

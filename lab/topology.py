@@ -156,17 +156,21 @@ class StaticRoutes:
         self.router = router
         self.legs = []
 
-    def add(self, leg):
+    def announce(self, director):
+        leg = director.leg
         self.router.ip(f"nexthop add id {10 * leg.number + 4} via {leg.address} dev {leg.device}\n"
                        f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}\n")
         self._set([*self.legs, leg])
 
-    def withdraw(self, leg):
+    add = announce  # static routes are there at once
+
+    def withdraw(self, director):
+        leg = director.leg
         self._set([other for other in self.legs if other != leg])
         self.router.ip(f"nexthop del id {10 * leg.number + 4}\nnexthop del id {10 * leg.number + 6}\n")
 
     def wait_ready(self):
-        """Static routes are there at once."""
+        pass
 
     def _set(self, legs):
         first, self.legs = not self.legs, legs

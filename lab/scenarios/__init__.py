@@ -4,9 +4,6 @@
 import importlib
 
 NAMES = (
-    "swap", "proxies", "directors", "both", "reloads", "skew", "hops", "proxy-killed",
-)
-XX = (
     "swap", "proxies", "directors", "both", "reloads", "skew", "hops", "proxy-killed", "path-mtu", "half-open", "time-wait",
     "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "bgp",
 )

@@ -16,7 +16,7 @@ def run(stage):
     fleet.table = old.with_backend(proxy.address)
     director = fleet.start_director()
     director.wait_ready()
-    fleet.routes.add(director.leg)
+    fleet.routes.add(director)
     stage.say(f"{director.name} comes with {proxy.name} in its table, which the others do not have yet")
     fleet.publish(fleet.table)
     new = stage.new_connections("added", at_least=60)

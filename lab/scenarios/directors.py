@@ -23,7 +23,7 @@ def run(stage):
     director = fleet.directors["director-2"]
     director.kill()
     time.sleep(0.2)
-    fleet.routes.withdraw(director.leg)
+    fleet.routes.withdraw(director)
     stage.say("director-2 is killed (-9); 0.2 s later the router knows")
     stage.settle(1.5)  # what was lost is sent again
     stage.finish()

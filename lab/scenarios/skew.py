@@ -19,10 +19,10 @@ def run(stage):
     stage.start_capture()
     # Every connection is seen by both: those of one director move to the other, and back.
     for director, other in ((ahead, behind), (behind, ahead)):
-        fleet.routes.withdraw(director.leg)
+        fleet.routes.withdraw(director)
         stage.say(f"all connections move to {other.name}")
         stage.settle(2)
-        fleet.routes.add(director.leg)
+        fleet.routes.add(director)
         stage.settle(1)
     digests = {director.stats()["digest"] for director in (ahead, behind)}
     stage.expect("the directors' tables differ", len(digests) == 2, digests)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Path MTU discovery: routers on the way talk to the VIP, and must be heard by the proxy that sends."""
+
+import threading
+
+from lab.clients import Dialogue, finished_download, start_download
+from lab.proxy import DOWNLOAD
+from lab.tools import LabError
+from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
+
+SUMMARY = "a link of 1280 bytes appears on the way, during downloads and uploads of 5 MB"
+NARROW_MTU = 1280
+DOWNLOAD_PORT, UPLOAD_PORT = 16000, 17000
+SECONDS = 2  # of each transfer, if nothing holds it up
+
+
+class Upload(threading.Thread):
+    def __init__(self, client, address, vip, data):
+        super().__init__(daemon=True)
+        self.dialogue = Dialogue(client, address, UPLOAD_PORT, vip, ECHO_PORT)
+        self.data, self.failed = data, "no end"
+        self.start()
+
+    def run(self):
+        try:
+            self.dialogue.upload(self.data, SECONDS)
+            self.failed = None
+        except (OSError, LabError) as error:
+            self.failed = str(error)
+        self.dialogue.close()
+
+
+def run(stage):
+    fleet, ways = stage.fleet, ((VIP4, CLIENTS4[2]), (VIP6, CLIENTS6[2]))
+    stage.start_load()
+    with open(DOWNLOAD, "rb") as file:
+        data = file.read()
+    downloads = [
+        start_download(fleet.client, address, DOWNLOAD_PORT, vip, f"/run/lab/got-{vip}", len(data) // SECONDS)
+        for vip, address in ways]
+    uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
+    stage.settle()
+    stage.start_capture()
+    # Both ends of the client's cable. What proxies send above that, the router answers to the VIP: with ICMP.
+    fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}\n")
+    fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}\n")
+    stage.say(f"in the middle of two downloads and two uploads, the client's link shrinks to {NARROW_MTU} bytes")
+    for vip, address in ways:
+        owner = fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT)
+        pmtu = stage.wait_pmtu(owner, DOWNLOAD_PORT, NARROW_MTU)
+        stage.expect(f"{owner}, which sends the download, sees the path MTU", pmtu == NARROW_MTU, pmtu)
+        stage.say(f"{vip}: {owner} sends the download, and sees pmtu {pmtu}")
+    for (vip, _), download, upload in zip(ways, downloads, uploads, strict=True):
+        failed = finished_download(download, f"/run/lab/got-{vip}")
+        stage.transfer(f"the download from {vip} is complete", failed)
+        upload.join(60)
+        stage.transfer(f"the upload to {vip} is complete", upload.failed)
+    stage.say(f"all four transfers of {len(data)} bytes end with the right checksum" if stage.result.passed else "...")
+    stage.finish()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TCP made by hand on the client's cable: for what a kernel's TCP does not do when told, like half a handshake.
+
+Its addresses (topology.BY_HAND*) are not the client kernel's, which therefore keeps quiet.
+"""
+
+import ipaddress
+import select
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+from lab.net import mac
+from lab.topology import BY_HAND4, BY_HAND6
+
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+TCP, ICMP = 6, 1
+PATIENCE_S = 3
+MSS_1460 = b"\x02\x04\x05\xb4"
+
+
+def checksum(data):
+    """Of the Internet."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ip_packet(source, destination, protocol, payload):
+    source, destination = ipaddress.ip_address(source), ipaddress.ip_address(destination)
+    if source.version == 6:
+        return struct.pack("!IHBB", 6 << 28, len(payload), protocol, 64) + source.packed + destination.packed + payload
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 0, 0x4000, 64, protocol, 0)
+    head += source.packed + destination.packed
+    return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + payload
+
+
+def tcp_segment(source, destination, ports, sequence, acknowledged, flags, data=b"", options=b""):
+    """Sequence numbers may be beyond 32 bits: they wrap."""
+    segment = struct.pack(
+        "!HHIIBBHHH", *ports, sequence & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, (20 + len(options)) // 4 << 4, flags,
+        65000, 0, 0) + options + data
+    addresses = ipaddress.ip_address(source).packed + ipaddress.ip_address(destination).packed
+    pseudo = addresses + struct.pack("!IHBB", len(segment), 0, 0, TCP)
+    return segment[:16] + struct.pack("!H", checksum(pseudo + segment)) + segment[18:]
+
+
+@dataclass
+class Segment:
+    """A received one."""
+
+    sequence: int
+    acknowledged: int
+    flags: int
+    data: bytes
+    packet: bytes  # from its IP header on
+
+    @property
+    def end(self):
+        """The sequence number that acknowledges all of it."""
+        return self.sequence + len(self.data) + bool(self.flags & SYN) + bool(self.flags & FIN)
+
+
+class Cable:
+    """The client's."""
+
+    def __init__(self, network):
+        self.socket = network.client.packet_socket("eth0")
+        router, client = (
+            bytes.fromhex(mac(namespace, device).replace(":", ""))
+            for namespace, device in ((network.router, "to-client"), (network.client, "eth0")))
+        self.ethernet = router + client
+
+    def send(self, packet):
+        ethertype = b"\x08\x00" if packet[0] >> 4 == 4 else b"\x86\xdd"
+        self.socket.send(self.ethernet + ethertype + packet)
+
+    def connection(self, vip, vip_port, port):
+        return Connection(self, BY_HAND6 if ":" in vip else BY_HAND4, port, vip, vip_port)
+
+
+class Connection:
+    """One TCP connection, as far as each step takes it."""
+
+    FIRST = 1000  # our initial sequence number
+
+    def __init__(self, cable, address, port, vip, vip_port):
+        self.cable, self.address, self.port, self.vip, self.vip_port = cable, address, port, vip, vip_port
+        self.next, self.theirs = self.FIRST, 0  # next sequence numbers: ours to send, theirs to expect
+
+    def send(self, flags, data=b"", options=b""):
+        """Does not advance `next`: so that sending again is sending the same."""
+        segment = tcp_segment(
+            self.address, self.vip, (self.port, self.vip_port), self.next, self.theirs, flags, data, options)
+        self.cable.send(ip_packet(self.address, self.vip, TCP, segment))
+
+    def receive(self, wanted=lambda segment: True, patience_s=PATIENCE_S):
+        """The next segment to us that is wanted, or None."""
+        deadline = time.monotonic() + patience_s
+        while (left := deadline - time.monotonic()) > 0:
+            if not select.select([self.cable.socket], [], [], left)[0]:
+                break
+            frame, link = self.cable.socket.recvfrom(9000)
+            segment = self._parse(frame) if link[2] != socket.PACKET_OUTGOING else None
+            if segment and wanted(segment):
+                return segment
+        return None
+
+    def _parse(self, frame):
+        packet = frame[14:]
+        if len(packet) < 40 or packet[0] >> 4 not in (4, 6):
+            return None
+        wide = packet[0] >> 4 == 6
+        head, protocol, at, length = (
+            (40, packet[6], 24, 40 + int.from_bytes(packet[4:6], "big")) if wide
+            else (4 * (packet[0] & 15), packet[9], 16, int.from_bytes(packet[2:4], "big")))
+        destination = str(ipaddress.ip_address(packet[at : at + (16 if wide else 4)]))
+        tcp = packet[head:length]
+        if protocol != TCP or destination != self.address:
+            return None
+        ours, theirs = int.from_bytes(tcp[2:4], "big"), int.from_bytes(tcp[0:2], "big")
+        if (ours, theirs) != (self.port, self.vip_port):
+            return None
+        sequence, acknowledged = struct.unpack_from("!II", tcp, 4)
+        return Segment(sequence, acknowledged, tcp[13], tcp[4 * (tcp[12] >> 4) :], packet[:length])
+
+    # Steps of a connection.
+
+    def syn(self):
+        """Returns the SYN-ACK, not acknowledged yet."""
+        self.send(SYN, options=MSS_1460)
+        answer = self.receive(lambda segment: segment.flags & SYN)
+        self.next = self.FIRST + 1
+        if answer:
+            self.theirs = answer.end
+        return answer
+
+    def open(self):
+        answer = self.syn()
+        self.send(ACK)
+        return answer
+
+    def get(self, path="/"):
+        """Sends an HTTP request; the first segment of the answer that has data."""
+        request = f"GET {path} HTTP/1.0\r\n\r\n".encode()
+        self.send(PSH | ACK, request)
+        self.next += len(request)
+        return self.receive(lambda segment: segment.data)
+
+
+def frag_needed(router, vip, mtu, quoted):
+    """ICMPv4 "fragmentation needed" about a packet of the VIP, with no more of it than the RFC asks for: 28 bytes."""
+    body = struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + quoted[:28]
+    return ip_packet(router, vip, ICMP, body[:2] + struct.pack("!H", checksum(body)) + body[4:])
