@@ -40,7 +40,7 @@ router id {address};
 """ + BFD + """\
 protocol static {{ ipv4; route {vip4}/32 blackhole; }}
 protocol static {{ ipv6; route {vip6}/128 blackhole; }}
-protocol bgp router {{
+protocol bgp uplink {{
 	local as 65001;
 	neighbor {gateway} as 65000;
 """ + TIMERS + """\
@@ -66,12 +66,15 @@ class Bird:
             self.process = host.start(
                 ["bird", "-f", "-c", self.conf, "-s", self.control], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
+    def check(self):
+        if self.process.poll() is not None:
+            raise LabError(f"bird on {self.host.name} ended:\n{read(self.log)}")
+
     def configure(self, conf):
         write(self.conf, conf)
 
         def done():
-            if self.process.poll() is not None:
-                raise LabError(f"bird on {self.host.name} ended:\n{read(self.log)}")
+            self.check()
             return subprocess.run(
                 ["birdc", "-s", self.control, "configure"], capture_output=True).returncode == 0
 
@@ -122,6 +125,8 @@ class BgpRoutes:
     def wait_ready(self):
         """Until the router's kernel has the VIPs over exactly the directors that announce them."""
         def settled():
+            for bird in [self.bird, *self.birds.values()]:
+                bird.check()
             for family, vip, attribute in (("-4", VIP4, "address"), ("-6", VIP6, "address6")):
                 route = self.router.output(["ip", family, "route", "show", vip])
                 wanted = {getattr(each.leg, attribute) for each in self.directors}

@@ -58,8 +58,8 @@ def run(stage):
     fleet = stage.fleet
     stage.start_load()
     nat = add_nat(fleet)
-    beside = Load(fleet.client, vips=[NAT_VIP])
     stage.start_capture()
+    beside = Load(fleet.client, vips=[NAT_VIP])
     there = beside.stop()
     broken, drops, entries = len(there["held_broken"]) + len(there["short_broken"]), dropped(nat), tracked(nat)
     stage.say(f"through NAT with {PORTS[1] - PORTS[0] + 1} entries a proxy and port: {broken} of {there['held']} "
