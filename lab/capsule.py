@@ -19,7 +19,7 @@ from lab.net import capsule_argv
 from lab.tools import BUILD, PROGRAMS, LabError
 
 PREFIX = "glb-lab-"
-UP_TIMEOUT_S = 60
+UP_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
 
 
 def _address(name):
@@ -53,7 +53,7 @@ def find_or_fail(name):
 
 
 def start(name, command):
-    """Runs `command` in a capsule in the background until it calls announce()."""
+    """Runs `command` in a capsule in the background; returns when it has called announce()."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(_address(name))
@@ -80,7 +80,6 @@ def start(name, command):
 def announce(fds):
     """In the capsule, when the lab is up: makes the name known, and leaves the terminal."""
     listener, told = map(int, fds.split(","))
-    socket.socket(fileno=listener).detach()
     keep = socket.socket(fileno=listener)
     keep.listen()
     log = os.open("/run/lab/lab.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -94,9 +93,14 @@ def announce(fds):
 def stop(name):
     pid = find_or_fail(name)
     process = os.pidfd_open(pid)
-    # Process 1 of its namespace: all others die with it.
-    signal.pidfd_send_signal(process, signal.SIGKILL)
-    select.select([process], [], [], 10)
+    # unshare(1), its parent, has the kernel kill it; and all others in its process namespace die with it.
+    os.kill(_parent(pid), signal.SIGKILL)
+    select.select([process], [], [], STOP_TIMEOUT_S)
+
+
+def _parent(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"^PPid:\s+(\d+)$", file.read(), re.MULTILINE)[1])
 
 
 def hosts(pid):

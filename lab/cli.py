@@ -6,6 +6,7 @@
   lab/lab shell HOST     a shell on one of its hosts
   lab/lab exec HOST CMD  run a command there
   lab/lab down           end it
+  lab/lab demo           show it at work; --keep leaves it up (script/demo builds it first)
   lab/lab list           the scenarios
   lab/lab scenario NAME  run one, or `all`, each in a lab of its own
 
@@ -19,10 +20,13 @@ import signal
 import subprocess
 import sys
 
-from lab import capsule, scenario
+from lab import capsule, demo, scenario, status
+from lab.fleet import Fleet
 from lab.net import enter_capsule
 from lab.tools import LabError
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
+
+DEMO_NAME = "main"
 
 
 def number(least, most):
@@ -57,7 +61,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         prog="lab/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="lab/lab up|down|status|shell|exec|scenario|list [OPTIONS]")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(prog="lab/lab", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
 
     def command(name, function, **options):
         made = commands.add_parser(name, **options)
@@ -74,11 +78,14 @@ def parse(argv):
         each.add_argument("host")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
     command("list", do_list)
+    show = command("demo", do_demo)
+    show.add_argument("--keep", action="store_true", help="leave the lab up")
     play = command("scenario", do_scenario)
     play.add_argument("names", nargs="+", metavar="NAME")
     play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
     add_ways(play)
-    for name, function in (("_up", in_capsule_up), ("_scenario", in_capsule_scenario), ("_status", in_capsule_status)):
+    for name, function in (
+            ("_up", in_capsule_up), ("_demo", in_capsule_demo), ("_scenario", in_capsule_scenario), ("_status", in_capsule_status)):
         inner = command(name, function)
         inner.add_argument("--fds")
         inner.add_argument("--shape", type=json.loads, default={})
@@ -93,13 +100,30 @@ def do_up(arguments):
 
 
 def in_capsule_up(arguments):
-    from lab.fleet import Fleet  # after enter_capsule(), like all that touches the network
-
     enter_capsule()
     fleet = Fleet(Shape(**arguments.shape)).up()
     keep = capsule.announce(arguments.fds)
     signal.pause()
     del fleet, keep
+
+
+def do_demo(arguments):
+    if not arguments.keep:
+        return subprocess.run(capsule.capsule_argv(capsule.self_argv("_demo"))).returncode
+    capsule.start(DEMO_NAME, capsule.self_argv("_demo"))
+    return 0
+
+
+def in_capsule_demo(arguments):
+    enter_capsule()
+    keeping = arguments.fds is not None
+    fleet, broken = demo.run(keeping)
+    if broken or not keeping:
+        return 1 if broken else 0
+    keep = capsule.announce(arguments.fds)
+    signal.pause()
+    del fleet, keep
+    return 0
 
 
 def do_down(arguments):
@@ -112,8 +136,6 @@ def do_status(arguments):
 
 
 def in_capsule_status(_):
-    from lab import status
-
     status.show()
 
 

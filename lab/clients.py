@@ -48,6 +48,10 @@ class Load:
         """Lets the clients of a proxy end their long-lived connections, and open others. Returns how many there were."""
         return self._ask(f"finish {proxy}")["finished"]
 
+    def connections(self):
+        """[((VIP, address, port), proxy)] of the long-lived ones."""
+        return self._ask("held")["held"]
+
     def report(self):
         return self._ask("report")
 

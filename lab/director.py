@@ -2,12 +2,13 @@
 """A glb-director on a host of its own, run as in production: JSON, build-config, reload."""
 
 import ipaddress
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 
-from lab.net import mac
 from lab.tools import LabError, cli, cli_json, program, read, wait_for, write
 from lab.topology import GUE_MTU, VIPS
 
@@ -15,9 +16,10 @@ from lab.topology import GUE_MTU, VIPS
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 EAL = ["--no-huge", "-m", "64", "--no-pci", f"--lcores=0@({CPUS})"]
 VIP_MAP = "/sys/fs/bpf/glb_vips"  # of the bifurcating program
+TELEMETRY_BYTES = 1 << 16
 # By address and port: the 200 connections of the load come from few addresses, and would have few rows by address alone.
 CONF = """\
-outbound_gateway_mac = "{gateway_mac}";
+outbound_gateway_mac = "auto";
 outbound_src_ip = "{address}";
 outbound_mtu = {mtu};
 hash_fields = {{ src_addr = true; src_port = true; }};
@@ -34,8 +36,7 @@ class Director:
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
-        write(self.conf, CONF.format(
-            gateway_mac=mac(network.router, leg.device), address=leg.address, mtu=GUE_MTU))
+        write(self.conf, CONF.format(address=leg.address, mtu=GUE_MTU))
         self.process = None
         if pmd == "af_xdp":
             self._fill_vips()
@@ -87,7 +88,7 @@ class Director:
                 raise LabError(f"{self.name} did not start:\n{read(self.log)}")
             done = subprocess.run(
                 [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
-            return done.returncode == 0
+            return done.returncode == 0 and json.loads(done.stdout)["gateway_mac"] != "unknown"
 
         wait_for(self.name, ready)
 
@@ -98,6 +99,15 @@ class Director:
 
     def stats(self):
         return cli_json("stats", "--file-prefix", self.name)
+
+    def missed(self):
+        """Packets that its port lost before the director could have them: DPDK's own counter, by its telemetry."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
+            telemetry.connect(f"/run/dpdk/{self.name}/dpdk_telemetry.v2")
+            telemetry.recv(TELEMETRY_BYTES)  # its greeting
+            telemetry.send(b"/ethdev/stats,0")
+            stats = json.loads(telemetry.recv(TELEMETRY_BYTES))["/ethdev/stats"]
+        return stats["imissed"] + stats["rx_nombuf"]
 
     def hops(self, client, port, vip, vip_port, table=None):
         """The addresses of the proxies that the table file (the one in use) names for a connection, first hop first."""

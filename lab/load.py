@@ -6,7 +6,8 @@
 It reads commands, one a line, from standard input and answers each with a line of JSON:
 
     mark NAME     short connections opened from now on are counted under NAME
-    finish PROXY  long-lived connections to it end as their clients please, and others are opened instead
+    finish PROXY  its long-lived connections end as their clients please, and others are opened instead
+    held          the long-lived connections, each as [flow, proxy]
     report        what happened so far: see Load.report()
 
 A connection is broken if it is reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
@@ -206,6 +207,8 @@ class Load:
             if line[0] == "mark":
                 self.label = line[1]
                 answer = {"marked": line[1]}
+            elif line[0] == "held":
+                answer = {"held": [(held.flow, held.proxy) for held in self.held]}
             elif line[0] == "finish":
                 answer = {"finished": await self.finish(line[1])}
             else:

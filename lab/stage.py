@@ -91,12 +91,13 @@ class Stage:
 
     # The load.
 
-    def start_load(self, **settings):
-        self.load = Load(self.fleet.client, **settings)
+    def start_load(self, quiet=False):
+        self.load = Load(self.fleet.client)
         first = self.load.first
         self.expect("every long-lived connection opens", not first["held_broken"], first["held_broken"])
         shares = ", ".join(f"{name} {count}" for name, count in first["held_by_proxy"].items())
-        self.say(f"{first['held']} long-lived connections ({shares}), and new short ones all the time")
+        if not quiet:
+            self.say(f"{first['held']} long-lived connections ({shares}), and new short ones all the time")
         return first
 
     def settle(self, seconds=0.5):

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from lab.tools import cli_json, program
+from lab.tools import LabError, cli_json, program
 from lab.topology import VIP4, VIP6
 
 
@@ -29,9 +29,10 @@ def address(pid):
 
 
 def director_line(name):
-    if not os.path.exists(f"/run/dpdk/{name}/dpdk_telemetry.v2"):
+    try:
+        stats = cli_json("stats", "--file-prefix", name)
+    except LabError:
         return "not running"
-    stats = cli_json("stats", "--file-prefix", name)
     dropped = sum(count for key, count in stats.items() if key.startswith("drop_"))
     return f"table generation {stats['generation']}, forwarded {stats['forwarded']}, dropped {dropped}"
 

@@ -6,9 +6,9 @@ import contextlib
 from lab.wire import Cable
 
 
-def begin(stage, **load):
+def begin(stage):
     """Load, capture, and the client's cable."""
-    stage.start_load(**load)
+    stage.start_load()
     stage.start_capture()
     return Cable(stage.fleet.network)
 

@@ -29,8 +29,11 @@ def run(stage):
     done = [stats["generation"] - old for stats, old in zip(after, before, strict=True)]
     stage.expect("every reload took effect", done == [RELOADS] * len(done), done)
     stage.expect("no reload failed", not any(stats["reload_failures"] for stats in after))
+    stage.settle()
+    missed = {director.name: director.missed() for director in fleet.running()}
+    stage.expect("no packet is lost before a director", not any(missed.values()), missed)
+    stage.note("missed", missed)
     stage.note("reload_seconds", round(took, 1))
     stage.note("reloads", done)
     stage.say(f"{RELOADS} reloads on each of {len(done)} directors")
-    stage.settle()
     stage.finish()
