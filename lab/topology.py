@@ -107,6 +107,8 @@ class Network:
         addresses += [f"addr add {address}/64 dev eth0 nodad" for address in CLIENTS6]
         self.client.ip("\n".join([
             *addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1", ""]))
+        # A client that reads slowly holds up its sender; with the usual 6 MB the kernel would take a whole download at once.
+        self.client.sysctl({"net.ipv4.tcp_rmem": "4096 65536 262144"})
         # Else the client's checksums are only begun, and its segments 64 KB: the directors would see both.
         self.client.offloads_off("eth0")
         link = mac(self.client, "eth0")

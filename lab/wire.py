@@ -4,6 +4,7 @@
 Its addresses (topology.BY_HAND*) are not the client kernel's, which therefore keeps quiet.
 """
 
+import ctypes
 import ipaddress
 import select
 import socket
@@ -17,6 +18,7 @@ from lab.topology import BY_HAND4, BY_HAND6
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 TCP, ICMP = 6, 1
 PATIENCE_S = 3
+SO_ATTACH_FILTER = 26
 MSS_1460 = b"\x02\x04\x05\xb4"
 
 
@@ -65,11 +67,33 @@ class Segment:
         return self.sequence + len(self.data) + bool(self.flags & SYN) + bool(self.flags & FIN)
 
 
+def address_filter(address4, address6):
+    """A classic BPF program for frames to either address (of IPv6: to its last 32 bits)."""
+    load_half, load_word, jump_equal, give_back = 0x28, 0x20, 0x15, 0x06
+    instructions = (
+        (load_half, 0, 0, 12),  # ethertype
+        (jump_equal, 0, 2, 0x0800),
+        (load_word, 0, 0, 14 + 16),
+        (jump_equal, 3, 4, int(ipaddress.ip_address(address4))),
+        (jump_equal, 0, 3, 0x86DD),
+        (load_word, 0, 0, 14 + 24 + 12),
+        (jump_equal, 0, 1, int(ipaddress.ip_address(address6)) & 0xFFFFFFFF),
+        (give_back, 0, 0, 0xFFFF),
+        (give_back, 0, 0, 0),
+    )
+    return len(instructions), b"".join(struct.pack("=HBBI", *each) for each in instructions)
+
+
 class Cable:
     """The client's."""
 
     def __init__(self, network):
         self.socket = network.client.packet_socket("eth0")
+        # Else all that the load receives waits here too, until there is no room for ours.
+        count, program = address_filter(BY_HAND4, BY_HAND6)
+        self.program = ctypes.create_string_buffer(program)
+        self.socket.setsockopt(
+            socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("@HP", count, ctypes.addressof(self.program)))
         router, client = (
             bytes.fromhex(mac(namespace, device).replace(":", ""))
             for namespace, device in ((network.router, "to-client"), (network.client, "eth0")))

@@ -2,8 +2,9 @@
 """What the scenarios with packets made by hand share. No scenario itself."""
 
 import contextlib
+import time
 
-from lab.wire import Cable
+from lab.wire import PATIENCE_S, Cable
 
 
 def begin(stage):
@@ -16,22 +17,26 @@ def begin(stage):
 class Counters:
     """How glb-redirect's counters changed since now."""
 
-    def __init__(self, stage, other):
-        self.stage, self.other = stage, other
+    def __init__(self, stage):
+        self.stage = stage
         self.before = stage.fleet.redirect_totals()
 
     def change(self, proxy, counter):
         return self.stage.fleet.proxies[proxy].stats()[counter] - self.before[proxy][counter]
 
     def expect(self, proxy, counter):
-        self.stage.expect(f"{proxy} counts {counter}", self.change(proxy, counter) > 0)
+        """In a moment: the packet that is to be counted may still be on its way."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not (counted := self.change(proxy, counter)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.stage.expect(f"{proxy} counts {counter}", counted > 0)
 
 
 @contextlib.contextmanager
 def moved(stage, owner, other):
     """While `owner` drains, so that its packets come to `other` first."""
     stage.fleet.change(owner, state="draining")
-    counters = Counters(stage, other)
+    counters = Counters(stage)
     yield counters
     counters.expect(other, "forwarded_to_alternate")
     stage.fleet.change(owner, state="active")

@@ -11,7 +11,7 @@ from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
 SUMMARY = "a link of 1280 bytes appears on the way, during downloads and uploads of 5 MB"
 NARROW_MTU = 1280
 DOWNLOAD_PORT, UPLOAD_PORT = 16000, 17000
-SECONDS = 2  # of each transfer, if nothing holds it up
+SECONDS = 4  # of each transfer, if nothing holds it up
 
 
 class Upload(threading.Thread):
@@ -33,6 +33,7 @@ class Upload(threading.Thread):
 def run(stage):
     fleet, ways = stage.fleet, ((VIP4, CLIENTS4[2]), (VIP6, CLIENTS6[2]))
     stage.start_load()
+    stage.start_capture()
     with open(DOWNLOAD, "rb") as file:
         data = file.read()
     downloads = [
@@ -40,7 +41,6 @@ def run(stage):
         for vip, address in ways]
     uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
     stage.settle()
-    stage.start_capture()
     # Both ends of the client's cable. What proxies send above that, the router answers to the VIP: with ICMP.
     fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}\n")
     fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}\n")

@@ -13,7 +13,7 @@ def run(stage):
     for number, vip in enumerate(VIPS):
         connection = cable.connection(vip, HTTP_PORT, 5031 + number)
         first, last = stage.owners(connection)
-        counters = Counters(stage, first)
+        counters = Counters(stage)
         connection.next, connection.theirs = 12345, 54321
         connection.send(ACK)
         answer = connection.receive()
