@@ -14,12 +14,14 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 from lab.net import capsule_argv
 from lab.tools import BUILD, PROGRAMS, LabError
 
 PREFIX = "glb-lab-"
 UP_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
+COLOURS = "GLB_LAB_COLOURS"  # in the environment: what is said ends up on a terminal
 
 
 def _address(name):
@@ -63,18 +65,42 @@ def start(name, command):
         raise LabError(f"lab '{name}' is already up: lab/lab down, or choose another --name") from None
     ready, told = os.pipe()
     fds = [str(listener.fileno()), str(told)]
+    # Pipes of its own, which we copy from: unshare(1) keeps its output open, and who waits for ours would wait for the lab.
+    colours = {COLOURS: "1"} if sys.stdout.isatty() else {}
     process = subprocess.Popen(
-        capsule_argv([*command, "--fds", ",".join(fds)]), pass_fds=[listener.fileno(), told],
-        stdin=subprocess.DEVNULL, start_new_session=True)
+        capsule_argv([*command, "--fds", ",".join(fds)]), pass_fds=[listener.fileno(), told], start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **colours})
     os.close(told)
     listener.close()
     try:
-        if not select.select([ready], [], [], UP_TIMEOUT_S)[0] or not os.read(ready, 1):
+        if not _follow(process, ready):
             raise LabError("the lab did not come up: see the message above")
     except BaseException:
         process.kill()
         process.wait()
         raise
+
+
+def _follow(process, ready):
+    """Copies what the capsule says until it is up (True), or has ended."""
+    copies = {process.stdout.fileno(): sys.stdout, process.stderr.fileno(): sys.stderr}
+    deadline, up = time.monotonic() + UP_TIMEOUT_S, False
+    waiting = {ready, *copies}
+    while waiting and (left := deadline - time.monotonic()) > 0:
+        # Once it is up, only what it has said already.
+        readable = select.select(list(waiting), [], [], 0 if up else left)[0]
+        if up and not readable:
+            break
+        for fd in readable:
+            data = os.read(fd, 1 << 16)
+            if fd == ready:
+                up = up or bool(data)
+            elif data:
+                copies[fd].write(data.decode(errors="replace"))
+                copies[fd].flush()
+            if not data or fd == ready:
+                waiting.discard(fd)
+    return up
 
 
 def announce(fds):

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+from lab.capsule import COLOURS
 from lab.clients import finished_download, start_download
 from lab.fleet import Fleet
 from lab.proxy import DOWNLOAD_BYTES
@@ -31,7 +32,7 @@ class Voice:
 
     def __init__(self, stream=sys.stdout):
         self.stream = stream
-        self.colours = stream.isatty() and "NO_COLOR" not in os.environ
+        self.colours = (stream.isatty() or COLOURS in os.environ) and "NO_COLOR" not in os.environ
         self.number = 0
 
     def say(self, text=""):

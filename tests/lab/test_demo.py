@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""script/demo: what it prints, and that it leaves nothing behind."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, started_by, wait_until
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Standard output of a whole run."""
+    mark = new_mark()
+    process = start([DEMO], mark)
+    output, errors = process.communicate()
+    print(output)
+    assert (process.returncode, errors) == (0, "")
+    assert_nothing_left(mark)
+    return output
+
+
+def test_last_line_counts_connections(shown):
+    counted = re.fullmatch(r"demo: 0 of (\d+) connections broken", shown.splitlines()[-1])
+    assert counted and int(counted[1]) > 800
+
+
+def test_fits_a_terminal_and_has_no_colours_off_it(shown):
+    assert "\033" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_shows_shares_downloads_and_what_was_killed(shown):
+    assert "200 of 200 are where glb-director-cli lookup says" in shown
+    shares = re.findall(r"proxy-(\d)  table +([\d.]+) %   seen +([\d.]+) %", shown)
+    assert [number for number, _, _ in shares] == ["1", "2", "3"]
+    assert all(abs(float(table) - float(seen)) < 10 for _, table, seen in shares)
+    assert re.search(r"director-1 [1-9]\d*, director-2 [1-9]", shown)
+    assert len(re.findall(r"/download: complete, SHA-256 as on the proxies", shown)) == 2
+    assert re.search(r"Drain proxy-\d", shown) and "Kill director-1 with -9" in shown
+    assert "FAIL" not in shown
+
+
+def test_keep_leaves_the_lab_up():
+    mark = new_mark()
+    done = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
+    try:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines()[-1].startswith("demo: 0 of ")
+        assert "lab/lab shell proxy-1" in done.stdout
+        status = lab("status").stdout
+        assert re.search(r"director-1 .* not running", status) and re.search(r"director-2 .* forwarded [1-9]", status)
+        assert lab("exec", "client", "curl", "-s", "http://203.0.113.10/").stdout.startswith("proxy-")
+    finally:
+        lab("down")
+    assert_nothing_left(mark)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
+def test_leaves_nothing_behind_when_it_is_stopped(how):
+    mark = new_mark()
+    process = start([DEMO], mark)
+    wait_until(lambda: any("load.py" in command for command in started_by(mark).values()))  # everything runs by now
+    os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
+    process.communicate()
+    assert process.returncode != 0
+    assert_nothing_left(mark)
+
+
+def test_says_that_it_needs_root():
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", DEMO], env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "needs root" in done.stderr
+
+
+def test_usage():
+    assert "Usage: script/demo [--keep]" in subprocess.run([DEMO, "--help"], capture_output=True, text=True).stdout
+    wrong = subprocess.run([DEMO, "--kepe"], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "'--kepe'" in wrong.stderr

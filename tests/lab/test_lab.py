@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""lab/lab itself: labs that stay up, what they leave behind, and whether the load notices when something breaks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from lab_process import LAB, TREE, assert_nothing_left, environment, lab, new_mark, start, started_by, wait_until
+
+
+@pytest.fixture
+def up():
+    """Starts labs by name; they end with the test."""
+    labs = []
+
+    def function(*options):
+        name, mark = new_mark(), new_mark()
+        done = lab("up", "--name", name, *options, mark=mark)
+        assert (done.returncode, done.stderr) == (0, "")
+        labs.append((name, mark))
+        return name, mark
+
+    yield function
+    for name, mark in labs:
+        lab("down", "--name", name)
+        assert_nothing_left(mark)
+
+
+def on(name, host, *command):
+    done = lab("exec", "--name", name, host, *command)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def pids(mark, word):
+    return [pid for pid, command in started_by(mark).items() if word in command]
+
+
+def test_up_status_exec_shell_down(up):
+    name, _ = up()
+    assert on(name, "client", "curl", "-s", "http://203.0.113.10/").startswith("proxy-")
+    assert on(name, "client", "curl", "-s", "http://[2001:db8:f::10]/").startswith("proxy-")
+    assert on(name, "proxy-2", "hostname") == "proxy-2\n"
+    status = lab("status", "--name", name).stdout
+    for host in ("client", "router", "director-1", "director-2", "proxy-1", "proxy-2", "proxy-3"):
+        assert f"\n{host} " in status
+    shell = subprocess.run(
+        [LAB, "shell", "--name", name, "director-2"], input="hostname\n", capture_output=True, text=True)
+    assert "director-2\n" in shell.stdout
+    assert lab("down", "--name", name).returncode == 0
+    assert "is not up" in lab("status", "--name", name).stderr
+
+
+def test_the_kernel_keeps_what_is_not_for_the_vips(up):
+    """Under AF_XDP: ARP, ND and ping of the director's own addresses; and VIPs come and go under a running director."""
+    name, _ = up("--directors", "1")
+    on(name, "router", "ping", "-c1", "-W2", "192.0.2.6")
+    on(name, "router", "ping", "-c1", "-W2", "2001:db8:b:1::2")
+    on(name, "client", "curl", "-s", "http://203.0.113.10/")
+    stats = json.loads(on(name, "director-1", "glb-director-cli", "stats", "--file-prefix", "director-1", "--json"))
+    assert stats["received"] == stats["forwarded"] > 0
+    key = "80 00 00 00" + " 00" * 10 + " ff ff cb 00 71 0a"
+    on(name, "director-1", *f"bpftool map delete pinned /sys/fs/bpf/glb_vips key hex {key}".split())
+    assert lab("exec", "--name", name, "client", "curl", "-s", "-m1", "http://203.0.113.10/").returncode == 28
+    on(name, "director-1", *f"bpftool map update pinned /sys/fs/bpf/glb_vips key hex {key} value hex 01".split())
+    on(name, "client", "curl", "-s", "http://203.0.113.10/")
+
+
+def test_two_labs_side_by_side(up):
+    one, _ = up("--proxies", "1", "--directors", "1")
+    two, _ = up("--proxies", "2", "--directors", "1", "--hops", "3", "--pmd", "af_packet")
+    for name in (one, two):
+        assert on(name, "client", "curl", "-s", "http://203.0.113.10/").startswith("proxy-")
+    assert "proxy-2" not in lab("status", "--name", one).stdout
+    assert "proxy-2" in lab("status", "--name", two).stdout
+
+
+def test_the_same_name_twice(up):
+    name, _ = up("--proxies", "1", "--directors", "1")
+    again = lab("up", "--name", name)
+    assert (again.returncode, again.stderr) == (1, f"lab: lab '{name}' is already up: lab/lab down, or choose another --name\n")
+
+
+@pytest.mark.parametrize("word", ["unshare", "_up"], ids=["capsule", "process 1"])
+def test_kill_leaves_nothing(up, word):
+    name, mark = up()
+    os.kill(pids(mark, word)[0], signal.SIGKILL)
+    assert_nothing_left(mark)
+    assert "is not up" in lab("status", "--name", name).stderr
+
+
+def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
+    mark = new_mark()
+    process = start([LAB, "up", "--name", new_mark()], mark)
+    wait_until(lambda: pids(mark, "glb-director"))
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 1
+    assert_nothing_left(mark)
+
+
+def test_directors_on_af_packet(tmp_path):
+    path = tmp_path / "result.json"
+    assert lab("scenario", "swap", "--pmd", "af_packet", "--json", str(path)).returncode == 0
+    assert json.loads(path.read_text())["broken"] == 0
+
+
+def test_the_load_notices_directors_that_disagree():
+    sabotage = os.path.join(TREE, "tests/lab/sabotage.py")
+    done = subprocess.run(
+        [sys.executable, "-B", sabotage], env=environment(), capture_output=True, text=True, timeout=100)
+    result = json.loads(done.stdout)
+    assert not result["passed"]
+    assert result["broken"] > 20
+    assert any(failed.startswith("no connection breaks") for failed in result["failed"])
+
+
+def test_says_that_it_needs_root():
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", LAB, "up"], env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "lab: making network namespaces needs root: run it with sudo\n")
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
+    (["exec", "client", "true"], "is not up"),
+])
+def test_errors_name_the_offender(arguments, says):
+    if arguments[0] == "exec":
+        arguments = ["exec", "--name", new_mark(), *arguments[1:]]
+    done = lab(*arguments)
+    assert done.returncode == 1
+    assert says in done.stderr
+
+
+def test_a_missing_program_is_named():
+    done = subprocess.run(
+        [LAB, "up", "--name", new_mark()], env={**environment(), "GLB_BUILD": "/nowhere"}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "/nowhere/src/director/glb-director is missing: run script/bootstrap and script/build" in done.stderr

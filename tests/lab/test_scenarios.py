@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every scenario of the lab, with what must come out of it. The story is in the scenario, the promise is here."""
+
+import json
+
+import pytest
+from lab_process import assert_nothing_left, lab, new_mark
+
+HELD = 200  # long-lived connections
+
+
+def nothing_more(result):
+    """Broken connections, the capture and so on are checked for all."""
+
+
+def all_reloads(result):
+    assert result["details"]["reloads"] == [200, 200]
+    assert result["details"]["missed"] == {"director-1": 0, "director-2": 0}
+
+
+def only_its_own(result):
+    assert result["broken"] == result["details"]["own"] >= HELD // 6
+
+
+def cookies(result):
+    assert result["details"]["syns"]["accepted"] >= result["details"]["syns"]["sent"] == 60_000
+    assert sum(result["details"]["cookies"].values()) > 0
+
+
+def drops_there_nothing_here(result):
+    nat = result["details"]["nat"]
+    assert nat["broken"] > 0 and nat["drop"] > 0 and nat["tracked"] > 0
+    assert len(result["details"]["tracked"]) == 7 and set(result["details"]["tracked"].values()) == {0}
+
+
+PROMISES = {
+    "swap": nothing_more,
+    "proxies": nothing_more,
+    "directors": nothing_more,
+    "both": nothing_more,
+    "reloads": all_reloads,
+    "skew": nothing_more,
+    "hops": nothing_more,
+    "proxy-killed": only_its_own,
+    "path-mtu": nothing_more,
+    "half-open": nothing_more,
+    "time-wait": nothing_more,
+    "syn-cookie": nothing_more,
+    "unknown-ack": nothing_more,
+    "icmp-quote": nothing_more,
+    "syn-flood": cookies,
+    "conntrack": drops_there_nothing_here,
+    "bgp": nothing_more,
+}
+
+
+def test_no_scenario_is_without_a_promise():
+    assert [line.split()[0] for line in lab("list").stdout.splitlines()] == list(PROMISES)
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_scenario(name, tmp_path):
+    mark, path = new_mark(), tmp_path / "result.json"
+    done = lab("scenario", name, "--json", str(path), mark=mark)
+    print(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(path.read_text())
+    assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
+    if name != "proxy-killed":
+        assert result["broken"] == 0
+    assert result["details"]["held"] >= HELD
+    assert result["details"]["short"] > 0
+    assert result["connections"] >= result["details"]["held"] + result["details"]["short"]
+    assert result["details"]["exchanges"] > 2 * HELD
+    assert result["details"]["forwarded"] > 0
+    assert result["capture"]["packets"] > 0 and result["capture"]["unknown"] == 0
+    PROMISES[name](result)
+    assert_nothing_left(mark)
