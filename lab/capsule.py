@@ -134,13 +134,15 @@ def hosts(pid):
 
 
 def host_argv(pid, host, command):
-    """The command line that runs `command` on a host of the lab whose process 1 is `pid`."""
+    """The command line that runs `command` on a host of the lab whose process 1 is `pid`, where the host's files are."""
     names = hosts(pid)
     if host not in names:
         raise LabError(f"the lab has no host '{host}', but {', '.join(names)}")
     with open(f"/proc/{pid}/root/run/hosts/{host}") as file:
         holder = file.read().strip()
-    return inside_argv(pid, ["nsenter", f"--target={holder}", "--net", "--mount", "--uts", "--", *command])
+    folder = f"/run/lab/{host}" if os.path.isdir(f"/proc/{pid}/root/run/lab/{host}") else "/run/lab"
+    return inside_argv(
+        pid, ["nsenter", f"--target={holder}", "--net", "--mount", "--uts", "--", "env", f"--chdir={folder}", *command])
 
 
 def inside_argv(pid, command):
