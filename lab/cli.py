@@ -84,8 +84,8 @@ def parse(argv):
     play.add_argument("names", nargs="+", metavar="NAME")
     play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
     add_ways(play)
-    for name, function in (
-            ("_up", in_capsule_up), ("_demo", in_capsule_demo), ("_scenario", in_capsule_scenario), ("_status", in_capsule_status)):
+    inside = {"_up": in_capsule_up, "_demo": in_capsule_demo, "_scenario": in_capsule_scenario, "_status": in_capsule_status}
+    for name, function in inside.items():
         inner = command(name, function)
         inner.add_argument("--fds")
         inner.add_argument("--shape", type=json.loads, default={})

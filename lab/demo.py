@@ -64,8 +64,8 @@ class Demo:
                        f"A service at {VIP4} and {VIP6}, in network namespaces.")
         start = time.monotonic()
         self.fleet = Fleet(Shape()).up()
-        self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, glb-director on "
-                        f"{self.fleet.shape.pmd.upper()}")
+        self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
+                        f"glb-director on {self.fleet.shape.pmd.upper()}")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
 
     def long_lived(self):

@@ -8,6 +8,7 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from lab.clients import Load
+from lab.packet import read_pcap
 from lab.tools import LabError, cli_json, wait_for
 from lab.topology import GUE_MTU
 
@@ -60,7 +61,7 @@ class Capture:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
             process.wait(10)
-            count = count_packets(path)
+            count = len(read_pcap(path))
             decoded = cli_json("decode", path)["packets"]
             packets += count
             unknown += count - sum(1 for packet in decoded if packet_is_known(packet))
@@ -70,17 +71,6 @@ class Capture:
 def packet_is_known(packet):
     """Outer and inner: one whose flow is not understood has no addresses."""
     return "source" in packet["inner"]
-
-
-def count_packets(path):
-    """In a capture of tcpdump."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at, count = 24, 0
-    while at + 16 <= len(data):
-        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
-        count += 1
-    return count
 
 
 class Stage:

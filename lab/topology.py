@@ -28,7 +28,7 @@ CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
 # The client's cable, but not its kernel's addresses: for packets made by hand, which its TCP would answer with RST.
 BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
-FIRST_DIRECTOR, FIRST_PROXY = 1, 17  # numbers of legs
+FIRST_DIRECTOR, OTHER, FIRST_PROXY = 1, 16, 17  # numbers of legs
 MAX_DIRECTORS, MAX_PROXIES = 15, 46
 
 
@@ -115,7 +115,8 @@ class Network:
         self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client\n"
                        f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client\n")
 
-    def _host(self, leg):
+    def add_host(self, leg):
+        """With a cable to the router, and addresses on it."""
         host = Namespace(leg.name)
         veth(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
         host.ip(f"addr add {leg.address}/30 dev eth0\naddr add {leg.address6}/64 dev eth0 nodad\n")
@@ -124,7 +125,7 @@ class Network:
         return host
 
     def add_director(self, leg):
-        host = self._host(leg)
+        host = self.add_host(leg)
         # What the director leaves to the kernel (all, with AF_PACKET) must not be forwarded as well.
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
         host.ip(f"route add default via {leg.gateway}\nroute add default via {leg.gateway6}\n")
@@ -133,7 +134,7 @@ class Network:
         return host
 
     def add_proxy(self, leg):
-        host = self._host(leg)
+        host = self.add_host(leg)
         # Answers go to the client's leg. With rp_filter the default route must be where the tunnel comes from: it is.
         host.ip(
             f"addr add {VIP4}/32 dev lo\naddr add {VIP6}/128 dev lo nodad\n"

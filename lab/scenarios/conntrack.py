@@ -2,8 +2,7 @@
 """Why there is no state on the way: a load balancer that keeps some, beside ours, under the same load."""
 
 from lab.clients import Load
-from lab.net import Namespace, veth
-from lab.topology import ECHO_PORT, GUE_MTU, HTTP_PORT, Leg
+from lab.topology import ECHO_PORT, HTTP_PORT, OTHER, Leg
 
 SUMMARY = "the same load beside it through NAT with conntrack and few entries: drops there; here no host tracks a connection"
 NAT_VIP = "203.0.113.20"
@@ -26,12 +25,11 @@ table ip nat {{
 
 def add_nat(fleet):
     """A host beside the directors, with a VIP of its own."""
-    network, leg = fleet.network, Leg(16, "nat")
-    host = Namespace(leg.name)
-    veth(host, "eth0", network.router, leg.device, mtu=GUE_MTU)
-    host.ip(f"addr add {leg.address}/30 dev eth0\nroute add default via {leg.gateway}\n")
+    network, leg = fleet.network, Leg(OTHER, "nat")
+    host = network.add_host(leg)
+    host.ip(f"route add default via {leg.gateway}\n")
     host.sysctl({"net.ipv4.ip_forward": 1})
-    network.router.ip(f"addr add {leg.gateway}/30 dev {leg.device}\nroute add {NAT_VIP} via {leg.address}\n")
+    network.router.ip(f"route add {NAT_VIP} via {leg.address}\n")
     addresses = [proxy.address for proxy in fleet.proxies.values()]
     rules = RULES.format(
         vip=NAT_VIP, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=leg.address, first=PORTS[0], last=PORTS[1],
