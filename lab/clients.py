@@ -56,7 +56,8 @@ class Load:
         return self._ask("report")
 
     def stop(self):
-        report = self.report()
+        """The last report: all connections have ended, well or not."""
+        report = self._ask("stop")
         self.process.stdin.close()
         self.process.wait(10)
         return report

@@ -9,6 +9,7 @@ It reads commands, one a line, from standard input and answers each with a line 
     finish PROXY  its long-lived connections end as their clients please, and others are opened instead
     held          the long-lived connections, each as [flow, proxy]
     report        what happened so far: see Load.report()
+    stop          all connections end, also those that wait for an answer; then as report
 
 A connection is broken if it is reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
 """
@@ -124,6 +125,7 @@ class Load:
         self.short = collections.defaultdict(collections.Counter)  # label -> proxy -> connections
         self.short_broken = []
         self.tasks = set()
+        self.stopping = False
 
     def keep(self, coroutine):
         task = asyncio.create_task(coroutine)
@@ -155,9 +157,19 @@ class Load:
         await self.open_held(len(theirs))
         return len(theirs)
 
+    async def stop(self):
+        """Ends every connection in order; what still waits for an answer gets it, or is broken."""
+        self.stopping = True
+        for held in self.held:
+            held.finish = True
+        await asyncio.gather(*self.tasks)
+        return self.report()
+
     async def short_worker(self, worker):
         workers = self.settings["short"]
         for number in range(worker, 1 << 30, workers):
+            if self.stopping:
+                return
             port = FIRST_SHORT_PORT + number % (LAST_PORT - FIRST_SHORT_PORT)
             await self.short_one(self.clients.flow(number, port), self.label)
             await asyncio.sleep(SHORT_PAUSE_S)
@@ -211,6 +223,8 @@ class Load:
                 answer = {"held": [(held.flow, held.proxy) for held in self.held]}
             elif line[0] == "finish":
                 answer = {"finished": await self.finish(line[1])}
+            elif line[0] == "stop":
+                answer = await self.stop()
             else:
                 answer = self.report()
             print(json.dumps(answer), flush=True)
@@ -221,8 +235,6 @@ async def main(settings):
     await load.start()
     print(json.dumps(load.report()), flush=True)
     await load.commands()
-    for task in load.tasks:
-        task.cancel()
 
 
 if __name__ == "__main__":

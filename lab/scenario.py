@@ -30,8 +30,8 @@ def run(name, shape):
     stage = Stage(fleet, result, say)
     try:
         module.run(stage)
-    except LabError as error:
-        stage.expect("the scenario gets to its end", False, str(error))
+    except (LabError, OSError) as error:
+        stage.expect("the scenario gets to its end", False, f"{type(error).__name__}: {error}")
     result.seconds = time.monotonic() - start
     say(f"{result.broken} of {result.connections} connections broken: {'as expected' if result.passed else 'FAILED'}")
     sys.stdout.flush()

@@ -12,6 +12,7 @@ from lab.packet import read_pcap
 from lab.tools import LabError, cli_json, wait_for
 from lab.topology import GUE_MTU
 
+BECOME_S = 3
 PMTU = re.compile(r"pmtu:(\d+)")
 # Counted by a director for packets that it was given and did not forward.
 NOT_FORWARDED = ("answered_too_big", "exception")
@@ -148,7 +149,7 @@ class Stage:
         def pmtu():
             return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
 
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + BECOME_S
         while (found := pmtu()) != wanted and time.monotonic() < deadline:
             time.sleep(0.02)
         return found
