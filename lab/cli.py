@@ -22,7 +22,7 @@ import sys
 
 from lab import capsule, demo, scenario, status
 from lab.fleet import Fleet
-from lab.net import enter_capsule
+from lab.net import capsule_argv, dying_with_us, enter_capsule
 from lab.tools import LabError
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
 
@@ -109,7 +109,7 @@ def in_capsule_up(arguments):
 
 def do_demo(arguments):
     if not arguments.keep:
-        return subprocess.run(capsule.capsule_argv(capsule.self_argv("_demo"))).returncode
+        return subprocess.run(dying_with_us(capsule_argv(capsule.self_argv("_demo")))).returncode
     capsule.start(DEMO_NAME, capsule.self_argv("_demo"))
     return 0
 
@@ -176,7 +176,7 @@ def _play(name, shape):
     """In a capsule of its own; the result comes back through a pipe."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
-    process = subprocess.Popen(capsule.capsule_argv(argv), pass_fds=[theirs])
+    process = subprocess.Popen(dying_with_us(capsule_argv(argv)), pass_fds=[theirs])
     os.close(theirs)
     with os.fdopen(ours) as pipe:
         text = pipe.read()

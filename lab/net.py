@@ -25,6 +25,11 @@ def capsule_argv(command):
     return ["env", f"{CAPSULE_MARK}=1", *UNSHARE, *command]
 
 
+def dying_with_us(argv):
+    """The command line that also ends when the process that starts it does, even by kill -9."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+
+
 def enter_capsule():
     """Returns inside the capsule; outside it, replaces this process. Needs root."""
     if os.environ.get(CAPSULE_MARK) != "1":

@@ -14,6 +14,7 @@ LAB = os.path.join(TREE, "lab/lab")
 DEMO = os.path.join(TREE, "script/demo")
 MARK = "GLB_LAB_TEST"  # in the environment of a lab and all that it starts
 PATIENCE_S = 60
+END_S = 5  # until what was killed is gone; less than a scenario or the demo takes
 
 
 def environment(mark=""):
@@ -54,13 +55,13 @@ def left_behind():
     return re.findall(r"to-director|proxy-\d|^capsule|/run/lab|/run/hosts", everything, re.MULTILINE)
 
 
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE_S
+def wait_until(condition, patience_s=PATIENCE_S):
+    deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
 def assert_nothing_left(mark):
-    wait_until(lambda: not started_by(mark))
+    wait_until(lambda: not started_by(mark), END_S)
     assert left_behind() == []

@@ -102,6 +102,15 @@ def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
     assert_nothing_left(mark)
 
 
+def test_a_scenario_that_is_killed_leaves_nothing():
+    mark = new_mark()
+    process = start([LAB, "scenario", "skew"], mark)
+    wait_until(lambda: pids(mark, "load.py"))
+    process.kill()
+    process.communicate()
+    assert_nothing_left(mark)
+
+
 def test_directors_on_af_packet(tmp_path):
     path = tmp_path / "result.json"
     assert lab("scenario", "swap", "--pmd", "af_packet", "--json", str(path)).returncode == 0
