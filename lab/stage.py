@@ -78,7 +78,6 @@ class Stage:
     def __init__(self, fleet, result, say):
         self.fleet, self.result, self.say = fleet, result, say
         self.load = self.capture = None
-        self.kept = []  # keeps processes that a scenario starts
 
     # The load.
 
