@@ -195,7 +195,7 @@ def in_capsule_scenario(arguments):
 def main():
     arguments = parse(sys.argv[1:])
     if arguments.function is not do_list and os.geteuid() != 0:
-        print("lab: making network namespaces needs root: run it with sudo", file=sys.stderr)
+        print("lab: making network namespaces needs root: run it as root", file=sys.stderr)
         return 1
     try:
         return arguments.function(arguments) or 0

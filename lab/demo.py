@@ -20,10 +20,10 @@ BAR = 30  # characters of 100 %
 KEPT = """\
 The lab stays up. Look around:
 
-  sudo lab/lab status
-  sudo lab/lab exec client curl -s http://203.0.113.10/
-  sudo lab/lab shell proxy-1
-  sudo lab/lab down
+  lab/lab status
+  lab/lab exec client curl -s http://203.0.113.10/
+  lab/lab shell proxy-1
+  lab/lab down
 """
 
 

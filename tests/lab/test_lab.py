@@ -130,7 +130,7 @@ def test_the_load_notices_directors_that_disagree():
 def test_says_that_it_needs_root():
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", LAB, "up"], env=environment(), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "lab: making network namespaces needs root: run it with sudo\n")
+    assert (done.returncode, done.stderr) == (1, "lab: making network namespaces needs root: run it as root\n")
 
 
 @pytest.mark.parametrize("arguments, says", [
