@@ -7,9 +7,10 @@ import time
 
 from lab.capsule import COLOURS
 from lab.clients import finished_download, start_download
+from lab.explain import explain
 from lab.fleet import Fleet
 from lab.proxy import DOWNLOAD_BYTES
-from lab.stage import Result, Stage
+from lab.stage import Capture, Result, Stage
 from lab.tools import cli_json
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6, VIPS, Shape
 
@@ -67,6 +68,22 @@ class Demo:
         self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
                         f"glb-director on {self.fleet.shape.pmd.upper()}")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
+
+    def packets(self):
+        """A few connections and pings, each packet against the table."""
+        self.voice.step("Packet by packet: what lookup predicts, what the directors sent")
+        directors = self.fleet.running()
+        capture = Capture(self.fleet.network.router, [director.leg.device for director in directors])
+        for vip, address in ((VIP4, CLIENTS4[1]), (VIP6, CLIENTS6[1])):
+            url = f"http://[{vip}]/" if ":" in vip else f"http://{vip}/"
+            self.fleet.client.output(["curl", "-s", "--max-time", "5", "--interface", address, url])
+            self.fleet.client.output(["ping", "-c", "1", "-W", "5", "-I", address, vip])
+        capture.stop()
+        total = equal = 0
+        for director in directors:
+            sent, same = explain(director, capture.path(director.leg.device), self.voice.say)
+            total, equal = total + sent, equal + same
+        self.check(total > 0 and equal == total, f"{equal} of {total} packets as lookup predicts")
 
     def long_lived(self):
         """Each one against the table."""
@@ -146,6 +163,7 @@ def run(keep):
     """Returns (the fleet, whether anything went wrong)."""
     demo = Demo(Voice())
     demo.up()
+    demo.packets()
     demo.long_lived()
     demo.shares()
     demo.downloads()

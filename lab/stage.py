@@ -45,7 +45,7 @@ class Capture:
     def __init__(self, router, devices):
         self.processes = []
         for device in devices:
-            path = f"/run/lab/{device}.pcap"
+            path = self.path(device)
             process = router.start(
                 ["tcpdump", f"--interface={device}", "--immediate-mode", "--packet-buffered", "-s", str(GUE_MTU + 64),
                  "-Z", "root", "-c", str(self.LIMIT), "-w", path, "udp port 19523"],
@@ -54,6 +54,10 @@ class Capture:
         for process, _ in self.processes:
             if "listening on" not in process.stderr.readline():
                 raise LabError(f"tcpdump: {process.stderr.read()}")
+
+    @staticmethod
+    def path(device):
+        return f"/run/lab/{device}.pcap"
 
     def stop(self):
         """{"packets": captured, "unknown": those that the decoder does not know}"""

@@ -43,6 +43,15 @@ def test_shows_shares_downloads_and_what_was_killed(shown):
     assert "FAIL" not in shown
 
 
+def test_every_packet_is_as_lookup_predicts(shown):
+    """Of curl and ping, in both families; the tail of each line is the inner packet."""
+    counted = re.search(r"ok   (\d+) of (\d+) packets as lookup predicts", shown)
+    lines = re.findall(r"^    (equal|WRONG)  .* {2}(tcp|icmp echo request) \d+$", shown, re.M)
+    assert counted and int(counted[1]) == int(counted[2]) == len(lines) >= 12
+    assert {what for _, what in lines} == {"tcp", "icmp echo request"} and {mark for mark, _ in lines} == {"equal"}
+    assert "[2001:db8:f::10]:80" in shown and "203.0.113.10:80" in shown
+
+
 def test_keep_leaves_the_lab_up():
     mark = new_mark()
     done = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)

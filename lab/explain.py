@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packet by packet: what directors sent, as `glb-director-cli decode` reads it, beside what `lookup` predicts."""
+
+from dataclasses import dataclass
+
+from lab.packet import read_pcap
+from lab.tools import cli_json
+
+ETHERNET, OUTER = 14, 14 + 20 + 8  # bytes before the outer IPv4 header, and before GUE
+
+
+@dataclass(frozen=True)
+class Outer:
+    """The outer headers, as far as a director chooses them."""
+
+    source: str
+    port: int
+    first_hop: str
+    next_hop: int
+    later_hops: tuple
+
+    def __str__(self):
+        return (f"{self.source}:{self.port} > {self.first_hop}"
+                f"  {self.next_hop}/{len(self.later_hops)} {' '.join(self.later_hops)}")
+
+
+def ping_hint(frame):
+    """What a director mixes into the outer source port of a ping: IPv4 identification, or the IPv6 flow label."""
+    inner = frame[OUTER + 4 + 4 * (frame[OUTER] & 31) :]
+    return int.from_bytes(inner[4:6] if inner[0] >> 4 == 4 else inner[2:4], "big")
+
+
+def predicted(director, inner, frame):
+    """(Outer, row, why this first hop) by the director's table."""
+    ping = inner["what"] == "icmp echo request"
+    options = ["--proto", "icmp", "--hint", str(ping_hint(frame))] if ping else []
+    found = cli_json("lookup", director.source, inner["source"], inner["destination"], "--config", director.conf, *options)
+    hops = [hop["ip"] for hop in found["hops"]]
+    outer = Outer(director.leg.address, found["udp_source_port"], hops[0], 0, tuple(hops[1:]))
+    return outer, found["row"], found["hops"][0]["reason"]
+
+
+def explain(director, capture, say):
+    """Says each packet that a director sent, by flow. Returns (packets, those that are as predicted)."""
+    frames = read_pcap(capture)
+    flows, equal = {}, 0
+    for packet in cli_json("decode", capture)["packets"]:
+        inner = packet["inner"]
+        outer = Outer(packet["source"], packet["udp_source_port"], packet["destination"], packet["next_hop"],
+                      tuple(packet["hops"]))
+        wanted, row, why = predicted(director, inner, frames[packet["number"] - 1])
+        flow = f"{inner['source']} > {inner['destination']}"
+        flows.setdefault(flow, (row, why, wanted, []))[3].append((inner, outer, wanted == outer))
+        equal += wanted == outer
+    for flow, (row, why, wanted, packets) in flows.items():
+        say(f"   {flow}, row {row}: {why}")
+        say(f"    lookup {wanted}")
+        for inner, outer, same in packets:
+            say(f"    {'equal ' if same else 'WRONG '} {outer}  {inner['what']} {inner['size']}")
+    return sum(len(packets) for *_, packets in flows.values()), equal
