@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *json_file;
+static bool json_begun, any_noisy;
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+double report_percentile(double *samples, unsigned count, unsigned percent)
+{
+	qsort(samples, count, sizeof(*samples), compare);
+	return samples[(count - 1) * percent / 100];
+}
+
+void report_open(const char *json)
+{
+	printf("cycles per packet                             path      p10  median    - io  / "
+	       "floor  / scalar\n");
+	if (!json)
+		return;
+	json_file = fopen(json, "we");
+	if (!json_file) {
+		fprintf(stderr, "%s: %s\n", json, strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	fputs("[", json_file);
+}
+
+static void print_json(const struct report_line *line)
+{
+	fprintf(json_file,
+		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", "
+		"\"tables\": %u, \"binds\": %u, \"hops\": %u, \"burst\": %u, \"lcores\": %u, "
+		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
+		json_begun ? "," : "", line->path, line->what, line->set, line->family,
+		line->tables, line->binds, line->hops, line->burst, line->lcores, line->p10,
+		line->median, line->noisy ? "true" : "false");
+	json_begun = true;
+}
+
+void report_scenario(const struct report_line *lines, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct report_line *line = &lines[i];
+		char what[64];
+
+		snprintf(what, sizeof(what), "%s %s, %u x %u binds, burst %u%s%s", line->set,
+			line->family, line->tables, line->binds, line->burst,
+			line->what[0] ? ", " : "", line->what);
+		printf("%-45s %-7s %6.1f  %6.1f  %6.1f  %7.2f  %8.2f%s\n", i ? "" : what,
+			line->path, line->p10, line->median, line->p10 - lines[0].p10,
+			line->p10 / lines[2].p10, line->p10 / lines[3].p10,
+			line->noisy ? "  noisy" : "");
+		any_noisy |= line->noisy;
+		if (json_file)
+			print_json(line);
+	}
+	fflush(stdout);
+}
+
+bool report_close(void)
+{
+	if (any_noisy)
+		printf("noisy: the median lies far above p10, so something else ran on this CPU\n");
+	if (!json_file)
+		return true;
+	fputs("\n]\n", json_file);
+	return fclose(json_file) == 0;
+}
