@@ -20,7 +20,7 @@
 
 #define PORT         (RTE_MAX_ETHPORTS - 1)
 #define MAX_PATHS    8
-#define MAX_PASSES   400
+#define MAX_PASSES   4000
 #define NOISY_SPREAD 1.25 /* of the median to p10 of io */
 
 enum set { SET_L2, SET_L3, SET_DRAM };
@@ -66,46 +66,45 @@ static const struct scenario scenarios[] = {
 static struct line line;
 static struct subject subject;
 
-static void run_io(void)
-{
-	baseline_io(PORT, &subject.director.stop);
-}
-
-static void run_macswap(void)
-{
-	baseline_macswap(PORT, &subject.director.stop);
-}
-
-static void run_floor(void)
-{
-	baseline_floor(PORT, &subject.director.stop);
-}
-
-static void run_scalar(void)
-{
-	subject_run(&subject);
-}
-
 struct contender {
 	const char *name;
-	void (*run)(void);
-	bool steers;
+	void (*baseline)(uint16_t port, const bool *stop); /* NULL: the director */
+	lanes_fn *fast;
 };
 
 static struct contender contenders[MAX_PATHS] = {
-	{"io", run_io, false},
-	{"macswap", run_macswap, false},
-	{"floor", run_floor, false},
-	{"scalar", run_scalar, true},
+	{"io", baseline_io, NULL},
+	{"macswap", baseline_macswap, NULL},
+	{"floor", baseline_floor, NULL},
 };
-static unsigned contender_count = 4;
+static unsigned contender_count = 3;
+static const char *wanted_path; /* NULL: all */
+
+/* The director without its fast path, with the portable one ("scalar"), and with each that this CPU
+ * has. */
+static void list_paths(void)
+{
+	struct lanes_path paths[LANES_MAX_PATHS];
+	unsigned count = lanes_paths(paths);
+
+	while (count-- > 0)
+		if (paths[count].usable)
+			contenders[contender_count++] = (struct contender){
+				strcmp(paths[count].name, "plain") ? paths[count].name : "scalar",
+				NULL, paths[count].forward};
+	contenders[contender_count++] = (struct contender){"stages", NULL, NULL};
+}
 
 /* Cycles per packet. */
 static double pass(const struct scenario *scenario, const struct contender *contender)
 {
 	line_refill(&line, &scenario->world, scenario->set == SET_DRAM);
 	subject.director.stop = false;
-	contender->run();
+	subject.worker->pipeline.fast = contender->fast;
+	if (contender->baseline)
+		contender->baseline(PORT, &subject.director.stop);
+	else
+		subject_run(&subject);
 	if (line.sent != line.count) {
 		fprintf(stderr, "%s: %u frames in, %" PRIu64 " out\n", contender->name, line.count,
 			line.sent);
@@ -122,7 +121,7 @@ static void verify(const struct scenario *scenario)
 	for (unsigned c = 0; c < contender_count; c++) {
 		uint64_t digest;
 
-		if (!contenders[c].steers)
+		if (contenders[c].baseline)
 			continue;
 		line.numbers = 0;
 		pass(scenario, &contenders[c]);
@@ -179,7 +178,8 @@ static void run(const struct scenario *scenario, double seconds)
 	end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
 	while (passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
 		for (unsigned c = 0; c < contender_count; c++)
-			samples[c][passes] = pass(scenario, &contenders[c]);
+			if (!wanted_path || strcmp(contenders[c].name, wanted_path) == 0)
+				samples[c][passes] = pass(scenario, &contenders[c]);
 		passes++;
 	}
 	report(scenario, samples, passes);
@@ -207,6 +207,7 @@ int main(int argc, char **argv)
 		{"quick", no_argument, NULL, 'q'},
 		{"cpu", required_argument, NULL, 'c'},
 		{"only", required_argument, NULL, 'o'},
+		{"path", required_argument, NULL, 'p'},
 		{NULL, 0, NULL, 0},
 	};
 	const char *json = NULL, *cpu = "0";
@@ -224,6 +225,9 @@ int main(int argc, char **argv)
 		case 'c':
 			cpu = optarg;
 			break;
+		case 'p': /* for a profiler */
+			wanted_path = optarg;
+			break;
 		case 'o':
 			only = atoi(optarg);
 			break;
@@ -232,6 +236,7 @@ int main(int argc, char **argv)
 		}
 	}
 	start_dpdk(cpu);
+	list_paths();
 	report_open(json);
 	for (int i = 0; i < (int)SCENARIOS; i++)
 		if ((only < 0 || only == i) && (!quick || scenarios[i].quick))

@@ -115,14 +115,14 @@ static void steer(struct lookup *lookup)
 	struct rules alt = lookup->conf.rules;
 
 	/* The hops last: they belong to hash_fields, with those of alt_hash_fields behind. */
-	steer_classify(burst, lookup->routes, &lookup->conf.rules);
+	steer_classify(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
 	if (alt.alt_hash_fields) {
 		alt.hash_fields = alt.alt_hash_fields;
-		steer_hash(burst, lookup->routes, &alt);
+		steer_hash(burst, burst_lanes(burst), lookup->routes, &alt);
 	}
 	burst->count = 1;
-	steer_hash(burst, lookup->routes, &lookup->conf.rules);
-	steer_hops(burst, lookup->routes, &lookup->conf.rules);
+	steer_hash(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
+	steer_hops(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
 	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && lookup->conf.rules.exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
 }

@@ -10,12 +10,7 @@
 enum {
 	PROTOCOLS = 2, /* TCP, UDP */
 	MAX_LENGTHS = 129,
-	NO_NODE = UINT32_MAX,
-};
-
-struct range {
-	uint16_t start, end; /* inclusive */
-	uint8_t table;
+	NO_NODE = CLASSIFY_NO_PARENT,
 };
 
 struct node {
@@ -34,7 +29,7 @@ struct classifier {
 	struct family_index families[3]; /* by enum netaddr_family */
 	uint32_t node_count, range_count;
 	struct node *nodes;
-	struct range *ranges;
+	struct classify_range *ranges;
 	uint32_t slot_mask;
 	uint32_t *slots; /* open addressing, node index or NO_NODE; at most half full */
 };
@@ -96,7 +91,7 @@ static uint32_t find_longest(const struct classifier *classifier, uint8_t family
 	return NO_NODE;
 }
 
-static int find_range(const struct range *ranges, uint32_t count, uint16_t port)
+static int find_range(const struct classify_range *ranges, uint32_t count, uint16_t port)
 {
 	uint32_t low = 0, high = count;
 
@@ -180,18 +175,19 @@ static void add_range(struct classifier *classifier, struct node *node, unsigned
 	uint32_t end, uint64_t active)
 {
 	uint8_t table = (uint8_t)__builtin_ctzll(active);
-	struct range *last = classifier->ranges + classifier->range_count - 1;
+	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
 
 	if (node->count[p] && last->table == table && (uint32_t)last->end + 1 == start) {
 		last->end = (uint16_t)(end - 1);
 		return;
 	}
-	classifier->ranges[classifier->range_count++] = (struct range){
+	classifier->ranges[classifier->range_count++] = (struct classify_range){
 		.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
 	node->count[p]++;
 }
 
-/* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer ranges than edges. */
+/* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer
+ * ranges than edges. */
 static void build_ranges(struct classifier *classifier, struct node *node, unsigned p,
 	const struct claim *claims, size_t count, struct edge *edges)
 {
@@ -365,4 +361,22 @@ size_t classify_memory(const struct classifier *classifier)
 	return sizeof(*classifier) + classifier->node_count * sizeof(*classifier->nodes) +
 	       classifier->range_count * sizeof(*classifier->ranges) +
 	       (classifier->slot_mask + 1ull) * sizeof(*classifier->slots);
+}
+
+uint32_t classify_prefix_count(const struct classifier *classifier)
+{
+	return classifier->node_count;
+}
+
+struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index)
+{
+	const struct node *node = &classifier->nodes[index];
+
+	return (struct classify_prefix){
+		.prefix = node->prefix,
+		.parent = node->parent,
+		.ranges = {classifier->ranges + node->first[0],
+			classifier->ranges + node->first[1]},
+		.counts = {node->count[0], node->count[1]},
+	};
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "director/conf.h"
+#include "director/lanes.h"
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/port.h"
@@ -28,6 +29,7 @@ struct director {
 	uint16_t exception_count;
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
+	struct lanes_path packet_path;           /* of all workers */
 	uint64_t started_ns;                     /* CLOCK_MONOTONIC */
 
 	struct reload reload; /* see there */

@@ -29,17 +29,11 @@ static void cut(struct rte_mbuf *mbuf, uint32_t size)
 	segment->next = NULL;
 }
 
-bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+bool mbuf_commit_segments(
+	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
 	uint16_t offset = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
 
-	mbuf->ol_flags = 0; /* the buffer is private, so no flag says who owns it */
-	if (likely(mbuf->nb_segs == 1)) {
-		mbuf->data_off = offset;
-		mbuf->data_len = (uint16_t)size;
-		mbuf->pkt_len = size;
-		return true;
-	}
 	mbuf->data_len = (uint16_t)(mbuf->data_len + mbuf->data_off - offset);
 	mbuf->data_off = offset;
 	cut(mbuf, size);

@@ -35,11 +35,25 @@ static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, u
 	burst->size[lane] = mbuf->pkt_len;
 }
 
+/* mbuf_commit() of a chain. */
+bool mbuf_commit_segments(
+	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
+
 /*
  * Makes the mbuf what the pipeline has put into its lane: `out` lies in the first segment or before
  * it, of `size` bytes over all segments. Flags of reception are gone. False where it then has more
  * segments than may be sent.
  */
-bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
+static inline bool mbuf_commit(
+	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+{
+	mbuf->ol_flags = 0; /* the buffer is private, so no flag says who owns it */
+	if (unlikely(mbuf->nb_segs != 1))
+		return mbuf_commit_segments(mbuf, out, size, segments_allowed);
+	mbuf->data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
+	mbuf->data_len = (uint16_t)size;
+	mbuf->pkt_len = size;
+	return true;
+}
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pipeline.h"
 
+#include <string.h>
+
 #include "common/netaddr.h"
 #include "director/steer.h"
 #include "director/too_big.h"
@@ -9,14 +11,15 @@
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
 	"an answer needs no more room than an encapsulation");
 
-static void parse(struct burst *burst, const struct rules *rules)
+static void parse(struct burst *burst, uint64_t lanes, const struct rules *rules)
 {
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
+	BURST_EACH(lane, lanes)
+	{
 		struct flow flow;
 		enum verdict verdict = flow_parse(burst->frame[lane], burst->readable[lane],
 			burst->size[lane], rules->forward_ping, &flow);
 
-		burst_set_flow(burst, lane, verdict, &flow);
+		burst_set_flow(burst, (uint32_t)lane, verdict, &flow);
 	}
 }
 
@@ -59,23 +62,50 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	}
 }
 
-static void emit(struct pipeline *pipeline, struct burst *burst)
+static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
+	BURST_EACH(lane, lanes)
+	{
 		burst->out[lane] = NULL;
 		if (burst->verdict[lane] == VERDICT_FORWARDED)
-			emit_lane(pipeline, burst, lane);
+			emit_lane(pipeline, burst, (uint32_t)lane);
 		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED &&
 			 pipeline->rules->exception_path)
 			burst->verdict[lane] = VERDICT_EXCEPTION;
 	}
 }
 
+static bool fast_path_applies(const struct pipeline *pipeline)
+{
+	return pipeline->fast && pipeline->routes->set.count && pipeline->routes->portmap &&
+	       pipeline->gateway_known && !pipeline->rules->alt_hash_fields;
+}
+
+/* Returns the lanes that it leaves to the stages. */
+static uint64_t take_fast_path(struct pipeline *pipeline, struct burst *burst)
+{
+	struct lanes_job job = {pipeline->routes, pipeline->rules, pipeline->templates};
+
+	if (!pipeline->templates_valid || memcmp(&pipeline->templates_outer, &pipeline->outer,
+						  sizeof(pipeline->outer)) != 0) {
+		pipeline->templates_outer = pipeline->outer;
+		pipeline->templates_valid = true;
+		template_fill(pipeline->templates, &pipeline->outer);
+	}
+	return pipeline->fast(&job, burst);
+}
+
 void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 {
-	parse(burst, pipeline->rules);
-	steer_classify(burst, pipeline->routes, pipeline->rules);
-	steer_hash(burst, pipeline->routes, pipeline->rules);
-	steer_hops(burst, pipeline->routes, pipeline->rules);
-	emit(pipeline, burst);
+	uint64_t lanes = burst_lanes(burst);
+
+	if (fast_path_applies(pipeline))
+		lanes = take_fast_path(pipeline, burst);
+	if (!lanes)
+		return;
+	parse(burst, lanes, pipeline->rules);
+	steer_classify(burst, lanes, pipeline->routes, pipeline->rules);
+	steer_hash(burst, lanes, pipeline->routes, pipeline->rules);
+	steer_hops(burst, lanes, pipeline->routes, pipeline->rules);
+	emit(pipeline, burst, lanes);
 }

@@ -17,10 +17,25 @@ static void check_backends(const struct table_set *set, struct faults *faults)
 			snprintf(where, sizeof(where),
 				"tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
 			faults_error(faults, where,
-				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 address",
+				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 "
+				"address",
 				netaddr_format(addr, text));
 		}
 	}
+}
+
+/* Version 2 says a row of one hop by naming it twice, and nothing keeps it from listing an address
+ * twice. */
+static bool rows_are_distinct(const struct routes_table *table)
+{
+	bool distinct = true;
+
+	for (size_t at = 0; at < (size_t)TABLE_ROWS * table->row_hops; at += table->row_hops)
+		for (unsigned i = 1; i < table->row_hops; i++)
+			for (unsigned j = 0; j < i; j++)
+				distinct &= table->addresses[table->rows[at + i]] !=
+					    table->addresses[table->rows[at + j]];
+	return distinct;
 }
 
 static bool fill_tables(struct routes *routes)
@@ -45,6 +60,8 @@ static bool fill_tables(struct routes *routes)
 		};
 		for (uint32_t i = 0; i < table->backend_count; i++)
 			memcpy(at++, table->backends[i].addr.bytes, sizeof(*at));
+		routes->tables[t].distinct = rows_are_distinct(&routes->tables[t]);
+		siphash_begin(&routes->keys[t], table->hash_key);
 	}
 	return true;
 }
@@ -71,14 +88,22 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 		routes_free(routes);
 		return NULL;
 	}
+	routes->portmap = portmap_build(routes->classifier);
 	routes->digest = table_set_digest(&routes->set);
 	return routes;
+}
+
+size_t routes_classifier_memory(const struct routes *routes)
+{
+	return classify_memory(routes->classifier) +
+	       (routes->portmap ? routes->portmap->memory : 0);
 }
 
 void routes_free(struct routes *routes)
 {
 	if (!routes)
 		return;
+	portmap_free(routes->portmap);
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
 	free(routes->addresses);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A forwarding table made ready for packets: classifier, keys, rows, hop addresses. Built by the control thread, then
- * read-only; workers hold it no longer than a burst (RCU), the control thread frees it.
+ * A forwarding table made ready for packets: classifier, keys, rows, hop addresses. Built by the
+ * control thread, then read-only; workers hold it no longer than a burst (RCU), the control thread
+ * frees it.
  */
 #ifndef GLB_DIRECTOR_ROUTES_H
 #define GLB_DIRECTOR_ROUTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/faults.h"
 #include "director/classify.h"
+#include "director/portmap.h"
 #include "table/table.h"
 
 struct routes_table {
@@ -17,21 +20,28 @@ struct routes_table {
 	const uint16_t *rows;      /* TABLE_ROWS * row_hops backend indices */
 	const uint32_t *addresses; /* of the backends by index, network order */
 	uint8_t row_hops;
+	bool distinct; /* no row names an address twice */
 };
 
 struct routes {
 	struct classifier *classifier;
+	struct portmap
+		*portmap;     /* compiled from it, or NULL: too many prefix lengths or port maps */
 	struct table_set set; /* what it was built from, for people */
 	uint32_t *addresses;  /* of all tables */
 	uint64_t digest;      /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
+	struct siphash_state keys[TABLE_MAX_TABLES]; /* with the hash key absorbed */
 };
 
 /*
- * Takes *set over and leaves it empty, also on failure. NULL: out of memory, or a backend that GUE cannot reach (IPv6); faults
- * says which. The caller frees the result with routes_free().
+ * Takes *set over and leaves it empty, also on failure. NULL: out of memory, or a backend that GUE
+ * cannot reach (IPv6); faults says which. The caller frees the result with routes_free().
  */
 struct routes *routes_create(struct table_set *set, struct faults *faults);
 void routes_free(struct routes *routes);
+
+/* Bytes of the classifier and what is compiled from it. */
+size_t routes_classifier_memory(const struct routes *routes);
 
 #endif

@@ -23,14 +23,16 @@ static int find_table(const struct burst *burst, uint32_t lane, const struct rou
 	}
 }
 
-void steer_classify(struct burst *burst, const struct routes *routes, const struct rules *rules)
+void steer_classify(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
+	BURST_EACH(lane, lanes)
+	{
 		int table;
 
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
-		table = find_table(burst, lane, routes);
+		table = find_table(burst, (uint32_t)lane, routes);
 		if (table == CLASSIFY_NONE)
 			burst->verdict[lane] = VERDICT_DROP_UNMATCHED;
 		else if (table == CLASSIFY_AMBIGUOUS ||
@@ -67,15 +69,18 @@ static uint64_t hash_lane(
 	return siphash(key, message, size);
 }
 
-void steer_hash(struct burst *burst, const struct routes *routes, const struct rules *rules)
+void steer_hash(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
+	BURST_EACH(lane, lanes)
+	{
 		const struct routes_table *table;
 
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
 		table = &routes->tables[burst->table[lane]];
-		burst->hash[lane] = hash_lane(burst, lane, table->hash_key, rules->hash_fields);
+		burst->hash[lane] =
+			hash_lane(burst, (uint32_t)lane, table->hash_key, rules->hash_fields);
 		burst->row[lane] = (uint16_t)burst->hash[lane];
 		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
 	}
@@ -102,9 +107,11 @@ static void append_row(
 		append_hop(burst, lane, table->addresses[backends[i]]);
 }
 
-void steer_hops(struct burst *burst, const struct routes *routes, const struct rules *rules)
+void steer_hops(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
+	BURST_EACH(lane, lanes)
+	{
 		const struct routes_table *table;
 		uint8_t alt = rules->alt_hash_fields;
 
@@ -112,10 +119,10 @@ void steer_hops(struct burst *burst, const struct routes *routes, const struct r
 			continue;
 		table = &routes->tables[burst->table[lane]];
 		burst->hop_count[lane] = 0;
-		append_row(burst, lane, table, burst->row[lane]);
+		append_row(burst, (uint32_t)lane, table, burst->row[lane]);
 		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
 		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & RULES_PORTS))
-			append_row(burst, lane, table,
-				(uint16_t)hash_lane(burst, lane, table->hash_key, alt));
+			append_row(burst, (uint32_t)lane, table,
+				(uint16_t)hash_lane(burst, (uint32_t)lane, table->hash_key, alt));
 	}
 }

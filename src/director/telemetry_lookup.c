@@ -117,9 +117,9 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 		burst->verdict[0] = VERDICT_DROP_UNMATCHED;
 	rte_tel_data_start_dict(data);
 	pthread_mutex_lock(&reload->lock);
-	steer_classify(burst, reload->live->routes, rules);
-	steer_hash(burst, reload->live->routes, rules);
-	steer_hops(burst, reload->live->routes, rules);
+	steer_classify(burst, burst_lanes(burst), reload->live->routes, rules);
+	steer_hash(burst, burst_lanes(burst), reload->live->routes, rules);
+	steer_hops(burst, burst_lanes(burst), reload->live->routes, rules);
 	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && rules->exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
 	add_answer(data, burst, reload->live);

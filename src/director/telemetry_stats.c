@@ -36,7 +36,10 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
 	rte_tel_data_add_dict_string(data, "gateway_mac",
 		gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
+	rte_tel_data_add_dict_string(data, "packet_path", director->packet_path.name);
 	pthread_mutex_lock(&reload->lock);
+	rte_tel_data_add_dict_uint(
+		data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
 	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, reload->live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);

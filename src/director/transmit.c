@@ -31,20 +31,35 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 	return sent;
 }
 
-static void count_sent(const struct outcome *outcome, uint32_t size, struct counters *counters)
+static void count_sent(
+	const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
 {
 	if (outcome->verdict == OUTCOME_RETURNED)
-		counters_add(&counters->exception_returned, 1);
+		counters_add(&counters->exception_returned, packets);
 	else
-		counters_add(&counters->verdicts[outcome->verdict], 1);
+		counters_add(&counters->verdicts[outcome->verdict], packets);
 	if (outcome->verdict != VERDICT_EXCEPTION) {
-		counters_add(&counters->tx_packets, 1);
-		counters_add(&counters->tx_bytes, size);
+		counters_add(&counters->tx_packets, packets);
+		counters_add(&counters->tx_bytes, bytes);
 	}
 	if (outcome->verdict == VERDICT_FORWARDED) {
-		counters_add(&counters->tables[outcome->slot].packets, 1);
-		counters_add(&counters->tables[outcome->slot].bytes, size);
+		counters_add(&counters->tables[outcome->slot].packets, packets);
+		counters_add(&counters->tables[outcome->slot].bytes, bytes);
 	}
+}
+
+static void count_all_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
+{
+	uint64_t bytes = 0;
+
+	if (outbox->mixed) {
+		for (uint16_t i = 0; i < sent; i++)
+			count_sent(&outbox->outcomes[i], 1, outbox->sizes[i], counters);
+		return;
+	}
+	for (uint16_t i = 0; i < sent; i++)
+		bytes += outbox->sizes[i];
+	count_sent(&outbox->outcomes[0], sent, bytes, counters);
 }
 
 static void count_unsent(const struct outcome *outcome, struct counters *counters)
@@ -59,7 +74,6 @@ static void count_unsent(const struct outcome *outcome, struct counters *counter
 
 void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
 {
-	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
 	uint16_t sent;
 
 	if (outbox->count == 0)
@@ -67,15 +81,13 @@ void transmit(const struct queue *queue, struct outbox *outbox, struct counters 
 	if (queue->ring) {
 		sent = hand_over(queue, outbox);
 	} else {
-		for (uint16_t i = 0; i < outbox->count; i++)
-			sizes[i] = outbox->mbufs[i]->pkt_len;
 		sent = send_to_port(queue, outbox->mbufs, outbox->count);
-		for (uint16_t i = 0; i < sent; i++)
-			count_sent(&outbox->outcomes[i], sizes[i], counters);
+		count_all_sent(outbox, sent, counters);
 	}
 	for (uint16_t i = sent; i < outbox->count; i++)
 		count_unsent(&outbox->outcomes[i], counters);
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
 	outbox->count = 0;
+	outbox->mixed = false;
 }

@@ -7,6 +7,7 @@
 #ifndef GLB_DIRECTOR_TRANSMIT_H
 #define GLB_DIRECTOR_TRANSMIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_ethdev.h>
@@ -42,15 +43,21 @@ struct outcome {
 
 struct outbox {
 	uint16_t count;
+	bool mixed; /* not all outcomes are equal */
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct outcome outcomes[BURST_MAX];
+	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
 };
 
 static inline void outbox_put(
 	struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint8_t slot)
 {
-	outbox->outcomes[outbox->count] = (struct outcome){.verdict = verdict, .slot = slot};
-	outbox->mbufs[outbox->count++] = mbuf;
+	uint16_t at = outbox->count++;
+
+	outbox->outcomes[at] = (struct outcome){.verdict = verdict, .slot = slot};
+	outbox->mbufs[at] = mbuf;
+	outbox->sizes[at] = mbuf->pkt_len;
+	outbox->mixed |= outbox->outcomes[0].verdict != verdict || outbox->outcomes[0].slot != slot;
 }
 
 /* Sends all, in order, and empties the outbox. Packets that go into a ring are counted by who

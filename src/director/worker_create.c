@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the plan to workers with their paths; main thread only. */
-#include "common/log.h"
+#define ALLOW_EXPERIMENTAL_API /* rte_vect_get_max_simd_bitwidth() before DPDK 23.11 */
 #include "worker.h"
 
 #include <errno.h>
@@ -9,6 +9,9 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
+#include <rte_vect.h>
+
+#include "common/log.h"
 
 /* The rings of a PLAN_WORK path; `back` only where something is handed back. */
 struct rings {
@@ -192,6 +195,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->paths = paths;
 	worker->pipeline.rules = &director->conf.rules;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
+	worker->pipeline.fast = director->packet_path.forward;
 	return worker;
 }
 
@@ -200,6 +204,8 @@ int worker_create_all(struct director *director)
 	struct rings rings[PLAN_MAX_PATHS] = {0};
 	int error;
 
+	director->packet_path = lanes_choose(rte_vect_get_max_simd_bitwidth());
+	log_info("packet path: %s", director->packet_path.name);
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
 		struct worker *worker = create(director, i);
 

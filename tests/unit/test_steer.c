@@ -62,9 +62,9 @@ static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const 
 {
 	burst_set_flow(&burst, lane, VERDICT_FORWARDED, flow);
 	burst.count = lane + 1;
-	steer_classify(&burst, routes, rules);
-	steer_hash(&burst, routes, rules);
-	steer_hops(&burst, routes, rules);
+	steer_classify(&burst, burst_lanes(&burst), routes, rules);
+	steer_hash(&burst, burst_lanes(&burst), routes, rules);
+	steer_hops(&burst, burst_lanes(&burst), routes, rules);
 	return burst.verdict[lane];
 }
 
@@ -329,9 +329,9 @@ static void test_lanes_with_a_verdict_are_left_alone(void **state)
 		burst.table[0] = 0xee;
 		burst.hash[0] = 0xee;
 		burst.hop_count[0] = 0xee;
-		steer_classify(&burst, routes, &rules);
-		steer_hash(&burst, routes, &rules);
-		steer_hops(&burst, routes, &rules);
+		steer_classify(&burst, burst_lanes(&burst), routes, &rules);
+		steer_hash(&burst, burst_lanes(&burst), routes, &rules);
+		steer_hops(&burst, burst_lanes(&burst), routes, &rules);
 		assert_int_equal(burst.verdict[0], verdict);
 		assert_int_equal(burst.table[0], 0xee);
 		assert_int_equal(burst.hash[0], 0xee);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "template.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "gue/gue_wire.h"
+
+static void fill(
+	struct template *template, const struct encapsulate_outer *outer, bool v6, unsigned hops)
+{
+	static const uint32_t no_hops[TEMPLATE_MAX_HOPS];
+	uint8_t *bytes = template->bytes;
+
+	memset(template, 0, sizeof(*template));
+	encapsulate_write(bytes, outer, no_hops, hops, 0, v6 ? GUE_INNER_IPV6 : GUE_INNER_IPV4, 0);
+	memset(bytes + TEMPLATE_TOTAL_LENGTH, 0, 2);
+	memset(bytes + TEMPLATE_CHECKSUM, 0, 2);
+	memset(bytes + TEMPLATE_UDP_LENGTH, 0, 2);
+	for (unsigned i = 0; i < GUE_IPV4_SIZE; i += 2)
+		template->sum += load_le16(bytes + ENCAPSULATE_ETHERNET_SIZE + i);
+}
+
+void template_fill(struct template templates[TEMPLATE_COUNT], const struct encapsulate_outer *outer)
+{
+	for (unsigned v6 = 0; v6 < 2; v6++)
+		for (unsigned hops = 1; hops <= TEMPLATE_MAX_HOPS; hops++)
+			fill(&templates[TEMPLATE_INDEX(v6, hops)], outer, v6, hops);
+}

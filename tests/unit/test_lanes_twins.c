@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fast path of each instruction set against the stages that can do all: the same verdicts, and
+ * the same bytes in and around every frame, for millions of packets of which most are nearly right.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <arpa/inet.h>
+#include <cmocka.h>
+
+#include "director/pipeline.h"
+#include "handmade.h"
+#include "packets.h"
+#include "table_helpers.h"
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define INPUTS 200000u
+#else
+#define INPUTS 10000000u
+#endif
+
+#define ROOM   256 /* around a frame: 80 bytes before it */
+#define BEFORE 80
+#define SEEDS  512
+
+struct seed {
+	uint8_t bytes[ROOM - BEFORE];
+	uint32_t size;
+};
+
+static struct seed seeds[SEEDS];
+static struct routes *worlds[3]; /* one table; many; none */
+static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
+static struct burst bursts[2];
+
+static void bind_all(struct table_set *set, uint32_t table)
+{
+	char address[64];
+
+	snprintf(address, sizeof(address), "10.10.10.%u", 10 + table);
+	handmade_bind(set, table, address, TABLE_TCP, 80, 80);
+	handmade_bind(set, table, address, TABLE_UDP, 0, 65535);
+	handmade_bind(set, table, "10.10.11.0/24", TABLE_TCP, (uint16_t)(1000 * table),
+		(uint16_t)(1000 * table + 1500));
+	handmade_bind(set, table, "10.10.0.0/16", TABLE_UDP, (uint16_t)(50 + table), 100);
+	snprintf(address, sizeof(address), "fdb4::%u", 10 + table);
+	handmade_bind(set, table, address, TABLE_TCP, 80, 443);
+	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
+}
+
+static struct routes *make_world(uint32_t tables)
+{
+	struct table_set set = {0};
+
+	for (uint32_t t = 0; t < tables; t++) {
+		/* rows of 1 to 4 hops; with 2 backends and 4 hops rows name addresses twice */
+		handmade_table(&set, t % 5 == 4 ? 2 : 100, (uint8_t)(tables == 1 ? 2 : 1 + t % 4));
+		bind_all(&set, t);
+	}
+	return handmade_routes(&set);
+}
+
+static void random_packet(struct packet *packet)
+{
+	static const uint8_t protocols[] = {IPPROTO_TCP, IPPROTO_TCP, IPPROTO_TCP, IPPROTO_UDP,
+		IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6, 50};
+	static const char *const vips[] = {"10.10.10.10", "10.10.10.11", "10.10.10.30",
+		"10.10.11.7", "10.10.77.1", "192.0.2.9"};
+	static const char *const vips6[] = {
+		"fdb4::10", "fdb4::11", "fdb4::30", "fdb4:0:0:1::7", "fdb4::"};
+	static const uint16_t ports[] = {80, 80, 443, 0, 65535, 1000, 2500, 60000, 50, 100};
+	uint8_t protocol = protocols[random_below(8)];
+
+	*packet = packet_ethernet();
+	if (random_below(16) == 0)
+		packet_tag(packet, 0x8100);
+	if (random_below(2)) {
+		packet_ipv4(packet, "203.0.113.7", vips[random_below(6)], protocol);
+		if (random_below(16) == 0)
+			packet_options(packet, 1 + random_below(10));
+	} else {
+		packet_ipv6(packet, "2001:db8::77", vips6[random_below(5)], protocol);
+		if (random_below(16) == 0) {
+			packet->bytes[packet->ip[0] + 6] = IPPROTO_DSTOPTS;
+			packet_extension(packet, protocol, 1);
+		}
+	}
+	packet_ports(packet, protocol == IPPROTO_TCP ? 20 : 8, (uint16_t)random_u64(),
+		ports[random_below(10)]);
+	if (random_below(4) == 0)
+		packet_append(packet, random_below(20));
+	if (random_below(4) == 0)
+		packet_padding(packet, random_below(8));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	worlds[0] = make_world(1);
+	worlds[1] = make_world(20);
+	worlds[2] = make_world(0);
+	for (unsigned i = 0; i < SEEDS; i++) {
+		struct packet packet;
+
+		random_packet(&packet);
+		seeds[i].size = packet.size;
+		memcpy(seeds[i].bytes, packet.bytes, packet.size);
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		routes_free(worlds[i]);
+	return 0;
+}
+
+/* Half of them broken somewhere in the first 64 bytes, some cut. */
+static uint32_t fill_frame(uint8_t *room)
+{
+	uint64_t dice = random_u64();
+	const struct seed *seed = &seeds[dice % SEEDS];
+	uint8_t *frame = room + BEFORE;
+	uint32_t size = seed->size;
+
+	dice >>= 9;
+	memcpy(frame, seed->bytes, sizeof(seed->bytes));
+	frame[26 + dice % 4] ^= (uint8_t)(dice >> 8); /* another client */
+	dice >>= 16;
+	for (unsigned broken = dice % 4 > 1 ? (unsigned)dice % 4 - 1 : 0; broken > 0; broken--)
+		frame[(dice >> 8 * broken) % 64] ^= (uint8_t)(1 << (dice >> (8 * broken + 6)) % 8);
+	if (dice >> 32 & 1 && dice >> 33 & 1 && dice >> 34 & 1)
+		size = (uint32_t)(dice >> 35) % (size + 1);
+	return size;
+}
+
+static void fill_burst(uint32_t count)
+{
+	for (uint32_t lane = 0; lane < count; lane++) {
+		uint32_t size = fill_frame(frames[lane]), odd = random_below(64);
+
+		for (unsigned b = 0; b < 2; b++) {
+			bursts[b].frame[lane] = rooms[b][lane] + BEFORE;
+			bursts[b].headroom[lane] = odd == 1 ? BURST_HEADROOM - 1 : BEFORE;
+			bursts[b].readable[lane] = odd == 2 ? size / 2 : size;
+			bursts[b].size[lane] = size;
+		}
+	}
+	for (unsigned b = 0; b < 2; b++) {
+		bursts[b].count = count;
+		memcpy(rooms[b], frames, count * sizeof(*frames));
+		memset(bursts[b].out, 0, sizeof(bursts[b].out));
+	}
+}
+
+/* Bytes before what is sent may be anything. */
+static void assert_same_lane(uint32_t lane)
+{
+	const uint8_t *out[2] = {bursts[0].out[lane], bursts[1].out[lane]};
+	size_t from = BEFORE;
+
+	assert_int_equal(bursts[1].verdict[lane], bursts[0].verdict[lane]);
+	if (bursts[0].verdict[lane] == VERDICT_FORWARDED)
+		assert_int_equal(bursts[1].table[lane], bursts[0].table[lane]);
+	if (!out[0]) {
+		assert_null(out[1]);
+	} else {
+		from = (size_t)(out[0] - rooms[0][lane]);
+		assert_int_equal(out[1] - rooms[1][lane], from);
+		assert_int_equal(bursts[1].out_size[lane], bursts[0].out_size[lane]);
+	}
+	assert_memory_equal(rooms[1][lane] + from, rooms[0][lane] + from, ROOM - from);
+}
+
+static uint64_t compare(
+	lanes_fn *fast, const struct rules *rules, const struct routes *routes, uint32_t inputs)
+{
+	struct pipeline pipeline = {
+		.routes = routes,
+		.rules = rules,
+		.outer = {.destination_mac = {2, 3, 4, 5, 6, 7},
+			.source_mac = {2, 9, 8, 7, 6, 5},
+			.source_ip = inet_addr("192.0.2.1")},
+		.gateway_known = true,
+		.answers = UINT32_MAX,
+		.fast = fast,
+	};
+	struct pipeline stages = pipeline;
+	uint64_t forwarded = 0;
+
+	stages.fast = NULL;
+	for (uint32_t done = 0; done < inputs; done += bursts[0].count) {
+		fill_burst(random_below(4) ? BURST_MAX : random_below(BURST_MAX + 1));
+		pipeline_run(&stages, &bursts[0]);
+		pipeline_run(&pipeline, &bursts[1]);
+		for (uint32_t lane = 0; lane < bursts[0].count; lane++) {
+			assert_same_lane(lane);
+			forwarded += bursts[0].verdict[lane] == VERDICT_FORWARDED;
+		}
+	}
+	return forwarded;
+}
+
+static void test_each_fast_path_agrees_with_the_stages(void **state)
+{
+	struct lanes_path paths[LANES_MAX_PATHS];
+	unsigned count = lanes_paths(paths), usable = 0;
+
+	(void)state;
+	for (unsigned p = 0; p < count; p++)
+		usable += paths[p].usable;
+	for (unsigned p = 0; p < count; p++) {
+		if (!paths[p].usable) {
+			print_message("%s: not on this CPU\n", paths[p].name);
+			continue;
+		}
+		for (uint8_t fields = 1; fields < 16; fields++) {
+			uint32_t inputs = INPUTS / usable / 15 / 4 + 1;
+			struct rules rules = {.hash_fields = fields,
+				.forward_ping = fields % 2,
+				.outbound_mtu = 1500};
+
+			assert_true(
+				compare(paths[p].forward, &rules, worlds[0], inputs) > inputs / 20);
+			assert_true(
+				compare(paths[p].forward, &rules, worlds[1], inputs) > inputs / 20);
+			rules.outbound_mtu = 100; /* about half is too big */
+			rules.send_too_big = true;
+			rules.exception_path = true;
+			compare(paths[p].forward, &rules, worlds[1], 2 * inputs);
+		}
+	}
+}
+
+static void test_without_tables_nothing_is_forwarded(void **state)
+{
+	struct rules rules = {.hash_fields = RULES_SOURCE_ADDRESS, .outbound_mtu = 1500};
+
+	(void)state;
+	assert_int_equal(compare(lanes_plain, &rules, worlds[2], 10000), 0);
+}
+
+static void test_an_alternative_hash_agrees(void **state)
+{
+	struct rules rules = {.hash_fields = 1, .alt_hash_fields = 15, .outbound_mtu = 1500};
+
+	(void)state;
+	assert_true(compare(lanes_choose(512).forward, &rules, worlds[1], 100000) > 10000);
+}
+
+static void test_the_choice_respects_the_width(void **state)
+{
+	(void)state;
+	assert_string_equal(lanes_choose(64).name, "plain");
+	assert_true(lanes_choose(256).bits <= 256);
+	assert_true(lanes_choose(512).usable);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_fast_path_agrees_with_the_stages),
+		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
+		cmocka_unit_test(test_an_alternative_hash_agrees),
+		cmocka_unit_test(test_the_choice_respects_the_width),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
