@@ -64,6 +64,61 @@ struct block {
 	uint8_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
 
+/* ---- loads by index, of a block: the compilers do not all find them by themselves ---- */
+
+INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t out[BLOCK])
+{
+#if defined(__AVX512F__)
+	for (int i = 0; i < BLOCK; i += 8)
+		_mm512_storeu_si512(out + i,
+			_mm512_i32gather_epi64(
+				_mm256_loadu_si256((const __m256i *)(index + i)), base, 8));
+#elif defined(__AVX2__)
+	for (int i = 0; i < BLOCK; i += 4)
+		_mm256_storeu_si256((__m256i *)(out + i),
+			_mm256_i32gather_epi64(
+				base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
+#else
+	EACH(i)
+	out[i] = ((const uint64_t *)base)[index[i]];
+#endif
+}
+
+INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
+{
+#if defined(__AVX512F__)
+	_mm512_storeu_si512(out, _mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 4));
+#elif defined(__AVX2__)
+	for (int i = 0; i < BLOCK; i += 8)
+		_mm256_storeu_si256((__m256i *)(out + i),
+			_mm256_i32gather_epi32(
+				base, _mm256_loadu_si256((const __m256i *)(index + i)), 4));
+#else
+	EACH(i)
+	out[i] = ((const uint32_t *)base)[index[i]];
+#endif
+}
+
+/* Reads three bytes more. */
+INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
+{
+#if defined(__AVX512F__)
+	_mm512_storeu_si512(
+		out, _mm512_and_si512(_mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 1),
+			     _mm512_set1_epi32(0xff)));
+#elif defined(__AVX2__)
+	for (int i = 0; i < BLOCK; i += 8)
+		_mm256_storeu_si256((__m256i *)(out + i),
+			_mm256_and_si256(
+				_mm256_i32gather_epi32(
+					base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
+				_mm256_set1_epi32(0xff)));
+#else
+	EACH(i)
+	out[i] = ((const uint8_t *)base)[index[i]];
+#endif
+}
+
 /* ---- gather ---- */
 
 INLINE void load_v4(struct lanes *lanes, const struct burst *burst, uint32_t at, uint32_t lane)
@@ -227,20 +282,29 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 	block->map[i] = 0;
 	for (unsigned l = portmap->v4_levels; l-- > 0;) {
 		const struct portmap_v4_level *level = &portmap->v4[l];
-		const uint64_t *slots = (const uint64_t *)level->slots;
-		const uint32_t *multipliers = level->hash.multipliers;
 		uint32_t bucket_shift = level->hash.bucket_shift,
 			 slot_shift = level->hash.slot_shift;
-		uint32_t mask = level->mask;
+		uint32_t address[BLOCK], at[BLOCK], multiplier[BLOCK];
+		uint64_t slot[BLOCK];
 
 		EACH(i)
 		{
-			uint32_t address = (uint32_t)(ends[i] >> 32) & mask;
-			uint32_t bucket = address * PERFECT_BUCKET_MULTIPLIER >> bucket_shift;
-			uint64_t slot = slots[address * multipliers[bucket] >> slot_shift];
-			uint32_t map = (uint32_t)(slot >> 32) >> 16 * block->udp[i] & 0xffff;
+			address[i] = (uint32_t)(ends[i] >> 32) & level->mask;
+			at[i] = address[i] * level->hash.multipliers[0] >> slot_shift;
+		}
+		if (!level->hash.single) {
+			EACH(i)
+			at[i] = address[i] * PERFECT_BUCKET_MULTIPLIER >> bucket_shift;
+			gather_u32(level->hash.multipliers, at, multiplier);
+			EACH(i)
+			at[i] = address[i] * multiplier[i] >> slot_shift;
+		}
+		gather_u64(level->slots, at, slot);
+		EACH(i)
+		{
+			uint32_t map = (uint32_t)(slot[i] >> 32) >> 16 * block->udp[i] & 0xffff;
 
-			block->map[i] = (uint32_t)slot == address ? map : block->map[i];
+			block->map[i] = (uint32_t)slot[i] == address[i] ? map : block->map[i];
 		}
 	}
 }
@@ -269,13 +333,15 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 
 INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, struct block *block)
 {
+	uint32_t at[BLOCK], entry[BLOCK];
+
+	EACH(i)
+	at[i] = block->map[i] * PORTMAP_PORTS + ((ports[i] >> 8 & 0xff00) | ports[i] >> 24);
+	gather_u8(portmap->maps, at, entry);
 	EACH(i)
 	{
-		uint32_t port = (ports[i] >> 8 & 0xff00) | ports[i] >> 24;
-		uint32_t entry = portmap->maps[block->map[i] * PORTMAP_PORTS + port];
-
-		block->ok[i] &= entry != 0;
-		block->table[i] = entry ? entry - 1 : 0;
+		block->ok[i] &= entry[i] != 0;
+		block->table[i] = entry[i] ? entry[i] - 1 : 0;
 	}
 }
 
@@ -434,6 +500,36 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 
 /* ---- hops ---- */
 
+/* Where all rows have two hops. */
+INLINE void find_pairs(const struct routes *routes, struct block *block)
+{
+	uint32_t at[BLOCK], pair[BLOCK], second[BLOCK];
+	uint64_t both[BLOCK];
+
+	EACH(i)
+	{
+		at[i] = block->table[i] * TABLE_ROWS + ((uint32_t)block->hash[i] & 0xffff);
+		block->hop_count[i] = 2;
+	}
+	if (routes->pair_addresses) {
+		gather_u64(routes->pair_addresses, at, both);
+		EACH(i)
+		{
+			block->hops[0][i] = (uint32_t)both[i];
+			block->hops[1][i] = (uint32_t)(both[i] >> 32);
+		}
+		return;
+	}
+	gather_u32(routes->pair_indices, at, pair);
+	EACH(i)
+	{
+		at[i] = pair[i] & 0xffff;
+		second[i] = pair[i] >> 16;
+	}
+	gather_u32(routes->addresses, at, block->hops[0]);
+	gather_u32(routes->addresses, second, block->hops[1]);
+}
+
 INLINE void find_hops(const struct routes *routes, struct block *block)
 {
 	EACH(i)
@@ -446,7 +542,7 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 		block->ok[i] &= table->distinct;
 		block->hops[0][i] = table->addresses[row[0]];
 		block->hops[1][i] = table->addresses[row[hops > 1]];
-		if (__builtin_expect(hops > 2, 0)) {
+		if (hops > 2) {
 			block->hops[2][i] = table->addresses[row[2]];
 			block->hops[3][i] = table->addresses[row[hops - 1]];
 		}
@@ -455,104 +551,217 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 
 /* ---- emit ---- */
 
+/* Interleaves the patches of lanes 0..15 as 16 bytes each, at PATCH(lane). */
+#if defined(__AVX512F__)
+#define PATCH(lane) ((lane) % 4 * 4 + (lane) / 4)
+#else
+#define PATCH(lane) (lane)
+#endif
+
+INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const uint32_t c[BLOCK],
+	const uint32_t d[BLOCK], uint32_t out[BLOCK][4])
+{
+#if defined(__AVX512F__)
+	__m512i va = _mm512_loadu_si512(a), vb = _mm512_loadu_si512(b);
+	__m512i vc = _mm512_loadu_si512(c), vd = _mm512_loadu_si512(d);
+	__m512i ab_low = _mm512_unpacklo_epi32(va, vb), ab_high = _mm512_unpackhi_epi32(va, vb);
+	__m512i cd_low = _mm512_unpacklo_epi32(vc, vd), cd_high = _mm512_unpackhi_epi32(vc, vd);
+
+	_mm512_storeu_si512(out[0], _mm512_unpacklo_epi64(ab_low, cd_low));
+	_mm512_storeu_si512(out[4], _mm512_unpackhi_epi64(ab_low, cd_low));
+	_mm512_storeu_si512(out[8], _mm512_unpacklo_epi64(ab_high, cd_high));
+	_mm512_storeu_si512(out[12], _mm512_unpackhi_epi64(ab_high, cd_high));
+#else
+	EACH(i)
+	{
+		out[i][0] = a[i];
+		out[i][1] = b[i];
+		out[i][2] = c[i];
+		out[i][3] = d[i];
+	}
+#endif
+}
+
+INLINE uint32_t swap16(uint32_t value)
+{
+	return (value << 8 & 0xff00) | (value >> 8 & 0xff);
+}
+
 INLINE void prepare_patches(
 	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	uint32_t template_sum = job->templates[0].sum, mtu = job->rules->outbound_mtu;
+	uint32_t lengths[BLOCK], udp[BLOCK];
 
 	EACH(i)
 	{
-		uint32_t later = 4 * (block->hop_count[i] - 1u);
-		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + later;
-		uint32_t udp_length = total - GUE_IPV4_SIZE;
-		uint32_t total_be = (total << 8 & 0xff00) | (total >> 8 & 0xff);
-		uint32_t udp_be = (udp_length << 8 & 0xff00) | (udp_length >> 8 & 0xff);
-		uint32_t sum = template_sum + total_be + (block->hops[0][i] & 0xffff) +
+		uint32_t total =
+			block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
+		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) +
 			       (block->hops[0][i] >> 16);
 		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
-		uint32_t entropy = (uint32_t)block->hash[i];
-		uint32_t port = ((entropy << 8 & 0xff00) | (entropy >> 8 & 0xff)) ^ hint;
+		uint32_t port = (swap16((uint32_t)block->hash[i]) ^ hint) | 0x80;
 
 		sum = (sum & 0xffff) + (sum >> 16);
 		sum = (sum & 0xffff) + (sum >> 16);
 		block->ok[i] &= total <= mtu;
-		block->patches[i][0] = total_be | (~sum & 0xffff) << 16;
-		block->patches[i][1] = block->hops[0][i];
-		block->patches[i][2] = (port | 0x80) | udp_be << 16;
-		block->patches[i][3] = block->hops[1][i];
+		lengths[i] = swap16(total) | (~sum & 0xffff) << 16;
+		udp[i] = port | swap16(total - GUE_IPV4_SIZE) << 16;
 		block->total[i] = total;
 	}
+	interleave(lengths, block->hops[0], udp, block->hops[1], block->patches);
 }
 
+/* The template with its patches, as far as the second hop. */
 INLINE void write_outer(
-	uint8_t *out, const struct template *template, const uint32_t patches[4], unsigned hops)
+	uint8_t *out, const struct template *template, const uint32_t patch[4], unsigned hops)
 {
-	(void)hops;
-	memcpy(out, template->bytes, TEMPLATE_HOPS);
-	memcpy(out + TEMPLATE_TOTAL_LENGTH, &patches[0], 2);
-	memcpy(out + TEMPLATE_CHECKSUM, (const uint8_t *)&patches[0] + 2, 2);
-	memcpy(out + TEMPLATE_DESTINATION, &patches[1], 4);
-	memcpy(out + TEMPLATE_SOURCE_PORT, &patches[2], 2);
-	memcpy(out + TEMPLATE_UDP_LENGTH, (const uint8_t *)&patches[2] + 2, 2);
+#if defined(__AVX512F__)
+	/* Which byte of the patch goes where, and nowhere else. */
+	static const uint8_t from[TEMPLATE_SIZE] __attribute__((aligned(64))) = {[16] = 0,
+		[17] = 1,
+		[24] = 2,
+		[25] = 3,
+		[30] = 4,
+		[31] = 5,
+		[32] = 6,
+		[33] = 7,
+		[34] = 8,
+		[35] = 9,
+		[38] = 10,
+		[39] = 11,
+		[50] = 12,
+		[51] = 13,
+		[52] = 14,
+		[53] = 15};
+	const uint64_t patched =
+		3ull << 16 | 3ull << 24 | 0x3full << 30 | 3ull << 38 | 0xfull << 50;
+	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
+
+	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
+		_mm512_mask_shuffle_epi8(_mm512_load_si512(template->bytes), patched, four,
+			_mm512_load_si512(from)));
+#elif defined(__AVX2__)
+	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
+#define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
+		{NONE8, NONE8, 0, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80,
+			0x80, 4, 5},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80, 0x80, 4, 5, 6, 7, 8, 9,
+			0x80, 0x80, 10, 11, NONE8, 0x80, 0x80},
+#undef NONE8
+	};
+	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
+
+	_mm256_storeu_si256((__m256i *)out,
+		_mm256_or_si256(_mm256_load_si256((const __m256i *)template->bytes),
+			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
+	_mm256_storeu_si256((__m256i *)(out + 18),
+		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
+			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
 	if (hops > 1)
-		memcpy(out + TEMPLATE_HOPS, &patches[3], 4);
+		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+#else
+	memcpy(out, template->bytes, TEMPLATE_HOPS);
+	memcpy(out + TEMPLATE_TOTAL_LENGTH, &patch[0], 2);
+	memcpy(out + TEMPLATE_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
+	memcpy(out + TEMPLATE_DESTINATION, &patch[1], 4);
+	memcpy(out + TEMPLATE_SOURCE_PORT, &patch[2], 2);
+	memcpy(out + TEMPLATE_UDP_LENGTH, (const uint8_t *)&patch[2] + 2, 2);
+	if (hops > 1)
+		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+#endif
 }
 
+INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
+	unsigned hops, struct burst *burst, uint32_t lane)
+{
+	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
+
+	write_outer(out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
+	for (unsigned hop = 2; hop < hops; hop++)
+		memcpy(out + TEMPLATE_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
+	burst->verdict[lane] = VERDICT_FORWARDED;
+	burst->table[lane] = (uint8_t)block->table[i];
+	burst->out[lane] = out;
+	burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+}
+
+/* Returns the lanes of the burst that are not forwarded here. */
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
-	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK;
+	const uint8_t *index = lanes->index + base;
+	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
 	uint64_t rest = 0;
 
+	EACH(i)
+	all &= block->ok[i];
+	if (__builtin_expect(all && job->routes->pairs_only, 1)) {
+		EACH(i)
+		emit_lane(job, v6, block, i, 2, burst, index[i]);
+		return 0;
+	}
 	for (uint32_t i = 0; i < end; i++) {
-		uint32_t lane = lanes->index[base + i];
-		unsigned hops = block->hop_count[i];
-		uint8_t *out;
-
-		if (__builtin_expect(!block->ok[i], 0)) {
-			rest |= 1ull << lane;
-			continue;
-		}
-		out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
-		write_outer(
-			out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[i], hops);
-		if (__builtin_expect(hops > 2, 0))
-			for (unsigned hop = 2; hop < hops; hop++)
-				memcpy(out + TEMPLATE_HOPS + 4 * (hop - 1), &block->hops[hop][i],
-					4);
-		burst->verdict[lane] = VERDICT_FORWARDED;
-		burst->table[lane] = (uint8_t)block->table[i];
-		burst->out[lane] = out;
-		burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+		if (block->ok[i])
+			emit_lane(job, v6, block, i, block->hop_count[i], burst, index[i]);
+		else
+			rest |= 1ull << index[i];
 	}
 	return rest;
 }
 
+/*
+ * Stage by stage over all blocks: within a block each stage waits for the one before, and the
+ * blocks fill each other's waiting times.
+ */
 INLINE uint64_t forward_family(
 	const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {
+	const struct portmap *portmap = job->routes->portmap;
 	struct message message = plan_message(job->rules->hash_fields, v6);
+	struct block blocks[BURST_MAX / BLOCK];
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, ordinary = 0;
 	uint64_t rest = 0;
 
 	load_lanes(lanes, burst, v6);
-	for (uint32_t base = 0; base < lanes->count; base += BLOCK) {
-		uint64_t words[MAX_WORDS][BLOCK];
-		struct block block;
-
-		if (v6) {
-			check_v6(lanes, base, &block);
-			find_v6(job->routes->portmap, lanes, base, &block);
-		} else {
-			check_v4(lanes, base, &block);
-			find_v4(job->routes->portmap, lanes->ends[0] + base, &block);
-		}
-		find_tables(job->routes->portmap, lanes->ports + base, &block);
-		write_message(&message, lanes, base, v6, words);
-		hash_block(job->routes, &message, words, &block);
-		find_hops(job->routes, &block);
-		prepare_patches(job, lanes, base, &block);
-		rest |= emit(job, lanes, base, v6, &block, burst);
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			check_v6(lanes, b * BLOCK, &blocks[b]);
+		else
+			check_v4(lanes, b * BLOCK, &blocks[b]);
 	}
+	for (uint32_t b = 0; b < count; b++)
+		EACH(i)
+	ordinary |= blocks[b].ok[i];
+	if (__builtin_expect(!ordinary, 0)) {
+		for (uint32_t at = 0; at < lanes->count; at++)
+			rest |= 1ull << lanes->index[at];
+		return rest;
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);
+		else
+			find_v4(portmap, lanes->ends[0] + b * BLOCK, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		find_tables(portmap, lanes->ports + b * BLOCK, &blocks[b]);
+	for (uint32_t b = 0; b < count; b++) {
+		uint64_t words[MAX_WORDS][BLOCK];
+
+		write_message(&message, lanes, b * BLOCK, v6, words);
+		hash_block(job->routes, &message, words, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		if (job->routes->pairs_only)
+			find_pairs(job->routes, &blocks[b]);
+		else
+			find_hops(job->routes, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
+	for (uint32_t b = 0; b < count; b++)
+		rest |= emit(job, lanes, b * BLOCK, v6, &blocks[b], burst);
 	return rest;
 }
 

@@ -8,16 +8,32 @@
 #define GLB_DIRECTOR_MBUF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
 
 #include "director/burst.h"
 
+/* Not 0: its bytes may not be overwritten in place, or it has several segments. */
+static inline uint64_t mbuf_oddity(const struct rte_mbuf *mbuf)
+{
+	uint64_t rearm; /* data_off, refcnt, nb_segs, port: 16 bits each */
+
+	_Static_assert(
+		offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
+			offsetof(struct rte_mbuf, nb_segs) ==
+				offsetof(struct rte_mbuf, rearm_data) + 4,
+		"both are compared at once");
+	__builtin_memcpy(&rearm, &mbuf->rearm_data, sizeof(rearm));
+	return ((rearm >> 16 & UINT32_MAX) ^ 0x00010001) |
+	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
+}
+
 /* Its bytes may be overwritten in place. */
 static inline bool mbuf_is_plain(const struct rte_mbuf *mbuf)
 {
-	return RTE_MBUF_DIRECT(mbuf) && mbuf->nb_segs == 1 && rte_mbuf_refcnt_read(mbuf) == 1;
+	return mbuf_oddity(mbuf) == 0;
 }
 
 /*

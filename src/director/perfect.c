@@ -8,6 +8,9 @@ enum {
 	KEYS_PER_BUCKET = 4,
 	SLOTS_PER_KEY = 2,   /* at least */
 	MAX_TRIES = 1 << 20, /* of multipliers for a bucket; a dozen is usual */
+	SINGLE_KEYS =
+		64, /* so many may do with one bucket, of as many slots as their number squared */
+	SINGLE_SLOTS = 4096,
 	NO_KEY = UINT32_MAX,
 };
 
@@ -32,7 +35,7 @@ static void chain_keys(
 {
 	memset(chains->first, 0xff, perfect_buckets(perfect) * sizeof(*chains->first));
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t bucket = keys[i] * PERFECT_BUCKET_MULTIPLIER >> perfect->bucket_shift;
+		uint32_t bucket = perfect_bucket(perfect, keys[i]);
 
 		chains->next[i] = chains->first[bucket];
 		chains->first[bucket] = i;
@@ -86,16 +89,13 @@ static bool place_all(const struct perfect *perfect, const uint32_t *keys,
 	return true;
 }
 
-bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
+/* Into *perfect, whose shifts are set. */
+static bool build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
 {
 	struct chains chains = {0};
 	uint8_t *taken;
 	bool done = false;
 
-	*perfect = (struct perfect){
-		.bucket_shift = shift_for(count / KEYS_PER_BUCKET),
-		.slot_shift = shift_for(count * SLOTS_PER_KEY),
-	};
 	chains.first = calloc(perfect_buckets(perfect), sizeof(*chains.first));
 	chains.size = calloc(perfect_buckets(perfect), sizeof(*chains.size));
 	chains.next = calloc(count, sizeof(*chains.next));
@@ -112,6 +112,23 @@ bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count
 	if (!done)
 		perfect_free(perfect);
 	return done;
+}
+
+bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
+{
+	uint32_t square = count * count < SINGLE_SLOTS ? count * count : SINGLE_SLOTS;
+
+	if (count <= SINGLE_KEYS) {
+		*perfect = (struct perfect){
+			.bucket_shift = 31, .slot_shift = shift_for(square), .single = true};
+		if (build(perfect, keys, count))
+			return true;
+	}
+	*perfect = (struct perfect){
+		.bucket_shift = shift_for(count / KEYS_PER_BUCKET),
+		.slot_shift = shift_for(count * SLOTS_PER_KEY),
+	};
+	return build(perfect, keys, count);
 }
 
 void perfect_free(struct perfect *perfect)

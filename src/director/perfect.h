@@ -15,6 +15,7 @@
 struct perfect {
 	uint32_t bucket_shift, slot_shift; /* 1..31 */
 	uint32_t *multipliers;             /* of each bucket */
+	bool single; /* there is one bucket: the keys are few, and have room enough */
 };
 
 static inline uint32_t perfect_slots(const struct perfect *perfect)
@@ -24,15 +25,18 @@ static inline uint32_t perfect_slots(const struct perfect *perfect)
 
 static inline uint32_t perfect_buckets(const struct perfect *perfect)
 {
-	return 1u << (32 - perfect->bucket_shift);
+	return perfect->single ? 1 : 1u << (32 - perfect->bucket_shift);
+}
+
+static inline uint32_t perfect_bucket(const struct perfect *perfect, uint32_t key)
+{
+	return perfect->single ? 0 : key * PERFECT_BUCKET_MULTIPLIER >> perfect->bucket_shift;
 }
 
 /* Below perfect_slots(); of a key that it was not built for: any. */
 static inline uint32_t perfect_slot(const struct perfect *perfect, uint32_t key)
 {
-	uint32_t bucket = key * PERFECT_BUCKET_MULTIPLIER >> perfect->bucket_shift;
-
-	return key * perfect->multipliers[bucket] >> perfect->slot_shift;
+	return key * perfect->multipliers[perfect_bucket(perfect, key)] >> perfect->slot_shift;
 }
 
 /* The keys are distinct, 1 to 2^24 of them. False: out of memory, or (never seen) no multiplier

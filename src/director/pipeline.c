@@ -54,11 +54,17 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->rules->outbound_mtu) {
 		answer_too_big(pipeline, burst, lane);
 	} else {
-		burst->out[lane] =
-			burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
+		uint8_t *out = burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
+
+		burst->out[lane] = out;
 		burst->out_size[lane] = encapsulate_size(hops) + inner;
-		encapsulate_write(burst->out[lane], &pipeline->outer, burst->hops[lane], hops,
-			inner, v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
+		if (hops <= TEMPLATE_MAX_HOPS)
+			template_write(out, &pipeline->templates[TEMPLATE_INDEX(!v4, hops)],
+				burst->hops[lane], hops, inner, GUE_PORT_SOURCE_BIT | entropy);
+		else
+			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
+				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6,
+				GUE_PORT_SOURCE_BIT | entropy);
 	}
 }
 
@@ -81,26 +87,25 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 	       pipeline->gateway_known && !pipeline->rules->alt_hash_fields;
 }
 
-/* Returns the lanes that it leaves to the stages. */
-static uint64_t take_fast_path(struct pipeline *pipeline, struct burst *burst)
+static void refresh_templates(struct pipeline *pipeline)
 {
-	struct lanes_job job = {pipeline->routes, pipeline->rules, pipeline->templates};
-
-	if (!pipeline->templates_valid || memcmp(&pipeline->templates_outer, &pipeline->outer,
-						  sizeof(pipeline->outer)) != 0) {
-		pipeline->templates_outer = pipeline->outer;
-		pipeline->templates_valid = true;
-		template_fill(pipeline->templates, &pipeline->outer);
-	}
-	return pipeline->fast(&job, burst);
+	if (pipeline->templates_valid &&
+		memcmp(&pipeline->templates_outer, &pipeline->outer, sizeof(pipeline->outer)) == 0)
+		return;
+	pipeline->templates_outer = pipeline->outer;
+	pipeline->templates_valid = true;
+	template_fill(pipeline->templates, &pipeline->outer);
 }
 
 void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 {
 	uint64_t lanes = burst_lanes(burst);
 
+	refresh_templates(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = take_fast_path(pipeline, burst);
+		lanes = pipeline->fast(
+			&(struct lanes_job){pipeline->routes, pipeline->rules, pipeline->templates},
+			burst);
 	if (!lanes)
 		return;
 	parse(burst, lanes, pipeline->rules);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAIR_ADDRESSES_TABLES 4 /* 512 KB each */
+
 static void check_backends(const struct table_set *set, struct faults *faults)
 {
 	for (uint32_t t = 0; t < set->count; t++) {
@@ -66,6 +68,43 @@ static bool fill_tables(struct routes *routes)
 	return true;
 }
 
+static bool has_pairs_only(const struct routes *routes)
+{
+	size_t backends = 0;
+
+	for (uint32_t t = 0; t < routes->set.count; t++) {
+		backends += routes->set.tables[t].backend_count;
+		if (routes->tables[t].row_hops != 2 || !routes->tables[t].distinct)
+			return false;
+	}
+	return routes->set.count && backends <= 1 << 16;
+}
+
+/* Where there is no memory for them, packets only take longer. */
+static void fill_pairs(struct routes *routes)
+{
+	size_t count = (size_t)routes->set.count * TABLE_ROWS;
+
+	if (!has_pairs_only(routes))
+		return;
+	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
+		routes->pair_addresses = malloc(count * sizeof(*routes->pair_addresses));
+	else
+		routes->pair_indices = malloc(count * sizeof(*routes->pair_indices));
+	routes->pairs_only = routes->pair_addresses || routes->pair_indices;
+	for (size_t at = 0; routes->pairs_only && at < count; at++) {
+		const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
+		const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
+		uint32_t first = (uint32_t)(table->addresses - routes->addresses);
+
+		if (routes->pair_addresses)
+			routes->pair_addresses[at] =
+				table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
+		else
+			routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
+	}
+}
+
 struct routes *routes_create(struct table_set *set, struct faults *faults)
 {
 	struct routes *routes = NULL;
@@ -88,6 +127,7 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 		routes_free(routes);
 		return NULL;
 	}
+	fill_pairs(routes);
 	routes->portmap = portmap_build(routes->classifier);
 	routes->digest = table_set_digest(&routes->set);
 	return routes;
@@ -107,5 +147,7 @@ void routes_free(struct routes *routes)
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
 	free(routes->addresses);
+	free(routes->pair_addresses);
+	free(routes->pair_indices);
 	free(routes);
 }

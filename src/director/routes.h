@@ -29,7 +29,15 @@ struct routes {
 		*portmap;     /* compiled from it, or NULL: too many prefix lengths or port maps */
 	struct table_set set; /* what it was built from, for people */
 	uint32_t *addresses;  /* of all tables */
-	uint64_t digest;      /* table_set_digest() */
+	/*
+	 * Copies of the rows for lookups of many at once, where every row has two different hops
+	 * (pairs_only): one of the two, by table * TABLE_ROWS + row; the first hop in the low half.
+	 * Addresses where they fit the caches, else indices in `addresses`.
+	 */
+	bool pairs_only;
+	uint64_t *pair_addresses;
+	uint32_t *pair_indices;
+	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 	struct siphash_state keys[TABLE_MAX_TABLES]; /* with the hash key absorbed */
 };

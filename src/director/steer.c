@@ -18,6 +18,9 @@ static int find_table(const struct burst *burst, uint32_t lane, const struct rou
 	case FLOW_FRAGMENT:
 		return classify_fragment(routes->classifier, family, destination);
 	default:
+		if (routes->portmap)
+			return portmap_find(routes->portmap, family, destination,
+				burst->protocol[lane], burst->destination_port[lane]);
 		return classify_port(routes->classifier, family, destination, burst->protocol[lane],
 			burst->destination_port[lane]);
 	}
@@ -44,10 +47,11 @@ void steer_classify(
 }
 
 static uint64_t hash_lane(
-	const struct burst *burst, uint32_t lane, const uint8_t *key, uint8_t fields)
+	const struct burst *burst, uint32_t lane, const struct siphash_state *key, uint8_t fields)
 {
 	size_t address_size = burst->family[lane] == NETADDR_V4 ? 4 : 16;
 	uint8_t message[16 + 16 + 2 + 2];
+	struct siphash_state state = *key;
 	size_t size = 0;
 
 	if (fields & RULES_SOURCE_ADDRESS) {
@@ -66,7 +70,7 @@ static uint64_t hash_lane(
 		store_be16(message + size, burst->destination_port[lane]);
 		size += 2;
 	}
-	return siphash(key, message, size);
+	return siphash_end(&state, message, size);
 }
 
 void steer_hash(
@@ -79,8 +83,8 @@ void steer_hash(
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
 		table = &routes->tables[burst->table[lane]];
-		burst->hash[lane] =
-			hash_lane(burst, (uint32_t)lane, table->hash_key, rules->hash_fields);
+		burst->hash[lane] = hash_lane(burst, (uint32_t)lane,
+			&routes->keys[burst->table[lane]], rules->hash_fields);
 		burst->row[lane] = (uint16_t)burst->hash[lane];
 		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
 	}
@@ -123,6 +127,7 @@ void steer_hops(
 		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
 		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & RULES_PORTS))
 			append_row(burst, (uint32_t)lane, table,
-				(uint16_t)hash_lane(burst, (uint32_t)lane, table->hash_key, alt));
+				(uint16_t)hash_lane(burst, (uint32_t)lane,
+					&routes->keys[burst->table[lane]], alt));
 	}
 }
