@@ -2,6 +2,7 @@
 /* A capture through exactly the code that forwards: pipeline_run() in bursts, as a worker lcore
  * does. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -169,6 +170,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->rules = &replay->conf.rules;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->gateway_known = true;
+	pipeline->fast = lanes_choose(UINT_MAX).forward;
 	if (!args->options[GATEWAY_MAC])
 		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
 	replay->in = capture_open(replay->in_path);
