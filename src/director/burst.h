@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A burst of packets on its way through the pipeline: one array a field, one lane a packet. Each
- * stage reads what the stages before it wrote, for lanes whose verdict is still VERDICT_FORWARDED.
- * Belongs to one thread.
+ * A burst of packets on its way through the pipeline: one array a field, one lane a packet. Each stage reads what the stages
+ * before it wrote, for lanes whose verdict is still VERDICT_FORWARDED. Belongs to one thread.
  */
 #ifndef GLB_DIRECTOR_BURST_H
 #define GLB_DIRECTOR_BURST_H
@@ -14,15 +13,14 @@
 #include "gue/encapsulate.h"
 
 #define BURST_MAX 64
-#define BURST_HEADROOM                                                                             \
-	ENCAPSULATE_MAX_SIZE /* always enough before a frame, whatever is encapsulated */
+/* Always enough before a frame, whatever is encapsulated. */
+#define BURST_HEADROOM ENCAPSULATE_MAX_SIZE
 
 struct burst {
 	uint32_t count;
 
-	/* The caller: frames. */
-	uint8_t *frame[BURST_MAX];    /* from the Ethernet header on; the bytes before it are
-					 overwritten */
+	/* The caller: frames, from the Ethernet header on. The bytes before are overwritten. */
+	uint8_t *frame[BURST_MAX];
 	uint32_t headroom[BURST_MAX]; /* writable bytes before the frame */
 	uint32_t readable[BURST_MAX]; /* contiguous bytes */
 	uint32_t size[BURST_MAX];     /* of the whole frame */
@@ -33,8 +31,8 @@ struct burst {
 	uint8_t kind[BURST_MAX]; /* enum flow_kind */
 	uint8_t protocol[BURST_MAX];
 	bool answerable[BURST_MAX];
-	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX],
-		hint[BURST_MAX]; /* host order */
+	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX]; /* host order */
+	uint16_t hint[BURST_MAX];                                     /* host order */
 	uint32_t ip_offset[BURST_MAX], ip_size[BURST_MAX];
 	uint8_t source[BURST_MAX][16], destination[BURST_MAX][16]; /* network order */
 

@@ -186,8 +186,7 @@ static void add_range(struct classifier *classifier, struct node *node, unsigned
 	node->count[p]++;
 }
 
-/* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer
- * ranges than edges. */
+/* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer ranges than edges. */
 static void build_ranges(struct classifier *classifier, struct node *node, unsigned p,
 	const struct claim *claims, size_t count, struct edge *edges)
 {

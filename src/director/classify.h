@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which table's binds match a destination. Built once from the binds, then read-only, so any thread
- * may look up.
+ * Which table's binds match a destination. Built once from the binds, then read-only, so any thread may look up.
  *
- * The distinct prefixes of all binds form a forest; a destination belongs to its longest one. Each
- * prefix keeps, for each protocol, disjoint port ranges with the lowest table of its own binds; the
- * answer is the lowest over the prefix and its ancestors. Size is linear in the number of binds, a
- * lookup takes a probe for each distinct prefix length.
+ * The distinct prefixes of all binds form a forest; a destination belongs to its longest one. Each prefix keeps, for each
+ * protocol, disjoint port ranges with the lowest table of its own binds; the answer is the lowest over the prefix and its
+ * ancestors. Size is linear in the number of binds, a lookup takes a probe for each distinct prefix length.
  */
 #ifndef GLB_DIRECTOR_CLASSIFY_H
 #define GLB_DIRECTOR_CLASSIFY_H
@@ -50,8 +48,7 @@ size_t classify_memory(const struct classifier *classifier);
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
-/* destination: 4 or 16 bytes by family (enum netaddr_family), network order. All return a table
- * index or CLASSIFY_*. */
+/* destination: 4 or 16 bytes by family (enum netaddr_family), network order. All return a table index or CLASSIFY_*. */
 
 /* The lowest table with a bind for address, protocol and port (host order). */
 int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination,
@@ -61,8 +58,7 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 int classify_address(
 	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
-/* The only table with binds for the address; CLASSIFY_AMBIGUOUS where several have: for packets
- * without ports. */
+/* The only table with binds for the address; CLASSIFY_AMBIGUOUS where several have: for packets without ports. */
 int classify_fragment(
 	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 

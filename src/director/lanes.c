@@ -5,27 +5,9 @@
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "director/lanes_vector.h"
 #include "director/routes.h"
 #include "gue/gue_wire.h"
-
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#if defined(__AVX512F__)
-#define LANES_NAME lanes_avx512
-#define WIDE       8 /* 64-bit lanes of a vector */
-#elif defined(__AVX2__)
-#define LANES_NAME lanes_avx2
-#define WIDE       4
-#else
-#define LANES_NAME lanes_plain
-#define WIDE       1
-#endif
-
-#define BLOCK   16 /* lanes that a stage works on at a time */
-#define INLINE  static inline __attribute__((always_inline))
-#define EACH(i) for (uint32_t i = 0; i < BLOCK; i++)
 
 enum {
 	ETHERNET_SIZE = 14,
@@ -64,62 +46,7 @@ struct block {
 	uint8_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
 
-/* ---- loads by index, of a block: the compilers do not all find them by themselves ---- */
-
-INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t out[BLOCK])
-{
-#if defined(__AVX512F__)
-	for (int i = 0; i < BLOCK; i += 8)
-		_mm512_storeu_si512(out + i,
-			_mm512_i32gather_epi64(
-				_mm256_loadu_si256((const __m256i *)(index + i)), base, 8));
-#elif defined(__AVX2__)
-	for (int i = 0; i < BLOCK; i += 4)
-		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_i32gather_epi64(
-				base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
-#else
-	EACH(i)
-	out[i] = ((const uint64_t *)base)[index[i]];
-#endif
-}
-
-INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
-{
-#if defined(__AVX512F__)
-	_mm512_storeu_si512(out, _mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 4));
-#elif defined(__AVX2__)
-	for (int i = 0; i < BLOCK; i += 8)
-		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_i32gather_epi32(
-				base, _mm256_loadu_si256((const __m256i *)(index + i)), 4));
-#else
-	EACH(i)
-	out[i] = ((const uint32_t *)base)[index[i]];
-#endif
-}
-
-/* Reads three bytes more. */
-INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
-{
-#if defined(__AVX512F__)
-	_mm512_storeu_si512(
-		out, _mm512_and_si512(_mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 1),
-			     _mm512_set1_epi32(0xff)));
-#elif defined(__AVX2__)
-	for (int i = 0; i < BLOCK; i += 8)
-		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_and_si256(
-				_mm256_i32gather_epi32(
-					base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
-				_mm256_set1_epi32(0xff)));
-#else
-	EACH(i)
-	out[i] = ((const uint8_t *)base)[index[i]];
-#endif
-}
-
-/* ---- gather ---- */
+/* ---- load ---- */
 
 INLINE void load_v4(struct lanes *lanes, const struct burst *burst, uint32_t at, uint32_t lane)
 {
@@ -419,43 +346,6 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	}
 }
 
-#if WIDE > 1
-typedef uint64_t wide __attribute__((vector_size(8 * WIDE)));
-#else
-typedef uint64_t wide;
-#endif
-
-struct sip {
-	wide v0, v1, v2, v3;
-};
-
-INLINE wide rotate_left(wide value, int by)
-{
-	return value << by | value >> (64 - by);
-}
-
-INLINE void sip_round(struct sip *s)
-{
-	s->v0 += s->v1;
-	s->v2 += s->v3;
-	s->v1 = rotate_left(s->v1, 13) ^ s->v0;
-	s->v3 = rotate_left(s->v3, 16) ^ s->v2;
-	s->v0 = rotate_left(s->v0, 32);
-	s->v2 += s->v1;
-	s->v0 += s->v3;
-	s->v1 = rotate_left(s->v1, 17) ^ s->v2;
-	s->v3 = rotate_left(s->v3, 21) ^ s->v0;
-	s->v2 = rotate_left(s->v2, 32);
-}
-
-INLINE wide load_wide(const uint64_t *from)
-{
-	wide value;
-
-	memcpy(&value, from, sizeof(value));
-	return value;
-}
-
 /* The state of each lane's key, member `m` of struct siphash_state. */
 INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsigned m)
 {
@@ -550,37 +440,6 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 }
 
 /* ---- emit ---- */
-
-/* Interleaves the patches of lanes 0..15 as 16 bytes each, at PATCH(lane). */
-#if defined(__AVX512F__)
-#define PATCH(lane) ((lane) % 4 * 4 + (lane) / 4)
-#else
-#define PATCH(lane) (lane)
-#endif
-
-INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const uint32_t c[BLOCK],
-	const uint32_t d[BLOCK], uint32_t out[BLOCK][4])
-{
-#if defined(__AVX512F__)
-	__m512i va = _mm512_loadu_si512(a), vb = _mm512_loadu_si512(b);
-	__m512i vc = _mm512_loadu_si512(c), vd = _mm512_loadu_si512(d);
-	__m512i ab_low = _mm512_unpacklo_epi32(va, vb), ab_high = _mm512_unpackhi_epi32(va, vb);
-	__m512i cd_low = _mm512_unpacklo_epi32(vc, vd), cd_high = _mm512_unpackhi_epi32(vc, vd);
-
-	_mm512_storeu_si512(out[0], _mm512_unpacklo_epi64(ab_low, cd_low));
-	_mm512_storeu_si512(out[4], _mm512_unpackhi_epi64(ab_low, cd_low));
-	_mm512_storeu_si512(out[8], _mm512_unpacklo_epi64(ab_high, cd_high));
-	_mm512_storeu_si512(out[12], _mm512_unpackhi_epi64(ab_high, cd_high));
-#else
-	EACH(i)
-	{
-		out[i][0] = a[i];
-		out[i][1] = b[i];
-		out[i][2] = c[i];
-		out[i][3] = d[i];
-	}
-#endif
-}
 
 INLINE uint32_t swap16(uint32_t value)
 {
