@@ -22,7 +22,7 @@ unsigned lanes_paths(struct lanes_path paths[LANES_MAX_PATHS])
 
 struct lanes_path lanes_choose(unsigned max_bits)
 {
-	struct lanes_path paths[LANES_MAX_PATHS];
+	struct lanes_path paths[LANES_MAX_PATHS] = {0};
 	unsigned i = 0;
 
 	lanes_paths(paths);
