@@ -498,7 +498,7 @@ INLINE void write_outer(
 	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
 
 	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
-		_mm512_mask_shuffle_epi8(_mm512_load_si512(template->bytes), patched, four,
+		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(template->bytes), patched, four,
 			_mm512_load_si512(from)));
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
@@ -512,7 +512,7 @@ INLINE void write_outer(
 	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
 
 	_mm256_storeu_si256((__m256i *)out,
-		_mm256_or_si256(_mm256_load_si256((const __m256i *)template->bytes),
+		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)template->bytes),
 			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
 	_mm256_storeu_si256((__m256i *)(out + 18),
 		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
