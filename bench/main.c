@@ -14,6 +14,7 @@
 #include <rte_eal.h>
 
 #include "baselines.h"
+#include "builds.h"
 #include "line.h"
 #include "report.h"
 #include "subject.h"
@@ -240,6 +241,8 @@ int main(int argc, char **argv)
 	report_open(json);
 	for (int i = 0; i < (int)SCENARIOS; i++)
 		if ((only < 0 || only == i) && (!quick || scenarios[i].quick))
-			run(&scenarios[i], quick ? 0.5 : 4);
+			run(&scenarios[i], quick ? 0.5 : 5);
+	if (only < 0)
+		builds_run();
 	return report_close() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

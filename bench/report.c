@@ -41,7 +41,7 @@ static void print_json(const struct report_line *line)
 	fprintf(json_file,
 		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", "
 		"\"tables\": %u, \"binds\": %u, \"hops\": %u, \"burst\": %u, \"lcores\": %u, "
-		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
+		"\"unit\": \"cycles\", \"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
 		json_begun ? "," : "", line->path, line->what, line->set, line->family,
 		line->tables, line->binds, line->hops, line->burst, line->lcores, line->p10,
 		line->median, line->noisy ? "true" : "false");
@@ -66,6 +66,20 @@ void report_scenario(const struct report_line *lines, unsigned count)
 			print_json(line);
 	}
 	fflush(stdout);
+}
+
+void report_build(unsigned backends, double p10, double median)
+{
+	printf("rows of a table with %4u backends: p10 %.1f ms, median %.1f ms\n", backends, p10,
+		median);
+	if (!json_file)
+		return;
+	fprintf(json_file,
+		"%s\n{\"path\": \"table_build\", \"backends\": %u, \"lcores\": 1, \"unit\": \"ms\", "
+		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
+		json_begun ? "," : "", backends, p10, median,
+		median > 1.25 * p10 ? "true" : "false");
+	json_begun = true;
 }
 
 bool report_close(void)

@@ -22,6 +22,9 @@ void report_open(const char *json);
  */
 void report_scenario(const struct report_line *lines, unsigned count);
 
+/* Milliseconds, for a table with so many backends. */
+void report_build(unsigned backends, double p10, double median);
+
 /* False: the JSON file is not whole. */
 bool report_close(void);
 

@@ -24,9 +24,14 @@
 #define WIDE       1
 #endif
 
-#define BLOCK   16 /* lanes that a stage works on at a time */
-#define INLINE  static inline __attribute__((always_inline))
+#define BLOCK  16 /* lanes that a stage works on at a time */
+#define INLINE static inline __attribute__((always_inline))
+/* gcc would unroll such a loop before it sees a vector in it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH(i) _Pragma("GCC unroll 1") for (uint32_t i = 0; i < BLOCK; i++)
+#else
 #define EACH(i) for (uint32_t i = 0; i < BLOCK; i++)
+#endif
 
 /* Loads by index: compilers do not find all of them by themselves. */
 

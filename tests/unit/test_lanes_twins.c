@@ -96,6 +96,9 @@ static void random_packet(struct packet *packet)
 		packet_append(packet, random_below(20));
 	if (random_below(4) == 0)
 		packet_padding(packet, random_below(8));
+	if (random_below(4) == 0) /* a length that lies by one */
+		packet->bytes[packet->ip[0] + (packet->bytes[packet->ip[0]] >> 4 == 4 ? 3 : 5)] +=
+			(uint8_t)(random_below(2) ? 1 : -1);
 }
 
 static int set_up(void **state)
@@ -252,7 +255,7 @@ static void test_an_alternative_hash_agrees(void **state)
 	struct rules rules = {.hash_fields = 1, .alt_hash_fields = 15, .outbound_mtu = 1500};
 
 	(void)state;
-	assert_true(compare(lanes_choose(512).forward, &rules, worlds[1], 100000) > 10000);
+	assert_true(compare(lanes_choose(512).forward, &rules, worlds[1], 100000) > 5000);
 }
 
 static void test_the_choice_respects_the_width(void **state)

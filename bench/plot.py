@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Usage: bench/plot.py FILE.json OUT.svg: bars of what `script/bench --json FILE.json` measured."""
+
+import json
+import sys
+from html import escape
+
+COLOURS = {
+    "macswap": "#c8c8c8",
+    "floor": "#969696",
+    "stages": "#f2b134",
+    "scalar": "#e07b39",
+    "avx2": "#4f8fc0",
+    "avx512": "#1f4e79",
+}
+BAR, GAP, LEFT = 9, 14, 230
+WIDTH = 620
+
+
+def title(row):
+    what = f", {row['what']}" if row["what"] else ""
+    burst = "" if row["burst"] == 64 else f", burst {row['burst']}"
+    return f"{row['family']} {row['set'].upper()}, {row['tables']} x {row['binds']} binds{burst}{what}"
+
+
+def scenarios(rows):
+    """Titles with their rows by path, in the order of the file."""
+    groups = {}
+    for row in rows:
+        if row["path"] in COLOURS:
+            groups.setdefault(title(row), {})[row["path"]] = row
+    return groups
+
+
+def text(x, y, words, anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def bars(groups, most):
+    out, y = [], 40
+    for name, rows in groups.items():
+        out.append(text(LEFT - 8, y + len(rows) * BAR / 2 + 4, name, "end"))
+        for path, colour in COLOURS.items():
+            if path not in rows:
+                continue
+            width = WIDTH * rows[path]["p10"] / most
+            out.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>')
+            out.append(text(LEFT + width + 4, y + BAR - 2, f"{rows[path]['p10']:.0f}"))
+            y += BAR
+        y += GAP
+    return out, y
+
+
+def legend():
+    out, x = [], LEFT
+    for path, colour in COLOURS.items():
+        out.append(f'<rect x="{x}" y="12" width="10" height="10" fill="{colour}"/>')
+        out.append(text(x + 14, 21, path))
+        x += 80
+    return out
+
+
+def main(source, target):
+    with open(source, encoding="utf-8") as file:
+        groups = scenarios(json.load(file))
+    most = max(row["p10"] for rows in groups.values() for row in rows.values())
+    shapes, height = bars(groups, most)
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 50}" height="{height}" '
+            'font-family="sans-serif" font-size="9"><title>Cycles of the TSC per packet, p10</title>\n'
+            '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(legend() + shapes) + "\n</svg>\n"
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
