@@ -31,35 +31,47 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 	return sent;
 }
 
-static void count_sent(
+static void count_table(
 	const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
 {
-	if (outcome->verdict == OUTCOME_RETURNED)
+	if (outcome->verdict != VERDICT_FORWARDED)
+		return;
+	counters_add(&counters->tables[outcome->slot].packets, packets);
+	counters_add(&counters->tables[outcome->slot].bytes, bytes);
+}
+
+static void count_verdict(
+	uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
+{
+	if (verdict == OUTCOME_RETURNED)
 		counters_add(&counters->exception_returned, packets);
 	else
-		counters_add(&counters->verdicts[outcome->verdict], packets);
-	if (outcome->verdict != VERDICT_EXCEPTION) {
+		counters_add(&counters->verdicts[verdict], packets);
+	if (verdict != VERDICT_EXCEPTION) {
 		counters_add(&counters->tx_packets, packets);
 		counters_add(&counters->tx_bytes, bytes);
 	}
-	if (outcome->verdict == VERDICT_FORWARDED) {
-		counters_add(&counters->tables[outcome->slot].packets, packets);
-		counters_add(&counters->tables[outcome->slot].bytes, bytes);
-	}
 }
 
-static void count_all_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
+/* What is alike is added up first: a counter that grows by one packet after the other waits for itself. */
+static void count_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
 {
+	const struct outcome *outcomes = outbox->outcomes;
 	uint64_t bytes = 0;
 
-	if (outbox->mixed) {
-		for (uint16_t i = 0; i < sent; i++)
-			count_sent(&outbox->outcomes[i], 1, outbox->sizes[i], counters);
-		return;
-	}
 	for (uint16_t i = 0; i < sent; i++)
 		bytes += outbox->sizes[i];
-	count_sent(&outbox->outcomes[0], sent, bytes, counters);
+	if (!outbox->verdicts_differ)
+		count_verdict(outcomes[0].verdict, sent, bytes, counters);
+	if (!outbox->verdicts_differ && !outbox->slots_differ) {
+		count_table(&outcomes[0], sent, bytes, counters);
+		return;
+	}
+	for (uint16_t i = 0; i < sent; i++) {
+		if (outbox->verdicts_differ)
+			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
+		count_table(&outcomes[i], 1, outbox->sizes[i], counters);
+	}
 }
 
 static void count_unsent(const struct outcome *outcome, struct counters *counters)
@@ -82,12 +94,12 @@ void transmit(const struct queue *queue, struct outbox *outbox, struct counters 
 		sent = hand_over(queue, outbox);
 	} else {
 		sent = send_to_port(queue, outbox->mbufs, outbox->count);
-		count_all_sent(outbox, sent, counters);
+		count_sent(outbox, sent, counters);
 	}
 	for (uint16_t i = sent; i < outbox->count; i++)
 		count_unsent(&outbox->outcomes[i], counters);
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
 	outbox->count = 0;
-	outbox->mixed = false;
+	outbox->verdicts_differ = outbox->slots_differ = false;
 }

@@ -43,7 +43,7 @@ struct outcome {
 
 struct outbox {
 	uint16_t count;
-	bool mixed; /* not all outcomes are equal */
+	bool verdicts_differ, slots_differ; /* among the outcomes */
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct outcome outcomes[BURST_MAX];
 	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
@@ -57,7 +57,8 @@ static inline void outbox_put(
 	outbox->outcomes[at] = (struct outcome){.verdict = verdict, .slot = slot};
 	outbox->mbufs[at] = mbuf;
 	outbox->sizes[at] = mbuf->pkt_len;
-	outbox->mixed |= outbox->outcomes[0].verdict != verdict || outbox->outcomes[0].slot != slot;
+	outbox->verdicts_differ |= outbox->outcomes[0].verdict != verdict;
+	outbox->slots_differ |= outbox->outcomes[0].slot != slot;
 }
 
 /* Sends all, in order, and empties the outbox. Packets that go into a ring are counted by who

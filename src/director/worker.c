@@ -143,7 +143,7 @@ static void settle_forwarded(
 		differing |= burst->table[lane] ^ burst->table[0];
 	}
 	outbox->count = (uint16_t)burst->count;
-	outbox->mixed = differing;
+	outbox->slots_differ = differing;
 }
 
 static void steer(struct worker *worker, const struct path *path, const struct reload_live *live,
