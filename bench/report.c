@@ -48,18 +48,26 @@ static void print_json(const struct report_line *line)
 	json_begun = true;
 }
 
+/* 0 where there is nothing to compare with. */
+static double ratio(double value, double to)
+{
+	return to > 0 ? value / to : 0;
+}
+
 void report_scenario(const struct report_line *lines, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		const struct report_line *line = &lines[i];
 		char what[64];
 
+		if (line->p10 == 0) /* not asked for */
+			continue;
 		snprintf(what, sizeof(what), "%s %s, %u x %u binds, burst %u%s%s", line->set,
 			line->family, line->tables, line->binds, line->burst,
 			line->what[0] ? ", " : "", line->what);
 		printf("%-45s %-7s %6.1f  %6.1f  %6.1f  %7.2f  %8.2f%s\n", i ? "" : what,
 			line->path, line->p10, line->median, line->p10 - lines[0].p10,
-			line->p10 / lines[2].p10, line->p10 / lines[3].p10,
+			ratio(line->p10, lines[2].p10), ratio(line->p10, lines[3].p10),
 			line->noisy ? "  noisy" : "");
 		any_noisy |= line->noisy;
 		if (json_file)
