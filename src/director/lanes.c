@@ -164,8 +164,7 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 
 INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	EACH(i)
-	{
+	EACH (i) {
 		uint32_t first = lanes->first[base + i], second = lanes->second[base + i];
 		uint32_t total = (first >> 8 & 0xff00) | first >> 24;
 		uint32_t protocol = second >> 24;
@@ -184,8 +183,7 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 
 INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	EACH(i)
-	{
+	EACH (i) {
 		uint32_t second = lanes->second[base + i];
 		uint32_t payload = (second << 8 & 0xff00) | (second >> 8 & 0xff);
 		uint32_t protocol = second >> 16 & 0xff;
@@ -205,8 +203,8 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 
 INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct block *block)
 {
-	EACH(i)
-	block->map[i] = 0;
+	EACH (i)
+		block->map[i] = 0;
 	for (unsigned l = portmap->v4_levels; l-- > 0;) {
 		const struct portmap_v4_level *level = &portmap->v4[l];
 		uint32_t bucket_shift = level->hash.bucket_shift,
@@ -214,21 +212,19 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 		uint32_t address[BLOCK], at[BLOCK], multiplier[BLOCK];
 		uint64_t slot[BLOCK];
 
-		EACH(i)
-		{
+		EACH (i) {
 			address[i] = (uint32_t)(ends[i] >> 32) & level->mask;
 			at[i] = address[i] * level->hash.multipliers[0] >> slot_shift;
 		}
 		if (!level->hash.single) {
-			EACH(i)
-			at[i] = address[i] * PERFECT_BUCKET_MULTIPLIER >> bucket_shift;
+			EACH (i)
+				at[i] = address[i] * PERFECT_BUCKET_MULTIPLIER >> bucket_shift;
 			gather_u32(level->hash.multipliers, at, multiplier);
-			EACH(i)
-			at[i] = address[i] * multiplier[i] >> slot_shift;
+			EACH (i)
+				at[i] = address[i] * multiplier[i] >> slot_shift;
 		}
 		gather_u64(level->slots, at, slot);
-		EACH(i)
-		{
+		EACH (i) {
 			uint32_t map = (uint32_t)(slot[i] >> 32) >> 16 * block->udp[i] & 0xffff;
 
 			block->map[i] = (uint32_t)slot[i] == address[i] ? map : block->map[i];
@@ -239,13 +235,12 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base,
 	struct block *block)
 {
-	EACH(i)
-	block->map[i] = 0;
+	EACH (i)
+		block->map[i] = 0;
 	for (unsigned l = portmap->v6_levels; l-- > 0;) {
 		const struct portmap_v6_level *level = &portmap->v6[l];
 
-		EACH(i)
-		{
+		EACH (i) {
 			uint64_t low = lanes->ends[2][base + i] & level->mask[0];
 			uint64_t high = lanes->ends[3][base + i] & level->mask[1];
 			uint32_t key = portmap_fold(level->factors, low, high);
@@ -262,11 +257,10 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 {
 	uint32_t at[BLOCK], entry[BLOCK];
 
-	EACH(i)
-	at[i] = block->map[i] * PORTMAP_PORTS + ((ports[i] >> 8 & 0xff00) | ports[i] >> 24);
+	EACH (i)
+		at[i] = block->map[i] * PORTMAP_PORTS + ((ports[i] >> 8 & 0xff00) | ports[i] >> 24);
 	gather_u8(portmap->maps, at, entry);
-	EACH(i)
-	{
+	EACH (i) {
 		block->ok[i] &= entry[i] != 0;
 		block->table[i] = entry[i] ? entry[i] - 1 : 0;
 	}
@@ -311,38 +305,40 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	bool v6, uint64_t words[MAX_WORDS][BLOCK])
 {
 	for (unsigned w = 0; w < message->words; w++)
-		EACH(i)
-	words[w][i] = w + 1 == message->words ? message->length : 0;
+		EACH (i)
+			words[w][i] = w + 1 == message->words ? message->length : 0;
 	if (message->fields & RULES_SOURCE_ADDRESS) {
-		EACH(i)
-		words[0][i] |=
-			v6 ? lanes->ends[0][base + i] : lanes->ends[0][base + i] & UINT32_MAX;
+		EACH (i)
+			words[0][i] |= v6 ? lanes->ends[0][base + i]
+					  : lanes->ends[0][base + i] & UINT32_MAX;
 		if (v6)
-			EACH(i)
-		words[1][i] |= lanes->ends[1][base + i];
+			EACH (i)
+				words[1][i] |= lanes->ends[1][base + i];
 	}
 	if (message->fields & RULES_DESTINATION_ADDRESS) {
 		uint64_t *to = words[message->destination];
 
-		EACH(i)
-		to[i] |= v6 ? lanes->ends[2][base + i]
-			    : (lanes->ends[0][base + i] >> 32) << message->destination_shift;
+		EACH (i)
+			to[i] |= v6 ? lanes->ends[2][base + i]
+				    : (lanes->ends[0][base + i] >> 32)
+						 << message->destination_shift;
 		if (v6)
-			EACH(i)
-		words[message->destination + 1][i] |= lanes->ends[3][base + i];
+			EACH (i)
+				words[message->destination + 1][i] |= lanes->ends[3][base + i];
 	}
 	if (message->fields & RULES_SOURCE_PORT) {
 		uint64_t *to = words[message->source_port];
 
-		EACH(i)
-		to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff) << message->source_port_shift;
+		EACH (i)
+			to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff)
+				 << message->source_port_shift;
 	}
 	if (message->fields & RULES_DESTINATION_PORT) {
 		uint64_t *to = words[message->destination_port];
 
-		EACH(i)
-		to[i] |= (uint64_t)(lanes->ports[base + i] >> 16)
-			 << message->destination_port_shift;
+		EACH (i)
+			to[i] |= (uint64_t)(lanes->ports[base + i] >> 16)
+				 << message->destination_port_shift;
 	}
 }
 
@@ -396,23 +392,20 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
 	uint32_t at[BLOCK], pair[BLOCK], second[BLOCK];
 	uint64_t both[BLOCK];
 
-	EACH(i)
-	{
+	EACH (i) {
 		at[i] = block->table[i] * TABLE_ROWS + ((uint32_t)block->hash[i] & 0xffff);
 		block->hop_count[i] = 2;
 	}
 	if (routes->pair_addresses) {
 		gather_u64(routes->pair_addresses, at, both);
-		EACH(i)
-		{
+		EACH (i) {
 			block->hops[0][i] = (uint32_t)both[i];
 			block->hops[1][i] = (uint32_t)(both[i] >> 32);
 		}
 		return;
 	}
 	gather_u32(routes->pair_indices, at, pair);
-	EACH(i)
-	{
+	EACH (i) {
 		at[i] = pair[i] & 0xffff;
 		second[i] = pair[i] >> 16;
 	}
@@ -422,8 +415,7 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
 
 INLINE void find_hops(const struct routes *routes, struct block *block)
 {
-	EACH(i)
-	{
+	EACH (i) {
 		const struct routes_table *table = &routes->tables[block->table[i]];
 		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
 		uint8_t hops = table->row_hops;
@@ -452,8 +444,7 @@ INLINE void prepare_patches(
 	uint32_t template_sum = job->templates[0].sum, mtu = job->rules->outbound_mtu;
 	uint32_t lengths[BLOCK], udp[BLOCK];
 
-	EACH(i)
-	{
+	EACH (i) {
 		uint32_t total =
 			block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
 		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) +
@@ -553,11 +544,11 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
 	uint64_t rest = 0;
 
-	EACH(i)
-	all &= block->ok[i];
+	EACH (i)
+		all &= block->ok[i];
 	if (__builtin_expect(all && job->routes->pairs_only, 1)) {
-		EACH(i)
-		emit_lane(job, v6, block, i, 2, burst, index[i]);
+		EACH (i)
+			emit_lane(job, v6, block, i, 2, burst, index[i]);
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {
@@ -590,8 +581,8 @@ INLINE uint64_t forward_family(
 			check_v4(lanes, b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++)
-		EACH(i)
-	ordinary |= blocks[b].ok[i];
+		EACH (i)
+			ordinary |= blocks[b].ok[i];
 	if (__builtin_expect(!ordinary, 0)) {
 		for (uint32_t at = 0; at < lanes->count; at++)
 			rest |= 1ull << lanes->index[at];

@@ -48,8 +48,8 @@ INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t o
 			_mm256_i32gather_epi64(
 				base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
 #else
-	EACH(i)
-	out[i] = ((const uint64_t *)base)[index[i]];
+	EACH (i)
+		out[i] = ((const uint64_t *)base)[index[i]];
 #endif
 }
 
@@ -63,8 +63,8 @@ INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t o
 			_mm256_i32gather_epi32(
 				base, _mm256_loadu_si256((const __m256i *)(index + i)), 4));
 #else
-	EACH(i)
-	out[i] = ((const uint32_t *)base)[index[i]];
+	EACH (i)
+		out[i] = ((const uint32_t *)base)[index[i]];
 #endif
 }
 
@@ -83,8 +83,8 @@ INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t ou
 					base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
 				_mm256_set1_epi32(0xff)));
 #else
-	EACH(i)
-	out[i] = ((const uint8_t *)base)[index[i]];
+	EACH (i)
+		out[i] = ((const uint8_t *)base)[index[i]];
 #endif
 }
 
@@ -146,8 +146,7 @@ INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const u
 	_mm512_storeu_si512(out[8], _mm512_unpacklo_epi64(ab_high, cd_high));
 	_mm512_storeu_si512(out[12], _mm512_unpackhi_epi64(ab_high, cd_high));
 #else
-	EACH(i)
-	{
+	EACH (i) {
 		out[i][0] = a[i];
 		out[i][1] = b[i];
 		out[i][2] = c[i];

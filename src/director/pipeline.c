@@ -13,8 +13,7 @@ _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
 
 static void parse(struct burst *burst, uint64_t lanes, const struct rules *rules)
 {
-	BURST_EACH(lane, lanes)
-	{
+	BURST_EACH (lane, lanes) {
 		struct flow flow;
 		enum verdict verdict = flow_parse(burst->frame[lane], burst->readable[lane],
 			burst->size[lane], rules->forward_ping, &flow);
@@ -70,8 +69,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 
 static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
-	BURST_EACH(lane, lanes)
-	{
+	BURST_EACH (lane, lanes) {
 		burst->out[lane] = NULL;
 		if (burst->verdict[lane] == VERDICT_FORWARDED)
 			emit_lane(pipeline, burst, (uint32_t)lane);

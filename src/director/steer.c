@@ -29,8 +29,7 @@ static int find_table(const struct burst *burst, uint32_t lane, const struct rou
 void steer_classify(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	BURST_EACH(lane, lanes)
-	{
+	BURST_EACH (lane, lanes) {
 		int table;
 
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
@@ -76,8 +75,7 @@ static uint64_t hash_lane(
 void steer_hash(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	BURST_EACH(lane, lanes)
-	{
+	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
 
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
@@ -114,8 +112,7 @@ static void append_row(
 void steer_hops(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
 {
-	BURST_EACH(lane, lanes)
-	{
+	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
 		uint8_t alt = rules->alt_hash_fields;
 
