@@ -66,7 +66,7 @@ static bool place_bucket(const struct perfect *perfect, const uint32_t *keys,
 {
 	uint32_t multiplier = 0x85ebca6bu;
 
-	for (int tries = 0; tries < MAX_TRIES; tries++) {
+	for (uint32_t tries = 0; tries < MAX_TRIES; tries++) {
 		if (take_slots(taken, keys, chains->next, chains->first[bucket], multiplier,
 			    perfect->slot_shift)) {
 			perfect->multipliers[bucket] = multiplier;
