@@ -78,7 +78,7 @@ class Namespace:
         self.ip("link set lo up")
 
     def argv(self, command):
-        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount", "--uts", "--", *command]
+        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount", "--uts", "--root", "--", *command]
 
     def run(self, command, **options):
         return subprocess.run(self.argv(command), check=True, text=True, **options)
