@@ -44,6 +44,7 @@ def add_shape(parser):
     parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="2 unless given")
     parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="3 unless given")
     parser.add_argument("--hops", type=number(2, 4), metavar="N", help="proxies in a row of the table: 2 to 4")
+    parser.add_argument("--healthcheck", action="store_true", default=None, help="glb-healthcheck beside each director")
     add_ways(parser)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A glb-director on a host of its own, run as in production: JSON, build-config, reload."""
+"""A glb-director on a host of its own, run as in production: JSON, build-config, reload; or glb-healthcheck does these."""
 
 import ipaddress
 import json
@@ -37,7 +37,8 @@ class Director:
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
         write(self.conf, CONF.format(address=leg.address, mtu=GUE_MTU))
-        self.process = None
+        self.pid_file = f"{self.folder}/director.pid"
+        self.process = self.healthcheck = None
         if pmd == "af_xdp":
             self._fill_vips()
 
@@ -81,6 +82,7 @@ class Director:
                 [program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
                  "--config-file", self.conf, "--forwarding-table", self.table],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        write(self.pid_file, f"{self.process.pid}\n")
 
     def wait_ready(self):
         def ready():
@@ -96,6 +98,20 @@ class Director:
         if table:
             self.write_table(table)
         cli("reload", "--file-prefix", self.name)
+
+    def publish(self, table):
+        """As its operators do. Returns when it is in use."""
+        if self.healthcheck:
+            self.healthcheck.publish(table)
+        else:
+            self.reload(table)
+
+    def has_built(self):
+        """Whether its binary table is made of its JSON as that is now."""
+        return cli_json("show", self.table)["digest"] == cli_json("show", self.source)["digest"]
+
+    def uses_built(self):
+        return self.stats()["digest"] == cli_json("show", self.table)["digest"]
 
     def stats(self):
         return cli_json("stats", "--file-prefix", self.name)
@@ -122,11 +138,13 @@ class Director:
     def stop(self):
         """SIGTERM. Returns its counters just before."""
         stats = self.stats()
+        os.remove(self.pid_file)
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait(10) != 0:
             raise LabError(f"{self.name} ended with status {self.process.returncode}:\n{read(self.log)}")
         return stats
 
     def kill(self):
+        os.remove(self.pid_file)  # the number may soon be another process's
         self.process.kill()
         self.process.wait()

@@ -6,6 +6,7 @@ import ipaddress
 from lab import proxy as proxy_module
 from lab.bgp import BgpRoutes
 from lab.director import Director
+from lab.healthcheck import Healthcheck
 from lab.proxy import Proxy
 from lab.table import Table
 from lab.tools import check_programs
@@ -37,6 +38,7 @@ class Fleet:
         directors = [self.start_director() for _ in range(self.shape.directors)]
         for each in [*proxies, *directors]:
             each.wait_ready()
+        self.start_healthchecks(directors)
         for director in directors:
             self.routes.announce(director)
         self.routes.wait_ready()
@@ -62,6 +64,19 @@ class Fleet:
         director.start()
         return director
 
+    def start_healthchecks(self, directors):
+        """Beside running directors: SIGHUP would end one that is not ready for it. From now on they follow the checks."""
+        if not self.shape.healthcheck:
+            return
+        for director in directors:
+            director.healthcheck = Healthcheck(director)
+            director.healthcheck.start(self.table)
+        for director in directors:
+            director.healthcheck.wait_ready()
+
+    def healthchecks(self):
+        return [director.healthcheck for director in self.running() if director.healthcheck]
+
     def add_proxy(self, state="active"):
         proxy = self.start_proxy()
         proxy.wait_ready()
@@ -71,6 +86,7 @@ class Fleet:
     def add_director(self):
         director = self.start_director()
         director.wait_ready()
+        self.start_healthchecks([director])
         self.routes.add(director)
         return director
 
@@ -84,10 +100,10 @@ class Fleet:
         """To every director, one after the other, as any deployment does."""
         self.table = table
         for director in self.running():
-            director.reload(table)
+            director.publish(table)
 
     def change(self, name, **values):
-        """A proxy's state= or healthy= in the table of every director."""
+        """A proxy's state= in the table of every director, or healthy= where there are no checks to say so."""
         self.publish(self.table.changed(self.proxies[name].address, **values))
 
     def running(self):

@@ -11,7 +11,7 @@ It reads commands, one a line, from standard input and answers each with a line 
     report        what happened so far: see Load.report()
     stop          all connections end, also those that wait for an answer; then as report
 
-A connection is broken if it is reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
+A connection is broken if it is refused, reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
 """
 
 import asyncio
@@ -36,6 +36,8 @@ def why(error):
         return str(error)
     if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
         return "timeout"
+    if isinstance(error, ConnectionRefusedError):
+        return "refused"
     if isinstance(error, (ConnectionError, asyncio.IncompleteReadError)):
         return "reset"
     return f"{type(error).__name__}: {error}"

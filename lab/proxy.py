@@ -3,11 +3,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
 from lab.tools import TREE, LabError, program, read, write
-from lab.topology import ECHO_PORT, HTTP_PORT
+from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT
 
 DOWNLOAD = "/run/lab/www/download"
 DOWNLOAD_BYTES = 5_000_000
@@ -33,6 +34,7 @@ http {{
 		root /run/lab/www;
 		add_header X-Proxy {name} always;
 		location = / {{ return 200 "{name}\\n"; }}
+		location = {health} {{ root {folder}; }}
 	}}
 }}
 """
@@ -54,6 +56,7 @@ class Proxy:
         self.host = network.add_proxy(leg)
         self.powered = True
         self.folder = f"/run/lab/{self.name}"
+        self.nginx_conf, self.log = f"{self.folder}/nginx.conf", f"{self.folder}/services.log"
         os.mkdir(self.folder)
 
     @property
@@ -63,18 +66,36 @@ class Proxy:
     def start(self):
         """Does not wait: see wait_ready()."""
         self.host.run([program("glb-redirect"), "attach", "eth0"], stdout=subprocess.DEVNULL)
-        conf = f"{self.folder}/nginx.conf"
-        write(conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT))
-        with open(f"{self.folder}/services.log", "w") as log:
-            self.nginx = self.host.start(
-                ["nginx", "-e", f"{self.folder}/nginx.log", "-c", conf], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT, health=HEALTH_URI))
+        self.say_healthy(True)
+        self.start_nginx()
+        with open(self.log, "a") as log:
             self.echo = self.host.start(
                 [sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
-            raise LabError(f"{self.name}'s service did not start:\n{read(f'{self.folder}/services.log')}")
+            raise LabError(f"{self.name}'s service did not start:\n{read(self.log)}")
+
+    def start_nginx(self):
+        with open(self.log, "a") as log:
+            self.nginx = self.host.start(
+                ["nginx", "-e", f"{self.folder}/nginx.log", "-c", self.nginx_conf],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop_nginx(self):
+        """As its unit does: requests that it has are answered, and nobody listens any more."""
+        self.nginx.send_signal(signal.SIGQUIT)
+        self.nginx.wait(10)
+
+    def say_healthy(self, healthy):
+        """The page that health checks ask for; what clients ask for does not depend on it."""
+        page = self.folder + HEALTH_URI
+        if healthy:
+            write(page, "ok\n")
+        else:
+            os.remove(page)
 
     def stats(self):
         return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]

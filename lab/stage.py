@@ -8,9 +8,10 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from lab.clients import Load
+from lab.healthcheck import follow
 from lab.packet import read_pcap
 from lab.tools import LabError, cli_json, wait_for
-from lab.topology import GUE_MTU
+from lab.topology import GUE_MTU, HTTP_PORT
 
 BECOME_S = 3
 PMTU = re.compile(r"pmtu:(\d+)")
@@ -78,6 +79,11 @@ def packet_is_known(packet):
     return "source" in packet["inner"]
 
 
+def was_refused(broken, labels):
+    """A short connection, by a service that did not listen, or that stopped before it had accepted."""
+    return broken["label"] in labels and broken["why"] in ("refused", "reset")
+
+
 class Stage:
     def __init__(self, fleet, result, say):
         self.fleet, self.result, self.say = fleet, result, say
@@ -131,6 +137,27 @@ class Stage:
         self.capture = Capture(
             fleet.network.router, [each.leg.device for each in [*fleet.directors.values(), *proxies]])
 
+    # Health checks.
+
+    def follow(self, proxy, healthy, since):
+        """Waits until every director uses a table in which the checks have made a proxy healthy, or not. Says how long."""
+        times = follow(self.fleet.healthchecks(), self.fleet.proxies[proxy].address, healthy, since)
+        self.note("up" if healthy else "down", times)
+        self.say(f"{proxy} is {'healthy' if healthy else 'unhealthy'} after {times['verdict']:.2f} s, dst written "
+                 f"{times['dst']:.2f}, built {times['bin']:.2f}, in use by all directors {times['director']:.2f}")
+        return times
+
+    def accepted_syns(self, proxy):
+        """Connections that glb-redirect has let in."""
+        return self.fleet.proxies[proxy].stats()["accepted_syn"]
+
+    def expect_only_its_own(self, short_broken, proxy, table):
+        """Short connections that a table gives to one proxy."""
+        for each in short_broken:
+            vip, address, port = each["flow"]
+            hops = self.fleet.running()[0].hops(address, port, vip, HTTP_PORT, table)
+            self.expect("only its own short connections break", self.fleet.proxy_at(hops[0]) == proxy, each)
+
     # A proxy's kernel.
 
     def owners(self, connection):
@@ -164,27 +191,35 @@ class Stage:
 
     # The end.
 
-    def finish(self, allowed_broken=()):
-        """Stops the load and checks what every scenario promises. Connections to proxies in `allowed_broken` may break."""
+    def finish(self, allowed_broken=(), may_refuse=()):
+        """Stops the load and checks what every scenario promises. Connections to proxies in `allowed_broken` may break.
+
+        Those to a stopped service are refused before they begin, until the table changes. Where that must be so, under the
+        labels in `may_refuse`, they are counted apart.
+        """
         if self.capture:
             self.result.capture = capture = self.capture.stop()
             self.expect("the capture has GUE packets", capture["packets"] > 0)
             self.expect("the decoder knows every captured packet", capture["unknown"] == 0, capture)
         if self.load:
-            self._count(self.load.stop(), allowed_broken)
+            self._count(self.load.stop(), allowed_broken, may_refuse)
         self._directors_dropped_nothing()
 
-    def _count(self, report, allowed_broken):
-        broken = report["held_broken"] + report["short_broken"]
-        self.result.connections += report["held"] + report["short"]
+    def _count(self, report, allowed_broken, may_refuse):
+        refused = [each for each in report["short_broken"] if was_refused(each, may_refuse)]
+        broken = report["held_broken"] + [each for each in report["short_broken"] if each not in refused]
+        short = report["short"] - len(refused)
+        self.result.connections += report["held"] + short
         self.result.broken += len(broken)
         unexpected = [each for each in broken if not self._allowed(each, allowed_broken)]
         self.expect("no connection breaks", not unexpected, unexpected[:5])
         self.expect("data flows on every long-lived connection", report["fewest_exchanges"] > 1, report["fewest_exchanges"])
         self.note("held", report["held"])
-        self.note("short", report["short"])
+        self.note("short", short)
         self.note("exchanges", report["exchanges"])
         self.note("longest_answer_s", report["longest_answer_s"])
+        if may_refuse:
+            self.note("refused", len(refused))
         if broken:
             self.note("broken_connections", broken)
 

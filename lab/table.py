@@ -4,11 +4,13 @@
 import copy
 import json
 
-from lab.topology import ECHO_PORT, HTTP_PORT, VIPS
+from lab.topology import ECHO_PORT, GUE_PORT, HEALTH_URI, HTTP_PORT, VIPS
 
 # Fixed, so that a scenario tells the same story each time. Secrets in production.
 HASH_KEY = "0e41b9df6b517bab3c4da9b9b07375a5"
 SEED = "34567890123456783456789012345678"
+# Of each proxy; without a glb-healthcheck they are no more than words.
+CHECKS = {"http": HTTP_PORT, "http_uri": HEALTH_URI, "gue": GUE_PORT}
 
 
 class Table:
@@ -19,7 +21,8 @@ class Table:
         self.hops = hops
 
     def with_backend(self, address, state="active"):
-        return Table([*self.backends, {"ip": address, "state": state, "healthy": True}], self.hops)
+        backend = {"ip": address, "state": state, "healthy": True, "healthchecks": CHECKS}
+        return Table([*self.backends, backend], self.hops)
 
     def without(self, address):
         return Table([each for each in self.backends if each["ip"] != address], self.hops)

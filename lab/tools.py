@@ -11,6 +11,7 @@ BUILD = os.environ.get("GLB_BUILD") or os.path.join(TREE, "build")
 PROGRAMS = {
     "glb-director": "src/director/glb-director",
     "glb-director-cli": "src/cli/glb-director-cli",
+    "glb-healthcheck": "src/healthcheck/glb-healthcheck",
     "glb-redirect": "src/redirect/glb-redirect",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }

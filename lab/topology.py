@@ -15,7 +15,8 @@ from lab.net import Namespace, mac, veth
 
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 VIPS = (VIP4, VIP6)
-HTTP_PORT, ECHO_PORT = 80, 7000
+HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
+HEALTH_URI = "/health"
 
 CLIENT_MTU = 1500
 # A client's full packet and its outer headers: 36 bytes, and 4 for each hop after the first. With 1500 on these legs, large
@@ -41,6 +42,7 @@ class Shape:
     hops: int = 2
     pmd: str = "af_xdp"
     bgp: bool = False
+    healthcheck: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 """What no load balancer can save, and what it must not lose beyond that."""
 
 from lab.load import TIMEOUT_S
-from lab.topology import HTTP_PORT
 
 SUMMARY = "a proxy's power fails: only its own connections break, and none is new once the table says so"
 VICTIM = "proxy-2"
@@ -27,9 +26,6 @@ def run(stage):
     stage.expect("all connections to it break", len(report["held_broken"]) == own, len(report["held_broken"]))
     late = [each for each in report["short_broken"] if each["label"] == "unhealthy"]
     stage.expect("no connection opened later breaks", not late, late)
-    for each in report["short_broken"]:
-        vip, address, port = each["flow"]
-        hops = fleet.running()[0].hops(address, port, vip, HTTP_PORT, old_table)
-        stage.expect("only its own short connections break", fleet.proxy_at(hops[0]) == VICTIM, each)
+    stage.expect_only_its_own(report["short_broken"], VICTIM, old_table)
     stage.note("own", own + len(report["short_broken"]))
     stage.finish(allowed_broken=(VICTIM, "start"))

@@ -69,6 +69,18 @@ def test_the_kernel_keeps_what_is_not_for_the_vips(up):
     on(name, "client", "curl", "-s", "http://203.0.113.10/")
 
 
+def test_up_with_healthcheck(up):
+    """It follows what operators write, and knows each proxy."""
+    name, _ = up("--healthcheck", "--directors", "1", "--proxies", "2")
+    status = json.loads(on(name, "director-1", "curl", "-s", "127.0.0.1:19521/status"))
+    checks = [check for backend in status["tables"][0]["backends"] for check in backend["checks"]]
+    assert [check["result"] for check in checks] == ["passed"] * 4
+    assert status["reload"]["state"] == "done"
+    on(name, "director-1", "sed", "-i", "0,/active/s//draining/", "healthcheck.json")
+    show = "glb-director-cli show forwarding_table.bin --json".split()
+    wait_until(lambda: "draining" in on(name, "director-1", *show))
+
+
 def test_two_labs_side_by_side(up):
     one, _ = up("--proxies", "1", "--directors", "1")
     two, _ = up("--proxies", "2", "--directors", "1", "--hops", "3", "--pmd", "af_packet")

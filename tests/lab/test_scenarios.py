@@ -27,6 +27,18 @@ def cookies(result):
     assert sum(result["details"]["cookies"].values()) > 0
 
 
+def step_by_step(times):
+    """From a check to the director, one after the other."""
+    assert list(times) == ["verdict", "dst", "bin", "director"]
+    assert 0 < times["verdict"] and list(times.values()) == sorted(times.values())
+
+
+def refused_until_followed(result):
+    step_by_step(result["details"]["down"])
+    step_by_step(result["details"]["up"])
+    assert result["details"]["refused"] > 0
+
+
 def drops_there_nothing_here(result):
     nat = result["details"]["nat"]
     assert nat["broken"] > 0 and nat["drop"] > 0 and nat["tracked"] > 0
@@ -51,6 +63,7 @@ PROMISES = {
     "syn-flood": cookies,
     "conntrack": drops_there_nothing_here,
     "bgp": nothing_more,
+    "service-stopped": refused_until_followed,
 }
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A glb-healthcheck beside a director: it checks the proxies of the table that operators write, and writes the director's."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import time
+from functools import partial
+
+from lab.tools import LabError, program, read, wait_for, write
+
+LISTEN = ("127.0.0.1", 19521)
+INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 300, 3
+# What an operator can count on, from a failure to the table without the proxy; the director's reload comes on top.
+BOUND_S = (TRIGGER * INTERVAL_MS + TIMEOUT_MS) / 1000 + 1
+CONF = """\
+forwarding_table = {{ src = "{src}"; dst = "{dst}"; }};
+reload = {{ build = "{build}"; notify = "{pid_file}"; }};
+interval_ms = {interval_ms};
+timeout_ms = {timeout_ms};
+trigger = {trigger};
+hold_ms = 100;
+log_probes = true;
+"""
+
+
+class Healthcheck:
+    def __init__(self, director):
+        self.director = director
+        self.source, self.conf, self.log = (
+            f"{director.folder}/{name}" for name in ("healthcheck.json", "healthcheck.conf", "healthcheck.log"))
+        write(self.conf, CONF.format(
+            src=self.source, dst=director.source, build=director.table, pid_file=director.pid_file,
+            interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER))
+
+    def start(self, table=None):
+        """Does not wait: see wait_ready(). Without a table: with the one that it had."""
+        if table:
+            write(self.source, table.json())
+        with open(self.log, "a") as log:
+            self.process = self.director.host.start(
+                [program("glb-healthcheck"), "--config-file", self.conf],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def wait_ready(self):
+        """Until its first results are what the director uses."""
+        def ready():
+            if self.process.poll() is not None:
+                raise LabError(f"glb-healthcheck on {self.director.name} did not start:\n{read(self.log)}")
+            try:
+                status = self.status()
+            except ConnectionRefusedError:
+                return False
+            return status["ready"] and status["reload"]["state"] == "done" and self.in_use()
+
+        wait_for(f"glb-healthcheck on {self.director.name}", ready)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def publish(self, table):
+        """The operators' table, in one step. Returns when the director uses it."""
+        write(f"{self.source}.new", table.json())
+        os.replace(f"{self.source}.new", self.source)
+        states = {each["ip"]: each["state"] for each in table.backends}
+        wait_for(f"{self.director.name} to have the operators' table",
+                 lambda: {ip: each["state"] for ip, each in self.written().items()} == states and self.in_use())
+
+    def status(self):
+        connection = http.client.HTTPConnection(*LISTEN)
+        connection.sock = self.director.host.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connection.sock.connect(LISTEN)
+            connection.request("GET", "/status")
+            return json.load(connection.getresponse())
+        finally:
+            connection.close()
+
+    def panics(self):
+        return self.status()["tables"][0]["panic"]
+
+    def verdicts(self):
+        """{address: "healthy", "unhealthy" or "unknown"}, whatever the table says."""
+        return {each["ip"]: each["verdict"] for each in self.status()["tables"][0]["backends"]}
+
+    def written(self):
+        """{address: backend} of the table that it wrote."""
+        return {each["ip"]: each for each in json.loads(read(self.director.source))["tables"][0]["backends"]}
+
+    def written_health(self):
+        """{address: whether it is healthy} of that table."""
+        return {ip: each["healthy"] for ip, each in self.written().items()}
+
+    def in_use(self):
+        return self.director.has_built() and self.director.uses_built()
+
+
+# From a check to the director: what each step has reached for a proxy with an address.
+STEPS = {
+    "verdict": lambda each, address, healthy: each.verdicts()[address] == ("healthy" if healthy else "unhealthy"),
+    "dst": lambda each, address, healthy: each.written_health()[address] == healthy,
+    "bin": lambda each, address, healthy: each.director.has_built(),
+    "director": lambda each, address, healthy: each.in_use(),
+}
+
+
+def follow(healthchecks, address, healthy, since):
+    """Waits until all of them have taken each step. Returns {step: seconds since then}, as seen every 20 ms."""
+    times = {}
+    for step, reached in STEPS.items():
+        for each in healthchecks:
+            wait_for(f"{step} at {each.director.name}: {address} {'up' if healthy else 'down'}",
+                     partial(reached, each, address, healthy))
+        times[step] = round(time.monotonic() - since, 2)
+    return times
