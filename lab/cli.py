@@ -84,6 +84,7 @@ def parse(argv):
     play = command("scenario", do_scenario)
     play.add_argument("names", nargs="+", metavar="NAME")
     play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
+    play.add_argument("--seconds", type=number(1, 3600), help="how long it waits, where a scenario has a wait to choose")
     add_ways(play)
     inside = {"_up": in_capsule_up, "_demo": in_capsule_demo, "_scenario": in_capsule_scenario, "_status": in_capsule_status}
     for name, function in inside.items():
@@ -91,6 +92,7 @@ def parse(argv):
         inner.add_argument("--fds")
         inner.add_argument("--shape", type=json.loads, default={})
         inner.add_argument("--scenario")
+        inner.add_argument("--seconds", type=int)
     return parser.parse_args(argv)
 
 
@@ -163,7 +165,9 @@ def do_scenario(arguments):
     names = list(scenario.SCENARIOS) if arguments.names == ["all"] else arguments.names
     for name in names:
         scenario.find(name)
-    results = [_play(name, shape_values(arguments)) for name in names]
+        if arguments.seconds and not hasattr(scenario.SCENARIOS[name], "SECONDS"):
+            raise LabError(f"--seconds: scenario '{name}' has no wait to choose")
+    results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
     text = json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n"
     if arguments.json:
         with open(arguments.json, "w") as file:
@@ -173,10 +177,12 @@ def do_scenario(arguments):
     return 0 if all(result["passed"] for result in results) else 1
 
 
-def _play(name, shape):
+def _play(name, shape, seconds):
     """In a capsule of its own; the result comes back through a pipe."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
+    if seconds:
+        argv += ["--seconds", str(seconds)]
     process = subprocess.Popen(dying_with_us(capsule_argv(argv)), pass_fds=[theirs])
     os.close(theirs)
     with os.fdopen(ours) as pipe:
@@ -188,7 +194,7 @@ def _play(name, shape):
 
 def in_capsule_scenario(arguments):
     enter_capsule()
-    result = scenario.run(arguments.scenario, arguments.shape)
+    result = scenario.run(arguments.scenario, arguments.shape, arguments.seconds)
     with os.fdopen(int(arguments.fds), "w") as pipe:
         json.dump(result, pipe)
 

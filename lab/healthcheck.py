@@ -9,10 +9,10 @@ import subprocess
 import time
 from functools import partial
 
-from lab.tools import LabError, program, read, wait_for, write
+from lab.tools import PATIENCE_S, LabError, program, read, wait_for, write
 
 LISTEN = ("127.0.0.1", 19521)
-INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 300, 3
+INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 250, 3
 # What an operator can count on, from a failure to the table without the proxy; the director's reload comes on top.
 BOUND_S = (TRIGGER * INTERVAL_MS + TIMEOUT_MS) / 1000 + 1
 CONF = """\
@@ -72,6 +72,7 @@ class Healthcheck:
     def status(self):
         connection = http.client.HTTPConnection(*LISTEN)
         connection.sock = self.director.host.socket(socket.AF_INET, socket.SOCK_STREAM)
+        connection.sock.settimeout(PATIENCE_S)
         try:
             connection.sock.connect(LISTEN)
             connection.request("GET", "/status")
@@ -93,6 +94,14 @@ class Healthcheck:
     def written_health(self):
         """{address: whether it is healthy} of that table."""
         return {ip: each["healthy"] for ip, each in self.written().items()}
+
+    def saved(self):
+        """{check: verdict}, for the next start."""
+        return json.loads(read(f"{self.director.source}.state"))["verdicts"]
+
+    def text(self):
+        """Its log."""
+        return read(self.log)
 
     def in_use(self):
         return self.director.has_built() and self.director.uses_built()

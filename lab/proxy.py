@@ -97,6 +97,9 @@ class Proxy:
         else:
             os.remove(page)
 
+    def says_healthy(self):
+        return os.path.exists(self.folder + HEALTH_URI)
+
     def stats(self):
         return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs scenarios: modules in lab/scenarios, each with a SUMMARY, perhaps a SHAPE (of the fleet), and run(stage)."""
+"""Runs scenarios: modules in lab/scenarios, each with a SUMMARY, perhaps a SHAPE (of the fleet), and run(stage).
+
+One with SECONDS has a wait of that time, which can be chosen.
+"""
 
 import sys
 import time
@@ -21,13 +24,13 @@ def say(text):
     print(f"  {text}", flush=True)
 
 
-def run(name, shape):
+def run(name, shape, seconds):
     """Inside a capsule. Returns the result as a dictionary."""
     module, start = find(name), time.monotonic()
     result = Result(name, module.SUMMARY)
     print(f"{name}: {module.SUMMARY}", flush=True)
     fleet = Fleet(Shape(**{**getattr(module, "SHAPE", {}), **shape})).up()
-    stage = Stage(fleet, result, say)
+    stage = Stage(fleet, result, say, seconds or getattr(module, "SECONDS", None))
     try:
         module.run(stage)
     except (LabError, OSError) as error:

@@ -85,8 +85,9 @@ def was_refused(broken, labels):
 
 
 class Stage:
-    def __init__(self, fleet, result, say):
+    def __init__(self, fleet, result, say, seconds=None):
         self.fleet, self.result, self.say = fleet, result, say
+        self.seconds = seconds  # of a scenario's wait that can be chosen
         self.load = self.capture = None
 
     # The load.

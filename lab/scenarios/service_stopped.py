@@ -5,7 +5,6 @@ import itertools
 import time
 
 from lab.healthcheck import BOUND_S, INTERVAL_MS, TIMEOUT_MS, TRIGGER
-from lab.tools import read
 
 SUMMARY = "nginx stops on a proxy: its checks fail, the tables follow, its open connections go on; and back again"
 SHAPE = {"healthcheck": True}
@@ -61,7 +60,7 @@ def avoid(stage, own):
 
 def failed_probes(healthcheck, address):
     """How many HTTP checks of a proxy had failed in a row when its verdict changed."""
-    log = read(healthcheck.log)
+    log = healthcheck.text()
     before = log[:log.index(f"backend {address}: http {address}:80/health: healthy -> unhealthy")]
     probes = [line for line in before.splitlines() if f"info: http {address}:80/health: " in line]
     return len(list(itertools.takewhile(lambda line: "/health: passed: " not in line, reversed(probes))))

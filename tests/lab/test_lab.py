@@ -147,6 +147,7 @@ def test_says_that_it_needs_root():
 
 @pytest.mark.parametrize("arguments, says", [
     (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
+    (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait to choose"),
     (["exec", "client", "true"], "is not up"),
 ])
 def test_errors_name_the_offender(arguments, says):

@@ -39,6 +39,22 @@ def refused_until_followed(result):
     assert result["details"]["refused"] > 0
 
 
+def panic_holds(result):
+    for label in ("two", "three", "over"):
+        assert len(result["details"][label]) == 3
+
+
+def nothing_flaps(result):
+    assert result["details"]["seconds_dead"] == 10
+    step_by_step(result["details"]["down"])
+    step_by_step(result["details"]["up"])
+
+
+def only_its_own_and_followed(result):
+    only_its_own(result)
+    step_by_step(result["details"]["down"])
+
+
 def drops_there_nothing_here(result):
     nat = result["details"]["nat"]
     assert nat["broken"] > 0 and nat["drop"] > 0 and nat["tracked"] > 0
@@ -64,6 +80,9 @@ PROMISES = {
     "conntrack": drops_there_nothing_here,
     "bgp": nothing_more,
     "service-stopped": refused_until_followed,
+    "all-failing": panic_holds,
+    "checks-killed": nothing_flaps,
+    "cut-off": only_its_own_and_followed,
 }
 
 
@@ -79,7 +98,7 @@ def test_scenario(name, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(path.read_text())
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name != "proxy-killed":
+    if name not in ("proxy-killed", "cut-off"):
         assert result["broken"] == 0
     assert result["details"]["held"] >= HELD
     assert result["details"]["short"] > 0
