@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo: a load balancer at work, losing a proxy and a director under a running download. Runs in a capsule."""
+"""The demo: a load balancer at work, losing a service, proxies and a director under its clients. Runs in a capsule."""
 
 import os
 import sys
@@ -9,12 +9,14 @@ from lab.capsule import COLOURS
 from lab.clients import finished_download, start_download
 from lab.explain import explain
 from lab.fleet import Fleet
+from lab.healthcheck import INTERVAL_MS, TRIGGER, follow
 from lab.proxy import DOWNLOAD_BYTES
 from lab.stage import Capture, Result, Stage
 from lab.tools import cli_json
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6, VIPS, Shape
 
 SHORT_CONNECTIONS = 600  # for the shares
+STOPPED, STOPPING = "proxy-3", "stopping"  # whose service, and what its last connections are counted under
 DOWNLOAD_PORT, DOWNLOAD_S = 16000, 8
 BAR = 30  # characters of 100 %
 
@@ -24,6 +26,7 @@ The lab stays up. Look around:
   lab/lab status
   lab/lab exec client curl -s http://203.0.113.10/
   lab/lab shell proxy-1
+  lab/lab exec director-2 curl -s 127.0.0.1:19521/status
   lab/lab down
 """
 
@@ -64,9 +67,10 @@ class Demo:
         self.voice.say("client -> router (ECMP) -> 2 directors -> GUE -> 3 proxies -> client\n"
                        f"A service at {VIP4} and {VIP6}, in network namespaces.")
         start = time.monotonic()
-        self.fleet = Fleet(Shape()).up()
+        self.fleet = Fleet(Shape(healthcheck=True)).up()
         self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
                         f"glb-director on {self.fleet.shape.pmd.upper()}")
+        self.voice.say(f"   glb-healthcheck beside each: HTTP and GUE to every proxy, every {INTERVAL_MS} ms")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
 
     def packets(self):
@@ -98,9 +102,8 @@ class Demo:
         self.voice.step("New HTTP connections, and what the table predicts")
         counts = self.stage.new_connections("shares", at_least=SHORT_CONNECTIONS)
         total = sum(counts.values())
-        shown = cli_json("show", self.fleet.running()[0].source)["tables"][0]["backends"]
-        for backend in shown:
-            name, predicted = self.fleet.proxy_at(backend["ip"]), backend["first_hop_percent"]
+        for name, backend in self.table().items():
+            predicted = backend["first_hop_percent"]
             seen = 100 * counts.get(name, 0) / total
             bar = "#" * round(seen * BAR / 100)
             self.voice.say(f"   {name}  table {predicted:5.1f} %   seen {seen:5.1f} %  {bar}")
@@ -108,6 +111,54 @@ class Demo:
         forwarded = {each.name: each.stats()["forwarded"] for each in self.fleet.running()}
         self.check(all(forwarded.values()), "packets forwarded: " + ", ".join(
             f"{name} {count}" for name, count in forwarded.items()))
+
+    def table(self):
+        """{proxy: its part of the table}"""
+        shown = cli_json("show", self.fleet.running()[0].source)["tables"][0]["backends"]
+        return {self.fleet.proxy_at(backend["ip"]): backend for backend in shown}
+
+    def follow(self, healthy, since):
+        """The way of a verdict, and what it makes of the table."""
+        before, address = self.table(), self.fleet.proxies[STOPPED].address
+        checks = self.fleet.healthchecks()
+        times = follow(checks, address, healthy, since)
+        said = {
+            "verdict": f"http: {checks[0].http_reason(address)}, {TRIGGER} times in a row",
+            "dst": f"table written, {STOPPED} is {'' if healthy else 'not '}healthy",
+            "bin": "binary table built",
+            "director": f"in use by {len(checks)} directors",
+        }
+        for step, text in said.items():
+            self.voice.say(f"   {times[step]:.2f} s  {text}")
+        for name, backend in self.table().items():
+            was, is_now = before[name]["first_hop_percent"], backend["first_hop_percent"]
+            health = "up" if backend["healthy"] else "down"
+            self.voice.say(f"   {name}  {health:4}  first hop of {was:4.1f} % of the rows -> {is_now:4.1f} %")
+
+    def stop_service(self):
+        self.voice.step(f"Stop nginx on {STOPPED}: its health checks fail, the tables follow")
+        self.stage.new_connections(STOPPING)
+        since = time.monotonic()
+        self.fleet.proxies[STOPPED].stop_nginx()
+        self.follow(False, since)
+        before = self.stage.load.report()["exchanges_by_proxy"][STOPPED]
+        new = self.stage.new_connections("stopped", at_least=100)
+        report = self.stage.load.report()
+        refused = sum(1 for each in report["short_broken"] if each["label"] == STOPPING)
+        self.check(STOPPED not in new and refused == len(report["short_broken"]),
+                   f"{refused} new connections refused before that, 0 of {sum(new.values())} since")
+        self.stage.settle()
+        answers = self.stage.load.report()["exchanges_by_proxy"][STOPPED] - before
+        held = report["held_by_proxy"][STOPPED]
+        self.check(answers > 0, f"{held} long-lived connections to {STOPPED} go on: {answers} answers since")
+
+    def start_service(self):
+        self.voice.step(f"Start it again: {STOPPED} gets new connections")
+        since = time.monotonic()
+        self.fleet.proxies[STOPPED].start_nginx()
+        self.follow(True, since)
+        new = self.stage.new_connections("started", at_least=100)
+        self.check(new.get(STOPPED, 0) > 0, f"{new.get(STOPPED, 0)} of {sum(new.values())} new connections reach {STOPPED}")
 
     def downloads(self):
         ways = ((VIP4, CLIENTS4[3]), (VIP6, CLIENTS6[3]))
@@ -128,17 +179,20 @@ class Demo:
             self.check(failed is None, f"http://{vip if ':' not in vip else f'[{vip}]'}/download: "
                        f"{failed or 'complete, SHA-256 as on the proxies'}")
 
+    def second_chances(self):
+        return sum(stats["forwarded_to_alternate"] for stats in self.fleet.redirect_totals().values())
+
     def drain(self, owners):
         drained = sorted(set(owners))
         self.voice.step(f"Drain {' and '.join(drained)}: no new connections, the old ones go on")
-        table = self.fleet.table
+        table, before = self.fleet.table, self.second_chances()
         for name in drained:
             table = table.changed(self.fleet.proxies[name].address, state="draining")
         self.fleet.publish(table)
         new = self.stage.new_connections("drained", at_least=100)
         self.check(not set(new) & set(drained), f"of {sum(new.values())} new connections, 0 reached a draining proxy")
         self.stage.settle(1)
-        chances = sum(stats["forwarded_to_alternate"] for stats in self.fleet.redirect_totals().values())
+        chances = self.second_chances() - before
         self.check(chances > 0, f"{chances} packets of old connections took their second chance")
 
     def kill_director(self):
@@ -153,7 +207,7 @@ class Demo:
         self.check(after > before, f"{after - before} answers since, all by way of director-2")
 
     def finish(self):
-        self.stage.finish()
+        self.stage.finish(may_refuse=(STOPPING,))
         result = self.stage.result
         self.voice.say(f"\ndemo: {result.broken} of {result.connections} connections broken")
         return bool(result.broken or result.failed or self.failed)
@@ -166,6 +220,8 @@ def run(keep):
     demo.packets()
     demo.long_lived()
     demo.shares()
+    demo.stop_service()
+    demo.start_service()
     demo.downloads()
     if keep:
         demo.voice.say(f"\n{KEPT.rstrip()}")

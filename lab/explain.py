@@ -41,11 +41,13 @@ def predicted(director, inner, frame):
 
 
 def explain(director, capture, say):
-    """Says each packet that a director sent, by flow. Returns (packets, those that are as predicted)."""
+    """Says each client's packet that a director sent, by flow. Returns (packets, those that are as predicted)."""
     frames = read_pcap(capture)
     flows, equal = {}, 0
     for packet in cli_json("decode", capture)["packets"]:
         inner = packet["inner"]
+        if inner["source"] == director.leg.address:
+            continue  # a check of its glb-healthcheck
         outer = Outer(packet["source"], packet["udp_source_port"], packet["destination"], packet["next_hop"],
                       tuple(packet["hops"]))
         wanted, row, why = predicted(director, inner, frames[packet["number"] - 1])

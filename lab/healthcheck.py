@@ -83,9 +83,18 @@ class Healthcheck:
     def panics(self):
         return self.status()["tables"][0]["panic"]
 
+    def backends(self):
+        """{address: what its checks say}"""
+        return {each["ip"]: each for each in self.status()["tables"][0]["backends"]}
+
     def verdicts(self):
         """{address: "healthy", "unhealthy" or "unknown"}, whatever the table says."""
-        return {each["ip"]: each["verdict"] for each in self.status()["tables"][0]["backends"]}
+        return {address: each["verdict"] for address, each in self.backends().items()}
+
+    def http_reason(self, address):
+        """What became of the last HTTP check."""
+        checks = self.backends()[address]["checks"]
+        return next(each["reason"] for each in checks if each["check"].startswith("http "))
 
     def written(self):
         """{address: backend} of the table that it wrote."""

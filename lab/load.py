@@ -201,12 +201,16 @@ class Load:
 
     def report(self):
         by_proxy = collections.Counter(held.proxy for held in self.held if held.proxy)
+        answers = collections.Counter()
+        for held in self.held:
+            answers[held.proxy] += held.exchanges
         return {
             "held": len(self.held),
             "held_by_proxy": dict(sorted(by_proxy.items())),
             "held_broken": [
                 {"flow": held.flow, "proxy": held.proxy, "why": held.broken} for held in self.held if held.broken],
             "exchanges": sum(held.exchanges for held in self.held),
+            "exchanges_by_proxy": {proxy: count for proxy, count in answers.items() if proxy},
             "fewest_exchanges": min((held.exchanges for held in self.held if not held.broken), default=0),
             "longest_answer_s": round(max((held.longest_s for held in self.held), default=0), 3),
             "short": sum(sum(counts.values()) for counts in self.short.values()) + len(self.short_broken),

@@ -43,6 +43,17 @@ def test_shows_shares_downloads_and_what_was_killed(shown):
     assert "FAIL" not in shown
 
 
+def test_shows_the_table_follow_a_service(shown):
+    stopped, started = re.findall(
+        r"Connection refused, 3 times in a row\n.*?(?=\n\n)|status 200, 3 times in a row\n.*?(?=\n\n)", shown, re.DOTALL)
+    for part, health, share in ((stopped, "not healthy", r"down .* 0\.0"), (started, "healthy", r"up .* 3\d\.\d")):
+        assert f"table written, proxy-3 is {health}\n" in part and "in use by 2 directors" in part
+        assert re.search(rf"proxy-3  {share} %$", part, re.MULTILINE)
+    assert re.search(r"[1-9]\d* new connections refused before that, 0 of [1-9]\d+ since", stopped)
+    assert re.search(r"long-lived connections to proxy-3 go on: [1-9]\d* answers since", stopped)
+    assert re.search(r"[1-9]\d* of \d+ new connections reach proxy-3", started)
+
+
 def test_every_packet_is_as_lookup_predicts(shown):
     """Of curl and ping, in both families; the tail of each line is the inner packet."""
     counted = re.search(r"ok   (\d+) of (\d+) packets as lookup predicts", shown)
