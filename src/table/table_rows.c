@@ -3,260 +3,250 @@
 
 #include <string.h>
 
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#include "common/byteorder.h"
+#include "common/siphash_lanes.h"
 
 /*
- * A lane is a row. GROUPS vectors are hashed side by side, because one SipHash is a chain of
- * dependent steps that alone leaves the CPU idle; more groups than these run out of registers.
+ * A lane is a row. GROUPS vectors are hashed side by side; more of them run out of registers.
  */
 #if defined(__AVX512F__)
 #define TABLE_ROWS_NAME table_rows_avx512
-#define LANES           8
 #define GROUPS          4
 #elif defined(__AVX2__)
 #define TABLE_ROWS_NAME table_rows_avx2
-#define LANES           4
 #define GROUPS          2
 #else
 #define TABLE_ROWS_NAME table_rows_plain
-#define LANES           2
 #define GROUPS          2
 #endif
-#define BLOCK (LANES * GROUPS)
+#define BLOCK (WIDE * GROUPS)
 
 _Static_assert(TABLE_ROWS_BLOCK % BLOCK == 0, "a range of rows must be whole blocks");
 
-typedef uint64_t lanes __attribute__((vector_size(8 * LANES)));
-typedef uint8_t lane_bytes __attribute__((vector_size(8 * LANES)));
+/*
+ * Digest bytes are compared as byte strings: as big-endian numbers. An order key of a digest is what
+ * wide_below() compares in that order.
+ */
+#if defined(__AVX512F__)
+typedef __mmask8 wide_mask;
 
-struct sip {
-	lanes v0, v1, v2, v3;
-};
-
-/* The smallest hashes seen so far in one row, ascending. */
-struct best {
-	uint64_t hash[TABLE_MAX_HOPS];
-	uint16_t backend[TABLE_MAX_HOPS];
-	unsigned count;
-	uint64_t preferred_hash;
-	uint16_t preferred;
-	bool has_preferred;
-};
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE lanes rotate_left(lanes value, int by)
+INLINE wide order_key(wide digest)
 {
-	return value << by | value >> (64 - by);
+	return (wide)_mm512_shuffle_epi8(
+		(__m512i)digest, _mm512_set4_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607,
+					 0x08090a0b0c0d0e0f, 0x0001020304050607));
 }
 
-INLINE void sip_round(struct sip *s)
+INLINE wide_mask wide_below(wide a, wide b)
 {
-	s->v0 += s->v1;
-	s->v2 += s->v3;
-	s->v1 = rotate_left(s->v1, 13) ^ s->v0;
-	s->v3 = rotate_left(s->v3, 16) ^ s->v2;
-	s->v0 = rotate_left(s->v0, 32);
-	s->v2 += s->v1;
-	s->v0 += s->v3;
-	s->v1 = rotate_left(s->v1, 17) ^ s->v2;
-	s->v3 = rotate_left(s->v3, 21) ^ s->v0;
-	s->v2 = rotate_left(s->v2, 32);
+	return _mm512_cmplt_epu64_mask((__m512i)a, (__m512i)b);
 }
 
-INLINE void sip_absorb(struct sip state[GROUPS], const lanes word[GROUPS])
+INLINE wide wide_select(wide_mask mask, wide yes, wide no)
 {
-	for (int g = 0; g < GROUPS; g++)
-		state[g].v3 ^= word[g];
-	for (int i = 0; i < 2; i++)
-		for (int g = 0; g < GROUPS; g++)
-			sip_round(&state[g]);
-	for (int g = 0; g < GROUPS; g++)
-		state[g].v0 ^= word[g];
+	return (wide)_mm512_mask_blend_epi64(mask, (__m512i)no, (__m512i)yes);
 }
 
-INLINE void sip_absorb_same(struct sip state[GROUPS], uint64_t word)
+INLINE bool wide_any(wide_mask mask)
 {
-	lanes same[GROUPS];
-
-	for (int g = 0; g < GROUPS; g++)
-		same[g] = (lanes){0} + word;
-	sip_absorb(state, same);
-}
-
-INLINE void sip_finish(struct sip state[GROUPS], lanes digest[GROUPS])
-{
-	for (int g = 0; g < GROUPS; g++)
-		state[g].v2 ^= 0xff;
-	for (int i = 0; i < 4; i++)
-		for (int g = 0; g < GROUPS; g++)
-			sip_round(&state[g]);
-	for (int g = 0; g < GROUPS; g++)
-		digest[g] = state[g].v0 ^ state[g].v1 ^ state[g].v2 ^ state[g].v3;
-}
-
-INLINE void sip_begin(struct sip state[GROUPS], const uint8_t *key)
-{
-	struct siphash_state one;
-
-	siphash_begin(&one, key);
-	for (int g = 0; g < GROUPS; g++)
-		state[g] = (struct sip){(lanes){0} + one.v0, (lanes){0} + one.v1,
-			(lanes){0} + one.v2, (lanes){0} + one.v3};
-}
-
-/* Digest bytes are compared as byte strings: as big-endian numbers. */
-INLINE lanes swap_bytes(lanes value)
-{
-#if LANES == 8
-	return (lanes)_mm512_shuffle_epi8(
-		(__m512i)value, _mm512_set4_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607,
-					0x08090a0b0c0d0e0f, 0x0001020304050607));
-#elif LANES == 4
-	return (lanes)_mm256_shuffle_epi8(
-		(__m256i)value, _mm256_setr_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f,
-					0x0001020304050607, 0x08090a0b0c0d0e0f));
-#else
-	for (int i = 0; i < LANES; i++)
-		value[i] = __builtin_bswap64(value[i]);
-	return value;
-#endif
-}
-
-/* A bit for each lane where a <= b. */
-INLINE uint32_t lanes_not_above(lanes a, lanes b)
-{
-#if LANES == 8
-	return _mm512_cmple_epu64_mask((__m512i)a, (__m512i)b);
-#elif LANES == 4
-	return (uint32_t)_mm256_movemask_pd((__m256d)(a <= b));
-#else
-	uint32_t mask = 0;
-
-	for (int i = 0; i < LANES; i++)
-		mask |= (uint32_t)(a[i] <= b[i]) << i;
 	return mask;
+}
+#elif defined(__AVX2__)
+typedef wide wide_mask; /* all bits of a lane, or none */
+
+/* Biased, for AVX2 compares signed numbers only. */
+INLINE wide order_key(wide digest)
+{
+	return (wide)_mm256_shuffle_epi8(
+		       (__m256i)digest, _mm256_setr_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f,
+						0x0001020304050607, 0x08090a0b0c0d0e0f)) ^
+	       (uint64_t)1 << 63;
+}
+
+INLINE wide_mask wide_below(wide a, wide b)
+{
+	return (wide_mask)_mm256_cmpgt_epi64((__m256i)b, (__m256i)a);
+}
+
+INLINE wide wide_select(wide_mask mask, wide yes, wide no)
+{
+	return (wide)_mm256_blendv_epi8((__m256i)no, (__m256i)yes, (__m256i)mask);
+}
+
+INLINE bool wide_any(wide_mask mask)
+{
+	return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+}
+#else
+typedef bool wide_mask;
+
+INLINE wide order_key(wide digest)
+{
+	return __builtin_bswap64(digest);
+}
+
+INLINE wide_mask wide_below(wide a, wide b)
+{
+	return a < b;
+}
+
+INLINE wide wide_select(wide_mask mask, wide yes, wide no)
+{
+	return mask ? yes : no;
+}
+
+INLINE bool wide_any(wide_mask mask)
+{
+	return mask;
+}
 #endif
-}
 
-/* Equal hashes keep the order of the backends, which arrive in that order. */
-static void best_insert(
-	struct best *best, unsigned hops, uint64_t hash, const struct table_candidate *candidate)
+struct ranked {
+	wide key, backend;
+};
+
+/* Of the rows of a block: the candidates seen so far that come first in natural order. */
+struct best {
+	struct ranked hops[TABLE_MAX_HOPS][GROUPS]; /* ascending */
+	struct ranked first[GROUPS];                /* the first preferred one */
+};
+
+/* Equal keys keep the order of the backends, which arrive in that order. */
+INLINE void best_insert(
+	struct best *best, unsigned count, unsigned hops, int g, wide key, uint64_t backend)
 {
-	unsigned at = best->count;
+	struct ranked carried = {key, wide_same(backend)};
+	wide_mask shift = (wide_mask){0};
 
-	if (candidate->preferred && (!best->has_preferred || hash < best->preferred_hash)) {
-		best->preferred_hash = hash;
-		best->preferred = candidate->backend;
-		best->has_preferred = true;
+	for (unsigned i = 0; i < count; i++) {
+		struct ranked *at = &best->hops[i][g], old = *at;
+
+		shift |= wide_below(key, old.key);
+		at->key = wide_select(shift, carried.key, old.key);
+		at->backend = wide_select(shift, carried.backend, old.backend);
+		carried.key = wide_select(shift, old.key, carried.key);
+		carried.backend = wide_select(shift, old.backend, carried.backend);
 	}
-	while (at > 0 && hash < best->hash[at - 1])
-		at--;
-	if (at == hops)
-		return;
-	if (best->count < hops)
-		best->count++;
-	for (unsigned i = best->count - 1; i > at; i--) {
-		best->hash[i] = best->hash[i - 1];
-		best->backend[i] = best->backend[i - 1];
+	if (count < hops)
+		best->hops[count][g] = carried;
+}
+
+INLINE void best_insert_first(struct best *best, bool fresh, int g, wide key, uint64_t backend)
+{
+	struct ranked *at = &best->first[g];
+	wide_mask below = wide_below(key, at->key);
+
+	at->key = fresh ? key : wide_select(below, key, at->key);
+	at->backend =
+		fresh ? wide_same(backend) : wide_select(below, wide_same(backend), at->backend);
+}
+
+INLINE void hash_candidate(const struct table_candidate *candidate,
+	const struct siphash_lanes_fork seeded[GROUPS], wide keys[GROUPS])
+{
+	struct siphash_lanes states[GROUPS];
+	wide words[GROUPS];
+
+	siphash_lanes_absorb_forked(seeded, candidate->words[0], states, GROUPS);
+	for (unsigned w = 1; w < candidate->word_count; w++) {
+		for (int g = 0; g < GROUPS; g++)
+			words[g] = wide_same(candidate->words[w]);
+		siphash_lanes_absorb(states, words, GROUPS);
 	}
-	best->hash[at] = hash;
-	best->backend[at] = candidate->backend;
+	siphash_lanes_end(states, keys, GROUPS);
+	for (int g = 0; g < GROUPS; g++)
+		keys[g] = order_key(keys[g]);
 }
 
-/* What a candidate must not exceed to be of interest in this row. */
-static uint64_t best_limit(const struct best *best, unsigned hops)
+/* Where all candidates are preferred, the first hop is the first of all. */
+static bool all_preferred(const struct table_rows_job *job)
 {
-	return best->count < hops ? UINT64_MAX : best->hash[hops - 1];
+	for (uint32_t c = 0; c < job->candidate_count; c++)
+		if (!job->candidates[c].preferred)
+			return false;
+	return true;
 }
 
-static uint64_t best_preferred_limit(const struct best *best, unsigned hops)
+INLINE void find_best(const struct table_rows_job *job, bool any_first,
+	const struct siphash_lanes_fork seeded[GROUPS], struct best *best)
 {
-	uint64_t limit = best_limit(best, hops);
+	const unsigned hops = job->row_hops;
+	bool fresh = true;
 
-	if (!best->has_preferred)
-		return UINT64_MAX;
-	return best->preferred_hash > limit ? best->preferred_hash : limit;
+	for (uint32_t c = 0; c < job->candidate_count; c++) {
+		const struct table_candidate *candidate = &job->candidates[c];
+		unsigned count = c < hops ? c : hops;
+		wide_mask hit = (wide_mask){0};
+		wide keys[GROUPS];
+
+		hash_candidate(candidate, seeded, keys);
+		if (count == hops)
+			for (int g = 0; g < GROUPS; g++)
+				hit |= wide_below(keys[g], best->hops[hops - 1][g].key);
+		if (count < hops || wide_any(hit))
+			for (int g = 0; g < GROUPS; g++)
+				best_insert(best, count, hops, g, keys[g], candidate->backend);
+		if (any_first || !candidate->preferred)
+			continue;
+		for (int g = 0; g < GROUPS; g++)
+			best_insert_first(best, fresh, g, keys[g], candidate->backend);
+		fresh = false;
+	}
+	if (any_first)
+		memcpy(best->first, best->hops[0], sizeof(best->first));
 }
 
 /* First hop: the best preferred one. Then the natural order without it. */
-static void best_store(const struct best *best, unsigned hops, uint16_t *row)
+INLINE void store_rows(const struct best *best, unsigned hops, uint16_t *rows)
 {
-	unsigned count = 1;
+	uint64_t backends[1 + TABLE_MAX_HOPS][BLOCK];
 
-	row[0] = best->preferred;
-	for (unsigned i = 0; i < hops && count < hops; i++)
-		if (best->backend[i] != best->preferred)
-			row[count++] = best->backend[i];
-}
+	for (int g = 0; g < GROUPS; g++) {
+		memcpy(&backends[0][g * WIDE], &best->first[g].backend, sizeof(wide));
+		for (unsigned i = 0; i < hops; i++)
+			memcpy(&backends[1 + i][g * WIDE], &best->hops[i][g].backend, sizeof(wide));
+	}
+	for (int lane = 0; lane < BLOCK; lane++, rows += hops) {
+		unsigned passed = 0;
 
-INLINE void fill_block(
-	const struct table_rows_job *job, const struct sip seeded[GROUPS], struct best best[BLOCK])
-{
-	/* Limits for candidates that are not preferred, and that are. */
-	uint64_t limits[2][BLOCK] __attribute__((aligned(64)));
-	uint64_t hashes[BLOCK] __attribute__((aligned(64)));
-
-	memset(limits, 0xff, sizeof(limits));
-	for (uint32_t c = 0; c < job->candidate_count; c++) {
-		const struct table_candidate *candidate = &job->candidates[c];
-		struct sip state[GROUPS];
-		lanes digest[GROUPS];
-		uint32_t hits = 0;
-
-		memcpy(state, seeded, sizeof(state));
-		for (unsigned w = 0; w < candidate->word_count; w++)
-			sip_absorb_same(state, candidate->words[w]);
-		sip_finish(state, digest);
-		for (int g = 0; g < GROUPS; g++) {
-			lanes limit;
-
-			memcpy(&limit, &limits[candidate->preferred][g * LANES], sizeof(limit));
-			digest[g] = swap_bytes(digest[g]);
-			hits |= lanes_not_above(digest[g], limit) << (g * LANES);
-		}
-		if (!hits)
-			continue;
-		memcpy(hashes, digest, sizeof(hashes));
-		for (; hits; hits &= hits - 1) {
-			int lane = __builtin_ctz(hits);
-
-			best_insert(&best[lane], job->row_hops, hashes[lane], candidate);
-			limits[false][lane] = best_limit(&best[lane], job->row_hops);
-			limits[true][lane] = best_preferred_limit(&best[lane], job->row_hops);
+		rows[0] = (uint16_t)backends[0][lane];
+		for (unsigned i = 1; i < hops; i++) {
+			passed |= backends[i][lane] == backends[0][lane];
+			rows[i] = (uint16_t)backends[i + passed][lane];
 		}
 	}
 }
 
 void TABLE_ROWS_NAME(const struct table_rows_job *job, uint32_t first, uint32_t end)
 {
-	struct sip fresh[GROUPS];
+	const bool any_first = all_preferred(job);
+	struct siphash_lanes fresh;
 
-	sip_begin(fresh, job->seed);
+	siphash_lanes_begin(&fresh, job->seed);
 	for (uint32_t row = first; row < end; row += BLOCK) {
-		struct best best[BLOCK] = {0};
-		uint64_t numbers[BLOCK];
-		struct sip state[GROUPS];
-		lanes word[GROUPS];
+		struct siphash_lanes states[GROUPS];
+		struct siphash_lanes_fork seeded[GROUPS];
+		wide words[GROUPS];
+		struct best best;
 
 		/* row_seed = SipHash(seed, 4 bytes of the row number, big-endian) */
-		for (uint32_t i = 0; i < BLOCK; i++)
-			numbers[i] = (uint64_t)4 << 56 | __builtin_bswap32(row + i);
-		memcpy(word, numbers, sizeof(word));
-		memcpy(state, fresh, sizeof(state));
-		sip_absorb(state, word);
-		sip_finish(state, word);
+		for (uint32_t g = 0; g < GROUPS; g++) {
+			uint64_t numbers[WIDE];
+
+			for (uint32_t i = 0; i < WIDE; i++)
+				numbers[i] =
+					(uint64_t)4 << 56 | __builtin_bswap32(row + g * WIDE + i);
+			words[g] = wide_load(numbers);
+			states[g] = fresh;
+		}
+		siphash_lanes_absorb(states, words, GROUPS);
+		siphash_lanes_end(states, words, GROUPS);
 		/* The rows' seeds are the first word of every message: absorbed once, for all
 		 * candidates. */
-		memcpy(state, fresh, sizeof(state));
-		sip_absorb(state, word);
-		fill_block(job, state, best);
-		for (uint32_t i = 0; i < BLOCK; i++)
-			best_store(&best[i], job->row_hops,
-				job->rows + (size_t)(row + i) * job->row_hops);
+		for (int g = 0; g < GROUPS; g++)
+			states[g] = fresh;
+		siphash_lanes_absorb(states, words, GROUPS);
+		siphash_lanes_prepare(seeded, states, GROUPS);
+		find_best(job, any_first, seeded, &best);
+		store_rows(&best, job->row_hops, job->rows + (size_t)row * job->row_hops);
 	}
 }

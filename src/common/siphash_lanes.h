@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * SipHash-2-4 of several messages side by side, a 64-bit lane of a vector each. As wide as the instruction set that the
+ * including file is compiled for; in plain C a single lane, for without a rotate instruction a vector gains nothing. The
+ * caller takes care of endings (the length on top of the last word), and interleaves states: a SipHash alone is a chain of
+ * dependent steps that leaves the CPU idle. Pure.
+ */
+#ifndef GLB_COMMON_SIPHASH_LANES_H
+#define GLB_COMMON_SIPHASH_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "common/siphash.h"
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+#define WIDE 8 /* 64-bit lanes of a vector */
+#elif defined(__AVX2__)
+#define WIDE 4
+#else
+#define WIDE 1
+#endif
+
+#if WIDE > 1
+typedef uint64_t wide __attribute__((vector_size(8 * WIDE)));
+#else
+typedef uint64_t wide;
+#endif
+
+struct siphash_lanes {
+	wide v0, v1, v2, v3;
+};
+
+INLINE wide wide_load(const uint64_t *from)
+{
+	wide value;
+
+	memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+INLINE wide wide_same(uint64_t value)
+{
+	return (wide){0} + value;
+}
+
+INLINE wide wide_rotate_left(wide value, int by)
+{
+	return value << by | value >> (64 - by);
+}
+
+/* Every lane with the same key. */
+INLINE void siphash_lanes_begin(struct siphash_lanes *s, const uint8_t key[SIPHASH_KEY_SIZE])
+{
+	struct siphash_state one;
+
+	siphash_begin(&one, key);
+	s->v0 = wide_same(one.v0);
+	s->v1 = wide_same(one.v1);
+	s->v2 = wide_same(one.v2);
+	s->v3 = wide_same(one.v3);
+}
+
+INLINE void siphash_lanes_round(struct siphash_lanes *s)
+{
+	s->v0 += s->v1;
+	s->v2 += s->v3;
+	s->v1 = wide_rotate_left(s->v1, 13) ^ s->v0;
+	s->v3 = wide_rotate_left(s->v3, 16) ^ s->v2;
+	s->v0 = wide_rotate_left(s->v0, 32);
+	s->v2 += s->v1;
+	s->v0 += s->v3;
+	s->v1 = wide_rotate_left(s->v1, 17) ^ s->v2;
+	s->v3 = wide_rotate_left(s->v3, 21) ^ s->v0;
+	s->v2 = wide_rotate_left(s->v2, 32);
+}
+
+/* One word of each message into `count` states. */
+INLINE void siphash_lanes_absorb(struct siphash_lanes *states, const wide *words, int count)
+{
+	for (int g = 0; g < count; g++)
+		states[g].v3 ^= words[g];
+	for (int i = 0; i < 2; i++)
+		for (int g = 0; g < count; g++)
+			siphash_lanes_round(&states[g]);
+	for (int g = 0; g < count; g++)
+		states[g].v0 ^= words[g];
+}
+
+/* A state that many different words are to be absorbed into: what of the first round depends on none of them is done. */
+struct siphash_lanes_fork {
+	wide v0, v1, v1_rotated, v2, v3, v3_rotated;
+};
+
+INLINE void siphash_lanes_prepare(
+	struct siphash_lanes_fork *forks, const struct siphash_lanes *states, int count)
+{
+	for (int g = 0; g < count; g++) {
+		const struct siphash_lanes *s = &states[g];
+		wide v0 = s->v0 + s->v1, v1 = wide_rotate_left(s->v1, 13) ^ v0;
+
+		forks[g] = (struct siphash_lanes_fork){
+			.v0 = wide_rotate_left(v0, 32),
+			.v1 = v1,
+			.v1_rotated = wide_rotate_left(v1, 17),
+			.v2 = s->v2,
+			.v3 = s->v3,
+			.v3_rotated = wide_rotate_left(s->v3, 16),
+		};
+	}
+}
+
+/* siphash_lanes_absorb() of the same word in all lanes into copies of the states. */
+INLINE void siphash_lanes_absorb_forked(const struct siphash_lanes_fork *forks, uint64_t word,
+	struct siphash_lanes *states, int count)
+{
+	const wide same = wide_same(word), rotated = wide_rotate_left(same, 16);
+
+	for (int g = 0; g < count; g++) {
+		const struct siphash_lanes_fork *fork = &forks[g];
+		struct siphash_lanes *s = &states[g];
+
+		s->v2 = fork->v2 + (fork->v3 ^ same);
+		s->v3 = fork->v3_rotated ^ rotated ^ s->v2;
+		s->v0 = fork->v0 + s->v3;
+		s->v2 += fork->v1;
+		s->v3 = wide_rotate_left(s->v3, 21) ^ s->v0;
+		s->v1 = fork->v1_rotated ^ s->v2;
+		s->v2 = wide_rotate_left(s->v2, 32);
+	}
+	for (int g = 0; g < count; g++)
+		siphash_lanes_round(&states[g]);
+	for (int g = 0; g < count; g++)
+		states[g].v0 ^= same;
+}
+
+/* The digests, as siphash() returns them. */
+INLINE void siphash_lanes_end(struct siphash_lanes *states, wide *digests, int count)
+{
+	for (int g = 0; g < count; g++)
+		states[g].v2 ^= 0xff;
+	for (int i = 0; i < 4; i++)
+		for (int g = 0; g < count; g++)
+			siphash_lanes_round(&states[g]);
+	for (int g = 0; g < count; g++)
+		digests[g] = states[g].v0 ^ states[g].v1 ^ states[g].v2 ^ states[g].v3;
+}
+
+#endif
