@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "common/byteorder.h"
+#include "common/cpus.h"
 #include "table/table_build.h"
 #include "table/table_file.h"
 #include "table/table_json.h"
@@ -36,7 +37,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 {
 	uint8_t *bytes = NULL;
 	size_t size;
-	int error = table_build(set);
+	int error = table_build_threads(set, cpus_usable());
 
 	if (error == 0)
 		error = table_file_encode(set, format, &bytes, &size, faults);

@@ -2,51 +2,126 @@
 #include "table_build.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "table_rows.h"
 
-static const struct table_rows_path *fastest(struct table_rows_path paths[TABLE_ROWS_PATHS])
+/* What a thread takes at a time: small enough that none waits long for another at the end. */
+#define CHUNK_ROWS 4096u
+#define CHUNKS     (TABLE_ROWS / CHUNK_ROWS) /* of a table */
+
+_Static_assert(CHUNK_ROWS % TABLE_ROWS_BLOCK == 0, "a chunk must be whole blocks");
+
+struct build {
+	table_rows_fn *fill;
+	struct table_rows_job *jobs; /* of each table */
+	uint32_t chunk_count;
+	atomic_uint_fast32_t next; /* chunk to be taken */
+};
+
+static table_rows_fn *fastest_fill(void)
 {
+	struct table_rows_path paths[TABLE_ROWS_PATHS], *path = paths;
+
 	table_rows_paths(paths);
-	while (!paths->usable)
-		paths++;
-	return paths;
+	while (!path->usable)
+		path++;
+	return path->fill;
 }
 
-static int build_one(struct table *table)
+static void job_close(const struct table_rows_job *job)
 {
-	struct table_rows_path paths[TABLE_ROWS_PATHS];
+	free((void *)job->candidates);
+	free(job->rows);
+}
+
+static int job_open(const struct table *table, struct table_rows_job *job)
+{
 	struct table_candidate *candidates = calloc(table->backend_count + 1, sizeof(*candidates));
 	uint32_t count = candidates ? table_rows_candidates(table, candidates) : 0;
-	uint8_t row_hops = (uint8_t)(count < table->hops ? count : table->hops);
-	uint16_t *rows = count ? malloc(sizeof(*rows) * TABLE_ROWS * row_hops) : NULL;
+	unsigned row_hops = count < table->hops ? count : table->hops;
 
-	if (rows) {
-		fastest(paths)->fill(
-			&(struct table_rows_job){
-				.seed = table->seed,
-				.candidates = candidates,
-				.candidate_count = count,
-				.row_hops = row_hops,
-				.rows = rows,
-			},
-			0, TABLE_ROWS);
-		free(table->rows);
-		table->rows = rows;
-		table->row_hops = row_hops;
+	*job = (struct table_rows_job){
+		.seed = table->seed,
+		.candidates = candidates,
+		.candidate_count = count,
+		.row_hops = row_hops,
+		.rows = count ? malloc(sizeof(*job->rows) * TABLE_ROWS * row_hops) : NULL,
+	};
+	return job->rows ? 0 : candidates && !count ? -EINVAL : -ENOMEM;
+}
+
+/* Which thread fills a chunk makes no difference to what is in it. */
+static void *build_run(void *context)
+{
+	struct build *build = context;
+	uint32_t chunk;
+
+	while ((chunk = (uint32_t)atomic_fetch_add(&build->next, 1)) < build->chunk_count) {
+		uint32_t first = chunk % CHUNKS * CHUNK_ROWS;
+
+		build->fill(&build->jobs[chunk / CHUNKS], first, first + CHUNK_ROWS);
 	}
-	free(candidates);
-	return rows ? 0 : candidates && !count ? -EINVAL : -ENOMEM;
+	return NULL;
+}
+
+/* Threads that cannot be had are done without. */
+static void build_run_threads(struct build *build, unsigned threads)
+{
+	pthread_t helpers[TABLE_BUILD_MAX_THREADS - 1];
+	unsigned count = 0;
+	sigset_t all, old;
+
+	/* Signals are for the threads that expect them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (count + 1 < threads && count + 1 < TABLE_BUILD_MAX_THREADS &&
+		pthread_create(&helpers[count], NULL, build_run, build) == 0)
+		count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	build_run(build);
+	while (count > 0)
+		pthread_join(helpers[--count], NULL);
+}
+
+static void take_rows(struct table *table, struct table_rows_job *job)
+{
+	uint16_t *old = table->rows;
+
+	table->rows = job->rows;
+	table->row_hops = (uint8_t)job->row_hops;
+	job->rows = old;
+}
+
+int table_build_threads(struct table_set *set, unsigned threads)
+{
+	struct build build = {
+		.fill = fastest_fill(),
+		.jobs = calloc(set->count + 1, sizeof(*build.jobs)),
+		.chunk_count = set->count * CHUNKS,
+	};
+	int error = build.jobs ? 0 : -ENOMEM;
+	uint32_t opened = 0;
+
+	while (error == 0 && opened < set->count) {
+		error = job_open(&set->tables[opened], &build.jobs[opened]);
+		opened++;
+	}
+	if (error == 0)
+		build_run_threads(&build, threads);
+	for (uint32_t i = 0; i < opened; i++) {
+		if (error == 0)
+			take_rows(&set->tables[i], &build.jobs[i]);
+		job_close(&build.jobs[i]);
+	}
+	free(build.jobs);
+	return error;
 }
 
 int table_build(struct table_set *set)
 {
-	for (uint32_t i = 0; i < set->count; i++) {
-		int error = build_one(&set->tables[i]);
-
-		if (error)
-			return error;
-	}
-	return 0;
+	return table_build_threads(set, 1);
 }

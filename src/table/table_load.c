@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cpus.h"
 #include "table_build.h"
 #include "table_file.h"
 #include "table_file_io.h"
@@ -44,7 +45,7 @@ static int load_json(const char *text, size_t size, struct table_set *set, struc
 
 	if (error)
 		return error;
-	error = table_build(set);
+	error = table_build_threads(set, cpus_usable());
 	if (error) {
 		faults_error(faults, NULL, "rows cannot be built: %s", strerror(-error));
 		table_set_free(set);

@@ -133,6 +133,37 @@ static void test_every_path_equals_the_plain_twin(void **state)
 	}
 }
 
+/* Addresses are never equal, and hashes of different ones never in practice: three candidates each
+ * with one address make ties. The first of the three may not be first hop. */
+static void test_equal_hashes_keep_the_order_of_backends(void **state)
+{
+	enum { COUNT = 24, HOPS = 4 };
+	static uint16_t rows[TABLE_ROWS * HOPS];
+	struct table_candidate candidates[COUNT] = {0};
+	struct table_rows_path paths[TABLE_ROWS_PATHS];
+	const uint8_t seed[SIPHASH_KEY_SIZE] = {1};
+	const struct table_rows_job job = {seed, candidates, COUNT, HOPS, rows};
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT; i++) {
+		candidates[i].words[0] = i % (COUNT / 3);
+		candidates[i].word_count = 1;
+		candidates[i].preferred = i >= COUNT / 3;
+		candidates[i].backend = i;
+	}
+	for (unsigned i = 0, n = table_rows_paths(paths); i < n; i++) {
+		if (!paths[i].usable)
+			continue;
+		paths[i].fill(&job, 0, TWIN_ROWS);
+		for (const uint16_t *row = rows; row < rows + TWIN_ROWS * HOPS; row += HOPS) {
+			assert_in_range(row[0], COUNT / 3, 2 * COUNT / 3 - 1);
+			assert_int_equal(row[1], row[0] - COUNT / 3);
+			assert_int_equal(row[2], row[0] + COUNT / 3);
+			assert_in_range(row[3], 0, COUNT / 3 - 1);
+		}
+	}
+}
+
 static void test_whole_table_equals_the_plain_twin(void **state)
 {
 	struct table_set set = random_set(2);
@@ -328,6 +359,25 @@ static void test_rebuild_is_identical(void **state)
 	table_set_free(&set);
 }
 
+static void test_threads_build_the_same_rows(void **state)
+{
+	static const unsigned threads[] = {0, 2, 3, TABLE_BUILD_MAX_THREADS, 1000};
+	struct table_set set = random_set(3);
+	uint64_t digest;
+
+	(void)state;
+	random_table(&set.tables[0], 33, 0, 2, NETADDR_NONE, ALL_GOOD);
+	random_table(&set.tables[1], 1, 0, 4, NETADDR_V6, ALL_GOOD);
+	random_table(&set.tables[2], 70, 0, 4, NETADDR_NONE, ANY_STATE);
+	assert_int_equal(table_build(&set), 0);
+	digest = table_set_digest(&set);
+	for (unsigned i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		assert_int_equal(table_build_threads(&set, threads[i]), 0);
+		assert_true(table_set_digest(&set) == digest);
+	}
+	table_set_free(&set);
+}
+
 static void test_no_backend_in_use_is_refused(void **state)
 {
 	struct table_set set = random_set(1);
@@ -344,12 +394,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_path_equals_the_plain_twin),
+		cmocka_unit_test(test_equal_hashes_keep_the_order_of_backends),
 		cmocka_unit_test(test_whole_table_equals_the_plain_twin),
 		cmocka_unit_test(test_golden_vectors),
 		cmocka_unit_test(test_removing_a_backend_changes_only_rows_that_had_it),
 		cmocka_unit_test(test_adding_a_backend_only_takes),
 		cmocka_unit_test(test_hops_of_a_row_are_distinct_and_in_range),
 		cmocka_unit_test(test_rebuild_is_identical),
+		cmocka_unit_test(test_threads_build_the_same_rows),
 		cmocka_unit_test(test_no_backend_in_use_is_refused),
 	};
 

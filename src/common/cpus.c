@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cpus.h"
+
+#include <sched.h>
+
+unsigned cpus_usable(void)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+		return 1;
+	return (unsigned)CPU_COUNT(&cpus);
+}
