@@ -522,18 +522,29 @@ INLINE void write_outer(
 #endif
 }
 
-INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
-	unsigned hops, struct burst *burst, uint32_t lane)
+INLINE void write_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
+	unsigned hops, uint8_t *out)
 {
-	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
-
 	write_outer(out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
 	for (unsigned hop = 2; hop < hops; hop++)
 		memcpy(out + TEMPLATE_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
-	burst->verdict[lane] = VERDICT_FORWARDED;
-	burst->table[lane] = (uint8_t)block->table[i];
-	burst->out[lane] = out;
-	burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+}
+
+/* All lanes of a block with two hops, which are neighbours in the burst. */
+INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *block,
+	struct burst *burst, uint32_t base)
+{
+	EACH (i) {
+		burst->verdict[base + i] = VERDICT_FORWARDED;
+		burst->table[base + i] = (uint8_t)block->table[i];
+		burst->out_size[base + i] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+	}
+	EACH (i) {
+		uint8_t *out = burst->frame[base + i] + ETHERNET_SIZE - encapsulate_size(2);
+
+		write_lane(job, v6, block, i, 2, out);
+		burst->out[base + i] = out;
+	}
 }
 
 /* Returns the lanes of the burst that are not forwarded here. */
@@ -546,16 +557,23 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 
 	EACH (i)
 		all &= block->ok[i];
-	if (__builtin_expect(all && job->routes->pairs_only, 1)) {
-		EACH (i)
-			emit_lane(job, v6, block, i, 2, burst, index[i]);
+	if (__builtin_expect(all && job->routes->pairs_only && lanes->index == all_lanes, 1)) {
+		emit_row(job, v6, block, burst, base);
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {
-		if (block->ok[i])
-			emit_lane(job, v6, block, i, block->hop_count[i], burst, index[i]);
-		else
-			rest |= 1ull << index[i];
+		uint32_t lane = index[i], hops = block->hop_count[i];
+		uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
+
+		if (!block->ok[i]) {
+			rest |= 1ull << lane;
+			continue;
+		}
+		write_lane(job, v6, block, i, hops, out);
+		burst->verdict[lane] = VERDICT_FORWARDED;
+		burst->table[lane] = (uint8_t)block->table[i];
+		burst->out[lane] = out;
+		burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
 	}
 	return rest;
 }

@@ -34,6 +34,7 @@ bool mbuf_commit_segments(
 {
 	uint16_t offset = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
 
+	mbuf->ol_flags = 0;
 	mbuf->data_len = (uint16_t)(mbuf->data_len + mbuf->data_off - offset);
 	mbuf->data_off = offset;
 	cut(mbuf, size);

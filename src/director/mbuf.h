@@ -55,6 +55,15 @@ static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, u
 bool mbuf_commit_segments(
 	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
 
+/* mbuf_commit() of one segment. */
+static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
+{
+	mbuf->ol_flags = 0; /* the buffer is private, so no flag says who owns it */
+	mbuf->data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
+	mbuf->data_len = (uint16_t)size;
+	mbuf->pkt_len = size;
+}
+
 /*
  * Makes the mbuf what the pipeline has put into its lane: `out` lies in the first segment or before
  * it, of `size` bytes over all segments. Flags of reception are gone. False where it then has more
@@ -63,12 +72,9 @@ bool mbuf_commit_segments(
 static inline bool mbuf_commit(
 	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
-	mbuf->ol_flags = 0; /* the buffer is private, so no flag says who owns it */
 	if (unlikely(mbuf->nb_segs != 1))
 		return mbuf_commit_segments(mbuf, out, size, segments_allowed);
-	mbuf->data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
-	mbuf->data_len = (uint16_t)size;
-	mbuf->pkt_len = size;
+	mbuf_commit_plain(mbuf, out, size);
 	return true;
 }
 

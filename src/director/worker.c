@@ -50,14 +50,14 @@ static bool view(
 {
 	uint64_t odd = 0;
 
-	/* The outer headers begin in the first of these lines, as port.c places frames. */
+	for (uint16_t i = 0; i < count; i++)
+		__builtin_prefetch(mbufs[i], 1);
 	for (uint16_t i = 0; i < count; i++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], const uint8_t *);
 
+		/* The outer headers begin in the first of these lines, as port.c places frames. */
 		__builtin_prefetch(frame, 1);
 		__builtin_prefetch(frame + VIEW_END);
-	}
-	for (uint16_t i = 0; i < count; i++) {
 		odd |= mbuf_oddity(mbufs[i]);
 		mbuf_view(mbufs[i], &worker->burst, i);
 	}
@@ -132,17 +132,21 @@ static void settle_forwarded(
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* empty */
+	uint32_t count = burst->count;
 	uint8_t differing = 0;
 
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
-		mbuf_commit(mbufs[lane], burst->out[lane], burst->out_size[lane], true);
-		outbox->mbufs[lane] = mbufs[lane];
-		outbox->sizes[lane] = burst->out_size[lane];
-		outbox->outcomes[lane] =
-			(struct outcome){VERDICT_FORWARDED, live->slot[burst->table[lane]]};
+	for (uint32_t lane = 0; lane < count; lane++)
+		mbuf_commit_plain(mbufs[lane], burst->out[lane], burst->out_size[lane]);
+	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
+	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
+	for (uint32_t lane = 0; lane < count; lane++)
 		differing |= burst->table[lane] ^ burst->table[0];
+	for (uint32_t lane = 0; lane < count; lane++) {
+		uint8_t table = burst->table[differing ? lane : 0];
+
+		outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[table]};
 	}
-	outbox->count = (uint16_t)burst->count;
+	outbox->count = (uint16_t)count;
 	outbox->slots_differ = differing;
 }
 
