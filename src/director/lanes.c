@@ -386,6 +386,14 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 
 /* ---- hops ---- */
 
+/* While the next block is hashed: the rows of many tables are more than the caches hold. */
+INLINE void prefetch_pairs(const struct routes *routes, const struct block *block)
+{
+	for (uint32_t i = 0; i < BLOCK; i++)
+		__builtin_prefetch(&routes->pair_indices[block->table[i] * TABLE_ROWS +
+							 ((uint32_t)block->hash[i] & 0xffff)]);
+}
+
 /* Where all rows have two hops. */
 INLINE void find_pairs(const struct routes *routes, struct block *block)
 {
@@ -619,6 +627,8 @@ INLINE uint64_t forward_family(
 
 		write_message(&message, lanes, b * BLOCK, v6, words);
 		hash_block(job->routes, &message, words, &blocks[b]);
+		if (job->routes->pair_indices)
+			prefetch_pairs(job->routes, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		if (job->routes->pairs_only)

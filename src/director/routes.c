@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/big_alloc.h"
+
 #define PAIR_ADDRESSES_TABLES 4 /* 512 KB each */
 
 static void check_backends(const struct table_set *set, struct faults *faults)
@@ -88,9 +90,9 @@ static void fill_pairs(struct routes *routes)
 	if (!has_pairs_only(routes))
 		return;
 	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
-		routes->pair_addresses = malloc(count * sizeof(*routes->pair_addresses));
+		routes->pair_addresses = big_alloc(count * sizeof(*routes->pair_addresses));
 	else
-		routes->pair_indices = malloc(count * sizeof(*routes->pair_indices));
+		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));
 	routes->pairs_only = routes->pair_addresses || routes->pair_indices;
 	for (size_t at = 0; routes->pairs_only && at < count; at++) {
 		const struct routes_table *table = &routes->tables[at / TABLE_ROWS];

@@ -34,7 +34,7 @@ struct seed {
 };
 
 static struct seed seeds[SEEDS];
-static struct routes *worlds[3]; /* one table; many; none */
+static struct routes *worlds[4]; /* one table; many; none; many with two hops each */
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
 
@@ -53,13 +53,14 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-static struct routes *make_world(uint32_t tables)
+/* two_hops: in every row, else 1 to 4 */
+static struct routes *make_world(uint32_t tables, bool two_hops)
 {
 	struct table_set set = {0};
 
 	for (uint32_t t = 0; t < tables; t++) {
-		/* rows of 1 to 4 hops; with 2 backends and 4 hops rows name addresses twice */
-		handmade_table(&set, t % 5 == 4 ? 2 : 100, (uint8_t)(tables == 1 ? 2 : 1 + t % 4));
+		/* with 2 backends and 4 hops rows name addresses twice */
+		handmade_table(&set, t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 4));
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);
@@ -104,9 +105,10 @@ static void random_packet(struct packet *packet)
 static int set_up(void **state)
 {
 	(void)state;
-	worlds[0] = make_world(1);
-	worlds[1] = make_world(20);
-	worlds[2] = make_world(0);
+	worlds[0] = make_world(1, true);
+	worlds[1] = make_world(20, false);
+	worlds[2] = make_world(0, false);
+	worlds[3] = make_world(20, true);
 	for (unsigned i = 0; i < SEEDS; i++) {
 		struct packet packet;
 
@@ -120,7 +122,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		routes_free(worlds[i]);
 	return 0;
 }
@@ -225,7 +227,7 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 			continue;
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
-			uint32_t inputs = INPUTS / usable / 15 / 4 + 1;
+			uint32_t inputs = INPUTS / usable / 15 / 5 + 1;
 			struct rules rules = {.hash_fields = fields,
 				.forward_ping = fields % 2,
 				.outbound_mtu = 1500};
@@ -234,6 +236,8 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 				compare(paths[p].forward, &rules, worlds[0], inputs) > inputs / 20);
 			assert_true(
 				compare(paths[p].forward, &rules, worlds[1], inputs) > inputs / 20);
+			assert_true(
+				compare(paths[p].forward, &rules, worlds[3], inputs) > inputs / 20);
 			rules.outbound_mtu = 100; /* about half is too big */
 			rules.send_too_big = true;
 			rules.exception_path = true;
