@@ -13,7 +13,9 @@ INLINE uint64_t forward_family(
 	const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {
 	const struct portmap *portmap = job->routes->portmap;
+	uint8_t alt_fields = job->rules->alt_hash_fields;
 	struct message message = plan_message(job->rules->hash_fields, v6);
+	struct message alt_message = plan_message(alt_fields, v6);
 	struct block blocks[BURST_MAX / BLOCK];
 	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, ordinary = 0;
 	uint64_t rest = 0;
@@ -42,18 +44,20 @@ INLINE uint64_t forward_family(
 	for (uint32_t b = 0; b < count; b++)
 		find_tables(portmap, lanes->ports + b * BLOCK, &blocks[b]);
 	for (uint32_t b = 0; b < count; b++) {
-		uint64_t words[MAX_WORDS][BLOCK];
+		struct block *block = &blocks[b];
 
-		write_message(&message, lanes, b * BLOCK, v6, words);
-		hash_block(job->routes, &message, words, &blocks[b]);
-		if (job->routes->pair_indices)
-			prefetch_pairs(job->routes, &blocks[b]);
+		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
+		if (alt_fields)
+			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table,
+				block->alt_hash);
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		if (job->routes->pairs_only)
 			find_pairs(job->routes, &blocks[b]);
 		else
 			find_hops(job->routes, &blocks[b]);
+		if (alt_fields)
+			find_alternative_pairs(job->routes, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++)
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);

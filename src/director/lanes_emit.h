@@ -126,13 +126,14 @@ INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *b
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
+	bool two_hops = job->routes->pairs_only && !job->rules->alt_hash_fields;
 	const uint8_t *index = lanes->index + base;
 	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
 	uint64_t rest = 0;
 
 	EACH (i)
 		all &= block->ok[i];
-	if (__builtin_expect(all && job->routes->pairs_only && lanes->index == all_lanes, 1)) {
+	if (__builtin_expect(all && two_hops && lanes->index == all_lanes, 1)) {
 		emit_row(job, v6, block, burst, base);
 		return 0;
 	}

@@ -42,7 +42,7 @@ struct block {
 	uint32_t udp[BLOCK];
 	uint32_t map[BLOCK];
 	uint32_t table[BLOCK];
-	uint64_t hash[BLOCK];
+	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t hops[TEMPLATE_MAX_HOPS][BLOCK];
 	uint32_t patches[BLOCK][4]; /* total length, checksum; first hop; source port, UDP length;
 				       second hop */

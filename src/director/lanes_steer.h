@@ -166,13 +166,12 @@ INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsig
 }
 
 INLINE void hash_block(const struct routes *routes, const struct message *message,
-	uint64_t words[MAX_WORDS][BLOCK], struct block *block)
+	uint64_t words[MAX_WORDS][BLOCK], const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
 	for (unsigned at = 0; at < BLOCK; at += WIDE) {
-		struct sip s = {load_keys(routes, block->table + at, 0),
-			load_keys(routes, block->table + at, 1),
-			load_keys(routes, block->table + at, 2),
-			load_keys(routes, block->table + at, 3)};
+		struct sip s = {load_keys(routes, tables + at, 0),
+			load_keys(routes, tables + at, 1), load_keys(routes, tables + at, 2),
+			load_keys(routes, tables + at, 3)};
 
 		for (unsigned w = 0; w < message->words; w++) {
 			wide word = load_wide(words[w] + at);
@@ -186,45 +185,86 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 		for (int i = 0; i < 4; i++)
 			sip_round(&s);
 		s.v0 ^= s.v1 ^ s.v2 ^ s.v3;
-		memcpy(block->hash + at, &s.v0, sizeof(s.v0));
+		memcpy(hash + at, &s.v0, sizeof(s.v0));
 	}
+}
+
+INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
+{
+	return table * TABLE_ROWS + ((uint32_t)hash & 0xffff);
+}
+
+/* While the next block is hashed: the rows of many tables are more than the caches hold. */
+INLINE void prefetch_pairs(
+	const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+{
+	for (uint32_t i = 0; i < BLOCK; i++)
+		__builtin_prefetch(&routes->pair_indices[pair_at(tables[i], hash[i])]);
+}
+
+/* By the given fields of the packets. */
+INLINE void hash_lanes(const struct routes *routes, const struct message *message,
+	const struct lanes *lanes, uint32_t base, bool v6, const uint32_t tables[BLOCK],
+	uint64_t hash[BLOCK])
+{
+	uint64_t words[MAX_WORDS][BLOCK];
+
+	write_message(message, lanes, base, v6, words);
+	hash_block(routes, message, words, tables, hash);
+	if (routes->pair_indices)
+		prefetch_pairs(routes, tables, hash);
 }
 
 /* ---- hops ---- */
 
-/* While the next block is hashed: the rows of many tables are more than the caches hold. */
-INLINE void prefetch_pairs(const struct routes *routes, const struct block *block)
+INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
-	for (uint32_t i = 0; i < BLOCK; i++)
-		__builtin_prefetch(&routes->pair_indices[block->table[i] * TABLE_ROWS +
-							 ((uint32_t)block->hash[i] & 0xffff)]);
+	uint32_t at[BLOCK], pair[BLOCK];
+	uint64_t both[BLOCK];
+
+	EACH (i)
+		at[i] = pair_at(tables[i], hash[i]);
+	if (routes->pair_addresses) {
+		gather_u64(routes->pair_addresses, at, both);
+		EACH (i) {
+			first[i] = (uint32_t)both[i];
+			second[i] = (uint32_t)(both[i] >> 32);
+		}
+		return;
+	}
+	gather_u32(routes->pair_indices, at, pair);
+	EACH (i)
+		at[i] = pair[i] & 0xffff;
+	gather_u32(routes->addresses, at, first);
+	EACH (i)
+		at[i] = pair[i] >> 16;
+	gather_u32(routes->addresses, at, second);
 }
 
 /* Where all rows have two hops. */
 INLINE void find_pairs(const struct routes *routes, struct block *block)
 {
-	uint32_t at[BLOCK], pair[BLOCK], second[BLOCK];
-	uint64_t both[BLOCK];
-
-	EACH (i) {
-		at[i] = block->table[i] * TABLE_ROWS + ((uint32_t)block->hash[i] & 0xffff);
+	load_pairs(routes, block->table, block->hash, block->hops[0], block->hops[1]);
+	EACH (i)
 		block->hop_count[i] = 2;
-	}
-	if (routes->pair_addresses) {
-		gather_u64(routes->pair_addresses, at, both);
-		EACH (i) {
-			block->hops[0][i] = (uint32_t)both[i];
-			block->hops[1][i] = (uint32_t)(both[i] >> 32);
-		}
-		return;
-	}
-	gather_u32(routes->pair_indices, at, pair);
+}
+
+/* Appends the row by the alternative hash to the pairs, no hop twice. */
+INLINE void find_alternative_pairs(const struct routes *routes, struct block *block)
+{
+	uint32_t third[BLOCK], fourth[BLOCK];
+
+	load_pairs(routes, block->table, block->alt_hash, third, fourth);
 	EACH (i) {
-		at[i] = pair[i] & 0xffff;
-		second[i] = pair[i] >> 16;
+		uint32_t first = block->hops[0][i], second = block->hops[1][i];
+		bool adds_third = third[i] != first && third[i] != second;
+		bool adds_fourth = fourth[i] != first && fourth[i] != second;
+
+		block->hops[2][i] = adds_third ? third[i] : fourth[i];
+		block->hops[3][i] = fourth[i];
+		block->hop_count[i] = (uint8_t)(2 + adds_third + adds_fourth);
 	}
-	gather_u32(routes->addresses, at, block->hops[0]);
-	gather_u32(routes->addresses, second, block->hops[1]);
 }
 
 INLINE void find_hops(const struct routes *routes, struct block *block)

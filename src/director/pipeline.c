@@ -81,8 +81,10 @@ static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 
 static bool fast_path_applies(const struct pipeline *pipeline)
 {
-	return pipeline->fast && pipeline->routes->set.count && pipeline->routes->portmap &&
-	       pipeline->gateway_known && !pipeline->rules->alt_hash_fields;
+	const struct routes *routes = pipeline->routes;
+
+	return pipeline->fast && routes->set.count && routes->portmap && pipeline->gateway_known &&
+	       (!pipeline->rules->alt_hash_fields || routes->pairs_only);
 }
 
 static void refresh_templates(struct pipeline *pipeline)
