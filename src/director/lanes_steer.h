@@ -162,30 +162,25 @@ INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsig
 		for (unsigned i = 0; i < WIDE; i++)
 			values[i] = keys[tables[i] * stride + m];
 	}
-	return load_wide(values);
+	return wide_load(values);
 }
 
 INLINE void hash_block(const struct routes *routes, const struct message *message,
 	uint64_t words[MAX_WORDS][BLOCK], const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
 	for (unsigned at = 0; at < BLOCK; at += WIDE) {
-		struct sip s = {load_keys(routes, tables + at, 0),
+		struct siphash_lanes s = {load_keys(routes, tables + at, 0),
 			load_keys(routes, tables + at, 1), load_keys(routes, tables + at, 2),
 			load_keys(routes, tables + at, 3)};
+		wide digest;
 
 		for (unsigned w = 0; w < message->words; w++) {
-			wide word = load_wide(words[w] + at);
+			wide word = wide_load(words[w] + at);
 
-			s.v3 ^= word;
-			sip_round(&s);
-			sip_round(&s);
-			s.v0 ^= word;
+			siphash_lanes_absorb(&s, &word, 1);
 		}
-		s.v2 ^= 0xff;
-		for (int i = 0; i < 4; i++)
-			sip_round(&s);
-		s.v0 ^= s.v1 ^ s.v2 ^ s.v3;
-		memcpy(hash + at, &s.v0, sizeof(s.v0));
+		siphash_lanes_end(&s, &digest, 1);
+		memcpy(hash + at, &digest, sizeof(digest));
 	}
 }
 

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lanes.c needs of an instruction set, once more in plain C: loads by index, SipHash of several lanes side by side,
- * interleaving. Only for lanes.c, which is compiled for each.
+ * What lanes.c needs of an instruction set, once more in plain C: loads by index, interleaving.
+ * Only for lanes.c, which is compiled for each.
  */
 #ifndef GLB_DIRECTOR_LANES_VECTOR_H
 #define GLB_DIRECTOR_LANES_VECTOR_H
 
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "common/siphash_lanes.h"
 
 #if defined(__AVX512F__)
 #define LANES_NAME lanes_avx512
-#define WIDE       8 /* 64-bit lanes of a vector */
 #elif defined(__AVX2__)
 #define LANES_NAME lanes_avx2
-#define WIDE       4
 #else
 #define LANES_NAME lanes_plain
-#define WIDE       1
 #endif
 
-#define BLOCK  16 /* lanes that a stage works on at a time */
-#define INLINE static inline __attribute__((always_inline))
+#define BLOCK 16 /* lanes that a stage works on at a time */
 /* gcc would unroll such a loop before it sees a vector in it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH(i) _Pragma("GCC unroll 1") for (uint32_t i = 0; i < BLOCK; i++)
@@ -86,43 +77,6 @@ INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t ou
 	EACH (i)
 		out[i] = ((const uint8_t *)base)[index[i]];
 #endif
-}
-
-#if WIDE > 1
-typedef uint64_t wide __attribute__((vector_size(8 * WIDE)));
-#else
-typedef uint64_t wide;
-#endif
-
-struct sip {
-	wide v0, v1, v2, v3;
-};
-
-INLINE wide rotate_left(wide value, int by)
-{
-	return value << by | value >> (64 - by);
-}
-
-INLINE void sip_round(struct sip *s)
-{
-	s->v0 += s->v1;
-	s->v2 += s->v3;
-	s->v1 = rotate_left(s->v1, 13) ^ s->v0;
-	s->v3 = rotate_left(s->v3, 16) ^ s->v2;
-	s->v0 = rotate_left(s->v0, 32);
-	s->v2 += s->v1;
-	s->v0 += s->v3;
-	s->v1 = rotate_left(s->v1, 17) ^ s->v2;
-	s->v3 = rotate_left(s->v3, 21) ^ s->v0;
-	s->v2 = rotate_left(s->v2, 32);
-}
-
-INLINE wide load_wide(const uint64_t *from)
-{
-	wide value;
-
-	memcpy(&value, from, sizeof(value));
-	return value;
 }
 
 /* Interleaves the patches of lanes 0..15 as 16 bytes each, at PATCH(lane). */
