@@ -5,24 +5,22 @@
 
 #include <rte_ethdev.h>
 
-#define BURST      64
-#define OUTER_SIZE 54 /* two hops, with Ethernet */
-#define ETHERNET   14
+#define BURST 64
 
-void baseline_io(uint16_t port, const bool *stop)
+void baseline_io(uint16_t port, uint16_t queue, const bool *stop)
 {
 	struct rte_mbuf *mbufs[BURST];
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED))
-		rte_eth_tx_burst(port, 0, mbufs, rte_eth_rx_burst(port, 0, mbufs, BURST));
+		rte_eth_tx_burst(port, queue, mbufs, rte_eth_rx_burst(port, queue, mbufs, BURST));
 }
 
-void baseline_macswap(uint16_t port, const bool *stop)
+void baseline_macswap(uint16_t port, uint16_t queue, const bool *stop)
 {
 	struct rte_mbuf *mbufs[BURST];
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		uint16_t count = rte_eth_rx_burst(port, 0, mbufs, BURST);
+		uint16_t count = rte_eth_rx_burst(port, queue, mbufs, BURST);
 
 		for (uint16_t i = 0; i < count; i++)
 			rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
@@ -32,36 +30,32 @@ void baseline_macswap(uint16_t port, const bool *stop)
 			memcpy(was, frame, 6);
 			memcpy(frame, frame + 6, 6);
 			memcpy(frame + 6, was, 6);
-			mbufs[i]->ol_flags = 0;
+			mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
 		}
-		rte_eth_tx_burst(port, 0, mbufs, count);
+		rte_eth_tx_burst(port, queue, mbufs, count);
 	}
 }
 
-void baseline_floor(uint16_t port, const bool *stop)
+unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS])
 {
-	struct rte_mbuf *mbufs[BURST];
-	uint8_t outer[OUTER_SIZE] = {0};
+	static const char *const prefetch[BASELINE_AHEADS] = {
+		"no prefetch", "prefetch of the burst", "prefetch two bursts ahead"};
+	const struct {
+		const char *store;
+		baseline_fn *const *run;
+		bool usable;
+	} sets[] = {
+		{"plain stores", floors_plain, true},
+#ifdef __x86_64__
+		{"two stores of 32 bytes", floors_avx2, __builtin_cpu_supports("avx2")},
+		{"a masked store of 64 bytes", floors_avx512, __builtin_cpu_supports("avx512bw")},
+#endif
+	};
+	unsigned count = 0;
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		uint16_t count = rte_eth_rx_burst(port, 0, mbufs, BURST);
-
-		for (uint16_t i = 0; i < count; i++)
-			__builtin_prefetch(
-				rte_pktmbuf_mtod_offset(mbufs[i], void *, ETHERNET - OUTER_SIZE),
-				1);
-		for (uint16_t i = 0; i < count; i++) {
-			struct rte_mbuf *mbuf = mbufs[i];
-			uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), client[4];
-
-			memcpy(client, frame + ETHERNET + 12, sizeof(client));
-			frame += ETHERNET - OUTER_SIZE;
-			memcpy(frame, outer, OUTER_SIZE);
-			memcpy(frame + ETHERNET + 16, client, sizeof(client));
-			mbuf->data_off -= OUTER_SIZE - ETHERNET;
-			mbuf->data_len += OUTER_SIZE - ETHERNET;
-			mbuf->pkt_len += OUTER_SIZE - ETHERNET;
-		}
-		rte_eth_tx_burst(port, 0, mbufs, count);
-	}
+	for (unsigned s = 0; s < sizeof(sets) / sizeof(*sets); s++)
+		for (unsigned a = 0; a < BASELINE_AHEADS && sets[s].usable; a++)
+			floors[count++] =
+				(struct baseline_floor){sets[s].store, prefetch[a], sets[s].run[a]};
+	return count;
 }

@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What to compare the director with. Each runs until *stop, on the port and queue 0. */
+/* What to compare the director with. Each runs until *stop, on the port and queue. */
 #ifndef GLB_BENCH_BASELINES_H
 #define GLB_BENCH_BASELINES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef void baseline_fn(uint16_t port, uint16_t queue, const bool *stop);
+
 /* Receives and sends. */
-void baseline_io(uint16_t port, const bool *stop);
+baseline_fn baseline_io;
 
 /* And exchanges the Ethernet addresses, as testpmd's engine of that name. */
-void baseline_macswap(uint16_t port, const bool *stop);
+baseline_fn baseline_macswap;
 
-/* What no encapsulation can do without: reads the mbuf and the headers, stores 54 bytes before the
- * packet. */
-void baseline_floor(uint16_t port, const bool *stop);
+/*
+ * What no encapsulation can do without: reads the mbuf and the header, stores 54 bytes before the
+ * packet. There are several ways, and which is the fastest depends on the machine and on where the
+ * frames are: the floor is whichever takes the least. floor.c is compiled once for each instruction
+ * set.
+ */
+struct baseline_floor {
+	const char *store, *prefetch; /* how it does it */
+	baseline_fn *run;
+};
+
+#define BASELINE_AHEADS     3
+#define BASELINE_MAX_FLOORS (3 * BASELINE_AHEADS)
+
+/* Those that this CPU can run. */
+unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS]);
+
+extern baseline_fn *const floors_plain[BASELINE_AHEADS];
+#ifdef __x86_64__
+extern baseline_fn *const floors_avx2[BASELINE_AHEADS], *const floors_avx512[BASELINE_AHEADS];
+#endif
 
 #endif

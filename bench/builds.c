@@ -1,44 +1,223 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "builds.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <rte_cycles.h>
 
+#include "director/classify.h"
+#include "director/portmap.h"
 #include "report.h"
 #include "table/table_build.h"
 #include "world.h"
 
-enum { MAX_BUILDS = 40, CYCLES_WORTH = 1 << 30 };
+enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
+
+#define SECONDS_WORTH 0.5 /* of each figure, with at least MIN_BUILDS */
+
+/* One way to build, on the tables of a world. */
+struct build {
+	const char *path, *what;
+	unsigned lcores;
+	void (*run)(void *context);
+	void *context;
+};
 
 static double milliseconds(uint64_t cycles)
 {
 	return 1e3 * (double)cycles / (double)rte_get_tsc_hz();
 }
 
-static void run(unsigned backends)
+static void measure(const struct build *build, const struct world *world, bool quick)
 {
-	struct world world = {.tables = 1, .binds = 1, .backends = backends, .hops = 2};
-	struct routes *routes = world_routes(&world);
-	double samples[MAX_BUILDS];
-	uint64_t total = 0;
-	unsigned count = 0;
+	struct report_line line = {
+		.path = build->path,
+		.what = build->what,
+		.set = "",
+		.family = "",
+		.tables = world->tables,
+		.binds = world->binds,
+		.hops = world->hops,
+		.backends = world->backends,
+		.lcores = build->lcores,
+		.unit = "ms",
+	};
+	double samples[MAX_BUILDS], total = 0;
+	unsigned count = 0, least = quick ? QUICK_BUILDS : MIN_BUILDS;
 
-	while (count < MAX_BUILDS && (count < 5 || total < CYCLES_WORTH)) {
-		uint64_t begin = rte_rdtsc_precise(), cycles;
+	while (count < least || (!quick && count < MAX_BUILDS && total < 1e3 * SECONDS_WORTH)) {
+		uint64_t begin = rte_rdtsc_precise();
 
-		table_build(&routes->set);
-		cycles = rte_rdtsc_precise() - begin;
-		samples[count++] = milliseconds(cycles);
-		total += cycles;
+		build->run(build->context);
+		samples[count] = milliseconds(rte_rdtsc_precise() - begin);
+		total += samples[count++];
 	}
-	report_build(backends, report_percentile(samples, count, 10),
-		report_percentile(samples, count, 50));
+	report_summarise(&line, samples, count);
+	report_figure(&line);
+}
+
+/* ---- in this process ---- */
+
+static void build_rows(void *context)
+{
+	table_build(context);
+}
+
+static void measure_rows(const struct world *world, bool quick)
+{
+	struct table_set set;
+
+	if (!world_tables(world, &set)) {
+		fprintf(stderr, "no memory for %u tables\n", world->tables);
+		exit(EXIT_FAILURE);
+	}
+	measure(&(struct build){"table_build", "", 1, build_rows, &set}, world, quick);
+	table_set_free(&set);
+}
+
+static void build_classifier(void *context)
+{
+	struct classifier *classifier = classify_build(context);
+	struct portmap *portmap = classifier ? portmap_build(classifier) : NULL;
+
+	portmap_free(portmap);
+	classify_free(classifier);
+}
+
+static void measure_classifier(bool quick)
+{
+	struct world world = {.tables = 64, .binds = 256, .backends = 2, .hops = 2};
+	struct routes *routes = world_routes(&world);
+	struct report_line line = {.path = "classifier",
+		.what = "memory",
+		.set = "",
+		.family = "",
+		.tables = world.tables,
+		.binds = world.binds,
+		.lcores = 1,
+		.unit = "bytes",
+		.p10 = (double)routes_classifier_memory(routes)};
+
+	measure(&(struct build){"classifier", "time", 1, build_classifier, &routes->set}, &world,
+		quick);
+	line.median = line.p10;
+	report_figure(&line);
 	routes_free(routes);
 }
 
-void builds_run(void)
+/* ---- the whole command ---- */
+
+struct command {
+	const char *cli;
+	char source[64], result[64];
+	const int *cpus;
+	unsigned threads;
+};
+
+static void write_table(FILE *file, const struct table *table, unsigned index)
 {
-	run(16);
-	run(64);
-	run(256);
-	run(4096);
+	fprintf(file,
+		"%s{\"name\": \"t%u\", \"hash_key\": \"%032x\", \"seed\": \"%032x\", \"binds\": [",
+		index ? ",\n" : "", index, index + 1, index + 2);
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		char text[NETADDR_TEXT_MAX];
+
+		fprintf(file, "%s{\"ip\": \"%s\", \"proto\": \"tcp\", \"port\": %u}", i ? ", " : "",
+			netaddr_format(&table->binds[i].prefix.addr, text),
+			table->binds[i].port_start);
+	}
+	fputs("], \"backends\": [", file);
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		char text[NETADDR_TEXT_MAX];
+
+		fprintf(file, "%s{\"ip\": \"%s\", \"state\": \"active\"}", i ? ", " : "",
+			netaddr_format(&table->backends[i].addr, text));
+	}
+	fputs("]}", file);
+}
+
+static void write_source(const char *path, const struct world *world)
+{
+	struct table_set set;
+	bool made = world_tables(world, &set);
+	FILE *file = made ? fopen(path, "we") : NULL;
+
+	if (!file) {
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	fputs("{\"tables\": [\n", file);
+	for (uint32_t i = 0; i < set.count; i++)
+		write_table(file, &set.tables[i], i);
+	fputs("\n]}\n", file);
+	fclose(file);
+	table_set_free(&set);
+}
+
+static void run_command(void *context)
+{
+	const struct command *command = context;
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		cpu_set_t cpus;
+
+		CPU_ZERO(&cpus);
+		for (unsigned i = 0; i < command->threads; i++)
+			CPU_SET((unsigned)command->cpus[i], &cpus);
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+		execl(command->cli, command->cli, "build-config", command->source, command->result,
+			(char *)NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+		fprintf(stderr, "%s build-config: failed, status %d; is it built?\n", command->cli,
+			status);
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void measure_command(
+	struct command *command, const struct world *world, const int cpus[2], bool quick)
+{
+	write_source(command->source, world);
+	command->cpus = cpus;
+	for (unsigned threads = 1; threads <= (cpus[1] < 0 ? 1u : 2u); threads++) {
+		command->threads = threads;
+		measure(&(struct build){"build_config", "", threads, run_command, command}, world,
+			quick);
+	}
+	unlink(command->source);
+	unlink(command->result);
+}
+
+void builds_run(const char *cli, const int cpus[2], bool quick)
+{
+	struct world world = {.tables = 1, .binds = 16, .hops = 2};
+	struct world many = {.tables = 64, .binds = 16, .backends = 64, .hops = 2};
+	char folder[] = "/tmp/glb-bench-XXXXXX";
+	struct command command = {.cli = cli};
+
+	if (!mkdtemp(folder)) {
+		fprintf(stderr, "%s: %s\n", folder, strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	snprintf(command.source, sizeof(command.source), "%s/tables.json", folder);
+	snprintf(command.result, sizeof(command.result), "%s/tables.bin", folder);
+	printf("\n");
+	for (world.backends = 2; world.backends <= 4096; world.backends *= quick ? 8 : 2) {
+		measure_rows(&world, quick);
+		measure_command(&command, &world, cpus, quick);
+	}
+	measure_rows(&many, quick);
+	measure_command(&command, &many, cpus, quick);
+	measure_classifier(quick);
+	rmdir(folder);
 }

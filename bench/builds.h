@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long the rows of a table take to compute. */
+/* How long tables take: their rows, their classifier, the whole command `build-config`. */
 #ifndef GLB_BENCH_BUILDS_H
 #define GLB_BENCH_BUILDS_H
 
-/* Of tables with 16, 64, 256 and 4096 backends, into the report. */
-void builds_run(void);
+#include <stdbool.h>
+
+/*
+ * Into the report. cli: path of glb-director-cli; cpus: where it may run, with one and with two
+ * threads (cpus[1] is -1 where there is one CPU only). Ends the process where the command fails.
+ */
+void builds_run(const char *cli, const int cpus[2], bool quick);
 
 #endif

@@ -4,169 +4,133 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_ethdev.h>
 
-#define PRIVATE_SIZE 40 /* as the director's own pools (port.c) */
-#define ELEMENT_SIZE (sizeof(struct rte_mbuf) + PRIVATE_SIZE + RTE_MBUF_DEFAULT_BUF_SIZE)
-#define HUGE_PAGE    (2u << 20)
+#define PATIENCE_S 5 /* then frames are lost, and the caller says so */
 
-static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+/* An empty poll, and nothing is held back. */
+static void end_pass(struct line_queue *queue)
 {
-	struct line *line = queue;
-	uint32_t left = line->count - line->at;
+	struct line *line = queue->line;
+	uint64_t now = rte_rdtsc_precise();
+	bool all_sent = line_sent(line) >= line->expected;
 
-	if (count > line->burst)
-		count = line->burst;
+	if (!queue->end && (all_sent || queue->sent_count >= queue->count))
+		queue->end = now;
+	if (!all_sent && now - queue->begin < PATIENCE_S * rte_get_tsc_hz())
+		return;
+	line->busy = false;
+	__atomic_store_n(line->stop, true, __ATOMIC_RELAXED);
+}
+
+static uint16_t receive(void *of, struct rte_mbuf **mbufs, uint16_t count)
+{
+	struct line_queue *queue = of;
+	uint32_t left = queue->count - queue->at;
+
+	if (!queue->begin) {
+		queue->line->busy = true;
+		queue->begin = rte_rdtsc_precise();
+	}
+	if (count > queue->line->burst)
+		count = queue->line->burst;
 	if (count > left)
 		count = (uint16_t)left;
-	if (line->at == 0 && !line->flushed)
-		line->begin = rte_rdtsc_precise();
 	if (count == 0) {
-		if (line->flushed) {
-			line->end = rte_rdtsc_precise();
-			*line->stop = true;
-		}
-		line->flushed = true;
+		if (queue->flushed)
+			end_pass(queue);
+		queue->flushed = true;
 		return 0;
 	}
-	memcpy(mbufs, line->mbufs + line->at, count * sizeof(*mbufs));
-	line->at += count;
+	memcpy(mbufs, queue->received + queue->at, count * sizeof(*mbufs));
+	queue->at += count;
 	return count;
 }
 
-static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t take(void *of, struct rte_mbuf **mbufs, uint16_t count)
 {
-	struct line *line = queue;
+	struct line_queue *queue = of;
 
-	(void)mbufs;
-	line->sent += count;
+	memcpy(queue->sent + queue->sent_count, mbufs, count * sizeof(*mbufs));
+	__atomic_store_n(&queue->sent_count, queue->sent_count + count, __ATOMIC_RELEASE);
 	return count;
 }
 
-/* As with hugepages: frames side by side, and no misses of the TLB that a deployment would not
- * have. */
-static struct rte_mempool *create_pool(const struct line *line)
+/* The queue never overflows, so a distributor may leave frames in it. */
+static uint32_t waiting(void *queue)
 {
-	struct rte_pktmbuf_pool_private own = {
-		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE, .mbuf_priv_size = PRIVATE_SIZE};
-	size_t size =
-		(line->count + 64ul) * (ELEMENT_SIZE + 256) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
-	char name[32], *memory;
-	struct rte_mempool *pool;
-
-	snprintf(name, sizeof(name), "line-%u-%u", line->port, line->count);
-	pool = rte_mempool_create_empty(name, line->count, ELEMENT_SIZE, 0, sizeof(own),
-		SOCKET_ID_ANY,
-		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* else no frame may cross a small page */
-	memory = mmap(
-		NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!pool || memory == MAP_FAILED)
-		return NULL;
-	memory += HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE;
-	madvise(memory, size, MADV_HUGEPAGE);
-	rte_mempool_set_ops_byname(pool, "ring_mp_mc", NULL);
-	rte_pktmbuf_pool_init(pool, &own);
-	if (rte_mempool_populate_virt(pool, memory, size, HUGE_PAGE, NULL, NULL) < (int)line->count)
-		return NULL;
-	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
-	return pool;
+	(void)queue;
+	return 0;
 }
 
-static void shuffle(struct rte_mbuf **mbufs, uint32_t count)
-{
-	uint64_t state = 1;
-
-	for (uint32_t i = count; i > 1; i--) {
-		struct rte_mbuf *last = mbufs[i - 1];
-		uint32_t other;
-
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		other = (uint32_t)(state >> 33) % i;
-		mbufs[i - 1] = mbufs[other];
-		mbufs[other] = last;
-	}
-}
-
-/* What rte_eth_rx_burst() and rte_eth_tx_burst() look at. */
+/* What rte_eth_rx_burst() and its like look at. */
 static void install(struct line *line)
 {
-	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT];
-	static void *queues[RTE_MAX_ETHPORTS][1];
+	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[LINE_QUEUES];
 	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[line->port];
 
-	queues[line->port][0] = line;
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		queues[i] = &line->queues[i];
 	ops->rx_pkt_burst = receive;
 	ops->tx_pkt_burst = take;
-	ops->rxq = ops->txq =
-		(struct rte_ethdev_qdata){.data = queues[line->port], .clbk = no_callbacks};
+	ops->rx_queue_count = waiting;
+	ops->rxq = ops->txq = (struct rte_ethdev_qdata){.data = queues, .clbk = no_callbacks};
 }
 
-void line_open(struct line *line, uint16_t port, uint32_t count)
+void line_open(struct line *line, uint16_t port, uint32_t capacity)
 {
-	struct rte_mempool *pool;
-
-	*line = (struct line){.port = port, .count = count, .burst = 32};
-	line->mbufs = calloc(count, sizeof(*line->mbufs));
-	pool = create_pool(line);
-	if (!line->mbufs || !pool || rte_pktmbuf_alloc_bulk(pool, line->mbufs, count)) {
-		fprintf(stderr, "no memory for %u frames: %s\n", count, rte_strerror(rte_errno));
-		exit(EXIT_FAILURE);
+	*line = (struct line){.port = port, .burst = 64};
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		line->queues[i].line = line;
+		line->queues[i].sent = calloc(capacity, sizeof(*line->queues[i].sent));
+		if (!line->queues[i].sent) {
+			fprintf(stderr, "no memory for %u frames\n", capacity);
+			exit(EXIT_FAILURE);
+		}
 	}
-	shuffle(line->mbufs, count);
 	install(line);
 }
 
 void line_close(struct line *line)
 {
-	rte_mempool_free(line->mbufs[0]->pool);
-	free(line->mbufs);
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		free(line->queues[i].sent);
 }
 
-static void flush(const void *at)
+void line_rewind(struct line *line, uint32_t expected)
 {
-#ifdef __x86_64__
-	__builtin_ia32_clflush(at);
-#else
-	(void)at;
-#endif
-}
+	line->expected = expected;
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		struct line_queue *queue = &line->queues[i];
 
-void line_refill(struct line *line, const struct world *world, bool cold)
-{
-	line->at = 0;
-	line->sent = 0;
-	line->flushed = false;
-	for (uint32_t i = 0; i < line->count; i++) {
-		struct rte_mbuf *mbuf = line->mbufs[i];
-		uint8_t *frame;
-
-		rte_pktmbuf_reset(mbuf);
-		frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
-		mbuf->data_len = (uint16_t)world_packet(world, line->numbers + i, frame);
-		mbuf->pkt_len = mbuf->data_len;
-		for (int line_of = -64; cold && line_of <= 128; line_of += 64)
-			flush(frame + line_of);
-		if (cold)
-			flush(mbuf);
+		queue->count = queue->at = queue->sent_count = 0;
+		queue->flushed = false;
+		queue->begin = queue->end = 0;
 	}
-	line->numbers += line->count;
-	rte_mb();
 }
 
-uint64_t line_digest(const struct line *line)
+uint32_t line_sent(const struct line *line)
 {
-	uint64_t digest = 0xcbf29ce484222325;
+	uint32_t sum = 0;
 
-	for (uint32_t i = 0; i < line->count; i++) {
-		const uint8_t *frame = rte_pktmbuf_mtod(line->mbufs[i], const uint8_t *);
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		sum += __atomic_load_n(&line->queues[i].sent_count, __ATOMIC_ACQUIRE);
+	return sum;
+}
 
-		digest = (digest ^ line->mbufs[i]->pkt_len) * 0x100000001b3;
-		for (uint32_t at = 0; at < line->mbufs[i]->data_len; at++)
-			digest = (digest ^ frame[at]) * 0x100000001b3;
+/* Of the lcore that took longest: they do not begin at the same moment. */
+uint64_t line_cycles(const struct line *line)
+{
+	uint64_t longest = 0;
+
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		const struct line_queue *queue = &line->queues[i];
+
+		/* Without an end: the other queue has seen it. */
+		if (queue->end && queue->end - queue->begin > longest)
+			longest = queue->end - queue->begin;
 	}
-	return digest;
+	return longest;
 }

@@ -6,8 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+#include <rte_version.h>
+
+#define NOISY_SPREAD 1.25 /* of the median to p10 */
+
 static FILE *json_file;
-static bool json_begun, any_noisy;
+static bool json_begun;
+static unsigned figures, noisy_figures;
 
 static int compare(const void *left, const void *right)
 {
@@ -16,16 +23,49 @@ static int compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-double report_percentile(double *samples, unsigned count, unsigned percent)
+void report_summarise(struct report_line *line, double *samples, unsigned count)
 {
 	qsort(samples, count, sizeof(*samples), compare);
-	return samples[(count - 1) * percent / 100];
+	line->p10 = samples[(count - 1) / 10];
+	line->median = samples[(count - 1) / 2];
+	line->noisy = line->median > NOISY_SPREAD * line->p10;
+}
+
+/* The first "model name" of /proc/cpuinfo, without what JSON would have to quote. */
+static const char *cpu_name(void)
+{
+	static char name[128] = "unknown";
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "model name : %127[^\n\"\\]", name) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return name;
+}
+
+static void record_machine(void)
+{
+	fprintf(json_file,
+		"\n{\"path\": \"machine\", \"what\": \"%s\", \"how\": \"%s, %s\", \"set\": \"\", "
+		"\"family\": \"\", \"tables\": 0, \"binds\": 0, \"hops\": 0, \"backends\": 0, "
+		"\"burst\": 0, \"lcores\": %u, \"unit\": \"GHz of the TSC\", \"p10\": %.3f, "
+		"\"median\": %.3f, \"noisy\": false}",
+		cpu_name(),
+#ifdef __clang__
+		__VERSION__,
+#else
+		"gcc " __VERSION__,
+#endif
+		rte_version(), rte_lcore_count(), (double)rte_get_tsc_hz() / 1e9,
+		(double)rte_get_tsc_hz() / 1e9);
+	json_begun = true;
 }
 
 void report_open(const char *json)
 {
-	printf("cycles per packet                             path      p10  median    - io  / "
-	       "floor  / scalar\n");
 	if (!json)
 		return;
 	json_file = fopen(json, "we");
@@ -34,66 +74,88 @@ void report_open(const char *json)
 		exit(EXIT_FAILURE);
 	}
 	fputs("[", json_file);
+	record_machine();
 }
 
-static void print_json(const struct report_line *line)
+static void record(const struct report_line *line)
 {
+	figures++;
+	noisy_figures += line->noisy;
+	if (!json_file)
+		return;
 	fprintf(json_file,
-		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", "
-		"\"tables\": %u, \"binds\": %u, \"hops\": %u, \"burst\": %u, \"lcores\": %u, "
-		"\"unit\": \"cycles\", \"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
-		json_begun ? "," : "", line->path, line->what, line->set, line->family,
-		line->tables, line->binds, line->hops, line->burst, line->lcores, line->p10,
-		line->median, line->noisy ? "true" : "false");
+		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"how\": \"%s\", \"set\": \"%s\", "
+		"\"family\": \"%s\", \"tables\": %u, \"binds\": %u, \"hops\": %u, "
+		"\"backends\": %u, \"burst\": %u, \"lcores\": %u, \"unit\": \"%s\", "
+		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
+		json_begun ? "," : "", line->path, line->what, line->how ? line->how : "",
+		line->set, line->family, line->tables, line->binds, line->hops, line->backends,
+		line->burst, line->lcores, line->unit, line->p10, line->median,
+		line->noisy ? "true" : "false");
 	json_begun = true;
 }
 
-/* 0 where there is nothing to compare with. */
-static double ratio(double value, double to)
+/* p10 of a path beside the line; 0 where it did not run. */
+static double beside(const struct report_line *lines, unsigned count,
+	const struct report_line *line, const char *path)
 {
-	return to > 0 ? value / to : 0;
+	for (unsigned i = 0; i < count; i++)
+		if (lines[i].lcores == line->lcores && strcmp(lines[i].path, path) == 0)
+			return lines[i].p10;
+	return 0;
+}
+
+static void print_ratio(double value, double to)
+{
+	if (to > 0)
+		printf("  %8.2f", value / to);
+	else
+		printf("  %8s", "");
+}
+
+static void print_line(
+	const struct report_line *lines, unsigned count, const struct report_line *line)
+{
+	printf("  %-8s %u  %7.1f  %7.1f  %7.1f", line->path, line->lcores, line->p10, line->median,
+		line->p10 - beside(lines, count, line, "io"));
+	print_ratio(line->p10, beside(lines, count, line, "floor"));
+	print_ratio(line->p10, beside(lines, count, line, "scalar"));
+	if (strcmp(line->what, lines[0].what) != 0)
+		printf("  %s", line->what);
+	printf("%s%s%s\n", line->how ? "  " : "", line->how ? line->how : "",
+		line->noisy ? "  noisy" : "");
 }
 
 void report_scenario(const struct report_line *lines, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const struct report_line *line = &lines[i];
-		char what[64];
+	const struct report_line *first = &lines[0];
 
-		if (line->p10 == 0) /* not asked for */
-			continue;
-		snprintf(what, sizeof(what), "%s %s, %u x %u binds, burst %u%s%s", line->set,
-			line->family, line->tables, line->binds, line->burst,
-			line->what[0] ? ", " : "", line->what);
-		printf("%-45s %-7s %6.1f  %6.1f  %6.1f  %7.2f  %8.2f%s\n", i ? "" : what,
-			line->path, line->p10, line->median, line->p10 - lines[0].p10,
-			ratio(line->p10, lines[2].p10), ratio(line->p10, lines[3].p10),
-			line->noisy ? "  noisy" : "");
-		any_noisy |= line->noisy;
-		if (json_file)
-			print_json(line);
+	printf("\n%s %s, tables x binds %u x %u, burst %u%s%s: cycles per packet\n"
+	       "  path lcores      p10   median     - io   / floor  / scalar\n",
+		first->set, first->family, first->tables, first->binds, first->burst,
+		first->what[0] ? ", " : "", first->what);
+	for (unsigned i = 0; i < count; i++) {
+		print_line(lines, count, &lines[i]);
+		record(&lines[i]);
 	}
 	fflush(stdout);
 }
 
-void report_build(unsigned backends, double p10, double median)
+void report_figure(const struct report_line *line)
 {
-	printf("rows of a table with %4u backends: p10 %.1f ms, median %.1f ms\n", backends, p10,
-		median);
-	if (!json_file)
-		return;
-	fprintf(json_file,
-		"%s\n{\"path\": \"table_build\", \"backends\": %u, \"lcores\": 1, \"unit\": \"ms\", "
-		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
-		json_begun ? "," : "", backends, p10, median,
-		median > 1.25 * p10 ? "true" : "false");
-	json_begun = true;
+	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n",
+		line->path, line->tables, line->backends, line->binds, line->lcores, line->p10,
+		line->median, line->unit, line->noisy ? "  noisy" : "");
+	fflush(stdout);
+	record(line);
 }
 
 bool report_close(void)
 {
-	if (any_noisy)
-		printf("noisy: the median lies far above p10, so something else ran on this CPU\n");
+	if (noisy_figures)
+		printf("noisy: %u of %u figures, where the median lies far above p10: something "
+		       "else ran on this machine\n",
+			noisy_figures, figures);
 	if (!json_file)
 		return true;
 	fputs("\n]\n", json_file);

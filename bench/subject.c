@@ -7,44 +7,95 @@
 
 #include <rte_malloc.h>
 
-void subject_open(struct subject *subject, uint16_t port, struct routes *routes)
-{
-	static const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
-	struct conf *conf = &subject->director.conf;
-	struct worker *worker;
+static const uint8_t gateway_mac[6] = {2, 0, 0, 0, 0, 1}, own_mac[6] = {2, 0, 0, 0, 0, 2};
 
-	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
-	subject->worker = worker = rte_zmalloc("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE);
-	subject->director.reload.qsbr =
-		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
-	if (!worker || !subject->director.reload.qsbr ||
-		rte_rcu_qsbr_init(subject->director.reload.qsbr, 1)) {
-		fprintf(stderr, "no memory for a worker\n");
+static void *allocate(size_t size)
+{
+	void *memory = rte_zmalloc("subject", size, RTE_CACHE_LINE_SIZE);
+
+	if (memory)
+		return memory;
+	fprintf(stderr, "no memory for a worker\n");
+	exit(EXIT_FAILURE);
+}
+
+static void add_worker(struct subject *subject, uint16_t index)
+{
+	struct worker *worker = allocate(sizeof(*worker));
+
+	subject->workers[index] = worker;
+	worker->director = &subject->director;
+	worker->index = index;
+	worker->path_count = 1;
+	worker->paths = &subject->paths[index];
+	worker->pipeline.rules = &subject->director.conf.rules;
+	worker->pipeline.outer.source_ip = 0x010200c0;
+}
+
+static void add_path(
+	struct subject *subject, uint16_t index, uint16_t port, struct rte_mempool *pool)
+{
+	struct path *path = &subject->paths[index];
+
+	*path = (struct path){
+		.kind = PATH_STEER,
+		.in = {.port = port, .queue = index},
+		.out = {.port = port, .queue = index},
+		.exception = {.port = port, .queue = index},
+		.segments_allowed = true,
+		.pool = pool,
+		.descriptors = PORT_MAX_DESCRIPTORS,
+	};
+	memcpy(path->source_mac, own_mac, sizeof(own_mac));
+}
+
+/* As worker_create.c has it for a distributor with one worker and a tx queue each. */
+static void add_spread(struct subject *subject)
+{
+	subject->spread = spread_create(1, spread_works_itself(1));
+	if (subject->spread)
+		subject->spread->shares[0].ring.ring = rte_ring_create(
+			"to-1", SPREAD_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (!subject->spread || !subject->spread->shares[0].ring.ring) {
+		fprintf(stderr, "no memory for a ring\n");
 		exit(EXIT_FAILURE);
 	}
+}
+
+void subject_open(
+	struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool)
+{
+	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
+	subject->director.reload.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));
+	rte_rcu_qsbr_init(subject->director.reload.qsbr, LINE_QUEUES);
 	for (unsigned i = 0; i < TABLE_MAX_TABLES; i++)
 		subject->live.slot[i] = (uint8_t)i;
 	subject->director.reload.live = &subject->live;
-	memcpy(&subject->director.gateway_mac, macs[0], sizeof(macs[0]));
-	conf->rules = (struct rules){
+	memcpy(&subject->director.gateway_mac, gateway_mac, sizeof(gateway_mac));
+	subject->director.conf.rules = (struct rules){
 		.hash_fields = RULES_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
-	subject->path = (struct path){
-		.kind = PATH_STEER, .in.port = port, .out.port = port, .exception.port = port};
-	memcpy(subject->path.source_mac, macs[1], sizeof(macs[1]));
-	worker->director = &subject->director;
-	worker->path_count = 1;
-	worker->paths = &subject->path;
-	worker->pipeline.rules = &conf->rules;
-	worker->pipeline.outer.source_ip = 0x010200c0;
+	for (uint16_t i = 0; i < LINE_QUEUES; i++) {
+		add_worker(subject, i);
+		add_path(subject, i, port, pool);
+	}
+	add_spread(subject);
 }
 
 void subject_close(struct subject *subject)
 {
-	rte_free(subject->worker);
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		rte_free(subject->workers[i]);
+	rte_ring_free(subject->spread->shares[0].ring.ring);
+	rte_free(subject->spread);
 	rte_free(subject->director.reload.qsbr);
 }
 
-void subject_run(struct subject *subject)
+void subject_arrange(struct subject *subject, bool spread, lanes_fn *fast)
 {
-	worker_run(subject->worker);
+	subject->paths[0].kind = spread ? PATH_SPREAD : PATH_STEER;
+	subject->paths[0].spread = subject->spread;
+	subject->paths[1].in.ring = spread ? subject->spread->shares[0].ring.ring : NULL;
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		subject->workers[i]->pipeline.fast = fast;
+	subject->director.stop = false;
 }

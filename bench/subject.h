@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The director's own worker (worker.c, unchanged), with just so much of a director around it as it
- * looks at. */
+/* The director's own workers (worker.c, unchanged), with just so much of a director around them as
+ * they look at. */
 #ifndef GLB_BENCH_SUBJECT_H
 #define GLB_BENCH_SUBJECT_H
 
 #include "director/worker.h"
+#include "line.h"
 
 struct subject {
 	struct director director;
 	struct reload_live live;
-	struct worker *worker;
-	struct path path;
+	struct worker *workers[LINE_QUEUES];
+	struct path paths[LINE_QUEUES];
+	struct spread *spread; /* from the first worker to the second */
 };
 
-/* Steers from the port to itself, by the routes (borrowed). Ends the process where there is no
- * memory. */
-void subject_open(struct subject *subject, uint16_t port, struct routes *routes);
+/* Steers from the port to itself, by the routes (borrowed); copies of frames come from the pool.
+ * Ends the process where there is no memory. */
+void subject_open(
+	struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool);
 void subject_close(struct subject *subject);
 
-/* Until director.stop. */
-void subject_run(struct subject *subject);
+/* Between passes. spread: the first worker receives for both, else each from its own queue. fast:
+ * the path that packets take, or NULL. */
+void subject_arrange(struct subject *subject, bool spread, lanes_fn *fast);
 
 #endif

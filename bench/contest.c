@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "contest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "baselines.h"
+#include "report.h"
+#include "sampler.h"
+#include "subject.h"
+
+#define PORT            (RTE_MAX_ETHPORTS - 1)
+#define MAX_CONTENDERS  8
+#define MAX_PASSES      4000
+#define FLOOR_PASSES    20
+#define PROFILE_SECONDS 2
+
+struct contender {
+	const char *path, *what, *how;
+	baseline_fn *baseline; /* NULL: the director */
+	lanes_fn *fast;        /* of the director; NULL: the stages do all */
+	unsigned lcores;
+	bool spread;
+};
+
+/* What all lcores see of the scenario that runs. */
+static struct {
+	const struct scenario *scenario;
+	const struct contender *contender;
+	struct line line;
+	struct frames frames[LINE_QUEUES];
+	struct subject subject;
+	unsigned arrived; /* atomic: lcores that have written their frames */
+} stage;
+
+static struct contender contenders[MAX_CONTENDERS];
+static unsigned contender_count;
+
+/* ---- passes ---- */
+
+static int run_lcore(void *unused)
+{
+	unsigned index = (unsigned)rte_lcore_index((int)rte_lcore_id());
+	const struct contender *contender = stage.contender;
+
+	(void)unused;
+	if (index == 0 || !contender->spread)
+		frames_refill(
+			&stage.frames[index], &stage.line.queues[index], &stage.scenario->world);
+	__atomic_fetch_add(&stage.arrived, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&stage.arrived, __ATOMIC_ACQUIRE) < contender->lcores)
+		rte_pause();
+	if (contender->baseline)
+		contender->baseline(PORT, (uint16_t)index, &stage.subject.director.stop);
+	else
+		worker_run(stage.subject.workers[index]);
+	return 0;
+}
+
+/* Cycles per packet. After it the frames can still be looked at. */
+static double pass(const struct contender *contender)
+{
+	uint32_t frames = scenario_frames(stage.scenario);
+	bool dropped = stage.scenario->dropped && !contender->baseline;
+
+	frames *= contender->spread ? 1 : contender->lcores;
+	stage.contender = contender;
+	stage.arrived = 0;
+	line_rewind(&stage.line, dropped ? 0 : frames);
+	subject_arrange(&stage.subject, contender->spread, contender->fast);
+	if (contender->lcores > 1)
+		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
+	run_lcore(NULL);
+	rte_eal_mp_wait_lcore();
+	if (line_sent(&stage.line) != stage.line.expected) {
+		fprintf(stderr, "%s, %s: %u frames in, %u out, where there should be %u\n",
+			contender->path, contender->what, frames, line_sent(&stage.line),
+			stage.line.expected);
+		exit(EXIT_FAILURE);
+	}
+	return (double)line_cycles(&stage.line) / frames;
+}
+
+static void reclaim(void)
+{
+	if (stage.frames[0].consumed)
+		frames_reclaim(&stage.frames[0], &stage.line);
+}
+
+static double timed_pass(const struct contender *contender)
+{
+	double cycles = pass(contender);
+
+	reclaim();
+	return cycles;
+}
+
+/* ---- contenders ---- */
+
+static void add(struct contender contender)
+{
+	contender.what = contender.what ? contender.what : stage.scenario->what;
+	contender.what = contender.what ? contender.what : "";
+	contenders[contender_count++] = contender;
+}
+
+/* Which way to do the least is the fastest here. */
+static struct contender find_floor(void)
+{
+	struct baseline_floor floors[BASELINE_MAX_FLOORS];
+	struct contender best = {0};
+	double least = 0, samples[FLOOR_PASSES];
+	static char how[80];
+	unsigned count = baseline_floors(floors);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct contender floor = {.path = "floor", .baseline = floors[i].run, .lcores = 1};
+		struct report_line line;
+
+		for (unsigned p = 0; p < FLOOR_PASSES; p++)
+			samples[p] = timed_pass(&floor);
+		report_summarise(&line, samples, FLOOR_PASSES);
+		if (i > 0 && line.p10 >= least)
+			continue;
+		least = line.p10;
+		best = floor;
+		snprintf(how, sizeof(how), "%s, %s", floors[i].store, floors[i].prefetch);
+	}
+	best.how = how;
+	return best;
+}
+
+/* "scalar" is the fast path in plain C, "stages" the director without one. */
+static void add_director(unsigned lcores, bool all)
+{
+	struct lanes_path paths[LANES_MAX_PATHS];
+	unsigned count = lanes_paths(paths);
+	bool plain;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!paths[i].usable)
+			continue;
+		plain = strcmp(paths[i].name, "plain") == 0;
+		add((struct contender){.path = plain ? "scalar" : paths[i].name,
+			.fast = paths[i].forward,
+			.lcores = lcores});
+		if (!all)
+			return;
+	}
+	add((struct contender){.path = "stages", .lcores = lcores});
+}
+
+static void list_contenders(void)
+{
+	struct contender floor = find_floor();
+
+	contender_count = 0;
+	if (!stage.scenario->two_lcores) {
+		add((struct contender){.path = "io", .baseline = baseline_io, .lcores = 1});
+		add((struct contender){
+			.path = "macswap", .baseline = baseline_macswap, .lcores = 1});
+		add(floor);
+		add_director(1, true);
+		return;
+	}
+	for (unsigned lcores = 1; lcores <= 2; lcores++) {
+		add((struct contender){.path = "io", .baseline = baseline_io, .lcores = lcores});
+		floor.lcores = lcores;
+		add(floor);
+		add_director(lcores, false);
+	}
+	floor = contenders[contender_count - 1];
+	floor.what = "software spread";
+	floor.spread = true;
+	add(floor);
+}
+
+/* ---- a scenario ---- */
+
+/* All that steer leave the same bytes, each queue as many. */
+static void verify(void)
+{
+	uint64_t expected = 0;
+	bool first = true;
+
+	for (unsigned c = 0; c < contender_count; c++) {
+		const struct contender *contender = &contenders[c];
+		uint64_t digest;
+
+		if (contender->baseline)
+			continue;
+		stage.frames[0].numbers = stage.frames[1].numbers = 0;
+		pass(contender);
+		digest = frames_digest(&stage.line);
+		reclaim();
+		expected = first ? digest : expected;
+		first = false;
+		/* Two queues had the same frames. */
+		if (digest != expected * (contender->spread ? 1 : contender->lcores)) {
+			fprintf(stderr, "%s: not the same bytes as the paths before it\n",
+				contender->path);
+			exit(EXIT_FAILURE);
+		}
+	}
+}
+
+static void profile(const struct scenario *scenario, FILE *to)
+{
+	for (unsigned c = 0; c < contender_count; c++) {
+		const struct contender *contender = &contenders[c];
+		uint64_t end = rte_rdtsc() + PROFILE_SECONDS * rte_get_tsc_hz();
+
+		if (!contender->fast)
+			continue;
+		fprintf(to,
+			"{\"path\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", \"tables\": %u}\n",
+			contender->path, scenario_set_name(scenario),
+			scenario_family_name(scenario), scenario->world.tables);
+		sampler_start(&stage.line.busy);
+		while (rte_rdtsc() < end)
+			timed_pass(contender);
+		sampler_stop(to);
+	}
+}
+
+static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
+{
+	const struct scenario *scenario = stage.scenario;
+	struct report_line lines[MAX_CONTENDERS];
+
+	for (unsigned c = 0; c < contender_count; c++) {
+		lines[c] = (struct report_line){
+			.path = contenders[c].path,
+			.what = contenders[c].what,
+			.how = contenders[c].how,
+			.set = scenario_set_name(scenario),
+			.family = scenario_family_name(scenario),
+			.tables = scenario->world.tables,
+			.binds = scenario->world.binds,
+			.hops = scenario->world.hops,
+			.backends = scenario->world.backends,
+			.burst = stage.line.burst,
+			.lcores = contenders[c].lcores,
+			.unit = "cycles",
+		};
+		report_summarise(&lines[c], samples[c], passes);
+	}
+	report_scenario(lines, contender_count);
+}
+
+static void open_stage(const struct scenario *scenario, struct routes *routes)
+{
+	uint32_t frames = scenario_frames(scenario);
+	struct rules *rules = &stage.subject.director.conf.rules;
+
+	stage.scenario = scenario;
+	line_open(&stage.line, PORT, LINE_QUEUES * frames);
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		frames_open(&stage.frames[i], i, i == 0 || scenario->two_lcores ? frames : 1);
+		stage.frames[i].cold = scenario->set == SCENARIO_DRAM;
+	}
+	stage.frames[0].shape = scenario->shape;
+	frames_consume(&stage.frames[0], scenario->shape != FRAMES_WHOLE || scenario->dropped);
+	subject_open(&stage.subject, PORT, routes, stage.frames[0].pool);
+	stage.line.burst = scenario->burst ? scenario->burst : 64;
+	stage.line.stop = &stage.subject.director.stop;
+	if (scenario->hash_fields)
+		rules->hash_fields = scenario->hash_fields;
+	rules->alt_hash_fields = scenario->alt_hash_fields;
+	if (scenario->mtu)
+		rules->outbound_mtu = scenario->mtu;
+}
+
+static void close_stage(void)
+{
+	subject_close(&stage.subject);
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		frames_close(&stage.frames[i]);
+	line_close(&stage.line);
+}
+
+static void keep_only(const char *path)
+{
+	unsigned kept = 0;
+
+	for (unsigned c = 0; c < contender_count; c++)
+		if (strcmp(contenders[c].path, path) == 0)
+			contenders[kept++] = contenders[c];
+	contender_count = kept;
+}
+
+void contest_run(const struct scenario *scenario, const struct contest_options *options)
+{
+	static double samples[MAX_CONTENDERS][MAX_PASSES];
+	struct routes *routes = world_routes(&scenario->world);
+	unsigned passes = 0;
+	uint64_t end;
+
+	open_stage(scenario, routes);
+	list_contenders();
+	verify();
+	if (options->path)
+		keep_only(options->path);
+	end = rte_rdtsc() + (uint64_t)(options->seconds * (double)rte_get_tsc_hz());
+	while (contender_count && passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
+		for (unsigned c = 0; c < contender_count; c++)
+			samples[c][passes] = timed_pass(&contenders[c]);
+		passes++;
+	}
+	if (contender_count)
+		report(samples, passes);
+	if (options->samples && scenario->profiled)
+		profile(scenario, options->samples);
+	close_stage();
+	routes_free(routes);
+}

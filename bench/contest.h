@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All paths through one scenario. They take turns, a pass each of some 10 to 1000 us, so that what
+ * disturbs the machine disturbs them alike. Those that steer must leave the same bytes.
+ */
+#ifndef GLB_BENCH_CONTEST_H
+#define GLB_BENCH_CONTEST_H
+
+#include <stdio.h>
+
+#include "scenario.h"
+
+struct contest_options {
+	double seconds;   /* of a scenario */
+	const char *path; /* only this one, for a profiler; NULL: all */
+	FILE *samples;    /* for scenarios that are profiled, or NULL */
+};
+
+/* Into the report. Ends the process where a frame is lost, or has other bytes than another path
+ * gave it. */
+void contest_run(const struct scenario *scenario, const struct contest_options *options);
+
+#endif

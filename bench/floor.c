@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "baselines.h"
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#define FLOORS floors_avx512
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#define FLOORS floors_avx2
+#else
+#define FLOORS floors_plain
+#endif
+
+#define BURST      64
+#define OUTER_SIZE 54 /* two hops, with Ethernet */
+#define ETHERNET   14
+#define SOURCE     (ETHERNET + 12) /* of an IPv4 packet */
+#define GROWTH     (OUTER_SIZE - ETHERNET)
+
+enum ahead {
+	AHEAD_NONE,
+	AHEAD_BURST, /* prefetches the headers of a burst, then works on it */
+	AHEAD_NEXT,  /* prefetches the mbufs of a burst, the headers of the one before, and works
+			on the one before that */
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void store(uint8_t *to, const uint8_t from[64])
+{
+#if defined(__AVX512BW__)
+	_mm512_mask_storeu_epi8(to, (1ull << OUTER_SIZE) - 1, _mm512_loadu_si512(from));
+#elif defined(__AVX2__)
+	const __m256i *low = (const __m256i *)from;
+	const __m256i *high = (const __m256i *)(from + OUTER_SIZE - 32);
+
+	_mm256_storeu_si256((__m256i *)to, _mm256_loadu_si256(low));
+	_mm256_storeu_si256((__m256i *)(to + OUTER_SIZE - 32), _mm256_loadu_si256(high));
+#else
+	memcpy(to, from, OUTER_SIZE);
+#endif
+}
+
+INLINE void prefetch_frame(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	__builtin_prefetch(frame - GROWTH, 1);
+	__builtin_prefetch(frame + SOURCE, 1);
+}
+
+/* Returns what it has read, so that it is read. */
+INLINE uint32_t work(struct rte_mbuf **mbufs, uint16_t count, const uint8_t outer[64])
+{
+	uint32_t clients = 0;
+
+	for (uint16_t i = 0; i < count; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+		uint32_t client;
+
+		memcpy(&client, frame + SOURCE, sizeof(client));
+		clients += client;
+		store(frame - GROWTH, outer);
+		mbufs[i]->data_off -= GROWTH;
+		mbufs[i]->data_len += GROWTH;
+		mbufs[i]->pkt_len += GROWTH;
+	}
+	return clients;
+}
+
+INLINE void run(uint16_t port, uint16_t queue, const bool *stop, enum ahead ahead)
+{
+	struct rte_mbuf *mbufs[3][BURST];
+	uint8_t outer[64] = {0};
+	uint16_t counts[3] = {0};
+	volatile uint32_t clients;
+	unsigned now = 0;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		unsigned before = (now + 2) % 3, due = ahead == AHEAD_NEXT ? (now + 1) % 3 : now;
+
+		counts[now] = rte_eth_rx_burst(port, queue, mbufs[now], BURST);
+		for (uint16_t i = 0; ahead == AHEAD_NEXT && i < counts[now]; i++)
+			__builtin_prefetch(mbufs[now][i], 1);
+		for (uint16_t i = 0; ahead == AHEAD_NEXT && i < counts[before]; i++)
+			prefetch_frame(mbufs[before][i]);
+		for (uint16_t i = 0; ahead == AHEAD_BURST && i < counts[now]; i++)
+			prefetch_frame(mbufs[now][i]);
+		clients = work(mbufs[due], counts[due], outer);
+		rte_eth_tx_burst(port, queue, mbufs[due], counts[due]);
+		counts[due] = 0;
+		now = ahead == AHEAD_NEXT ? (now + 1) % 3 : now;
+	}
+	(void)clients;
+}
+
+#define FLOOR(name, ahead)                                                                         \
+	static void name(uint16_t port, uint16_t queue, const bool *stop)                          \
+	{                                                                                          \
+		run(port, queue, stop, ahead);                                                     \
+	}
+
+FLOOR(prefetch_nothing, AHEAD_NONE)
+FLOOR(prefetch_burst, AHEAD_BURST)
+FLOOR(prefetch_next, AHEAD_NEXT)
+
+baseline_fn *const FLOORS[BASELINE_AHEADS] = {prefetch_nothing, prefetch_burst, prefetch_next};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packets of a world: ordinary ones, and one writer for each kind of odd ones. */
+#include "world.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+
+enum {
+	FLOWS = 1 << 20,
+	ETHERNET_SIZE = 14,
+	TAG = 0x81000007,
+	FRAGMENT = 44,
+	MAX_EXTENSIONS = 8,
+	MAX_OPTION_WORDS = 10,
+	NO_TABLE_PORT = 9, /* below those of world_port() */
+};
+
+struct flow_key {
+	uint32_t client, address; /* host order; address: of the VIP */
+	uint16_t source_port, destination_port;
+};
+
+static struct flow_key pick_flow(const struct world *world, uint64_t hash)
+{
+	unsigned table = (unsigned)(hash >> 32) % world->tables;
+	unsigned bind = (unsigned)(hash >> 48) % world->binds;
+
+	return (struct flow_key){
+		.client = (uint32_t)hash,
+		.address = world_vip(table, bind),
+		.source_port = (uint16_t)(1024 + (hash >> 40) % 60000),
+		.destination_port = world_port(bind),
+	};
+}
+
+/* What a quote has: the proxy's answer. An ICMP quote names the ends the other way round. */
+static struct flow_key reverse(const struct flow_key *key)
+{
+	return (struct flow_key){
+		.client = key->address,
+		.address = key->client,
+		.source_port = key->destination_port,
+		.destination_port = key->source_port,
+	};
+}
+
+static uint8_t *put_tcp(uint8_t *at, const struct flow_key *key)
+{
+	memset(at, 0, 20);
+	store_be16(at, key->source_port);
+	store_be16(at + 2, key->destination_port);
+	at[12] = 5 << 4;
+	return at + 20;
+}
+
+static uint8_t *put_ipv4(
+	uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned option_words)
+{
+	memset(ip, 0, 20);
+	ip[0] = (uint8_t)(0x45 + option_words);
+	ip[8] = 60;
+	ip[9] = protocol;
+	store_be32(ip + 12, key->client);
+	store_be32(ip + 16, key->address);
+	memset(ip + 20, 1, 4 * option_words);
+	return ip + 20 + 4 * option_words;
+}
+
+/* type: of each extension. */
+static uint8_t *put_ipv6(uint8_t *ip, const struct flow_key *key, uint8_t protocol,
+	unsigned extensions, uint8_t type)
+{
+	uint8_t *at = ip + 40;
+
+	memset(ip, 0, 40);
+	ip[0] = 0x60;
+	ip[6] = extensions ? type : protocol;
+	ip[7] = 60;
+	world_write_v6(ip + 8, key->client);
+	world_write_v6(ip + 24, key->address);
+	for (unsigned i = 0; i < extensions; i++, at += 8) {
+		memset(at, 0, 8);
+		at[0] = i + 1 < extensions ? type : protocol;
+	}
+	return at;
+}
+
+/* The ICMP header of a router's error. */
+static uint8_t *put_icmp(uint8_t *at, uint8_t type, uint8_t code)
+{
+	memset(at, 0, 8);
+	at[0] = type;
+	at[1] = code;
+	return at + 8;
+}
+
+static uint8_t *put_error(uint8_t *ip, const struct flow_key *key)
+{
+	struct flow_key answer = reverse(key);
+	uint8_t *quote = put_icmp(put_ipv4(ip, key, IPPROTO_ICMP, 0), 3, 4);
+	uint8_t *tcp = put_ipv4(quote, &answer, IPPROTO_TCP, 0);
+
+	store_be16(quote + 2, 1500);
+	put_tcp(tcp, &answer);
+	return tcp + 8; /* all that a router must quote */
+}
+
+static uint8_t *put_error_v6(uint8_t *ip, const struct flow_key *key, unsigned extensions)
+{
+	struct flow_key answer = reverse(key);
+	uint8_t *quote =
+		put_icmp(put_ipv6(ip, key, IPPROTO_ICMPV6, extensions, IPPROTO_DSTOPTS), 2, 0);
+	uint8_t *tcp = put_ipv6(quote, &answer, IPPROTO_TCP, extensions, IPPROTO_DSTOPTS);
+
+	store_be16(quote + 4, 1400);
+	put_tcp(tcp, &answer);
+	return tcp + 8;
+}
+
+static uint8_t *put_fragment(uint8_t *ip, const struct flow_key *key, bool first)
+{
+	uint8_t *end = put_tcp(put_ipv4(ip, key, IPPROTO_TCP, 0), key);
+
+	store_be16(ip + 6, first ? 0x2000 : 185);
+	return end;
+}
+
+static uint8_t *put_ping(uint8_t *ip, const struct flow_key *key)
+{
+	return put_icmp(put_ipv4(ip, key, IPPROTO_ICMP, 0), 8, 0);
+}
+
+static bool is_v6(const struct world *world, enum world_odd odd, uint64_t hash)
+{
+	if (world->family == WORLD_ODD)
+		return odd == WORLD_EXTENSIONS || odd == WORLD_V6_FRAGMENT ||
+		       odd == WORLD_V6_ERROR || odd == WORLD_EVERYTHING;
+	return world->family == WORLD_V6 || (world->family == WORLD_MIXED && world_mix(hash) & 1);
+}
+
+static unsigned count_tags(enum world_odd odd)
+{
+	return odd == WORLD_TAGGED ? 1 : odd == WORLD_EVERYTHING ? 2 : 0;
+}
+
+static uint8_t *put_odd(uint8_t *ip, const struct flow_key *key, enum world_odd odd)
+{
+	switch (odd) {
+	case WORLD_OPTIONS:
+		return put_tcp(put_ipv4(ip, key, IPPROTO_TCP, MAX_OPTION_WORDS), key);
+	case WORLD_FIRST_FRAGMENT:
+	case WORLD_LATER_FRAGMENT:
+		return put_fragment(ip, key, odd == WORLD_FIRST_FRAGMENT);
+	case WORLD_ERROR:
+		return put_error(ip, key);
+	case WORLD_PING:
+		return put_ping(ip, key);
+	case WORLD_EXTENSIONS:
+		return put_tcp(
+			put_ipv6(ip, key, IPPROTO_TCP, MAX_EXTENSIONS, IPPROTO_DSTOPTS), key);
+	case WORLD_V6_FRAGMENT:
+		return put_tcp(put_ipv6(ip, key, IPPROTO_TCP, 1, FRAGMENT), key);
+	case WORLD_V6_ERROR:
+		return put_error_v6(ip, key, 0);
+	case WORLD_EVERYTHING:
+		return put_error_v6(ip, key, MAX_EXTENSIONS);
+	default:
+		return put_tcp(put_ipv4(ip, key, IPPROTO_TCP, 0), key);
+	}
+}
+
+uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[WORLD_FRAME_MAX])
+{
+	uint64_t hash = world_mix(number % FLOWS);
+	struct flow_key key = pick_flow(world, hash);
+	enum world_odd odd = world->odd;
+	unsigned tags;
+	uint8_t *ip = frame + ETHERNET_SIZE, *end;
+	bool v6;
+
+	if (world->family == WORLD_ODD && odd == WORLD_ALL_KINDS)
+		odd = WORLD_OPTIONS + number % (WORLD_LATER_FRAGMENT - WORLD_OPTIONS);
+	if (world->family == WORLD_ODD && odd == WORLD_UNMATCHED)
+		key.destination_port = NO_TABLE_PORT;
+	v6 = is_v6(world, odd, hash);
+	tags = world->family == WORLD_ODD ? count_tags(odd) : 0;
+	memset(frame, 2, 12);
+	for (unsigned i = 0; i < tags; i++, ip += 4)
+		store_be32(ip - 2, TAG);
+	if (world->family == WORLD_ODD)
+		end = put_odd(ip, &key, odd);
+	else if (v6)
+		end = put_tcp(put_ipv6(ip, &key, IPPROTO_TCP, 0, 0), &key);
+	else
+		end = put_tcp(put_ipv4(ip, &key, IPPROTO_TCP, 0), &key);
+	store_be16(ip - 2, v6 ? 0x86dd : 0x0800);
+	if (v6)
+		store_be16(ip + 4, (uint16_t)(end - ip - 40));
+	else
+		store_be16(ip + 2, (uint16_t)(end - ip));
+	return (uint32_t)(end - frame);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Usage: bench/profile.py PROGRAM SAMPLES FILE.json
+
+Adds to the figures of `script/bench --json FILE.json` where a packet's time goes: SAMPLES has the instructions that were executing
+when a timer looked; the debug information of PROGRAM says of which function each is a part, inlined or not.
+"""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+# The functions of each stage. An instruction belongs to the innermost function that has one.
+STAGES = {
+    "mbufs in": "view view_odd mbuf_view mbuf_oddity",
+    "load headers": "load_lanes sort_families find_unfit list_families",
+    "parse": "check_v4 check_v6",
+    "find the table": "find_v4 find_v6 find_tables",
+    "SipHash": "plan_message write_message hash_block",
+    "rows, hops": "find_pairs find_hops",
+    "lengths, checksum": "prepare_patches",
+    "write headers": "emit emit_lane",
+    "mbufs out": "settle_forwarded settle_lane all_forwarded mbuf_commit",
+    "send, count": "transmit count_sent send_to_port outbox_put take",
+    "once a burst": "receive worker_run run_path prepare refresh_templates pipeline_run steer forward_family "
+                    "lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
+}
+OTHER = "other"
+STAGE_OF = {function: stage for stage, functions in STAGES.items() for function in functions.split()}
+
+
+def read_samples(path):
+    """[(what was sampled, Counter of addresses)]"""
+    found = []
+    with open(path, encoding="ascii") as file:
+        for line in file:
+            if line.startswith("{"):
+                found.append((json.loads(line), Counter()))
+            else:
+                found[-1][1][int(line, 16)] += 1
+    return found
+
+
+def functions_at(program, addresses):
+    """{address: functions, the innermost first}"""
+    done = subprocess.run(
+        ["addr2line", "-a", "-i", "-f", "-e", program], input="".join(f"{address:#x}\n" for address in addresses),
+        stdout=subprocess.PIPE, text=True, check=True)
+    found, names = {}, []
+    for line in done.stdout.splitlines():
+        if line.startswith("0x"):
+            names = found[int(line, 16)] = []
+        else:
+            names.append(line)
+    return {address: lines[0::2] for address, lines in found.items()}  # every other one is a place
+
+
+def stage_of(functions):
+    return next((STAGE_OF[name] for name in functions if name in STAGE_OF), OTHER)
+
+
+def rows(program, samples):
+    functions = functions_at(program, sorted({address for _, counts in samples for address in counts}))
+    for what, counts in samples:
+        stages = Counter()
+        for address, count in counts.items():
+            stages[stage_of(functions[address])] += count
+        for stage in [*STAGES, OTHER]:
+            share = round(stages[stage] / max(1, sum(counts.values())), 4)
+            yield {
+                "path": "profile", "what": stage, "how": what["path"], "set": what["set"], "family": what["family"],
+                "tables": what["tables"], "binds": 16, "hops": 2, "backends": 64, "burst": 64, "lcores": 1, "unit": "share",
+                "p10": share, "median": share, "noisy": False,
+            }
+
+
+def main(program, samples, target):
+    with open(target, encoding="utf-8") as file:
+        figures = json.load(file)
+    figures += rows(program, read_samples(samples))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write("[\n" + ",\n".join(json.dumps(row) for row in figures) + "\n]\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

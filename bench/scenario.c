@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "scenario.h"
+
+#include "director/rules.h"
+
+#define WORLD(t, b, ...)                                                                           \
+	{                                                                                          \
+		.tables = (t), .binds = (b), .backends = 64, .hops = 2, __VA_ARGS__                \
+	}
+#define ODD(kind) WORLD(1, 16, .family = WORLD_ODD, .odd = WORLD_##kind)
+
+const struct scenario scenarios[] = {
+	{.world = WORLD(1, 16, .family = WORLD_V4), .profiled = true},
+	{.world = WORLD(1, 16, .family = WORLD_V4), .burst = 32},
+	{.world = WORLD(1, 16, .family = WORLD_V4), .set = SCENARIO_L3, .profiled = true},
+	{.world = WORLD(1, 16, .family = WORLD_V4), .set = SCENARIO_DRAM, .profiled = true},
+	{.world = WORLD(1, 1, .family = WORLD_V4), .slow = true},
+	{.world = WORLD(1, 256, .family = WORLD_V4), .slow = true},
+	{.world = WORLD(16, 16, .family = WORLD_V4), .slow = true},
+	{.world = WORLD(64, 16, .family = WORLD_V4), .profiled = true},
+	{.world = WORLD(64, 256, .family = WORLD_V4), .slow = true},
+	{.world = WORLD(1, 16, .family = WORLD_V6), .profiled = true},
+	{.world = WORLD(64, 16, .family = WORLD_V6), .slow = true},
+	{.world = WORLD(1, 16, .family = WORLD_MIXED)},
+
+	{.what = "alternative hash",
+		.world = WORLD(1, 16),
+		.alt_hash_fields = RULES_SOURCE_ADDRESS | RULES_SOURCE_PORT},
+	{.what = "4 hops", .world = {.tables = 1, .binds = 16, .backends = 64, .hops = 4}},
+	{.what = "hash of four fields", .world = WORLD(1, 16), .hash_fields = 15},
+	{.what = "prefixes", .world = WORLD(1, 16, .prefixes = true)},
+	{.what = "MTU 65535", .world = WORLD(1, 16), .mtu = UINT16_MAX},
+	{.what = "all over the MTU", .world = WORLD(1, 16), .mtu = 60, .dropped = true},
+
+	{.what = "all kinds", .world = ODD(ALL_KINDS)},
+	{.what = "IPv4 options", .world = ODD(OPTIONS)},
+	{.what = "first fragments", .world = ODD(FIRST_FRAGMENT)},
+	{.what = "later fragments", .world = ODD(LATER_FRAGMENT)},
+	{.what = "ICMP errors", .world = ODD(ERROR)},
+	{.what = "pings", .world = ODD(PING)},
+	{.what = "tags", .world = ODD(TAGGED)},
+	{.what = "8 extension headers", .world = ODD(EXTENSIONS)},
+	{.what = "IPv6 first fragments", .world = ODD(V6_FRAGMENT)},
+	{.what = "ICMPv6 errors", .world = ODD(V6_ERROR)},
+	{.what = "everything at once", .world = ODD(EVERYTHING)},
+	{.what = "unmatched", .world = ODD(UNMATCHED), .dropped = true},
+	{.what = "two segments", .world = ODD(NOT_ODD), .shape = FRAMES_SEGMENTS},
+	{.what = "shared mbufs", .world = ODD(NOT_ODD), .shape = FRAMES_SHARED},
+	{.what = "indirect mbufs", .world = ODD(NOT_ODD), .shape = FRAMES_INDIRECT},
+	{.what = "everything, in two segments", .world = ODD(EVERYTHING), .shape = FRAMES_SEGMENTS},
+
+	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
+	{.what = "two lcores",
+		.world = WORLD(1, 16),
+		.set = SCENARIO_L3,
+		.two_lcores = true,
+		.slow = true},
+};
+
+const unsigned scenario_count = sizeof(scenarios) / sizeof(*scenarios);
+
+uint32_t scenario_frames(const struct scenario *scenario)
+{
+	return scenario->set == SCENARIO_L2 ? 1024 : 32768;
+}
+
+const char *scenario_set_name(const struct scenario *scenario)
+{
+	static const char *const names[] = {"l2", "l3", "dram"};
+
+	return names[scenario->set];
+}
+
+const char *scenario_family_name(const struct scenario *scenario)
+{
+	static const char *const names[] = {"v4", "v6", "mixed", "odd"};
+
+	return names[scenario->world.family];
+}
