@@ -1,9 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: bench/plot.py FILE.json OUT.svg: bars of what `script/bench --json FILE.json` measured."""
+"""Bars of what the paths take in each scenario, as SVG."""
 
-import json
-import sys
 from html import escape
 
 COLOURS = {
@@ -14,8 +11,7 @@ COLOURS = {
     "avx2": "#4f8fc0",
     "avx512": "#1f4e79",
 }
-BAR, GAP, LEFT = 9, 14, 230
-WIDTH = 620
+BAR, GAP, LEFT, WIDTH = 9, 14, 230, 620
 
 
 def title(row):
@@ -25,10 +21,10 @@ def title(row):
 
 
 def scenarios(rows):
-    """Titles with their rows by path, in the order of the file."""
+    """Titles with their rows by path, in the order of the rows."""
     groups = {}
     for row in rows:
-        if row["path"] in COLOURS:
+        if row["path"] in COLOURS and row["lcores"] == 1 and row["what"] != "two lcores":
             groups.setdefault(title(row), {})[row["path"]] = row
     return groups
 
@@ -61,20 +57,12 @@ def legend():
     return out
 
 
-def main(source, target):
-    with open(source, encoding="utf-8") as file:
-        groups = scenarios(json.load(file))
-    most = max(row["p10"] for rows in groups.values() for row in rows.values())
+def svg(rows):
+    groups = scenarios(rows)
+    most = max(row["p10"] for paths in groups.values() for row in paths.values())
     shapes, height = bars(groups, most)
-    with open(target, "w", encoding="utf-8") as file:
-        file.write(
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 50}" height="{height}" '
-            'font-family="sans-serif" font-size="9"><title>Cycles of the TSC per packet, p10</title>\n'
-            '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(legend() + shapes) + "\n</svg>\n"
-        )
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 50}" height="{height}" '
+        'font-family="sans-serif" font-size="9"><title>Cycles of the TSC per packet, p10</title>\n'
+        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(legend() + shapes) + "\n</svg>\n"
+    )

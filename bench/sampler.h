@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where the main lcore's time goes: a timer interrupts it, and what it was executing is noted. Every
- * instruction of the shipped code is seen as it runs; nothing is added to it. profile.py says which
+ * instruction of the shipped code is seen as it runs; nothing is added to it. stages.py says which
  * stage an instruction belongs to.
  */
 #ifndef GLB_BENCH_SAMPLER_H

@@ -23,6 +23,8 @@ const struct scenario scenarios[] = {
 	{.world = WORLD(64, 16, .family = WORLD_V6), .slow = true},
 	{.world = WORLD(1, 16, .family = WORLD_MIXED)},
 
+	{.what = "once more",
+		.world = WORLD(1, 16)}, /* says how much two figures differ by chance */
 	{.what = "alternative hash",
 		.world = WORLD(1, 16),
 		.alt_hash_fields = RULES_SOURCE_ADDRESS | RULES_SOURCE_PORT},

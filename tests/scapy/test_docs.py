@@ -6,6 +6,8 @@ stands for any lines. A page's blocks run in order, in an empty folder with conf
 not run. After a change of output: python3 tests/scapy/test_docs.py --update, and read the difference.
 """
 
+import importlib
+import json
 import os
 import re
 import shutil
@@ -198,6 +200,22 @@ def test_settings_of_the_unit_exist():
     for page in PAGES:
         for variable in re.findall(r"GLB_DIRECTOR_\w+", page.read_text()):
             assert variable in known, f"{name(page)}: {variable}"
+
+
+def test_performance_page_says_what_was_measured(monkeypatch):
+    """Its tables and numbers are those of the figures beside it. After a new run: bench/publish.py FILE."""
+    monkeypatch.syspath_prepend(TREE / "bench")
+    publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
+    rows = json.loads(publish.PAGE.with_suffix(".json").read_text())
+    page = publish.PAGE.read_text()
+    assert publish.render(tables.Figures(rows), page) == page
+    assert plot.svg(rows) == publish.PAGE.with_suffix(".svg").read_text()
+
+
+def test_words_of_the_performance_page_have_no_figures_of_their_own():
+    """Cycles, milliseconds and ratios stand where bench/publish.py writes them."""
+    words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", (TREE / "docs/explanation/performance.md").read_text(), flags=re.DOTALL)
+    assert re.findall(r"\d[\d.]*\s*(?:cy|cycles|ms|MB|GHz|M/s|%|times|x)\b", words) == []
 
 
 def update(page):

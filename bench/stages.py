@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: bench/profile.py PROGRAM SAMPLES FILE.json
+"""Usage: bench/stages.py PROGRAM SAMPLES FILE.json
 
 Adds to the figures of `script/bench --json FILE.json` where a packet's time goes: SAMPLES has the instructions that were executing
 when a timer looked; the debug information of PROGRAM says of which function each is a part, inlined or not.
