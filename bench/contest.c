@@ -17,7 +17,7 @@
 #define PORT            (RTE_MAX_ETHPORTS - 1)
 #define MAX_CONTENDERS  8
 #define MAX_PASSES      4000
-#define FLOOR_PASSES    20
+#define FLOOR_PASSES    12
 #define PROFILE_SECONDS 2
 
 struct contender {

@@ -44,7 +44,7 @@ const struct scenario scenarios[] = {
 	{.what = "8 extension headers", .world = ODD(EXTENSIONS)},
 	{.what = "IPv6 first fragments", .world = ODD(V6_FRAGMENT)},
 	{.what = "ICMPv6 errors", .world = ODD(V6_ERROR)},
-	{.what = "everything at once", .world = ODD(EVERYTHING)},
+	{.what = "everything at once", .world = ODD(EVERYTHING), .profiled = true},
 	{.what = "unmatched", .world = ODD(UNMATCHED), .dropped = true},
 	{.what = "two segments", .world = ODD(NOT_ODD), .shape = FRAMES_SEGMENTS},
 	{.what = "shared mbufs", .world = ODD(NOT_ODD), .shape = FRAMES_SHARED},

@@ -212,6 +212,14 @@ def test_performance_page_says_what_was_measured(monkeypatch):
     assert plot.svg(rows) == publish.PAGE.with_suffix(".svg").read_text()
 
 
+def test_profile_names_functions_that_exist(monkeypatch):
+    """Else their time would silently go to a stage that surrounds them."""
+    monkeypatch.syspath_prepend(TREE / "bench")
+    functions = importlib.import_module("stages").STAGE_OF
+    sources = "".join(path.read_text() for folder in ("src/director", "src/gue", "src/common", "bench") for path in (TREE / folder).glob("*.[ch]"))
+    assert [name for name in functions if not re.search(rf"\b{name}\(|LANES_NAME +{name}\b", sources)] == []
+
+
 def test_words_of_the_performance_page_have_no_figures_of_their_own():
     """Cycles, milliseconds and ratios stand where bench/publish.py writes them."""
     words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", (TREE / "docs/explanation/performance.md").read_text(), flags=re.DOTALL)
