@@ -104,8 +104,10 @@ static double timed_pass(const struct contender *contender)
 
 static void add(struct contender contender)
 {
-	contender.what = contender.what ? contender.what : stage.scenario->what;
-	contender.what = contender.what ? contender.what : "";
+	if (!contender.what && stage.scenario)
+		contender.what = stage.scenario->what;
+	if (!contender.what)
+		contender.what = "";
 	contenders[contender_count++] = contender;
 }
 
@@ -178,6 +180,22 @@ static void list_contenders(void)
 	floor.what = "software spread";
 	floor.spread = true;
 	add(floor);
+}
+
+const char *contest_paths(void)
+{
+	static char names[128] = "io macswap floor";
+	static bool listed;
+	size_t at = strlen(names);
+
+	if (listed)
+		return names;
+	listed = true;
+	contender_count = 0;
+	add_director(1, true);
+	for (unsigned c = 0; c < contender_count; c++)
+		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", contenders[c].path);
+	return names;
 }
 
 /* ---- a scenario ---- */

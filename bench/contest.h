@@ -16,6 +16,9 @@ struct contest_options {
 	FILE *samples;    /* for scenarios that are profiled, or NULL */
 };
 
+/* The names that options.path may have on this CPU, with spaces between them. */
+const char *contest_paths(void);
+
 /* Into the report. Ends the process where a frame is lost, or has other bytes than another path
  * gave it. */
 void contest_run(const struct scenario *scenario, const struct contest_options *options);

@@ -37,7 +37,7 @@ static void choose_cpus(struct options *options, int wanted)
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	options->cpus[0] = options->cpus[1] = -1;
 	if (wanted >= 0) {
-		if (wanted >= CPU_SETSIZE || !CPU_ISSET((unsigned)wanted, &allowed)) {
+		if (!CPU_ISSET((unsigned)wanted, &allowed)) {
 			fprintf(stderr, "--cpu: %d is not one that this process may run on\n",
 				wanted);
 			exit(2);
@@ -47,6 +47,29 @@ static void choose_cpus(struct options *options, int wanted)
 	for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
 		if (CPU_ISSET((unsigned)cpu, &allowed) && cpu != wanted)
 			options->cpus[count++] = cpu;
+}
+
+static int parse_number(const char *option, const char *text, long most)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (end != text && !*end && value >= 0 && value <= most)
+		return (int)value;
+	fprintf(stderr, "--%s: '%s' is no number from 0 to %ld\n", option, text, most);
+	exit(2);
+}
+
+static const char *parse_path(const char *text)
+{
+	const char *names = contest_paths();
+	const char *at = strstr(names, text);
+	size_t size = strlen(text);
+
+	if (size && at && (at == names || at[-1] == ' ') && (at[size] == ' ' || !at[size]))
+		return text;
+	fprintf(stderr, "--path: '%s' is none of: %s\n", text, names);
+	exit(2);
 }
 
 static struct options parse(int argc, char **argv)
@@ -70,16 +93,16 @@ static struct options parse(int argc, char **argv)
 			options.cli = optarg;
 			break;
 		case 'c':
-			cpu = atoi(optarg);
+			cpu = parse_number("cpu", optarg, CPU_SETSIZE - 1);
 			break;
 		case 'j':
 			options.json = optarg;
 			break;
 		case 'o':
-			options.only = atoi(optarg);
+			options.only = parse_number("only", optarg, scenario_count - 1);
 			break;
 		case 'p': /* for a profiler */
-			options.path = optarg;
+			options.path = parse_path(optarg);
 			break;
 		case 'q':
 			options.quick = true;

@@ -20,11 +20,18 @@ def title(row):
     return f"{row['family']} {row['set'].upper()}, {row['tables']} x {row['binds']} binds{burst}{what}"
 
 
+def is_drawn(row):
+    """Not what repeats others, and of odd packets only two floods."""
+    if row["family"] == "odd":
+        return row["what"] in ("all kinds", "everything at once")
+    return row["what"] not in ("two lcores", "software spread", "once more", "MTU 65535")
+
+
 def scenarios(rows):
     """Titles with their rows by path, in the order of the rows."""
     groups = {}
     for row in rows:
-        if row["path"] in COLOURS and row["lcores"] == 1 and row["what"] != "two lcores":
+        if row["path"] in COLOURS and is_drawn(row):
             groups.setdefault(title(row), {})[row["path"]] = row
     return groups
 

@@ -116,8 +116,13 @@ static void print_ratio(double value, double to)
 static void print_line(
 	const struct report_line *lines, unsigned count, const struct report_line *line)
 {
-	printf("  %-8s %u  %7.1f  %7.1f  %7.1f", line->path, line->lcores, line->p10, line->median,
-		line->p10 - beside(lines, count, line, "io"));
+	double io = beside(lines, count, line, "io");
+
+	printf("  %-8s %u  %7.1f  %7.1f", line->path, line->lcores, line->p10, line->median);
+	if (io > 0)
+		printf("  %7.1f", line->p10 - io);
+	else
+		printf("  %7s", "");
 	print_ratio(line->p10, beside(lines, count, line, "floor"));
 	print_ratio(line->p10, beside(lines, count, line, "scalar"));
 	if (strcmp(line->what, lines[0].what) != 0)

@@ -189,6 +189,8 @@ def odd(figures):
 
 
 def lcores(figures):
+    if not figures.has_two_lcores():
+        return "Not measured: there was one CPU."
     rows = []
     for name, memory in (("L2", "l2"), ("L3", "l3")):
         for path in ("io", "floor", BEST):
