@@ -255,6 +255,7 @@ def values(figures):
         "software": machine["how"],
         "tsc": f"{machine['p10']:.2f} GHz",
         "floor": brief(figures.cycles("floor")),
+        "floor-there": str(TARGETS[0][3]),
         "floor-how": figures.row(path="floor", **STANDARD)["how"],
         "floors": str(len({row["how"] for row in floors})),
         "noisy": str(noisy),
