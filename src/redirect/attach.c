@@ -4,6 +4,8 @@
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -19,6 +21,7 @@ enum {
 	OPTION_MODE,
 	OPTION_PORT,
 	OPTION_UDP,
+	OPTION_SYN_COOKIES,
 	OPTION_DEBUG,
 };
 
@@ -27,6 +30,8 @@ static const struct command_option options[] = {
 	{"port", "N", "UDP port of GUE (default: 19523)"},
 	{"udp", "first-hop|connected",
 		"who keeps UDP: the first hop (default), or connected sockets"},
+	{"syn-cookies", "off|on",
+		"who answers SYNs to a listener with a full queue: the kernel (default), or we"},
 	{"debug", NULL, "show what libbpf and the verifier say"},
 	{0},
 };
@@ -35,8 +40,7 @@ struct request {
 	const char *interface;
 	uint32_t ifindex;
 	bool has_mode, generic;
-	uint16_t port;
-	enum redirect_udp udp;
+	struct redirect_settings settings;
 	bool debug;
 };
 
@@ -51,12 +55,12 @@ static int word_index(const char *text, const char *first, const char *second)
 static int parse(const struct command_args *args, struct request *request)
 {
 	const char *mode = args->options[OPTION_MODE], *port = args->options[OPTION_PORT];
-	const char *udp = args->options[OPTION_UDP];
+	const char *udp = args->options[OPTION_UDP], *cookies = args->options[OPTION_SYN_COOKIES];
 
 	*request = (struct request){
 		.interface = loader_interface(args),
 		.has_mode = mode,
-		.port = GUE_PORT,
+		.settings.port = GUE_PORT,
 		.debug = args->options[OPTION_DEBUG],
 	};
 	if (mode) {
@@ -71,7 +75,14 @@ static int parse(const struct command_args *args, struct request *request)
 
 		if (index < 0)
 			return command_usage("--udp: '%s' is neither first-hop nor connected", udp);
-		request->udp = (enum redirect_udp)index;
+		request->settings.udp = (uint16_t)index;
+	}
+	if (cookies) {
+		int index = word_index(cookies, "off", "on");
+
+		if (index < 0)
+			return command_usage("--syn-cookies: '%s' is neither off nor on", cookies);
+		request->settings.syn_cookies = (uint16_t)index;
 	}
 	if (port) {
 		char *end;
@@ -79,7 +90,7 @@ static int parse(const struct command_args *args, struct request *request)
 
 		if (*end || end == port || number < 1 || number > 65535)
 			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
-		request->port = (uint16_t)number;
+		request->settings.port = (uint16_t)number;
 	}
 	return COMMAND_OK;
 }
@@ -92,9 +103,10 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 static void report(const struct request *request, const char *what)
 {
-	printf("%s: %s, %s mode, port %u, udp %s\n", request->interface, what,
-		request->generic ? "generic" : "native", request->port,
-		loader_udp_name((uint16_t)request->udp));
+	printf("%s: %s, %s mode, ", request->interface, what,
+		request->generic ? "generic" : "native");
+	loader_print_settings(&request->settings);
+	putchar('\n');
 }
 
 static int attach_new(const struct request *request)
@@ -102,7 +114,7 @@ static int attach_new(const struct request *request)
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		.flags = request->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
 	struct program program;
-	int error = program_load(&program, request->port, request->udp, -1), link = -1;
+	int error = program_load(&program, &request->settings, -1), link = -1;
 	int code = COMMAND_FAILED;
 
 	if (error) {
@@ -139,29 +151,29 @@ out:
 	return code;
 }
 
-/* The counters of the old program, if they mean the same as ours; else -1, which makes new ones. */
-static int counters_to_keep(const struct pins *old)
-{
-	struct redirect_settings settings;
-
-	if (old->counters >= 0 && pins_read_settings(old, &settings) == 0 &&
-		settings.layout == program_layout())
-		return old->counters;
-	command_note("the attached program has other counters than version " GLB_VERSION
-		     ": they start at 0 again");
-	return -1;
-}
-
-/* Exchanges the program at once: no packet misses both. */
+/*
+ * Exchanges the program at once: no packet misses both. Counters go on in the same map; where ours
+ * are more than the old ones, in a copy, which lacks what was counted since.
+ */
 static int update(const struct request *request, const struct pins *old)
 {
 	struct program program;
-	int counters = counters_to_keep(old);
-	int error = program_load(&program, request->port, request->udp, counters);
+	uint32_t known = pins_known_counters(old);
+	int error = program_load(
+		&program, &request->settings, known == REDIRECT_COUNTER_COUNT ? old->counters : -1);
 	int code = COMMAND_FAILED;
 
 	if (error) {
 		explain_load(error, request->debug);
+		goto out;
+	}
+	if (known == 0)
+		command_note("the attached program has other counters than version " GLB_VERSION
+			     ": they start at 0 again");
+	else if (known < REDIRECT_COUNTER_COUNT)
+		error = pins_copy_counters(old, program.counters, known);
+	if (error) {
+		explain_folder(request->interface, error);
 		goto out;
 	}
 	error = bpf_link_update(old->link, program.program, NULL);
@@ -181,6 +193,56 @@ static int update(const struct request *request, const struct pins *old)
 out:
 	program_unload(&program);
 	return code;
+}
+
+/*
+ * Without forwarding the kernel does not tell eBPF where packets go. The loopback interface is asked
+ * about, on which nothing arrives that could be forwarded. Without IPv6 it has no such file.
+ */
+static int check_forwarding(void)
+{
+	static const char *const paths[] = {
+		"/proc/sys/net/ipv4/conf/lo/forwarding",
+		"/proc/sys/net/ipv6/conf/lo/forwarding",
+	};
+
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(paths[i], "re");
+		int forwarding = 1;
+
+		if (!file)
+			continue;
+		if (fscanf(file, "%d", &forwarding) != 1 || forwarding == 0) {
+			fclose(file);
+			return command_error(
+				"--syn-cookies on: the kernel does not tell how to reach clients: "
+				"sysctl -w net.ipv4.conf.lo.forwarding=1 "
+				"net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
+		}
+		fclose(file);
+	}
+	return COMMAND_OK;
+}
+
+/*
+ * GUE of larger packets than usual may be cut off on its way, whatever this interface could take.
+ */
+#define USUAL_MTU 1500
+
+static int read_mtu(struct request *request)
+{
+	struct ifreq query = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+
+	snprintf(query.ifr_name, sizeof(query.ifr_name), "%s", request->interface);
+	error = fd < 0 || ioctl(fd, SIOCGIFMTU, &query) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		return command_error(
+			"%s: cannot read its MTU: %s", request->interface, strerror(error));
+	request->settings.mtu = (uint16_t)(query.ifr_mtu < USUAL_MTU ? query.ifr_mtu : USUAL_MTU);
+	return COMMAND_OK;
 }
 
 /* attached: XDP_ATTACHED_*. */
@@ -210,6 +272,12 @@ static int attach(const struct command_args *args)
 	request.ifindex = if_nametoindex(request.interface);
 	if (!request.ifindex)
 		return command_error("there is no interface '%s'", request.interface);
+	if (request.settings.syn_cookies)
+		code = check_forwarding();
+	if (code == COMMAND_OK)
+		code = read_mtu(&request);
+	if (code != COMMAND_OK)
+		return code;
 	pins_lock();
 	error = bpf_xdp_query((int)request.ifindex, 0, &query);
 	if (error)

@@ -27,4 +27,7 @@ static inline const char *loader_interface(const struct command_args *args)
 const char *loader_mode_name(uint8_t attached);
 const char *loader_udp_name(uint16_t udp);
 
+/* "port 19523, udp first-hop, syn-cookies off" */
+void loader_print_settings(const struct redirect_settings *settings);
+
 #endif

@@ -25,6 +25,12 @@ const char *loader_udp_name(uint16_t udp)
 	return udp == REDIRECT_UDP_CONNECTED ? "connected" : "first-hop";
 }
 
+void loader_print_settings(const struct redirect_settings *settings)
+{
+	printf("port %u, udp %s, syn-cookies %s", settings->port, loader_udp_name(settings->udp),
+		settings->syn_cookies ? "on" : "off");
+}
+
 static int check_interface(const struct command_args *args)
 {
 	const char *interface = loader_interface(args);

@@ -16,6 +16,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "program.h"
+
 #define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + 32)
 
 static const char *const names[] = {"link", "counters", "settings"};
@@ -160,24 +162,65 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 }
 
 /*
- * The maps of another version may have other sizes, and the kernel writes as much as the map has.
+ * Entries of a map; 0 where it is not of that type, or its values are not between `smallest` and
+ * `largest` bytes long. Maps of another version may have other sizes, and the kernel writes as much
+ * as the map has.
  */
-static bool has_shape(int map, uint32_t type, uint32_t value_size, uint32_t entries)
+static uint32_t map_entries(int map, uint32_t type, uint32_t smallest, uint32_t largest)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
 
-	return map >= 0 && bpf_obj_get_info_by_fd(map, &info, &size) == 0 && info.type == type &&
-	       info.value_size == value_size && info.max_entries == entries;
+	if (map < 0 || bpf_obj_get_info_by_fd(map, &info, &size) != 0 || info.type != type)
+		return 0;
+	return info.value_size >= smallest && info.value_size <= largest ? info.max_entries : 0;
 }
 
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings)
 {
 	uint32_t key = 0;
 
-	if (!has_shape(pins->settings, BPF_MAP_TYPE_ARRAY, sizeof(*settings), 1))
+	*settings = (struct redirect_settings){0};
+	if (map_entries(pins->settings, BPF_MAP_TYPE_ARRAY, REDIRECT_OLDEST_SETTINGS,
+		    sizeof(*settings)) != 1)
 		return -EPROTO;
 	return bpf_map_lookup_elem(pins->settings, &key, settings);
+}
+
+static uint32_t counter_entries(const struct pins *pins)
+{
+	return map_entries(
+		pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
+}
+
+uint32_t pins_known_counters(const struct pins *pins)
+{
+	uint32_t entries = counter_entries(pins);
+	struct redirect_settings settings;
+
+	if (entries > REDIRECT_COUNTER_COUNT || pins_read_settings(pins, &settings) != 0 ||
+		settings.layout != program_layout(entries))
+		return 0;
+	return entries;
+}
+
+int pins_copy_counters(const struct pins *pins, int map, uint32_t count)
+{
+	int processors = libbpf_num_possible_cpus(), error = 0;
+	uint64_t *parts;
+
+	if (processors < 0)
+		return processors;
+	parts = calloc((size_t)processors, sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		error = bpf_map_lookup_elem(pins->counters, &i, parts);
+		if (!error)
+			error = bpf_map_update_elem(map, &i, parts, BPF_ANY);
+	}
+	free(parts);
+	return error;
 }
 
 int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT])
@@ -188,8 +231,7 @@ int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER
 
 	if (processors < 0)
 		return processors;
-	if (!has_shape(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t),
-		    REDIRECT_COUNTER_COUNT))
+	if (counter_entries(pins) != REDIRECT_COUNTER_COUNT)
 		return -EPROTO;
 	parts = calloc((size_t)processors, sizeof(*parts));
 	if (!parts)

@@ -46,8 +46,14 @@ void pins_remove(const char *interface);
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 
-/* 0 or -errno. */
+/* 0 or -errno; -EPROTO: of a version that we cannot read. */
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
 int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
+
+/* How many of our counters the pinned ones are: the first so many. 0: they are others. */
+uint32_t pins_known_counters(const struct pins *pins);
+
+/* Writes the first `count` of the pinned counters to another map. 0 or -errno. */
+int pins_copy_counters(const struct pins *pins, int map, uint32_t count);
 
 #endif

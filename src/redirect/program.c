@@ -6,21 +6,22 @@
 
 #include "redirect.skel.h"
 
-uint32_t program_layout(void)
+uint32_t program_layout(uint32_t count)
 {
-	static const char list[] =
-#define X(symbol, name, help) name " "
+	static const char *const names[] = {
+#define X(symbol, name, help) name " ",
 		REDIRECT_COUNTER_LIST(X)
 #undef X
-		;
+	};
 	uint32_t hash = 2166136261u; /* FNV-1a */
 
-	for (const char *at = list; *at; at++)
-		hash = (hash ^ (uint8_t)*at) * 16777619u;
+	for (uint32_t i = 0; i < count; i++)
+		for (const char *at = names[i]; *at; at++)
+			hash = (hash ^ (uint8_t)*at) * 16777619u;
 	return hash;
 }
 
-int program_load(struct program *program, uint16_t port, enum redirect_udp udp, int counters)
+int program_load(struct program *program, const struct redirect_settings *wanted, int counters)
 {
 	struct redirect_bpf *skeleton = redirect_bpf__open();
 	struct redirect_settings *settings;
@@ -30,9 +31,8 @@ int program_load(struct program *program, uint16_t port, enum redirect_udp udp, 
 	if (!skeleton)
 		return -errno;
 	settings = (struct redirect_settings *)&skeleton->rodata->settings;
-	settings->layout = program_layout();
-	settings->port = port;
-	settings->udp = (uint16_t)udp;
+	*settings = *wanted;
+	settings->layout = program_layout(REDIRECT_COUNTER_COUNT);
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
 	if (counters >= 0) {
 		error = bpf_map__reuse_fd(skeleton->maps.counters, counters);

@@ -15,14 +15,14 @@ struct program {
 	int program, counters, settings; /* descriptors, which the skeleton owns */
 };
 
-/* Identifies the list of counters. */
-uint32_t program_layout(void);
+/* Identifies the first `count` in the list of counters. */
+uint32_t program_layout(uint32_t count);
 
 /*
- * counters: a map to count in, or -1 for a new one. 0 or -errno; program_unload() frees in either
- * case.
+ * wanted: layout and version are filled in here. counters: a map to count in, or -1 for a new one.
+ * 0 or -errno; program_unload() frees in either case.
  */
-int program_load(struct program *program, uint16_t port, enum redirect_udp udp, int counters);
+int program_load(struct program *program, const struct redirect_settings *wanted, int counters);
 void program_unload(struct program *program);
 
 #endif

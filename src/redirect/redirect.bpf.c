@@ -15,6 +15,7 @@
 #include "outer.bpf.h"
 #include "redirect.h"
 #include "rewrite.bpf.h"
+#include "syn_cookie.bpf.h"
 
 /* Written by the processor that counts; readers add up, and nobody resets. */
 struct {
@@ -55,24 +56,39 @@ static __always_inline int outcome_of(
 	return outcome == DECIDE_UNKNOWN ? next_hop_outcome(outer) : outcome;
 }
 
+static __always_inline bool is_kept(int outcome)
+{
+	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
+}
+
+static __always_inline bool is_sent(int outcome)
+{
+	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_SYN_COOKIE_SENT;
+}
+
 static __always_inline int keep(
 	struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
+	__u32 outer_size;
 
 	if (!packet) /* cannot be: decide() saw more of it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
+	outer_size = packet - (void *)outer->ip;
 	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;
-	if (!strip(context, outer->tags, packet - (void *)outer->ip, ipv6))
+	if (outcome == REDIRECT_ACCEPTED_SYN && settings.syn_cookies) {
+		if (ipv6)
+			outcome = answer_ipv6_syn(context, inner->at, inner->end, outer->tags);
+		else
+			outcome = answer_ipv4_syn(context, inner->at, inner->end, outer->tags);
+		if (outcome != REDIRECT_ACCEPTED_SYN)
+			return outcome;
+	}
+	if (!strip(context, outer->tags, outer_size, ipv6))
 		return REDIRECT_DROP_NOT_STRIPPED;
 	return outcome;
-}
-
-static __always_inline bool is_kept(int outcome)
-{
-	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
 }
 
 SEC("xdp")
@@ -94,7 +110,7 @@ int glb_redirect(struct xdp_md *context)
 	count(REDIRECT_TOTAL);
 	count(outcome);
 	/* Not XDP_TX: it loses packets on a veth pair, whatever is at the other end. */
-	if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
+	if (is_sent(outcome))
 		return bpf_redirect(context->ingress_ifindex, 0);
 	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
 }

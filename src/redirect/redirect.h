@@ -10,7 +10,8 @@
 /*
  * What became of a GUE packet (formats.md section 9): exactly one of these each, and each in
  * `total`. This list is the only one: the counters' map, `glb-redirect stats` and
- * docs/reference/redirect.md come from it. symbol, name, help
+ * docs/reference/redirect.md come from it. New ones go to the end, so that an upgrade can keep the
+ * old ones. symbol, name, help
  */
 #define REDIRECT_COUNTER_LIST(X)                                                                   \
 	X(TOTAL, "total", "GUE packets: the sum of all below")                                     \
@@ -35,7 +36,9 @@
 		"more than 8 IPv6 extension headers inside")                                       \
 	X(DROP_ECN, "drop_ecn", "congestion was marked on a flow that cannot hear it (RFC 6040)")  \
 	X(DROP_TTL, "drop_ttl", "outer TTL is used up: hops that forward in a circle")             \
-	X(DROP_NOT_STRIPPED, "drop_not_stripped", "the kernel could not remove the outer headers")
+	X(DROP_NOT_STRIPPED, "drop_not_stripped", "the kernel could not remove the outer headers") \
+	X(SYN_COOKIE_SENT, "syn_cookie_sent",                                                      \
+		"a SYN, answered here for a full queue: --syn-cookies")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
@@ -51,13 +54,17 @@ enum redirect_udp {
 
 /*
  * The program's only read-only data: set before it is loaded, constant for the verifier, and read
- * back by `status`.
+ * back by `status`. New members go to the end: those that an older version does not have are 0.
  */
 struct redirect_settings {
-	__u32 layout;     /* program_layout(): programs with the same one can share counters */
-	__u16 port;       /* host order */
-	__u16 udp;        /* enum redirect_udp */
-	char version[16]; /* of the loader */
+	__u32 layout;      /* program_layout() of all counters: identifies their list */
+	__u16 port;        /* host order */
+	__u16 udp;         /* enum redirect_udp */
+	char version[16];  /* of the loader */
+	__u16 syn_cookies; /* 1: this program answers SYNs when the kernel would with a cookie */
+	__u16 mtu; /* bytes of an IP packet that surely reaches this host, outer headers and all */
 };
+
+#define REDIRECT_OLDEST_SETTINGS 24 /* their size in the first version */
 
 #endif

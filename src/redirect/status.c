@@ -55,11 +55,13 @@ static void print_text(const struct state *state)
 		return;
 	}
 	printf("%s: attached, %s mode", state->interface, loader_mode_name(state->mode));
-	if (state->has_settings)
-		printf(", port %u, udp %s, version %.16s", state->settings.port,
-			loader_udp_name(state->settings.udp), state->settings.version);
-	else
+	if (state->has_settings) {
+		fputs(", ", stdout);
+		loader_print_settings(&state->settings);
+		printf(", version %.16s", state->settings.version);
+	} else {
 		printf(", by a version with other settings");
+	}
 	printf(", program %u\n", state->program_id);
 }
 
@@ -73,6 +75,7 @@ static json_t *to_json(const struct state *state)
 	if (state->has_settings) {
 		json_object_set_new(json, "port", json_integer(state->settings.port));
 		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
+		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
 		json_object_set_new(json, "version", json_string(state->settings.version));
 	}
 	return json;

@@ -19,9 +19,10 @@ from host import Host  # noqa: E402
 from model_of_proxy import Outcome  # noqa: E402
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop"):
-    """-> the Outcome of each frame, as the kernel has it."""
-    command = namespace.command(str(BUILD / "tests/bpf/run-frames"), str(port), udp)
+def run_frames(namespace, frames, port=19523, udp="first-hop", cookies=()):
+    """-> the Outcome of each frame, as the kernel has it. `cookies`: (interface that it comes in by, its MTU or 0 for no cookies)."""
+    words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp, *map(str, cookies)]
+    command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
     result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

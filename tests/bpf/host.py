@@ -2,6 +2,7 @@
 """A proxy in a namespace, with real sockets in every state that a packet may ask for, and the network it is on."""
 
 import contextlib
+import functools
 import json
 import socket
 import struct
@@ -16,11 +17,12 @@ VIP = {4: "10.10.10.10", 6: "fdb4::10"}
 CLIENT = {4: "198.51.100.7", 6: "2001:db8::7"}
 SILENT = {4: "198.51.100.66", 6: "2001:db8::66"}  # a client that is played by raw frames
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
-HTTP, DUAL_STACK, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 8080, 9, 53, 443
+HTTP, FULL, DUAL_STACK, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 81, 8080, 9, 53, 443
 ISN = 0x01020304  # of f.tcp()
 
 # Client ports, by what the server's socket is doing.
 ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN = range(40001, 40007)
+ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 
 
 def packet(family, protocol, payload, src=None, dst=None, **fields):
@@ -45,6 +47,7 @@ class Host:
         for family in (4, 6):
             self._open_udp(family)
             self._open_tcp(family)
+        self.full = {family: self._open_full(family) for family in (4, 6)}
         self._open_dual_stack()
 
     def _build_network(self):
@@ -113,6 +116,15 @@ class Host:
         self._known(family, TCP, SILENT[family], SYN_RECV, HTTP)
         self._get_cookie(family, HTTP)
 
+    def _open_full(self, family):
+        """A listener with room for one half-open connection or, since some kernel, two; it has two."""
+        with self.namespace:
+            listener = self._socket(family, socket.SOCK_STREAM, (VIP[family], FULL))
+        listener.listen(1)
+        for port in (SYN_RECV, COOKIE):
+            self._half_open(family, port, FULL)
+        return listener
+
     def _open_dual_stack(self):
         """One listener for both families, as servers have it."""
         with self.namespace:
@@ -135,15 +147,8 @@ class Host:
         """Sends a SYN of the silent client; returns the sequence number of the answer."""
         segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, to))
         syn = packet(family, TCP, segment, src=SILENT[family])
-        ethertype = {4: 0x0800, 6: 0x86DD}[family]
-        with self.network:
-            raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ethertype))
-        # Where the proxy's frames come from is where it wants its own.
-        mac = f.mac(self._mac())
-        with raw:
-            raw.bind(("net0", ethertype))
-            raw.settimeout(5)
-            raw.sendto(syn, ("net0", ethertype, 0, 0, mac))
+        with self._raw(family) as raw:
+            self._send(raw, family, syn)
             while True:
                 answer = raw.recv(2048)
                 at = 20 if family == 4 else 40
@@ -151,6 +156,30 @@ class Host:
                     assert answer[at + 13] & 0x3F == 0x12, "not a SYN-ACK"
                     return int.from_bytes(answer[at + 4 : at + 8], "big")
 
-    def _mac(self):
-        links = json.loads(self.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
-        return links[0]["address"]
+    def deliver(self, family, inner):
+        """Lets the network send a packet to the host as it is, without GUE."""
+        with self._raw(family) as raw:
+            self._send(raw, family, inner)
+
+    def _raw(self, family):
+        with self.network:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETHERTYPE[family]))
+        raw.bind(("net0", ETHERTYPE[family]))
+        raw.settimeout(5)
+        return raw
+
+    def _send(self, raw, family, inner):
+        raw.sendto(inner, ("net0", ETHERTYPE[family], 0, 0, self.mac))
+
+    @functools.cached_property
+    def mac(self):
+        return mac_of(self.namespace, "eth0")
+
+    @functools.cached_property
+    def router_mac(self):
+        return mac_of(self.network, "net0")
+
+
+def mac_of(namespace, interface):
+    links = json.loads(namespace.run("ip", "-json", "link", "show", interface).stdout)
+    return f.mac(links[0]["address"])

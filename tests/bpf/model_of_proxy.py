@@ -6,6 +6,7 @@ decide() says which counter it is counted as (None: not GUE), what XDP answers, 
 
 import dataclasses
 import ipaddress
+import struct
 
 from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
 from model.gue import decode_gue
@@ -192,6 +193,40 @@ def _keep(frame, ip_at, family, inner_at, counter):
     ethertype = b"\x08\x00" if family == 4 else b"\x86\xdd"
     stripped = frame[: ip_at - 2] + ethertype + _with_ecn(family, inner, ecn)
     return Outcome(counter, XDP_PASS, stripped)
+
+
+# What the kernel's cookies can say about an MSS, and what it takes where a SYN names none.
+COOKIE_MSS = {4: (536, 1300, 1440, 1460), 6: (1220, 1420, 1440, 8940)}
+MSS_UNNAMED = {4: 536, 6: 1220}
+SYN_ACK_WINDOW, SYN_ACK_TTL, ETHERNET_MIN = 29200, 64, 60
+
+
+def announced_mss(family, named, mtu, overhead):
+    """In the answer to a SYN that names an MSS (or None): at most what leaves room for the outer headers."""
+    fitting = [each for each in COOKIE_MSS[family] if each <= (named or MSS_UNNAMED[family])]
+    mss = max(fitting, default=COOKIE_MSS[family][0])
+    return min(mss, mtu - overhead - {4: 40, 6: 60}[family])
+
+
+def answer_with_cookie(link, inner, mss, cookie):
+    """The frame that answers a SYN, to be sent. `link`: its addresses and tags."""
+    family = 4 if inner[0] >> 4 == 4 else 6
+    syn = PARSE_IP[family](inner)
+    sequence = int.from_bytes(syn.payload[4:8], "big")
+    segment = syn.payload[2:4] + syn.payload[:2] + cookie.to_bytes(4, "big")
+    segment += ((sequence + 1) & 0xFFFFFFFF).to_bytes(4, "big") + bytes((6 << 4, SYN | ACK))
+    segment += SYN_ACK_WINDOW.to_bytes(2, "big") + bytes(4) + b"\x02\x04" + mss.to_bytes(2, "big")
+    pseudo = syn.dst + syn.src + struct.pack(">HH", TCP, len(segment))
+    checksum = 0xFFFF ^ ones_complement_sum(pseudo + segment)
+    segment = segment[:16] + checksum.to_bytes(2, "big") + segment[18:]
+    if family == 6:
+        ip = struct.pack(">IHBB", 6 << 28, len(segment), TCP, SYN_ACK_TTL) + syn.dst + syn.src
+    else:
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0x4000, SYN_ACK_TTL, TCP, 0)
+        ip += syn.dst + syn.src
+        ip = ip[:10] + (0xFFFF ^ ones_complement_sum(ip)).to_bytes(2, "big") + ip[12:]
+    ethertype = b"\x08\x00" if family == 4 else b"\x86\xdd"
+    return (link + ethertype + ip + segment).ljust(ETHERNET_MIN, b"\0")
 
 
 def decide(frame, sockets=None, port=19523, udp="first-hop"):

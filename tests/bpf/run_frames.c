@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run-frames PORT first-hop|connected
+ * run-frames PORT first-hop|connected [INTERFACE MTU]
  *
  * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on frames: hexadecimal, one a line on
  * standard input. Prints for each its XDP verdict (a number), the frame afterwards and the counters
  * that grew: "2 0200... total=1,accepted_syn=1". The sockets that it finds are those of this
- * process's network namespace.
+ * process's network namespace. With INTERFACE, frames come in by it, and unless its MTU is said to
+ * be 0, SYNs are answered with cookies when that is due.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,14 +67,20 @@ static void print_growth(const uint64_t *before, const uint64_t *after)
 	putchar('\n');
 }
 
-static void run_frame(const struct program *program, const char *line)
+static void run_frame(const struct program *program, const char *line, uint32_t ifindex)
 {
 	uint64_t before[REDIRECT_COUNTER_COUNT], after[REDIRECT_COUNTER_COUNT];
 	uint8_t frame[MAX_FRAME], out[MAX_FRAME];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
 		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out),
 		.repeat = 1);
+	struct xdp_md context = {.data_end = opts.data_size_in, .ingress_ifindex = ifindex};
 	int error;
+
+	if (ifindex) {
+		opts.ctx_in = &context;
+		opts.ctx_size_in = sizeof(context);
+	}
 
 	read_counters(program, before);
 	error = bpf_prog_test_run_opts(program->program, &opts);
@@ -88,20 +96,30 @@ static void run_frame(const struct program *program, const char *line)
 int main(int argc, char **argv)
 {
 	static char line[2 * MAX_FRAME + 2];
+	struct redirect_settings settings = {0};
 	struct program program;
+	uint32_t ifindex = 0;
 	int error;
 
-	if (argc != 3) {
-		fputs("usage: run-frames PORT first-hop|connected\n", stderr);
+	if (argc != 3 && argc != 5) {
+		fputs("usage: run-frames PORT first-hop|connected [INTERFACE MTU]\n", stderr);
 		return 2;
 	}
-	error = program_load(&program, (uint16_t)atoi(argv[1]),
-		strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP,
-		-1);
+	settings.port = (uint16_t)atoi(argv[1]);
+	settings.udp =
+		strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP;
+	if (argc == 5) {
+		ifindex = if_nametoindex(argv[3]);
+		if (!ifindex)
+			fail(argv[3], errno);
+		settings.mtu = (uint16_t)atoi(argv[4]);
+		settings.syn_cookies = settings.mtu != 0;
+	}
+	error = program_load(&program, &settings, -1);
 	if (error)
 		fail("load", -error);
 	while (fgets(line, sizeof(line), stdin))
-		run_frame(&program, line);
+		run_frame(&program, line, ifindex);
 	program_unload(&program);
 	return 0;
 }

@@ -16,7 +16,8 @@ import time
 import pytest
 
 from cases import frames as f
-from host import CLIENT, FAMILY, HTTP, VIP
+from host import CLIENT, FAMILY, FULL, HTTP, SILENT, VIP, checksummed_tcp, packet
+from model_of_proxy import announced_mss
 from netns import Namespace, connect
 
 DIRECTOR = "203.0.113.2"
@@ -81,7 +82,8 @@ class Lab:
             self._addresses(name, VIP)
             # A native program forwards through the driver, which needs the other end ready for that.
             network.run("ethtool", "-K", name, "gro", "on")
-            self.redirect(name, "attach", "eth0", "--mode", mode)
+            self.namespaces[name].sysctl(net__ipv4__conf__lo__forwarding=1, net__ipv6__conf__lo__forwarding=1)
+            self.attach(name, "--mode", mode)
         self._addresses("client", CLIENT)
         # What the director takes must have whole checksums, and be no larger than a packet.
         self.namespaces["client"].run("ethtool", "-K", "eth0", "tx", "off")
@@ -96,6 +98,7 @@ class Lab:
         client.ip("route del default", f"route add default via 203.0.113.1 src {CLIENT[4]}")
         client.ip(f"route replace {VIP[6]} via fd00::1 src {CLIENT[6]}")
         self.listeners = {(name, family): self._listen(name, family) for name in PROXY for family in VIP}
+        self.full = {family: self._listen("a", family, FULL, 1) for family in VIP}
         self.director = self.close.enter_context(contextlib.closing(Director(network, "client")))
 
     def _leg(self, name, address, address6):
@@ -116,23 +119,26 @@ class Lab:
     def redirect(self, name, *words):
         return self.namespaces[name].run(self.glb_redirect, *words).stdout
 
+    def attach(self, name, *options):
+        self.redirect(name, "attach", "eth0", "--syn-cookies", "on", *options)
+
     def stats(self, name):
         return json.loads(self.redirect(name, "stats", "--json"))["eth0"]
 
-    def _listen(self, name, family):
+    def _listen(self, name, family, port=HTTP, backlog=128):
         with self.namespaces[name]:
             listener = self.close.enter_context(socket.socket(FAMILY[family]))
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.settimeout(10)
-        listener.bind((VIP[family], HTTP))
-        listener.listen()
+        listener.bind((VIP[family], port))
+        listener.listen(backlog)
         return listener
 
-    def dial(self, family):
+    def dial(self, family, port=HTTP):
         with self.namespaces["client"]:
             client = self.close.enter_context(socket.socket(FAMILY[family]))
         client.settimeout(10)
-        client.connect((VIP[family], HTTP))
+        client.connect((VIP[family], port))
         return client
 
     def accept(self, name, family):
@@ -183,8 +189,8 @@ def test_connection_survives_a_swap_of_hops(lab, family):
 
     newcomer = lab.dial(family)
     talk(newcomer, lab.accept("b", family), b"new connections go to the new first hop")
-    lab.redirect("a", "attach", "eth0")  # an upgrade under traffic
-    lab.redirect("b", "attach", "eth0")
+    lab.attach("a")  # an upgrade under traffic
+    lab.attach("b")
     talk(client, server, b"after the upgrade")
     client.close()
     assert server.recv(1) == b""
@@ -210,6 +216,42 @@ def test_unknown_acknowledgement_is_answered_with_a_reset_by_the_last_hop(lab, f
         client.sendall(b"anybody there?")
         client.recv(1)
     assert lab.stats("b")["accepted_last_resort"] > before
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_connection_by_a_cookie(lab, family):
+    """The queue is filled by SYNs that nobody answers for; from then on there is no state until the ACK."""
+    lab.director.hops = ("a", "b")
+    before = lab.stats("a")
+    with contextlib.closing(lab.dial(family, FULL)), contextlib.closing(lab.full[family].accept()[0]):
+        assert lab.stats("a")["syn_cookie_sent"] == before["syn_cookie_sent"]
+    lab.namespaces["network"].ip(f"route add blackhole {SILENT[family]}")
+    for port in range(42000, 42010):
+        segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, FULL))
+        lab.director.send(packet(family, f.TCP, segment, src=SILENT[family]))
+    wait_until(lambda: lab.stats("a")["syn_cookie_sent"] > before["syn_cookie_sent"])
+
+    # What the client is told to send at most leaves room for GUE in the MTU that the loader found.
+    lab.namespaces["a"].ip("link set eth0 mtu 1450")
+    lab.attach("a")
+    lab.namespaces["a"].ip("link set eth0 mtu 1500")
+    filled = lab.stats("a")
+    client = lab.dial(family, FULL)
+    assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) == announced_mss(family, 1460, 1450, 40)
+    lab.attach("a")
+    # Not only the SYN: also the ACK comes to another proxy than the one that sent the cookie.
+    lab.director.hops = ("b", "a")
+    server, _ = lab.full[family].accept()
+    server.settimeout(10)
+    with client, server:
+        talk(client, server, b"let in by a cookie")
+        client.sendall(bytes(100_000))
+        received = 0
+        while received < 100_000:
+            received += len(server.recv(100_000))
+    after = lab.stats("a")
+    assert after["syn_cookie_sent"] == filled["syn_cookie_sent"] + 1
+    assert after["accepted_syn_cookie"] > filled["accepted_syn_cookie"]
 
 
 @pytest.mark.parametrize("family", [4, 6])

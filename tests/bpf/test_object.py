@@ -32,8 +32,8 @@ def instructions():
 
 def test_helpers_are_old_enough():
     helpers = {imm for opcode, source, imm in instructions() if opcode == CALL and source == 0}
-    # Lookup of maps, redirect, adjust_head, UDP and TCP sockets, release, SYN cookies.
-    assert helpers == {1, 23, 44, 85, 86, 99, 100}
+    # Lookup of maps, redirect, checksums, adjust_head, adjust_tail, routes, UDP and TCP sockets, release, SYN cookies.
+    assert helpers == {1, 23, 28, 44, 65, 69, 85, 86, 99, 100, 110}
     assert max(helpers) <= NEWEST_HELPER
     sources = {source for opcode, source, _ in instructions() if opcode == CALL}
     assert sources <= {0, PSEUDO_CALL}  # no kernel functions
