@@ -43,6 +43,11 @@ def why(error):
     return f"{type(error).__name__}: {error}"
 
 
+def percentiles_ms(times):
+    ordered = sorted(times)
+    return {f"p{percent}": round(1000 * ordered[len(ordered) * percent // 100], 2) for percent in (50, 90)}
+
+
 class Clients:
     """Addresses and ports of connections. Chosen here, not by the kernel, so that each has the same row in each run."""
 
@@ -125,6 +130,7 @@ class Load:
         self.held = []
         self.label = "start"
         self.short = collections.defaultdict(collections.Counter)  # label -> proxy -> connections
+        self.short_s = collections.defaultdict(list)  # label -> how long each took, from SYN to FIN
         self.short_broken = []
         self.tasks = set()
         self.stopping = False
@@ -177,9 +183,11 @@ class Load:
             await asyncio.sleep(SHORT_PAUSE_S)
 
     async def short_one(self, flow, label):
+        start = time.monotonic()
         try:
             proxy = await self.get(flow)
             self.short[label][proxy] += 1
+            self.short_s[label].append(time.monotonic() - start)
         except Exception as error:
             self.short_broken.append({"label": label, "flow": flow, "why": why(error)})
 
@@ -215,6 +223,7 @@ class Load:
             "longest_answer_s": round(max((held.longest_s for held in self.held), default=0), 3),
             "short": sum(sum(counts.values()) for counts in self.short.values()) + len(self.short_broken),
             "short_by_label": {label: dict(sorted(counts.items())) for label, counts in self.short.items()},
+            "short_ms_by_label": {label: percentiles_ms(times) for label, times in self.short_s.items()},
             "short_broken": self.short_broken,
         }
 

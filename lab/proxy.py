@@ -65,7 +65,7 @@ class Proxy:
 
     def start(self):
         """Does not wait: see wait_ready()."""
-        self.host.run([program("glb-redirect"), "attach", "eth0"], stdout=subprocess.DEVNULL)
+        self.attach()
         write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT, health=HEALTH_URI))
         self.say_healthy(True)
         self.start_nginx()
@@ -73,6 +73,10 @@ class Proxy:
             self.echo = self.host.start(
                 [sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+
+    def attach(self, *options):
+        """Or exchanges the program for one with other options."""
+        self.host.run([program("glb-redirect"), "attach", "eth0", *options], stdout=subprocess.DEVNULL)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
