@@ -20,31 +20,32 @@ static void check_free(struct check *check)
 	if (!check)
 		return;
 	free(check->spec.uri);
+	free(check->what);
 	free(check->name);
 	free(check->key);
 	free(check);
 }
 
 /* "http 192.168.50.10:80/", "gue 192.168.50.10:19523 to 203.0.113.10" */
-static char *name_of(const struct check_spec *spec, const char *host)
+static char *what_of(const struct check_spec *spec, const char *host)
 {
 	bool v6 = spec->addr.family == NETADDR_V6;
-	char ip[NETADDR_TEXT_MAX], inner[NETADDR_TEXT_MAX], *name;
+	char ip[NETADDR_TEXT_MAX], inner[NETADDR_TEXT_MAX], *what;
 	int size;
 
 	netaddr_format(&spec->addr, ip);
 	if (spec->kind == CHECK_HTTP)
-		size = asprintf(&name, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http",
+		size = asprintf(&what, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http",
 			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port, spec->uri, host ? " as " : "",
 			host ? host : "");
 	else if (spec->kind == CHECK_TCP)
 		size = asprintf(
-			&name, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
+			&what, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
 	else
-		size = asprintf(&name, "%s %s%s%s:%u to %s", check_kind_name(spec->kind),
+		size = asprintf(&what, "%s %s%s%s:%u to %s", check_kind_name(spec->kind),
 			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port,
 			netaddr_format(&spec->inner, inner));
-	return size < 0 ? NULL : name;
+	return size < 0 ? NULL : what;
 }
 
 /* Settings of HTTP are told apart by their address: there is one of each in the configuration. */
@@ -53,7 +54,7 @@ static char *key_of(const struct check *check)
 	const struct table_timing *timing = &check->timing;
 	char *key;
 
-	if (asprintf(&key, "%s %p %u %u %u %u", check->name, (const void *)check->spec.http,
+	if (asprintf(&key, "%s %p %u %u %u %u", check->what, (const void *)check->spec.http,
 		    timing->interval_ms, timing->timeout_ms, timing->trigger_healthy,
 		    timing->trigger_unhealthy) < 0)
 		return NULL;
@@ -71,8 +72,8 @@ static struct check *check_new(
 	check->timing = *timing;
 	check->spec.uri = uri ? strdup(uri) : NULL;
 	if (check->spec.uri || !uri)
-		check->name = name_of(&check->spec, spec->http ? spec->http->host : NULL);
-	if (check->name)
+		check->what = what_of(&check->spec, spec->http ? spec->http->host : NULL);
+	if (check->what)
 		check->key = key_of(check);
 	if (check->key)
 		return check;
@@ -193,36 +194,7 @@ static void use_table(struct builder *builder, uint32_t table)
 	list->first[table][count] = list->use_count;
 }
 
-/* http, tcp, and each tunnel to the proxy and two VIPs. */
-#define CHECKS_MAX 8
-
-bool checklist_build(
-	struct checklist *list, struct table_document *document, const struct conf *conf)
-{
-	struct builder builder = {.list = list, .conf = conf};
-	const struct table_set *set = &list->document.set;
-	size_t room = 1;
-
-	*list = (struct checklist){.document = *document};
-	*document = (struct table_document){0};
-	for (uint32_t t = 0; t < set->count; t++)
-		room += (size_t)set->tables[t].backend_count * CHECKS_MAX;
-	list->checks = calloc(room, sizeof(struct check *));
-	list->uses = calloc(room, sizeof(*list->uses));
-	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));
-	if (!list->checks || !list->uses || !list->first || !hcreate_r(2 * room, &builder.by_key)) {
-		checklist_free(list);
-		return false;
-	}
-	for (uint32_t t = 0; t < set->count; t++)
-		use_table(&builder, t);
-	hdestroy_r(&builder.by_key);
-	if (builder.failed)
-		checklist_free(list);
-	return !builder.failed;
-}
-
-/* Their place in the list, by a text of each. */
+/* Their place in the list, by a text of each; of the same text, the first. */
 static bool index_checks(const struct checklist *list, struct hsearch_data *by, size_t text)
 {
 	ENTRY *found, entry;
@@ -248,31 +220,104 @@ static struct check **find_check(char *text, struct hsearch_data *by)
 	return hsearch_r(entry, FIND, &found, by) ? found->data : NULL;
 }
 
+/* Each is named after what it checks and, where that alone is not unique, its first table. */
+static bool name_checks(struct checklist *list)
+{
+	bool *shared = calloc((size_t)list->check_count + 1, sizeof(*shared));
+	struct hsearch_data by_what = {0};
+	bool good = shared && index_checks(list, &by_what, offsetof(struct check, what));
+
+	for (uint32_t i = 0; good && i < list->check_count; i++) {
+		size_t first = (size_t)(find_check(list->checks[i]->what, &by_what) - list->checks);
+
+		if (first != i)
+			shared[first] = shared[i] = true;
+	}
+	for (size_t i = 0; good && i < list->use_count; i++) {
+		const struct checklist_use *use = &list->uses[i];
+		struct check *check = list->checks[use->check];
+
+		if (!check->name)
+			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s",
+				       check->what,
+				       list->document.set.tables[use->table].name) >= 0;
+	}
+	hdestroy_r(&by_what);
+	free(shared);
+	return good;
+}
+
+/* http, tcp, and each tunnel to the proxy and two VIPs. */
+#define CHECKS_MAX 8
+
+bool checklist_build(
+	struct checklist *list, struct table_document *document, const struct conf *conf)
+{
+	struct builder builder = {.list = list, .conf = conf};
+	const struct table_set *set = &list->document.set;
+	size_t room = 1;
+
+	*list = (struct checklist){.document = *document};
+	*document = (struct table_document){0};
+	for (uint32_t t = 0; t < set->count; t++)
+		room += (size_t)set->tables[t].backend_count * CHECKS_MAX;
+	list->checks = calloc(room, sizeof(struct check *));
+	list->uses = calloc(room, sizeof(*list->uses));
+	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));
+	if (!list->checks || !list->uses || !list->first || !hcreate_r(2 * room, &builder.by_key)) {
+		checklist_free(list);
+		return false;
+	}
+	for (uint32_t t = 0; t < set->count; t++)
+		use_table(&builder, t);
+	hdestroy_r(&builder.by_key);
+	if (!builder.failed && name_checks(list))
+		return true;
+	checklist_free(list);
+	return false;
+}
+
+static void adopt_verdict(
+	struct check *check, struct hsearch_data *by_name, struct hsearch_data *by_what)
+{
+	struct check **other = find_check(check->name, by_name);
+
+	if (!other)
+		other = find_check(check->what, by_what);
+	if (other)
+		check->damper = (*other)->damper;
+}
+
+/* The old check goes on in place of the new one, under the name that it would have now. */
+static void adopt_check(struct check **into, struct check **other)
+{
+	char *name = (*into)->name;
+
+	(*into)->name = (*other)->name;
+	(*other)->name = name;
+	check_free(*into);
+	*into = *other;
+	*other = NULL;
+}
+
 bool checklist_adopt(struct checklist *list, struct checklist *old)
 {
-	struct hsearch_data by_key = {0}, by_name = {0};
+	struct hsearch_data by_key = {0}, by_name = {0}, by_what = {0};
+	bool good = index_checks(old, &by_key, offsetof(struct check, key)) &&
+		    index_checks(old, &by_name, offsetof(struct check, name)) &&
+		    index_checks(old, &by_what, offsetof(struct check, what));
 	struct check **other;
 
-	if (!index_checks(old, &by_key, offsetof(struct check, key)))
-		return false;
-	if (!index_checks(old, &by_name, offsetof(struct check, name))) {
-		hdestroy_r(&by_key);
-		return false;
-	}
-	/* First those of the same name, while all are still there. */
-	for (uint32_t i = 0; i < list->check_count; i++)
-		if ((other = find_check(list->checks[i]->name, &by_name)))
-			list->checks[i]->damper = (*other)->damper;
-	for (uint32_t i = 0; i < list->check_count; i++) {
-		if (!(other = find_check(list->checks[i]->key, &by_key)))
-			continue;
-		check_free(list->checks[i]);
-		list->checks[i] = *other;
-		*other = NULL;
-	}
+	/* First the verdicts, while all are still there. */
+	for (uint32_t i = 0; good && i < list->check_count; i++)
+		adopt_verdict(list->checks[i], &by_name, &by_what);
+	for (uint32_t i = 0; good && i < list->check_count; i++)
+		if ((other = find_check(list->checks[i]->key, &by_key)))
+			adopt_check(&list->checks[i], other);
 	hdestroy_r(&by_key);
 	hdestroy_r(&by_name);
-	return true;
+	hdestroy_r(&by_what);
+	return good;
 }
 
 void checklist_free(struct checklist *list)
@@ -339,6 +384,8 @@ void checklist_restore(struct checklist *list, const json_t *verdicts)
 		struct check *check = list->checks[i];
 		const char *verdict = json_string_value(json_object_get(verdicts, check->name));
 
+		if (!verdict)
+			verdict = json_string_value(json_object_get(verdicts, check->what));
 		for (enum damper_verdict v = DAMPER_HEALTHY; verdict && v <= DAMPER_UNHEALTHY; v++)
 			if (strcmp(verdict, damper_name(v)) == 0)
 				check->damper = (struct damper){.verdict = v};

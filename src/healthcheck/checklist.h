@@ -19,8 +19,9 @@ struct check {
 	struct probe probe;
 	struct check_spec spec;
 	struct table_timing timing;
-	char *name; /* says what is checked: the same before and after a restart */
-	char *key;  /* name and timing: checks with one key are one check */
+	char *what; /* is checked: "tcp 192.168.50.10:22" */
+	char *name; /* the same before and after a restart; "WHAT of TABLE" where others check WHAT */
+	char *key; /* of what, settings and timing: checks with one key are one check */
 	struct damper damper;
 	uint64_t probes;          /* that ended */
 	enum check_result result; /* of the last one */
@@ -54,7 +55,8 @@ bool checklist_build(
 
 /*
  * Checks of `old` that `list` has as well move to it as they are, probes and all; those of the same
- * name give their verdict. `old` keeps the others. False: out of memory, nothing was moved.
+ * name, or else of the same what, give their verdict. `old` keeps the others. False: out of memory,
+ * nothing was moved.
  */
 bool checklist_adopt(struct checklist *list, struct checklist *old);
 

@@ -364,6 +364,24 @@ def test_restart_causes_no_flap(daemon, own_nginx):
     assert made.log().count(" -> ") <= transitions + 2 and made.healthy()[ELSEWHERE] is False
 
 
+def test_restart_where_two_tables_check_a_proxy_differently(daemon):
+    """As tables have it that want other statuses: the state of one is not that of the other."""
+    made = daemon(table(backend(PROXY, http=nginx.OK), name="git"), table(backend(PROXY, http=nginx.OK)),
+                  tables='( { name = "web"; http = { status = "204"; }; } )', panic_threshold=0)
+    made.start().wait_ready()
+    for _ in range(2):
+        made.wait_healthy({PROXY: True})
+        made.wait_healthy({PROXY: False}, index=1)
+        series = [line.split("} ")[0] for line in made.get("/metrics")[2].splitlines() if line.startswith("glb_")]
+        assert len(series) == len(set(series))
+        assert f'glb_healthcheck_check_healthy{{check="http {PROXY}:80/ of git"' in series
+        transitions = made.log().count(" -> ")
+        made.stop()
+        made.start().wait_ready()
+        wait_probes(made, 6)
+        assert made.log().count(" -> ") == transitions
+
+
 def test_state_file_that_cannot_be_used_is_named(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     (made.folder / "dst.json.state").write_text("{")

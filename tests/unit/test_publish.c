@@ -247,6 +247,55 @@ static void test_restart_keeps_verdicts(void **state)
 	checklist_free(&list);
 }
 
+#define TWO_WAYS                                                                                   \
+	"{'tables': [" TABLE("a", "", TCP("10.1.0.1", "") "," TCP("10.1.0.2", "")) "," TABLE(      \
+		"b", ", 'healthchecks': {'trigger': 9}", TCP("10.1.0.1", "")) "]}"
+
+static void test_checks_of_one_proxy_in_two_ways_have_two_names(void **state)
+{
+	struct checklist old = make(TWO_WAYS), list = make(TWO_WAYS);
+	json_t *saved;
+
+	(void)state;
+	assert_int_equal(list.check_count, 3);
+	find(&list, "tcp 10.1.0.2:22");
+	set(&old, "tcp 10.1.0.1:22 of a", DAMPER_HEALTHY);
+	set(&old, "tcp 10.1.0.1:22 of b", DAMPER_UNHEALTHY);
+	saved = checklist_save(&old);
+	checklist_restore(&list, saved);
+	assert_int_equal(find(&list, "tcp 10.1.0.1:22 of a")->damper.verdict, DAMPER_HEALTHY);
+	assert_int_equal(find(&list, "tcp 10.1.0.1:22 of b")->damper.verdict, DAMPER_UNHEALTHY);
+	json_decref(saved);
+	checklist_free(&old);
+	checklist_free(&list);
+}
+
+/* Where a second way comes or goes, names change; verdicts and probes stay. */
+static void test_names_change_and_verdicts_stay(void **state)
+{
+	struct checklist one = make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "]}");
+	struct checklist two = make(TWO_WAYS), three = make(TWO_WAYS), again;
+	struct check *check = find(&one, "tcp 10.1.0.1:22");
+	json_t *saved;
+
+	(void)state;
+	set(&one, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
+	saved = checklist_save(&one);
+	checklist_restore(&three, saved);
+	json_decref(saved);
+	assert_int_equal(find(&three, "tcp 10.1.0.1:22 of b")->damper.verdict, DAMPER_UNHEALTHY);
+	checklist_free(&three);
+	assert_true(checklist_adopt(&two, &one));
+	checklist_free(&one);
+	assert_ptr_equal(find(&two, "tcp 10.1.0.1:22 of a"), check);
+	assert_int_equal(find(&two, "tcp 10.1.0.1:22 of b")->damper.verdict, DAMPER_UNHEALTHY);
+	again = make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "]}");
+	assert_true(checklist_adopt(&again, &two));
+	checklist_free(&two);
+	assert_ptr_equal(find(&again, "tcp 10.1.0.1:22"), check);
+	checklist_free(&again);
+}
+
 static void test_tunnel_is_checked_to_the_vips_when_asked(void **state)
 {
 	static const char text[] = "{'tables': [" TABLE("a", "",
@@ -282,6 +331,8 @@ int main(void)
 		cmocka_unit_test(test_only_healthy_is_changed),
 		cmocka_unit_test(test_reload_keeps_checks_and_verdicts),
 		cmocka_unit_test(test_restart_keeps_verdicts),
+		cmocka_unit_test(test_checks_of_one_proxy_in_two_ways_have_two_names),
+		cmocka_unit_test(test_names_change_and_verdicts_stay),
 		cmocka_unit_test(test_tunnel_is_checked_to_the_vips_when_asked),
 	};
 
