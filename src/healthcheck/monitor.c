@@ -220,6 +220,8 @@ static void retire(struct monitor *monitor, struct checklist *old)
 	checklist_free(old);
 }
 
+#define SPREAD_MS 2000 /* first probes are not further apart, however long the interval */
+
 /* Starts the checks that are new. Returns how long their first results may take. */
 static uint64_t enlist(struct monitor *monitor)
 {
@@ -229,8 +231,9 @@ static uint64_t enlist(struct monitor *monitor)
 	for (uint32_t i = 0; i < list->check_count; i++) {
 		struct check *check = list->checks[i];
 		unsigned interval = check->timing.interval_ms;
-		uint64_t spread = scheduler_offset(i, list->check_count, interval);
-		uint64_t takes = (uint64_t)interval + check->timing.timeout_ms;
+		unsigned span = interval < SPREAD_MS ? interval : SPREAD_MS;
+		uint64_t spread = scheduler_offset(i, list->check_count, span);
+		uint64_t takes = (uint64_t)span + check->timing.timeout_ms;
 
 		if (check->entry.interval_ms)
 			continue; /* adopted */

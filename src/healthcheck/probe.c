@@ -65,7 +65,8 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	probe->running = true;
 	probe->started_us = check_now_us();
 	/* Counted from now, not from when the loop last looked at the clock. */
-	ev_timer_set(&probe->timeout, timeout_ms / 1e3 + (ev_time() - ev_now(probe->env->loop)), 0);
+	ev_now_update(probe->env->loop);
+	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
 	ev_timer_start(probe->env->loop, &probe->timeout);
 	methods[probe->spec->kind]->start(probe);
 }

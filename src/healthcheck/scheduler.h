@@ -52,10 +52,10 @@ void scheduler_done(struct scheduler *scheduler, struct scheduler_entry *entry, 
  */
 uint64_t scheduler_wait(const struct scheduler *scheduler, uint64_t now_ms);
 
-/* When the i-th of n new entries starts first, after now: evenly spread over its interval. */
-static inline uint64_t scheduler_offset(size_t i, size_t n, unsigned interval_ms)
+/* When the i-th of n new entries starts first, after now: evenly spread over a span. */
+static inline uint64_t scheduler_offset(size_t i, size_t n, unsigned span_ms)
 {
-	return n ? (uint64_t)interval_ms * i / n : 0;
+	return n ? (uint64_t)span_ms * i / n : 0;
 }
 
 #endif

@@ -72,6 +72,12 @@ def test_host_vanishes_and_comes_back(daemon, proxies):
     proxies.ip("address del 10.77.0.50/24 dev wire")
 
 
+def test_long_interval_delays_no_first_write(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)),
+                  interval_ms=3600000).start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.78.0.1": True})
+
+
 def test_nothing_is_rewritten_while_nothing_changes(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9))).start().wait_ready()
     before = made.dst.stat()
