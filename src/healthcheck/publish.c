@@ -78,7 +78,7 @@ static void write_table(struct publisher *publisher)
 	struct faults faults = {.file = publisher->conf->dst};
 	bool panic[TABLE_MAX_TABLES] = {false};
 	struct checklist *list = publisher->list;
-	bool first = !publisher->hold.written;
+	bool urgent = publisher->urgent;
 	char *text = NULL;
 	size_t size = 0;
 
@@ -89,8 +89,8 @@ static void write_table(struct publisher *publisher)
 	if (text && publisher->written && size == publisher->written_size &&
 		memcmp(text, publisher->written, size) == 0) {
 		succeed(publisher, text, size);
-		if (first) {
-			/* Nobody knows whether the last run's job succeeded. */
+		if (urgent) {
+			/* Nobody knows what became of the binary table since. */
 			log_info("table %s is as it should be", publisher->conf->dst);
 			damper_hold_written(&publisher->hold, check_now_ms());
 			job_request(&publisher->job);
@@ -119,21 +119,28 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	write_table(timer->data);
 }
 
-void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf,
-	struct checklist *list)
+/* Others may have changed or deleted it. */
+static void look_at_dst(struct publisher *publisher)
 {
 	struct faults ignored = {0};
 	uint8_t *bytes;
 
+	free(publisher->written);
+	publisher->written = NULL;
+	if (table_file_slurp(publisher->conf->dst, TABLE_FILE_MAX_SIZE, &bytes,
+		    &publisher->written_size, &ignored) == 0)
+		publisher->written = (char *)bytes;
+	faults_clear(&ignored);
+}
+
+void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf,
+	struct checklist *list)
+{
 	*publisher = (struct publisher){
 		.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
 	ev_timer_init(&publisher->timer, on_timer, 0, 0);
 	publisher->timer.data = publisher;
 	job_open(&publisher->job, loop, conf);
-	if (table_file_slurp(conf->dst, TABLE_FILE_MAX_SIZE, &bytes, &publisher->written_size,
-		    &ignored) == 0)
-		publisher->written = (char *)bytes;
-	faults_clear(&ignored);
 }
 
 void publisher_close(struct publisher *publisher)
@@ -150,7 +157,9 @@ void publisher_request(struct publisher *publisher)
 
 void publisher_new_list(struct publisher *publisher, uint64_t patience_ms)
 {
-	publisher->patience_ms = patience_ms;
+	if (!publisher->urgent)
+		publisher->patience_ms = patience_ms;
 	publisher->urgent = true;
+	look_at_dst(publisher);
 	schedule(publisher);
 }

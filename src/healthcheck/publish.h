@@ -17,10 +17,10 @@ struct publisher {
 	struct damper_hold hold;
 	struct job job;
 	ev_timer timer;
-	bool urgent;          /* do not hold */
+	bool urgent;          /* the list is new: do not hold, and ask for the job in any case */
 	uint64_t patience_ms; /* until when to wait for first results */
 	uint64_t retry_ms;    /* not before, after a failure */
-	char *written;        /* what dst holds as far as we know; NULL: unknown */
+	char *written;        /* what dst holds, last time that we looked; NULL: unknown */
 	size_t written_size;
 	unsigned failures; /* in a row */
 	uint64_t writes, failed_writes;
@@ -35,7 +35,11 @@ void publisher_close(struct publisher *publisher);
 /* A verdict changed. */
 void publisher_request(struct publisher *publisher);
 
-/* The list is another one: now, but for first results, which are waited for until patience_ms. */
+/*
+ * The list is another one, or an operator asks: dst is looked at and, where it differs, written now,
+ * but for first results, which are waited for until patience_ms (of the first of several lists in a
+ * row: edits may come faster than results). The job is asked for even if dst is as it should be.
+ */
 void publisher_new_list(struct publisher *publisher, uint64_t patience_ms);
 
 /*

@@ -315,6 +315,21 @@ def test_reload_storm(daemon):
     assert len(os.listdir(f"/proc/{made.pid()}/fd")) < 60
 
 
+def test_hang_up_repairs_what_was_deleted(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    binary = made.folder / "table.bin"
+    made.write_conf(reload=f'{{ build = "{binary}"; }}')
+    made.start().wait_ready()
+    wait_for(binary.exists, "table.bin")
+    whole = made.dst.read_text()
+    for damage in (made.dst.unlink, lambda: made.dst.write_text("{}"), binary.unlink, lambda: binary.write_text("")):
+        wait_for(lambda: made.status()["reload"]["state"] == "done", "the reload before")
+        damage()
+        made.kill(signal.SIGHUP)
+        wait_for(lambda: made.dst.exists() and made.dst.read_text() == whole, "dst")
+        wait_for(lambda: binary.exists() and binary.stat().st_size, "table.bin")
+
+
 # --- Its own files ---
 
 

@@ -296,6 +296,27 @@ static void test_names_change_and_verdicts_stay(void **state)
 	checklist_free(&again);
 }
 
+/* Each edit would otherwise put the write off until after the next one. */
+static void test_edits_in_a_row_wait_for_results_once(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	struct conf own = {.dst = (char *)"/nonexistent/dst.json"};
+	struct publisher publisher;
+	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+	uint64_t now = check_now_ms();
+
+	(void)state;
+	list.unknown = 4;
+	publisher_open(&publisher, loop, &own, &list);
+	publisher_new_list(&publisher, now + 3600000);
+	publisher_new_list(&publisher, now + 7200000);
+	assert_true(ev_is_active(&publisher.timer));
+	assert_true(ev_timer_remaining(loop, &publisher.timer) < 3601);
+	publisher_close(&publisher);
+	ev_loop_destroy(loop);
+	checklist_free(&list);
+}
+
 static void test_tunnel_is_checked_to_the_vips_when_asked(void **state)
 {
 	static const char text[] = "{'tables': [" TABLE("a", "",
@@ -333,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_restart_keeps_verdicts),
 		cmocka_unit_test(test_checks_of_one_proxy_in_two_ways_have_two_names),
 		cmocka_unit_test(test_names_change_and_verdicts_stay),
+		cmocka_unit_test(test_edits_in_a_row_wait_for_results_once),
 		cmocka_unit_test(test_tunnel_is_checked_to_the_vips_when_asked),
 	};
 
