@@ -34,11 +34,17 @@ static const char *title(const struct job *job)
 	return job->conf->reload_command ? "reload_command" : "reload";
 }
 
+#define LINES_MAX 100 /* in the log, of one run */
+
 static void log_output(struct job *job)
 {
 	if (job->line_size == 0)
 		return;
-	log_warning("%s: %.*s", title(job), (int)job->line_size, job->line);
+	if (job->lines < LINES_MAX)
+		log_warning("%s: %.*s", title(job), (int)job->line_size, job->line);
+	else if (job->lines == LINES_MAX)
+		log_warning("%s: and more, which is not logged", title(job));
+	job->lines += job->lines <= LINES_MAX;
 	snprintf(job->last_line, sizeof(job->last_line), "%.*s", (int)job->line_size, job->line);
 	job->line_size = 0;
 }
@@ -167,6 +173,7 @@ static _Noreturn void be_child(const struct conf *conf, int output)
 		signal(number, SIG_DFL);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0); /* sockets of libraries may survive exec */
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	job_child_run(conf);
@@ -179,6 +186,7 @@ static void run(struct job *job)
 	ev_timer_stop(job->loop, &job->retry);
 	job->again = false;
 	job->last_line[0] = '\0';
+	job->lines = 0;
 	job->runs++;
 	if (pipe2(pipes, O_CLOEXEC) < 0) {
 		fail(job, "no pipe: %s", strerror(errno));

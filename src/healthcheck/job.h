@@ -2,7 +2,7 @@
 /*
  * What follows a write of the table: reload_command, or building the binary table and notifying
  * the director. It runs in a child process, so that checks go on; what the child says on stdout
- * and stderr is logged; a failure is retried with backoff until it works.
+ * and stderr is logged, but for what is too much; a failure is retried with backoff until it works.
  */
 #ifndef GLB_HEALTHCHECK_JOB_H
 #define GLB_HEALTHCHECK_JOB_H
@@ -35,6 +35,7 @@ struct job {
 	char last_line[192];
 	char line[512]; /* of output, not ended yet */
 	size_t line_size;
+	unsigned lines; /* of this run */
 	ev_child child;
 	ev_io io;
 	ev_timer timeout, retry;

@@ -2,6 +2,7 @@
 #include "job_child.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,10 @@ static int hang_up(const char *pid_file)
 {
 	FILE *file = fopen(pid_file, "re");
 	long pid = 0;
+	char end = '\n';
 
-	if (!file || fscanf(file, "%ld", &pid) != 1 || pid <= 1) {
+	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 ||
+		pid > INT_MAX) {
 		fprintf(stderr, "%s: %s\n", pid_file,
 			file ? "holds no process id" : strerror(errno));
 		return -EINVAL;

@@ -200,6 +200,38 @@ def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
     wait_for(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
 
 
+def test_reload_command_that_floods_does_not_flood_the_log(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload_command='"seq 1 100000; echo the last; exit 1"')
+    made.start().wait_ready()
+    made.logged("reload_command failed (1 in a row), again in 1 s: exit status 1: the last")
+    made.logged("warning: reload_command: and more, which is not logged\n")
+    first = made.log().split("reload_command failed (1 in a row)")[0]
+    assert first.count("warning: reload_command: ") == 101 and "reload_command: 100\n" in first
+    made.logged("reload_command failed (2 in a row)")  # another run, another hundred
+    assert made.log().count("reload_command: 100\n") == 2
+
+
+def test_reload_command_inherits_no_descriptor(daemon):
+    """While checks are under way, with a connection each."""
+    made = daemon(table(*(backend(f"10.78.1.{i}", http=peers.HANG, gue=peers.GUE) for i in range(1, 50))))
+    made.write_conf(reload_command=f'"exec >> {made.folder}/fds; ls -l /proc/$$/fd; echo end; exit 1"',
+                    interval_ms=400, timeout_ms=400, hold_ms=0)
+    made.start().wait_ready()
+    made.logged("reload_command failed (2 in a row)")
+    text = (made.folder / "fds").read_text()
+    assert text.count("end\n") >= 2 and set(re.findall(r" (\d+) -> ", text)) == {"0", "1", "2"}, text
+
+
+@pytest.mark.parametrize("text", ["12abc", "", "x", "0", "1", "-5", "99999999999", "12 34"])
+def test_pid_file_that_holds_no_process_id(daemon, text):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    (made.folder / "pid").write_text(text)
+    made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
+    made.start().wait_ready()
+    made.logged(f"again in 1 s: exit status 1: {made.folder}/pid: holds no process id\n")
+
+
 def test_build_and_notify_by_pid_file(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9)))
     binary, pid_file, ran = (made.folder / name for name in ("table.bin", "pid", "hup"))
