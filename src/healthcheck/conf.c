@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "conf/conf_reader.h"
 #include "conf_http.h"
@@ -85,9 +86,6 @@ static void read_forwarding_table(struct conf_reader *reader, const config_setti
 	(void)key;
 	(void)field;
 	conf_read_group(reader, at, keys, conf);
-	if (conf->src && conf->dst && strcmp(conf->src, conf->dst) == 0)
-		conf_error(reader, at, "dst", "'%s' is also src; what you edit is not written to",
-			conf->dst);
 }
 
 static bool is_unit(const char *text)
@@ -171,6 +169,66 @@ static const struct conf_key keys[] = {
 	{0},
 };
 
+/* The folder's real path and the name in it, of a file that need not exist. NULL: out of memory. */
+static char *resolve(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *real = folder ? realpath(folder, NULL) : NULL;
+	char *resolved;
+
+	if (asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : path) < 0)
+		resolved = NULL;
+	free(folder);
+	free(real);
+	return resolved;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	char *first, *second;
+	bool same;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0)
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	first = resolve(a);
+	second = resolve(b);
+	same = first && second && strcmp(first, second) == 0;
+	free(first);
+	free(second);
+	return same;
+}
+
+/* No file may be two of these, under whatever names: one would destroy the other. */
+static void check_files(struct conf_reader *reader, const config_setting_t *root)
+{
+	const struct conf *conf = reader->conf;
+	const struct {
+		const char *group, *key, *path;
+	} files[] = {
+		{"forwarding_table", "src", conf->src},
+		{"forwarding_table", "dst", conf->dst},
+		{"reload", "build", conf->reload_build},
+		{NULL, "state_file", conf->state_file},
+	};
+
+	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]); i++)
+		for (size_t other = 0; files[i].path && other < i; other++) {
+			const config_setting_t *group = root;
+
+			if (!files[other].path || !same_file(files[i].path, files[other].path))
+				continue;
+			if (files[i].group)
+				group = config_setting_get_member(root, files[i].group);
+			conf_error(reader, group, files[i].key, "'%s' is also %s; %s",
+				files[i].path, files[other].key,
+				other == 0 ? "what you edit is not written to"
+					   : "give each a file of its own");
+			break;
+		}
+}
+
 /* What the keys say together. */
 static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
@@ -193,6 +251,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 			conf->timing.timeout_ms, conf->timing.interval_ms);
 	if (!conf->state_file && asprintf(&state, "%s.state", conf->dst) >= 0)
 		conf->state_file = state;
+	check_files(reader, root);
 }
 
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults)

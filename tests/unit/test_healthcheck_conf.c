@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "healthcheck/conf.h"
@@ -113,6 +114,25 @@ static void test_faults_name_line_key_and_value(void **state)
 		{"forwarding_table = { src = 'a'; dst = 'a'; };\n",
 			"h.conf:1: forwarding_table.dst: 'a' is also src; what you edit is not "
 			"written to"},
+		{"forwarding_table = { src = 'a'; dst = '././a'; };\n",
+			"h.conf:1: forwarding_table.dst: '././a' is also src; what you edit is not "
+			"written to"},
+		{FILES "reload = { build = './a.json'; };\n",
+			"h.conf:2: reload.build: './a.json' is also src; what you edit is not "
+			"written to"},
+		{FILES "reload = { build = '/proc/self/cwd/b.json'; };\n",
+			"h.conf:2: reload.build: '/proc/self/cwd/b.json' is also dst; give each a "
+			"file of its own"},
+		{FILES "state_file = 'a.json';\n", "h.conf: state_file: 'a.json' is also src; "
+						   "what you edit is not written to"},
+		{FILES "state_file = './b.json';\n",
+			"h.conf: state_file: './b.json' is also dst; give each a file of its own"},
+		{FILES "reload = { build = './b.json.state'; };\n",
+			"h.conf: state_file: 'b.json.state' is also build; give each a file of its "
+			"own"},
+		{"forwarding_table = { src = '/nonexistent/a'; dst = '/nonexistent/a'; };\n",
+			"h.conf:1: forwarding_table.dst: '/nonexistent/a' is also src; what you "
+			"edit is not written to"},
 	};
 	char error[512];
 
@@ -123,6 +143,33 @@ static void test_faults_name_line_key_and_value(void **state)
 	}
 }
 
+static void test_links_are_followed(void **state)
+{
+	char folder[] = "/tmp/test_healthcheck_conf.XXXXXX", error[512], text[512], expected[512];
+	char real[64], link[64];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(real, sizeof(real), "%s/real", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	fd = open(real, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(symlink("real", link), 0);
+	snprintf(text, sizeof(text), "forwarding_table = { src = '%s'; dst = '%s'; };", real, link);
+	snprintf(expected, sizeof(expected),
+		"h.conf:1: forwarding_table.dst: '%s' is also src; what you edit is not written to",
+		link);
+	assert_int_not_equal(read_text(text, error), 0);
+	assert_string_equal(error, expected);
+	unlink(link);
+	assert_int_equal(read_text(text, error), 0);
+	conf_free(&conf);
+	unlink(real);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_trigger_is_for_both_unless_one_is_given),
 		cmocka_unit_test(test_http_of_a_table_starts_from_that_of_all),
 		cmocka_unit_test(test_faults_name_line_key_and_value),
+		cmocka_unit_test(test_links_are_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
