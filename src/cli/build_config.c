@@ -35,6 +35,7 @@ static bool parse_format(const char *text, enum table_file_format *format)
 static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose,
 	struct faults *faults)
 {
+	const char *from = faults->file;
 	uint8_t *bytes = NULL;
 	size_t size;
 	int error = table_build_threads(set, cpus_usable());
@@ -43,7 +44,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 		error = table_file_encode(set, format, &bytes, &size, faults);
 	if (error == 0) {
 		faults->file = to;
-		error = table_file_replace(to, bytes, size, faults);
+		error = table_file_replace(to, from, bytes, size, faults);
 	}
 	if (error == 0 && verbose)
 		printf("%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64 "\n", to,

@@ -97,7 +97,8 @@ static void write_table(struct publisher *publisher)
 		}
 		return;
 	}
-	if (!text || table_file_replace(publisher->conf->dst, text, size, &faults)) {
+	if (!text || table_file_replace(
+			     publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
 		free(text);
 		fail(publisher, &faults);
 		faults_clear(&faults);

@@ -33,7 +33,7 @@ int state_file_write(const char *path, const struct checklist *list, struct faul
 	int error = -ENOMEM;
 
 	if (text)
-		error = table_file_replace(path, text, strlen(text), faults);
+		error = table_file_replace(path, NULL, text, strlen(text), faults);
 	else
 		faults_error(faults, NULL, "out of memory");
 	free(text);

@@ -137,11 +137,25 @@ static int failed(struct faults *faults, const char *step)
 	return -error;
 }
 
+/* What the umask allows, and to nobody but the owner more than `source` does. */
+static mode_t mode_of_new(const char *source)
+{
+	mode_t mask = umask(077), mode = 0666 & ~mask;
+	struct stat info;
+
+	umask(mask);
+	if (source && stat(source, &info) == 0)
+		mode &= info.st_mode | 0600;
+	return mode;
+}
+
 /* The owner and mode of what is replaced; only a regular file may be (root must not lose
  * /dev/null). */
-static int check_target(const char *path, struct stat *old, struct faults *faults)
+static int check_target(
+	const char *path, const char *source, struct stat *old, struct faults *faults)
 {
-	*old = (struct stat){.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
+	*old = (struct stat){
+		.st_mode = mode_of_new(source), .st_uid = geteuid(), .st_gid = getegid()};
 	if (stat(path, old) < 0)
 		return errno == ENOENT ? 0 : failed(faults, "cannot be replaced");
 	if (S_ISREG(old->st_mode))
@@ -180,12 +194,12 @@ static void sync_folder(const char *folder, struct faults *faults)
 		close(fd);
 }
 
-static int replace_in(
-	const char *folder, const char *path, const void *bytes, size_t size, struct faults *faults)
+static int replace_in(const char *folder, const char *path, const char *source, const void *bytes,
+	size_t size, struct faults *faults)
 {
 	char temporary[PATH_MAX];
 	struct stat old;
-	int error = check_target(path, &old, faults);
+	int error = check_target(path, source, &old, faults);
 	int fd;
 
 	if (error)
@@ -210,7 +224,8 @@ static int replace_in(
 	return error;
 }
 
-int table_file_replace(const char *path, const void *bytes, size_t size, struct faults *faults)
+int table_file_replace(
+	const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash == path ? strdup("/")
@@ -222,7 +237,7 @@ int table_file_replace(const char *path, const void *bytes, size_t size, struct 
 		errno = ENOMEM;
 		return failed(faults, "cannot be replaced");
 	}
-	error = replace_in(folder, path, bytes, size, faults);
+	error = replace_in(folder, path, source, bytes, size, faults);
 	free(folder);
 	return error;
 }

@@ -568,3 +568,16 @@ def test_dst_keeps_its_mode(daemon):
     made.dst.chmod(0o640)
     made.start().wait_ready().wait_healthy({PROXY: True})
     assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
+
+
+def test_no_new_file_is_less_secret_than_src(daemon):
+    """The keys of the tables are in src, in dst and in the binary table."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    binary = made.folder / "table.bin"
+    made.src.chmod(0o600)
+    made.write_conf(reload=f'{{ build = "{binary}"; }}')
+    made.start().wait_ready()
+    wait_for(binary.exists, "table.bin")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (made.dst, binary)] == [0o600, 0o600]
+    subprocess.run([CLI, "build-config", made.src, made.folder / "other.bin"], check=True)
+    assert stat.S_IMODE((made.folder / "other.bin").stat().st_mode) == 0o600

@@ -25,7 +25,7 @@ static char folder[] = "/tmp/test_table_replace.XXXXXX";
 static int enter_folder(void **state)
 {
 	(void)state;
-	umask(077);
+	umask(022);
 	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
@@ -64,7 +64,7 @@ static void replace(const char *path, const char *text)
 {
 	struct faults faults = {.file = path};
 
-	assert_int_equal(table_file_replace(path, text, strlen(text), &faults), 0);
+	assert_int_equal(table_file_replace(path, NULL, text, strlen(text), &faults), 0);
 	assert_no_fault(&faults);
 }
 
@@ -73,19 +73,45 @@ static void assert_fails(const char *path, size_t size, int expected, const char
 	struct faults faults = {.file = path};
 	uint8_t *bytes = calloc(1, size + 1);
 
-	assert_int_equal(table_file_replace(path, bytes, size, &faults), expected);
+	assert_int_equal(table_file_replace(path, NULL, bytes, size, &faults), expected);
 	assert_fault(&faults, false, text);
 	assert_int_equal(faults.count, 1);
 	faults_clear(&faults);
 	free(bytes);
 }
 
-static void test_new_file_has_mode_0644_whatever_the_umask(void **state)
+static void test_new_file_has_the_mode_that_the_umask_allows(void **state)
 {
 	(void)state;
 	replace("new", "hello");
 	assert_holds("new", "hello", 0644);
 	assert_int_equal(count_entries("."), 1);
+	unlink("new");
+	umask(077);
+	replace("new", "hello");
+	assert_holds("new", "hello", 0600);
+	assert_int_equal(umask(022), 077);
+	unlink("new");
+}
+
+static void test_new_file_is_as_secret_as_its_source(void **state)
+{
+	static const mode_t modes[][2] = {
+		{0644, 0644}, {0640, 0640}, {0600, 0600}, {0400, 0600}, {0666, 0644}};
+	struct faults faults = {.file = "new"};
+
+	(void)state;
+	replace("source", "key");
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(chmod("source", modes[i][0]), 0);
+		assert_int_equal(table_file_replace("new", "source", "hello", 5, &faults), 0);
+		assert_no_fault(&faults);
+		assert_holds("new", "hello", modes[i][1]);
+		unlink("new");
+	}
+	unlink("source");
+	assert_int_equal(table_file_replace("new", "source", "hello", 5, &faults), 0);
+	assert_holds("new", "hello", 0644);
 	unlink("new");
 }
 
@@ -243,7 +269,7 @@ static void test_load_takes_binary_and_json(void **state)
 		assert_int_equal(table_set_digest(&set), digest);
 		assert_int_equal(
 			table_file_encode(&set, expected == 0 ? 2 : 3, &bytes, &size, &faults), 0);
-		assert_int_equal(table_file_replace("t", bytes, size, &faults), 0);
+		assert_int_equal(table_file_replace("t", NULL, bytes, size, &faults), 0);
 		free(bytes);
 		table_set_free(&set);
 	}
@@ -281,7 +307,8 @@ static void test_load_names_what_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new_file_has_mode_0644_whatever_the_umask),
+		cmocka_unit_test(test_new_file_has_the_mode_that_the_umask_allows),
+		cmocka_unit_test(test_new_file_is_as_secret_as_its_source),
 		cmocka_unit_test(test_mode_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_owner_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
