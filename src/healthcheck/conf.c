@@ -132,24 +132,28 @@ static const struct conf_key keys[] = {
 	{.name = "interval_ms",
 		.read = conf_read_unsigned,
 		AT(timing.interval_ms),
-		.min = 10,
-		.max = 3600000},
+		.min = TABLE_INTERVAL_MS_MIN,
+		.max = TABLE_TIMING_MS_MAX},
 	{.name = "timeout_ms",
 		.read = conf_read_unsigned,
 		AT(timing.timeout_ms),
+		.min = TABLE_TIMEOUT_MS_MIN,
+		.max = TABLE_TIMING_MS_MAX},
+	{.name = "trigger",
+		.read = conf_read_unsigned,
+		AT(trigger),
 		.min = 1,
-		.max = 3600000},
-	{.name = "trigger", .read = conf_read_unsigned, AT(trigger), .min = 1, .max = 1000},
+		.max = TABLE_TRIGGER_MAX},
 	{.name = "trigger_healthy",
 		.read = conf_read_unsigned,
 		AT(timing.trigger_healthy),
 		.min = 1,
-		.max = 1000},
+		.max = TABLE_TRIGGER_MAX},
 	{.name = "trigger_unhealthy",
 		.read = conf_read_unsigned,
 		AT(timing.trigger_unhealthy),
 		.min = 1,
-		.max = 1000},
+		.max = TABLE_TRIGGER_MAX},
 	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
 	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
 	{.name = "max_concurrent",
@@ -245,10 +249,6 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 		conf->timing.trigger_unhealthy = conf->trigger;
 	if (conf->reload_command && conf->reload_build)
 		conf_error(reader, root, "reload_command", "given together with reload; give one");
-	if (conf->timing.timeout_ms > conf->timing.interval_ms)
-		conf_warn(reader, root, "timeout_ms",
-			"%u is more than interval_ms %u: checks that time out are run less often",
-			conf->timing.timeout_ms, conf->timing.interval_ms);
 	if (!conf->state_file && asprintf(&state, "%s.state", conf->dst) >= 0)
 		conf->state_file = state;
 	check_files(reader, root);

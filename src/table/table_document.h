@@ -17,6 +17,13 @@ struct table_document {
 		set; /* the same as tables, without rows; its backends have the same indices */
 };
 
+/* Wherever timing is set: in the document, and in healthcheck.conf. */
+#define TABLE_INTERVAL_MS_MIN 10
+#define TABLE_TIMEOUT_MS_MIN  1
+#define TABLE_TIMING_MS_MAX   3600000
+#define TABLE_TRIGGER_MAX     1000
+#define TABLE_HTTP_URI_MAX    2048 /* characters */
+
 /* How often, and how many results in a row change a verdict. */
 struct table_timing {
 	unsigned interval_ms, timeout_ms;

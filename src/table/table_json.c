@@ -2,11 +2,12 @@
 #include "table_json.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json_reader.h"
+#include "table_document.h"
 #include "table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -23,12 +24,28 @@ struct bind_draft {
 	json_int_t port, start, end; /* -1: absent; -2: bad, and reported */
 };
 
-static void read_count(struct json_reader *reader, json_t *value, void *into)
+static void read_interval(struct json_reader *reader, json_t *value, void *into)
 {
 	json_int_t ignored;
 
 	(void)into;
-	json_reader_integer(reader, value, 1, INT_MAX, &ignored);
+	json_reader_integer(reader, value, TABLE_INTERVAL_MS_MIN, TABLE_TIMING_MS_MAX, &ignored);
+}
+
+static void read_timeout(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t ignored;
+
+	(void)into;
+	json_reader_integer(reader, value, TABLE_TIMEOUT_MS_MIN, TABLE_TIMING_MS_MAX, &ignored);
+}
+
+static void read_trigger(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t ignored;
+
+	(void)into;
+	json_reader_integer(reader, value, 1, TABLE_TRIGGER_MAX, &ignored);
 }
 
 static void read_port(struct json_reader *reader, json_t *value, void *into)
@@ -39,22 +56,32 @@ static void read_port(struct json_reader *reader, json_t *value, void *into)
 	json_reader_integer(reader, value, 1, UINT16_MAX, &ignored);
 }
 
+static bool is_uri(const char *text)
+{
+	return text && text[0] == '/' && strlen(text) <= TABLE_HTTP_URI_MAX && !strchr(text, ' ');
+}
+
 static void read_uri(struct json_reader *reader, json_t *value, void *into)
 {
+	char expected[96];
+
 	(void)into;
-	if (!json_is_string(value) || json_string_value(value)[0] != '/')
-		json_reader_reject(reader, value, JSON_STRING, "a path that starts with '/'");
+	snprintf(expected, sizeof(expected),
+		"a path that starts with '/', of at most %d characters, without spaces",
+		TABLE_HTTP_URI_MAX);
+	if (!is_uri(json_string_value(value)))
+		json_reader_reject(reader, value, JSON_STRING, expected);
 }
 
 /* The file's and each table's own; only checked here, the healthcheck daemon uses them. */
 static void read_healthchecks(struct json_reader *reader, json_t *value, void *into)
 {
 	static const struct json_field fields[] = {
-		{"interval_ms", NULL, read_count},
-		{"timeout_ms", NULL, read_count},
-		{"trigger", NULL, read_count},
-		{"trigger_healthy", NULL, read_count},
-		{"trigger_unhealthy", NULL, read_count},
+		{"interval_ms", NULL, read_interval},
+		{"timeout_ms", NULL, read_timeout},
+		{"trigger", NULL, read_trigger},
+		{"trigger_healthy", NULL, read_trigger},
+		{"trigger_unhealthy", NULL, read_trigger},
 	};
 
 	(void)into;

@@ -122,12 +122,16 @@ static const struct example healthchecks_examples[] = {
 	{"{'tables': [], 'healthchecks': 1}",
 		"t.json: healthchecks: '1' (a number) is not an object"},
 	{"{'tables': [], 'healthchecks': {'interval_ms': 0}}",
-		"t.json: healthchecks.interval_ms: '0' is not an integer from 1 to 2147483647"},
+		"t.json: healthchecks.interval_ms: '0' is not an integer from 10 to 3600000"},
+	{"{'tables': [], 'healthchecks': {'interval_ms': 3600001}}",
+		"t.json: healthchecks.interval_ms: '3600001' is not an integer from 10 to 3600000"},
 	{"{'tables': [], 'healthchecks': {'timeout_ms': '5'}}",
 		"t.json: healthchecks.timeout_ms: '5' (a string) is not an integer from 1 to "
-		"2147483647"},
+		"3600000"},
 	{"{'tables': [], 'healthchecks': {'trigger': -3}}",
-		"t.json: healthchecks.trigger: '-3' is not an integer from 1 to 2147483647"},
+		"t.json: healthchecks.trigger: '-3' is not an integer from 1 to 1000"},
+	{"{'tables': [], 'healthchecks': {'trigger_healthy': 1001}}",
+		"t.json: healthchecks.trigger_healthy: '1001' is not an integer from 1 to 1000"},
 	{"{'tables': [], 'healthchecks': {'interval': 1}}",
 		"t.json: healthchecks.interval: unknown key; known here: interval_ms, timeout_ms, "
 		"trigger, trigger_healthy, trigger_unhealthy (keys that begin with \"x-\" or \"_\" "
@@ -135,7 +139,7 @@ static const struct example healthchecks_examples[] = {
 		"comments)"},
 	{WITH("'healthchecks': {'trigger': 1.5}"), "t.json: tables[0].healthchecks.trigger: '1.5' "
 						   "(a real number) is not an integer from "
-						   "1 to 2147483647"},
+						   "1 to 1000"},
 	{CHECKS("'http': 0"),
 		"t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to "
 		"65535"},
@@ -150,10 +154,13 @@ static const struct example healthchecks_examples[] = {
 			      "65535"},
 	{CHECKS("'http_uri': 'status'"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: 'status' is not a path that "
-		"starts with '/'"},
+		"starts with '/', of at most 2048 characters, without spaces"},
+	{CHECKS("'http_uri': '/a b'"),
+		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a b' is not a path that "
+		"starts with '/', of at most 2048 characters, without spaces"},
 	{CHECKS("'http_uri': 1"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: '1' (a number) is not a path "
-		"that starts with '/'"},
+		"that starts with '/', of at most 2048 characters, without spaces"},
 	{CHECKS("'https': 443"),
 		"t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, "
 		"http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
