@@ -23,6 +23,8 @@ static void read_status(struct conf_reader *reader, const config_setting_t *at,
 		*(struct status_set *)field = set;
 }
 
+#define HOST_MAX 253 /* of a name in DNS */
+
 /* It becomes part of a URL and of a header. */
 static void read_host(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field)
@@ -33,7 +35,7 @@ static void read_host(struct conf_reader *reader, const config_setting_t *at,
 	for (const char *c = text; c && *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
 			text = NULL;
-	if (!text)
+	if (!text || strlen(text) > HOST_MAX)
 		conf_error(reader, at, NULL, "%s is not a host name", conf_value(at, value));
 	else
 		conf_read_string(reader, at, key, field);
@@ -66,6 +68,18 @@ void conf_http_read(struct conf_reader *reader, const config_setting_t *at,
 	conf_read_group(reader, at, http_keys, field);
 }
 
+/* `table` is the last one so far. */
+static void check_name(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
+{
+	const struct conf *conf = reader->conf;
+
+	for (const struct conf_table *other = conf->tables; table->name && other < table; other++)
+		if (other->name && strcmp(other->name, table->name) == 0)
+			conf_error(reader, at, "name", "'%s' is given twice; give each table once",
+				table->name);
+}
+
 static void read_table(
 	struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
 {
@@ -92,6 +106,7 @@ static void read_table(
 	reader->faults = faults;
 	faults_clear(&ignored);
 	conf_read_group(reader, at, keys, table);
+	check_name(reader, at, table);
 }
 
 void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *at,

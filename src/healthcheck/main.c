@@ -153,6 +153,12 @@ static int check_once(struct ev_loop *loop, struct faults *faults)
 		if (monitor.left)
 			ev_run(loop, 0);
 		healthy = once_print(&monitor.list);
+		if (fflush(stdout) != 0 || ferror(stdout)) {
+			faults->file = NULL;
+			faults_error(
+				faults, NULL, "the results cannot be written: %s", strerror(errno));
+			healthy = false;
+		}
 	}
 	monitor_close(&monitor);
 	return healthy ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -43,7 +43,7 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 		fprintf(to, "\"} %d\n", monitor->publisher.panic[t]);
 	}
 	family(to, "backend_healthy", "gauge",
-		"1 where all checks of a backend pass, whatever the table says");
+		"0 where a check of a backend has failed, whatever the table says");
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
 			char ip[NETADDR_TEXT_MAX];
@@ -105,7 +105,7 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 		publisher->failures != 0);
 	counter(to, "reloads", "times that the reload was run", job->runs);
 	counter(to, "reload_failures", "times that it failed", job->failed_runs);
-	gauge(to, "reload_failing", "1 while the director may have an old table",
+	gauge(to, "reload_failing", "1 from a reload that failed to one that works",
 		job->failures != 0);
 	gauge(to, "checks", "different checks", monitor->list.check_count);
 	gauge(to, "probes_running", "probes under way", monitor->scheduler.running);

@@ -11,6 +11,7 @@
 #include "check_http.h"
 #include "check_tunnel.h"
 #include "common/log.h"
+#include "lint.h"
 #include "state_file.h"
 #include "table/table_file_io.h"
 
@@ -194,6 +195,7 @@ static bool read_list(struct monitor *monitor, const char *text, size_t size,
 	*list = (struct checklist){0};
 	if (table_document_parse(text, size, &document, faults))
 		return false;
+	lint_src(&document, monitor->conf, faults);
 	if (!checklist_build(list, &document, monitor->conf))
 		faults_error(faults, NULL, "out of memory");
 	else if (provide(monitor, list, faults) &&
@@ -306,6 +308,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
 		return -EINVAL;
 	log_warnings(faults);
+	faults_clear(faults);
 	if (!on_all_done) {
 		struct faults unused = {.file = conf->state_file};
 

@@ -45,7 +45,8 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 	(void)upload;
 	(void)upload_size;
 	(void)state;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+	/* HEAD is answered as GET; the library leaves the body out. */
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain",
 			strdup("GET only\n"));
 	if (strcmp(url, "/status") == 0)

@@ -7,21 +7,30 @@
 #include <unistd.h>
 
 #include "table/table_file.h"
+#include "table/table_file_io.h"
 
 void state_file_read(const char *path, struct checklist *list, struct faults *faults)
 {
-	json_error_t error;
-	json_t *state;
+	struct faults unread = {0};
+	json_error_t error = {.text = ""};
+	json_t *state = NULL;
+	uint8_t *bytes;
+	size_t size;
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return;
-	state = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if (table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, &unread) == 0)
+		state = json_loadb((char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(json_object_get(state, "verdicts")))
 		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
-			state ? "no member `verdicts`" : error.text);
+			unread.errors ? faults_first_error(&unread)
+			: state       ? "no member `verdicts`"
+				      : error.text);
 	else
 		checklist_restore(list, json_object_get(state, "verdicts"));
 	json_decref(state);
+	free(bytes);
+	faults_clear(&unread);
 }
 
 int state_file_write(const char *path, const struct checklist *list, struct faults *faults)

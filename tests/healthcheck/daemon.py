@@ -89,11 +89,11 @@ class Daemon:
                 line[at["RESULT"]:].split()[0], line[at["REASON"]:].strip() if len(line) > at["REASON"] else "")
         return run.returncode, rows
 
-    def get(self, path):
+    def get(self, path, method="GET"):
         with self.host:
             connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
             connection.connect()
-        connection.request("GET", path)
+        connection.request(method, path)
         answer = connection.getresponse()
         body = answer.read().decode()
         connection.close()

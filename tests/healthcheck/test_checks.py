@@ -56,6 +56,24 @@ def test_http_uri(daemon):
     assert (result, reason) == ("bad_status", "status 204")
 
 
+def test_longest_http_uri(daemon):
+    uri = "/" + 2047 * "x"
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.OK, http_uri=uri), http=f'{{ host = "{253 * "a"}"; }}').values()
+    assert (result, reason) == ("passed", "status 200")
+    made = daemon(table(backend(PROXY, http=nginx.OK, http_uri=uri + "x")))
+    run = subprocess.run([PROGRAM, "-c", str(made.conf), "-1"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "is not a path that starts with '/', of at most 2048 characters" in run.stderr
+
+
+def test_results_that_cannot_be_written(daemon, here):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(here.command(PROGRAM, "-c", str(made.conf), "-1"), stdout=full, stderr=subprocess.PIPE,
+                             text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.endswith("error: the results cannot be written: No space left on device\n")
+
+
 @pytest.mark.parametrize("options, port, expected", [
     ('host = "{name}"; ca_file = "{ca}";', nginx.TLS, "passed"),
     ('host = "{name}"; ca_file = "{ca}"; body = "secret for {name}";', nginx.TLS, "passed"),  # SNI arrived

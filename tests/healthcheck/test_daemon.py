@@ -299,6 +299,20 @@ def test_hang_up_reads_src_where_it_is_not_watched(daemon):
     wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
+def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK), healthchecks={"interval_ms": 100}),
+                  table(backend(PROXY, http=nginx.OK), name="git", vips=("203.0.113.11",)),
+                  tables='( { name = "wob"; }, { name = "git"; } )')
+    made.start().wait_ready()
+    timing = "src.json: table web: timeout_ms 150 is more than interval_ms 100: checks that time out are run less often\n"
+    name = "src.json: has no table 'wob', which `tables` in the configuration names\n"
+    assert (made.log().count(timing), made.log().count(name), made.log().count("warning: ")) == (1, 1, 2), made.log()
+    made.kill(signal.SIGHUP)
+    made.logged(name, times=2)
+    made.stop()
+    assert made.log().count(timing) == 2 and made.log().count(name) == 2  # and not again at its end
+
+
 @pytest.mark.parametrize("text, fault", [
     ('{"tables": [', "src.json:1:12: not JSON: "),
     ('{"tables": [{"name": "web"}]}', "src.json: tables[0].hash_key: missing; expected 32 hex digits"),
@@ -471,6 +485,13 @@ def test_killed_while_it_writes(daemon):
     assert 50 < changed < 1000 and left, (changed, len(left))
 
 
+def test_state_file_that_is_a_fifo_is_not_waited_for(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    os.mkfifo(made.folder / "dst.json.state")
+    made.start().wait_ready()
+    made.logged("dst.json.state: not used, so verdicts begin anew: is a FIFO; expected a regular file")
+
+
 # --- As a service ---
 
 
@@ -526,6 +547,7 @@ def test_status_and_metrics(daemon):
             name = line.split("{")[0].split(" ")[0]
             assert any(name == f or name in (f + "_total", f + "_sum", f + "_count") for f in families), line
     assert made.get("/")[0] == 404
+    assert (made.get("/status", "HEAD")[::2], made.get("/status", "POST")[0]) == ((200, ""), 405)
 
 
 def test_reference_lists_every_metric_and_result(daemon):

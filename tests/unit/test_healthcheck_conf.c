@@ -105,6 +105,8 @@ static void test_faults_name_line_key_and_value(void **state)
 			"\"200-299,304\""},
 		{FILES "http = { host = 'a/b'; };\n",
 			"h.conf:2: http.host: 'a/b' is not a host name"},
+		{FILES "tables = ( { name = 'a'; },\n{ name = 'b'; },\n{ name = 'a'; } );\n",
+			"h.conf:4: tables[2].name: 'a' is given twice; give each table once"},
 		{FILES "reload = { build = 'x'; notify = 'glb'; };\n",
 			"h.conf:2: reload.notify: 'glb' is neither a unit "
 			"(\"glb-director.service\") "
