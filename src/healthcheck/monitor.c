@@ -81,11 +81,11 @@ static void apply(struct monitor *monitor, struct check *check)
 	check->changed_s = (int64_t)time(NULL);
 	monitor->counters.transitions++;
 	monitor->list.unknown -= old == DAMPER_UNKNOWN;
-	if (monitor->list.unknown == 0)
-		become_ready(monitor);
 	if (monitor->on_all_done)
 		return;
 	log_transition(monitor, check, old);
+	if (monitor->list.unknown == 0)
+		become_ready(monitor);
 	publisher_request(&monitor->publisher);
 	if (!ev_is_active(&monitor->save)) {
 		ev_timer_set(&monitor->save, SAVE_DELAY_S, 0);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glb-healthcheck against real servers, on hosts that are network namespaces. Needs root.
 
-GLB_BUILD_DIR names the build folder (build/ by default).
+GLB_BUILD names the build folder (build/ by default).
 """
 
 import subprocess

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD_DIR", TREE / "build"))
+BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
 PROGRAM = str(BUILD / "src/healthcheck/glb-healthcheck")
 CLI = str(BUILD / "src/cli/glb-director-cli")
 DEADLINE_S = 30

@@ -576,12 +576,13 @@ def test_address_in_use(daemon, here):
 @pytest.mark.parametrize("arguments, code, text", [
     ((), 2, "glb-healthcheck: error: --config-file is needed\nusage: "),
     (("-c", "x", "y"), 2, "glb-healthcheck: error: arguments that are not options are not expected\nusage: "),
-    (("--help",), 0, ""),
+    (("--help",), 0, "usage: glb-healthcheck --config-file FILE"),
     (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be read: No such file or directory\n"),
 ])
 def test_command_line(arguments, code, text):
     run = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
-    assert run.returncode == code and run.stderr.startswith(text)
+    printed, silent = (run.stderr, run.stdout) if code else (run.stdout, run.stderr)
+    assert run.returncode == code and printed.startswith(text) and not silent
 
 
 def test_dst_keeps_its_mode(daemon):

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/howto/health-checks.md shows what really happens: its configuration is run, against three proxies as it describes them."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import nginx
+import pytest
+from daemon import PROGRAM, TREE, backend, table, wait_for
+from network import Host, connect
+
+PROXIES = ["192.168.50.10", "192.168.50.11", "192.168.50.12"]
+PAGE = (TREE / "docs/howto/health-checks.md").read_text()
+
+
+def block_with(text):
+    """The fenced block that has this text."""
+    (found,) = (block for block in re.findall(r"^```\w*\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL) if text in block)
+    return found
+
+
+def comparable(lines):
+    """Without durations; verdicts that change together do so in any order."""
+    lines = [re.sub(r" +\d+\.\d ms", " N ms", line).rstrip() for line in lines]
+    return [line for changes, run in groupby(lines, lambda line: " -> " in line)
+            for line in (sorted(run) if changes else run)]
+
+
+class Site:
+    """The page's healthcheck and its proxies, with an nginx for each."""
+
+    def __init__(self, folder):
+        self.folder, self.web = folder, {}
+        self.here, self.proxies = Host(), Host()
+        connect(self.here, self.proxies)
+        self.here.ip("address add 192.168.50.3/24 dev wire")
+        self.proxies.ip("".join(f"address add {ip}/24 dev wire\n" for ip in PROXIES))
+        self.tunnels = self.proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
+        assert self.tunnels.stdout.readline() == "ready\n"
+        checks = json.loads("{" + block_with('"healthchecks": ') + "}")["healthchecks"]
+        (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip, **checks) for ip in PROXIES))]}))
+
+    def configure(self, more=""):
+        (self.folder / "healthcheck.conf").write_text(block_with("reload = {") + more)
+
+    def start_nginx(self, ip):
+        servers = f"server {{{{ listen {ip}:80; return 200; }}}}"
+        self.web[ip] = nginx.start(self.proxies, self.folder / ip, servers)
+        wait_for(lambda: self.answers(ip), f"nginx on {ip}")
+
+    def answers(self, ip):
+        with self.proxies, socket.socket() as client:
+            return client.connect_ex((ip, 80)) == 0
+
+    def stop_nginx(self, ip):
+        process = self.web.pop(ip)
+        process.terminate()
+        process.wait()
+
+    def close(self):
+        for ip in list(self.web):
+            self.stop_nginx(ip)
+        self.tunnels.terminate()
+        self.tunnels.wait()
+        self.here.close()
+        self.proxies.close()
+
+
+@pytest.fixture
+def site(tmp_path):
+    made = Site(tmp_path)
+    yield made
+    made.close()
+
+
+def test_check_once(site):
+    site.configure()
+    for ip in PROXIES[:2]:
+        site.start_nginx(ip)
+    first, *shown = block_with("--check-once").splitlines()
+    command = first.removeprefix("$ ").split()
+    assert command[0] == "glb-healthcheck"
+    run = subprocess.run(site.here.command(PROGRAM, *command[1:]), cwd=site.folder, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False)
+    assert comparable([*run.stdout.splitlines(), "$ echo $?", str(run.returncode)]) == comparable(shown)
+
+
+def test_watch_it(site):
+    """Faster than the page has it, but with a hold that is as long in proportion."""
+    site.configure("interval_ms = 200; timeout_ms = 150; hold_ms = 3000;\n")
+    for ip in PROXIES:
+        site.start_nginx(ip)
+    log = site.folder / "log"
+    with open(log, "w") as output:
+        daemon = site.here.start(PROGRAM, "--config-file", "healthcheck.conf", cwd=site.folder, stderr=output)
+
+    def await_lines(text, times):
+        wait_for(lambda: log.read_text().count(text) == times, f"{times} x {text!r} in {log.read_text()}")
+
+    try:
+        await_lines("written, 0 backends", 1)
+        site.stop_nginx(PROXIES[1])
+        await_lines("written, 1 backends", 1)
+        site.start_nginx(PROXIES[1])
+        await_lines("written, 0 backends", 2)
+        for ip in PROXIES:
+            site.stop_nginx(ip)
+        await_lines("panic", 1)
+    finally:
+        daemon.terminate()
+        daemon.wait()
+    printed = log.read_text().splitlines()
+    assert printed.pop() == "glb-healthcheck: info: stopped by signal 15"
+    assert comparable(printed) == comparable(block_with("backends unhealthy").splitlines())
