@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glb-redirect in the kernel, against a model of a proxy. Needs root, and no module that is not loaded.
 
-GLB_BUILD_DIR names the build folder (build/ by default).
+GLB_BUILD names the build folder (build/ by default).
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 sys.path += [str(TREE / "tests" / "scapy"), str(TREE / "tests" / "vectors")]
-BUILD = Path(os.environ.get("GLB_BUILD_DIR", TREE / "build"))
+BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
 
 from host import Host  # noqa: E402
 from model_of_proxy import Outcome  # noqa: E402

@@ -9,7 +9,7 @@ import time
 import uuid
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("GLB_BUILD_DIR") or os.environ.get("GLB_BUILD") or os.path.join(TREE, "build")
+BUILD = os.environ.get("GLB_BUILD") or os.path.join(TREE, "build")
 LAB = os.path.join(TREE, "lab/lab")
 DEMO = os.path.join(TREE, "script/demo")
 MARK = "GLB_LAB_TEST"  # in the environment of a lab and all that it starts
