@@ -251,7 +251,8 @@ static uint64_t enlist(struct monitor *monitor)
 	return longest;
 }
 
-#define PATIENCE_MS 500 /* beyond what first results may take */
+#define PATIENCE_MS     500   /* beyond what first results may take */
+#define PATIENCE_MAX_MS 60000 /* however long timeouts are: the unit's TimeoutStartSec is 90 s */
 
 static void take_list(struct monitor *monitor, struct checklist *list)
 {
@@ -261,6 +262,8 @@ static void take_list(struct monitor *monitor, struct checklist *list)
 	monitor->list = *list;
 	retire(monitor, &old);
 	longest = enlist(monitor) + PATIENCE_MS;
+	if (longest > PATIENCE_MAX_MS)
+		longest = PATIENCE_MAX_MS;
 	checklist_count_unknown(&monitor->list);
 	monitor->counters.loads++;
 	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet",
