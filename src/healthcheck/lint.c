@@ -10,9 +10,9 @@ static void lint_timing(
 		struct table_timing timing = conf->timing;
 
 		table_document_timing(document, t, &timing);
-		if (timing.timeout_ms > timing.interval_ms)
+		if (timing.timeout_ms >= timing.interval_ms)
 			faults_warn(faults, NULL,
-				"table %s: timeout_ms %u is more than interval_ms %u: checks that "
+				"table %s: timeout_ms %u is not less than interval_ms %u: checks that "
 				"time out are run less often",
 				document->set.tables[t].name, timing.timeout_ms,
 				timing.interval_ms);

@@ -15,7 +15,7 @@
 #include "state_file.h"
 #include "table/table_file_io.h"
 
-#define SAVE_DELAY_S 0.1 /* transitions come in bunches */
+#define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
 
 static struct monitor *monitor_of(const struct probe *probe)
 {
@@ -149,21 +149,13 @@ static void on_start(struct ev_loop *loop, ev_timer *timer, int events)
 	start_due(timer->data);
 }
 
-static void save(struct monitor *monitor)
-{
-	static uint64_t said;
-	struct faults faults = {.file = monitor->conf->state_file};
-
-	if (state_file_write(monitor->conf->state_file, &monitor->list, &faults) && log_due(&said))
-		log_warning("state not saved: %s", faults_first_error(&faults));
-	faults_clear(&faults);
-}
-
 static void on_save(struct ev_loop *loop, ev_timer *timer, int events)
 {
+	struct monitor *monitor = timer->data;
+
 	(void)loop;
 	(void)events;
-	save(timer->data);
+	state_file_save(monitor->conf->state_file, &monitor->list);
 }
 
 static void on_ready_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -332,7 +324,7 @@ void monitor_close(struct monitor *monitor)
 	if (!monitor->text)
 		return;
 	if (!monitor->on_all_done && monitor->list.document.root) {
-		save(monitor);
+		state_file_save(monitor->conf->state_file, &monitor->list);
 		publisher_close(&monitor->publisher);
 	}
 	ev_timer_stop(monitor->loop, &monitor->start);

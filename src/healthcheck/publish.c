@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "state_file.h"
 #include "table/table_file.h"
 #include "table/table_file_io.h"
 
@@ -97,6 +98,9 @@ static void write_table(struct publisher *publisher)
 		}
 		return;
 	}
+	/* First: a dst that is newer than the state would change back and forth at a restart. */
+	if (text)
+		state_file_save(publisher->conf->state_file, list);
 	if (!text || table_file_replace(
 			     publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
 		free(text);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "table/table_file.h"
 #include "table/table_file_io.h"
 
@@ -33,7 +34,7 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 	faults_clear(&unread);
 }
 
-int state_file_write(const char *path, const struct checklist *list, struct faults *faults)
+static int write_state(const char *path, const struct checklist *list, struct faults *faults)
 {
 	json_t *state = json_pack("{s:s, s:o}", "_comment",
 		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.",
@@ -48,4 +49,14 @@ int state_file_write(const char *path, const struct checklist *list, struct faul
 	free(text);
 	json_decref(state);
 	return error;
+}
+
+void state_file_save(const char *path, const struct checklist *list)
+{
+	static uint64_t said;
+	struct faults faults = {.file = path};
+
+	if (write_state(path, list, &faults) && log_due(&said))
+		log_warning("state not saved: %s", faults_first_error(&faults));
+	faults_clear(&faults);
 }

@@ -9,7 +9,7 @@
  */
 void state_file_read(const char *path, struct checklist *list, struct faults *faults);
 
-/* 0; or -errno, and an error. */
-int state_file_write(const char *path, const struct checklist *list, struct faults *faults);
+/* What fails is logged. */
+void state_file_save(const char *path, const struct checklist *list);
 
 #endif

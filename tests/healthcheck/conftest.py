@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nginx
-from daemon import Daemon
+from daemon import Daemon, wait_for
 from network import Host, connect
 
 
@@ -56,6 +56,8 @@ def own_nginx(proxies, tmp_path):
 
         def start(self):
             self.process = nginx.start(proxies, tmp_path / "nginx", "server {{ listen 8080; return 200; }}")
+            pid_file = tmp_path / "nginx/nginx.pid"
+            wait_for(lambda: pid_file.exists() and pid_file.read_text() == f"{self.process.pid}\n", "nginx listens")
 
         def stop(self):
             if self.process:

@@ -304,7 +304,7 @@ def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon)
                   table(backend(PROXY, http=nginx.OK), name="git", vips=("203.0.113.11",)),
                   tables='( { name = "wob"; }, { name = "git"; } )')
     made.start().wait_ready()
-    timing = "src.json: table web: timeout_ms 150 is more than interval_ms 100: checks that time out are run less often\n"
+    timing = "src.json: table web: timeout_ms 150 is not less than interval_ms 100: checks that time out are run less often\n"
     name = "src.json: has no table 'wob', which `tables` in the configuration names\n"
     assert (made.log().count(timing), made.log().count(name), made.log().count("warning: ")) == (1, 1, 2), made.log()
     made.kill(signal.SIGHUP)
