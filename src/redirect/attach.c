@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -88,7 +90,7 @@ static int parse(const struct command_args *args, struct request *request)
 		char *end;
 		long number = strtol(port, &end, 10);
 
-		if (*end || end == port || number < 1 || number > 65535)
+		if (*end || !isdigit((unsigned char)*port) || number < 1 || number > 65535)
 			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
 		request->settings.port = (uint16_t)number;
 	}
@@ -229,31 +231,51 @@ static int check_forwarding(void)
  */
 #define USUAL_MTU 1500
 
-static int read_mtu(struct request *request)
+/* Without Ethernet headers (tun, WireGuard) the program would recognize nothing. */
+static int read_interface(struct request *request)
 {
-	struct ifreq query = {0};
+	struct ifreq type = {0}, mtu;
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
 
-	snprintf(query.ifr_name, sizeof(query.ifr_name), "%s", request->interface);
-	error = fd < 0 || ioctl(fd, SIOCGIFMTU, &query) != 0 ? errno : 0;
+	snprintf(type.ifr_name, sizeof(type.ifr_name), "%s", request->interface);
+	mtu = type;
+	error = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &type) != 0 || ioctl(fd, SIOCGIFMTU, &mtu) != 0
+			? errno
+			: 0;
 	if (fd >= 0)
 		close(fd);
 	if (error)
-		return command_error(
-			"%s: cannot read its MTU: %s", request->interface, strerror(error));
-	request->settings.mtu = (uint16_t)(query.ifr_mtu < USUAL_MTU ? query.ifr_mtu : USUAL_MTU);
+		return command_error("%s: cannot read its type and MTU: %s", request->interface,
+			strerror(error));
+	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER &&
+		type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
+		return command_error("%s is no Ethernet interface: attach to the one that GUE "
+				     "arrives on with Ethernet headers",
+			request->interface);
+	request->settings.mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
 	return COMMAND_OK;
 }
 
-/* attached: XDP_ATTACHED_*. */
-static int check_and_update(struct request *request, const struct pins *old, uint8_t attached)
+static int check_and_update(struct request *request, const struct pins *old)
 {
-	bool generic = attached == XDP_ATTACHED_SKB;
+	struct pins_location location;
+	int error = pins_locate(request->interface, old, &location);
+	bool generic = location.mode == XDP_ATTACHED_SKB;
 
+	if (error)
+		return explain_query(request->interface, error);
+	if (location.place == PINS_ELSEWHERE)
+		return explain_elsewhere(request->interface);
+	if (location.place == PINS_RENAMED)
+		return command_error(
+			"%s: the program that was attached to an interface of this name "
+			"is still on it, but it is called %s now: "
+			"glb-redirect detach %s first",
+			request->interface, location.name, request->interface);
 	if (request->has_mode && request->generic != generic)
 		return command_error(
 			"%s: the program is attached in %s mode: detach it first to change that",
-			request->interface, loader_mode_name(attached));
+			request->interface, loader_mode_name(location.mode));
 	request->generic = generic;
 	return update(request, old);
 }
@@ -275,13 +297,13 @@ static int attach(const struct command_args *args)
 	if (request.settings.syn_cookies)
 		code = check_forwarding();
 	if (code == COMMAND_OK)
-		code = read_mtu(&request);
+		code = read_interface(&request);
 	if (code != COMMAND_OK)
 		return code;
 	pins_lock();
 	error = bpf_xdp_query((int)request.ifindex, 0, &query);
 	if (error)
-		return explain_attach(request.interface, true, error);
+		return explain_query(request.interface, error);
 
 	error = pins_open(request.interface, &old);
 	if (error && error != -ENOENT)
@@ -292,13 +314,8 @@ static int attach(const struct command_args *args)
 		pins_remove(request.interface);
 		error = -ENOENT;
 	}
-	if (!error && (old.link_ifindex != request.ifindex || old.program_id != query.prog_id))
-		code = command_error("what is pinned in " PINS_ROOT
-				     "/%s is attached to another interface of that "
-				     "name: does another network namespace share this bpffs?",
-			request.interface);
-	else if (!error)
-		code = check_and_update(&request, &old, query.attach_mode);
+	if (!error)
+		code = check_and_update(&request, &old);
 	else if (query.attach_mode != XDP_ATTACHED_NONE)
 		code = explain_foreign(request.interface, query.prog_id);
 	else

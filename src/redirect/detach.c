@@ -11,25 +11,40 @@ static const struct command_option options[] = {
 	{0},
 };
 
+static int remove_leftovers(const char *interface)
+{
+	if (!pins_remove(interface))
+		return command_error("%s: not attached", interface);
+	printf("%s: was not attached; removed what an interrupted attach left\n", interface);
+	return COMMAND_OK;
+}
+
 static int detach(const struct command_args *args)
 {
+	const char *interface = loader_interface(args);
+	struct pins_location location;
 	struct pins pins;
 	int error;
 
 	pins_lock();
-	error = pins_open(loader_interface(args), &pins);
+	error = pins_open(interface, &pins);
 	if (error == -ENOENT)
-		return command_error("%s: not attached", loader_interface(args));
+		return remove_leftovers(interface);
 	if (error)
-		return explain_folder(loader_interface(args), error);
+		return explain_folder(interface, error);
+	error = pins_locate(interface, &pins, &location);
+	if (error || location.place == PINS_ELSEWHERE) {
+		pins_close(&pins);
+		return error ? explain_query(interface, error) : explain_elsewhere(interface);
+	}
 	/*
 	 * Also for those who hold the link open. Fails where the interface is gone, and the program
 	 * with it.
 	 */
 	bpf_link_detach(pins.link);
 	pins_close(&pins);
-	pins_remove(loader_interface(args));
-	printf("%s: detached\n", loader_interface(args));
+	pins_remove(interface);
+	printf("%s: detached\n", interface);
 	return COMMAND_OK;
 }
 

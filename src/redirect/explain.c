@@ -147,7 +147,7 @@ int explain_attach(const char *interface, bool generic, int error)
 	driver_of(interface, driver);
 	if (error == -EOPNOTSUPP && !generic)
 		return command_error("the driver of %s, %s, has no native XDP: "
-				     "--mode generic works everywhere, but is slower",
+				     "--mode generic needs nothing of it, but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
 		return command_error(
@@ -156,24 +156,92 @@ int explain_attach(const char *interface, bool generic, int error)
 		return command_error(
 			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
 			"above one page, LRO, too few queues (see dmesg). "
-			"--mode generic works everywhere, but is slower",
+			"--mode generic needs nothing of it, but is slower",
 			interface, driver, strerror(-error));
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
 
+int explain_query(const char *interface, int error)
+{
+	return command_error(
+		"%s: cannot ask the kernel for its XDP program: %s", interface, strerror(-error));
+}
+
+int explain_elsewhere(const char *interface)
+{
+	return command_error(
+		"%s: what is pinned in " PINS_ROOT "/%s belongs to an interface of another "
+		"network namespace, which shares this bpffs: give each a bpffs of its own, "
+		"or run glb-redirect there",
+		interface, interface);
+}
+
+struct search {
+	uint32_t program_id;
+	char interface[IFNAMSIZ]; /* "": not found yet */
+};
+
+static int find_program(const char *interface, void *data)
+{
+	struct search *search = data;
+	struct pins pins;
+
+	if (pins_open(interface, &pins) == 0 && pins.program_id == search->program_id)
+		snprintf(search->interface, sizeof(search->interface), "%s", interface);
+	pins_close(&pins);
+	return 0;
+}
+
+static bool link_has_program(uint32_t link_id, uint32_t program_id)
+{
+	struct bpf_link_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_link_get_fd_by_id(link_id);
+	bool has = fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+		   info.type == BPF_LINK_TYPE_XDP && info.prog_id == program_id;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* What removes a program depends on how it is attached, which needs CAP_SYS_ADMIN to find out. */
+static void print_remedy(char *remedy, size_t size, const char *interface, uint32_t program_id)
+{
+	uint32_t id = 0;
+	int error;
+
+	while ((error = bpf_link_get_next_id(id, &id)) == 0)
+		if (link_has_program(id, program_id)) {
+			snprintf(remedy, size, "bpftool link detach id %u", id);
+			return;
+		}
+	snprintf(remedy, size, "%sip link set dev %s xdp off",
+		error == -ENOENT ? "" : "bpftool link detach, if bpftool link list has it, else ",
+		interface);
+}
+
 int explain_foreign(const char *interface, uint32_t program_id)
 {
+	struct search search = {.program_id = program_id};
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(program_id);
-	char name[BPF_OBJ_NAME_LEN + 3] = "";
+	int fd;
+	char name[BPF_OBJ_NAME_LEN + 3] = "", remedy[128];
 
+	pins_for_each(find_program, &search);
+	if (*search.interface)
+		return command_error("%s was %s when the program was attached to it: "
+				     "glb-redirect detach %s first",
+			interface, search.interface, search.interface);
+	fd = bpf_prog_get_fd_by_id(program_id);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && *info.name)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
+	print_remedy(remedy, sizeof(remedy), interface, program_id);
 	return command_error(
 		"%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
-		": remove it first (bpftool link list, ip link set dev %s xdp off)",
-		interface, name, program_id, interface);
+		": remove it first (%s)",
+		interface, name, program_id, remedy);
 }

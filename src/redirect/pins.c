@@ -34,7 +34,7 @@ static void path_of(char path[PATH_SIZE], const char *interface, const char *nam
 {
 	char folder[IFNAMSIZ];
 
-	snprintf(folder, sizeof(folder), "%s", interface);
+	snprintf(folder, sizeof(folder), "%.*s", IFNAMSIZ - 1, interface);
 	exchange_characters(folder, '.', ':');
 	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
 }
@@ -71,12 +71,36 @@ int pins_open(const char *interface, struct pins *pins)
 	if (pins->link < 0)
 		return pins->link;
 	error = read_link(pins);
-	if (error) {
-		pins_close(pins);
-		return error;
+	if (!error) {
+		pins->counters = open_pin(interface, "counters");
+		pins->settings = open_pin(interface, "settings");
 	}
-	pins->counters = open_pin(interface, "counters");
-	pins->settings = open_pin(interface, "settings");
+	if (!error && pins->counters < 0 && pins->counters != -ENOENT)
+		error = pins->counters;
+	if (!error && pins->settings < 0 && pins->settings != -ENOENT)
+		error = pins->settings;
+	if (error)
+		pins_close(pins);
+	return error;
+}
+
+/* Numbers of interfaces are a namespace's own, numbers of programs are not: those tell it apart. */
+int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location)
+{
+	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
+	int error;
+
+	*location = (struct pins_location){.place = PINS_GONE};
+	if (pins->link_ifindex == 0)
+		return 0;
+	location->place = PINS_ELSEWHERE;
+	if (!if_indextoname(pins->link_ifindex, location->name))
+		return errno == ENXIO ? 0 : -errno;
+	error = bpf_xdp_query((int)pins->link_ifindex, 0, &query);
+	if (error || query.prog_id != pins->program_id)
+		return error;
+	location->place = strcmp(location->name, interface) == 0 ? PINS_HERE : PINS_RENAMED;
+	location->mode = query.attach_mode;
 	return 0;
 }
 
@@ -126,17 +150,28 @@ int pins_put(const char *interface, const char *name, int fd)
 	return rename(fresh, path) != 0 ? -errno : 0;
 }
 
-void pins_remove(const char *interface)
+bool pins_remove(const char *interface)
 {
 	char path[PATH_SIZE];
+	bool removed;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		path_of(path, interface, names[i]);
 		unlink(path);
 	}
 	path_of(path, interface, "");
-	rmdir(path);
+	removed = rmdir(path) == 0;
 	rmdir(PINS_ROOT); /* fails while other interfaces are there */
+	return removed;
+}
+
+/* Not so, if `attach` was interrupted, or is at it. */
+static bool has_link(const char *interface)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, interface, "link");
+	return access(path, F_OK) == 0;
 }
 
 static int is_interface(const struct dirent *entry)
@@ -153,7 +188,7 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 		return errno == ENOENT ? 0 : -errno;
 	for (int i = 0; i < count; i++) {
 		exchange_characters(entries[i]->d_name, ':', '.');
-		if (result == 0)
+		if (result == 0 && has_link(entries[i]->d_name))
 			result = each(entries[i]->d_name, data);
 		free(entries[i]);
 	}

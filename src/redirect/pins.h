@@ -17,16 +17,33 @@
 
 struct pins {
 	int link, counters, settings; /* descriptors; -1: not there */
-	uint32_t link_ifindex;        /* 0: the interface is gone */
+	uint32_t link_ifindex;        /* in a network namespace that may be another; 0: gone */
 	uint32_t program_id;
 };
 
 /*
- * 0 or -errno. -ENOENT: nothing is pinned for this interface; anything that is missing otherwise is
+ * 0 or -errno. -ENOENT: no link is pinned for this interface; anything that is missing otherwise is
  * -1 in *pins.
  */
 int pins_open(const char *interface, struct pins *pins);
 void pins_close(struct pins *pins);
+
+/* Where the program of a pinned link is, seen from our network namespace. */
+enum pins_place {
+	PINS_GONE, /* nowhere: its interface was deleted */
+	PINS_HERE,
+	PINS_RENAMED, /* on the same interface, which has another name now */
+	PINS_ELSEWHERE, /* in another network namespace, which shares this bpffs or got the interface */
+};
+
+struct pins_location {
+	enum pins_place place;
+	char name[IFNAMSIZ]; /* of the interface, unless it is gone or elsewhere */
+	uint8_t mode;        /* XDP_ATTACHED_*, likewise */
+};
+
+/* 0 or -errno. */
+int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location);
 
 /* Waits until no other loader changes pins; lasts until this process ends. */
 void pins_lock(void);
@@ -37,11 +54,11 @@ int pins_make_folder(const char *interface);
 /* Pins over whatever has that name. 0 or -errno. */
 int pins_put(const char *interface, const char *name, int fd);
 
-/* Removes all that is pinned for the interface, and its folder. */
-void pins_remove(const char *interface);
+/* Removes all that is pinned for the interface, and its folder. False: there was no folder. */
+bool pins_remove(const char *interface);
 
 /*
- * Calls `each` for every interface with pins, in order of name; stops at the first that does not
+ * Calls `each` for every interface with a pinned link, in order of name; stops at the first that does not
  * return 0 and returns that. -errno: the folder cannot be read.
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);

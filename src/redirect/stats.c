@@ -77,7 +77,11 @@ static int take_samples(const struct command_args *args, struct samples *samples
 	if (loader_interface(args))
 		return take_sample(loader_interface(args), samples);
 	code = pins_for_each(take_sample, samples);
-	return code < 0 ? explain_folder(NULL, code) : code;
+	if (code < 0)
+		return explain_folder(NULL, code);
+	if (code == COMMAND_OK && samples->count == 0 && args->options[OPTION_WATCH])
+		return command_error("not attached to any interface");
+	return code;
 }
 
 /* The values of that interface a moment ago; NULL: it was not there. */

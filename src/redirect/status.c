@@ -23,38 +23,55 @@ static const struct command_option options[] = {
 /* What one interface has. */
 struct state {
 	const char *interface;
-	bool attached; /* false: the link is there, its interface is not */
-	uint8_t mode;  /* XDP_ATTACHED_* */
+	struct pins_location location;
+	uint32_t ifindex; /* of the link; 0: the interface is gone */
 	uint32_t program_id;
 	bool has_settings; /* false: pinned by a version with others */
 	struct redirect_settings settings;
 };
 
+/* COMMAND_OK, or COMMAND_FAILED after an error message. */
 static int read_state(const char *interface, struct state *state)
 {
-	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
 	struct pins pins;
 	int error = pins_open(interface, &pins);
 
 	*state = (struct state){.interface = interface};
+	if (error == -ENOENT)
+		return command_error("%s: not attached", interface);
 	if (error)
-		return error;
+		return explain_folder(interface, error);
+	state->ifindex = pins.link_ifindex;
 	state->program_id = pins.program_id;
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
-	state->attached = pins.link_ifindex && pins.link_ifindex == if_nametoindex(interface) &&
-			  bpf_xdp_query((int)pins.link_ifindex, 0, &query) == 0;
-	state->mode = query.attach_mode;
+	error = pins_locate(interface, &pins, &state->location);
 	pins_close(&pins);
-	return 0;
+	return error ? explain_query(interface, error) : COMMAND_OK;
+}
+
+static bool is_attached(const struct state *state)
+{
+	return state->location.place == PINS_HERE;
 }
 
 static void print_text(const struct state *state)
 {
-	if (!state->attached) {
+	switch (state->location.place) {
+	case PINS_GONE:
 		printf("%s: pinned, but its interface is gone\n", state->interface);
 		return;
+	case PINS_RENAMED:
+		printf("%s: attached to interface %u, which was renamed to %s\n", state->interface,
+			state->ifindex, state->location.name);
+		return;
+	case PINS_ELSEWHERE:
+		printf("%s: attached to interface %u of another network namespace\n",
+			state->interface, state->ifindex);
+		return;
+	case PINS_HERE:
+		break;
 	}
-	printf("%s: attached, %s mode", state->interface, loader_mode_name(state->mode));
+	printf("%s: attached, %s mode", state->interface, loader_mode_name(state->location.mode));
 	if (state->has_settings) {
 		fputs(", ", stdout);
 		loader_print_settings(&state->settings);
@@ -67,11 +84,14 @@ static void print_text(const struct state *state)
 
 static json_t *to_json(const struct state *state)
 {
-	json_t *json = json_pack("{s:b, s:I}", "attached", state->attached, "program_id",
+	json_t *json = json_pack("{s:b, s:I}", "attached", is_attached(state), "program_id",
 		(json_int_t)state->program_id);
 
-	if (state->attached)
-		json_object_set_new(json, "mode", json_string(loader_mode_name(state->mode)));
+	if (is_attached(state))
+		json_object_set_new(
+			json, "mode", json_string(loader_mode_name(state->location.mode)));
+	if (state->location.place == PINS_RENAMED)
+		json_object_set_new(json, "renamed_to", json_string(state->location.name));
 	if (state->has_settings) {
 		json_object_set_new(json, "port", json_integer(state->settings.port));
 		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
@@ -83,43 +103,44 @@ static json_t *to_json(const struct state *state)
 
 struct printing {
 	json_t *json; /* NULL: text */
-	int count;
+	int count, code;
 };
 
 static int print_interface(const char *interface, void *data)
 {
 	struct printing *printing = data;
 	struct state state;
-	int error = read_state(interface, &state);
 
-	if (error == -ENOENT)
-		return command_error("%s: not attached", interface);
-	if (error)
-		return explain_folder(interface, error);
+	if (read_state(interface, &state) != COMMAND_OK) {
+		printing->code = COMMAND_FAILED;
+		return 0; /* on with the others */
+	}
+	if (!is_attached(&state))
+		printing->code = COMMAND_FAILED;
 	if (printing->json)
 		json_object_set_new(printing->json, interface, to_json(&state));
 	else
 		print_text(&state);
 	printing->count++;
-	return state.attached ? COMMAND_OK : COMMAND_FAILED;
+	return 0;
 }
 
 static int status(const struct command_args *args)
 {
 	struct printing printing = {.json = args->options[OPTION_JSON] ? json_object() : NULL};
-	int code = loader_interface(args) ? print_interface(loader_interface(args), &printing)
-					  : pins_for_each(print_interface, &printing);
+	int error = loader_interface(args) ? print_interface(loader_interface(args), &printing)
+					   : pins_for_each(print_interface, &printing);
 
-	if (code < 0)
-		code = explain_folder(NULL, code);
+	if (error)
+		printing.code = explain_folder(NULL, error);
 	if (printing.json) {
 		json_dumpf(printing.json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 		putchar('\n');
 		json_decref(printing.json);
-	} else if (!loader_interface(args) && printing.count == 0 && code == COMMAND_OK) {
+	} else if (!loader_interface(args) && printing.count == 0 && printing.code == COMMAND_OK) {
 		puts("not attached to any interface");
 	}
-	return code;
+	return printing.code;
 }
 
 const struct command status_command = {

@@ -2,6 +2,7 @@
 """attach, detach, status, stats: what they do, and what they say when they cannot."""
 
 import json
+import re
 import socket
 import subprocess
 
@@ -40,6 +41,9 @@ class Proxy:
 
     def status(self, interface="eth0"):
         return json.loads(self("status", interface, "--json"))[interface]
+
+    def status_text(self):
+        return self.namespace.run(self.glb_redirect, "status", check=False).stdout
 
     def close(self):
         self.namespace.close()
@@ -209,9 +213,96 @@ def test_foreign_program_is_named_and_stays(proxy, tmp_path):
     identifier = shown[0]["xdp"]["prog"]["id"]
     said = proxy("attach", "eth0", code=1)
     assert f"'glb_redirect' id {identifier}" in said
+    assert "(ip link set dev eth0 xdp off)" in said
     shown = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
     assert shown[0]["xdp"]["prog"]["id"] == identifier
     assert "not attached" in proxy("detach", "eth0", code=1)
+
+
+def test_foreign_link_is_told_how_to_remove(proxy):
+    proxy("attach", "eth0")
+    proxy.namespace.run("mv", f"{PINS}/eth0/link", "/sys/fs/bpf/foreign")
+    proxy("detach", "eth0")
+    said = proxy("attach", "eth0", code=1)
+    command = said[said.index("(") + 1 : said.index(")")]
+    assert command.startswith("bpftool link detach id ")
+    proxy.namespace.run(*command.replace("bpftool", "/usr/sbin/bpftool").split())
+    proxy("attach", "eth0")
+
+
+def test_renamed_interface(proxy):
+    proxy("attach", "eth0")
+    proxy.namespace.ip("link set eth0 down", "link set eth0 name wan0", "link set wan0 up")
+    assert proxy.status_text() == "eth0: attached to interface 2, which was renamed to wan0\n"
+    json_text = proxy.namespace.run(proxy.glb_redirect, "status", "--json", check=False).stdout
+    assert (json.loads(json_text)["eth0"]["attached"], json.loads(json_text)["eth0"]["renamed_to"]) == (False, "wan0")
+    assert "wan0 was eth0 when the program was attached to it: glb-redirect detach eth0 first" in proxy("attach", "wan0", code=1)
+    connect(proxy.namespace, "eth0", proxy.network, "net1")
+    assert "it is called wan0 now: glb-redirect detach eth0 first" in proxy("attach", "eth0", code=1)
+    assert proxy("detach", "eth0") == "eth0: detached\n"
+    assert proxy("attach", "wan0").startswith("wan0: attached, native mode")
+
+
+def test_a_program_of_another_network_namespace_is_left_alone(proxy):
+    """Two network namespaces with one bpffs, and interfaces of the same name, even of the same number."""
+    proxy("attach", "eth0")
+    other = Namespace()
+    try:
+        connect(other, "eth0", proxy.network, "net1")
+
+        def there(*words):
+            namespaces = [f"--net=/proc/{other.pid}/ns/net", f"--mount=/proc/{proxy.namespace.pid}/ns/mnt"]
+            return subprocess.run(["nsenter", *namespaces, "--", proxy.glb_redirect, *words], capture_output=True, text=True)
+
+        for subcommand in ("attach", "detach"):
+            result = there(subcommand, "eth0")
+            assert result.returncode == 1 and "belongs to an interface of another network namespace" in result.stderr
+        assert there("status").stdout == "eth0: attached to interface 2 of another network namespace\n"
+    finally:
+        other.close()
+    proxy.receive([PING])
+    assert proxy.status()["attached"] and proxy.stats()["total"] == 1
+
+
+def test_leftovers_of_an_interrupted_attach(proxy):
+    connect(proxy.namespace, "eth1", proxy.network, "net1")
+    proxy("attach", "eth0")
+    proxy("attach", "eth1")
+    proxy.namespace.run("rm", f"{PINS}/eth0/link")
+    assert list(json.loads(proxy("status", "--json"))) == ["eth1"]
+    assert list(json.loads(proxy("stats", "--json"))) == ["eth1"]
+    assert proxy("detach", "eth0") == "eth0: was not attached; removed what an interrupted attach left\n"
+    assert proxy.namespace.run("ls", PINS).stdout.split() == ["eth1"]
+    assert "eth0: not attached" in proxy("detach", "eth0", code=1)
+
+
+def test_status_goes_on_after_an_interface_that_is_gone(proxy):
+    connect(proxy.namespace, "eth1", proxy.network, "net1")
+    proxy("attach", "eth0")
+    proxy("attach", "eth1")
+    proxy.namespace.ip("link del eth0")
+    gone, there = proxy.status_text().splitlines()
+    assert gone == "eth0: pinned, but its interface is gone" and there.startswith("eth1: attached, ")
+
+
+@pytest.mark.parametrize("subcommand", ["attach", "detach", "status", "stats"])
+def test_too_few_descriptors_are_called_so(proxy, subcommand):
+    proxy("attach", "eth0")
+    for limit in (4, 5, 6):
+        words = f"ulimit -n {limit}; exec {proxy.glb_redirect} {subcommand} eth0"
+        result = proxy.namespace.run("sh", "-c", words, check=False)
+        if result.returncode == 0:
+            break
+        # libbpf does not pass on why it could not ask.
+        assert re.search("Too many open files|cannot ask the kernel for its XDP program", result.stderr), result.stderr
+        assert proxy.status()["attached"]
+    assert limit > 4
+
+
+def test_interface_without_ethernet(proxy):
+    proxy.namespace.ip("tuntap add dev tun0 mode tun")
+    assert "tun0 is no Ethernet interface" in proxy("attach", "tun0", "--mode", "generic", code=1)
+    assert proxy("status") == "not attached to any interface\n"
 
 
 def test_interface_was_made_anew(proxy):
@@ -258,16 +349,20 @@ def test_watch_prints_a_line_a_second(proxy):
         (("attach", "../eth0"), 2, "not a name for an interface"),
         (("attach", "eth0", "--mode", "hw"), 2, "'hw' is neither native nor generic"),
         (("attach", "eth0", "--port", "0"), 2, "'0' is not a number from 1 to 65535"),
+        (("attach", "eth0", "--port", " 5"), 2, "' 5' is not a number from 1 to 65535"),
+        (("attach", "eth0", "--port", "+5"), 2, "'+5' is not a number from 1 to 65535"),
         (("attach", "eth0", "--udp", "all"), 2, "'all' is neither first-hop nor connected"),
         (("attach", "eth0", "--syn-cookies", "yes"), 2, "'yes' is neither off nor on"),
         (("attach", "eth0", "--syn-cookies", "on"), 1, "sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1"),
         (("attach", "eth0", "--fast"), 2, "'--fast' is not an option"),
         (("attach", "eth0", "--port"), 2, "--port needs an argument"),
         (("attach", "eth9"), 1, "there is no interface 'eth9'"),
-        (("attach", "lo"), 1, "has no native XDP: --mode generic works"),
+        (("attach", "lo"), 1, "has no native XDP: --mode generic needs nothing of it"),
         (("detach", "eth0"), 1, "eth0: not attached"),
         (("status", "eth0"), 1, "eth0: not attached"),
         (("stats", "eth0"), 1, "eth0: not attached"),
+        (("stats", "--watch"), 1, "not attached to any interface"),
+        (("stats", "--watch", "--json"), 1, "not attached to any interface"),
     ],
 )
 def test_refusal_is_one_plain_line(proxy, words, code, says):
@@ -314,6 +409,9 @@ def test_help(proxy):
     for name in ("attach", "detach", "status", "stats"):
         assert name in proxy("--help")
         assert f"usage: glb-redirect {name}" in proxy(name, "--help")
+    options = [line for line in proxy("attach", "--help").splitlines() if line.startswith("  --")]
+    columns = {line.index(text) for line in options for text in ("in the driver", "who keeps", "UDP port", "print this") if text in line}
+    assert len(options) == 7 and len(columns) == 1
 
 
 def test_two_at_once(proxy):
