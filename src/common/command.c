@@ -61,21 +61,32 @@ static int print_help(const struct command_program *program)
 	return COMMAND_OK;
 }
 
+/* "--name ARGUMENT", as help shows it. Returns its length. */
+static int name_option(const struct command_option *option, char *text, size_t size)
+{
+	return snprintf(text, size, "--%s%s%s", option->name, option->argument ? " " : "",
+		option->argument ? option->argument : "");
+}
+
 static int print_command_help(const struct command *command)
 {
 	const struct command_option *option;
+	char left[64];
+	int width = 22; /* of most programs' options */
 
 	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name,
 		command->operands[0] ? " " : "", command->operands, command->summary);
 	for (option = command->options; option->name; option++) {
-		char left[64];
+		int length = name_option(option, left, sizeof(left));
 
-		snprintf(left, sizeof(left), "--%s%s%s", option->name, option->argument ? " " : "",
-			option->argument ? option->argument : "");
-		printf("  %-22s %s\n", left, option->help);
+		width = length > width ? length : width;
 	}
-	puts("  --help                 print this\n"
-	     "  --version              print the version");
+	for (option = command->options; option->name; option++) {
+		name_option(option, left, sizeof(left));
+		printf("  %-*s %s\n", width, left, option->help);
+	}
+	printf("  %-*s print this\n  %-*s print the version\n", width, "--help", width,
+		"--version");
 	return COMMAND_OK;
 }
 
