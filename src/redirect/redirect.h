@@ -20,7 +20,8 @@
 	X(ACCEPTED_SYN_COOKIE, "accepted_syn_cookie", "answers a SYN cookie of this host")         \
 	X(ACCEPTED_LAST_RESORT, "accepted_last_resort", "unknown, and no hop is left")             \
 	X(ACCEPTED_OTHER, "accepted_other", "kept by the first hop: ping, UDP, later fragments")   \
-	X(FORWARDED_TO_ALTERNATE, "forwarded_to_alternate", "unknown; sent to the next hop")       \
+	X(FORWARDED_TO_ALTERNATE, "forwarded_to_alternate",                                        \
+		"unknown; handed to the driver for the next hop")                                  \
 	X(FORWARDED_TO_SELF, "forwarded_to_self", "unknown; the next hop is this host")            \
 	X(DROP_TRUNCATED, "drop_truncated", "ends inside its outer or GUE headers")                \
 	X(DROP_BAD_VERSION, "drop_bad_version", "GUE version is not 0")                            \
