@@ -55,14 +55,19 @@ def find_or_fail(name):
 
 
 def start(name, command):
-    """Runs `command` in a capsule in the background; returns when it has called announce()."""
+    if not launch(name, command, "lab/lab down, or choose another --name"):
+        raise LabError("the lab did not come up: see the message above")
+
+
+def launch(name, command, advice):
+    """Runs `command` in a capsule in the background. Returns when it has called announce(), or False when it ended before."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(_address(name))
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        raise LabError(f"lab '{name}' is already up: lab/lab down, or choose another --name") from None
+        raise LabError(f"lab '{name}' is already up: {advice}") from None
     ready, told = os.pipe()
     fds = [str(listener.fileno()), str(told)]
     # Pipes of its own, which we copy from: unshare(1) keeps its output open, and who waits for ours would wait for the lab.
@@ -73,8 +78,10 @@ def start(name, command):
     os.close(told)
     listener.close()
     try:
-        if not _follow(process, ready):
-            raise LabError("the lab did not come up: see the message above")
+        up = _follow(process, ready)
+        if not up:
+            process.wait()
+        return up
     except BaseException:
         process.kill()
         process.wait()
@@ -100,6 +107,8 @@ def _follow(process, ready):
                 copies[fd].flush()
             if not data or fd == ready:
                 waiting.discard(fd)
+    if waiting and not up:
+        raise LabError(f"the lab was not up after {UP_TIMEOUT_S} s")
     return up
 
 

@@ -14,8 +14,10 @@ Needs root. Nothing outlives a lab, not even after kill -9.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ import sys
 from lab import capsule, demo, scenario, status
 from lab.fleet import Fleet
 from lab.net import capsule_argv, dying_with_us, enter_capsule
-from lab.tools import LabError
+from lab.tools import LabError, check_tools
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
 
 DEMO_NAME = "main"
@@ -38,6 +40,12 @@ def number(least, most):
 
     parse.__name__ = "number"
     return parse
+
+
+def lab_name(text):
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not 1 to 64 letters, digits, '_', '.' or '-'")
+    return text
 
 
 def add_shape(parser):
@@ -61,7 +69,7 @@ def shape_values(arguments):
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog="lab/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="lab/lab up|down|status|shell|exec|scenario|list [OPTIONS]")
+        usage="lab/lab up|down|status|shell|exec|demo|scenario|list [OPTIONS]")
     commands = parser.add_subparsers(prog="lab/lab", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
 
     def command(name, function, **options):
@@ -74,7 +82,7 @@ def parse(argv):
     shell = command("shell", do_shell)
     run = command("exec", do_exec)
     for each in (up, command("down", do_down), command("status", do_status), shell, run):
-        each.add_argument("--name", default="main", help="of the lab, when there are several")
+        each.add_argument("--name", default="main", type=lab_name, help="of the lab, when there are several")
     for each in (shell, run):
         each.add_argument("host")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
@@ -86,14 +94,18 @@ def parse(argv):
     play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
     play.add_argument("--seconds", type=number(1, 3600), help="how long it waits, where a scenario has a wait to choose")
     add_ways(play)
-    inside = {"_up": in_capsule_up, "_demo": in_capsule_demo, "_scenario": in_capsule_scenario, "_status": in_capsule_status}
-    for name, function in inside.items():
-        inner = command(name, function)
-        inner.add_argument("--fds")
-        inner.add_argument("--shape", type=json.loads, default={})
-        inner.add_argument("--scenario")
-        inner.add_argument("--seconds", type=int)
     return parser.parse_args(argv)
+
+
+def parse_inside(argv):
+    """Of the command lines that we write ourselves, for the capsule."""
+    parser = argparse.ArgumentParser()
+    parser.set_defaults(function=INSIDE[argv[0]])
+    parser.add_argument("--fds")
+    parser.add_argument("--shape", type=json.loads, default={})
+    parser.add_argument("--scenario")
+    parser.add_argument("--seconds", type=int)
+    return parser.parse_args(argv[1:])
 
 
 def do_up(arguments):
@@ -113,8 +125,7 @@ def in_capsule_up(arguments):
 def do_demo(arguments):
     if not arguments.keep:
         return subprocess.run(dying_with_us(capsule_argv(capsule.self_argv("_demo")))).returncode
-    capsule.start(DEMO_NAME, capsule.self_argv("_demo"))
-    return 0
+    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), "lab/lab down") else 1
 
 
 def in_capsule_demo(arguments):
@@ -167,14 +178,20 @@ def do_scenario(arguments):
         scenario.find(name)
         if arguments.seconds and not hasattr(scenario.SCENARIOS[name], "SECONDS"):
             raise LabError(f"--seconds: scenario '{name}' has no wait to choose")
-    results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
-    text = json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n"
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            file.write(text)
-    else:
-        sys.stdout.write(text)
+    with _output(arguments.json) as file:
+        results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
+        file.write(json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n")
     return 0 if all(result["passed"] for result in results) else 1
+
+
+def _output(path):
+    """Opened before anything is played: minutes would be lost otherwise."""
+    if not path:
+        return contextlib.nullcontext(sys.stdout)
+    try:
+        return open(path, "w")
+    except OSError as error:
+        raise LabError(f"--json: {path}: {error.strerror}") from None
 
 
 def _play(name, shape, seconds):
@@ -199,12 +216,18 @@ def in_capsule_scenario(arguments):
         json.dump(result, pipe)
 
 
+INSIDE = {"_up": in_capsule_up, "_demo": in_capsule_demo, "_scenario": in_capsule_scenario, "_status": in_capsule_status}
+
+
 def main():
-    arguments = parse(sys.argv[1:])
+    inside = len(sys.argv) > 1 and sys.argv[1] in INSIDE
+    arguments = (parse_inside if inside else parse)(sys.argv[1:])
     if arguments.function is not do_list and os.geteuid() != 0:
         print("lab: making network namespaces needs root: run it as root", file=sys.stderr)
         return 1
     try:
+        if arguments.function in (do_up, do_demo, do_scenario):
+            check_tools()
         return arguments.function(arguments) or 0
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)

@@ -190,7 +190,8 @@ class Demo:
             table = table.changed(self.fleet.proxies[name].address, state="draining")
         self.fleet.publish(table)
         new = self.stage.new_connections("drained", at_least=100)
-        self.check(not set(new) & set(drained), f"of {sum(new.values())} new connections, 0 reached a draining proxy")
+        reached = sum(new.get(name, 0) for name in drained)
+        self.check(reached == 0, f"of {sum(new.values())} new connections, {reached} reached a draining proxy")
         self.stage.settle(1)
         chances = self.second_chances() - before
         self.check(chances > 0, f"{chances} packets of old connections took their second chance")
@@ -206,11 +207,14 @@ class Demo:
         after = self.stage.load.report()["exchanges"]
         self.check(after > before, f"{after - before} answers since, all by way of director-2")
 
-    def finish(self):
+    def finish(self, keep):
         self.stage.finish(may_refuse=(STOPPING,))
         result = self.stage.result
+        wrong = bool(result.broken or result.failed or self.failed)
+        if keep and not wrong:
+            self.voice.say(f"\n{KEPT.rstrip()}")
         self.voice.say(f"\ndemo: {result.broken} of {result.connections} connections broken")
-        return bool(result.broken or result.failed or self.failed)
+        return wrong
 
 
 def run(keep):
@@ -223,7 +227,5 @@ def run(keep):
     demo.stop_service()
     demo.start_service()
     demo.downloads()
-    if keep:
-        demo.voice.say(f"\n{KEPT.rstrip()}")
-    wrong = demo.finish()
+    wrong = demo.finish(keep)
     return demo.fleet, wrong

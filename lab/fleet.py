@@ -17,7 +17,7 @@ class Fleet:
     """Made inside a capsule."""
 
     def __init__(self, shape):
-        check_programs()
+        check_programs(shape.bgp)
         self.shape = shape
         self.network = Network()
         self.directors, self.proxies = {}, {}

@@ -18,14 +18,17 @@ def hosts():
     return found
 
 
-def output_on(pid, command):
+def json_on(pid, command):
+    """What the command prints; None if it fails."""
     argv = ["nsenter", f"--target={pid}", "--net", "--mount", "--", *command]
-    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
+    done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def address(pid):
-    links = json.loads(output_on(pid, ["ip", "-json", "-4", "address", "show", "dev", "eth0"]))
-    return links[0]["addr_info"][0]["local"]
+    links = json_on(pid, ["ip", "-json", "-4", "address", "show", "dev", "eth0"])
+    addresses = [each["local"] for link in links or () for each in link.get("addr_info", ())]
+    return addresses[0] if addresses else "no address"
 
 
 def director_line(name):
@@ -38,7 +41,10 @@ def director_line(name):
 
 
 def proxy_line(pid):
-    stats = json.loads(output_on(pid, [program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]
+    stats = json_on(pid, [program("glb-redirect"), "stats", "eth0", "--json"])
+    if stats is None:
+        return "glb-redirect is not attached"
+    stats = stats["eth0"]
     return f"GUE packets {stats['total']}, second chance {stats['forwarded_to_alternate']}"
 
 

@@ -29,12 +29,21 @@ def program(name):
     return path
 
 
-def check_programs():
-    for name in PROGRAMS:
-        program(name)
-    for tool in ("nginx", "ethtool", "tcpdump", "bpftool"):
+# Of iproute2, util-linux and others; what a single scenario needs beyond these it says itself.
+TOOLS = ("bpftool", "curl", "ethtool", "ip", "mount", "nginx", "nsenter", "ping", "ss", "sysctl", "tcpdump", "unshare")
+
+
+def check_tools(tools=TOOLS):
+    for tool in tools:
         if not any(os.access(os.path.join(folder, tool), os.X_OK) for folder in os.get_exec_path()):
             raise LabError(f"{tool} is missing: run script/bootstrap")
+
+
+def check_programs(bgp):
+    for name in PROGRAMS:
+        program(name)
+    if bgp:
+        check_tools(("bird", "birdc"))
 
 
 def cli(*arguments):

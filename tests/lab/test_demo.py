@@ -70,6 +70,8 @@ def test_keep_leaves_the_lab_up():
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.splitlines()[-1].startswith("demo: 0 of ")
         assert "lab/lab shell proxy-1" in done.stdout
+        again = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
+        assert (again.returncode, again.stderr) == (1, "lab: lab 'main' is already up: lab/lab down\n")
         status = lab("status").stdout
         assert re.search(r"director-1 .* not running", status) and re.search(r"director-2 .* forwarded [1-9]", status)
         assert lab("exec", "client", "curl", "-s", "http://203.0.113.10/").stdout.startswith("proxy-")

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +52,12 @@ def test_up_status_exec_shell_down(up):
     shell = subprocess.run(
         [LAB, "shell", "--name", name, "director-2"], input="hostname\n", capture_output=True, text=True)
     assert "director-2\n" in shell.stdout
+    on(name, "proxy-2", "glb-redirect", "detach", "eth0")
+    on(name, "proxy-3", "ip", "address", "flush", "dev", "eth0")
+    status = lab("status", "--name", name)
+    assert (status.returncode, status.stderr) == (0, "")
+    assert re.search(r"^proxy-2 .* glb-redirect is not attached$", status.stdout, re.MULTILINE)
+    assert re.search(r"^proxy-3 +no address ", status.stdout, re.MULTILINE)
     assert lab("down", "--name", name).returncode == 0
     assert "is not up" in lab("status", "--name", name).stderr
 
@@ -147,6 +155,7 @@ def test_says_that_it_needs_root():
 
 @pytest.mark.parametrize("arguments, says", [
     (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
+    (["scenario", "swap", "--json", "/nowhere/result.json"], "--json: /nowhere/result.json: No such file or directory"),
     (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait to choose"),
     (["exec", "client", "true"], "is not up"),
 ])
@@ -156,6 +165,27 @@ def test_errors_name_the_offender(arguments, says):
     done = lab(*arguments)
     assert done.returncode == 1
     assert says in done.stderr
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["up", "--name", "two words"], "argument --name: 'two words' is not 1 to 64 letters"),
+    ([], "usage: lab/lab up|down|status|shell|exec|demo|scenario|list "),
+    (["nonsense"], "(choose from 'up', 'shell', 'exec', 'down', 'status', 'list', 'demo', 'scenario')"),
+])
+def test_usage_errors(arguments, says):
+    done = lab(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_missing_tool_is_named(tmp_path):
+    for tool in ("unshare", "mount", "ip"):
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    done = subprocess.run(
+        [sys.executable, "-B", LAB, "up", "--name", new_mark()], env={**environment(), "PATH": str(tmp_path)},
+        capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "lab: bpftool is missing: run script/bootstrap" in done.stderr
 
 
 def test_a_missing_program_is_named():
