@@ -63,7 +63,7 @@ def throughput(server, client):
 
 
 def main():
-    build = Path(sys.argv[1] if len(sys.argv) > 1 else TREE / "build")
+    build = Path(sys.argv[1] if len(sys.argv) > 1 else TREE / "build").resolve()
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
     glb_redirect = str(build / "src/redirect/glb-redirect")
     server, client = Namespace(), Namespace()
