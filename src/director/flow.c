@@ -78,27 +78,33 @@ static bool is_extension(uint8_t protocol)
 	       protocol == IPPROTO_DSTOPTS || protocol == IPPROTO_FRAGMENT;
 }
 
-/* Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. */
+/* Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol.
+ * In locals: each step waits for the one before, and need not wait for memory too. */
 static enum verdict skip_extensions(struct packet *packet)
 {
-	struct span *at = &packet->payload;
+	struct span at = packet->payload;
+	uint8_t protocol = packet->protocol;
+	bool later_fragment = false;
 
-	for (int seen = 0; is_extension(packet->protocol) && !packet->later_fragment; seen++) {
-		const uint8_t *header = span_peek(at, FRAGMENT_SIZE);
+	for (int seen = 0; is_extension(protocol) && !later_fragment; seen++) {
+		const uint8_t *header = span_peek(&at, FRAGMENT_SIZE);
 
 		if (seen == MAX_EXTENSIONS)
 			return VERDICT_DROP_EXTENSION_HEADERS;
 		if (!header)
 			return VERDICT_DROP_TRUNCATED;
-		if (packet->protocol == IPPROTO_FRAGMENT) {
+		if (protocol == IPPROTO_FRAGMENT) {
 			packet->fragmented = true;
-			packet->later_fragment = load_be16(header + 2) & 0xfff8;
-			span_take(at, FRAGMENT_SIZE);
-		} else if (!span_take(at, 8 + 8u * header[1])) {
+			later_fragment = load_be16(header + 2) & 0xfff8;
+			span_take(&at, FRAGMENT_SIZE);
+		} else if (!span_take(&at, 8 + 8u * header[1])) {
 			return VERDICT_DROP_TRUNCATED;
 		}
-		packet->protocol = header[0];
+		protocol = header[0];
 	}
+	packet->payload = at;
+	packet->protocol = protocol;
+	packet->later_fragment = later_fragment;
 	return VERDICT_FORWARDED;
 }
 
@@ -146,10 +152,16 @@ static bool skip_ethernet(struct span *at, uint16_t *type)
 
 static void set_ends(struct flow *flow, const struct packet *packet, bool exchanged)
 {
-	unsigned size = packet->family == NETADDR_V4 ? 4 : 16;
+	const uint8_t *source = exchanged ? packet->destination : packet->source;
+	const uint8_t *destination = exchanged ? packet->source : packet->destination;
 
-	memcpy(flow->source, exchanged ? packet->destination : packet->source, size);
-	memcpy(flow->destination, exchanged ? packet->source : packet->destination, size);
+	if (packet->family == NETADDR_V4) {
+		memcpy(flow->source, source, 4);
+		memcpy(flow->destination, destination, 4);
+	} else {
+		memcpy(flow->source, source, 16);
+		memcpy(flow->destination, destination, 16);
+	}
 }
 
 /* The upper protocol behind further extension headers of a later IPv6 fragment cannot be seen: taken for TCP or UDP. */
