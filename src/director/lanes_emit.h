@@ -8,24 +8,21 @@
 #include "director/routes.h"
 #include "gue/gue_wire.h"
 
-INLINE uint32_t swap16(uint32_t value)
-{
-	return (value << 8 & 0xff00) | (value >> 8 & 0xff);
-}
-
 INLINE void prepare_patches(
 	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	uint32_t template_sum = job->templates[0].sum, mtu = job->rules->outbound_mtu;
-	uint32_t lengths[BLOCK], udp[BLOCK];
+	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
 
+	EACH (i)
+		entropy[i] = (uint32_t)block->hash[i];
 	EACH (i) {
 		uint32_t total =
 			block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
 		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) +
 			       (block->hops[0][i] >> 16);
 		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
-		uint32_t port = (swap16((uint32_t)block->hash[i]) ^ hint) | 0x80;
+		uint32_t port = (swap16(entropy[i]) ^ hint) | 0x80;
 
 		sum = (sum & 0xffff) + (sum >> 16);
 		sum = (sum & 0xffff) + (sum >> 16);

@@ -46,7 +46,7 @@ struct block {
 	uint32_t hops[TEMPLATE_MAX_HOPS][BLOCK];
 	uint32_t patches[BLOCK][4]; /* total length, checksum; first hop; source port, UDP length;
 				       second hop */
-	uint8_t hop_count[BLOCK];
+	uint32_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
 
 INLINE void load_v4(struct lanes *lanes, const struct burst *burst, uint32_t at, uint32_t lane)
@@ -167,7 +167,7 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 {
 	EACH (i) {
 		uint32_t first = lanes->first[base + i], second = lanes->second[base + i];
-		uint32_t total = (first >> 8 & 0xff00) | first >> 24;
+		uint32_t total = swap16(first >> 16);
 		uint32_t protocol = second >> 24;
 		uint32_t udp = protocol == IPPROTO_UDP;
 		uint32_t ok = (first & 0xff) == 0x45;
@@ -186,7 +186,7 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 {
 	EACH (i) {
 		uint32_t second = lanes->second[base + i];
-		uint32_t payload = (second << 8 & 0xff00) | (second >> 8 & 0xff);
+		uint32_t payload = swap16(second);
 		uint32_t protocol = second >> 16 & 0xff;
 		uint32_t udp = protocol == IPPROTO_UDP;
 		uint32_t ok = (lanes->first[base + i] & 0xf0) == 0x60;

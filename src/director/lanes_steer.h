@@ -64,7 +64,7 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 	uint32_t at[BLOCK], entry[BLOCK];
 
 	EACH (i)
-		at[i] = block->map[i] * PORTMAP_PORTS + ((ports[i] >> 8 & 0xff00) | ports[i] >> 24);
+		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
 	gather_u8(portmap->maps, at, entry);
 	EACH (i) {
 		block->ok[i] &= entry[i] != 0;
@@ -258,7 +258,7 @@ INLINE void find_alternative_pairs(const struct routes *routes, struct block *bl
 
 		block->hops[2][i] = adds_third ? third[i] : fourth[i];
 		block->hops[3][i] = fourth[i];
-		block->hop_count[i] = (uint8_t)(2 + adds_third + adds_fourth);
+		block->hop_count[i] = 2u + adds_third + adds_fourth;
 	}
 }
 
