@@ -2,9 +2,9 @@
 /*
  * The fast path: ordinary packets (TCP or UDP behind an IPv4 header without options or an IPv6
  * header without extensions, not fragmented, not tagged) through all stages, a vector of lanes at a
- * time. What is not ordinary, or is not simply forwarded, is left for the stages in pipeline.c,
- * which can do all; their results are equal. lanes.c is compiled once for each instruction set.
- * Pure; reads the pipeline, writes the burst.
+ * time. What is not ordinary, or is neither forwarded nor unmatched, is left for the stages in
+ * pipeline.c, which can do all; their results are equal. lanes.c is compiled once for each
+ * instruction set. Pure; reads the pipeline, writes the burst.
  */
 #ifndef GLB_DIRECTOR_LANES_H
 #define GLB_DIRECTOR_LANES_H
@@ -25,8 +25,8 @@ struct lanes_job {
 };
 
 /*
- * Forwards what it can: fills verdict, table, out and out_size. Returns the lanes that it has not
- * touched, a bit each.
+ * Settles what it can: fills verdict and out, and table and out_size where it forwards. Returns the
+ * lanes that it has not touched, a bit each.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

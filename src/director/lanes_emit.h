@@ -119,7 +119,28 @@ INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *b
 	}
 }
 
-/* Returns the lanes of the burst that are not forwarded here. */
+INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
+	struct burst *burst, uint32_t lane)
+{
+	uint32_t hops = block->hop_count[i];
+	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
+
+	write_lane(job, v6, block, i, hops, out);
+	burst->verdict[lane] = VERDICT_FORWARDED;
+	burst->table[lane] = (uint8_t)block->table[i];
+	burst->out[lane] = out;
+	burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+}
+
+/* A lane for no table: a flood of such costs no more than what is forwarded. */
+INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
+{
+	burst->verdict[lane] =
+		job->rules->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+	burst->out[lane] = NULL;
+}
+
+/* Returns the lanes of the burst that are not settled here. */
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
@@ -135,18 +156,12 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {
-		uint32_t lane = index[i], hops = block->hop_count[i];
-		uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
-
-		if (!block->ok[i]) {
-			rest |= 1ull << lane;
-			continue;
-		}
-		write_lane(job, v6, block, i, hops, out);
-		burst->verdict[lane] = VERDICT_FORWARDED;
-		burst->table[lane] = (uint8_t)block->table[i];
-		burst->out[lane] = out;
-		burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+		if (block->ok[i])
+			emit_lane(job, v6, block, i, burst, index[i]);
+		else if (block->unmatched[i])
+			leave_lane(job, burst, index[i]);
+		else
+			rest |= 1ull << index[i];
 	}
 	return rest;
 }

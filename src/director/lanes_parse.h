@@ -37,8 +37,9 @@ struct lanes {
 
 /* A block's results, stage by stage. */
 struct block {
-	uint32_t total[BLOCK]; /* bytes of the IP packet */
-	uint32_t ok[BLOCK];
+	uint32_t total[BLOCK];     /* bytes of the IP packet */
+	uint32_t ok[BLOCK];        /* ordinary so far */
+	uint32_t unmatched[BLOCK]; /* ordinary, but for no table: dropped */
 	uint32_t udp[BLOCK];
 	uint32_t map[BLOCK];
 	uint32_t table[BLOCK];

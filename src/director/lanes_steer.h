@@ -67,6 +67,7 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
 	gather_u8(portmap->maps, at, entry);
 	EACH (i) {
+		block->unmatched[i] = block->ok[i] & (entry[i] == 0);
 		block->ok[i] &= entry[i] != 0;
 		block->table[i] = entry[i] ? entry[i] - 1 : 0;
 	}
