@@ -5,6 +5,12 @@
 #include "director/lanes_parse.h"
 #include "director/lanes_steer.h"
 
+/* In each block of some stages, so that a full burst fetches as many packets as it has. */
+INLINE void fetch_some(const struct lanes_job *job)
+{
+	ahead_fetch(job->ahead, BLOCK / 4);
+}
+
 /*
  * Stage by stage over all blocks: within a block each stage waits for the one before, and the
  * blocks fill each other's waiting times.
@@ -46,12 +52,14 @@ INLINE uint64_t forward_family(
 	for (uint32_t b = 0; b < count; b++) {
 		struct block *block = &blocks[b];
 
+		fetch_some(job);
 		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
 		if (alt_fields)
 			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table,
 				block->alt_hash);
 	}
 	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
 		if (job->routes->pairs_only)
 			find_pairs(job->routes, &blocks[b]);
 		else
@@ -59,10 +67,14 @@ INLINE uint64_t forward_family(
 		if (alt_fields)
 			find_alternative_pairs(job->routes, &blocks[b]);
 	}
-	for (uint32_t b = 0; b < count; b++)
+	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
-	for (uint32_t b = 0; b < count; b++)
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
 		rest |= emit(job, lanes, b * BLOCK, v6, &blocks[b], burst);
+	}
 	return rest;
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "director/ahead.h"
 #include "director/burst.h"
 #include "director/rules.h"
 #include "gue/template.h"
@@ -22,6 +23,7 @@ struct lanes_job {
 	const struct routes *routes; /* with a portmap */
 	const struct rules *rules;   /* alt_hash_fields only where routes->pairs_only */
 	const struct template *templates;
+	struct ahead *ahead;
 };
 
 /*

@@ -36,6 +36,12 @@ static inline bool mbuf_is_plain(const struct rte_mbuf *mbuf)
 	return mbuf_oddity(mbuf) == 0;
 }
 
+/* From an mbuf of the pool to the frame in it, as drivers receive. */
+static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
+{
+	return sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(pool) + RTE_PKTMBUF_HEADROOM;
+}
+
 /*
  * A private copy of *mbuf from `pool`, with headroom and the first 2 KB or more in the first
  * segment; *mbuf is freed. NULL, and *mbuf kept: no buffer.

@@ -103,8 +103,8 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 
 	refresh_templates(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(
-			&(struct lanes_job){pipeline->routes, pipeline->rules, pipeline->templates},
+		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->rules,
+					       pipeline->templates, &pipeline->ahead},
 			burst);
 	if (!lanes)
 		return;

@@ -8,6 +8,7 @@
 #ifndef GLB_DIRECTOR_PIPELINE_H
 #define GLB_DIRECTOR_PIPELINE_H
 
+#include "director/ahead.h"
 #include "director/burst.h"
 #include "director/lanes.h"
 #include "director/routes.h"
@@ -20,6 +21,7 @@ struct pipeline {
 	bool gateway_known; /* outer.destination_mac is valid */
 	uint32_t answers;   /* ICMP errors that may still be sent; counts down */
 	lanes_fn *fast;     /* lanes_choose(); NULL: the stages do all */
+	struct ahead ahead; /* the fast path fetches what it can of it */
 
 	/* The pipeline's own. */
 	struct encapsulate_outer templates_outer; /* what the templates were made for */

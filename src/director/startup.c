@@ -220,25 +220,26 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * How many frames of the port can be elsewhere than in its own queues: in rings, and in transmit
+ * How many frames of the port can be elsewhere than in its own queues: in rings, held by paths, and in transmit
  * queues of other ports, which keep what they have sent until they are used again (tap's do not). With
  * none left to receive with, the port would never send again either.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {
-	uint32_t rings = 0, queues = 0;
+	uint32_t rings = 0, queues = 0, held = 0;
 
 	for (uint16_t i = 0; i < director->plan.path_count; i++) {
 		const struct plan_path *path = &director->plan.paths[i];
 
 		if (path->rx_port != port->id)
 			continue;
+		held++;
 		rings += path->kind == PLAN_WORK ? 2 : 0;
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
 		queues += path->kind != PLAN_WORK &&
 			  director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * SPREAD_RING_SIZE + queues * PORT_MAX_DESCRIPTORS;
+	return rings * SPREAD_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * PORT_BURST;
 }
 
 static bool is_used(const struct port *port)

@@ -11,9 +11,6 @@
 /* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
 #define ANSWERS_PER_SECOND 100
 
-/* The last byte of a frame that ordinary packets are steered by: IPv6's ports. */
-#define VIEW_END 57
-
 static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
 	counters_add(&worker->counters.verdicts[verdict], 1);
@@ -50,14 +47,7 @@ static bool view(
 {
 	uint64_t odd = 0;
 
-	for (uint16_t i = 0; i < count; i++)
-		__builtin_prefetch(mbufs[i], 1);
 	for (uint16_t i = 0; i < count; i++) {
-		const uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], const uint8_t *);
-
-		/* The outer headers begin in the first of these lines, as port.c places frames. */
-		__builtin_prefetch(frame, 1);
-		__builtin_prefetch(frame + VIEW_END);
 		odd |= mbuf_oddity(mbufs[i]);
 		mbuf_view(mbufs[i], &worker->burst, i);
 	}
@@ -201,20 +191,43 @@ static bool may_receive(struct path *path)
 	return !back || rte_ring_free_count(back) >= PORT_BURST;
 }
 
+/*
+ * Steers what was received before, while that which is received now is fetched into the caches: it
+ * waits for the next round, however little comes then. Returns how many were received.
+ */
+static uint16_t steer_held(
+	struct worker *worker, struct path *path, const struct reload_live *live, bool receive)
+{
+	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
+	struct ahead *ahead = &worker->pipeline.ahead;
+
+	next->count = receive ? queue_receive(&path->in, next->mbufs, PORT_BURST) : 0;
+	if (!path->in.ring)
+		counters_add(&worker->counters.received, next->count);
+	*ahead = (struct ahead){
+		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
+	if (due->count)
+		steer(worker, path, live, due->mbufs, due->count);
+	ahead_fetch(ahead, ahead->left);
+	due->count = 0;
+	path->due = !path->due;
+	return next->count;
+}
+
 static uint16_t run_path(struct worker *worker, struct path *path, const struct reload_live *live)
 {
 	struct rte_mbuf *mbufs[PORT_BURST];
 	struct spread_share *own;
-	uint16_t count = may_receive(path) ? queue_receive(&path->in, mbufs, PORT_BURST) : 0;
+	uint16_t count;
 
+	if (!may_receive(path))
+		return 0;
+	if (path->kind == PATH_STEER)
+		return steer_held(worker, path, live, true);
+	count = queue_receive(&path->in, mbufs, PORT_BURST);
 	if (count == 0)
 		return 0;
 	switch (path->kind) {
-	case PATH_STEER:
-		if (!path->in.ring)
-			counters_add(&worker->counters.received, count);
-		steer(worker, path, live, mbufs, count);
-		break;
 	case PATH_SPREAD:
 		counters_add(&worker->counters.received, count);
 		own = spread_burst(path->spread, mbufs, count, &worker->counters);
@@ -233,11 +246,16 @@ static uint16_t run_path(struct worker *worker, struct path *path, const struct 
 	return count;
 }
 
-static bool rings_are_empty(const struct worker *worker)
+/* Nothing is left in a ring, or held because a ring was full. */
+static bool all_is_done(const struct worker *worker)
 {
-	for (uint16_t i = 0; i < worker->path_count; i++)
-		if (worker->paths[i].in.ring && !rte_ring_empty(worker->paths[i].in.ring))
+	for (uint16_t i = 0; i < worker->path_count; i++) {
+		const struct path *path = &worker->paths[i];
+
+		if (path->held[path->due].count ||
+			(path->in.ring && !rte_ring_empty(path->in.ring)))
 			return false;
+	}
 	return true;
 }
 
@@ -246,7 +264,7 @@ static void sleep_a_while(struct worker *worker)
 	struct rte_rcu_qsbr *qsbr = worker->director->reload.qsbr;
 
 	doorbell_announce(&worker->idle.bell);
-	if (!rings_are_empty(worker)) {
+	if (!all_is_done(worker)) {
 		doorbell_withdraw(&worker->idle.bell);
 		return;
 	}
@@ -281,6 +299,8 @@ int worker_run(void *argument)
 		if (idle_round(&worker->idle, count))
 			sleep_a_while(worker);
 	}
+	for (uint16_t i = 0; i < worker->path_count; i++)
+		steer_held(worker, &worker->paths[i], reload_live(&director->reload), false);
 	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
 	return 0;

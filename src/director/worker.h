@@ -23,8 +23,15 @@ enum path_kind {
 	PATH_RETURN,  /* exception path -> out, unchanged */
 };
 
+/* A burst that was received. */
+struct held {
+	uint16_t count;
+	struct rte_mbuf *mbufs[PORT_BURST];
+};
+
 struct path {
 	uint8_t kind; /* enum path_kind */
+	uint8_t due;  /* which of held is steered next; the other is received into */
 	struct queue in, out;
 	struct queue exception;   /* for what is unmatched */
 	bool segments_allowed;    /* by the port that transmits */
@@ -32,6 +39,7 @@ struct path {
 	struct spread *spread;    /* PATH_SPREAD */
 	uint16_t descriptors;     /* of the rx queue */
 	uint8_t source_mac[6];    /* of the port that transmits */
+	struct held held[2];      /* PATH_STEER */
 };
 
 struct worker {
