@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A worker on a port whose polls are told beforehand: no frame is lost, late, or before another. */
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+#include "director/worker.h"
+
+enum {
+	PORT = RTE_MAX_ETHPORTS - 1,
+	POOL_SIZE = 1023,
+	MOST_FRAMES = 512,
+	FRAME_SIZE = 60,
+};
+
+static struct rte_mempool *pool;
+static struct routes *no_tables;
+static struct director director;
+static struct worker worker;
+static struct path path;
+static struct reload_live live;
+
+/* What each poll finds; the last one stops the director. */
+static const uint16_t *script;
+static unsigned polls, polls_done;
+static uint32_t received, sent;
+static unsigned sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
+static uint64_t token;                   /* of RCU, from the first poll */
+static bool quiescent;                   /* since then, as the last poll sees it */
+
+/* TCP to where no table is; its number in place of a MAC. */
+static struct rte_mbuf *unmatched_frame(uint32_t number)
+{
+	static const uint8_t headers[FRAME_SIZE] = {
+		[12] = 0x08, [14] = 0x45, [17] = FRAME_SIZE - 14, [22] = 64, [23] = IPPROTO_TCP};
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	char *frame = rte_pktmbuf_append(mbuf, FRAME_SIZE);
+
+	memcpy(frame, headers, FRAME_SIZE);
+	memcpy(frame, &number, sizeof(number));
+	return mbuf;
+}
+
+static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t found = script[polls_done];
+
+	(void)queue;
+	assert_true(found <= count);
+	if (polls_done == 0)
+		token = rte_rcu_qsbr_start(director.reload.qsbr);
+	quiescent = rte_rcu_qsbr_check(director.reload.qsbr, token, false) == 1;
+	for (uint16_t i = 0; i < found; i++)
+		mbufs[i] = unmatched_frame(received++);
+	if (++polls_done == polls)
+		director.stop = true;
+	return found;
+}
+
+static uint16_t send_in_order(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	(void)queue;
+	for (uint16_t i = 0; i < count; i++) {
+		assert_memory_equal(rte_pktmbuf_mtod(mbufs[i], void *), &sent, sizeof(sent));
+		sent_after[sent++] = polls_done;
+		rte_pktmbuf_free(mbufs[i]);
+	}
+	return count;
+}
+
+static void run(const uint16_t *found, unsigned count)
+{
+	script = found;
+	polls = count;
+	polls_done = 0;
+	received = sent = 0;
+	director.stop = false;
+	worker.counters = (struct counters){0};
+	worker_run(&worker);
+	assert_int_equal(polls_done, polls);
+	assert_int_equal(sent, received);
+	assert_int_equal(worker.counters.received, received);
+	assert_int_equal(worker.counters.verdicts[VERDICT_EXCEPTION], received);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+}
+#define RUN(...)                                                                                   \
+	run((const uint16_t[]){__VA_ARGS__}, sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+
+static void test_frames_leave_in_the_order_of_arrival(void **state)
+{
+	(void)state;
+	RUN(64, 3, 64, 64, 0, 1, 0, 0, 2, 1, 64, 0);
+}
+
+static void test_a_frame_leaves_at_the_next_poll_even_if_that_is_empty(void **state)
+{
+	(void)state;
+	RUN(1, 0, 0, 0);
+	assert_int_equal(sent_after[0], 2);
+}
+
+static void test_a_burst_leaves_when_the_next_is_received(void **state)
+{
+	(void)state;
+	RUN(64, 1, 0);
+	assert_int_equal(sent_after[63], 2);
+	assert_int_equal(sent_after[64], 3);
+}
+
+static void test_what_is_held_leaves_before_the_end(void **state)
+{
+	(void)state;
+	RUN(64);
+	RUN(5, 64);
+}
+
+static void test_a_reload_need_not_wait_for_silence(void **state)
+{
+	(void)state;
+	RUN(64, 64, 64);
+	assert_true(quiescent);
+}
+
+static void test_empty_polls_are_counted_and_others_not(void **state)
+{
+	(void)state;
+	RUN(64, 0, 0, 1, 0);
+	assert_int_equal(worker.counters.polls, 5);
+	assert_int_equal(worker.counters.empty_polls, 3);
+}
+
+static void install_port(void)
+{
+	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[1];
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[PORT];
+
+	ops->rx_pkt_burst = receive;
+	ops->tx_pkt_burst = send_in_order;
+	ops->rxq = ops->txq = (struct rte_ethdev_qdata){.data = queues, .clbk = no_callbacks};
+}
+
+static int set_up(void **state)
+{
+	static char *arguments[] = {"test_worker", "--no-huge", "--no-pci", "--no-shconf",
+		"--no-telemetry", "--log-level=error", "-m", "16", "-l", "0", NULL};
+	struct table_set set = {0};
+	struct faults faults = {0};
+
+	(void)state;
+	assert_true(rte_eal_init((int)RTE_DIM(arguments) - 1, arguments) >= 0);
+	pool = rte_pktmbuf_pool_create("frames", POOL_SIZE, 0, 40, RTE_PKTMBUF_HEADROOM + 256, 0);
+	no_tables = routes_create(&set, &faults);
+	assert_non_null(pool);
+	assert_non_null(no_tables);
+	install_port();
+	director.conf.rules = (struct rules){.exception_path = true, .outbound_mtu = 1500};
+	director.reload.qsbr =
+		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
+	rte_rcu_qsbr_init(director.reload.qsbr, 1);
+	live.routes = no_tables;
+	director.reload.live = &live;
+	path = (struct path){.in = {.port = PORT},
+		.out = {.port = PORT},
+		.exception = {.port = PORT},
+		.pool = pool};
+	worker = (struct worker){.director = &director, .path_count = 1, .paths = &path};
+	worker.pipeline.rules = &director.conf.rules;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	routes_free(no_tables);
+	rte_free(director.reload.qsbr);
+	rte_mempool_free(pool);
+	rte_eal_cleanup();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_leave_in_the_order_of_arrival),
+		cmocka_unit_test(test_a_frame_leaves_at_the_next_poll_even_if_that_is_empty),
+		cmocka_unit_test(test_a_burst_leaves_when_the_next_is_received),
+		cmocka_unit_test(test_what_is_held_leaves_before_the_end),
+		cmocka_unit_test(test_a_reload_need_not_wait_for_silence),
+		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
