@@ -220,9 +220,9 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * How many frames of the port can be elsewhere than in its own queues: in rings, held by paths, and in transmit
- * queues of other ports, which keep what they have sent until they are used again (tap's do not). With
- * none left to receive with, the port would never send again either.
+ * How many frames of the port can be elsewhere than in its own queues: in rings, held by paths, and
+ * in transmit queues of other ports, which keep what they have sent until they are used again
+ * (tap's do not). With none left to receive with, the port would never send again either.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {
