@@ -25,6 +25,8 @@ static inline __attribute__((always_inline)) void ahead_fetch(struct ahead *ahea
 
 	if (count > ahead->left)
 		count = ahead->left;
+	if (count == 0)
+		return;
 	ahead->next += count;
 	ahead->left -= count;
 	for (uint32_t i = 0; i < count; i++) {
