@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table_file_io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,6 +197,59 @@ static void sync_folder(const char *folder, struct faults *faults)
 		close(fd);
 }
 
+#define TEMPORARY     ".glb-XXXXXX"
+#define ANY_TEMPORARY ".glb-??????"
+
+/* Removes what writers left that were killed. One that lives holds a lock on its file from before it
+ * has a byte until it has another name. */
+static void remove_leftovers(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	struct stat info;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd;
+
+		if (fnmatch(ANY_TEMPORARY, entry->d_name, 0) != 0)
+			continue;
+		fd = openat(
+			dirfd(dir), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+			flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A locked file of its own. `name`, of `size` bytes, receives its path. -1 and errno on failure. */
+static int open_temporary(const char *folder, char *name, size_t size)
+{
+	struct stat info = {0};
+	int fd;
+
+	do {
+		if (snprintf(name, size, "%s/" TEMPORARY, folder) >= (int)size) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		/* Where there are no locks, nobody removes it either. Gone: taken for a leftover in the
+		 * moment before the lock. */
+		if (flock(fd, LOCK_EX) == 0 && fstat(fd, &info) == 0 && info.st_nlink == 0) {
+			close(fd);
+			fd = -1;
+		}
+	} while (fd < 0);
+	return fd;
+}
+
 static int replace_in(const char *folder, const char *path, const char *source, const void *bytes,
 	size_t size, struct faults *faults)
 {
@@ -204,23 +260,18 @@ static int replace_in(const char *folder, const char *path, const char *source, 
 
 	if (error)
 		return error;
-	if (snprintf(temporary, sizeof(temporary), "%s/.glb-XXXXXX", folder) >=
-		(int)sizeof(temporary)) {
-		errno = ENAMETOOLONG;
-		return failed(faults, "cannot be replaced");
-	}
-	fd = mkostemp(temporary, O_CLOEXEC);
+	remove_leftovers(folder);
+	fd = open_temporary(folder, temporary, sizeof(temporary));
 	if (fd < 0)
 		return failed(faults, "a new file in its folder cannot be made");
 	error = fill(fd, &old, bytes, size, faults);
-	if (close(fd) < 0 && !error)
-		error = failed(faults, "the new file cannot be written");
 	if (!error && rename(temporary, path) < 0)
 		error = failed(faults, "the new file cannot be renamed");
 	if (error)
 		unlink(temporary);
 	else
 		sync_folder(folder, faults);
+	close(fd);
 	return error;
 }
 

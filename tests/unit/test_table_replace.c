@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -240,6 +241,37 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 	unlink("file");
 }
 
+/* A lock tells the file of a writer at work from that of one that was killed. */
+static void test_leftovers_of_killed_writers_are_removed(void **state)
+{
+	static const char *const names[] = {
+		".glb-killed", ".glb-atwork", ".glb-longer1", "glb-killed"};
+	int fds[4];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		fds[i] = open(names[i], O_CREAT | O_WRONLY, 0600);
+		assert_true(fds[i] >= 0);
+	}
+	assert_int_equal(symlink("glb-killed", ".glb-asalnk"), 0);
+	assert_int_equal(flock(fds[1], LOCK_EX), 0);
+	replace("file", "new");
+	assert_int_equal(access(names[0], F_OK), -1);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(access(names[i], F_OK), 0);
+	assert_int_equal(count_entries("."), 5);
+	close(fds[1]);
+	replace("file", "newer");
+	assert_int_equal(access(names[1], F_OK), -1);
+	for (size_t i = 0; i < 4; i++) {
+		unlink(names[i]);
+		if (i != 1)
+			close(fds[i]);
+	}
+	unlink(".glb-asalnk");
+	unlink("file");
+}
+
 static void test_load_takes_binary_and_json(void **state)
 {
 	static const char json[] =
@@ -317,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_no_folder),
 		cmocka_unit_test(test_unwritable_folder),
 		cmocka_unit_test(test_a_write_that_fails_half_way_changes_nothing),
+		cmocka_unit_test(test_leftovers_of_killed_writers_are_removed),
 		cmocka_unit_test(test_load_takes_binary_and_json),
 		cmocka_unit_test(test_load_names_what_is_wrong),
 	};
