@@ -80,8 +80,9 @@ class Lab:
         for name in PROXY:
             self._leg(name, PROXY[name], PROXY6[name])
             self._addresses(name, VIP)
-            # A native program forwards through the driver, which needs the other end ready for that.
-            network.run("ethtool", "-K", name, "gro", "on")
+            # A native program forwards through the driver, which needs the other end ready for that: GRO there does it since
+            # Linux 5.13, any XDP program always.
+            network.run(glb_redirect, "attach", name, "--port", "1")
             self.namespaces[name].sysctl(net__ipv4__conf__lo__forwarding=1, net__ipv6__conf__lo__forwarding=1)
             self.attach(name, "--mode", mode)
         self._addresses("client", CLIENT)

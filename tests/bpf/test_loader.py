@@ -62,6 +62,7 @@ MALFORMED = gue_frame(b"\x45")
 
 
 def test_attach_status_detach(proxy):
+    pins = proxy.namespace.run("ls", "/sys/fs/bpf").stdout  # kernels may put things there
     assert proxy("attach", "eth0") == "eth0: attached, native mode, port 19523, udp first-hop, syn-cookies off\n"
     status = proxy.status()
     assert status.pop("program_id") > 0
@@ -70,7 +71,7 @@ def test_attach_status_detach(proxy):
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
-    assert proxy.namespace.run("ls", "/sys/fs/bpf").stdout.split() == ["maps.debug", "progs.debug"]
+    assert proxy.namespace.run("ls", "/sys/fs/bpf").stdout == pins
     assert proxy("status") == "not attached to any interface\n"
 
 
