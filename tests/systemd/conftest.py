@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The installed units under a real systemd. It installs into this very machine, so it wants one that is thrown away: run it with
+script/test --kernel SUITE."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
+sys.path += [str(TREE / "tests" / "scapy"), str(TREE / "tests" / "bpf")]
+
+from director_process import wait_until  # noqa: E402
+from netns import Namespace  # noqa: E402
+
+DEADLINE = 120  # seconds; the processor may be emulated
+VIP = "203.0.113.10"
+OWN, PEER = "10.99.0.1", "10.99.0.2"
+GATEWAY_MAC = "02:00:00:00:00:fe"
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        state = subprocess.run("journalctl --no-pager -n 40", shell=True, capture_output=True, text=True, check=False)
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}{done.stderr}\n{state.stdout}")
+    return done
+
+
+def systemctl(*arguments, check=True):
+    return run("systemctl", *arguments, check=check)
+
+
+def show(unit, name):
+    return systemctl("show", "--value", f"--property={name}", unit).stdout.strip()
+
+
+def wait(condition, what):
+    return wait_until(condition, what, DEADLINE)
+
+
+def log(unit):
+    return run("journalctl", "--no-pager", "--output=cat", f"--unit={unit}").stdout
+
+
+def stats():
+    return json.loads(run("glb-director-cli", "stats", "--json").stdout)
+
+
+def capabilities(unit):
+    status = Path(f"/proc/{show(unit, 'MainPID')}/status").read_text(encoding="ascii")
+    return int(dict(line.split(":\t") for line in status.splitlines() if "\t" in line)["CapEff"], 16)
+
+
+def table(*proxies, **more):
+    document = json.loads((TREE / "config/forwarding_table.json").read_text(encoding="utf-8"))
+    (web, _) = document["tables"]
+    web["backends"] = [{"ip": ip, "state": "active", **more} for ip in proxies]
+    return {"tables": [web]}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed():
+    assert os.environ.get("GLB_DISPOSABLE") == "yes", "installs into this machine: run it by script/test --kernel SUITE"
+    run("meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet")
+    run("systemd-sysusers")
+    systemctl("daemon-reload")
+
+
+@pytest.fixture(scope="session")
+def peer(installed):
+    """The other end of two cables: lb0 is the director's port, px0 leads to a proxy (and is one, for it)."""
+    made = Namespace()
+    for here, there in (("lb0", "lb1"), ("px0", "px1")):
+        run("ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", str(made.pid))
+        run("ip", "link", "set", here, "up")
+        made.ip(f"link set {there} up")
+    run("ip", "address", "add", f"{OWN}/24", "dev", "px0")
+    mac = json.loads(run("ip", "-json", "link", "show", "lb0").stdout)[0]["address"]
+    made.ip(f"addr add {PEER}/24 dev px1", "addr add 192.0.2.33/24 dev lb1",
+            f"neigh add 192.0.2.254 lladdr {mac} dev lb1", f"route add {VIP} via 192.0.2.254 src 192.0.2.33")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def director_files(peer):
+    """Settings as an operator edits them; the table is for the test that starts it."""
+    etc = Path("/usr/local/etc")
+    etc = etc if (etc / "glb").exists() else Path("/etc")
+    (etc / "glb/director.conf").write_text(
+        f'outbound_src_ip = "192.0.2.1";\noutbound_gateway_mac = "{GATEWAY_MAC}";\n', encoding="ascii")
+    (etc / "default/glb-director").write_text(
+        'GLB_DIRECTOR_EAL_ARGS="--no-huge -m 128 --no-pci --lcores=0@(0,1) --vdev=net_af_packet0,iface=lb0"\n'
+        'GLB_DIRECTOR_FORWARDING_TABLE="/var/lib/glb/forwarding_table.bin"\n', encoding="ascii")
+    drop_in = Path("/etc/systemd/system/glb-director.service.d/table.conf")
+    drop_in.parent.mkdir(parents=True, exist_ok=True)
+    drop_in.write_text("[Service]\nSupplementaryGroups=glb-healthcheck\n", encoding="ascii")
+    systemctl("daemon-reload")
+    return etc / "glb"

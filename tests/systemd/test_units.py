@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an operator does with systemctl. In this order, on one machine: each test goes on from where the one before it left off."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import OWN, PEER, VIP, capabilities, log, run, show, stats, systemctl, table, wait
+
+CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK = 1 << 12, 1 << 13, 1 << 14
+DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.service", "glb-redirect@px0.service"
+
+
+def forwards(peer):
+    """A SYN of the peer to the VIP comes back to it in GUE. A port of its own each time, so nothing is a repetition."""
+    with peer:
+        sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+        client = socket.socket()
+    with sniffer, client:
+        sniffer.bind(("lb1", 0x0800))
+        sniffer.settimeout(1)
+        client.setblocking(False)
+        client.connect_ex((VIP, 80))
+        try:
+            while True:
+                frame = sniffer.recv(2048)
+                if frame[23] == 17 and frame[36:38] == (19523).to_bytes(2, "big"):
+                    return socket.inet_ntoa(frame[30:34])
+        except TimeoutError:
+            return None
+
+
+@pytest.fixture(scope="module")
+def service(peer):
+    """What the proxy runs, and how to stop it."""
+    peer.run("glb-redirect", "attach", "px1", "--mode", "generic")
+    with subprocess.Popen(peer.command("/usr/bin/python3", "-m", "http.server", "80"), cwd="/tmp", stderr=subprocess.DEVNULL) as server:
+        wait(lambda: run("curl", "-s", f"{PEER}:80", check=False).returncode == 0, "http server")
+        yield server
+        server.kill()
+
+
+def test_redirect_attaches_and_is_kept_by_a_reload(peer):
+    systemctl("start", REDIRECT)
+    assert "attached, native mode" in run("glb-redirect", "status", "px0").stdout
+    check = {"healthchecks": {"gue": 19523}}
+    with open("/tmp/peer.json", "w", encoding="utf-8") as file:
+        json.dump(table(OWN, **check), file)
+    with open("/tmp/peer.conf", "w", encoding="ascii") as file:
+        file.write('forwarding_table = { src = "/tmp/peer.json"; dst = "/tmp/peer.dst"; };\ntimeout_ms = 1900;\n')
+    answer = peer.run("glb-healthcheck", "--config-file", "/tmp/peer.conf", "--check-once").stdout
+    assert "echo reply" in answer
+    counted = json.loads(run("glb-redirect", "stats", "--json", "px0").stdout)
+    systemctl("reload", REDIRECT)
+    assert "attached" in run("glb-redirect", "status", "px0").stdout
+    assert json.loads(run("glb-redirect", "stats", "--json", "px0").stdout) == counted
+    assert '"total": 0' not in json.dumps(counted)
+
+
+def test_redirect_detaches_at_its_end(peer):
+    systemctl("stop", REDIRECT)
+    assert "attached, " not in run("glb-redirect", "status", check=False).stdout
+    systemctl("start", REDIRECT)
+    assert "attached, " in run("glb-redirect", "status", "px0").stdout
+
+
+def test_redirect_goes_with_its_interface(peer):
+    run("ip", "link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
+    systemctl("start", "glb-redirect@gone0")
+    run("ip", "link", "del", "gone0")
+    wait(lambda: show("glb-redirect@gone0", "ActiveState") == "inactive", "the unit's end")
+    assert "gone0" not in run("glb-redirect", "status", check=False).stdout
+
+
+def test_healthcheck_starts_as_its_user_and_writes(peer, service, director_files):
+    src = director_files / "forwarding_table.json"
+    src.write_text(json.dumps(table(PEER, healthchecks={"http": 80, "gue": 19523})), encoding="utf-8")
+    run("chgrp", "glb-healthcheck", str(src))
+    src.chmod(0o640)
+    conf = (director_files / "healthcheck.conf").read_text(encoding="ascii")
+    conf += "panic_threshold = 0;\nhold_ms = 0;\n"
+    (director_files / "healthcheck.conf").write_text(conf.replace("/etc/glb", str(director_files)), encoding="ascii")
+    systemctl("start", HEALTHCHECK)
+    assert show(HEALTHCHECK, "User") == "glb-healthcheck" and capabilities(HEALTHCHECK) == CAP_NET_RAW
+    state = json.loads(run("curl", "-s", "127.0.0.1:19521/status").stdout)
+    assert state["ready"] is True
+    assert run("glb-director-cli", "show", "/var/lib/glb/forwarding_table.bin").stdout.count(" up ") == 1, log(HEALTHCHECK)
+
+
+def test_director_starts_and_forwards(peer, director_files):
+    systemctl("start", DIRECTOR)
+    assert show(DIRECTOR, "ActiveState") == "active" and show(DIRECTOR, "StatusText")
+    assert capabilities(DIRECTOR) == CAP_NET_ADMIN | CAP_NET_RAW | CAP_IPC_LOCK
+    assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+
+
+def test_healthcheck_reloads_the_director_through_polkit(peer, service):
+    """Its own user, no root: what polkit allows."""
+    generation = stats()["generation"]
+    service.send_signal(signal.SIGSTOP)  # answers nothing from now on
+    wait(lambda: "healthy -> unhealthy" in log(HEALTHCHECK), "transition")
+    wait(lambda: stats()["generation"] > generation, "reload of the director")
+    service.send_signal(signal.SIGCONT)
+    wait(lambda: "unhealthy -> healthy" in log(HEALTHCHECK), "transition back")
+    wait(lambda: stats()["generation"] > generation + 1, "second reload")
+    assert "glb_healthcheck_reload_failing 0" in run("curl", "-s", "127.0.0.1:19521/metrics").stdout
+    other = run("runuser", "-u", "glb-healthcheck", "--", "systemctl", "stop", DIRECTOR, check=False)
+    assert other.returncode != 0 and show(DIRECTOR, "ActiveState") == "active"
+
+
+def test_director_refuses_a_bad_table(peer):
+    good = open("/var/lib/glb/forwarding_table.bin", "rb").read()
+    generation = stats()["generation"]
+    systemctl("stop", HEALTHCHECK)
+    with open("/var/lib/glb/forwarding_table.bin", "wb") as file:
+        file.write(good[:100])
+    assert systemctl("reload", DIRECTOR, check=False).returncode != 0
+    assert show(DIRECTOR, "ActiveState") == "active" and stats()["generation"] == generation
+    assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+    with open("/var/lib/glb/forwarding_table.bin", "wb") as file:
+        file.write(good)
+    systemctl("reload", DIRECTOR)
+    assert stats()["generation"] == generation + 1
+    systemctl("start", HEALTHCHECK)
+
+
+def test_watchdogs_end_what_hangs(peer):
+    for unit in (DIRECTOR, HEALTHCHECK):
+        before = show(unit, "MainPID")
+        assert show(unit, "NRestarts") == "0", log(unit)  # and until now nothing has made them restart
+        os.kill(int(before), signal.SIGSTOP)
+        wait(lambda unit=unit: show(unit, "NRestarts") == "1", f"restart of {unit}")
+        wait(lambda unit=unit: show(unit, "ActiveState") == "active", f"{unit} to be ready")
+        assert show(unit, "MainPID") != before and "Watchdog timeout" in log(unit)
+    assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+
+
+def test_director_restarts_and_stops(peer):
+    systemctl("restart", DIRECTOR)
+    assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+    systemctl("stop", DIRECTOR, HEALTHCHECK)
+    for unit in (DIRECTOR, HEALTHCHECK):
+        assert show(unit, "Result") == "success", log(unit)
+    assert forwards(peer) is None
