@@ -15,8 +15,19 @@ import pcap
 from director_conf import write_config
 from tree import CLI, DIRECTOR
 
+# The ways to steer ordinary packets, and the limit of the SIMD bit width that chooses each, where the CPU has what it needs.
+PACKET_PATHS = {
+    "plain": (64, ()),
+    "avx2": (256, ("avx2",)),
+    "avx512": (512, ("avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl")),
+}
 DEADLINE = 30  # seconds: for what normally takes a fraction of one, on a busy machine
 NOBODY = 65534
+
+
+def usable_packet_paths():
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    return [name for name, (_, needed) in PACKET_PATHS.items() if all(flag in flags for flag in needed)]
 
 
 def write_table(path, document, version="auto"):
@@ -70,9 +81,10 @@ class DirectorProcess:
     lcores  EAL's --lcores
     user    uid to run as; default: the caller's
     prefix  command words before it, e.g. to enter a namespace
+    path    of PACKET_PATHS, which is forced; default: as EAL and the CPU have it
     """
 
-    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256):
+    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256, path=None):
         # A short path: a socket's name has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="glb-"))
         self.file_prefix = "suite"
@@ -80,6 +92,8 @@ class DirectorProcess:
         config_file = write_config(self.folder / "director.conf", config)
         eal = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
         eal += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs)]
+        if path:
+            eal.append(f"--force-max-simd-bitwidth={PACKET_PATHS[path][0]}")
         own = ["--config-file", config_file, "--forwarding-table", table]
         command = [*prefix, DIRECTOR, *eal, "--", *own]
         if user is not None:
@@ -165,7 +179,7 @@ def sum_of_verdicts(stats):
     return sum(verdicts(stats).values())
 
 
-def run_capture(folder, frames, config, table, **options):
+def run_capture(folder, frames, config, table, path=None, **options):
     """Frames through the director, from one capture file to another.
 
     -> (frames sent, counters by verdict, MAC of the port). Checks that the director counts the same
@@ -174,9 +188,10 @@ def run_capture(folder, frames, config, table, **options):
     rx, tx = Path(folder) / "rx.pcap", Path(folder) / "tx.pcap"
     pcap.write(rx, frames)
     vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tx}"
-    with DirectorProcess([vdev], config, table, **options) as director:
+    with DirectorProcess([vdev], config, table, path=path, **options) as director:
         mac = director.port_mac()
         stats = director.wait_received(len(frames))
+        assert path in (None, stats["packet_path"])
         printed = director.terminate()
     assert printed["received"] == len(frames)
     assert verdicts(printed) == verdicts(stats)

@@ -13,7 +13,7 @@ from scapy.layers.inet import IP, TCP
 
 import traffic
 from director_conf import CONFIG
-from director_process import NOBODY, VERDICTS, run_capture, write_table
+from director_process import NOBODY, VERDICTS, run_capture, usable_packet_paths, write_table
 from tree import TREE
 from model import Director
 
@@ -51,8 +51,13 @@ def assert_same_frames(sent, expected):
     assert len(sent) == len(expected)
 
 
+@pytest.fixture(params=usable_packet_paths())
+def path(request):
+    return request.param
+
+
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]}-{group[1]}")
-def test_golden_packets(group, tmp_path):
+def test_golden_packets(group, path, tmp_path):
     packets = GROUPS[group]
     config = VECTORS["configs"][group[0]]
     expected_verdicts = []
@@ -62,7 +67,7 @@ def test_golden_packets(group, tmp_path):
     table = write_table(tmp_path / "table", VECTORS["tables"][group[1]])
     frames = [bytes.fromhex(packet["frame"]) for packet in packets]
 
-    sent, counters, mac = run_capture(tmp_path, frames, config, table)
+    sent, counters, mac = run_capture(tmp_path, frames, config, table, path=path)
 
     expected = [bytes.fromhex(packet["out"]) for packet in packets if packet["out"]]
     assert_same_frames(sent, [with_source_mac(frame, mac) for frame in expected])
@@ -79,22 +84,22 @@ def compare_with_model(tmp_path, frames, config, document, table, **options):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_random_traffic(seed, tmp_path):
-    """10 000 packets in all."""
+def test_random_traffic(seed, path, tmp_path):
+    """10 000 packets in all, on each path."""
     config = {**CONFIG, "hash_fields": {"src_addr": True, "src_port": True}} if seed else CONFIG
     frames = traffic.random_frames(seed, 5000)
     table = write_table(tmp_path / "table", traffic.TABLE)
-    counters = compare_with_model(tmp_path, frames, config, traffic.TABLE, table)
+    counters = compare_with_model(tmp_path, frames, config, traffic.TABLE, table, path=path)
     assert counters["forwarded"] > 1500  # the traffic is worth something
     for verdict in ("drop_unmatched", "drop_truncated", "drop_malformed", "drop_fragment"):
         assert counters[verdict] > 5, verdict
 
 
 @pytest.mark.parametrize("version", TABLE_VERSIONS)
-def test_table_versions(version, tmp_path):
+def test_table_versions(version, path, tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE_OF_TWO_HOPS, version)
     frames = traffic.random_frames(7, 1000)
-    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE_OF_TWO_HOPS, table)
+    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE_OF_TWO_HOPS, table, path=path)
 
 
 def test_version_3_and_json_with_four_hops(tmp_path):
