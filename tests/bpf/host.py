@@ -55,6 +55,8 @@ class Host:
         connect(host, "eth0", network, "net0")
         for namespace in (host, network):
             namespace.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv4__conf__all__rp_filter=0)
+        # Half-open connections last as long as the tests, not 63 s.
+        host.sysctl(net__ipv4__tcp_synack_retries=15)
         host.ip(
             f"addr add {PROXY}/24 dev eth0",
             "addr add fd50::10/64 dev eth0 nodad",
