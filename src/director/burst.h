@@ -25,6 +25,8 @@ struct burst {
 	uint32_t readable[BURST_MAX]; /* contiguous bytes */
 	uint32_t size[BURST_MAX];     /* of the whole frame */
 
+	bool mixed; /* the fast path has found both families in it */
+
 	/* Parse. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict, also of the later stages */
 	uint8_t family[BURST_MAX];

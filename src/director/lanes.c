@@ -83,6 +83,7 @@ uint64_t LANES_NAME(const struct lanes_job *job, struct burst *burst)
 	struct lanes v4, v6;
 	uint64_t rest = sort_families(burst, &v4, &v6);
 
+	burst->mixed = v4.count && v6.count;
 	if (v4.count)
 		rest |= forward_family(job, &v4, false, burst);
 	if (v6.count)

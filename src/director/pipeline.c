@@ -101,6 +101,7 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 {
 	uint64_t lanes = burst_lanes(burst);
 
+	burst->mixed = false;
 	refresh_templates(pipeline);
 	if (fast_path_applies(pipeline))
 		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->rules,

@@ -6,10 +6,19 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "common/byteorder.h"
 #include "mbuf.h"
 
 /* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
 #define ANSWERS_PER_SECOND 100
+
+/* After a burst of both families bursts are sorted for so many rounds; a packet waits for others of
+ * its own for so many at most. */
+#define SORTING_ROUNDS 256
+#define WAITING_ROUNDS 4
+
+/* What a round may send, with all that was held before it. */
+#define ROUND_MAX (4 * PORT_BURST)
 
 static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
@@ -188,7 +197,66 @@ static bool may_receive(struct path *path)
 
 	if (path->kind == PATH_SPREAD)
 		return spread_ready(path->spread, &path->in, path->descriptors);
-	return !back || rte_ring_free_count(back) >= PORT_BURST;
+	return !back || rte_ring_free_count(back) >= ROUND_MAX;
+}
+
+static bool is_ipv6(const struct rte_mbuf *mbuf)
+{
+	return load_le16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == 0xdd86;
+}
+
+/* Without a branch that depends on it. */
+static void sort_into_bins(struct bin bins[2], const struct held *due)
+{
+	uint16_t v6 = bins[0].count, rest = bins[1].count;
+
+	for (uint16_t i = 0; i < due->count; i++) {
+		bool is_v6 = is_ipv6(due->mbufs[i]);
+
+		bins[0].mbufs[v6] = bins[1].mbufs[rest] = due->mbufs[i];
+		v6 += is_v6;
+		rest += !is_v6;
+	}
+	bins[0].count = v6;
+	bins[1].count = rest;
+}
+
+static void steer_bin(struct worker *worker, const struct path *path,
+	const struct reload_live *live, struct bin *bin)
+{
+	uint16_t count = RTE_MIN(bin->count, PORT_BURST);
+
+	if (count)
+		steer(worker, path, live, bin->mbufs, count);
+	bin->count -= count;
+	bin->rounds = 0;
+	memcpy(bin->mbufs, bin->mbufs + PORT_BURST, bin->count * sizeof(*bin->mbufs));
+}
+
+/*
+ * Half-empty vectors take as long as full ones: where both families come, and more than fits a
+ * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
+ */
+static void steer_families(
+	struct worker *worker, struct path *path, const struct reload_live *live, bool more)
+{
+	struct held *due = &path->held[path->due];
+	bool sort = path->sorting && more && due->count == PORT_BURST;
+
+	if (sort)
+		sort_into_bins(path->bins, due);
+	for (unsigned b = 0; b < RTE_DIM(path->bins); b++) {
+		struct bin *bin = &path->bins[b];
+
+		if (!sort || bin->count >= PORT_BURST || ++bin->rounds >= WAITING_ROUNDS)
+			steer_bin(worker, path, live, bin);
+	}
+	path->sorting -= path->sorting > 0;
+	if (sort || !due->count)
+		return;
+	steer(worker, path, live, due->mbufs, due->count);
+	if (worker->burst.mixed)
+		path->sorting = SORTING_ROUNDS;
 }
 
 /*
@@ -206,8 +274,7 @@ static uint16_t steer_held(
 		counters_add(&worker->counters.received, next->count);
 	*ahead = (struct ahead){
 		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
-	if (due->count)
-		steer(worker, path, live, due->mbufs, due->count);
+	steer_families(worker, path, live, next->count == PORT_BURST);
 	ahead_fetch(ahead, ahead->left);
 	due->count = 0;
 	path->due = !path->due;
@@ -252,7 +319,7 @@ static bool all_is_done(const struct worker *worker)
 	for (uint16_t i = 0; i < worker->path_count; i++) {
 		const struct path *path = &worker->paths[i];
 
-		if (path->held[path->due].count ||
+		if (path->held[path->due].count || path->bins[0].count || path->bins[1].count ||
 			(path->in.ring && !rte_ring_empty(path->in.ring)))
 			return false;
 	}

@@ -29,9 +29,17 @@ struct held {
 	struct rte_mbuf *mbufs[PORT_BURST];
 };
 
+/* Packets of one family that are to fill a burst. */
+struct bin {
+	uint16_t count;
+	uint16_t rounds; /* so long it waits already */
+	struct rte_mbuf *mbufs[2 * PORT_BURST];
+};
+
 struct path {
-	uint8_t kind; /* enum path_kind */
-	uint8_t due;  /* which of held is steered next; the other is received into */
+	uint8_t kind;     /* enum path_kind */
+	uint8_t due;      /* which of held is steered next; the other is received into */
+	uint16_t sorting; /* rounds left in which IPv4 and IPv6 are steered apart */
 	struct queue in, out;
 	struct queue exception;   /* for what is unmatched */
 	bool segments_allowed;    /* by the port that transmits */
@@ -40,6 +48,7 @@ struct path {
 	uint16_t descriptors;     /* of the rx queue */
 	uint8_t source_mac[6];    /* of the port that transmits */
 	struct held held[2];      /* PATH_STEER */
+	struct bin bins[2];       /* IPv6, and all else */
 };
 
 struct worker {

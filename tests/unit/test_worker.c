@@ -13,16 +13,17 @@
 #include <rte_malloc.h>
 
 #include "director/worker.h"
+#include "handmade.h"
 
 enum {
 	PORT = RTE_MAX_ETHPORTS - 1,
 	POOL_SIZE = 1023,
-	MOST_FRAMES = 512,
-	FRAME_SIZE = 60,
+	MOST_FRAMES = 1024,
+	FRAME_SIZE = 74,
 };
 
 static struct rte_mempool *pool;
-static struct routes *no_tables;
+static struct routes *routes;
 static struct director director;
 static struct worker worker;
 static struct path path;
@@ -32,19 +33,36 @@ static struct reload_live live;
 static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent;
-static unsigned sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
-static uint64_t token;                   /* of RCU, from the first poll */
-static bool quiescent;                   /* since then, as the last poll sees it */
+static unsigned found_by[MOST_FRAMES],
+	sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
+static uint64_t token;           /* of RCU, from the first poll */
+static bool quiescent;           /* since then, as the last poll sees it */
+
+/* Of how many frames one is IPv6: the last; 0: none is. */
+static uint32_t v6_every;
+static uint32_t last_sent[2];       /* of IPv4, of IPv6: so many frames, with those before */
+static unsigned full_of_one_family; /* bursts that were sent */
+
+static bool is_v6(uint32_t number)
+{
+	return v6_every && number % v6_every == v6_every - 1;
+}
 
 /* TCP to where no table is; its number in place of a MAC. */
 static struct rte_mbuf *unmatched_frame(uint32_t number)
 {
-	static const uint8_t headers[FRAME_SIZE] = {
-		[12] = 0x08, [14] = 0x45, [17] = FRAME_SIZE - 14, [22] = 64, [23] = IPPROTO_TCP};
+	static const uint8_t headers[2][FRAME_SIZE] = {
+		{[12] = 0x08, [14] = 0x45, [17] = FRAME_SIZE - 14, [22] = 64, [23] = IPPROTO_TCP},
+		{[12] = 0x86,
+			[13] = 0xdd,
+			[14] = 0x60,
+			[19] = FRAME_SIZE - 54,
+			[20] = IPPROTO_TCP,
+			[21] = 64}};
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	char *frame = rte_pktmbuf_append(mbuf, FRAME_SIZE);
 
-	memcpy(frame, headers, FRAME_SIZE);
+	memcpy(frame, headers[is_v6(number)], FRAME_SIZE);
 	memcpy(frame, &number, sizeof(number));
 	return mbuf;
 }
@@ -58,21 +76,33 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	if (polls_done == 0)
 		token = rte_rcu_qsbr_start(director.reload.qsbr);
 	quiescent = rte_rcu_qsbr_check(director.reload.qsbr, token, false) == 1;
-	for (uint16_t i = 0; i < found; i++)
-		mbufs[i] = unmatched_frame(received++);
 	if (++polls_done == polls)
 		director.stop = true;
+	for (uint16_t i = 0; i < found; i++) {
+		found_by[received] = polls_done;
+		mbufs[i] = unmatched_frame(received++);
+	}
 	return found;
 }
 
-static uint16_t send_in_order(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+/* Those of a family in the order of arrival. */
+static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 {
+	unsigned v6 = 0;
+
 	(void)queue;
 	for (uint16_t i = 0; i < count; i++) {
-		assert_memory_equal(rte_pktmbuf_mtod(mbufs[i], void *), &sent, sizeof(sent));
-		sent_after[sent++] = polls_done;
+		uint32_t number;
+
+		memcpy(&number, rte_pktmbuf_mtod(mbufs[i], void *), sizeof(number));
+		assert_in_range(number, last_sent[is_v6(number)], received - 1);
+		last_sent[is_v6(number)] = number + 1;
+		v6 += is_v6(number);
+		sent_after[number] = polls_done;
 		rte_pktmbuf_free(mbufs[i]);
 	}
+	sent += count;
+	full_of_one_family += count == PORT_BURST && v6 % PORT_BURST == 0;
 	return count;
 }
 
@@ -82,6 +112,9 @@ static void run(const uint16_t *found, unsigned count)
 	polls = count;
 	polls_done = 0;
 	received = sent = 0;
+	last_sent[0] = last_sent[1] = 0;
+	full_of_one_family = 0;
+	path.sorting = 0;
 	director.stop = false;
 	worker.counters = (struct counters){0};
 	worker_run(&worker);
@@ -120,6 +153,9 @@ static void test_what_is_held_leaves_before_the_end(void **state)
 	(void)state;
 	RUN(64);
 	RUN(5, 64);
+	v6_every = 2;
+	RUN(64, 64, 64);
+	v6_every = 0;
 }
 
 static void test_a_reload_need_not_wait_for_silence(void **state)
@@ -137,13 +173,46 @@ static void test_empty_polls_are_counted_and_others_not(void **state)
 	assert_int_equal(worker.counters.empty_polls, 3);
 }
 
+static void test_full_bursts_of_both_families_are_steered_apart(void **state)
+{
+	(void)state;
+	v6_every = 2;
+	RUN(64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0);
+	v6_every = 0;
+	/* the first tells that there are both; the last finds the port empty */
+	assert_int_equal(full_of_one_family, 8);
+}
+
+static void test_the_few_of_a_family_wait_for_a_few_rounds(void **state)
+{
+	(void)state;
+	v6_every = 64;
+	RUN(64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0);
+	v6_every = 0;
+	assert_int_equal(sent_after[63], 2);
+	for (uint32_t number = 127; number < received; number += 64)
+		assert_in_range(sent_after[number], found_by[number] + 1, found_by[number] + 4);
+	assert_int_equal(sent_after[127], found_by[127] + 4);
+}
+
+static void test_none_waits_for_its_family_when_the_port_is_not_full(void **state)
+{
+	(void)state;
+	v6_every = 2;
+	RUN(64, 64, 64, 63, 63, 64, 0, 0);
+	v6_every = 0;
+	for (uint32_t number = 0; number < received; number++) /* the next poll was full as well */
+		assert_int_equal(
+			sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
+}
+
 static void install_port(void)
 {
 	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[1];
 	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[PORT];
 
 	ops->rx_pkt_burst = receive;
-	ops->tx_pkt_burst = send_in_order;
+	ops->tx_pkt_burst = take;
 	ops->rxq = ops->txq = (struct rte_ethdev_qdata){.data = queues, .clbk = no_callbacks};
 }
 
@@ -152,20 +221,21 @@ static int set_up(void **state)
 	static char *arguments[] = {"test_worker", "--no-huge", "--no-pci", "--no-shconf",
 		"--no-telemetry", "--log-level=error", "-m", "16", "-l", "0", NULL};
 	struct table_set set = {0};
-	struct faults faults = {0};
 
 	(void)state;
 	assert_true(rte_eal_init((int)RTE_DIM(arguments) - 1, arguments) >= 0);
 	pool = rte_pktmbuf_pool_create("frames", POOL_SIZE, 0, 40, RTE_PKTMBUF_HEADROOM + 256, 0);
-	no_tables = routes_create(&set, &faults);
 	assert_non_null(pool);
-	assert_non_null(no_tables);
+	handmade_table(&set, 2, 2);
+	handmade_bind(&set, 0, "192.0.2.9", TABLE_TCP, 80, 80);
+	routes = handmade_routes(&set);
 	install_port();
+	director.gateway_mac = 1;
 	director.conf.rules = (struct rules){.exception_path = true, .outbound_mtu = 1500};
 	director.reload.qsbr =
 		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
 	rte_rcu_qsbr_init(director.reload.qsbr, 1);
-	live.routes = no_tables;
+	live.routes = routes;
 	director.reload.live = &live;
 	path = (struct path){.in = {.port = PORT},
 		.out = {.port = PORT},
@@ -173,13 +243,14 @@ static int set_up(void **state)
 		.pool = pool};
 	worker = (struct worker){.director = &director, .path_count = 1, .paths = &path};
 	worker.pipeline.rules = &director.conf.rules;
+	worker.pipeline.fast = lanes_choose(0).forward;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	routes_free(no_tables);
+	routes_free(routes);
 	rte_free(director.reload.qsbr);
 	rte_mempool_free(pool);
 	rte_eal_cleanup();
@@ -194,6 +265,9 @@ int main(void)
 		cmocka_unit_test(test_a_burst_leaves_when_the_next_is_received),
 		cmocka_unit_test(test_what_is_held_leaves_before_the_end),
 		cmocka_unit_test(test_a_reload_need_not_wait_for_silence),
+		cmocka_unit_test(test_full_bursts_of_both_families_are_steered_apart),
+		cmocka_unit_test(test_the_few_of_a_family_wait_for_a_few_rounds),
+		cmocka_unit_test(test_none_waits_for_its_family_when_the_port_is_not_full),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
