@@ -194,8 +194,14 @@ INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
 INLINE void prefetch_pairs(
 	const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
-	for (uint32_t i = 0; i < BLOCK; i++)
-		__builtin_prefetch(&routes->pair_indices[pair_at(tables[i], hash[i])]);
+	for (uint32_t i = 0; i < BLOCK; i++) {
+		uint32_t at = pair_at(tables[i], hash[i]);
+
+		if (routes->pair_bytes)
+			__builtin_prefetch(&routes->pair_bytes[at]);
+		else
+			__builtin_prefetch(&routes->pair_indices[at]);
+	}
 }
 
 /* By the given fields of the packets. */
@@ -207,35 +213,52 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 
 	write_message(message, lanes, base, v6, words);
 	hash_block(routes, message, words, tables, hash);
-	if (routes->pair_indices)
+	if (routes->pair_bytes || routes->pair_indices)
 		prefetch_pairs(routes, tables, hash);
 }
 
 /* ---- hops ---- */
 
-INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
-	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+/* Each row's pair as indices in routes->addresses. */
+INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint32_t at[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
-	uint32_t at[BLOCK], pair[BLOCK];
-	uint64_t both[BLOCK];
+	uint32_t pair[BLOCK];
 
-	EACH (i)
-		at[i] = pair_at(tables[i], hash[i]);
-	if (routes->pair_addresses) {
-		gather_u64(routes->pair_addresses, at, both);
+	if (routes->pair_bytes) {
+		gather_u16(routes->pair_bytes, at, pair);
 		EACH (i) {
-			first[i] = (uint32_t)both[i];
-			second[i] = (uint32_t)(both[i] >> 32);
+			first[i] = tables[i] * ROUTES_FEW + (pair[i] & 0xff);
+			second[i] = tables[i] * ROUTES_FEW + (pair[i] >> 8 & 0xff);
 		}
 		return;
 	}
 	gather_u32(routes->pair_indices, at, pair);
+	EACH (i) {
+		first[i] = pair[i] & 0xffff;
+		second[i] = pair[i] >> 16;
+	}
+}
+
+INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	uint32_t at[BLOCK], indices[2][BLOCK];
+	uint64_t both[BLOCK];
+
 	EACH (i)
-		at[i] = pair[i] & 0xffff;
-	gather_u32(routes->addresses, at, first);
-	EACH (i)
-		at[i] = pair[i] >> 16;
-	gather_u32(routes->addresses, at, second);
+		at[i] = pair_at(tables[i], hash[i]);
+	if (!routes->pair_addresses) {
+		load_indices(routes, tables, at, indices[0], indices[1]);
+		gather_u32(routes->addresses, indices[0], first);
+		gather_u32(routes->addresses, indices[1], second);
+		return;
+	}
+	gather_u64(routes->pair_addresses, at, both);
+	EACH (i) {
+		first[i] = (uint32_t)both[i];
+		second[i] = (uint32_t)(both[i] >> 32);
+	}
 }
 
 /* Where all rows have two hops. */

@@ -70,6 +70,22 @@ INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t o
 #endif
 }
 
+/* Reads two bytes more, and leaves them in the high half. */
+INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
+{
+#if defined(__AVX512F__)
+	_mm512_storeu_si512(out, _mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 2));
+#elif defined(__AVX2__)
+	for (int i = 0; i < BLOCK; i += 8)
+		_mm256_storeu_si256((__m256i *)(out + i),
+			_mm256_i32gather_epi32(
+				base, _mm256_loadu_si256((const __m256i *)(index + i)), 2));
+#else
+	EACH (i)
+		out[i] = ((const uint16_t *)base)[index[i]];
+#endif
+}
+
 /* Reads three bytes more. */
 INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
 {

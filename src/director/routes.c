@@ -42,20 +42,35 @@ static bool rows_are_distinct(const struct routes_table *table)
 	return distinct;
 }
 
+static bool alloc_addresses(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	size_t count = 0;
+
+	routes->few = true;
+	for (uint32_t t = 0; t < set->count; t++) {
+		count += set->tables[t].backend_count;
+		routes->few &= set->tables[t].backend_count <= ROUTES_FEW;
+	}
+	if (routes->few)
+		count = ROUTES_FEW * set->count;
+	routes->addresses = calloc(count + 1, sizeof(*routes->addresses));
+	return routes->addresses;
+}
+
 static bool fill_tables(struct routes *routes)
 {
 	const struct table_set *set = &routes->set;
 	uint32_t *at;
-	size_t count = 0;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].backend_count;
-	at = routes->addresses = calloc(count + 1, sizeof(*at));
-	if (!at)
+	if (!alloc_addresses(routes))
 		return false;
+	at = routes->addresses;
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 
+		if (routes->few)
+			at = routes->addresses + ROUTES_FEW * t;
 		routes->tables[t] = (struct routes_table){
 			.hash_key = table->hash_key,
 			.rows = table->rows,
@@ -79,7 +94,22 @@ static bool has_pairs_only(const struct routes *routes)
 		if (routes->tables[t].row_hops != 2 || !routes->tables[t].distinct)
 			return false;
 	}
-	return routes->set.count && backends <= 1 << 16;
+	return routes->set.count && (routes->few || backends <= 1 << 16);
+}
+
+static void fill_pair(struct routes *routes, size_t at)
+{
+	const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
+	const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
+	uint32_t first = (uint32_t)(table->addresses - routes->addresses);
+
+	if (routes->pair_addresses)
+		routes->pair_addresses[at] =
+			table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
+	else if (routes->pair_bytes)
+		routes->pair_bytes[at] = (uint16_t)(row[0] | row[1] << 8);
+	else
+		routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
 }
 
 /* Where there is no memory for them, packets only take longer. */
@@ -91,20 +121,13 @@ static void fill_pairs(struct routes *routes)
 		return;
 	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
 		routes->pair_addresses = big_alloc(count * sizeof(*routes->pair_addresses));
+	else if (routes->few) /* gathers read 4 bytes */
+		routes->pair_bytes = big_alloc((count + 1) * sizeof(*routes->pair_bytes));
 	else
 		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));
-	routes->pairs_only = routes->pair_addresses || routes->pair_indices;
-	for (size_t at = 0; routes->pairs_only && at < count; at++) {
-		const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
-		const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
-		uint32_t first = (uint32_t)(table->addresses - routes->addresses);
-
-		if (routes->pair_addresses)
-			routes->pair_addresses[at] =
-				table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
-		else
-			routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
-	}
+	routes->pairs_only = routes->pair_addresses || routes->pair_bytes || routes->pair_indices;
+	for (size_t at = 0; routes->pairs_only && at < count; at++)
+		fill_pair(routes, at);
 }
 
 struct routes *routes_create(struct table_set *set, struct faults *faults)
@@ -150,6 +173,7 @@ void routes_free(struct routes *routes)
 	table_set_free(&routes->set);
 	free(routes->addresses);
 	free(routes->pair_addresses);
+	free(routes->pair_bytes);
 	free(routes->pair_indices);
 	free(routes);
 }

@@ -15,6 +15,9 @@
 #include "director/portmap.h"
 #include "table/table.h"
 
+/* So many backends a byte can name. */
+#define ROUTES_FEW 256
+
 struct routes_table {
 	const uint8_t *hash_key;
 	const uint16_t *rows;      /* TABLE_ROWS * row_hops backend indices */
@@ -28,16 +31,19 @@ struct routes {
 	struct portmap
 		*portmap;     /* compiled from it, or NULL: too many prefix lengths or port maps */
 	struct table_set set; /* what it was built from, for people */
-	uint32_t *addresses;  /* of all tables */
+	uint32_t *addresses;  /* of all tables; of table t from ROUTES_FEW * t on, where few */
+	bool few;             /* no table has more than ROUTES_FEW backends */
 	/*
 	 * Copies of the rows for lookups of many at once, where every row has two different hops
-	 * (pairs_only): one of the two, by table * TABLE_ROWS + row; the first hop in the low half.
-	 * Addresses where they fit the caches, else indices in `addresses`.
+	 * (pairs_only): one of the three, by table * TABLE_ROWS + row; the first hop in the low
+	 * half. The smallest that is worth it: few tables' addresses fit the caches, and of the
+	 * others less is better.
 	 */
 	bool pairs_only;
 	uint64_t *pair_addresses;
-	uint32_t *pair_indices;
-	uint64_t digest; /* table_set_digest() */
+	uint16_t *pair_bytes;   /* indices in the table's addresses, where few */
+	uint32_t *pair_indices; /* in `addresses` */
+	uint64_t digest;        /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 	struct siphash_state keys[TABLE_MAX_TABLES]; /* with the hash key absorbed */
 };

@@ -34,7 +34,9 @@ struct seed {
 };
 
 static struct seed seeds[SEEDS];
-static struct routes *worlds[4]; /* one table; many; none; many with two hops each */
+/* One table; many; none; many with two hops each; the same with one table larger than a byte can
+ * name. */
+static struct routes *worlds[5];
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
 
@@ -53,14 +55,18 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-/* two_hops: in every row, else 1 to 4 */
-static struct routes *make_world(uint32_t tables, bool two_hops)
+/* `most` backends in the first table. two_hops: in every row, else 1 to 4 */
+static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
 {
 	struct table_set set = {0};
 
 	for (uint32_t t = 0; t < tables; t++) {
 		/* with 2 backends and 4 hops rows name addresses twice */
-		handmade_table(&set, t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 4));
+		handmade_table(&set,
+			t == 0       ? most
+			: t % 5 == 4 ? 2
+				     : 100,
+			(uint8_t)(two_hops ? 2 : 1 + t % 4));
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);
@@ -105,10 +111,12 @@ static void random_packet(struct packet *packet)
 static int set_up(void **state)
 {
 	(void)state;
-	worlds[0] = make_world(1, true);
-	worlds[1] = make_world(20, false);
-	worlds[2] = make_world(0, false);
-	worlds[3] = make_world(20, true);
+	worlds[0] = make_world(1, 100, true);
+	worlds[1] = make_world(20, 100, false);
+	worlds[2] = make_world(0, 0, false);
+	worlds[3] = make_world(20, 256, true);
+	worlds[4] = make_world(20, 257, true);
+	assert_true(worlds[0]->pair_addresses && worlds[3]->pair_bytes && worlds[4]->pair_indices);
 	for (unsigned i = 0; i < SEEDS; i++) {
 		struct packet packet;
 
@@ -122,7 +130,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 5; i++)
 		routes_free(worlds[i]);
 	return 0;
 }
@@ -238,6 +246,8 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 				compare(paths[p].forward, &rules, worlds[1], inputs) > inputs / 20);
 			assert_true(
 				compare(paths[p].forward, &rules, worlds[3], inputs) > inputs / 20);
+			assert_true(
+				compare(paths[p].forward, &rules, worlds[4], inputs) > inputs / 20);
 			rules.outbound_mtu = 100; /* about half is too big */
 			rules.send_too_big = true;
 			rules.exception_path = true;
@@ -267,7 +277,7 @@ static void test_an_alternative_hash_agrees(void **state)
 				.alt_hash_fields = alt,
 				.outbound_mtu = alt % 2 ? 1500 : 104}; /* some are too big */
 
-			for (unsigned world = 0; world < 4; world++)
+			for (unsigned world = 0; world < 5; world++)
 				if (world != 2)
 					assert_true(compare(paths[p].forward, &rules, worlds[world],
 							    inputs) > inputs / 40);

@@ -55,6 +55,22 @@ static void test_each_table_has_its_key_rows_and_addresses(void **state)
 	routes_free(routes);
 }
 
+static void test_tables_larger_than_a_byte_names_keep_their_addresses(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 257, 2);
+	handmade_table(&set, 3, 2);
+	routes = handmade_routes(&set);
+	assert_false(routes->few);
+	for (uint32_t t = 0; t < 2; t++)
+		for (uint32_t i = 0; i < routes->set.tables[t].backend_count; i++)
+			assert_int_equal(routes->tables[t].addresses[i], handmade_address(t, i));
+	routes_free(routes);
+}
+
 static void test_no_tables_are_routes_too(void **state)
 {
 	struct table_set set = {0};
@@ -112,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_routes_take_the_set_over),
 		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
+		cmocka_unit_test(test_tables_larger_than_a_byte_names_keep_their_addresses),
 		cmocka_unit_test(test_no_tables_are_routes_too),
 		cmocka_unit_test(test_ipv6_backends_are_refused_by_name),
 		cmocka_unit_test(test_errors_from_before_do_not_count),
