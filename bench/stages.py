@@ -18,7 +18,7 @@ STAGES = {
     "parse": "check_v4 check_v6 parse flow_parse parse_ipv4 parse_ipv6",
     "find the table": "find_v4 find_v6 find_tables steer_classify portmap_find classify_port classify_address classify_fragment",
     "SipHash": "plan_message write_message hash_lanes hash_block steer_hash siphash_begin siphash_update siphash_end",
-    "rows and hops": "prefetch_pairs find_pairs find_alternative_pairs find_hops steer_hops",
+    "rows and hops": "prefetch_pairs find_pairs find_alternative_hops load_rows find_hops steer_hops",
     "lengths and checksum": "prepare_patches",
     "write headers": "emit template_write encapsulate_write",
     "mbufs out": "settle_forwarded settle_lane all_forwarded mbuf_commit",

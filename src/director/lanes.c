@@ -65,7 +65,7 @@ INLINE uint64_t forward_family(
 		else
 			find_hops(job->routes, &blocks[b]);
 		if (alt_fields)
-			find_alternative_pairs(job->routes, &blocks[b]);
+			find_alternative_hops(job->routes, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		fetch_some(job);

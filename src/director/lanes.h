@@ -21,7 +21,7 @@ struct routes;
 
 struct lanes_job {
 	const struct routes *routes; /* with a portmap */
-	const struct rules *rules;   /* alt_hash_fields only where routes->pairs_only */
+	const struct rules *rules;
 	const struct template *templates;
 	struct ahead *ahead;
 };

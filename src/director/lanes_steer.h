@@ -240,12 +240,30 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 	}
 }
 
+/* Of rows of any length. */
+INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	EACH (i) {
+		const struct routes_table *table = &routes->tables[tables[i]];
+		const uint16_t *row = table->rows + (hash[i] & 0xffff) * table->row_hops;
+
+		first[i] = table->addresses[row[0]];
+		second[i] = table->addresses[row[table->row_hops > 1]];
+	}
+}
+
+/* The first two hops. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
 	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t at[BLOCK], indices[2][BLOCK];
 	uint64_t both[BLOCK];
 
+	if (!routes->pairs_only) {
+		load_rows(routes, tables, hash, first, second);
+		return;
+	}
 	EACH (i)
 		at[i] = pair_at(tables[i], hash[i]);
 	if (!routes->pair_addresses) {
@@ -269,12 +287,14 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
 		block->hop_count[i] = 2;
 }
 
-/* Appends the row by the alternative hash to the pairs, no hop twice. */
-INLINE void find_alternative_pairs(const struct routes *routes, struct block *block)
+/* Appends the row by the alternative hash, no hop twice: to rows of two. */
+INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
 {
 	uint32_t third[BLOCK], fourth[BLOCK];
 
 	load_pairs(routes, block->table, block->alt_hash, third, fourth);
+	EACH (i)
+		block->ok[i] &= block->hop_count[i] == 2;
 	EACH (i) {
 		uint32_t first = block->hops[0][i], second = block->hops[1][i];
 		bool adds_third = third[i] != first && third[i] != second;

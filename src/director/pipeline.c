@@ -83,8 +83,7 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && routes->set.count && routes->portmap && pipeline->gateway_known &&
-	       (!pipeline->rules->alt_hash_fields || routes->pairs_only);
+	return pipeline->fast && routes->set.count && routes->portmap && pipeline->gateway_known;
 }
 
 static void refresh_templates(struct pipeline *pipeline)
