@@ -35,6 +35,7 @@ static unsigned polls, polls_done;
 static uint32_t received, sent;
 static unsigned found_by[MOST_FRAMES],
 	sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
+static struct rte_ring *stuck;   /* is full after the first poll, and stays so */
 static uint64_t token;           /* of RCU, from the first poll */
 static bool quiescent;           /* since then, as the last poll sees it */
 
@@ -76,6 +77,8 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	if (polls_done == 0)
 		token = rte_rcu_qsbr_start(director.reload.qsbr);
 	quiescent = rte_rcu_qsbr_check(director.reload.qsbr, token, false) == 1;
+	while (stuck && rte_ring_sp_enqueue(stuck, stuck) == 0)
+		;
 	if (++polls_done == polls)
 		director.stop = true;
 	for (uint16_t i = 0; i < found; i++) {
@@ -106,7 +109,7 @@ static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	return count;
 }
 
-static void run(const uint16_t *found, unsigned count)
+static void start(const uint16_t *found, unsigned count)
 {
 	script = found;
 	polls = count;
@@ -117,6 +120,11 @@ static void run(const uint16_t *found, unsigned count)
 	path.sorting = 0;
 	director.stop = false;
 	worker.counters = (struct counters){0};
+}
+
+static void run(const uint16_t *found, unsigned count)
+{
+	start(found, count);
 	worker_run(&worker);
 	assert_int_equal(polls_done, polls);
 	assert_int_equal(sent, received);
@@ -206,6 +214,32 @@ static void test_none_waits_for_its_family_when_the_port_is_not_full(void **stat
 			sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
 }
 
+/* A ring back to the distributor has no room for what the first poll found; another queue is empty. */
+static void test_an_lcore_that_holds_frames_does_not_sleep(void **state)
+{
+	static uint16_t found[300] = {64};
+	struct path paths[2] = {path, path};
+
+	(void)state;
+	stuck = rte_ring_create("stuck", 512, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	assert_non_null(stuck);
+	paths[0].exception.ring = stuck;
+	assert_int_equal(idle_open(&worker.idle, true), 0);
+	worker.paths = paths;
+	worker.path_count = 2;
+	start(found, RTE_DIM(found));
+	worker_run(&worker);
+	assert_int_equal(polls_done, polls);
+	assert_int_equal(worker.counters.sleeps, 0);
+	assert_int_equal(worker.counters.verdicts[VERDICT_DROP_EXCEPTION_FULL], 64);
+	idle_close(&worker.idle);
+	worker.idle = (struct idle){0};
+	worker.paths = &path;
+	worker.path_count = 1;
+	rte_ring_free(stuck);
+	stuck = NULL;
+}
+
 static void install_port(void)
 {
 	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[1];
@@ -268,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_full_bursts_of_both_families_are_steered_apart),
 		cmocka_unit_test(test_the_few_of_a_family_wait_for_a_few_rounds),
 		cmocka_unit_test(test_none_waits_for_its_family_when_the_port_is_not_full),
+		cmocka_unit_test(test_an_lcore_that_holds_frames_does_not_sleep),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
