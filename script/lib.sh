@@ -32,10 +32,21 @@ need_root() {
 	[ "$(id -u)" -eq 0 ] || die "needs root ($1): run it as root"
 }
 
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+# debian_sources SUITE: prints the sources.list of a Debian with its security updates.
+debian_sources() {
+	cat <<-LIST
+		deb $mirror $1 main
+		deb $mirror $1-updates main
+		deb ${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} $1-security main
+	LIST
+}
+
 # debian_base SUITE: makes sure that $cache/debian-SUITE.tar holds a minimal Debian with its security updates, at most a
 # month old.
 debian_base() {
-	local suite=$1 tar=$cache/debian-$1.tar mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} work
+	local suite=$1 tar=$cache/debian-$1.tar work
 	[ -z "$(find "$tar" -mtime -30 2>/dev/null)" ] || return 0
 	command -v debootstrap >/dev/null || die "debootstrap is missing: run script/bootstrap"
 	mkdir -p "$cache"
@@ -46,11 +57,7 @@ debian_base() {
 		rm -rf "$work"
 		die "debootstrap $suite failed; its log is $cache/debootstrap-$suite.log"
 	}
-	cat >"$work/etc/apt/sources.list" <<-LIST
-		deb $mirror $suite main
-		deb $mirror $suite-updates main
-		deb ${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} $suite-security main
-	LIST
+	debian_sources "$suite" >"$work/etc/apt/sources.list"
 	rm -rf "$work"/var/cache/apt/archives/*.deb "$work"/var/lib/apt/lists/*
 	chmod 755 "$work"
 	tar -C "$work" --numeric-owner -cf "$tar.part" . && mv "$tar.part" "$tar"
