@@ -98,10 +98,12 @@ void frames_consume(struct frames *frames, bool consumed)
 
 static void flush(const void *at)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__)
 	__builtin_ia32_clflush(at);
+#elif defined(__aarch64__)
+	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
 #else
-	(void)at;
+#error "how does a line leave this CPU's caches?"
 #endif
 }
 
