@@ -212,6 +212,14 @@ def test_the_examples_are_good():
     run("check", TREE / "config" / "director.conf", TREE / "config" / "forwarding_table.json")
 
 
+def test_check_that_cannot_be_printed_is_no_warning(files):
+    with open("/dev/full", "w") as full:
+        for option in ([], ["--json"]):
+            done = subprocess.run([CLI, "check", files / "table.json", *option], stdout=full, stderr=subprocess.PIPE)
+            assert done.returncode == CHECK_ERRORS
+            assert b"cannot write to standard output" in done.stderr
+
+
 # show
 
 
