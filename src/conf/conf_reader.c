@@ -107,6 +107,19 @@ const char *conf_value(const config_setting_t *at, char buf[CONF_VALUE_MAX])
 	return buf;
 }
 
+/* For where the value alone would look like what is expected. */
+static const char *type_note(const config_setting_t *at)
+{
+	switch (config_setting_type(at)) {
+	case CONFIG_TYPE_STRING:
+		return " (in quotes)";
+	case CONFIG_TYPE_FLOAT:
+		return " (a real number)";
+	default:
+		return "";
+	}
+}
+
 void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
 	const struct conf_key *key, void *field)
 {
@@ -114,7 +127,8 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
-		conf_error(reader, at, NULL, "%s is neither true nor false", conf_value(at, value));
+		conf_error(reader, at, NULL, "%s%s is neither true nor false",
+			conf_value(at, value), type_note(at));
 	else
 		*(bool *)field = config_setting_get_bool(at);
 }
@@ -130,8 +144,8 @@ static bool read_integer(struct conf_reader *reader, const config_setting_t *at,
 	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min &&
 		*number <= key->max)
 		return true;
-	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld", conf_value(at, value),
-		key->min, key->max);
+	conf_error(reader, at, NULL, "%s%s is not an integer from %ld to %ld",
+		conf_value(at, value), type_note(at), key->min, key->max);
 	return false;
 }
 

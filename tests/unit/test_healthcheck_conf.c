@@ -92,7 +92,7 @@ static void test_faults_name_line_key_and_value(void **state)
 			"h.conf: forwarding_table: missing; write { src = \"FILE\"; dst = "
 			"\"FILE\"; }"},
 		{FILES "interval_ms = 'a';\n",
-			"h.conf:2: interval_ms: 'a' is not an integer from 10 to 3600000"},
+			"h.conf:2: interval_ms: 'a' (in quotes) is not an integer from 10 to 3600000"},
 		{FILES "panic_threshold = 101;\n",
 			"h.conf:2: panic_threshold: '101' is not an integer from 0 to 100"},
 		{FILES "source_ip = 'fd00::1';\n",
