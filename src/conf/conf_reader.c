@@ -79,45 +79,36 @@ void conf_warn(struct conf_reader *reader, const config_setting_t *at, const cha
 	va_end(args);
 }
 
-const char *conf_value(const config_setting_t *at, char buf[CONF_VALUE_MAX])
+const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_VALUE_MAX])
 {
+	bool empty = config_setting_length(at) == 0;
+
 	switch (config_setting_type(at)) {
 	case CONFIG_TYPE_INT:
 	case CONFIG_TYPE_INT64:
-		snprintf(buf, CONF_VALUE_MAX, "'%lld'", config_setting_get_int64(at));
+		snprintf(buf, CONF_VALUE_MAX, "'%lld'%s", config_setting_get_int64(at),
+			expected == CONFIG_TYPE_INT ? "" : " (a number)");
 		break;
 	case CONFIG_TYPE_FLOAT:
-		snprintf(buf, CONF_VALUE_MAX, "'%g'", config_setting_get_float(at));
+		snprintf(buf, CONF_VALUE_MAX, "'%g' (a real number)", config_setting_get_float(at));
 		break;
 	case CONFIG_TYPE_BOOL:
-		snprintf(buf, CONF_VALUE_MAX, "'%s'",
-			config_setting_get_bool(at) ? "true" : "false");
-		break;
+		return config_setting_get_bool(at) ? "'true'" : "'false'";
 	case CONFIG_TYPE_STRING:
-		snprintf(buf, CONF_VALUE_MAX, "'%.48s'", config_setting_get_string(at));
+		snprintf(buf, CONF_VALUE_MAX, "'%.48s'%s", config_setting_get_string(at),
+			expected == CONFIG_TYPE_STRING ? "" : " (in quotes)");
 		break;
 	case CONFIG_TYPE_GROUP:
-		return "a group { ... }";
+		return empty ? "'{}'" : "a group { ... }";
+	case CONFIG_TYPE_ARRAY:
+		return empty ? "'[]'" : "a list";
 	default:
-		return "a list";
+		return empty ? "'()'" : "a list";
 	}
 	for (char *c = buf; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	return buf;
-}
-
-/* For where the value alone would look like what is expected. */
-static const char *type_note(const config_setting_t *at)
-{
-	switch (config_setting_type(at)) {
-	case CONFIG_TYPE_STRING:
-		return " (in quotes)";
-	case CONFIG_TYPE_FLOAT:
-		return " (a real number)";
-	default:
-		return "";
-	}
 }
 
 void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
@@ -127,8 +118,8 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
-		conf_error(reader, at, NULL, "%s%s is neither true nor false",
-			conf_value(at, value), type_note(at));
+		conf_error(reader, at, NULL, "%s is neither true nor false",
+			conf_value(at, CONFIG_TYPE_BOOL, value));
 	else
 		*(bool *)field = config_setting_get_bool(at);
 }
@@ -144,8 +135,8 @@ static bool read_integer(struct conf_reader *reader, const config_setting_t *at,
 	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min &&
 		*number <= key->max)
 		return true;
-	conf_error(reader, at, NULL, "%s%s is not an integer from %ld to %ld",
-		conf_value(at, value), type_note(at), key->min, key->max);
+	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld",
+		conf_value(at, CONFIG_TYPE_INT, value), key->min, key->max);
 	return false;
 }
 
@@ -175,7 +166,8 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	if (!text || !*text) {
-		conf_error(reader, at, NULL, "%s is not a text in quotes", conf_value(at, value));
+		conf_error(reader, at, NULL, "%s is not a text in quotes",
+			conf_value(at, CONFIG_TYPE_STRING, value));
 		return;
 	}
 	free(*string);
@@ -214,7 +206,8 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
 	if (retired)
 		conf_error(reader, at, NULL, "%s", retired->as_choice);
 	else
-		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, value), expected);
+		conf_error(reader, at, NULL, "%s is not %s",
+			conf_value(at, CONFIG_TYPE_STRING, value), expected);
 }
 
 static const struct conf_key *find_key(const struct conf_key *keys, const char *name)
@@ -251,7 +244,7 @@ void conf_read_group(struct conf_reader *reader, const config_setting_t *group,
 
 	if (!config_setting_is_group(group)) {
 		conf_error(reader, group, NULL, "%s is not a group { key = value; ... }",
-			conf_value(group, value));
+			conf_value(group, CONFIG_TYPE_GROUP, value));
 		return;
 	}
 	for (int i = 0; i < config_setting_length(group); i++) {

@@ -69,7 +69,8 @@ void conf_warn(struct conf_reader *reader, const config_setting_t *at, const cha
 
 #define CONF_VALUE_MAX 64
 
-/* A setting's value, for messages; returns buf. */
-const char *conf_value(const config_setting_t *at, char buf[CONF_VALUE_MAX]);
+/* A setting's value, for messages: with its type where it is not `expected`, a CONFIG_TYPE_*.
+ * Returns buf or a constant. */
+const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_VALUE_MAX]);
 
 #endif

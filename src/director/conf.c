@@ -38,10 +38,10 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 	else if (!text || !conf_parse_mac(text, mac))
 		conf_error(reader, at, NULL,
 			"%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
 		conf_error(reader, at, NULL, "%s is not the MAC of one station",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		memcpy(field, mac, 6);
 }
@@ -56,11 +56,12 @@ static void read_source_ip(struct conf_reader *reader, const config_setting_t *a
 	(void)key;
 	/* 0/8 is "this network", 127/8 loopback, 224/3 multicast, reserved and broadcast. */
 	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
-		conf_error(reader, at, NULL, "%s is not an IPv4 address", conf_value(at, value));
+		conf_error(reader, at, NULL, "%s is not an IPv4 address",
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (addr.bytes[0] == 0 || addr.bytes[0] == 127 || addr.bytes[0] >= 224)
 		conf_error(reader, at, NULL,
 			"%s is not a unicast address that others can answer to",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		memcpy(field, addr.bytes, 4);
 }

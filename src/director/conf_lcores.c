@@ -44,7 +44,7 @@ void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at
 	if (config_setting_type(at) != CONFIG_TYPE_LIST || count == 0) {
 		conf_error(reader, at, NULL,
 			"%s is not a list ( { rx_port = 0; ... }, ... ) of paths",
-			count ? conf_value(at, value) : "'()'");
+			conf_value(at, CONFIG_TYPE_LIST, value));
 		return;
 	}
 	if (count > CONF_MAX_FLOW_PATHS) {
@@ -73,7 +73,7 @@ static void read_path_indices(struct conf_reader *reader, const config_setting_t
 		count == 0) {
 		conf_error(reader, at, NULL,
 			"%s is not a list of indices into flow_paths, like [0, 1]",
-			count ? conf_value(at, value) : "'[]'");
+			conf_value(at, CONFIG_TYPE_ARRAY, value));
 		return;
 	}
 	if (count > CONF_MAX_FLOW_PATHS) {
@@ -132,7 +132,7 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
 	if (!config_setting_is_group(at) || config_setting_length(at) == 0) {
 		conf_error(reader, at, NULL,
 			"%s is not a group { lcore-1 = { ... }; ... } of lcores",
-			config_setting_is_group(at) ? "'{}'" : conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_GROUP, value));
 		return;
 	}
 	for (int i = 0; i < config_setting_length(at); i++) {

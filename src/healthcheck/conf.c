@@ -20,7 +20,8 @@ static void read_address(struct conf_reader *reader, const config_setting_t *at,
 	struct netaddr addr;
 
 	if (!text || !netaddr_parse(text, &addr) || addr.family != key->min)
-		conf_error(reader, at, NULL, "%s is not an %s address", conf_value(at, value),
+		conf_error(reader, at, NULL, "%s is not an %s address",
+			conf_value(at, CONFIG_TYPE_STRING, value),
 			key->min == NETADDR_V4 ? "IPv4" : "IPv6");
 	else
 		*(struct netaddr *)field = addr;
@@ -64,7 +65,7 @@ static void read_listen(struct conf_reader *reader, const config_setting_t *at,
 		conf_error(reader, at, NULL,
 			"%s is neither \"none\" nor an address and port like "
 			"\"127.0.0.1:19521\" or \"[::1]:19521\"",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 }
 
 static void read_forwarding_table(struct conf_reader *reader, const config_setting_t *at,

@@ -18,7 +18,7 @@ static void read_status(struct conf_reader *reader, const config_setting_t *at,
 	if (!text || !status_set_parse(text, &set))
 		conf_error(reader, at, NULL,
 			"%s is not a set of statuses from 100 to 599 like \"200-299,304\"",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		*(struct status_set *)field = set;
 }
@@ -36,7 +36,8 @@ static void read_host(struct conf_reader *reader, const config_setting_t *at,
 		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
 			text = NULL;
 	if (!text || strlen(text) > HOST_MAX)
-		conf_error(reader, at, NULL, "%s is not a host name", conf_value(at, value));
+		conf_error(reader, at, NULL, "%s is not a host name",
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		conf_read_string(reader, at, key, field);
 }
@@ -121,7 +122,7 @@ void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *a
 	if (!config_setting_is_list(at)) {
 		conf_error(reader, at, NULL,
 			"%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
-			conf_value(at, value));
+			conf_value(at, CONFIG_TYPE_LIST, value));
 		return;
 	}
 	conf->tables = calloc((size_t)count + 1, sizeof(*conf->tables));

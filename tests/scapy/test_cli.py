@@ -405,7 +405,7 @@ def test_lookup_refuses_bad_files_and_backends_that_gue_cannot_reach(tmp_path):
         assert f"{path}: tables[0].backends[0].ip: 'fdb4::1'" in error
     bad = write_conf(tmp_path / "bad.conf", outbound_mtu=1, idle=1)
     error = run("lookup", source, *flow, "--config", bad, code=FAILED).stderr
-    assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' is not" in error
+    assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
 
 
 # diff

@@ -152,7 +152,7 @@ static const struct {
 		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
 	{MAC("\"02:00:5e:10:00:01:\""),
 		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:01:'" NOT_MAC}},
-	{MAC("12"), {"conf:1: outbound_gateway_mac: '12'" NOT_MAC}},
+	{MAC("12"), {"conf:1: outbound_gateway_mac: '12' (a number)" NOT_MAC}},
 	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not "
 					"the MAC of one station"}},
 	{MAC("\"00:00:00:00:00:00\""), {"conf:1: outbound_gateway_mac: '00:00:00:00:00:00' is not "
@@ -175,13 +175,15 @@ static const struct {
 	{BASE "outbound_mtu = 4294968796L;",
 		{"conf:2: outbound_mtu: '4294968796' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = { };",
+		{"conf:2: outbound_mtu: '{}' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = { a = 1; };",
 		{"conf:2: outbound_mtu: a group { ... } is not an integer from 576 to 9216"}},
 	{BASE "num_worker_queues = 4294967297;", {"conf:2: '4294967297' does not fit an integer"}},
 	{BASE "num_worker_queues = -1;",
 		{"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
 	{BASE "num_worker_queues = \"4\";", {"conf:2: num_worker_queues: '4' (in quotes) is not an "
 					     "integer from 0 to 1024"}},
-	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' is neither true nor false"}},
+	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' (a number) is neither true nor false"}},
 	{BASE "rx_drop_en = \"true\";",
 		{"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
 	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},
@@ -195,7 +197,7 @@ static const struct {
 		{"conf:3: hash_fields.proto: unknown key; expected one of src_addr, dst_addr, "
 		 "src_port, dst_port"}},
 	{BASE "hash_fields = { src_addr = 1; dst_addr = \"x\\n\"; };",
-		{"conf:2: hash_fields.src_addr: '1' is neither true nor false",
+		{"conf:2: hash_fields.src_addr: '1' (a number) is neither true nor false",
 			"conf:2: hash_fields.dst_addr: 'x?' (in quotes) is neither true nor false"}},
 	{BASE "hash_fields = { };", {"conf:2: hash_fields: no field is true; set src_addr, "
 				     "dst_addr, src_port or dst_port"}},
@@ -203,7 +205,7 @@ static const struct {
 		{"conf:2: alt_hash_fields: no field is true; set src_addr, dst_addr, src_port or "
 		 "dst_port"}},
 	{BASE "hash_fields = \"src_addr\";",
-		{"conf:2: hash_fields: 'src_addr' is not a group { key = value; ... }"}},
+		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
 	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: duplicate setting name"}},
 	{BASE "idle \"poll\";", {"conf:2: syntax error"}},
 	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, write key = value;"}},
@@ -214,13 +216,16 @@ static const struct {
 		 "polls its own queues"}},
 	{BASE "flow_paths = ( );",
 		{"conf:2: flow_paths: '()' is not a list ( { rx_port = 0; ... }, ... ) of paths"}},
+	{BASE "flow_paths = 1;",
+		{"conf:2: flow_paths: '1' (a number) is not a list ( { rx_port = 0; ... }, ... ) "
+		 "of paths"}},
 	{BASE "flow_paths = (\n{ rx_port = 32; rx_queue = 1024; tx_port = -1; } );",
 		{"conf:3: flow_paths[0].rx_port: '32' is not an integer from 0 to 31",
 			"conf:3: flow_paths[0].rx_queue: '1024' is not an integer from 0 to 1023",
 			"conf:3: flow_paths[0].tx_port: '-1' is not an integer from 0 to 31",
 			"conf:3: flow_paths[0].tx_queue: missing; write the queue to transmit on"}},
 	{BASE "flow_paths = ( 1 );",
-		{"conf:2: flow_paths[0]: '1' is not a group { key = value; ... }"}},
+		{"conf:2: flow_paths[0]: '1' (a number) is not a group { key = value; ... }"}},
 	{LCORES("core-1 = { " RTC " };"),
 		{"conf:4: lcores.core-1: is not named lcore-0 to lcore-127"}},
 	{LCORES("lcore-01 = { " RTC " };"),
@@ -331,9 +336,10 @@ static void test_included_files_are_found_beside_and_named(void **state)
 	fclose(file);
 	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
 	assert_int_equal(faults.errors, 2);
-	assert_non_null(
-		strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' is neither"));
-	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' is not \"poll\" or \"sleep\"");
+	assert_non_null(strstr(faults.items[0].text,
+		"hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
+	assert_string_equal(
+		faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
 	faults_clear(&faults);
 	unlink(included);
 	unlink(main_path);

@@ -103,6 +103,9 @@ static void test_faults_name_line_key_and_value(void **state)
 		{FILES "http = { status = 'ok'; };\n",
 			"h.conf:2: http.status: 'ok' is not a set of statuses from 100 to 599 like "
 			"\"200-299,304\""},
+		{FILES "http = { status = 200; };\n",
+			"h.conf:2: http.status: '200' (a number) is not a set of statuses from 100 "
+			"to 599 like \"200-299,304\""},
 		{FILES "http = { host = 'a/b'; };\n",
 			"h.conf:2: http.host: 'a/b' is not a host name"},
 		{FILES "tables = ( { name = 'a'; },\n{ name = 'b'; },\n{ name = 'a'; } );\n",
