@@ -22,8 +22,8 @@ struct gateway {
 	uint32_t source, destination;
 	struct neighbour_hop hop; /* address 0: no route known */
 	bool resolved;            /* *mac is what the kernel says now */
-	bool complained; /* about there being no route, or about the neighbour being gone */
-	unsigned ticks;  /* since the last question */
+	bool complained;          /* about there being no route, or no answer of the neighbour */
+	unsigned ticks;           /* since the last question */
 };
 
 const char *gateway_format(uint64_t mac, char buf[18])
@@ -58,10 +58,15 @@ static void take_mac(struct gateway *gateway, uint64_t mac)
 	char hop[64], old_text[18], new_text[18];
 
 	gateway->resolved = mac != 0;
-	if (!mac && old && !gateway->complained) {
-		log_warning("gateway %s: the kernel does not reach it any more: its last MAC %s "
-			    "stays in use",
-			format_hop(&gateway->hop, hop), gateway_format(old, old_text));
+	if (!mac && !gateway->complained) {
+		if (old)
+			log_warning("gateway %s: the kernel does not reach it any more: its last "
+				    "MAC %s stays in use",
+				format_hop(&gateway->hop, hop), gateway_format(old, old_text));
+		else
+			log_warning("gateway %s: the kernel does not reach it: without its MAC no "
+				    "packet is sent",
+				format_hop(&gateway->hop, hop));
 		gateway->complained = true;
 	}
 	if (!mac)

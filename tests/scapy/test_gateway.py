@@ -66,6 +66,12 @@ def test_without_a_route_nothing_is_sent(director, link):
     assert "no route to proxy" in director.log
 
 
+def test_a_router_that_does_not_answer_is_named(director, link, kernel):
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    wait_until(lambda: "warning: gateway 10.255.0.7 on director: " in director.log, "a warning")
+    send(link, director, "drop_no_gateway")
+
+
 def test_follows_routes_and_neighbours(director, link, kernel):
     kernel(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
     kernel(f"neigh replace 10.255.0.8 lladdr {OTHER} dev director")
