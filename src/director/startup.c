@@ -137,8 +137,8 @@ static int check_vdevs(int argc, char **argv)
 int startup_eal(int argc, char **argv)
 {
 	if (rte_eal_init(argc, argv) < 0) {
-		log_error("DPDK's EAL does not start: %s (its own messages are above)",
-			rte_strerror(rte_errno));
+		log_error("DPDK's EAL does not start%s%s (its own messages are above)",
+			rte_errno ? ": " : "", rte_errno ? rte_strerror(rte_errno) : "");
 		explain_eal(argc, argv);
 		return -EINVAL;
 	}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts that must fail, and say why: a line of the director's own names the offender."""
 
+import fcntl
 import os
 import re
 import subprocess
@@ -104,6 +105,19 @@ def test_usage(arguments, offender):
 def test_eal_refuses_its_options(start):
     start.eal.append("--no-such-option")
     start.assert_fails("EAL")
+
+
+def test_another_program_has_the_file_prefix(start):
+    """EAL says so, and gives no reason: strerror(0) would be "Success"."""
+    start.eal.remove("--no-shconf")
+    config = start.folder / "dpdk" / "errors" / "config"
+    config.parent.mkdir(parents=True)
+    with config.open("w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        done = start.run()
+    assert done.returncode == 1
+    assert "another primary process" in done.stderr and "Success" not in done.stderr
+    assert "glb-director: error: DPDK's EAL does not start" in done.stderr
 
 
 def test_no_port(start):
