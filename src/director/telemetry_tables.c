@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "worker.h"
 
@@ -120,13 +120,23 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 		table->bind_count > first + PAGE || table->backend_count > first + PAGE);
 }
 
+/* "INDEX" or "INDEX,FIRST" */
+static bool parse(const char *parameters, unsigned *index, unsigned *first)
+{
+	char more;
+
+	if (strchr(parameters, ','))
+		return sscanf(parameters, "%u,%u%c", index, first, &more) == 2;
+	return sscanf(parameters, "%u%c", index, &more) == 1;
+}
+
 int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
 	struct reload *reload = &director->reload;
 	unsigned index = 0, first = 0;
 	int error = 0;
 
-	if (parameters && sscanf(parameters, "%u,%u", &index, &first) < 1)
+	if (parameters && !parse(parameters, &index, &first))
 		return telemetry_error(data, "parameters: none, or the index of a table, and the "
 					     "first bind and backend");
 	pthread_mutex_lock(&reload->lock);

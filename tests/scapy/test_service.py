@@ -93,3 +93,11 @@ def test_a_director_and_its_command_line_agree(source, sport, destination, dport
         assert answer["hops"] == [hop["ip"] for hop in found["hops"]]
         assert tables[str(answer["table"])]["name"] == answer["table_name"]
     assert [tables[str(i)]["hops"] for i in range(3)] == [2, 4, 1]
+
+
+def test_wrong_parameters_are_answered_with_an_error(start):
+    with start() as director:
+        for wrong in ("x", "0x", "0,", "0,x", "0,0x", "0,0,0", "3"):
+            assert list(director.telemetry.ask(f"/glb/tables,{wrong}")) == ["error"]
+        for right, first in (("0", 0), ("2,1", 1)):
+            assert director.telemetry.ask(f"/glb/tables,{right}")["first"] == first
