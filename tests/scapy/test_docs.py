@@ -148,6 +148,16 @@ def test_every_page_of_the_docs_is_in_the_index():
         assert relative == "README.md" or f"({relative})" in index, f"docs/README.md does not link {relative}"
 
 
+def test_sections_of_the_formats_that_code_cites_exist():
+    page = (TREE / "docs/reference/formats.md").read_text()
+    sections = set(re.findall(r"^## (\d+)\. ", page, flags=re.MULTILINE))
+    sources = [path for top in ("src", "tests") for path in (TREE / top).rglob("*") if path.suffix in (".c", ".h", ".py")]
+    cited = [(path.name, number) for path in sources for numbers in
+             re.findall(r"formats(?:\.md)? sections? ([\d]+(?: and [\d]+)?)", path.read_text()) for number in numbers.split(" and ")]
+    assert len(cited) >= 20
+    assert [cite for cite in cited if cite[1] not in sections] == []
+
+
 def known_keys():
     """Of director.conf and healthcheck.conf: the examples in config/ have them all."""
     return {key for file in ("director.conf", "healthcheck.conf")
