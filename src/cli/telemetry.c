@@ -35,8 +35,8 @@ static int connect_to(const char *path, uint32_t timeout)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
 		connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
 		return fd;
-	command_error(
-		"%s: %s: is glb-director running, with this --file-prefix?", path, strerror(errno));
+	command_error("%s: %s: is glb-director running, with this --file-prefix%s?", path,
+		strerror(errno), getuid() == 0 ? "" : " and as this user");
 	if (fd >= 0)
 		close(fd);
 	return -1;

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -13,7 +14,8 @@ import pcap
 import traffic
 from cli_helpers import FAILED, USAGE, run, run_json
 from director_conf import CONFIG
-from director_process import DirectorProcess, write_table
+from director_process import NOBODY, DirectorProcess, write_table
+from tree import CLI
 
 GREETING = {"version": "DPDK 22.11", "pid": 1, "max_output_len": 16384}
 SILENCE = object()
@@ -135,3 +137,14 @@ def test_no_director_says_what_to_look_at(tmp_path):
     folder = "/var/run" if os.getuid() == 0 else tmp_path
     assert f" {folder}/dpdk/gone/" in run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr
     assert "too long" in run("stats", "--file-prefix", "x" * 200, code=USAGE, env=environment).stderr
+
+
+def test_who_is_not_root_learns_that_this_matters():
+    """The director runs as root, and there is its socket."""
+    environment = {"XDG_RUNTIME_DIR": "/nonexistent"}
+    command = [CLI, "stats"]
+    if os.getuid() == 0:
+        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == FAILED
+    assert done.stderr.endswith("is glb-director running, with this --file-prefix and as this user?\n")
