@@ -84,8 +84,11 @@ int watch_open(struct watch *watch, struct ev_loop *loop, const char *path,
 		return -ENOMEM;
 	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch->fd < 0) {
+		int error = errno;
+
 		free(watch->folder);
-		return -errno;
+		watch->folder = NULL;
+		return -error;
 	}
 	ev_io_init(&watch->io, on_event, watch->fd, EV_READ);
 	ev_timer_init(&watch->settle, on_settle, 0, 0);

@@ -19,7 +19,7 @@ struct watch {
 	void *data;
 };
 
-/* 0; or -errno, and *watch is not to be closed. */
+/* 0; or -errno, and there is nothing to close. */
 int watch_open(struct watch *watch, struct ev_loop *loop, const char *path,
 	void (*changed)(void *data), void *data);
 void watch_close(struct watch *watch);
