@@ -160,6 +160,7 @@ static void on_udp(struct ev_loop *loop, ev_io *io, int events)
 static int source_for(struct leg *leg, const struct netaddr *addr, struct netaddr *source)
 {
 	const struct netaddr *given = conf_source(leg->tunnel->conf, leg->family);
+	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
 	union sockaddr_any to, own;
 	socklen_t size = sizeof(own);
 
@@ -169,7 +170,9 @@ static int source_for(struct leg *leg, const struct netaddr *addr, struct netadd
 	}
 	if (leg->route < 0)
 		return -EAFNOSUPPORT;
-	if (connect(leg->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
+	/* A socket keeps the source of its first connection until it is told to forget it. */
+	if (connect(leg->route, &nobody, sizeof(nobody)) < 0 ||
+		connect(leg->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
 		getsockname(leg->route, &own.sa, &size) < 0)
 		return -errno;
 	*source = sockaddr_netaddr(&own);

@@ -156,6 +156,22 @@ def test_source_address(daemon, here):
     assert {result for result, _ in rows.values()} == {"not_run"}
 
 
+def test_each_proxy_has_its_own_source_address(daemon, here, proxies):
+    """A host with two addresses, and a proxy that cannot answer to the other one."""
+    proxies.ip("""
+        address add 10.79.0.10/32 dev wire
+        rule add from 10.79.0.10 to 10.77.0.1 prohibit
+        route add 10.79.0.1/32 dev wire
+    """)
+    here.ip("""
+        address add 10.79.0.1/32 dev wire
+        route add 10.79.0.10/32 dev wire src 10.79.0.1
+    """)
+    rows = once(daemon, backend(PROXY, gue=peers.GUE), backend("10.79.0.10", gue=peers.GUE, fou=peers.FOU),
+                backend(PROXY6, gue=peers.GUE))
+    assert {result for result, _ in rows.values()} == {"passed"}, rows
+
+
 def test_missing_capability_is_named(daemon, here):
     made = daemon(table(backend(PROXY, gue=peers.GUE)))
     run = subprocess.run(
