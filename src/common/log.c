@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "text.h"
+
 #define NANOSECONDS UINT64_C(1000000000)
 
 static const char *name = "glb";
@@ -44,6 +46,8 @@ void log_line(enum log_level level, const char *format, ...)
 		size += more;
 	if ((size_t)size >= sizeof(line))
 		size = sizeof(line) - 1; /* cut, but still one line */
+	/* Of other lines journalctl(1) shows nothing but their size. */
+	text_mend(line);
 	line[size++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)size) < 0)
 		return; /* nowhere left to say so */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 void table_set_free(struct table_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -19,32 +21,12 @@ void table_set_free(struct table_set *set)
 	*set = (struct table_set){0};
 }
 
-/* The size of the UTF-8 sequence that begins at `at`; 0 where it is not one, or too long, or a
- * control character. */
-static size_t printable_size(const uint8_t *at, size_t left)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-	uint32_t rune = size == 1 ? at[0] : at[0] & (0x7fu >> size);
-
-	if (size == 0 || size > left || at[0] >= 0xf8)
-		return 0;
-	for (size_t i = 1; i < size; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		rune = rune << 6 | (at[i] & 0x3f);
-	}
-	if (rune < least[size] || rune > 0x10ffff || (rune >= 0xd800 && rune <= 0xdfff))
-		return 0;
-	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0) ? 0 : size;
-}
-
 bool table_name_is_valid(const char *name, size_t size)
 {
 	if (size == 0 || size > TABLE_MAX_NAME)
 		return false;
 	for (size_t at = 0, step; at < size; at += step) {
-		step = printable_size((const uint8_t *)name + at, size - at);
+		step = text_character(name + at, size - at);
 		if (step == 0)
 			return false;
 	}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+size_t text_character(const char *text, size_t left)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const uint8_t *at = (const uint8_t *)text;
+	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	uint32_t rune = size == 1 ? at[0] : at[0] & (0x7fu >> size);
+
+	if (size == 0 || size > left || at[0] >= 0xf8)
+		return 0;
+	for (size_t i = 1; i < size; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		rune = rune << 6 | (at[i] & 0x3f);
+	}
+	if (rune < least[size] || rune > 0x10ffff || (rune >= 0xd800 && rune <= 0xdfff))
+		return 0;
+	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0) ? 0 : size;
+}
+
+void text_mend(char *text)
+{
+	size_t left = strlen(text), size;
+
+	for (; left > 0; text += size, left -= size) {
+		size = text_character(text, left);
+		if (size == 0) {
+			*text = '?';
+			size = 1;
+		}
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/text.h"
+
+static void check(const char *text, const char *expected)
+{
+	char buf[64];
+
+	snprintf(buf, sizeof(buf), "%s", text);
+	text_mend(buf);
+	assert_string_equal(buf, expected);
+}
+
+static void test_good_text_stays(void **state)
+{
+	(void)state;
+	check("", "");
+	check("plain, ~", "plain, ~");
+	check("\u00a0\u00e9 \u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
+		"\u00a0\u00e9 \u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff");
+}
+
+static void test_control_characters(void **state)
+{
+	(void)state;
+	check("a\nb\tc\x1b[2Jd\x7f", "a?b?c?[2Jd?");
+	check("\xc2\x80|\xc2\x9f|", "??|??|");
+}
+
+/* The examples of the Unicode standard and RFC 3629: too long, surrogates, beyond the last one. */
+static void test_what_is_not_utf8(void **state)
+{
+	(void)state;
+	check("caf\xe9", "caf?");
+	check("\x80 \xbf", "? ?");
+	check("\xc0\xaf", "??");
+	check("\xe0\x80\xaf", "???");
+	check("\xf0\x8f\xbf\xbf", "????");
+	check("\xed\xa0\x80", "???");
+	check("\xf4\x90\x80\x80", "????");
+	check("\xf8\x88\x80\x80\x80", "?????");
+}
+
+static void test_text_cut_within_a_character(void **state)
+{
+	(void)state;
+	check("\xc3", "?");
+	check("a\xe2\x82", "a??");
+	check("a\xf0\x9f\x98", "a???");
+	check("\xc3(", "?(");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good_text_stays),
+		cmocka_unit_test(test_control_characters),
+		cmocka_unit_test(test_what_is_not_utf8),
+		cmocka_unit_test(test_text_cut_within_a_character),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
