@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "table/json_text.h"
 #include "table/table_file.h"
 #include "table/table_json.h"
 #include "table/table_lint.h"
@@ -74,14 +75,14 @@ static json_t *texts(const struct faults *faults, bool warnings)
 
 	for (size_t i = 0; i < faults->count; i++)
 		if (faults->items[i].warning == warnings)
-			json_array_append_new(array, json_string(faults->items[i].text));
+			json_array_append_new(array, json_text(faults->items[i].text));
 	return array;
 }
 
 static json_t *describe(const char *path, enum kind kind, const struct faults *faults)
 {
-	return json_pack("{s:s, s:s, s:o, s:o}", "file", path, "kind", kind_names[kind], "errors",
-		texts(faults, false), "warnings", texts(faults, true));
+	return json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(path), "kind", kind_names[kind],
+		"errors", texts(faults, false), "warnings", texts(faults, true));
 }
 
 static int run(const struct command_args *args)

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "shares.h"
+#include "table/json_text.h"
 
 enum { JSON };
 
@@ -126,9 +127,9 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 		shares_free(&shares);
 	}
 	if (json)
-		return cli_print_json(json_pack("{s:s, s:s, s:i, s:s, s:o}", "file", path, "format",
-			version ? "binary" : "json", "version", (int)version, "digest", digest,
-			"tables", tables));
+		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:o}", "file",
+			json_text(path), "format", version ? "binary" : "json", "version",
+			(int)version, "digest", digest, "tables", tables));
 	json_decref(tables);
 	return COMMAND_OK;
 }

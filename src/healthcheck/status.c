@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "status.h"
 
+#include "table/json_text.h"
+
 static json_t *check_json(const struct check *check)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:i, s:I}", "check", check->name, "verdict",
+	return json_pack("{s:s, s:s, s:s, s:o, s:f, s:i, s:I}", "check", check->name, "verdict",
 		damper_name(check->damper.verdict), "result",
 		check->probes ? check_result_name(check->result) : "none yet", "reason",
-		check->reason, "latency_ms", (double)check->latency_us / 1e3, "against_verdict",
-		(int)check->damper.streak, "changed", (json_int_t)check->changed_s);
+		json_text(check->reason), "latency_ms", (double)check->latency_us / 1e3,
+		"against_verdict", (int)check->damper.streak, "changed",
+		(json_int_t)check->changed_s);
 }
 
 static json_t *backend_json(const struct checklist *list, uint32_t table, uint32_t backend)
@@ -44,16 +47,17 @@ char *status_json(const struct monitor *monitor)
 
 	for (uint32_t i = 0; i < monitor->list.document.set.count; i++)
 		json_array_append_new(tables, table_json(monitor, i));
-	status = json_pack("{s:s, s:b, s:{s:s, s:I, s:I, s:s}, s:{s:s, s:I, s:I, s:s}, "
-			   "s:{s:s, s:I, s:I, s:s}, s:i, s:o}",
-		"version", GLB_VERSION, "ready", monitor->ready, "src", "file", monitor->conf->src,
-		"loads", (json_int_t)monitor->counters.loads, "refused",
-		(json_int_t)monitor->counters.failed_loads, "error", monitor->error, "dst", "file",
-		monitor->conf->dst, "writes", (json_int_t)publisher->writes, "failed",
-		(json_int_t)publisher->failed_writes, "error", publisher->error, "reload", "state",
-		job_state_name(job->state), "runs", (json_int_t)job->runs, "failed",
-		(json_int_t)job->failed_runs, "error", job->error, "running",
-		(int)monitor->scheduler.running, "tables", tables);
+	status = json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o}, s:{s:o, s:I, s:I, s:o}, "
+			   "s:{s:s, s:I, s:I, s:o}, s:i, s:o}",
+		"version", GLB_VERSION, "ready", monitor->ready, "src", "file",
+		json_text(monitor->conf->src), "loads", (json_int_t)monitor->counters.loads,
+		"refused", (json_int_t)monitor->counters.failed_loads, "error",
+		json_text(monitor->error), "dst", "file", json_text(monitor->conf->dst), "writes",
+		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes,
+		"error", json_text(publisher->error), "reload", "state", job_state_name(job->state),
+		"runs", (json_int_t)job->runs, "failed", (json_int_t)job->failed_runs, "error",
+		json_text(job->error), "running", (int)monitor->scheduler.running, "tables",
+		tables);
 	text = json_dumps(status, JSON_INDENT(2));
 	json_decref(status);
 	return text;

@@ -174,6 +174,20 @@ def test_failing_reload_command_is_seen_and_retried(daemon):
     assert made.status()["reload"]["state"] == "done"
 
 
+def test_status_can_tell_of_what_is_not_utf8(daemon):
+    """The last words of a command in Latin-1, and a reason that is cut within a character."""
+    text = 63 * "x" + "é"
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.write_conf(reload_command=r'''"printf 'caf\\351 ferm\\351\\n'; exit 3"''', http=f'{{ body = "{text}"; }}')
+    made.start().wait_ready()
+    wait_for(lambda: made.get("/status")[0] == 200 and made.status()["reload"]["state"] == "failed", "a failed reload")
+    status = made.status()
+    assert status["reload"]["error"] == "exit status 3: caf? ferm?"
+    check, = status["tables"][0]["backends"][0]["checks"]
+    assert check["reason"] == f'status 200, but no "{text[:63]}?" in the body'
+    assert "warning: reload_command: caf? ferm?\n" in made.log()
+
+
 def test_write_during_a_reload_is_reloaded_too(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     copy = made.folder / "copy"

@@ -198,6 +198,17 @@ def test_check_of_an_unreadable_file_is_an_error(tmp_path, name):
     run("check", code=USAGE)
 
 
+def test_check_tells_as_json_what_is_not_utf8(tmp_path):
+    conf = tmp_path / os.fsdecode(b"latin1-\xe9.conf")
+    conf.write_bytes(b'idle = "n\xe9ver";\n')
+    result, = run_json("check", conf, code=CHECK_ERRORS)["files"]
+    path = f"{tmp_path}/latin1-?.conf"
+    assert result["file"] == path
+    assert f'{path}:1: idle: \'n?ver\' is not "poll" or "sleep"' in result["errors"]
+    source = write_tables(tmp_path / os.fsdecode(b"\xe9.json"), table())
+    assert run_json("show", source)["file"] == f"{tmp_path}/?.json"
+
+
 def test_check_of_damaged_binary_tables_says_where(files):
     data = (files / "table.bin").read_bytes()
     damaged = files / "damaged.bin"
