@@ -58,16 +58,24 @@ static void read_port(struct json_reader *reader, json_t *value, void *into)
 
 static bool is_uri(const char *text)
 {
-	return text && text[0] == '/' && strlen(text) <= TABLE_HTTP_URI_MAX && !strchr(text, ' ');
+	size_t size = text ? strlen(text) : 0;
+
+	if (size == 0 || size > TABLE_HTTP_URI_MAX || text[0] != '/')
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f)
+			return false;
+	return true;
 }
 
 static void read_uri(struct json_reader *reader, json_t *value, void *into)
 {
-	char expected[96];
+	char expected[128];
 
 	(void)into;
 	snprintf(expected, sizeof(expected),
-		"a path that starts with '/', of at most %d characters, without spaces",
+		"a path that starts with '/', of at most %d characters, without spaces or "
+		"control characters",
 		TABLE_HTTP_URI_MAX);
 	if (!is_uri(json_string_value(value)))
 		json_reader_reject(reader, value, JSON_STRING, expected);

@@ -154,13 +154,16 @@ static const struct example healthchecks_examples[] = {
 			      "65535"},
 	{CHECKS("'http_uri': 'status'"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: 'status' is not a path that "
-		"starts with '/', of at most 2048 characters, without spaces"},
+		"starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'http_uri': '/a b'"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a b' is not a path that "
-		"starts with '/', of at most 2048 characters, without spaces"},
+		"starts with '/', of at most 2048 characters, without spaces or control characters"},
+	{CHECKS("'http_uri': '/a\\nb'"),
+		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a\\x0ab' is not a path that "
+		"starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'http_uri': 1"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: '1' (a number) is not a path "
-		"that starts with '/', of at most 2048 characters, without spaces"},
+		"that starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'https': 443"),
 		"t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, "
 		"http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
