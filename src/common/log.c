@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,11 +17,24 @@ static const char *name = "glb";
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool journal;
 
+/* What the service manager's pipe was, for its children inherit the variable: sd-daemon(3). */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char own[48];
+	struct stat info;
+
+	if (!stream || fstat(STDERR_FILENO, &info) < 0)
+		return false;
+	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino);
+	return strcmp(stream, own) == 0;
+}
+
 void log_open(const char *program, bool debug)
 {
 	name = program;
 	threshold = debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
-	journal = getenv("JOURNAL_STREAM") != NULL;
+	journal = stderr_is_journal();
 }
 
 void log_line(enum log_level level, const char *format, ...)

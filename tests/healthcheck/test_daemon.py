@@ -609,6 +609,18 @@ def test_command_line(arguments, code, text):
     assert run.returncode == code and printed.startswith(text) and not silent
 
 
+def test_levels_are_for_the_journal_only(tmp_path):
+    """Its pipe is named by device and inode; who inherits the variable may have another stderr."""
+    with open(tmp_path / "log", "w+") as log:
+        own = os.fstat(log.fileno())
+        for stream in (f"{own.st_dev}:{own.st_ino}", f"{own.st_dev}:{own.st_ino + 1}", "", None):
+            environment = {"JOURNAL_STREAM": stream} if stream is not None else {}
+            subprocess.run([PROGRAM, "-c", "/nonexistent"], stderr=log, env=environment, check=False)
+        log.seek(0)
+        text = "/nonexistent: cannot be read: No such file or directory\n"
+        assert log.read() == "<3>" + text + 3 * ("glb-healthcheck: error: " + text)
+
+
 def test_dst_keeps_its_mode(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.dst.write_text("old")
