@@ -154,6 +154,10 @@ static int run(
 			return command_usage(
 				"%s: %s needs an argument", command->name, argv[optind - 1]);
 		case '?':
+			/* A letter may stand among others; the options themselves are numbered. */
+			if (optopt > OPTION_VERSION)
+				return command_usage(
+					"%s: '-%c' is not an option of it", command->name, optopt);
 			return command_usage(
 				"%s: '%s' is not an option of it", command->name, argv[optind - 1]);
 		default:

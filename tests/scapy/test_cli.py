@@ -63,6 +63,8 @@ def test_words_for_completion_are_those_of_the_help():
     (["show", "a", "b"], "show: 'b' is one operand too many: TABLE"),
     (["show", "--frob", "a"], "show: '--frob' is not an option of it"),
     (["show", "-f", "a"], "show: '-f' is not an option of it"),
+    (["show", "a", "-xyz"], "show: '-x' is not an option of it"),
+    (["show", "a", "--json=b"], "show: '--json=b' is not an option of it"),
     (["diff", "a", "b", "--max-broken"], "diff: --max-broken needs an argument"),
     (["diff", "a", "b", "--max-broken", "101"], "diff: --max-broken: '101' is not a percentage from 0 to 100"),
     (["diff", "a", "b", "--max-broken", "nan"], "diff: --max-broken: 'nan' is not a percentage from 0 to 100"),
