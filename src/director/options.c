@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,16 @@ static void answer(const char *option)
 	}
 }
 
-static void fail(const char *problem)
+static _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void fail(const char *format, ...)
 {
-	fprintf(stderr, "glb-director: error: %s\n%s", problem, usage);
+	va_list args;
+
+	fputs("glb-director: error: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\n%s", usage);
 	exit(EXIT_USAGE);
 }
 
@@ -93,7 +101,7 @@ struct options options_parse(int argc, char **argv)
 		}
 	}
 	if (optind < argc)
-		fail("arguments that are not options are not expected");
+		fail("'%s' is not an option", argv[optind]);
 	if (!options.config_file || !options.forwarding_table)
 		fail("--config-file and --forwarding-table are both needed");
 	argv[0] = (char *)"--";

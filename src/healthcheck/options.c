@@ -63,9 +63,10 @@ struct options options_parse(int argc, char **argv)
 	}
 	if (optind == argc && options.config_file)
 		return options;
-	fprintf(stderr, "glb-healthcheck: error: %s\n%s",
-		options.config_file ? "arguments that are not options are not expected"
-				    : "--config-file is needed",
-		usage);
+	if (optind < argc)
+		fprintf(stderr, "glb-healthcheck: error: '%s' is not an option\n%s", argv[optind],
+			usage);
+	else
+		fprintf(stderr, "glb-healthcheck: error: --config-file is needed\n%s", usage);
 	exit(EXIT_USAGE);
 }

@@ -599,7 +599,7 @@ def test_address_in_use(daemon, here):
 
 @pytest.mark.parametrize("arguments, code, text", [
     ((), 2, "glb-healthcheck: error: --config-file is needed\nusage: "),
-    (("-c", "x", "y"), 2, "glb-healthcheck: error: arguments that are not options are not expected\nusage: "),
+    (("-c", "x", "y"), 2, "glb-healthcheck: error: 'y' is not an option\nusage: "),
     (("--help",), 0, "usage: glb-healthcheck --config-file FILE"),
     (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be read: No such file or directory\n"),
 ])

@@ -92,7 +92,7 @@ def test_version(arguments):
         (["--", "--forwarding-table", "x"], "--config-file"),
         (["--", "--config-file"], "config-file"),
         (["--", "--config-file", "x", "--forwarding-table", "y", "--gateway"], "gateway"),
-        (["--", "--config-file", "x", "--forwarding-table", "y", "z"], "arguments"),
+        (["--", "--config-file", "x", "--forwarding-table", "y", "z"], "'z' is not an option"),
     ),
 )
 def test_usage(arguments, offender):
