@@ -45,7 +45,9 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 		return text;
 	free(text);
 	faults_error(faults, NULL, "cannot be read: %s",
-		*error == -EINVAL ? "not a regular file" : strerror(-*error));
+		*error == -EINVAL   ? "not a regular file"
+		: *error == -EILSEQ ? "it has a NUL byte: not a text"
+				    : strerror(-*error));
 	return NULL;
 }
 

@@ -19,8 +19,8 @@ char *conf_text_read(const char *path, struct faults *faults, int *error);
 /* Reports the syntax error that config_read_string() found. */
 void conf_text_error(const char *text, struct faults *faults, const config_t *config);
 
-/* Reports integers beyond 32 bits: libconfig 1.5 keeps the low bits of those and says nothing.
- * False: there are some. */
+/* Reports integers beyond 32 bits in this text, not in what it includes: libconfig 1.5 keeps the
+ * low bits of those and says nothing. False: there are some. */
 bool conf_text_check_integers(const char *text, struct faults *faults);
 
 #endif

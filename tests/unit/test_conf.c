@@ -376,6 +376,12 @@ static void test_unreadable_files_are_errors(void **state)
 	assert_int_equal(conf_read("/dev/null", &conf, &faults), -EINVAL);
 	assert_string_equal(faults_first_error(&faults), "x: cannot be read: not a regular file");
 	faults_clear(&faults);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(truncate(path, 10), 0); /* zeros */
+	assert_int_equal(conf_read(path, &conf, &faults), -EILSEQ);
+	assert_string_equal(
+		faults_first_error(&faults), "x: cannot be read: it has a NUL byte: not a text");
+	faults_clear(&faults);
 }
 
 int main(void)
