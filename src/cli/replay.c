@@ -22,7 +22,6 @@ static const struct command_option options[] = {
 };
 
 enum {
-	MAX_FRAME = 262144,       /* what libpcap reads */
 	ANSWERS_PER_SECOND = 100, /* of each lcore, as in the director */
 	ANSWERS_BURST = 100,
 };
