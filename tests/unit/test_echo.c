@@ -85,6 +85,8 @@ static void test_reply_is_read_back(void **state)
 	assert_memory_equal(&echo, &request, sizeof(echo));
 	for (size_t cut = 0; cut < size; cut++)
 		assert_false(echo_read_reply_ipv4(packet, cut, &echo));
+	packet[21] = 1; /* a code that replies do not have */
+	assert_false(echo_read_reply_ipv4(packet, size, &echo));
 	size = echo_write(packet, &v6, &v6, &request);
 	assert_true(echo_read_request(packet, size, &echo));
 	packet[40] = 129;

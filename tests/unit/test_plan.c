@@ -208,6 +208,44 @@ static void test_exception_path_leaves_by_the_port_it_came_from(void **state)
 	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
 }
 
+/* A queue of its own: the other lcore's, which goes out by that port, may not be used by two. */
+static void test_exception_path_shares_no_queue_with_another_lcore(void **state)
+{
+	struct setting *setting = *state;
+	struct conf *conf = &setting->conf;
+
+	add_port(setting, 4, 4);
+	add_port(setting, 4, 4);
+	conf->exception_path = CONF_EXCEPTION_TAP;
+	for (uint16_t i = 0; i < 2; i++) {
+		conf->flow_paths[i] = (struct conf_flow_path){.rx_port = i, .tx_port = !i};
+		conf->lcores[i] = (struct conf_lcore){.id = i + 1,
+			.rx = true,
+			.tx = true,
+			.flow_path_count = 1,
+			.flow_paths = {i}};
+	}
+	conf->flow_path_count = conf->lcore_count = 2;
+	assert_int_equal(make(setting, 2), 0);
+	for (uint16_t i = 0; i < 2; i++) {
+		assert_path(&setting->plan.paths[i], i + 1, PLAN_DIRECT, i, 0, !i, 0);
+		assert_int_equal(setting->plan.paths[i].return_queue, 1);
+		assert_int_equal(setting->plan.ports[i].tx_queues, 2);
+	}
+}
+
+static void test_configured_worker_hands_back_where_queues_are_used_up(void **state)
+{
+	struct setting *setting = *state;
+
+	add_port(setting, 4, 4);
+	add_port(setting, 4, 3);
+	configure_spread(&setting->conf);
+	assert_int_equal(make(setting, 3), 0);
+	assert_path(&setting->plan.paths[1], 1, PLAN_WORK, 0, 0, 1, PLAN_HAND_BACK);
+	assert_int_equal(setting->plan.ports[1].tx_queues, 3);
+}
+
 static void test_exception_path_uses_the_queue_that_the_lcore_has(void **state)
 {
 	struct setting *setting = *state;
@@ -247,6 +285,8 @@ int main(void)
 		CASE(test_queues_that_a_port_lacks_are_an_error),
 		CASE(test_configured_lcores_replace_the_default),
 		CASE(test_exception_path_leaves_by_the_port_it_came_from),
+		CASE(test_exception_path_shares_no_queue_with_another_lcore),
+		CASE(test_configured_worker_hands_back_where_queues_are_used_up),
 		CASE(test_exception_path_uses_the_queue_that_the_lcore_has),
 		CASE(test_configured_things_must_exist),
 	};

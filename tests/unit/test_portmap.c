@@ -116,10 +116,31 @@ static void test_too_many_lengths_are_left_to_the_classifier(void **state)
 {
 	(void)state;
 	set = random_set(1);
-	for (uint8_t length = 8; length <= 32; length++)
+	for (uint8_t length = 8; length <= 8 + PORTMAP_MAX_LEVELS; length++)
 		add_bind(0, v4(0x0a0a0a0a), length, TABLE_TCP, 80, 80);
 	build();
 	assert_null(portmap);
+	clear(state);
+	set = random_set(1);
+	for (uint8_t length = 8; length <= 8 + PORTMAP_MAX_LEVELS; length++)
+		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP,
+			80, 80);
+	build();
+	assert_null(portmap);
+}
+
+static void test_as_many_lengths_as_there_is_room_for(void **state)
+{
+	(void)state;
+	set = random_set(1);
+	for (uint8_t length = 9; length <= 8 + PORTMAP_MAX_LEVELS; length++) {
+		add_bind(0, v4(0x0a0a0a0a), length, TABLE_TCP, 80, 80);
+		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP,
+			80, 80);
+	}
+	build();
+	assert_non_null(portmap);
+	assert_agrees(v4(0x0a0a0a0a), TABLE_TCP, 80);
 }
 
 static void test_too_many_port_maps_are_left_to_the_classifier(void **state)
@@ -156,6 +177,7 @@ int main(void)
 		cmocka_unit_test_teardown(
 			test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not, clear),
 		cmocka_unit_test_teardown(test_too_many_lengths_are_left_to_the_classifier, clear),
+		cmocka_unit_test_teardown(test_as_many_lengths_as_there_is_room_for, clear),
 		cmocka_unit_test_teardown(
 			test_too_many_port_maps_are_left_to_the_classifier, clear),
 		cmocka_unit_test_teardown(test_no_binds, clear),

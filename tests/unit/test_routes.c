@@ -71,6 +71,43 @@ static void test_tables_larger_than_a_byte_names_keep_their_addresses(void **sta
 	routes_free(routes);
 }
 
+/* Only binary tables can list an address twice. */
+static void test_rows_that_name_an_address_twice_are_known(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 5, 3);
+	handmade_table(&set, 5, 3);
+	handmade_table(&set, 5, 3);
+	for (uint32_t at = 0; at < 3 * TABLE_ROWS; at++)
+		set.tables[1].rows[at] = at % 3;
+	set.tables[1].backends[2] = set.tables[1].backends[1]; /* hops 2 and 3 of every row */
+	set.tables[2].backends[4] = set.tables[2].backends[0]; /* hops 1 and 2 of row 4 */
+	routes = handmade_routes(&set);
+	assert_true(routes->tables[0].distinct);
+	assert_false(routes->tables[1].distinct);
+	assert_false(routes->tables[2].distinct);
+	routes_free(routes);
+}
+
+/* Pairs of indices have 16 bits for each. */
+static void test_more_backends_than_pairs_can_number(void **state)
+{
+	(void)state;
+	for (uint32_t tables = 16; tables <= 17; tables++) {
+		struct table_set set = {0};
+		struct routes *routes;
+
+		for (uint32_t t = 0; t < tables; t++)
+			handmade_table(&set, TABLE_MAX_BACKENDS, 2);
+		routes = handmade_routes(&set);
+		assert_int_equal(routes->pairs_only, tables == 16);
+		routes_free(routes);
+	}
+}
+
 static void test_no_tables_are_routes_too(void **state)
 {
 	struct table_set set = {0};
@@ -129,6 +166,8 @@ int main(void)
 		cmocka_unit_test(test_routes_take_the_set_over),
 		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
 		cmocka_unit_test(test_tables_larger_than_a_byte_names_keep_their_addresses),
+		cmocka_unit_test(test_rows_that_name_an_address_twice_are_known),
+		cmocka_unit_test(test_more_backends_than_pairs_can_number),
 		cmocka_unit_test(test_no_tables_are_routes_too),
 		cmocka_unit_test(test_ipv6_backends_are_refused_by_name),
 		cmocka_unit_test(test_errors_from_before_do_not_count),

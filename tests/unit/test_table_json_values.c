@@ -70,6 +70,8 @@ static const struct example binds_examples[] = {
 		"together"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 81, 'port_end': 80"),
 		"t.json: tables[0].binds[0].port_start: '81' is greater than port_end '80'"},
+	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 1, 'port_end': 0"),
+		"t.json: tables[0].binds[0].port_start: '1' is greater than port_end '0'"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 81, 'port_end': 70000"),
 		"t.json: tables[0].binds[0].port_end: '70000' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 80, 'port_end': 80"),

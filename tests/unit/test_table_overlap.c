@@ -123,6 +123,11 @@ static void test_many_overlaps_are_capped_in_each_table(void **state)
 	assert_fault(&faults, true, "f: tables[0].binds: 89 more binds overlap earlier ones");
 	assert_fault(&faults, true, "f: tables[1].binds: 90 more binds overlap earlier ones");
 	faults_clear(&faults);
+	set.tables[0].bind_count = TABLE_LINT_MAX + 1;
+	set.tables[1].bind_count = TABLE_LINT_MAX;
+	table_lint(&set, &faults);
+	assert_int_equal(faults.count, 2 * TABLE_LINT_MAX);
+	faults_clear(&faults);
 	table_set_free(&set);
 }
 

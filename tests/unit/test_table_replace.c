@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -144,6 +145,41 @@ static void test_owner_of_an_existing_file_is_kept(void **state)
 	assert_int_equal(stat("file", &info), 0);
 	assert_int_equal(info.st_uid, 1234);
 	assert_int_equal(info.st_gid, 4321);
+	unlink("file");
+}
+
+static int replace_as_nobody(void)
+{
+	struct faults faults = {.file = "file"};
+
+	if (setgid(65534) != 0 || setuid(65534) != 0)
+		return 2;
+	return table_file_replace("file", NULL, "two", 3, &faults) != 0;
+}
+
+/* Whose folder it is may put a file of its own in place of root's. */
+static void test_owner_is_not_kept_where_that_is_not_permitted(void **state)
+{
+	struct stat info;
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("only root can become somebody else\n");
+		return;
+	}
+	replace("file", "one");
+	assert_int_equal(chown(".", 65534, 65534), 0);
+	child = fork();
+	if (child == 0)
+		_exit(replace_as_nobody());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(stat("file", &info), 0);
+	assert_int_equal(info.st_uid, 65534);
+	assert_holds("file", "two", 0644);
+	assert_int_equal(chown(".", 0, 0), 0);
 	unlink("file");
 }
 
@@ -343,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_new_file_is_as_secret_as_its_source),
 		cmocka_unit_test(test_mode_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_owner_of_an_existing_file_is_kept),
+		cmocka_unit_test(test_owner_is_not_kept_where_that_is_not_permitted),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
 		cmocka_unit_test(test_a_link_is_replaced_and_its_target_stays),
 		cmocka_unit_test(test_what_is_no_regular_file_is_refused),
