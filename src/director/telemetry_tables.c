@@ -107,6 +107,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 	const struct table *table = &live->routes->set.tables[index];
 	struct rte_tel_data *binds = list_binds(table, first),
 			    *backends = list_backends(table, first);
+	uint64_t end = (uint64_t)first + PAGE;
 	struct counters sum;
 
 	worker_sum(director, &sum);
@@ -116,8 +117,8 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 		rte_tel_data_add_dict_container(data, "binds", binds, 0);
 	if (backends)
 		rte_tel_data_add_dict_container(data, "backends", backends, 0);
-	rte_tel_data_add_dict_int(data, "truncated",
-		table->bind_count > first + PAGE || table->backend_count > first + PAGE);
+	rte_tel_data_add_dict_int(
+		data, "truncated", table->bind_count > end || table->backend_count > end);
 }
 
 /* "INDEX" or "INDEX,FIRST" */

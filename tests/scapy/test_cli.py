@@ -298,7 +298,7 @@ def lookup(path, *args, conf, **kwargs):
 
 def test_lookup_says_why_each_hop_is_where_it_is(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
-    states = {1: "draining", 2: "active", 3: "filling"}
+    states = {1: "draining", 2: "active", 3: "filling", 4: "inactive"}
     backends = [backend(f"192.168.50.{i}", state) for i, state in states.items()]
     source = write_tables(tmp_path / "table.json", table(backends=backends, hops=3))
     model = load_tables(json.loads(source.read_text()))[0]
@@ -312,6 +312,7 @@ def test_lookup_says_why_each_hop_is_where_it_is(tmp_path):
             reasons.add((hop["ip"][-1], hop["reason"]))
         owner = [hop["ip"] for hop in found["hops"] if hop["reason"] == "natural owner"]
         assert len(owner) == 1 or found["hops"][0]["reason"].startswith("first good")
+    assert not any("192.168.50.4" in reason for _, reason in reasons)  # inactive: not in the order at all
     assert ("1", "natural owner") in reasons
     assert ("2", "first good: 192.168.50.1 is draining") in reasons
     assert ("3", "natural owner") in reasons

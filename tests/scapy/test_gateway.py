@@ -100,6 +100,18 @@ def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kern
     assert send(link, director, "forwarded").dst == mac
 
 
+def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, monkeypatch):
+    """The kernel itself sends it nothing, and would never notice a router that changed its MAC without a word."""
+    monkeypatch.setenv("WATCHDOG_USEC", "20000")  # a tick is half of that
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.enter) as director:
+        mac = wait_until(lambda: director.stats()[MAC].replace("unknown", ""), "a gateway")
+        kernel(f"neigh replace 10.255.0.7 lladdr {mac} nud stale dev director")
+        wait_until(lambda: "STALE" not in kernel("neigh show 10.255.0.7 dev director"), "a question to the kernel")
+
+
 @pytest.mark.parametrize("loss", ("neigh del 10.255.0.7 dev director", f"route del {PROXIES}"))
 def test_a_gateway_that_vanishes_stays_in_use(loss, director, link, kernel):
     """Better an old MAC than none: most often it is still right. The log says so."""

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an operator does to a director besides sending packets: odd names, lost pipes, huge tables, spare ports."""
 
+import contextlib
+import ctypes
 import os
 import signal
 import socket
 import subprocess
 import tempfile
+
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
 
 import pcap
 import traffic
@@ -73,6 +78,90 @@ def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
                 signs += message == b"WATCHDOG=1"
             assert b"4 tables, generation 2" in message
     assert signs > 0
+
+
+class Frozen:
+    """One thread of a process, which stands still; the others go on."""
+
+    SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+    def __init__(self, thread):
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.thread = thread
+
+    def _ptrace(self, request):
+        none = ctypes.c_void_p()
+        if self._libc.ptrace(request, self.thread, none, none) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def __enter__(self):
+        self._ptrace(self.SEIZE)
+        self._ptrace(self.INTERRUPT)
+        os.waitpid(self.thread, os.WUNTRACED)
+
+    def __exit__(self, *_):
+        self._ptrace(self.DETACH)
+
+
+def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, tempfile.TemporaryDirectory() as folder:
+        manager.bind(f"{folder}/notify")
+        manager.settimeout(0.01)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"{folder}/notify")
+        monkeypatch.setenv("WATCHDOG_USEC", "1000000")
+
+        def signs():
+            found = []
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    found.append(manager.recv(4096))
+            return found.count(b"WATCHDOG=1")
+
+        def stuck(times):
+            return lambda: signs() >= 0 and director.log.count("error: lcore 0 is stuck") >= times
+
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
+            wait_until(signs, "a sign of life")
+            with Frozen(director.process.pid):
+                wait_until(stuck(1), "the lcore is found to be stuck")
+                signs()
+                wait_until(lambda: director.log.count("error: lcore 0 is stuck") >= 3, "and still is")
+                assert signs() == 0
+            wait_until(signs, "a sign of life again")
+
+
+def test_tables_that_come_and_go_count_for_themselves(tmp_path):
+    """By their names, of which there are more than counters: those of one that is gone go to another."""
+    frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.7") / TCP(dport=80))] * 3
+    table = write_table(tmp_path / "table", {"tables": [table_of(7, "first")]}, "json")
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    with DirectorProcess([device], SLEEP, table) as director:
+        assert director.wait_received(3)["forwarded"] == 3
+
+        def ask():
+            (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
+            return entry["name"], entry["packets"]
+
+        assert ask() == ("first", 3)
+        for name in [f"table {i}" for i in range(140)] + ["first"]:
+            write_table(table, {"tables": [table_of(7, name)]}, "json")
+            assert director.telemetry.ask("/glb/reload")["ok"] == 1
+            assert ask() == (name, 0)
+
+
+def test_long_tables_are_told_in_pages(tmp_path):
+    document = table_of(0, "long", backends=130)
+    document["binds"] = [{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80} for i in range(70)]
+    table = write_table(tmp_path / "table", {"tables": [document]}, "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        for first, binds, backends, more in ((0, 64, 64, 1), (64, 6, 64, 1), (128, 0, 2, 0), (2**32 - 1, 0, 0, 0)):
+            page = director.telemetry.ask(f"/glb/tables,0,{first}")
+            assert page["binds"] == [f"10.0.0.{i} tcp 80-80" for i in range(first, first + binds)]
+            assert {int(i): backend["ip"] for i, backend in page["backends"].items()} == {
+                i: f"10.1.0.{i}" for i in range(first, first + backends)}
+            assert page["truncated"] == more
 
 
 def spare_port_config(**more):
