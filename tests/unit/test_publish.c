@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "healthcheck/publish.h"
@@ -317,6 +318,32 @@ static void test_edits_in_a_row_wait_for_results_once(void **state)
 	checklist_free(&list);
 }
 
+static void test_verdicts_do_not_hurry_a_write_that_failed(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	char folder[] = "/tmp/test_publish.XXXXXX", file[64];
+	struct conf own = {.dst = (char *)"/nonexistent/dst.json", .state_file = file};
+	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+	struct publisher publisher;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof(file), "%s/state", folder);
+	publisher_open(&publisher, loop, &own, &list);
+	publisher.failures = 10; /* so that the wait is a minute */
+	publisher_new_list(&publisher, 0);
+	ev_run(loop, EVRUN_ONCE);
+	assert_int_equal(publisher.failed_writes, 1);
+	assert_int_equal(unlink(file), 0); /* the state comes before dst */
+	assert_int_equal(rmdir(folder), 0);
+	assert_true(ev_timer_remaining(loop, &publisher.timer) > 0);
+	publisher_request(&publisher);
+	assert_true(ev_timer_remaining(loop, &publisher.timer) > 0);
+	publisher_close(&publisher);
+	ev_loop_destroy(loop);
+	checklist_free(&list);
+}
+
 static void test_tunnel_is_checked_to_the_vips_when_asked(void **state)
 {
 	static const char text[] = "{'tables': [" TABLE("a", "",
@@ -355,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_checks_of_one_proxy_in_two_ways_have_two_names),
 		cmocka_unit_test(test_names_change_and_verdicts_stay),
 		cmocka_unit_test(test_edits_in_a_row_wait_for_results_once),
+		cmocka_unit_test(test_verdicts_do_not_hurry_a_write_that_failed),
 		cmocka_unit_test(test_tunnel_is_checked_to_the_vips_when_asked),
 	};
 
