@@ -625,7 +625,9 @@ def test_dst_keeps_its_mode(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.dst.write_text("old")
     made.dst.chmod(0o640)
-    made.start().wait_ready().wait_healthy({PROXY: True})
+    made.start().wait_ready()
+    wait_for(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after that")
+    made.wait_healthy({PROXY: True})
     assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
 
 
