@@ -7,6 +7,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+import pcap
 import traffic
 from director_conf import CONFIG
 from director_process import DEADLINE, DirectorProcess, sum_of_verdicts, wait_until, write_table
@@ -98,6 +99,19 @@ def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kern
     mac = client["address"]
     wait_for_mac(director, mac)
     assert send(link, director, "forwarded").dst == mac
+
+
+def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
+    """Which is needed to ask the kernel directly."""
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"
+    prefix = [*link.director.enter, "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
+    with DirectorProcess([vdev], AUTO, table, prefix=prefix) as director:
+        (client,) = json.loads(link.client.run(*"ip -json link show client".split()))
+        wait_for_mac(director, client["address"])
 
 
 def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, monkeypatch):
