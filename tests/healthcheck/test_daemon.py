@@ -289,6 +289,21 @@ def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
     wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
+def test_folder_of_src_is_exchanged(daemon, tmp_path):
+    """And is watched from then on."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    current, old = tmp_path / "current", tmp_path / "old"
+    current.mkdir()
+    made.src = made.src.rename(current / "src.json")
+    made.write_conf(forwarding_table=f'{{ src = "{made.src}"; dst = "{made.dst}"; }}')
+    made.start().wait_ready()
+    current.rename(old)
+    current.mkdir()
+    for ip in (ELSEWHERE, PROXY):
+        made.write_src(table(backend(ip, http=nginx.OK)))
+        wait_for(lambda: list(made.healthy()) == [ip], f"the table with {ip}")
+
+
 def test_src_behind_a_symbolic_link(daemon, tmp_path):
     """As configuration managers do it: the link is exchanged."""
     made = daemon(table(backend(PROXY, http=nginx.OK)))
