@@ -80,6 +80,7 @@ struct probe {
 	bool running;
 	uint64_t started_us;
 	ev_timer timeout;
+	bool overdue; /* the time is over; the loop looks at the sockets once more */
 	void *state;
 };
 

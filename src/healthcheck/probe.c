@@ -49,8 +49,13 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct probe *probe = timer->data;
 
-	(void)loop;
 	(void)events;
+	if (!probe->overdue) {
+		probe->overdue = true;
+		ev_timer_set(timer, 0, 0);
+		ev_timer_start(loop, timer);
+		return;
+	}
 	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms",
 		(double)(check_now_us() - probe->started_us) / 1000);
 }
@@ -59,8 +64,11 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 {
 	ev_timer_init(&probe->timeout, on_timeout, 0, 0);
 	probe->timeout.data = probe;
-	/* After a stall of this process, answers that are there are read before timeouts count. */
+	/* After a stall of this process, answers that are there are read before timeouts count.
+	 * Where it was stopped by a signal or a freezer, epoll_wait(2) was interrupted, and the next
+	 * round of the loop finds them: see on_timeout(). */
 	ev_set_priority(&probe->timeout, EV_MINPRI);
+	probe->overdue = false;
 	probe->state = NULL;
 	probe->running = true;
 	probe->started_us = check_now_us();

@@ -96,6 +96,27 @@ def test_failure_of_this_host_changes_no_verdict(daemon, here):
     assert made.healthy() == {PROXY: True} and "unhealthy:" not in made.log()
 
 
+def test_stall_of_this_host_is_no_timeout(daemon):
+    """The answer came while the daemon stood still, for longer than the timeout."""
+    made = daemon(table(backend(PROXY, gue=peers.GUE_LATE)), interval_ms=4000, timeout_ms=3000).start()
+
+    def metric(name):
+        return next(line.split()[1] for line in made.get("/metrics")[2].splitlines() if line.startswith(name + " "))
+
+    def running():
+        try:
+            return metric("glb_healthcheck_probes_running") == "1"
+        except OSError:
+            return False
+
+    wait_for(running, "a probe")
+    made.kill(signal.SIGSTOP)
+    time.sleep(3.5)
+    made.kill(signal.SIGCONT)
+    wait_for(lambda: metric("glb_healthcheck_tunnel_replies_total") != "0", "the reply")
+    assert metric('glb_healthcheck_probes_total{kind="gue",result="timeout"}') == "0"
+
+
 def test_log_probes(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)), log_probes=True).start().wait_ready()
     made.logged(f"info: http {PROXY}:80/: passed: status 200, ", times=3)
