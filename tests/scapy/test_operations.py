@@ -151,6 +151,20 @@ def test_tables_that_come_and_go_count_for_themselves(tmp_path):
             assert ask() == (name, 0)
 
 
+def test_a_refused_table_is_told_with_how_many_faults_it_has(tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        for count, more in ((1, ""), (2, " (and 1 more: glb-director-cli check lists them)"),
+                            (3, " (and 2 more: glb-director-cli check lists them)")):
+            bad = table_of(7, "bad", backends=count)
+            for backend in bad["backends"]:
+                backend["ip"] = "nowhere"
+            write_table(table, {"tables": [bad]}, "json")
+            answer = director.telemetry.ask("/glb/reload")
+            assert answer["error"] + answer.get("error_2", "") == (
+                f"{table}: tables[0].backends[0].ip: 'nowhere' is not an IPv4 or IPv6 address{more}")
+
+
 def test_long_tables_are_told_in_pages(tmp_path):
     document = table_of(0, "long", backends=130)
     document["binds"] = [{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80} for i in range(70)]
