@@ -47,6 +47,16 @@ const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX
 	return buf;
 }
 
+bool netaddr_is_unicast(const struct netaddr *addr)
+{
+	static const uint8_t zeros[15];
+	const uint8_t *bytes = addr->bytes;
+
+	if (addr->family == NETADDR_V4)
+		return bytes[0] != 0 && bytes[0] != 127 && bytes[0] < 224;
+	return bytes[0] != 0xff && (memcmp(bytes, zeros, 15) != 0 || bytes[15] > 1);
+}
+
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b)
 {
 	if (a->family != b->family)

@@ -37,6 +37,10 @@ bool netaddr_parse(const char *text, struct netaddr *addr);
 /* RFC 5952 text; returns buf. */
 const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX]);
 
+/* One host's, for others to reach: not "this network", loopback, multicast, reserved or broadcast
+ * (RFC 6890). */
+bool netaddr_is_unicast(const struct netaddr *addr);
+
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 

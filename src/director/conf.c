@@ -54,11 +54,10 @@ static void read_source_ip(struct conf_reader *reader, const config_setting_t *a
 	struct netaddr addr;
 
 	(void)key;
-	/* 0/8 is "this network", 127/8 loopback, 224/3 multicast, reserved and broadcast. */
 	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
 		conf_error(reader, at, NULL, "%s is not an IPv4 address",
 			conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (addr.bytes[0] == 0 || addr.bytes[0] == 127 || addr.bytes[0] >= 224)
+	else if (!netaddr_is_unicast(&addr))
 		conf_error(reader, at, NULL,
 			"%s is not a unicast address that others can answer to",
 			conf_value(at, CONFIG_TYPE_STRING, value));

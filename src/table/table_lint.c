@@ -20,30 +20,53 @@ static void lint_name(const struct table_set *set, uint32_t t, struct faults *fa
 	}
 }
 
-static void lint_backends(const struct table *table, uint32_t t, struct faults *faults)
+static bool is_ipv6(const struct netaddr *addr)
+{
+	return addr->family == NETADDR_V6;
+}
+
+static bool is_no_host(const struct netaddr *addr)
+{
+	return addr->family != NETADDR_NONE && !netaddr_is_unicast(addr);
+}
+
+/* Names the first backend whose address is so, and counts the others. */
+static void lint_addresses(const struct table *table, uint32_t t,
+	bool (*is_wrong)(const struct netaddr *addr), const char *problem, struct faults *faults)
 {
 	char where[48], text[NETADDR_TEXT_MAX], others[48] = "";
-	uint32_t good = 0, v6 = 0, first_v6 = 0;
+	uint32_t count = 0, first = 0;
 
-	for (uint32_t i = 0; i < table->backend_count; i++) {
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (is_wrong(&table->backends[i].addr) && count++ == 0)
+			first = i;
+	if (count == 0)
+		return;
+	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, first);
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more of this table)", count - 1);
+	faults_warn(faults, where, "'%s' is %s%s",
+		netaddr_format(&table->backends[first].addr, text), problem, others);
+}
+
+static void lint_backends(const struct table *table, uint32_t t, struct faults *faults)
+{
+	char where[48];
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
 		good += table_backend_is_good(&table->backends[i]);
-		if (table->backends[i].addr.family == NETADDR_V6 && v6++ == 0)
-			first_v6 = i;
-	}
 	snprintf(where, sizeof(where), "tables[%u].backends", t);
 	if (table->backend_count && !good)
 		faults_warn(faults, where,
 			"none of %u is good (active or filling, and healthy): new connections go "
 			"to backends that should not get them",
 			table->backend_count);
-	if (!v6)
-		return;
-	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, first_v6);
-	if (v6 > 1)
-		snprintf(others, sizeof(others), " (and %u more of this table)", v6 - 1);
-	faults_warn(faults, where,
-		"'%s' is an IPv6 address%s: hops in GUE are IPv4, the director refuses this table",
-		netaddr_format(&table->backends[first_v6].addr, text), others);
+	lint_addresses(table, t, is_ipv6,
+		"an IPv6 address, where hops in GUE are IPv4: the director refuses this table",
+		faults);
+	lint_addresses(table, t, is_no_host,
+		"no address that a proxy can have: what goes there is lost", faults);
 }
 
 /* "tcp 10.0.0.0/8 port 80-81" */

@@ -49,6 +49,25 @@ static void test_addresses_in_and_out(void **state)
 	}
 }
 
+static void test_what_others_can_reach(void **state)
+{
+	static const struct {
+		const char *text;
+		bool unicast;
+	} cases[] = {{"0.0.0.0", false}, {"0.255.255.255", false}, {"1.0.0.0", true},
+		{"10.0.0.1", true}, {"126.255.255.255", true}, {"127.0.0.1", false},
+		{"128.0.0.1", true}, {"223.255.255.255", true}, {"224.0.0.1", false},
+		{"240.0.0.1", false}, {"255.255.255.255", false}, {"::", false}, {"::1", false},
+		{"::2", true}, {"fe80::1", true}, {"fdb4::1", true}, {"ff02::1", false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct netaddr addr = addr_of(cases[i].text);
+
+		assert_int_equal(netaddr_is_unicast(&addr), cases[i].unicast);
+	}
+}
+
 static void test_bad_addresses_are_refused_and_change_nothing(void **state)
 {
 	static const char *const cases[] = {"", "1.2.3", "1.2.3.4.5", "10.0.0.300", "01.2.3.4",
@@ -184,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses_in_and_out),
+		cmocka_unit_test(test_what_others_can_reach),
 		cmocka_unit_test(test_bad_addresses_are_refused_and_change_nothing),
 		cmocka_unit_test(test_unused_bytes_are_zero),
 		cmocka_unit_test(test_order_is_family_then_bytes),

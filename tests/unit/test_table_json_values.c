@@ -203,14 +203,17 @@ static const struct example warnings_examples[] = {
 	{TABLE(KEYS ", " BACKENDS ", 'binds': []"),
 		"t.json: tables[0].binds: there are none: this table gets no packets"},
 	{BACKEND("'ip': 'fd00::1', 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address: hops in GUE are "
-		"IPv4, "
-		"the director refuses this table"},
+		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, where hops in GUE "
+		"are IPv4: the director refuses this table"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': 'fd00::2', 'state': 'active'}, {'ip': 'fd00::1', 'state': 'active'}]"),
-		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address (and 1 more of "
-		"this "
-		"table): hops in GUE are IPv4, the director refuses this table"},
+		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, where hops in GUE "
+		"are IPv4: the director refuses this table (and 1 more of this table)"},
+	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
+		    "{'ip': '224.0.0.1', 'state': 'active'}, {'ip': '0.0.0.0', 'state': 'active'}, "
+		    "{'ip': '127.0.0.1', 'state': 'active'}]"),
+		"t.json: tables[0].backends[1].ip: '224.0.0.1' is no address that a proxy can have: "
+		"what goes there is lost (and 2 more of this table)"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'draining'"),
 		"t.json: tables[0].backends: none of 1 is good (active or filling, and healthy): "
 		"new "
