@@ -15,18 +15,31 @@
 
 #include "director/burst.h"
 
+/*
+ * Fields that are read or written at once, as drivers do. From rearm_data on: data_off, refcnt,
+ * nb_segs and port of 16 bits each, ol_flags of 64.
+ */
+_Static_assert(
+	offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data) &&
+		offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
+		offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4 &&
+		offsetof(struct rte_mbuf, port) == offsetof(struct rte_mbuf, rearm_data) + 6 &&
+		offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
+	"what drivers rearm, in this order");
+_Static_assert(
+	offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4 &&
+		offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, pkt_len) + 6,
+	"lengths of 32 and 16 bits, and a tag");
+
+#define MBUF_PLAIN 0x00010001u /* refcnt and nb_segs, both 1 */
+
 /* Not 0: its bytes may not be overwritten in place, or it has several segments. */
 static inline uint64_t mbuf_oddity(const struct rte_mbuf *mbuf)
 {
-	uint64_t rearm; /* data_off, refcnt, nb_segs, port: 16 bits each */
+	uint64_t rearm;
 
-	_Static_assert(
-		offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
-			offsetof(struct rte_mbuf, nb_segs) ==
-				offsetof(struct rte_mbuf, rearm_data) + 4,
-		"both are compared at once");
 	__builtin_memcpy(&rearm, &mbuf->rearm_data, sizeof(rearm));
-	return ((rearm >> 16 & UINT32_MAX) ^ 0x00010001) |
+	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_PLAIN) |
 	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
 }
 
@@ -61,13 +74,20 @@ static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, u
 bool mbuf_commit_segments(
 	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
 
-/* mbuf_commit() of one segment. */
+/*
+ * mbuf_commit() of one segment, in as few stores as there can be: they are most of what it takes.
+ * The buffer is private, so no flag says who owns it.
+ */
 static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
 {
-	mbuf->ol_flags = 0; /* the buffer is private, so no flag says who owns it */
-	mbuf->data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
-	mbuf->data_len = (uint16_t)size;
-	mbuf->pkt_len = size;
+	uint64_t data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
+	uint64_t rearm =
+		data_off | (uint64_t)MBUF_PLAIN << 16 | (uint64_t)RTE_MBUF_PORT_INVALID << 48;
+	uint64_t lengths = size | (uint64_t)size << 32; /* at most 16 bits: no tag */
+	uint64_t rearm_and_flags __attribute__((vector_size(16))) = {rearm, 0};
+
+	__builtin_memcpy(&mbuf->rearm_data, &rearm_and_flags, sizeof(rearm_and_flags));
+	__builtin_memcpy(&mbuf->pkt_len, &lengths, sizeof(lengths));
 }
 
 /*

@@ -81,11 +81,18 @@ static void test_commit_takes_the_new_start_and_size(void **state)
 
 	(void)state;
 	mbuf->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_RSS_HASH;
+	mbuf->vlan_tci = 7;
+	mbuf->hash.rss = 0x12345678;
+	mbuf->port = 0;
 	assert_true(mbuf_commit(mbuf, out, 40 + 90, false));
 	assert_ptr_equal(rte_pktmbuf_mtod(mbuf, uint8_t *), out);
 	assert_int_equal(mbuf->pkt_len, 130);
 	assert_int_equal(mbuf->data_len, 130);
 	assert_int_equal(mbuf->ol_flags, 0);
+	assert_int_equal(mbuf->vlan_tci, 0);
+	assert_int_equal(mbuf->hash.rss, 0x12345678);
+	assert_int_equal(mbuf->port, RTE_MBUF_PORT_INVALID); /* received by none */
+	assert_true(mbuf_is_plain(mbuf));
 	assert_bytes(mbuf, 40, 90, 0);
 	rte_mbuf_sanity_check(mbuf, 1);
 	rte_pktmbuf_free(mbuf);
