@@ -28,7 +28,8 @@ struct lanes {
 	uint32_t count;
 	const uint8_t *index; /* in the burst: all lanes, or those in the list */
 	uint8_t list[BURST_MAX];
-	uint32_t size[BURST_MAX];    /* behind the Ethernet header */
+	const uint32_t *size; /* of the frames: the burst's, or those in the list */
+	uint32_t list_size[BURST_MAX];
 	uint32_t first[BURST_MAX];   /* IPv4: bytes 0..3. IPv6: the same */
 	uint32_t second[BURST_MAX];  /* IPv4: bytes 6..9. IPv6: bytes 4..7 */
 	uint32_t ports[BURST_MAX];   /* source, destination */
@@ -49,31 +50,6 @@ struct block {
 				       second hop */
 	uint32_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
-
-INLINE void load_v4(struct lanes *lanes, const struct burst *burst, uint32_t at, uint32_t lane)
-{
-	const uint8_t *ip = burst->frame[lane] + ETHERNET_SIZE;
-
-	lanes->size[at] = burst->size[lane] - ETHERNET_SIZE;
-	lanes->first[at] = load_le32(ip);
-	lanes->second[at] = load_le32(ip + 6);
-	lanes->ports[at] = load_le32(ip + 20);
-	lanes->ends[0][at] = load_le64(ip + 12);
-}
-
-INLINE void load_v6(struct lanes *lanes, const struct burst *burst, uint32_t at, uint32_t lane)
-{
-	static const uint8_t too_short[V6_SMALLEST];
-	const uint8_t *ip =
-		(burst->size[lane] < V6_SMALLEST ? too_short : burst->frame[lane]) + ETHERNET_SIZE;
-
-	lanes->size[at] = burst->size[lane] - ETHERNET_SIZE;
-	lanes->first[at] = load_le32(ip);
-	lanes->second[at] = load_le32(ip + 4);
-	lanes->ports[at] = load_le32(ip + 40);
-	for (unsigned i = 0; i < 4; i++)
-		lanes->ends[i][at] = load_le64(ip + 8 + 8 * i);
-}
 
 static const uint8_t all_lanes[BURST_MAX] = {
 #define ROW(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
@@ -101,18 +77,25 @@ INLINE uint64_t find_unfit(const struct burst *burst)
 	return unfit;
 }
 
-/* Sorts by Ethernet type, without a branch that depends on it. Returns the lanes of neither family.
- */
+INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
+{
+	return load_le16(burst->frame[lane] + 12);
+}
+
+/* Sorts by Ethernet type, without a branch that depends on it. Returns the lanes of neither family,
+ * with those of IPv6 that are too short to be loaded. */
 INLINE uint64_t list_families(
-	const uint16_t types[BURST_MAX], uint32_t count, struct lanes *v4, struct lanes *v6)
+	const struct burst *burst, uint64_t unfit, struct lanes *v4, struct lanes *v6)
 {
 	uint64_t rest = 0;
 
 	v4->index = v4->list;
 	v6->index = v6->list;
 	v4->count = v6->count = 0;
-	for (uint32_t lane = 0; lane < count; lane++) {
-		bool is_v4 = types[lane] == TYPE_V4, is_v6 = types[lane] == TYPE_V6;
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		uint16_t type = unfit >> lane & 1 ? 0 : ethernet_type(burst, lane);
+		bool is_v4 = type == TYPE_V4;
+		bool is_v6 = (type == TYPE_V6) & (burst->size[lane] >= V6_SMALLEST);
 
 		v4->list[v4->count] = (uint8_t)lane;
 		v4->count += is_v4;
@@ -123,42 +106,71 @@ INLINE uint64_t list_families(
 	return rest;
 }
 
+INLINE bool any_too_short_for_v6(const struct burst *burst)
+{
+	uint32_t below = 0; /* its sign: sizes are far from 2^31 */
+
+	for (uint32_t lane = 0; lane < burst->count; lane++)
+		below |= burst->size[lane] - V6_SMALLEST;
+	return below >> 31;
+}
+
 /* Finds the lanes of each family; returns those of neither. */
 INLINE uint64_t sort_families(const struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
 	uint64_t unfit = find_unfit(burst);
-	uint16_t types[BURST_MAX], differing = 0;
+	uint16_t type = 0, differing = 0;
 
-	types[0] = 0;
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
-		if (__builtin_expect(unfit != 0, 0) && unfit >> lane & 1)
-			types[lane] = 0;
-		else
-			types[lane] = load_le16(burst->frame[lane] + 12);
-		differing |= types[lane] ^ types[0];
+	if (!unfit && burst->count) {
+		type = ethernet_type(burst, 0);
+		for (uint32_t lane = 1; lane < burst->count; lane++)
+			differing |= ethernet_type(burst, lane) ^ type;
 	}
-	if (unfit || differing || (types[0] != TYPE_V4 && types[0] != TYPE_V6))
-		return list_families(types, burst->count, v4, v6);
+	if (differing || !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
+		return list_families(burst, unfit, v4, v6);
 	v4->index = v6->index = all_lanes;
-	v4->count = types[0] == TYPE_V4 ? burst->count : 0;
+	v4->count = type == TYPE_V4 ? burst->count : 0;
 	v6->count = burst->count - v4->count;
 	return 0;
 }
 
-INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
+/* The frames and sizes of lanes that are not all, or do not fill their last block. */
+INLINE void pick_lanes(
+	struct lanes *lanes, const struct burst *burst, const uint8_t *frames[BURST_MAX])
 {
+	static const uint8_t zeros[V6_SMALLEST];
 	uint32_t at = 0;
 
 	for (; at < lanes->count; at++) {
-		if (v6)
-			load_v6(lanes, burst, at, lanes->index[at]);
-		else
-			load_v4(lanes, burst, at, lanes->index[at]);
+		frames[at] = burst->frame[lanes->index[at]];
+		lanes->list_size[at] = burst->size[lanes->index[at]];
 	}
 	for (; at % BLOCK; at++) {
-		lanes->size[at] = lanes->first[at] = lanes->second[at] = lanes->ports[at] = 0;
+		frames[at] = zeros;
+		lanes->list_size[at] = 0;
+	}
+	lanes->size = lanes->list_size;
+}
+
+INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
+{
+	const uint8_t *picked[BURST_MAX], *const *frames = (const uint8_t *const *)burst->frame;
+	uint32_t count = lanes->count;
+
+	lanes->size = burst->size;
+	if (lanes->index != all_lanes || count % BLOCK) {
+		pick_lanes(lanes, burst, picked);
+		frames = picked;
+		count += -count % BLOCK;
+	}
+	for (uint32_t at = 0; at < count; at++) {
+		const uint8_t *ip = frames[at] + ETHERNET_SIZE;
+
+		lanes->first[at] = load_le32(ip);
+		lanes->second[at] = load_le32(ip + (v6 ? 4 : 6));
+		lanes->ports[at] = load_le32(ip + (v6 ? 40 : 20));
 		for (unsigned i = 0; i < (v6 ? 4u : 1u); i++)
-			lanes->ends[i][at] = 0;
+			lanes->ends[i][at] = load_le64(ip + (v6 ? 8 + 8 * i : 12));
 	}
 }
 
@@ -176,7 +188,7 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 		ok &= (second & 0xff3f) == 0; /* MF and offset */
 		ok &= udp | (protocol == IPPROTO_TCP);
 		ok &= total >= 40 - 12 * udp;
-		ok &= total <= lanes->size[base + i];
+		ok &= total + ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = total;
 		block->udp[i] = udp;
 		block->ok[i] = ok;
@@ -194,7 +206,7 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 
 		ok &= udp | (protocol == IPPROTO_TCP);
 		ok &= payload >= 20 - 12 * udp;
-		ok &= payload + 40 <= lanes->size[base + i];
+		ok &= payload + 40 + ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = payload + 40;
 		block->udp[i] = udp;
 		block->ok[i] = ok;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "director/pipeline.h"
+#include "guarded.h"
 #include "handmade.h"
 #include "packets.h"
 #include "table_helpers.h"
@@ -135,18 +136,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Half of them broken somewhere in the first 64 bytes, some cut. */
-static uint32_t fill_frame(uint8_t *room)
+/* Half of those that may be are broken somewhere in the first 64 bytes, some cut. */
+static uint32_t fill_frame(uint8_t *room, const struct seed *seed, bool intact)
 {
 	uint64_t dice = random_u64();
-	const struct seed *seed = &seeds[dice % SEEDS];
 	uint8_t *frame = room + BEFORE;
 	uint32_t size = seed->size;
 
-	dice >>= 9;
 	memcpy(frame, seed->bytes, sizeof(seed->bytes));
 	frame[26 + dice % 4] ^= (uint8_t)(dice >> 8); /* another client */
 	dice >>= 16;
+	if (intact)
+		return size;
 	for (unsigned broken = dice % 4 > 1 ? (unsigned)dice % 4 - 1 : 0; broken > 0; broken--)
 		frame[(dice >> 8 * broken) % 64] ^= (uint8_t)(1 << (dice >> (8 * broken + 6)) % 8);
 	if (dice >> 32 & 1 && dice >> 33 & 1 && dice >> 34 & 1)
@@ -154,10 +155,29 @@ static uint32_t fill_frame(uint8_t *room)
 	return size;
 }
 
+/* type: of Ethernet; 0: any. */
+static const struct seed *random_seed(uint16_t type)
+{
+	const struct seed *seed;
+
+	do
+		seed = &seeds[random_below(SEEDS)];
+	while (type && load_be16(seed->bytes + 12) != type);
+	return seed;
+}
+
+/* Half of the bursts are of one family, so that its vectors are full; one of their lanes may be
+ * broken or odd. */
 static void fill_burst(uint32_t count)
 {
+	static const uint16_t types[] = {0, 0, 0x0800, 0x86dd};
+	uint16_t type = types[random_below(4)];
+	uint32_t other = random_below(2 * BURST_MAX);
+
 	for (uint32_t lane = 0; lane < count; lane++) {
-		uint32_t size = fill_frame(frames[lane]), odd = random_below(64);
+		bool intact = type && lane != other;
+		uint32_t size = fill_frame(frames[lane], random_seed(type), intact);
+		uint32_t odd = intact ? 0 : random_below(type ? 8 : 64);
 
 		for (unsigned b = 0; b < 2; b++) {
 			bursts[b].frame[lane] = rooms[b][lane] + BEFORE;
@@ -293,12 +313,60 @@ static void test_the_choice_respects_the_width(void **state)
 	assert_true(lanes_choose(512).usable);
 }
 
+/* Frames of every size, each before a page that faults, in lanes that fill vectors and that do not;
+ * behind them are no frames. */
+static void load_at_guard(lanes_fn *fast, const struct packet *packet)
+{
+	static const uint32_t counts[] = {1, 15, 16, 17, BURST_MAX};
+	struct rules rules = {.hash_fields = RULES_SOURCE_ADDRESS, .outbound_mtu = 1500};
+	struct pipeline pipeline = {
+		.routes = worlds[0], .rules = &rules, .gateway_known = true, .fast = fast};
+	struct burst *burst = &bursts[0];
+
+	for (uint32_t size = 0; size <= packet->size; size++) {
+		for (unsigned i = 0; i < 5; i++) {
+			uint8_t *frame = guarded_copy(packet->bytes, size);
+
+			*burst = (struct burst){.count = counts[i]};
+			for (uint32_t lane = 0; lane < counts[i]; lane++) {
+				burst->frame[lane] = frame;
+				burst->headroom[lane] = BEFORE;
+				burst->readable[lane] = burst->size[lane] = size;
+			}
+			pipeline_run(&pipeline, burst);
+			for (uint32_t lane = 0; lane < counts[i]; lane++)
+				assert_int_equal(burst->verdict[lane] == VERDICT_FORWARDED,
+					size == packet->size);
+		}
+	}
+}
+
+static void test_no_path_loads_what_is_not_readable(void **state)
+{
+	struct packet v4 = packet_ethernet(), v6 = packet_ethernet();
+	struct lanes_path paths[LANES_MAX_PATHS];
+	unsigned count = lanes_paths(paths);
+
+	(void)state;
+	packet_ipv4(&v4, "203.0.113.7", "10.10.10.10", IPPROTO_UDP);
+	packet_ports(&v4, 8, 1234, 80);
+	packet_ipv6(&v6, "2001:db8::77", "fdb4:0:0:1::7", IPPROTO_UDP);
+	packet_ports(&v6, 8, 1234, 80);
+	for (unsigned p = 0; p < count; p++) {
+		if (!paths[p].usable)
+			continue;
+		load_at_guard(paths[p].forward, &v4);
+		load_at_guard(paths[p].forward, &v6);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_fast_path_agrees_with_the_stages),
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_an_alternative_hash_agrees),
+		cmocka_unit_test(test_no_path_loads_what_is_not_readable),
 		cmocka_unit_test(test_the_choice_respects_the_width),
 	};
 
