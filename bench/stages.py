@@ -23,8 +23,8 @@ STAGES = {
     "write headers": "emit template_write encapsulate_write",
     "mbufs out": "settle_forwarded settle_lane all_forwarded mbuf_commit",
     "send and count": "transmit count_sent send_to_port outbox_put take",
-    "once a burst": "receive worker_run run_path steer_held steer_families steer_bin prepare refresh_templates pipeline_run steer forward_family "
-                    "lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
+    "once a burst": "receive worker_run run_path run_ahead spread_due steer_families steer_bin prepare refresh_templates "
+                    "pipeline_run steer forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"
 STAGE_OF = {function: stage for stage, functions in STAGES.items() for function in functions.split()}

@@ -61,8 +61,6 @@ static void hand_out(struct spread *spread, struct spread_share *share, struct c
 struct spread_share *spread_burst(
 	struct spread *spread, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters)
 {
-	for (uint16_t i = 0; i < count; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], uint8_t *));
 	for (uint16_t i = 0; i < count; i++) {
 		uint64_t hash = spread_hash(
 			rte_pktmbuf_mtod(mbufs[i], uint8_t *), mbufs[i]->data_len, spread->seed);

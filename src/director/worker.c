@@ -259,22 +259,40 @@ static void steer_families(
 		path->sorting = SORTING_ROUNDS;
 }
 
+/* Hands the others theirs, and steers the rest. */
+static void spread_due(struct worker *worker, struct path *path, const struct reload_live *live)
+{
+	struct held *due = &path->held[path->due];
+	struct spread_share *own =
+		spread_burst(path->spread, due->mbufs, due->count, &worker->counters);
+
+	if (!own)
+		return;
+	if (own->count)
+		steer(worker, path, live, own->mbufs, own->count);
+	own->count = 0;
+}
+
 /*
- * Steers what was received before, while that which is received now is fetched into the caches: it
- * waits for the next round, however little comes then. Returns how many were received.
+ * Works on what was received before, while that which is received now is fetched into the caches:
+ * it waits for the next round, however little comes then. Returns how many were received; nothing
+ * is at the end, when this lcore steers all that it holds.
  */
-static uint16_t steer_held(
-	struct worker *worker, struct path *path, const struct reload_live *live, bool receive)
+static uint16_t run_ahead(
+	struct worker *worker, struct path *path, const struct reload_live *live, bool end)
 {
 	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
 	struct ahead *ahead = &worker->pipeline.ahead;
 
-	next->count = receive ? queue_receive(&path->in, next->mbufs, PORT_BURST) : 0;
+	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, PORT_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
 	*ahead = (struct ahead){
 		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
-	steer_families(worker, path, live, next->count == PORT_BURST);
+	if (path->kind == PATH_SPREAD && !end)
+		spread_due(worker, path, live);
+	else
+		steer_families(worker, path, live, next->count == PORT_BURST);
 	ahead_fetch(ahead, ahead->left);
 	due->count = 0;
 	path->due = !path->due;
@@ -284,32 +302,17 @@ static uint16_t steer_held(
 static uint16_t run_path(struct worker *worker, struct path *path, const struct reload_live *live)
 {
 	struct rte_mbuf *mbufs[PORT_BURST];
-	struct spread_share *own;
 	uint16_t count;
 
 	if (!may_receive(path))
 		return 0;
-	if (path->kind == PATH_STEER)
-		return steer_held(worker, path, live, true);
+	if (path->kind == PATH_STEER || path->kind == PATH_SPREAD)
+		return run_ahead(worker, path, live, false);
 	count = queue_receive(&path->in, mbufs, PORT_BURST);
-	if (count == 0)
-		return 0;
-	switch (path->kind) {
-	case PATH_SPREAD:
-		counters_add(&worker->counters.received, count);
-		own = spread_burst(path->spread, mbufs, count, &worker->counters);
-		if (own && own->count)
-			steer(worker, path, live, own->mbufs, own->count);
-		if (own)
-			own->count = 0;
-		break;
-	case PATH_COLLECT:
+	if (count && path->kind == PATH_COLLECT)
 		collect(worker, path, mbufs, count);
-		break;
-	case PATH_RETURN:
+	else if (count)
 		send_back(worker, path, mbufs, count);
-		break;
-	}
 	return count;
 }
 
@@ -367,7 +370,7 @@ int worker_run(void *argument)
 			sleep_a_while(worker);
 	}
 	for (uint16_t i = 0; i < worker->path_count; i++)
-		steer_held(worker, &worker->paths[i], reload_live(&director->reload), false);
+		run_ahead(worker, &worker->paths[i], reload_live(&director->reload), true);
 	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
 	return 0;

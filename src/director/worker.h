@@ -47,8 +47,8 @@ struct path {
 	struct spread *spread;    /* PATH_SPREAD */
 	uint16_t descriptors;     /* of the rx queue */
 	uint8_t source_mac[6];    /* of the port that transmits */
-	struct held held[2];      /* PATH_STEER */
-	struct bin bins[2];       /* IPv6, and all else */
+	struct held held[2];      /* PATH_STEER, PATH_SPREAD */
+	struct bin bins[2];       /* PATH_STEER: IPv6, and all else */
 };
 
 struct worker {

@@ -214,6 +214,22 @@ static void test_none_waits_for_its_family_when_the_port_is_not_full(void **stat
 			sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
 }
 
+/* One that has all flows for itself. */
+static void test_a_distributor_holds_no_longer(void **state)
+{
+	(void)state;
+	path.kind = PATH_SPREAD;
+	path.spread = spread_create(0, true);
+	assert_non_null(path.spread);
+	RUN(64, 3, 64, 0, 1, 0);
+	for (uint32_t number = 0; number < received; number++)
+		assert_int_equal(sent_after[number], found_by[number] + 1);
+	RUN(5, 64);
+	rte_free(path.spread);
+	path.kind = PATH_STEER;
+	path.spread = NULL;
+}
+
 /* A ring back to the distributor has no room for what the first poll found; another queue is empty. */
 static void test_an_lcore_that_holds_frames_does_not_sleep(void **state)
 {
@@ -302,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_full_bursts_of_both_families_are_steered_apart),
 		cmocka_unit_test(test_the_few_of_a_family_wait_for_a_few_rounds),
 		cmocka_unit_test(test_none_waits_for_its_family_when_the_port_is_not_full),
+		cmocka_unit_test(test_a_distributor_holds_no_longer),
 		cmocka_unit_test(test_an_lcore_that_holds_frames_does_not_sleep),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
