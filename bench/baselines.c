@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "baselines.h"
+#include "bench/baselines.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "builds.h"
+#include "bench/builds.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,9 +13,9 @@
 
 #include "director/classify.h"
 #include "director/portmap.h"
-#include "report.h"
+#include "bench/report.h"
 #include "table/table_build.h"
-#include "world.h"
+#include "bench/world.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 

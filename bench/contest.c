@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "contest.h"
+#include "bench/contest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "baselines.h"
-#include "report.h"
-#include "sampler.h"
-#include "subject.h"
+#include "bench/baselines.h"
+#include "bench/report.h"
+#include "bench/sampler.h"
+#include "bench/subject.h"
 
 #define PORT            (RTE_MAX_ETHPORTS - 1)
 #define MAX_CONTENDERS  8

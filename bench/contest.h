@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "scenario.h"
+#include "bench/scenario.h"
 
 struct contest_options {
 	double seconds;   /* of a scenario */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "frames.h"
+#include "bench/frames.h"
 
 #include <stdio.h>
 #include <stdlib.h>

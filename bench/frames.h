@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "line.h"
-#include "world.h"
+#include "bench/line.h"
+#include "bench/world.h"
 
 enum frames_shape {
 	FRAMES_WHOLE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "line.h"
+#include "bench/line.h"
 
 #include <stdio.h>
 #include <stdlib.h>

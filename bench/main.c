@@ -9,9 +9,9 @@
 
 #include <rte_eal.h>
 
-#include "builds.h"
-#include "contest.h"
-#include "report.h"
+#include "bench/builds.h"
+#include "bench/contest.h"
+#include "bench/report.h"
 
 struct options {
 	const char *json, *samples, *path, *cli;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The packets of a world: ordinary ones, and one writer for each kind of odd ones. */
-#include "world.h"
+#include "bench/world.h"
 
 #include <netinet/in.h>
 #include <string.h>

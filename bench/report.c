@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report.h"
+#include "bench/report.h"
 
 #include <errno.h>
 #include <stdio.h>

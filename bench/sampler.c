@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sampler.h"
+#include "bench/sampler.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "scenario.h"
+#include "bench/scenario.h"
 
 #include "director/rules.h"
 

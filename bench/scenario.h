@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frames.h"
-#include "world.h"
+#include "bench/frames.h"
+#include "bench/world.h"
 
 /* Where the frames are when they arrive. */
 enum scenario_set { SCENARIO_L2, SCENARIO_L3, SCENARIO_DRAM };

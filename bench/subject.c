@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "subject.h"
+#include "bench/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define GLB_BENCH_SUBJECT_H
 
 #include "director/worker.h"
-#include "line.h"
+#include "bench/line.h"
 
 struct subject {
 	struct director director;

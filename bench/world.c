@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "world.h"
+#include "bench/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>

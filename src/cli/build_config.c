@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "common/byteorder.h"
 #include "common/cpus.h"
 #include "table/table_build.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "capture.h"
+#include "cli/capture.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 /* libpcap begins some messages with the path itself. */
 static int report(const char *path, const char *text)

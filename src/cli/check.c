@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "table/json_text.h"
 #include "table/table_file.h"
 #include "table/table_json.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "cli.h"
+#include "cli/capture.h"
+#include "cli/cli.h"
 #include "common/byteorder.h"
 #include "director/flow.h"
-#include "endpoint.h"
+#include "cli/endpoint.h"
 
 enum { PORT, JSON };
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "table_diff.h"
+#include "cli/cli.h"
+#include "cli/table_diff.h"
 
 enum { MAX_BROKEN, JSON };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "endpoint.h"
+#include "cli/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 bool endpoint_parse(const char *text, struct endpoint *endpoint)
 {

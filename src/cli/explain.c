@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "explain.h"
+#include "cli/explain.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "director/steer.h"
-#include "endpoint.h"
-#include "explain.h"
+#include "cli/endpoint.h"
+#include "cli/explain.h"
 #include "gue/gue_wire.h"
 
 enum { CONFIG, PROTO, HINT, JSON };

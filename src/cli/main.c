@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* glb-director-cli: everything about forwarding tables and captures that needs no running director.
  */
-#include "cli.h"
+#include "cli/cli.h"
 
 static const struct command *const commands[] = {
 	&build_config_command,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture.h"
-#include "cli.h"
+#include "cli/capture.h"
+#include "cli/cli.h"
 #include "director/pipeline.h"
 
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "shares.h"
+#include "cli/shares.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "shares.h"
+#include "cli/cli.h"
+#include "cli/shares.h"
 #include "table/json_text.h"
 
 enum { JSON };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_diff.h"
+#include "cli/table_diff.h"
 
 #include <stdlib.h>
 #include <string.h>

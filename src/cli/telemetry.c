@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "telemetry.h"
+#include "cli/telemetry.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "checksum.h"
+#include "common/checksum.h"
 
-#include "byteorder.h"
+#include "common/byteorder.h"
 
 uint32_t checksum_add(uint32_t sum, const void *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cpus.h"
+#include "common/cpus.h"
 
 #include <sched.h>
 

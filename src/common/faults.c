@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "faults.h"
+#include "common/faults.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "netaddr.h"
+#include "common/netaddr.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "siphash.h"
+#include "common/siphash.h"
 
-#include "byteorder.h"
+#include "common/byteorder.h"
 
 static uint64_t rotate_left(uint64_t value, unsigned by)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "text.h"
+#include "common/text.h"
 
 #include <stdint.h>
 #include <string.h>

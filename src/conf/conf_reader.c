@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "conf_reader.h"
+#include "conf/conf_reader.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf_text.h"
+#include "conf/conf_text.h"
 
 /* "lcores.lcore-1.flow_paths[0]" */
 static void key_path(const config_setting_t *at, const char *child, char *buf, size_t size)

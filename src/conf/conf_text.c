@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "conf_text.h"
+#include "conf/conf_text.h"
 
 #include <ctype.h>
 #include <errno.h>

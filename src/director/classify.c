@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "classify.h"
+#include "director/classify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "conf.h"
+#include "director/conf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/netaddr.h"
-#include "conf_lcores.h"
+#include "director/conf_lcores.h"
 
 bool conf_parse_mac(const char *text, uint8_t mac[6])
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf_lcores.h"
+#include "director/conf_lcores.h"
 
 enum {
 	MAX_PORT = 31,    /* RTE_MAX_ETHPORTS is 32 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control.h"
+#include "director/control.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "gateway.h"
-#include "notify.h"
-#include "worker.h"
+#include "director/gateway.h"
+#include "director/notify.h"
+#include "director/worker.h"
 
 #define TICK_US UINT64_C(1000000)
 

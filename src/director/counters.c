@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "counters.h"
+#include "director/counters.h"
 
 #include <stddef.h>
 

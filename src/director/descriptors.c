@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "descriptors.h"
+#include "director/descriptors.h"
 
 #include <dirent.h>
 #include <netpacket/packet.h>

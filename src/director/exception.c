@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "exception.h"
+#include "director/exception.h"
 
 #include <errno.h>
 #include <string.h>

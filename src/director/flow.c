@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow.h"
+#include "director/flow.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "gateway.h"
+#include "director/gateway.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "neighbour.h"
+#include "director/neighbour.h"
 
 #define CONFIRM_TICKS                                                                              \
 	30 /* so that the kernel notices a router that changed its MAC without a word */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "idle.h"
+#include "director/idle.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>

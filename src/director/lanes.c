@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes.h"
+#include "director/lanes.h"
 
 #include "director/lanes_emit.h"
 #include "director/lanes_parse.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is compiled once, beside the variants of lanes.c. */
-#include "lanes.h"
+#include "director/lanes.h"
 
 unsigned lanes_paths(struct lanes_path paths[LANES_MAX_PATHS])
 {

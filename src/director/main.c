@@ -13,10 +13,10 @@
 #include <rte_lcore.h>
 
 #include "common/log.h"
-#include "control.h"
-#include "startup.h"
-#include "telemetry.h"
-#include "worker.h"
+#include "director/control.h"
+#include "director/startup.h"
+#include "director/telemetry.h"
+#include "director/worker.h"
 
 static struct director director;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mbuf.h"
+#include "director/mbuf.h"
 
 struct rte_mbuf *mbuf_privatise(struct rte_mbuf *mbuf, struct rte_mempool *pool)
 {

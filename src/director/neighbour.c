@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "neighbour.h"
+#include "director/neighbour.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "notify.h"
+#include "director/notify.h"
 
 #include <inttypes.h>
 #include <time.h>

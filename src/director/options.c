@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "options.h"
+#include "director/options.h"
 
 #include <getopt.h>
 #include <stdarg.h>

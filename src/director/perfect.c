@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "perfect.h"
+#include "director/perfect.h"
 
 #include <stdlib.h>
 #include <string.h>

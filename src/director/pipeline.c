@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pipeline.h"
+#include "director/pipeline.h"
 
 #include <string.h>
 

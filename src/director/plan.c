@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plan.h"
+#include "director/plan.h"
 
 #include <errno.h>
 #include <string.h>

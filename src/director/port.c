@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "port.h"
+#include "director/port.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -12,7 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "common/log.h"
-#include "descriptors.h"
+#include "director/descriptors.h"
 
 enum {
 	DESCRIPTORS = 1024,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "portmap.h"
+#include "director/portmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "reload.h"
+#include "director/reload.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "routes.h"
+#include "director/routes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "spread.h"
+#include "director/spread.h"
 
 #include <rte_malloc.h>
 #include <rte_random.h>
 
-#include "spread_hash.h"
+#include "director/spread_hash.h"
 
 struct spread *spread_create(uint16_t ring_count, bool works_itself)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "spread_hash.h"
+#include "director/spread_hash.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "startup.h"
+#include "director/startup.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include <rte_lcore.h>
 
 #include "common/log.h"
-#include "exception.h"
-#include "spread.h"
+#include "director/exception.h"
+#include "director/spread.h"
 
 void startup_log_faults(const struct faults *faults)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "steer.h"
+#include "director/steer.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "telemetry.h"
+#include "director/telemetry.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "telemetry.h"
+#include "director/telemetry.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "gateway.h"
-#include "worker.h"
+#include "director/gateway.h"
+#include "director/worker.h"
 
 static void add_counters(struct rte_tel_data *data, const struct counters *counters)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "telemetry.h"
+#include "director/telemetry.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "worker.h"
+#include "director/worker.h"
 
 #define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
 #define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */

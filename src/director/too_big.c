@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "too_big.h"
+#include "director/too_big.h"
 
 #include <string.h>
 

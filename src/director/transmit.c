@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "transmit.h"
+#include "director/transmit.h"
 
 #include <rte_pause.h>
 

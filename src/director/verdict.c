@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "verdict.h"
+#include "director/verdict.h"
 
 static const struct {
 	const char *name, *help;

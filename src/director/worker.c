@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "worker.h"
+#include "director/worker.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include <rte_pause.h>
 
 #include "common/byteorder.h"
-#include "mbuf.h"
+#include "director/mbuf.h"
 
 /* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
 #define ANSWERS_PER_SECOND 100

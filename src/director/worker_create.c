@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the plan to workers with their paths; main thread only. */
 #define ALLOW_EXPERIMENTAL_API /* rte_vect_get_max_simd_bitwidth() before DPDK 23.11 */
-#include "worker.h"
+#include "director/worker.h"
 
 #include <errno.h>
 #include <string.h>

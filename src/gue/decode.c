@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decode.h"
+#include "gue/decode.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "encapsulate.h"
+#include "gue/encapsulate.h"
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
  *   byte 7     number of hops that follow
  *   then       one IPv4 address a hop
  */
-#ifndef GLB_GUE_WIRE_H
-#define GLB_GUE_WIRE_H
+#ifndef GLB_GUE_GUE_WIRE_H
+#define GLB_GUE_GUE_WIRE_H
 
 #include <linux/types.h>
 

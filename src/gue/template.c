@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "template.h"
+#include "gue/template.h"
 
 #include <stdbool.h>
 #include <string.h>

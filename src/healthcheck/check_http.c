@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "check_http.h"
+#include "healthcheck/check_http.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "conf.h"
+#include "healthcheck/check.h"
+#include "healthcheck/conf.h"
 
 #define BODY_MAX   ((size_t)1 << 20)
 #define SEARCH_MAX ((size_t)64 << 10) /* the expected text is looked for in the first bytes */

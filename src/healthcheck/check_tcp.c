@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "conf.h"
-#include "sockaddr.h"
+#include "healthcheck/check.h"
+#include "healthcheck/conf.h"
+#include "healthcheck/sockaddr.h"
 
 struct tcp {
 	ev_io io;

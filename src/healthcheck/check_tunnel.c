@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "check_tunnel.h"
+#include "healthcheck/check_tunnel.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -10,10 +10,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "healthcheck/check.h"
 #include "common/siphash.h"
-#include "echo.h"
-#include "sockaddr.h"
+#include "healthcheck/echo.h"
+#include "healthcheck/sockaddr.h"
 
 /* The sockets of one address family. */
 struct leg {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "conf.h"
+#include "healthcheck/conf.h"
 
 struct tunnel_counters {
 	uint64_t replies;

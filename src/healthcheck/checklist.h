@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
-#include "check.h"
-#include "conf.h"
-#include "damper.h"
-#include "scheduler.h"
+#include "healthcheck/check.h"
+#include "healthcheck/conf.h"
+#include "healthcheck/damper.h"
+#include "healthcheck/scheduler.h"
 #include "table/table_document.h"
 
 struct check {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "conf.h"
+#include "healthcheck/conf.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "conf/conf_reader.h"
-#include "conf_http.h"
+#include "healthcheck/conf_http.h"
 
 #define AT(member) .offset = offsetof(struct conf, member)
 

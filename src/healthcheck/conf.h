@@ -11,7 +11,7 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
-#include "status_set.h"
+#include "healthcheck/status_set.h"
 #include "table/table_document.h"
 
 struct conf_http {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "conf_http.h"
+#include "healthcheck/conf_http.h"
 
 #include <ctype.h>
 #include <stddef.h>

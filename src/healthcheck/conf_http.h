@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_CONF_HTTP_H
 #define GLB_HEALTHCHECK_CONF_HTTP_H
 
-#include "conf.h"
+#include "healthcheck/conf.h"
 #include "conf/conf_reader.h"
 
 void conf_http_read(struct conf_reader *reader, const config_setting_t *at,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "echo.h"
+#include "healthcheck/echo.h"
 
 #include <string.h>
 

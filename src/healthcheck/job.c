@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "job.h"
+#include "healthcheck/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "damper.h"
-#include "job_child.h"
+#include "healthcheck/damper.h"
+#include "healthcheck/job_child.h"
 
 const char *job_state_name(enum job_state state)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "conf.h"
+#include "healthcheck/conf.h"
 
 enum job_state {
 	JOB_NONE, /* nothing is configured */

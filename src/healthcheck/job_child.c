@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "job_child.h"
+#include "healthcheck/job_child.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_JOB_CHILD_H
 #define GLB_HEALTHCHECK_JOB_CHILD_H
 
-#include "conf.h"
+#include "healthcheck/conf.h"
 
 /* Runs what is configured, with messages on stderr, and ends the process. */
 _Noreturn void job_child_run(const struct conf *conf);

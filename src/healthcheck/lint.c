@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lint.h"
+#include "healthcheck/lint.h"
 
 #include <string.h>
 

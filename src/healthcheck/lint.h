@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_LINT_H
 #define GLB_HEALTHCHECK_LINT_H
 
-#include "conf.h"
+#include "healthcheck/conf.h"
 
 /* Adds warnings. */
 void lint_src(

@@ -10,11 +10,11 @@
 #include <systemd/sd-daemon.h>
 
 #include "common/log.h"
-#include "monitor.h"
-#include "once.h"
-#include "options.h"
-#include "server.h"
-#include "watch.h"
+#include "healthcheck/monitor.h"
+#include "healthcheck/once.h"
+#include "healthcheck/options.h"
+#include "healthcheck/server.h"
+#include "healthcheck/watch.h"
 
 /* Descriptors besides those of probes: sockets, epoll, inotify, files, the status server. */
 #define DESCRIPTORS_BESIDES 64

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check_tunnel.h"
-#include "status.h"
+#include "healthcheck/check_tunnel.h"
+#include "healthcheck/status.h"
 
 /* `type` as OpenMetrics has it; a counter's samples end in _total. */
 static void family(FILE *to, const char *name, const char *type, const char *help)

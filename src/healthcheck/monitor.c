@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "monitor.h"
+#include "healthcheck/monitor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "check_http.h"
-#include "check_tunnel.h"
+#include "healthcheck/check_http.h"
+#include "healthcheck/check_tunnel.h"
 #include "common/log.h"
-#include "lint.h"
-#include "state_file.h"
+#include "healthcheck/lint.h"
+#include "healthcheck/state_file.h"
 #include "table/table_file_io.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */

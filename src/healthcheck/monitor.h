@@ -6,8 +6,8 @@
 #ifndef GLB_HEALTHCHECK_MONITOR_H
 #define GLB_HEALTHCHECK_MONITOR_H
 
-#include "checklist.h"
-#include "publish.h"
+#include "healthcheck/checklist.h"
+#include "healthcheck/publish.h"
 
 struct monitor_counters {
 	uint64_t probes[CHECK_KIND_COUNT][CHECK_RESULT_COUNT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "once.h"
+#include "healthcheck/once.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_ONCE_H
 #define GLB_HEALTHCHECK_ONCE_H
 
-#include "monitor.h"
+#include "healthcheck/monitor.h"
 
 /* True: every backend is healthy. */
 bool once_print(const struct checklist *list);

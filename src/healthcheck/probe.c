@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "check.h"
+#include "healthcheck/check.h"
 
 #include <errno.h>
 #include <stdarg.h>

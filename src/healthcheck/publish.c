@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "publish.h"
+#include "healthcheck/publish.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "state_file.h"
+#include "healthcheck/state_file.h"
 #include "table/table_file.h"
 #include "table/table_file_io.h"
 

@@ -7,8 +7,8 @@
 #ifndef GLB_HEALTHCHECK_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_H
 
-#include "checklist.h"
-#include "job.h"
+#include "healthcheck/checklist.h"
+#include "healthcheck/job.h"
 
 struct publisher {
 	struct ev_loop *loop;

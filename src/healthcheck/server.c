@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server.h"
+#include "healthcheck/server.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sockaddr.h"
-#include "status.h"
+#include "healthcheck/sockaddr.h"
+#include "healthcheck/status.h"
 
 enum {
 	MAX_CONNECTIONS = 16,

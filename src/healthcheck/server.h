@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_SERVER_H
 #define GLB_HEALTHCHECK_SERVER_H
 
-#include "monitor.h"
+#include "healthcheck/monitor.h"
 
 struct MHD_Daemon;
 

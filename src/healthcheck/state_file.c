@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "state_file.h"
+#include "healthcheck/state_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

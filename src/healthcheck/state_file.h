@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_STATE_FILE_H
 #define GLB_HEALTHCHECK_STATE_FILE_H
 
-#include "checklist.h"
+#include "healthcheck/checklist.h"
 
 /* A file that is not there is no fault; one that cannot be used is a warning, and changes nothing.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "status.h"
+#include "healthcheck/status.h"
 
 #include "table/json_text.h"
 

@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_STATUS_H
 #define GLB_HEALTHCHECK_STATUS_H
 
-#include "monitor.h"
+#include "healthcheck/monitor.h"
 
 /* malloc'd text; NULL: out of memory. */
 char *status_json(const struct monitor *monitor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "status_set.h"
+#include "healthcheck/status_set.h"
 
 #include <stdlib.h>
 #include <string.h>

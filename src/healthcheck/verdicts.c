@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* publish_verdicts(): from what the checks say to what the table says. */
-#include "publish.h"
+#include "healthcheck/publish.h"
 
 /* As the checks have it; without a verdict yet, as src has it. */
 static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t backend)

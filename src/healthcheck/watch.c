@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "watch.h"
+#include "healthcheck/watch.h"
 
 #include <errno.h>
 #include <libgen.h>

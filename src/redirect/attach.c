@@ -13,11 +13,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "explain.h"
+#include "redirect/explain.h"
 #include "gue/gue_wire.h"
-#include "loader.h"
-#include "pins.h"
-#include "program.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
+#include "redirect/program.h"
 
 enum {
 	OPTION_MODE,

@@ -12,7 +12,7 @@
 #include <linux/udp.h>
 
 #include "gue/gue_wire.h"
-#include "inner.bpf.h"
+#include "redirect/inner.bpf.h"
 
 /* Set before the program is loaded: constant for the verifier, and the only read-only data. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};

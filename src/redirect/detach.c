@@ -3,9 +3,9 @@
 
 #include <bpf/bpf.h>
 
-#include "explain.h"
-#include "loader.h"
-#include "pins.h"
+#include "redirect/explain.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
 
 static const struct command_option options[] = {
 	{0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "explain.h"
+#include "redirect/explain.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -17,8 +17,8 @@
 
 #include <bpf/bpf.h>
 
-#include "loader.h"
-#include "pins.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
 
 #define OLDEST_KERNEL          510 /* 5.10, in hundreds */
 #define KERNEL_WITHOUT_MEMLOCK 511 /* maps are charged to the memory control group since then */

@@ -12,8 +12,8 @@
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 
-#include "cursor.bpf.h"
-#include "redirect.h"
+#include "redirect/cursor.bpf.h"
+#include "redirect/redirect.h"
 
 #define INNER_MAX_EXTENSION_HEADERS 8
 #define INNER_IPV4_OFFSET           0x1fff

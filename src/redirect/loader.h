@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "common/command.h"
-#include "redirect.h"
+#include "redirect/redirect.h"
 
 #define LOADER_PROGRAM "glb_redirect" /* as the kernel knows it */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* glb-redirect: attaches the second chance to a proxy's interfaces, and tells how it fares. */
-#include "loader.h"
+#include "redirect/loader.h"
 
 #include <linux/if_link.h>
 #include <net/if.h>

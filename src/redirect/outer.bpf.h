@@ -14,9 +14,9 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
-#include "cursor.bpf.h"
+#include "redirect/cursor.bpf.h"
 #include "gue/gue_wire.h"
-#include "redirect.h"
+#include "redirect/redirect.h"
 
 #define OUTER_MAX_TAGS 2
 #define OUTER_FRAGMENT 0x3fff /* more fragments, or an offset */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pins.h"
+#include "redirect/pins.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "program.h"
+#include "redirect/program.h"
 
 #define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + 32)
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redirect.h"
+#include "redirect/redirect.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
 #define PINS_ROOT  PINS_BPFFS "/glb-redirect"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "program.h"
+#include "redirect/program.h"
 
 #include <errno.h>
 #include <stdio.h>

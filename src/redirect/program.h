@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redirect.h"
+#include "redirect/redirect.h"
 
 struct redirect_bpf;
 

@@ -10,12 +10,12 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-#include "cursor.bpf.h"
-#include "decide.bpf.h"
-#include "outer.bpf.h"
-#include "redirect.h"
-#include "rewrite.bpf.h"
-#include "syn_cookie.bpf.h"
+#include "redirect/cursor.bpf.h"
+#include "redirect/decide.bpf.h"
+#include "redirect/outer.bpf.h"
+#include "redirect/redirect.h"
+#include "redirect/rewrite.bpf.h"
+#include "redirect/syn_cookie.bpf.h"
 
 /* Written by the processor that counts; readers add up, and nobody resets. */
 struct {

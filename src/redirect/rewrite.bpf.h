@@ -5,7 +5,7 @@
 #ifndef GLB_REDIRECT_REWRITE_BPF_H
 #define GLB_REDIRECT_REWRITE_BPF_H
 
-#include "outer.bpf.h"
+#include "redirect/outer.bpf.h"
 
 #define ECN_MASK    3
 #define ECN_NOT_ECT 0

@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-#include "explain.h"
-#include "loader.h"
-#include "pins.h"
+#include "redirect/explain.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
 
 #define WATCH_INTERVAL_S 1
 #define MAX_INTERFACES   64

@@ -7,9 +7,9 @@
 #include <bpf/libbpf.h>
 #include <jansson.h>
 
-#include "explain.h"
-#include "loader.h"
-#include "pins.h"
+#include "redirect/explain.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
 
 enum {
 	OPTION_JSON,

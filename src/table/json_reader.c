@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "json_reader.h"
+#include "table/json_reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_build.h"
+#include "table/table_build.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "table_rows.h"
+#include "table/table_rows.h"
 
 /* What a thread takes at a time: small enough that none waits long for another at the end. */
 #define CHUNK_ROWS 4096u

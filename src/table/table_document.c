@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_document.h"
+#include "table/table_document.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "table_json.h"
+#include "table/table_json.h"
 
 int table_document_parse(
 	const char *text, size_t size, struct table_document *document, struct faults *faults)

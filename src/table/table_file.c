@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_file.h"
+#include "table/table_file.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table_file_codec.h"
-#include "table_file_layout.h"
+#include "table/table_file_codec.h"
+#include "table/table_file_layout.h"
 
 #define MAX_REJECTED 20 /* a binary file is not mended by hand: more would help nobody */
 

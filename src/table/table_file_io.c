@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_file_io.h"
+#include "table/table_file_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "table_file.h"
+#include "table/table_file.h"
 
 static const char *kind_of(mode_t mode)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table_file_codec.h"
-#include "table_file_layout.h"
+#include "table/table_file_codec.h"
+#include "table/table_file_layout.h"
 
 static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
 {

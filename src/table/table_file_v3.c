@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table_file_codec.h"
-#include "table_file_layout.h"
+#include "table/table_file_codec.h"
+#include "table/table_file_layout.h"
 
 /* Where the sections of one table start, and where the next table's do. */
 struct sections {

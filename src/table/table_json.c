@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_json.h"
+#include "table/table_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_reader.h"
-#include "table_document.h"
-#include "table_lint.h"
+#include "table/json_reader.h"
+#include "table/table_document.h"
+#include "table/table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

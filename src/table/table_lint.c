@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_lint.h"
+#include "table/table_lint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "common/cpus.h"
-#include "table_build.h"
-#include "table_file.h"
-#include "table_file_io.h"
-#include "table_file_layout.h"
-#include "table_json.h"
+#include "table/table_build.h"
+#include "table/table_file.h"
+#include "table/table_file_io.h"
+#include "table/table_file_layout.h"
+#include "table/table_json.h"
 
 int table_file_read(
 	const char *path, struct table_set *set, uint32_t *version, struct faults *faults)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "table_lint.h"
+#include "table/table_lint.h"
 
 #define NONE UINT32_MAX
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table_rows.h"
+#include "table/table_rows.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is compiled once, beside the variants of table_rows.c. */
-#include "table_rows.h"
+#include "table/table_rows.h"
 
 #include "common/byteorder.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/byteorder.h"
 #include "director/pipeline.h"
-#include "../unit/handmade.h"
+#include "tests/unit/handmade.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What parsing makes of a packet, asserted. Include cmocka.h first. */
-#ifndef GLB_TESTS_FLOW_HELPERS_H
-#define GLB_TESTS_FLOW_HELPERS_H
+#ifndef GLB_TESTS_UNIT_FLOW_HELPERS_H
+#define GLB_TESTS_UNIT_FLOW_HELPERS_H
 
 #include "director/flow.h"
-#include "guarded.h"
-#include "packets.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/packets.h"
 
 static inline enum verdict parse(const struct packet *packet, struct flow *flow)
 {

@@ -3,8 +3,8 @@
  * Memory between two pages that fault on any access. A frame at its very end, or one whose headroom
  * begins at its very start, shows every byte read or written outside.
  */
-#ifndef GLB_TESTS_GUARDED_H
-#define GLB_TESTS_GUARDED_H
+#ifndef GLB_TESTS_UNIT_GUARDED_H
+#define GLB_TESTS_UNIT_GUARDED_H
 
 #include <stdint.h>
 #include <string.h>

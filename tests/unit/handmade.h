@@ -3,8 +3,8 @@
  * Forwarding tables whose rows need no hash to know: hop i of row r is backend (r + i) % backends,
  * and backend b of table t is 192.168.t.b. The hash key of table t is 16 times t.
  */
-#ifndef GLB_TESTS_HANDMADE_H
-#define GLB_TESTS_HANDMADE_H
+#ifndef GLB_TESTS_UNIT_HANDMADE_H
+#define GLB_TESTS_UNIT_HANDMADE_H
 
 #include <assert.h>
 #include <netinet/in.h>

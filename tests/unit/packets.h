@@ -4,8 +4,8 @@
  * what is appended: every IP header, outer or quoted, covers the end of the packet, and the type
  * before the outer one names it. To build a packet that lies, change its bytes afterwards.
  */
-#ifndef GLB_TESTS_PACKETS_H
-#define GLB_TESTS_PACKETS_H
+#ifndef GLB_TESTS_UNIT_PACKETS_H
+#define GLB_TESTS_UNIT_PACKETS_H
 
 #include <assert.h>
 #include <netinet/in.h>

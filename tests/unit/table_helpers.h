@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random tables, the same in every run, and searches in faults. */
-#ifndef GLB_TESTS_TABLE_HELPERS_H
-#define GLB_TESTS_TABLE_HELPERS_H
+#ifndef GLB_TESTS_UNIT_TABLE_HELPERS_H
+#define GLB_TESTS_UNIT_TABLE_HELPERS_H
 
 #include <stdio.h>
 #include <stdlib.h>

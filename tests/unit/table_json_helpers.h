@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Documents and the faults they must give, written with ' for ". Include cmocka.h first. */
-#ifndef GLB_TESTS_TABLE_JSON_HELPERS_H
-#define GLB_TESTS_TABLE_JSON_HELPERS_H
+#ifndef GLB_TESTS_UNIT_TABLE_JSON_HELPERS_H
+#define GLB_TESTS_UNIT_TABLE_JSON_HELPERS_H
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "table/table_json.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

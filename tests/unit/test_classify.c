@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "director/classify.h"
-#include "handmade.h"
+#include "tests/unit/handmade.h"
 
 static struct table_set set;
 static struct classifier *classifier;

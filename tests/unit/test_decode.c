@@ -10,8 +10,8 @@
 
 #include "gue/decode.h"
 #include "gue/encapsulate.h"
-#include "guarded.h"
-#include "vectors.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/vectors.h"
 
 #define FRAME_MAX 2048
 

@@ -9,7 +9,7 @@
 
 #include "common/byteorder.h"
 #include "gue/encapsulate.h"
-#include "guarded.h"
+#include "tests/unit/guarded.h"
 
 static const struct encapsulate_outer outer = {
 	.destination_mac = {0x02, 0, 0, 0, 0, 0xfe},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "flow_helpers.h"
+#include "tests/unit/flow_helpers.h"
 
 /* Ethernet */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "flow_helpers.h"
+#include "tests/unit/flow_helpers.h"
 
 static struct packet fragment4(uint8_t protocol, uint16_t flags_and_offset, uint32_t size)
 {

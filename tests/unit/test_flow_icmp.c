@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "flow_helpers.h"
+#include "tests/unit/flow_helpers.h"
 
 static void test_cut_icmp_headers_are_truncated(void **state)
 {

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "director/pipeline.h"
-#include "guarded.h"
-#include "handmade.h"
-#include "packets.h"
-#include "table_helpers.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/handmade.h"
+#include "tests/unit/packets.h"
+#include "tests/unit/table_helpers.h"
 
 #ifndef __has_feature
 #define __has_feature(x) 0

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "director/pipeline.h"
-#include "guarded.h"
-#include "handmade.h"
-#include "packets.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/handmade.h"
+#include "tests/unit/packets.h"
 
 static struct routes *routes;
 static struct rules rules;

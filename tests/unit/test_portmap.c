@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "director/portmap.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 static struct table_set set;
 static struct classifier *classifier;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "handmade.h"
+#include "tests/unit/handmade.h"
 
 static void make_ipv6(struct table_set *set, uint32_t t, uint32_t backend)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "director/spread_hash.h"
-#include "guarded.h"
+#include "tests/unit/guarded.h"
 
 #define SEED UINT64_C(0x0123456789abcdef)
 

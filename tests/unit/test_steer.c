@@ -10,7 +10,7 @@
 #include "common/byteorder.h"
 #include "common/siphash.h"
 #include "director/steer.h"
-#include "handmade.h"
+#include "tests/unit/handmade.h"
 
 static const struct flow flow4 = {
 	.family = NETADDR_V4,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

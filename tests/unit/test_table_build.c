@@ -11,7 +11,7 @@
 #include "table/table_build.h"
 #include "table/table_json.h"
 #include "table/table_rows.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 #define TWIN_ROWS 256u
 

@@ -10,7 +10,7 @@
 
 #include "table/table_build.h"
 #include "table/table_file.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "table_json_helpers.h"
+#include "tests/unit/table_json_helpers.h"
 
 static void test_all_members(void **state)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "table_json_helpers.h"
+#include "tests/unit/table_json_helpers.h"
 
 /* A document of `tables` tables of so many binds and backends; broken: with bad addresses. */
 static char *large_document(unsigned tables, unsigned binds, unsigned backends, bool broken)

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "table/table_lint.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 static bool overlap(const struct table_bind *a, const struct table_bind *b)
 {

@@ -20,7 +20,7 @@
 
 #include "table/table_build.h"
 #include "table/table_file.h"
-#include "table_helpers.h"
+#include "tests/unit/table_helpers.h"
 
 static char folder[] = "/tmp/test_table_replace.XXXXXX";
 

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "director/too_big.h"
-#include "guarded.h"
-#include "packets.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/packets.h"
 
 static const struct encapsulate_outer outer = {
 	.destination_mac = {0x02, 0, 0, 0, 0, 0xfe},

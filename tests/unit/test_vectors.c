@@ -11,7 +11,7 @@
 #include "director/pipeline.h"
 #include "table/table_build.h"
 #include "table/table_json.h"
-#include "vectors.h"
+#include "tests/unit/vectors.h"
 
 #define FRAME_MAX 10240
 

@@ -13,7 +13,7 @@
 #include <rte_malloc.h>
 
 #include "director/worker.h"
-#include "handmade.h"
+#include "tests/unit/handmade.h"
 
 enum {
 	PORT = RTE_MAX_ETHPORTS - 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden vectors (tests/vectors), written by the model in Python. Whatever is wrong with them ends
  * the test program. */
-#ifndef GLB_TESTS_VECTORS_H
-#define GLB_TESTS_VECTORS_H
+#ifndef GLB_TESTS_UNIT_VECTORS_H
+#define GLB_TESTS_UNIT_VECTORS_H
 
 #include <arpa/inet.h>
 #include <jansson.h>
