@@ -11,11 +11,11 @@
 
 #include <rte_cycles.h>
 
-#include "director/classify.h"
-#include "director/portmap.h"
 #include "bench/report.h"
-#include "table/table_build.h"
 #include "bench/world.h"
+#include "packet/classify.h"
+#include "packet/portmap.h"
+#include "table/table_build.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 

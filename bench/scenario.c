@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/scenario.h"
 
-#include "director/rules.h"
+#include "packet/steering.h"
 
 #define WORLD(t, b, ...)                                                                           \
 	{                                                                                          \

@@ -4,8 +4,8 @@
 #ifndef GLB_BENCH_SUBJECT_H
 #define GLB_BENCH_SUBJECT_H
 
-#include "director/worker.h"
 #include "bench/line.h"
+#include "worker/worker.h"
 
 struct subject {
 	struct director director;

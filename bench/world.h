@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/routes.h"
+#include "packet/routes.h"
 
 enum world_family {
 	WORLD_V4,

@@ -14,7 +14,7 @@
 #include "common/command.h"
 #include "common/faults.h"
 #include "director/conf.h"
-#include "director/routes.h"
+#include "packet/routes.h"
 #include "table/table.h"
 
 /* Exit codes beyond COMMAND_*: docs/reference/cli.md. */

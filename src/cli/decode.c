@@ -7,9 +7,9 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
-#include "common/byteorder.h"
-#include "director/flow.h"
 #include "cli/endpoint.h"
+#include "common/byteorder.h"
+#include "packet/flow.h"
 
 enum { PORT, JSON };
 

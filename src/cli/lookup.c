@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "director/steer.h"
 #include "cli/endpoint.h"
 #include "cli/explain.h"
 #include "gue/gue_wire.h"
+#include "packet/steer.h"
 
 enum { CONFIG, PROTO, HINT, JSON };
 

@@ -9,7 +9,7 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
-#include "director/pipeline.h"
+#include "packet/pipeline.h"
 
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
 

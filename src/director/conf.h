@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "director/rules.h"
+#include "packet/steering.h"
 
 #define CONF_MAX_FLOW_PATHS 256
 #define CONF_MAX_LCORES     128

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 #include "director/conf.h"
-#include "director/lanes.h"
+#include "director/control/reload.h"
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/port.h"
-#include "director/reload.h"
+#include "packet/lanes/lanes.h"
 
 struct worker;
 

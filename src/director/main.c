@@ -13,10 +13,10 @@
 #include <rte_lcore.h>
 
 #include "common/log.h"
-#include "director/control.h"
+#include "director/control/control.h"
+#include "director/control/telemetry.h"
 #include "director/startup.h"
-#include "director/telemetry.h"
-#include "director/worker.h"
+#include "worker/worker.h"
 
 static struct director director;
 

@@ -12,7 +12,7 @@
 
 #include "common/log.h"
 #include "director/exception.h"
-#include "director/spread.h"
+#include "worker/distribute.h"
 
 void startup_log_faults(const struct faults *faults)
 {

@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "healthcheck/check.h"
-#include "healthcheck/conf.h"
+#include "healthcheck/checks/check.h"
+#include "healthcheck/config/conf.h"
 #include "healthcheck/damper.h"
 #include "healthcheck/scheduler.h"
 #include "table/table_document.h"

@@ -10,10 +10,10 @@
 #include <systemd/sd-daemon.h>
 
 #include "common/log.h"
+#include "healthcheck/http/server.h"
 #include "healthcheck/monitor.h"
 #include "healthcheck/once.h"
 #include "healthcheck/options.h"
-#include "healthcheck/server.h"
 #include "healthcheck/watch.h"
 
 /* Descriptors besides those of probes: sockets, epoll, inotify, files, the status server. */

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "healthcheck/check_http.h"
-#include "healthcheck/check_tunnel.h"
 #include "common/log.h"
-#include "healthcheck/lint.h"
-#include "healthcheck/state_file.h"
+#include "healthcheck/checks/check_http.h"
+#include "healthcheck/checks/check_tunnel.h"
+#include "healthcheck/config/lint.h"
+#include "healthcheck/publish/state_file.h"
 #include "table/table_file_io.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */

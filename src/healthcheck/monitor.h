@@ -7,7 +7,7 @@
 #define GLB_HEALTHCHECK_MONITOR_H
 
 #include "healthcheck/checklist.h"
-#include "healthcheck/publish.h"
+#include "healthcheck/publish/publish.h"
 
 struct monitor_counters {
 	uint64_t probes[CHECK_KIND_COUNT][CHECK_RESULT_COUNT];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/netaddr.h"
-#include "director/flow.h"
+#include "packet/flow.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "director/pipeline.h"
+#include "packet/pipeline.h"
 #include "tests/unit/handmade.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

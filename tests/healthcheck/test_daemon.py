@@ -618,7 +618,7 @@ def test_reference_lists_every_metric_and_result(daemon):
     section = text.split("## GET /metrics")[1].split("## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     assert {name.removesuffix("_total") for row in rows for name in re.findall(r"`(\w+)`", row)} == served
-    results = re.findall(r'X\(\w+, "(\w+)", "(.*)"\)', (TREE / "src/healthcheck/check.h").read_text())
+    results = re.findall(r'X\(\w+, "(\w+)", "(.*)"\)', (TREE / "src/healthcheck/checks/check.h").read_text())
     section = text.split("## Results of a check")[1].split("## ")[0]
     assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, flags=re.MULTILINE) == results
 

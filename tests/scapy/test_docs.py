@@ -186,7 +186,7 @@ def test_reference_of_the_redirect_has_every_counter_once():
 
 
 def verdicts():
-    return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/director/verdict.h").read_text())
+    return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/packet/verdict.h").read_text())
 
 
 def test_troubleshooting_knows_every_verdict():

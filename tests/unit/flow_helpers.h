@@ -3,7 +3,7 @@
 #ifndef GLB_TESTS_UNIT_FLOW_HELPERS_H
 #define GLB_TESTS_UNIT_FLOW_HELPERS_H
 
-#include "director/flow.h"
+#include "packet/flow.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/packets.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "director/routes.h"
+#include "packet/routes.h"
 #include "table/table.h"
 
 static inline uint32_t handmade_address(uint32_t table, uint32_t backend)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "healthcheck/config/status_set.h"
 #include "healthcheck/damper.h"
-#include "healthcheck/status_set.h"
 
 /* Steps by a text of results: '+' passed, '-' failed. Returns the verdict after each: h, u. */
 static void assert_verdicts(

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "healthcheck/conf.h"
+#include "healthcheck/config/conf.h"
 
 #define FILES "forwarding_table = { src = 'a.json'; dst = 'b.json'; };\n"
 

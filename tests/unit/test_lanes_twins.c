@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "director/pipeline.h"
+#include "packet/pipeline.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"

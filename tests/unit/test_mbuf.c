@@ -11,7 +11,7 @@
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
-#include "director/mbuf.h"
+#include "worker/mbuf.h"
 
 enum {
 	POOL_SIZE = 63,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "director/pipeline.h"
+#include "packet/pipeline.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"

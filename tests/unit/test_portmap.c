@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "director/portmap.h"
+#include "packet/portmap.h"
 #include "tests/unit/table_helpers.h"
 
 static struct table_set set;

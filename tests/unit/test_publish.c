@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "healthcheck/publish.h"
+#include "healthcheck/publish/publish.h"
 
 #define TABLE(name, more, backends)                                                                \
 	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0',"                     \

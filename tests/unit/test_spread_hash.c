@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "director/spread_hash.h"
 #include "tests/unit/guarded.h"
+#include "worker/distribute_hash.h"
 
 #define SEED UINT64_C(0x0123456789abcdef)
 

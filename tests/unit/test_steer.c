@@ -9,7 +9,7 @@
 
 #include "common/byteorder.h"
 #include "common/siphash.h"
-#include "director/steer.h"
+#include "packet/steer.h"
 #include "tests/unit/handmade.h"
 
 static const struct flow flow4 = {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/byteorder.h"
-#include "director/pipeline.h"
+#include "packet/pipeline.h"
 #include "table/table_build.h"
 #include "table/table_json.h"
 #include "tests/unit/vectors.h"

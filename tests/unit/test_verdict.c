@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "director/verdict.h"
+#include "packet/verdict.h"
 
 /* Dashboards and vectors rely on these names. */
 static const char *const names[] = {"forwarded", "answered_too_big", "exception", "drop_unmatched",

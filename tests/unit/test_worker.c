@@ -12,8 +12,8 @@
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
-#include "director/worker.h"
 #include "tests/unit/handmade.h"
+#include "worker/worker.h"
 
 enum {
 	PORT = RTE_MAX_ETHPORTS - 1,

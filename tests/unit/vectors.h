@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "director/rules.h"
+#include "packet/steering.h"
 
 /* The caller owns the document. */
 static inline json_t *vectors_load(const char *name)

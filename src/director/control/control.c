@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/control.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "director/control/gateway.h"
+#include "director/control/notify.h"
+#include "worker/worker.h"
+
+#define TICK_US UINT64_C(1000000)
+
+struct control {
+	struct director *director;
+	struct gateway *gateway; /* NULL: the MAC is configured */
+	pthread_t thread;
+	int epoll, signals, requests, timer;
+	uint64_t watchdog_us, tick_us;
+	uint64_t polls[PLAN_MAX_LCORES]; /* of each worker, at the last tick */
+
+	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t answered;
+	uint64_t asked, answers; /* reloads: requests made, and those that the outcome answers */
+	struct control_outcome outcome;
+};
+
+static sigset_t handled_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	return set;
+}
+
+void control_block_signals(void)
+{
+	sigset_t set = handled_signals();
+
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* packets flow on where nobody reads the messages any more */
+}
+
+/* The first hop of most packets; the others are taken to be behind the same router. */
+static uint32_t first_proxy(const struct director *director)
+{
+	const struct routes *routes = director->reload.live->routes;
+
+	return routes->set.count ? routes->tables[0].addresses[0] : 0;
+}
+
+static struct timespec timespec_of(uint64_t us)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
+}
+
+static uint64_t monotonic_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Every worker goes round its queues: even asleep, several times in a tick. */
+static bool workers_are_alive(struct control *control)
+{
+	const struct director *director = control->director;
+	bool alive = true;
+
+	for (uint16_t i = 0; i < director->worker_count; i++) {
+		const struct worker *worker = director->workers[i];
+		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
+
+		if (polls == control->polls[i]) {
+			log_limited(LOG_LEVEL_ERROR,
+				"lcore %u is stuck: no sign of life to the watchdog",
+				worker->lcore);
+			alive = false;
+		}
+		control->polls[i] = polls;
+	}
+	return alive;
+}
+
+static void take_tick(struct control *control)
+{
+	uint64_t count;
+
+	if (read(control->timer, &count, sizeof(count)) < 0)
+		return;
+	if (control->gateway)
+		gateway_tick(control->gateway);
+	if (control->watchdog_us && workers_are_alive(control))
+		notify_alive();
+}
+
+static void *run_reload(void *argument)
+{
+	struct director *director = argument;
+
+	return (void *)(intptr_t)reload_run(&director->reload, worker_sum_slot, director);
+}
+
+/* A large JSON table takes longer to build than the watchdog waits for a sign of life, so another
+ * thread does it while this one ticks. */
+static int load(struct control *control)
+{
+	struct director *director = control->director;
+	pthread_t thread;
+	void *error;
+
+	if (pthread_create(&thread, NULL, run_reload, director))
+		return reload_run(&director->reload, worker_sum_slot, director);
+	for (;;) {
+		struct timespec until = timespec_of(monotonic_us() + control->tick_us);
+
+		if (pthread_clockjoin_np(thread, &error, CLOCK_MONOTONIC, &until) == 0)
+			return (int)(intptr_t)error;
+		take_tick(control);
+	}
+}
+
+static void reload(struct control *control)
+{
+	struct director *director = control->director;
+
+	notify_reloading();
+	if (load(control) == 0 && control->gateway)
+		gateway_follow(control->gateway, first_proxy(director));
+	notify_ready(director);
+}
+
+static void take_signal(struct control *control)
+{
+	struct signalfd_siginfo info;
+
+	if (read(control->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1) {
+		reload(control);
+		return;
+	}
+	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
+	notify_stopping();
+	__atomic_store_n(&control->director->stop, true, __ATOMIC_RELAXED);
+}
+
+/* One reload answers all requests that were made before it began. */
+static void take_requests(struct control *control)
+{
+	const struct reload *state = &control->director->reload;
+	uint64_t count, asked;
+
+	if (read(control->requests, &count, sizeof(count)) < 0)
+		return;
+	pthread_mutex_lock(&control->lock);
+	asked = control->asked;
+	pthread_mutex_unlock(&control->lock);
+	reload(control);
+	pthread_mutex_lock(&control->lock);
+	control->outcome.generation = state->live->generation;
+	control->outcome.digest = state->live->routes->digest;
+	memcpy(control->outcome.error, state->last_error, sizeof(control->outcome.error));
+	control->answers = asked;
+	pthread_cond_broadcast(&control->answered);
+	pthread_mutex_unlock(&control->lock);
+}
+
+bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome)
+{
+	struct timespec until;
+	uint64_t one = 1, ticket;
+	bool answered;
+	int error = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	pthread_mutex_lock(&control->lock);
+	ticket = ++control->asked;
+	if (write(control->requests, &one, sizeof(one)) < 0)
+		error = errno;
+	while (!error && control->answers < ticket && !director_stopping(control->director))
+		error = pthread_cond_timedwait(&control->answered, &control->lock, &until);
+	answered = control->answers >= ticket;
+	if (answered)
+		*outcome = control->outcome;
+	pthread_mutex_unlock(&control->lock);
+	return answered;
+}
+
+static void *run(void *argument)
+{
+	struct control *control = argument;
+
+	if (control->gateway)
+		gateway_follow(control->gateway, first_proxy(control->director));
+	notify_ready(control->director);
+	while (!director_stopping(control->director)) {
+		struct epoll_event event;
+
+		if (epoll_wait(control->epoll, &event, 1, -1) != 1)
+			continue;
+		if (event.data.fd == control->signals)
+			take_signal(control);
+		else if (event.data.fd == control->requests)
+			take_requests(control);
+		else if (event.data.fd == control->timer)
+			take_tick(control);
+		else
+			gateway_read(control->gateway);
+	}
+	pthread_mutex_lock(&control->lock);
+	pthread_cond_broadcast(&control->answered);
+	pthread_mutex_unlock(&control->lock);
+	return NULL;
+}
+
+/* A tick a second, or twice in the watchdog's interval where that is shorter. */
+static uint64_t tick_of(uint64_t watchdog_us)
+{
+	return watchdog_us && watchdog_us / 2 < TICK_US ? watchdog_us / 2 : TICK_US;
+}
+
+static int open_timer(uint64_t us)
+{
+	struct timespec interval = timespec_of(us);
+	struct itimerspec setting = {.it_interval = interval, .it_value = interval};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &setting, NULL);
+	return fd;
+}
+
+static bool watch(struct control *control, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return fd >= 0 && epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void control_free(struct control *control)
+{
+	int fds[] = {control->epoll, control->signals, control->requests, control->timer};
+
+	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	gateway_close(control->gateway);
+	free(control);
+}
+
+/* The condition is waited for by the monotonic clock. */
+static void open_lock(struct control *control)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&control->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&control->answered, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static int open_all(struct control *control)
+{
+	sigset_t set = handled_signals();
+	struct director *director = control->director;
+
+	open_lock(control);
+	control->watchdog_us = notify_watchdog_us();
+	control->epoll = epoll_create1(EPOLL_CLOEXEC);
+	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	control->tick_us = tick_of(control->watchdog_us);
+	control->timer = open_timer(control->tick_us);
+	if (director->conf.gateway_auto) {
+		control->gateway =
+			gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
+		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
+			return errno;
+	}
+	return watch(control, control->signals) && watch(control, control->requests) &&
+			       watch(control, control->timer)
+		       ? 0
+		       : errno;
+}
+
+struct control *control_start(struct director *director, const cpu_set_t *cpus)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	int error;
+
+	if (!control) {
+		log_error("control thread: out of memory");
+		return NULL;
+	}
+	control->director = director;
+	error = open_all(control);
+	if (!error)
+		error = pthread_create(&control->thread, NULL, run, control);
+	if (error) {
+		log_error("control thread: %s", strerror(error));
+		control_free(control);
+		return NULL;
+	}
+	pthread_setname_np(control->thread, "control");
+	pthread_setaffinity_np(control->thread, sizeof(*cpus), cpus);
+	return control;
+}
+
+void control_wait(struct control *control)
+{
+	pthread_join(control->thread, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/reload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "common/log.h"
+#include "table/table_file.h"
+
+static struct routes *load(const char *path, struct faults *faults)
+{
+	struct table_set set = {0};
+	uint32_t version;
+
+	faults->file = path;
+	return table_load(path, &set, &version, faults) < 0 ? NULL : routes_create(&set, faults);
+}
+
+static struct reload_slot *find_slot(struct reload *reload, const char *name)
+{
+	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
+		if (strcmp(reload->slots[i].name, name) == 0)
+			return &reload->slots[i];
+	return NULL;
+}
+
+/* Gives every table of *live the slot of its name, or a free one, which always exists: there are
+ * twice as many. */
+static void assign_slots(struct reload *reload, struct reload_live *live,
+	struct counters_table (*count)(void *context, uint8_t slot), void *context)
+{
+	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+		char buf[16], name[RELOAD_NAME_SIZE];
+		struct reload_slot *slot;
+
+		snprintf(name, sizeof(name), "%s", table_label(&live->routes->set, i, buf));
+		slot = find_slot(reload, name);
+		if (!slot || !name[0]) {
+			slot = find_slot(reload, "");
+			strcpy(slot->name, name);
+			slot->baseline = (struct counters_table){0};
+			if (count)
+				slot->baseline = count(context, (uint8_t)(slot - reload->slots));
+		}
+		live->slot[i] = (uint8_t)(slot - reload->slots);
+	}
+}
+
+/* Slots of tables that are gone can be given away, once no worker counts in them. */
+static void release_slots(struct reload *reload, const struct reload_live *live)
+{
+	bool used[COUNTERS_SLOTS] = {false};
+
+	for (uint32_t i = 0; i < live->routes->set.count; i++)
+		used[live->slot[i]] = true;
+	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
+		if (!used[i])
+			reload->slots[i].name[0] = '\0';
+}
+
+static void log_warnings(const struct faults *faults)
+{
+	for (size_t i = 0; i < faults->count; i++)
+		if (faults->items[i].warning)
+			log_warning("%s", faults->items[i].text);
+}
+
+int reload_open(struct reload *reload, const char *path, unsigned workers, struct faults *faults)
+{
+	struct reload_live *live = calloc(1, sizeof(*live));
+
+	*reload = (struct reload){.path = path};
+	pthread_mutex_init(&reload->lock, NULL);
+	reload->qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(workers), RTE_CACHE_LINE_SIZE);
+	if (!live || !reload->qsbr || rte_rcu_qsbr_init(reload->qsbr, workers)) {
+		faults_error(faults, NULL, "out of memory");
+		free(live);
+		return -ENOMEM;
+	}
+	live->routes = load(path, faults);
+	if (!live->routes) {
+		free(live);
+		return -EINVAL;
+	}
+	log_warnings(faults);
+	live->generation = 1;
+	assign_slots(reload, live, NULL, NULL);
+	reload->live = live;
+	log_info("forwarding table %s: %" PRIu32 " tables, digest %016" PRIx64, path,
+		live->routes->set.count, live->routes->digest);
+	return 0;
+}
+
+static int fail(struct reload *reload, const struct faults *faults)
+{
+	char more[96] = "";
+
+	if (faults->errors > 1)
+		snprintf(more, sizeof(more), " (and %zu more: glb-director-cli check lists them)",
+			faults->errors - 1);
+	pthread_mutex_lock(&reload->lock);
+	reload->failures++;
+	snprintf(reload->last_error, sizeof(reload->last_error), "%.*s%s",
+		(int)(sizeof(reload->last_error) - sizeof(more)), faults_first_error(faults), more);
+	pthread_mutex_unlock(&reload->lock);
+	log_error("forwarding table not reloaded: %s", reload->last_error);
+	return -EINVAL;
+}
+
+int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot),
+	void *context)
+{
+	struct faults faults = {0};
+	struct reload_live *old = reload->live, *live = calloc(1, sizeof(*live));
+	int error = 0;
+
+	if (live)
+		live->routes = load(reload->path, &faults);
+	else
+		faults_error(&faults, NULL, "out of memory");
+	if (!live || !live->routes) {
+		error = fail(reload, &faults);
+		free(live);
+		faults_clear(&faults);
+		return error;
+	}
+	log_warnings(&faults);
+	faults_clear(&faults);
+	live->generation = old->generation + 1;
+
+	pthread_mutex_lock(&reload->lock);
+	assign_slots(reload, live, count, context);
+	__atomic_store_n(&reload->live, live, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&reload->lock);
+	/* Not under the lock: telemetry answers even where a worker is stuck. */
+	rte_rcu_qsbr_synchronize(reload->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_lock(&reload->lock);
+	release_slots(reload, live);
+	reload->reloads++;
+	reload->last_error[0] = '\0';
+	pthread_mutex_unlock(&reload->lock);
+
+	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32
+		   " tables, digest %016" PRIx64 " -> %016" PRIx64,
+		reload->path, live->generation, live->routes->set.count, old->routes->digest,
+		live->routes->digest);
+	routes_free(old->routes);
+	free(old);
+	return 0;
+}
+
+void reload_close(struct reload *reload)
+{
+	if (reload->live)
+		routes_free(reload->live->routes);
+	free(reload->live);
+	rte_free(reload->qsbr);
+	pthread_mutex_destroy(&reload->lock);
+	*reload = (struct reload){0};
+}

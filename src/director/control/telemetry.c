@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RELOAD_TIMEOUT_MS 60000
+
+/* DPDK gives its callbacks no argument. The director is there while this is read-locked and not
+ * NULL. */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct director *served;
+static struct control *served_control;
+
+typedef int answer_function(
+	struct director *director, const char *parameters, struct rte_tel_data *data);
+
+static int answer(answer_function *function, const char *parameters, struct rte_tel_data *data)
+{
+	int error = -ESHUTDOWN;
+
+	pthread_rwlock_rdlock(&lock);
+	if (served)
+		error = function(served, parameters, data);
+	pthread_rwlock_unlock(&lock);
+	return error;
+}
+
+int telemetry_error(struct rte_tel_data *data, const char *text)
+{
+	rte_tel_data_start_dict(data);
+	telemetry_add_text(data, "error", text);
+	return 0;
+}
+
+void telemetry_add_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", number);
+	if (value)
+		rte_tel_data_add_dict_container(data, name, value, 0);
+}
+
+/* One piece of a text in ASCII, for DPDK 22.11 makes broken JSON of other bytes: '?' for each other character. */
+static const char *take_piece(const char *text, char piece[TELEMETRY_TEXT_SIZE])
+{
+	size_t size = 0;
+
+	for (; *text && size < TELEMETRY_TEXT_SIZE - 1; text++) {
+		if (((unsigned char)*text & 0xc0) == 0x80) /* UTF-8: not the first byte */
+			continue;
+		piece[size++] = *text >= ' ' && *text <= '~' ? *text : '?';
+	}
+	piece[size] = '\0';
+	return text;
+}
+
+void telemetry_add_text(struct rte_tel_data *data, const char *key, const char *text)
+{
+	char piece[TELEMETRY_TEXT_SIZE], name[32];
+
+	snprintf(name, sizeof(name), "%s", key);
+	for (unsigned part = 2;; part++) {
+		text = take_piece(text, piece);
+		rte_tel_data_add_dict_string(data, name, piece);
+		if (!*text)
+			return;
+		snprintf(name, sizeof(name), "%s_%u", key, part);
+	}
+}
+
+static int reload(struct director *director __rte_unused, const char *parameters __rte_unused,
+	struct rte_tel_data *data)
+{
+	struct control_outcome outcome;
+	char text[32];
+
+	if (!control_reload(served_control, RELOAD_TIMEOUT_MS, &outcome)) {
+		rte_tel_data_start_dict(data);
+		rte_tel_data_add_dict_int(data, "ok", 0);
+		rte_tel_data_add_dict_string(
+			data, "error", "the director is stopping, or still busy with it");
+		return 0;
+	}
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_int(data, "ok", outcome.error[0] == '\0');
+	rte_tel_data_add_dict_uint(data, "generation", outcome.generation);
+	snprintf(text, sizeof(text), "%016" PRIx64, outcome.digest);
+	rte_tel_data_add_dict_string(data, "digest", text);
+	if (outcome.error[0])
+		telemetry_add_text(data, "error", outcome.error);
+	return 0;
+}
+
+static int on_stats(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(telemetry_stats, parameters, data);
+}
+
+static int on_tables(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(telemetry_tables, parameters, data);
+}
+
+static int on_lookup(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(telemetry_lookup, parameters, data);
+}
+
+static int on_reload(
+	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return answer(reload, parameters, data);
+}
+
+int telemetry_open(struct director *director, struct control *control)
+{
+	static const struct {
+		const char *name;
+		telemetry_cb function;
+		const char *help;
+	} commands[] = {
+		{"/glb/stats", on_stats,
+			"All counters, summed and of each lcore, and the state. No parameters"},
+		{"/glb/tables", on_tables,
+			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds "
+			"and backends of one"},
+		{"/glb/lookup", on_lookup,
+			"Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
+		{"/glb/reload", on_reload,
+			"Reloads the forwarding table and tells the outcome. No parameters"},
+	};
+	int error = 0;
+
+	pthread_rwlock_wrlock(&lock);
+	served = director;
+	served_control = control;
+	pthread_rwlock_unlock(&lock);
+	for (unsigned i = 0; i < RTE_DIM(commands) && !error; i++)
+		error = rte_telemetry_register_cmd(
+			commands[i].name, commands[i].function, commands[i].help);
+	return error;
+}
+
+void telemetry_close(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	served = NULL;
+	pthread_rwlock_unlock(&lock);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "director/control/gateway.h"
+#include "worker/worker.h"
+
+static void add_counters(struct rte_tel_data *data, const struct counters *counters)
+{
+	struct counters_value values[COUNTERS_VALUES];
+	unsigned count = counters_list(counters, values);
+
+	for (unsigned i = 0; i < count; i++)
+		rte_tel_data_add_dict_uint(data, values[i].name, values[i].value);
+}
+
+static uint64_t uptime_seconds(const struct director *director)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - director->started_ns) /
+	       1000000000;
+}
+
+static void add_state(struct rte_tel_data *data, struct director *director)
+{
+	struct reload *reload = &director->reload;
+	char text[32];
+
+	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
+	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
+	rte_tel_data_add_dict_string(data, "gateway_mac",
+		gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
+	rte_tel_data_add_dict_string(data, "packet_path", director->packet_path.name);
+	pthread_mutex_lock(&reload->lock);
+	rte_tel_data_add_dict_uint(
+		data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
+	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);
+	snprintf(text, sizeof(text), "%016" PRIx64, reload->live->routes->digest);
+	rte_tel_data_add_dict_string(data, "digest", text);
+	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
+	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
+	telemetry_add_text(data, "last_error", reload->last_error);
+	pthread_mutex_unlock(&reload->lock);
+}
+
+static struct rte_tel_data *describe_lcore(const struct worker *worker)
+{
+	struct rte_tel_data *lcore = rte_tel_data_alloc();
+	struct counters counters = {0};
+
+	if (!lcore)
+		return NULL;
+	rte_tel_data_start_dict(lcore);
+	counters_sum(&counters, &worker->counters);
+	add_counters(lcore, &counters);
+	return lcore;
+}
+
+static struct rte_tel_data *describe_port(const struct port *port)
+{
+	struct rte_tel_data *data = rte_tel_data_alloc();
+	struct rte_eth_stats stats = {0};
+
+	if (!data)
+		return NULL;
+	rte_eth_stats_get(port->id, &stats);
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "name", port->name);
+	rte_tel_data_add_dict_uint(data, "rx_packets", stats.ipackets);
+	rte_tel_data_add_dict_uint(data, "rx_missed", stats.imissed);
+	rte_tel_data_add_dict_uint(data, "rx_errors", stats.ierrors);
+	rte_tel_data_add_dict_uint(data, "rx_no_buffer", stats.rx_nombuf);
+	rte_tel_data_add_dict_uint(data, "tx_packets", stats.opackets);
+	rte_tel_data_add_dict_uint(data, "tx_errors", stats.oerrors);
+	return data;
+}
+
+/* What counters of 15 digits, as after years, take of an answer. */
+enum {
+	COMMON_SIZE = 2600, /* the sum and the state, with an error of RELOAD_ERROR_SIZE */
+	PORT_SIZE = 220,
+	LCORE_SIZE = 820,
+	MAX_LCORES = 16,
+};
+
+static uint16_t lcores_that_fit(const struct director *director)
+{
+	int fit = (TELEMETRY_ANSWER - COMMON_SIZE - director->port_count * PORT_SIZE) / LCORE_SIZE;
+
+	fit = RTE_MIN(fit, (int)MAX_LCORES);
+	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);
+}
+
+int telemetry_stats(
+	struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
+{
+	struct rte_tel_data *lcores = rte_tel_data_alloc(), *ports = rte_tel_data_alloc();
+	uint16_t lcore_count = lcores_that_fit(director);
+	struct counters sum;
+
+	if (!lcores || !ports) {
+		rte_tel_data_free(lcores);
+		rte_tel_data_free(ports);
+		return -ENOMEM;
+	}
+	rte_tel_data_start_dict(data);
+	rte_tel_data_start_dict(lcores);
+	rte_tel_data_start_dict(ports);
+	worker_sum(director, &sum);
+	add_counters(data, &sum);
+	add_state(data, director);
+	for (uint16_t i = 0; i < director->port_count; i++)
+		telemetry_add_numbered(
+			ports, director->ports[i].id, describe_port(&director->ports[i]));
+	for (uint16_t i = 0; i < lcore_count; i++)
+		telemetry_add_numbered(
+			lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
+	rte_tel_data_add_dict_container(data, "ports", ports, 0);
+	rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
+	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > lcore_count);
+	return 0;
+}

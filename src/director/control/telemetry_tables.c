@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "worker/worker.h"
+
+#define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
+#define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
+
+static void add_summary(struct rte_tel_data *data, const struct director *director,
+	const struct reload_live *live, uint32_t index, const struct counters *sum)
+{
+	const struct table_set *set = &live->routes->set;
+	const struct table *table = &set->tables[index];
+	uint8_t slot = live->slot[index];
+	const struct counters_table *before = &director->reload.slots[slot].baseline;
+	uint32_t good = 0;
+	char label[16], name[NAME_SIZE];
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		good += table_backend_is_good(&table->backends[i]);
+	rte_tel_data_add_dict_uint(data, "index", index);
+	snprintf(name, sizeof(name), "%s", table_label(set, index, label));
+	telemetry_add_text(data, "name", name);
+	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
+	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
+	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
+	rte_tel_data_add_dict_uint(data, "good_backends", good);
+	rte_tel_data_add_dict_uint(data, "packets", sum->tables[slot].packets - before->packets);
+	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - before->bytes);
+}
+
+static void add_list(
+	struct rte_tel_data *data, const struct director *director, const struct reload_live *live)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	struct counters sum;
+	char text[32];
+
+	if (!list)
+		return;
+	worker_sum(director, &sum);
+	rte_tel_data_start_dict(list);
+	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+		struct rte_tel_data *table = rte_tel_data_alloc();
+
+		if (!table)
+			break;
+		rte_tel_data_start_dict(table);
+		add_summary(table, director, live, i, &sum);
+		telemetry_add_numbered(list, i, table);
+	}
+	rte_tel_data_add_dict_uint(data, "generation", live->generation);
+	snprintf(text, sizeof(text), "%016" PRIx64, live->routes->digest);
+	rte_tel_data_add_dict_string(data, "digest", text);
+	rte_tel_data_add_dict_container(data, "tables", list, 0);
+}
+
+static struct rte_tel_data *list_binds(const struct table *table, uint32_t first)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+
+	if (!list)
+		return NULL;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (uint32_t i = first; i < table->bind_count && i < first + PAGE; i++) {
+		const struct table_bind *bind = &table->binds[i];
+		char prefix[NETPREFIX_TEXT_MAX], text[TELEMETRY_TEXT_SIZE];
+
+		snprintf(text, sizeof(text), "%s %s %u-%u", netprefix_format(&bind->prefix, prefix),
+			table_protocol_name(bind->protocol), bind->port_start, bind->port_end);
+		rte_tel_data_add_array_string(list, text);
+	}
+	return list;
+}
+
+static struct rte_tel_data *list_backends(const struct table *table, uint32_t first)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+
+	if (!list)
+		return NULL;
+	rte_tel_data_start_dict(list);
+	for (uint32_t i = first; i < table->backend_count && i < first + PAGE; i++) {
+		const struct table_backend *backend = &table->backends[i];
+		struct rte_tel_data *data = rte_tel_data_alloc();
+		char address[NETADDR_TEXT_MAX];
+
+		if (!data)
+			break;
+		rte_tel_data_start_dict(data);
+		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
+		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
+		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
+		telemetry_add_numbered(list, i, data);
+	}
+	return list;
+}
+
+static void add_details(struct rte_tel_data *data, const struct director *director,
+	const struct reload_live *live, uint32_t index, uint32_t first)
+{
+	const struct table *table = &live->routes->set.tables[index];
+	struct rte_tel_data *binds = list_binds(table, first),
+			    *backends = list_backends(table, first);
+	uint64_t end = (uint64_t)first + PAGE;
+	struct counters sum;
+
+	worker_sum(director, &sum);
+	add_summary(data, director, live, index, &sum);
+	rte_tel_data_add_dict_uint(data, "first", first);
+	if (binds)
+		rte_tel_data_add_dict_container(data, "binds", binds, 0);
+	if (backends)
+		rte_tel_data_add_dict_container(data, "backends", backends, 0);
+	rte_tel_data_add_dict_int(
+		data, "truncated", table->bind_count > end || table->backend_count > end);
+}
+
+/* "INDEX" or "INDEX,FIRST" */
+static bool parse(const char *parameters, unsigned *index, unsigned *first)
+{
+	char more;
+
+	if (strchr(parameters, ','))
+		return sscanf(parameters, "%u,%u%c", index, first, &more) == 2;
+	return sscanf(parameters, "%u%c", index, &more) == 1;
+}
+
+int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data)
+{
+	struct reload *reload = &director->reload;
+	unsigned index = 0, first = 0;
+	int error = 0;
+
+	if (parameters && !parse(parameters, &index, &first))
+		return telemetry_error(data, "parameters: none, or the index of a table, and the "
+					     "first bind and backend");
+	pthread_mutex_lock(&reload->lock);
+	if (parameters && index >= reload->live->routes->set.count) {
+		error = telemetry_error(data, "there is no table with this index");
+	} else {
+		rte_tel_data_start_dict(data);
+		if (parameters)
+			add_details(data, director, reload->live, index, first);
+		else
+			add_list(data, director, reload->live);
+	}
+	pthread_mutex_unlock(&reload->lock);
+	return error;
+}

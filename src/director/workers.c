@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the plan to workers with their paths; main thread only. */
+#define ALLOW_EXPERIMENTAL_API /* rte_vect_get_max_simd_bitwidth() before DPDK 23.11 */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_vect.h>
+
+#include "common/log.h"
+
+/* The rings of a PLAN_WORK path; `back` only where something is handed back. */
+struct rings {
+	struct rte_ring *to, *back;
+};
+
+static struct worker *find_worker(const struct director *director, uint16_t lcore)
+{
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		if (director->workers[i]->lcore == lcore)
+			return director->workers[i];
+	return NULL;
+}
+
+static bool has_exceptions(const struct director *director)
+{
+	return director->conf.exception_path != CONF_EXCEPTION_NONE;
+}
+
+static struct queue ring_to(struct rte_ring *ring, struct worker *taker)
+{
+	return (struct queue){
+		.ring = ring,
+		.bell = taker->idle.may_sleep ? &taker->idle.bell : NULL,
+	};
+}
+
+static struct queue exception_queue(const struct director *director, const struct plan_path *plan)
+{
+	const struct port *port = director_exception_port(director, plan->rx_port);
+
+	return (struct queue){.port = port ? port->id : 0, .queue = plan->rx_queue};
+}
+
+static struct path *add_path(
+	struct worker *worker, const struct plan_path *plan, enum path_kind kind)
+{
+	const struct director *director = worker->director;
+	const struct port *rx = director_port(director, plan->rx_port);
+	const struct port *tx = director_port(director, plan->tx_port);
+	struct path *path = &worker->paths[worker->path_count++];
+
+	*path = (struct path){
+		.kind = kind,
+		.in = {.port = plan->rx_port, .queue = plan->rx_queue},
+		.out = {.port = plan->tx_port, .queue = plan->tx_queue},
+		.exception = exception_queue(director, plan),
+		.segments_allowed = tx->tx_segments,
+		.pool = rx->pool,
+		.descriptors = rx->rx_descriptors,
+	};
+	memcpy(path->source_mac, tx->mac.addr_bytes, sizeof(path->source_mac));
+	return path;
+}
+
+static void add_return(struct worker *worker, const struct plan_path *plan)
+{
+	const struct port *exception = director_exception_port(worker->director, plan->rx_port);
+	struct path *path = add_path(worker, plan, PATH_RETURN);
+
+	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
+	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
+	idle_watch(&worker->idle, port_rx_descriptor(exception, plan->rx_queue));
+}
+
+static int create_rings(struct director *director, struct rings *rings)
+{
+	const struct plan *plan = &director->plan;
+
+	for (uint16_t i = 0; i < plan->path_count; i++) {
+		const struct plan_path *path = &plan->paths[i];
+		unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;
+		int socket = (int)rte_lcore_to_socket_id(path->lcore);
+		bool back = path->tx_queue == PLAN_HAND_BACK || has_exceptions(director);
+		char name[RTE_RING_NAMESIZE];
+
+		if (path->kind != PLAN_WORK)
+			continue;
+		snprintf(name, sizeof(name), "to-%u", i);
+		rings[i].to = rte_ring_create(name, SPREAD_RING_SIZE, socket, flags);
+		snprintf(name, sizeof(name), "back-%u", i);
+		rings[i].back =
+			back ? rte_ring_create(name, SPREAD_RING_SIZE, socket, flags) : NULL;
+		if (!rings[i].to || (back && !rings[i].back)) {
+			log_error("lcore %u: no memory for its rings: give EAL more (-m, or "
+				  "hugepages): %s",
+				path->lcore, rte_strerror(rte_errno));
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Receives and hands out, and collects what comes back. */
+static int add_spread(struct worker *worker, uint16_t index, const struct rings *rings)
+{
+	const struct plan *plan = &worker->director->plan;
+	struct path *path = add_path(worker, &plan->paths[index], PATH_SPREAD);
+	uint16_t count = 0;
+
+	for (uint16_t i = 0; i < plan->path_count; i++)
+		count += plan->paths[i].kind == PLAN_WORK && plan->paths[i].source == index;
+	path->spread = spread_create(count, spread_works_itself(count));
+	if (!path->spread) {
+		log_error(
+			"lcore %u: out of memory: give EAL more (-m, or hugepages)", worker->lcore);
+		return -ENOMEM;
+	}
+	count = 0;
+	for (uint16_t i = 0; i < plan->path_count; i++) {
+		const struct plan_path *work = &plan->paths[i];
+
+		if (work->kind != PLAN_WORK || work->source != index)
+			continue;
+		path->spread->shares[count++].ring =
+			ring_to(rings[i].to, find_worker(worker->director, work->lcore));
+		if (rings[i].back) /* by the distributor's own queues */
+			add_path(worker, &plan->paths[index], PATH_COLLECT)->in =
+				(struct queue){.ring = rings[i].back};
+	}
+	return 0;
+}
+
+static void add_work(struct worker *worker, uint16_t index, const struct rings *rings)
+{
+	const struct director *director = worker->director;
+	const struct plan_path *plan = &director->plan.paths[index];
+	uint16_t distributor = director->plan.paths[plan->source].lcore;
+	struct path *path = add_path(worker, plan, PATH_STEER);
+
+	path->in = (struct queue){.ring = rings[index].to};
+	if (rings[index].back)
+		path->exception = ring_to(rings[index].back, find_worker(director, distributor));
+	if (plan->tx_queue == PLAN_HAND_BACK)
+		path->out = path->exception;
+}
+
+static int add_planned(struct director *director, uint16_t index, const struct rings *rings)
+{
+	const struct plan_path *plan = &director->plan.paths[index];
+	struct worker *worker = find_worker(director, plan->lcore);
+	int error = 0;
+
+	if (plan->kind == PLAN_WORK) {
+		add_work(worker, index, rings);
+		return 0;
+	}
+	idle_watch(&worker->idle,
+		port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
+	if (plan->kind == PLAN_DIRECT)
+		add_path(worker, plan, PATH_STEER);
+	else
+		error = add_spread(worker, index, rings);
+	if (!error && has_exceptions(director))
+		add_return(worker, plan);
+	return error;
+}
+
+static struct worker *create(struct director *director, uint16_t index)
+{
+	const struct plan *plan = &director->plan;
+	uint16_t lcore = plan->lcores[index];
+	int socket = (int)rte_lcore_to_socket_id(lcore);
+	struct worker *worker =
+		rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
+	/* A planned path makes two at most (its own, and one to return or to collect) on each side.
+	 */
+	struct path *paths = rte_zmalloc_socket(
+		"paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
+
+	if (!worker || !paths || idle_open(&worker->idle, director->conf.idle == CONF_IDLE_SLEEP)) {
+		log_error("lcore %u: out of memory (give EAL more, -m or hugepages) or descriptors",
+			lcore);
+		rte_free(worker);
+		rte_free(paths);
+		return NULL;
+	}
+	worker->director = director;
+	worker->index = index;
+	worker->lcore = lcore;
+	worker->paths = paths;
+	worker->pipeline.rules = &director->conf.rules;
+	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
+	worker->pipeline.fast = director->packet_path.forward;
+	return worker;
+}
+
+int worker_create_all(struct director *director)
+{
+	struct rings rings[PLAN_MAX_PATHS] = {0};
+	int error;
+
+	director->packet_path = lanes_choose(rte_vect_get_max_simd_bitwidth());
+	log_info("packet path: %s", director->packet_path.name);
+	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
+		struct worker *worker = create(director, i);
+
+		if (!worker)
+			return -ENOMEM;
+		director->workers[director->worker_count++] = worker;
+	}
+	error = create_rings(director, rings);
+	for (uint16_t i = 0; i < director->plan.path_count && !error; i++)
+		error = add_planned(director, i, rings);
+	return error;
+}
+
+static void free_worker(struct worker *worker)
+{
+	for (uint16_t i = 0; i < worker->path_count; i++) {
+		rte_ring_free(worker->paths[i].in.ring); /* each has one taker; what is left in it
+							    goes with its pool */
+		rte_free(worker->paths[i].spread);
+	}
+	idle_close(&worker->idle);
+	rte_free(worker->paths);
+	rte_free(worker);
+}
+
+void worker_free_all(struct director *director)
+{
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		free_worker(director->workers[i]);
+	director->worker_count = 0;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/checks/check_tunnel.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/icmp.h>
+#include <netinet/icmp6.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/siphash.h"
+#include "healthcheck/checks/check.h"
+#include "healthcheck/checks/echo.h"
+#include "healthcheck/checks/sockaddr.h"
+
+/* The sockets of one address family. */
+struct leg {
+	enum netaddr_family family;
+	struct tunnel *tunnel;
+	int udp, icmp; /* -1: this host does not have the family */
+	int route;     /* never sends: asks the kernel for source addresses */
+	ev_io udp_io, icmp_io;
+};
+
+/* The sequence of a request is the number of its slot, so that a reply finds its probe at once. */
+struct slot {
+	struct probe *probe; /* NULL: free */
+	struct echo echo;
+	unsigned next_free;
+};
+
+struct tunnel {
+	struct ev_loop *loop;
+	const struct conf *conf;
+	struct leg legs[2];
+	uint8_t key[SIPHASH_KEY_SIZE];
+	uint64_t sent;
+	uint16_t identifier;
+	struct tunnel_counters counters;
+	unsigned slot_count, first_free;
+	struct slot slots[];
+};
+
+static struct leg *leg_of(struct tunnel *tunnel, uint8_t family)
+{
+	return &tunnel->legs[family == NETADDR_V6];
+}
+
+/* The probe whose request this is or answers. */
+static struct probe *find(struct tunnel *tunnel, const struct echo *echo)
+{
+	const struct slot *slot;
+
+	if (echo->identifier != tunnel->identifier || echo->sequence >= tunnel->slot_count)
+		return NULL;
+	slot = &tunnel->slots[echo->sequence];
+	if (!slot->probe || memcmp(slot->echo.nonce, echo->nonce, ECHO_NONCE_SIZE) != 0)
+		return NULL;
+	return slot->probe;
+}
+
+static void take_reply(
+	struct leg *leg, const uint8_t *bytes, size_t size, const union sockaddr_any *from)
+{
+	struct tunnel *tunnel = leg->tunnel;
+	struct netaddr source = sockaddr_netaddr(from);
+	struct probe *probe = NULL;
+	struct echo echo;
+	bool reply = leg->family == NETADDR_V4 ? echo_read_reply_ipv4(bytes, size, &echo)
+					       : echo_read_reply(bytes, size, NETADDR_V6, &echo);
+
+	if (reply)
+		probe = find(tunnel, &echo);
+	if (!probe || netaddr_compare(&source, &probe->spec->inner) != 0) {
+		tunnel->counters.foreign++;
+		return;
+	}
+	tunnel->counters.replies++;
+	probe_end(probe, CHECK_PASSED, "echo reply");
+}
+
+static void on_icmp(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct leg *leg = io->data;
+	union sockaddr_any from;
+	socklen_t from_size;
+	uint8_t bytes[256]; /* a longer one is none of ours */
+	ssize_t size;
+
+	(void)loop;
+	(void)events;
+	/* Bounded, so that a flood of replies leaves time for the others. */
+	for (unsigned i = 0; i < leg->tunnel->slot_count; i++) {
+		from_size = sizeof(from);
+		size = recvfrom(io->fd, bytes, sizeof(bytes), MSG_DONTWAIT, &from.sa, &from_size);
+		if (size < 0)
+			return;
+		take_reply(leg, bytes, (size_t)size, &from);
+	}
+}
+
+/* An ICMP error about one of our datagrams, whose payload is `bytes`. */
+static void take_error(struct leg *leg, const uint8_t *bytes, size_t size, int error)
+{
+	struct tunnel *tunnel = leg->tunnel;
+	struct probe *probe = NULL;
+	struct echo echo;
+
+	if (echo_read_request(bytes, size, &echo) ||
+		(size > 8 && echo_read_request(bytes + 8, size - 8, &echo)))
+		probe = find(tunnel, &echo);
+	if (probe)
+		probe_end_errno(probe, error);
+}
+
+static bool read_error(struct leg *leg)
+{
+	uint8_t bytes[256], control[512];
+	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size = recvmsg(leg->udp, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+
+	if (size < 0)
+		return false;
+	for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item;
+		item = CMSG_NXTHDR(&message, item)) {
+		struct sock_extended_err error;
+
+		if (!(item->cmsg_level == SOL_IP && item->cmsg_type == IP_RECVERR) &&
+			!(item->cmsg_level == SOL_IPV6 && item->cmsg_type == IPV6_RECVERR))
+			continue;
+		memcpy(&error, CMSG_DATA(item), sizeof(error));
+		/* "Too big" is the kernel's business. */
+		if (error.ee_errno != EMSGSIZE)
+			take_error(leg, bytes, (size_t)size, (int)error.ee_errno);
+	}
+	return true;
+}
+
+static void on_udp(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct leg *leg = io->data;
+	uint8_t ignored[64];
+
+	(void)loop;
+	(void)events;
+	for (int i = 0; i < 64 && read_error(leg); i++)
+		;
+	recv(io->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+}
+
+/* Where the kernel would send to `addr` from. */
+static int source_for(struct leg *leg, const struct netaddr *addr, struct netaddr *source)
+{
+	const struct netaddr *given = conf_source(leg->tunnel->conf, leg->family);
+	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	union sockaddr_any to, own;
+	socklen_t size = sizeof(own);
+
+	if (given) {
+		*source = *given;
+		return 0;
+	}
+	if (leg->route < 0)
+		return -EAFNOSUPPORT;
+	/* A socket keeps the source of its first connection until it is told to forget it. */
+	if (connect(leg->route, &nobody, sizeof(nobody)) < 0 ||
+		connect(leg->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
+		getsockname(leg->route, &own.sa, &size) < 0)
+		return -errno;
+	*source = sockaddr_netaddr(&own);
+	return 0;
+}
+
+/* 0 or -errno. The source of the inner packet is where the reply has to arrive. */
+static int send_request(
+	struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
+{
+	struct leg *outer = leg_of(tunnel, spec->addr.family);
+	struct leg *inner = leg_of(tunnel, spec->inner.family);
+	uint8_t packet[ECHO_TUNNEL_MAX_SIZE];
+	union sockaddr_any to;
+	struct netaddr source;
+	size_t size;
+	int error = source_for(inner, outer == inner ? &spec->addr : &spec->inner, &source);
+
+	if (error)
+		return error;
+	if (outer->udp < 0 || inner->icmp < 0)
+		return -EAFNOSUPPORT;
+	size = (spec->kind == CHECK_GUE ? echo_write_gue : echo_write)(
+		packet, &source, &spec->inner, echo);
+	/* An ICMP error that arrived meanwhile makes a first attempt fail, whomever it was about.
+	 */
+	for (int attempt = 0; attempt < 3; attempt++) {
+		if (sendto(outer->udp, packet, size, MSG_DONTWAIT, &to.sa,
+			    sockaddr_fill(&to, &spec->addr, spec->port)) >= 0)
+			return 0;
+		error = errno;
+		if (error == EAGAIN || error == ENOBUFS || error == ENETUNREACH)
+			break;
+	}
+	return -error;
+}
+
+static void start(struct probe *probe)
+{
+	struct tunnel *tunnel = probe->env->tunnel;
+	struct slot *slot = &tunnel->slots[tunnel->first_free];
+	uint64_t nonce[2] = {++tunnel->sent};
+	int error;
+
+	_Static_assert(sizeof(nonce) == ECHO_NONCE_SIZE, "counter and its hash");
+	if (tunnel->first_free == tunnel->slot_count) {
+		probe_end(probe, CHECK_NOT_RUN, "too many tunnel checks at once");
+		return;
+	}
+	nonce[1] = siphash(tunnel->key, nonce, sizeof(nonce[0]));
+	slot->echo.identifier = tunnel->identifier;
+	slot->echo.sequence = (uint16_t)tunnel->first_free;
+	memcpy(slot->echo.nonce, nonce, sizeof(nonce));
+	slot->probe = probe;
+	tunnel->first_free = slot->next_free;
+	probe->state = slot;
+	error = send_request(tunnel, probe->spec, &slot->echo);
+	if (error)
+		probe_end_errno(probe, -error);
+}
+
+static void stop(struct probe *probe)
+{
+	struct tunnel *tunnel = probe->env->tunnel;
+	struct slot *slot = probe->state;
+
+	if (!slot)
+		return;
+	slot->probe = NULL;
+	slot->next_free = tunnel->first_free;
+	tunnel->first_free = (unsigned)(slot - tunnel->slots);
+	probe->state = NULL;
+}
+
+/* Everything but replies would wake us for nothing. */
+static void filter_replies(const struct leg *leg)
+{
+	struct icmp_filter v4 = {.data = ~(1u << ICMP_ECHOREPLY)};
+	struct icmp6_filter v6;
+
+	if (leg->family == NETADDR_V4) {
+		setsockopt(leg->icmp, SOL_RAW, ICMP_FILTER, &v4, sizeof(v4));
+		return;
+	}
+	ICMP6_FILTER_SETBLOCKALL(&v6);
+	ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &v6);
+	setsockopt(leg->icmp, IPPROTO_ICMPV6, ICMP6_FILTER, &v6, sizeof(v6));
+}
+
+static int open_leg(struct tunnel *tunnel, enum netaddr_family family, struct faults *faults)
+{
+	struct leg *leg = leg_of(tunnel, family);
+	const struct netaddr *source = conf_source(tunnel->conf, family);
+	bool v4 = family == NETADDR_V4;
+	int domain = v4 ? AF_INET : AF_INET6, flags = SOCK_NONBLOCK | SOCK_CLOEXEC, on = 1;
+	union sockaddr_any from;
+
+	leg->icmp = socket(domain, SOCK_RAW | flags, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+	if (leg->icmp < 0 && errno == EAFNOSUPPORT)
+		return 0;
+	if (leg->icmp < 0 && (errno == EPERM || errno == EACCES)) {
+		faults_error(faults, NULL,
+			"gue and fou checks need the capability CAP_NET_RAW, which is missing: "
+			"start "
+			"by glb-healthcheck.service, which grants it, or once as root: setcap "
+			"cap_net_raw+ep PATH-OF-glb-healthcheck");
+		return -EPERM;
+	}
+	leg->udp = socket(domain, SOCK_DGRAM | flags, 0);
+	leg->route = socket(domain, SOCK_DGRAM | flags, 0);
+	if (leg->icmp < 0 || leg->udp < 0 || leg->route < 0 ||
+		(source && bind(leg->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
+		setsockopt(leg->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on,
+			sizeof(on)) < 0) {
+		faults_error(faults, NULL, "sockets for gue and fou checks%s: %s",
+			source ? " with the configured source address" : "", strerror(errno));
+		return -EINVAL;
+	}
+	filter_replies(leg);
+	ev_io_init(&leg->icmp_io, on_icmp, leg->icmp, EV_READ);
+	ev_io_init(&leg->udp_io, on_udp, leg->udp, EV_READ);
+	leg->icmp_io.data = leg->udp_io.data = leg;
+	ev_io_start(tunnel->loop, &leg->icmp_io);
+	ev_io_start(tunnel->loop, &leg->udp_io);
+	return 0;
+}
+
+struct tunnel *tunnel_open(
+	struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults)
+{
+	struct tunnel *tunnel = calloc(1, sizeof(*tunnel) + probes * sizeof(struct slot));
+
+	if (!tunnel) {
+		faults_error(faults, NULL, "out of memory");
+		return NULL;
+	}
+	tunnel->loop = loop;
+	tunnel->conf = conf;
+	tunnel->slot_count = probes;
+	for (unsigned i = 0; i < probes; i++)
+		tunnel->slots[i].next_free = i + 1;
+	for (int i = 0; i < 2; i++)
+		tunnel->legs[i] = (struct leg){.family = i ? NETADDR_V6 : NETADDR_V4,
+			.tunnel = tunnel,
+			.udp = -1,
+			.icmp = -1,
+			.route = -1};
+	if (getrandom(tunnel->key, sizeof(tunnel->key), 0) != sizeof(tunnel->key) ||
+		getrandom(&tunnel->identifier, sizeof(tunnel->identifier), 0) < 0)
+		faults_error(faults, NULL, "no random numbers: %s", strerror(errno));
+	else if (!open_leg(tunnel, NETADDR_V4, faults) && !open_leg(tunnel, NETADDR_V6, faults))
+		return tunnel;
+	tunnel_close(tunnel);
+	return NULL;
+}
+
+void tunnel_close(struct tunnel *tunnel)
+{
+	if (!tunnel)
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct leg *leg = &tunnel->legs[i];
+
+		ev_io_stop(tunnel->loop, &leg->icmp_io);
+		ev_io_stop(tunnel->loop, &leg->udp_io);
+		if (leg->icmp >= 0)
+			close(leg->icmp);
+		if (leg->udp >= 0)
+			close(leg->udp);
+		if (leg->route >= 0)
+			close(leg->route);
+	}
+	free(tunnel);
+}
+
+const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel)
+{
+	return &tunnel->counters;
+}
+
+const struct check_method check_gue = {"gue", start, stop};
+const struct check_method check_fou = {"fou", start, stop};

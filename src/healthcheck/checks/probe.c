@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/checks/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const struct check_method *const methods[CHECK_KIND_COUNT] = {
+	[CHECK_HTTP] = &check_http,
+	[CHECK_TCP] = &check_tcp,
+	[CHECK_GUE] = &check_gue,
+	[CHECK_FOU] = &check_fou,
+};
+
+uint64_t check_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+const char *check_result_name(enum check_result result)
+{
+	static const char *const names[] = {
+#define X(symbol, name, help) name,
+		CHECK_RESULTS(X)
+#undef X
+	};
+
+	return names[result];
+}
+
+const char *check_kind_name(enum check_kind kind)
+{
+	return methods[kind]->name;
+}
+
+static void stop(struct probe *probe)
+{
+	probe->running = false;
+	ev_timer_stop(probe->env->loop, &probe->timeout);
+	methods[probe->spec->kind]->stop(probe);
+}
+
+static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct probe *probe = timer->data;
+
+	(void)events;
+	if (!probe->overdue) {
+		probe->overdue = true;
+		ev_timer_set(timer, 0, 0);
+		ev_timer_start(loop, timer);
+		return;
+	}
+	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms",
+		(double)(check_now_us() - probe->started_us) / 1000);
+}
+
+void probe_start(struct probe *probe, unsigned timeout_ms)
+{
+	ev_timer_init(&probe->timeout, on_timeout, 0, 0);
+	probe->timeout.data = probe;
+	/* After a stall of this process, answers that are there are read before timeouts count.
+	 * Where it was stopped by a signal or a freezer, epoll_wait(2) was interrupted, and the next
+	 * round of the loop finds them: see on_timeout(). */
+	ev_set_priority(&probe->timeout, EV_MINPRI);
+	probe->overdue = false;
+	probe->state = NULL;
+	probe->running = true;
+	probe->started_us = check_now_us();
+	/* Counted from now, not from when the loop last looked at the clock. */
+	ev_now_update(probe->env->loop);
+	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
+	ev_timer_start(probe->env->loop, &probe->timeout);
+	methods[probe->spec->kind]->start(probe);
+}
+
+void probe_cancel(struct probe *probe)
+{
+	if (probe->running)
+		stop(probe);
+}
+
+void probe_end(struct probe *probe, enum check_result result, const char *format, ...)
+{
+	va_list args;
+
+	if (!probe->running)
+		return;
+	va_start(args, format);
+	vsnprintf(probe->reason, sizeof(probe->reason), format, args);
+	va_end(args);
+	probe->result = result;
+	probe->latency_us = check_now_us() - probe->started_us;
+	stop(probe);
+	probe->done(probe);
+}
+
+static enum check_result result_of(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+		return CHECK_REFUSED;
+	case ECONNRESET:
+	case EPIPE:
+		return CHECK_RESET;
+	case ETIMEDOUT:
+		return CHECK_TIMED_OUT;
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EHOSTDOWN:
+	case ENETDOWN:
+	case ENOPROTOOPT: /* ICMP: protocol unreachable */
+		return CHECK_UNREACHABLE;
+	case EACCES: /* ICMP: administratively prohibited */
+	case EPROTO:
+		return CHECK_UNREACHABLE;
+	default:
+		return CHECK_NOT_RUN;
+	}
+}
+
+void probe_end_errno(struct probe *probe, int error)
+{
+	probe_end(probe, result_of(error), "%s", strerror(error));
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/config/conf.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "conf/conf_reader.h"
+#include "healthcheck/config/conf_http.h"
+
+#define AT(member) .offset = offsetof(struct conf, member)
+
+static void read_address(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+	struct netaddr addr;
+
+	if (!text || !netaddr_parse(text, &addr) || addr.family != key->min)
+		conf_error(reader, at, NULL, "%s is not an %s address",
+			conf_value(at, CONFIG_TYPE_STRING, value),
+			key->min == NETADDR_V4 ? "IPv4" : "IPv6");
+	else
+		*(struct netaddr *)field = addr;
+}
+
+/* "127.0.0.1:19521", "[::1]:19521" */
+static bool parse_listen(const char *text, struct netaddr *ip, uint16_t *port)
+{
+	const char *colon = strrchr(text, ':');
+	char host[NETADDR_TEXT_MAX + 2], *end;
+	size_t size = colon ? (size_t)(colon - text) : 0;
+	unsigned long number;
+
+	if (!colon || size == 0 || size >= sizeof(host))
+		return false;
+	memcpy(host, text, size);
+	host[size] = '\0';
+	number = strtoul(colon + 1, &end, 10);
+	if (colon[1] < '0' || colon[1] > '9' || *end || number == 0 || number > UINT16_MAX)
+		return false;
+	*port = (uint16_t)number;
+	if (host[0] == '[' && host[size - 1] == ']') {
+		host[size - 1] = '\0';
+		return netaddr_parse(host + 1, ip) && ip->family == NETADDR_V6;
+	}
+	return netaddr_parse(host, ip) && ip->family == NETADDR_V4;
+}
+
+static void read_listen(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	struct conf *conf = reader->conf;
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+
+	(void)key;
+	(void)field;
+	if (text && strcmp(text, "none") == 0)
+		conf->listen_ip = (struct netaddr){0};
+	else if (!text || !parse_listen(text, &conf->listen_ip, &conf->listen_port))
+		conf_error(reader, at, NULL,
+			"%s is neither \"none\" nor an address and port like "
+			"\"127.0.0.1:19521\" or \"[::1]:19521\"",
+			conf_value(at, CONFIG_TYPE_STRING, value));
+}
+
+static void read_forwarding_table(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	static const struct conf_key keys[] = {
+		{.name = "src",
+			.read = conf_read_string,
+			AT(src),
+			.required = "the JSON table that you edit"},
+		{.name = "dst",
+			.read = conf_read_string,
+			AT(dst),
+			.required = "the JSON table that is written, with `healthy` set"},
+		{0},
+	};
+	struct conf *conf = reader->conf;
+
+	(void)key;
+	(void)field;
+	conf_read_group(reader, at, keys, conf);
+}
+
+static bool is_unit(const char *text)
+{
+	const char *dot = strrchr(text, '.');
+
+	return dot && dot != text && strcmp(dot, ".service") == 0 && !strpbrk(text, " /\t");
+}
+
+static void read_reload(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	static const struct conf_key keys[] = {
+		{.name = "build",
+			.read = conf_read_string,
+			AT(reload_build),
+			.required = "the binary table that the director reads"},
+		{.name = "notify", .read = conf_read_string, AT(reload_notify)},
+		{0},
+	};
+	struct conf *conf = reader->conf;
+
+	(void)key;
+	(void)field;
+	conf_read_group(reader, at, keys, conf);
+	if (conf->reload_notify && conf->reload_notify[0] != '/' && !is_unit(conf->reload_notify))
+		conf_error(reader, at, "notify",
+			"'%s' is neither a unit (\"glb-director.service\") nor the full path of a "
+			"pid file",
+			conf->reload_notify);
+}
+
+static const struct conf_key keys[] = {
+	{.name = "forwarding_table",
+		.read = read_forwarding_table,
+		.required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
+	{.name = "reload_command", .read = conf_read_string, AT(reload_command)},
+	{.name = "reload", .read = read_reload},
+	{.name = "reload_timeout_ms",
+		.read = conf_read_unsigned,
+		AT(reload_timeout_ms),
+		.min = 100,
+		.max = 3600000},
+	{.name = "interval_ms",
+		.read = conf_read_unsigned,
+		AT(timing.interval_ms),
+		.min = TABLE_INTERVAL_MS_MIN,
+		.max = TABLE_TIMING_MS_MAX},
+	{.name = "timeout_ms",
+		.read = conf_read_unsigned,
+		AT(timing.timeout_ms),
+		.min = TABLE_TIMEOUT_MS_MIN,
+		.max = TABLE_TIMING_MS_MAX},
+	{.name = "trigger",
+		.read = conf_read_unsigned,
+		AT(trigger),
+		.min = 1,
+		.max = TABLE_TRIGGER_MAX},
+	{.name = "trigger_healthy",
+		.read = conf_read_unsigned,
+		AT(timing.trigger_healthy),
+		.min = 1,
+		.max = TABLE_TRIGGER_MAX},
+	{.name = "trigger_unhealthy",
+		.read = conf_read_unsigned,
+		AT(timing.trigger_unhealthy),
+		.min = 1,
+		.max = TABLE_TRIGGER_MAX},
+	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
+	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
+	{.name = "max_concurrent",
+		.read = conf_read_unsigned,
+		AT(max_concurrent),
+		.min = 1,
+		.max = 65535},
+	{.name = "source_ip", .read = read_address, AT(source_ip), .min = NETADDR_V4},
+	{.name = "source_ip6", .read = read_address, AT(source_ip6), .min = NETADDR_V6},
+	{.name = "state_file", .read = conf_read_string, AT(state_file)},
+	{.name = "listen", .read = read_listen},
+	{.name = "watch", .read = conf_read_bool, AT(watch)},
+	{.name = "tunnel_vip", .read = conf_read_bool, AT(tunnel_vip)},
+	{.name = "log_probes", .read = conf_read_bool, AT(log_probes)},
+	{.name = "http", .read = conf_http_read, AT(http)},
+	{.name = "tables", .read = conf_http_read_tables},
+	{0},
+};
+
+/* The folder's real path and the name in it, of a file that need not exist. NULL: out of memory. */
+static char *resolve(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *real = folder ? realpath(folder, NULL) : NULL;
+	char *resolved;
+
+	if (asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : path) < 0)
+		resolved = NULL;
+	free(folder);
+	free(real);
+	return resolved;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	char *first, *second;
+	bool same;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0)
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	first = resolve(a);
+	second = resolve(b);
+	same = first && second && strcmp(first, second) == 0;
+	free(first);
+	free(second);
+	return same;
+}
+
+/* No file may be two of these, under whatever names: one would destroy the other. */
+static void check_files(struct conf_reader *reader, const config_setting_t *root)
+{
+	const struct conf *conf = reader->conf;
+	const struct {
+		const char *group, *key, *path;
+	} files[] = {
+		{"forwarding_table", "src", conf->src},
+		{"forwarding_table", "dst", conf->dst},
+		{"reload", "build", conf->reload_build},
+		{NULL, "state_file", conf->state_file},
+	};
+
+	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]); i++)
+		for (size_t other = 0; files[i].path && other < i; other++) {
+			const config_setting_t *group = root;
+
+			if (!files[other].path || !same_file(files[i].path, files[other].path))
+				continue;
+			if (files[i].group)
+				group = config_setting_get_member(root, files[i].group);
+			conf_error(reader, group, files[i].key, "'%s' is also %s; %s",
+				files[i].path, files[other].key,
+				other == 0 ? "what you edit is not written to"
+					   : "give each a file of its own");
+			break;
+		}
+}
+
+/* What the keys say together. */
+static void read_root(struct conf_reader *reader, const config_setting_t *root)
+{
+	struct conf *conf = reader->conf;
+	size_t errors = reader->faults->errors;
+	char *state;
+
+	conf_read_group(reader, root, keys, conf);
+	if (reader->faults->errors != errors)
+		return;
+	if (!conf->timing.trigger_healthy)
+		conf->timing.trigger_healthy = conf->trigger;
+	if (!conf->timing.trigger_unhealthy)
+		conf->timing.trigger_unhealthy = conf->trigger;
+	if (conf->reload_command && conf->reload_build)
+		conf_error(reader, root, "reload_command", "given together with reload; give one");
+	if (!conf->state_file && asprintf(&state, "%s.state", conf->dst) >= 0)
+		conf->state_file = state;
+	check_files(reader, root);
+}
+
+int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults)
+{
+	struct conf_reader reader = {.conf = conf, .faults = faults};
+	int error;
+
+	*conf = (struct conf){
+		.reload_timeout_ms = 90000,
+		.timing = {.interval_ms = 2000, .timeout_ms = 1000},
+		.trigger = 3,
+		.hold_ms = 10000,
+		.panic_threshold = 50,
+		.max_concurrent = 1024,
+		.listen_ip = {.family = NETADDR_V4, .bytes = {127, 0, 0, 1}},
+		.listen_port = 19521,
+		.watch = true,
+		.http = {.verify = true},
+	};
+	status_set_parse("200", &conf->http.status);
+	error = conf_read_file(path, &reader, read_root);
+	if (error)
+		conf_free(conf);
+	return error;
+}
+
+void conf_free(struct conf *conf)
+{
+	free(conf->src);
+	free(conf->dst);
+	free(conf->reload_command);
+	free(conf->reload_build);
+	free(conf->reload_notify);
+	free(conf->state_file);
+	conf_http_free(&conf->http);
+	for (size_t i = 0; i < conf->table_count; i++) {
+		free(conf->tables[i].name);
+		conf_http_free(&conf->tables[i].http);
+	}
+	free(conf->tables);
+	*conf = (struct conf){0};
+}
+
+const struct netaddr *conf_source(const struct conf *conf, uint8_t family)
+{
+	const struct netaddr *source = family == NETADDR_V4 ? &conf->source_ip : &conf->source_ip6;
+
+	return source->family ? source : NULL;
+}
+
+const struct conf_http *conf_http_of(const struct conf *conf, const char *table)
+{
+	for (size_t i = 0; i < conf->table_count; i++)
+		if (strcmp(conf->tables[i].name, table) == 0)
+			return &conf->tables[i].http;
+	return &conf->http;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/config/conf_http.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void read_status(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	struct status_set set;
+	char value[CONF_VALUE_MAX];
+
+	(void)key;
+	if (!text || !status_set_parse(text, &set))
+		conf_error(reader, at, NULL,
+			"%s is not a set of statuses from 100 to 599 like \"200-299,304\"",
+			conf_value(at, CONFIG_TYPE_STRING, value));
+	else
+		*(struct status_set *)field = set;
+}
+
+#define HOST_MAX 253 /* of a name in DNS */
+
+/* It becomes part of a URL and of a header. */
+static void read_host(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+
+	for (const char *c = text; c && *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
+			text = NULL;
+	if (!text || strlen(text) > HOST_MAX)
+		conf_error(reader, at, NULL, "%s is not a host name",
+			conf_value(at, CONFIG_TYPE_STRING, value));
+	else
+		conf_read_string(reader, at, key, field);
+}
+
+static void read_ca_file(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	size_t errors = reader->faults->errors;
+
+	conf_read_string(reader, at, key, field);
+	if (reader->faults->errors == errors && access(*(char **)field, R_OK) < 0)
+		conf_error(reader, at, NULL, "'%s' cannot be read", *(char **)field);
+}
+
+static const struct conf_key http_keys[] = {
+	{.name = "status", .read = read_status, .offset = offsetof(struct conf_http, status)},
+	{.name = "host", .read = read_host, .offset = offsetof(struct conf_http, host)},
+	{.name = "body", .read = conf_read_string, .offset = offsetof(struct conf_http, body)},
+	{.name = "tls", .read = conf_read_bool, .offset = offsetof(struct conf_http, tls)},
+	{.name = "verify", .read = conf_read_bool, .offset = offsetof(struct conf_http, verify)},
+	{.name = "ca_file", .read = read_ca_file, .offset = offsetof(struct conf_http, ca_file)},
+	{0},
+};
+
+void conf_http_read(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	(void)key;
+	conf_read_group(reader, at, http_keys, field);
+}
+
+/* `table` is the last one so far. */
+static void check_name(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
+{
+	const struct conf *conf = reader->conf;
+
+	for (const struct conf_table *other = conf->tables; table->name && other < table; other++)
+		if (other->name && strcmp(other->name, table->name) == 0)
+			conf_error(reader, at, "name", "'%s' is given twice; give each table once",
+				table->name);
+}
+
+static void read_table(
+	struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
+{
+	static const struct conf_key keys[] = {
+		{.name = "name",
+			.read = conf_read_string,
+			.offset = offsetof(struct conf_table, name),
+			.required = "the name of a table in src"},
+		{.name = "http",
+			.read = conf_http_read,
+			.offset = offsetof(struct conf_table, http)},
+		{0},
+	};
+	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
+	const config_setting_t *http = config_setting_get_member(parent, "http");
+	struct faults ignored = {0}; /* of the default, which is reported for itself */
+	struct faults *faults = reader->faults;
+
+	table->http = (struct conf_http){.verify = true};
+	status_set_parse("200", &table->http.status);
+	reader->faults = &ignored;
+	if (http)
+		conf_http_read(reader, http, NULL, &table->http);
+	reader->faults = faults;
+	faults_clear(&ignored);
+	conf_read_group(reader, at, keys, table);
+	check_name(reader, at, table);
+}
+
+void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *at,
+	const struct conf_key *key, void *field)
+{
+	struct conf *conf = reader->conf;
+	char value[CONF_VALUE_MAX];
+	int count = config_setting_length(at);
+
+	(void)key;
+	(void)field;
+	if (!config_setting_is_list(at)) {
+		conf_error(reader, at, NULL,
+			"%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
+			conf_value(at, CONFIG_TYPE_LIST, value));
+		return;
+	}
+	conf->tables = calloc((size_t)count + 1, sizeof(*conf->tables));
+	if (!conf->tables) {
+		conf_error(reader, at, NULL, "out of memory");
+		return;
+	}
+	conf->table_count = (size_t)count;
+	for (int i = 0; i < count; i++)
+		read_table(reader, config_setting_get_elem(at, (unsigned)i), &conf->tables[i]);
+}
+
+void conf_http_free(struct conf_http *http)
+{
+	free(http->host);
+	free(http->body);
+	free(http->ca_file);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/config/lint.h"
+
+#include <string.h>
+
+static void lint_timing(
+	const struct table_document *document, const struct conf *conf, struct faults *faults)
+{
+	for (uint32_t t = 0; t < document->set.count; t++) {
+		struct table_timing timing = conf->timing;
+
+		table_document_timing(document, t, &timing);
+		if (timing.timeout_ms >= timing.interval_ms)
+			faults_warn(faults, NULL,
+				"table %s: timeout_ms %u is not less than interval_ms %u: checks that "
+				"time out are run less often",
+				document->set.tables[t].name, timing.timeout_ms,
+				timing.interval_ms);
+	}
+}
+
+static bool has_table(const struct table_set *set, const char *name)
+{
+	for (uint32_t t = 0; t < set->count; t++)
+		if (strcmp(set->tables[t].name, name) == 0)
+			return true;
+	return false;
+}
+
+void lint_src(const struct table_document *document, const struct conf *conf, struct faults *faults)
+{
+	lint_timing(document, conf, faults);
+	for (size_t i = 0; i < conf->table_count; i++)
+		if (!has_table(&document->set, conf->tables[i].name))
+			faults_warn(faults, NULL,
+				"has no table '%s', which `tables` in the configuration names",
+				conf->tables[i].name);
+}

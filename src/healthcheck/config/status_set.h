@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A set of HTTP status codes, written "200-299,304". Pure. */
+#ifndef GLB_HEALTHCHECK_CONFIG_STATUS_SET_H
+#define GLB_HEALTHCHECK_CONFIG_STATUS_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STATUS_SET_MIN = 100, STATUS_SET_MAX = 599 };
+
+struct status_set {
+	bool has[STATUS_SET_MAX + 1];
+};
+
+/* False, and *set undefined: not codes from 100 to 599, or ranges of them, with commas between. */
+bool status_set_parse(const char *text, struct status_set *set);
+
+static inline bool status_set_has(const struct status_set *set, long status)
+{
+	return status >= STATUS_SET_MIN && status <= STATUS_SET_MAX && set->has[status];
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/publish/job_child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "table/table_file.h"
+
+static int build(const struct conf *conf)
+{
+	struct faults faults = {.file = conf->dst};
+	struct table_set set;
+	uint8_t *bytes = NULL;
+	size_t size;
+	int error = table_load(conf->dst, &set, NULL, &faults);
+
+	if (!error)
+		error = table_file_encode(&set, TABLE_FILE_AUTO, &bytes, &size, &faults);
+	faults.file = conf->reload_build;
+	if (!error)
+		error = table_file_replace(conf->reload_build, conf->src, bytes, size, &faults);
+	if (faults.errors)
+		fprintf(stderr, "%s\n", faults_first_error(&faults));
+	return error;
+}
+
+static int hang_up(const char *pid_file)
+{
+	FILE *file = fopen(pid_file, "re");
+	long pid = 0;
+	char end = '\n';
+
+	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 ||
+		pid > INT_MAX) {
+		fprintf(stderr, "%s: %s\n", pid_file,
+			file ? "holds no process id" : strerror(errno));
+		return -EINVAL;
+	}
+	fclose(file);
+	if (kill((pid_t)pid, SIGHUP) == 0)
+		return 0;
+	fprintf(stderr, "%s: SIGHUP to process %ld: %s\n", pid_file, pid, strerror(errno));
+	return -errno;
+}
+
+_Noreturn void job_child_run(const struct conf *conf)
+{
+	if (conf->reload_command) {
+		execl("/bin/sh", "sh", "-c", conf->reload_command, (char *)NULL);
+		fprintf(stderr, "/bin/sh: %s\n", strerror(errno));
+		_exit(127);
+	}
+	if (build(conf))
+		_exit(EXIT_FAILURE);
+	if (!conf->reload_notify)
+		_exit(EXIT_SUCCESS);
+	if (conf->reload_notify[0] == '/')
+		_exit(hang_up(conf->reload_notify) ? EXIT_FAILURE : EXIT_SUCCESS);
+	/* Returns when the director has the new table, and fails when it refused it. */
+	execlp("systemctl", "systemctl", "reload", conf->reload_notify, (char *)NULL);
+	fprintf(stderr, "systemctl: %s\n", strerror(errno));
+	_exit(127);
+}

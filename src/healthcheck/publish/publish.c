@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/publish/publish.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "healthcheck/publish/state_file.h"
+#include "table/table_file.h"
+#include "table/table_file_io.h"
+
+static void schedule(struct publisher *publisher)
+{
+	uint64_t now = check_now_ms();
+	uint64_t at = publisher->urgent ? now : now + damper_hold_wait(&publisher->hold, now);
+
+	if (publisher->list->unknown && publisher->patience_ms > at)
+		at = publisher->patience_ms;
+	if (publisher->retry_ms > at)
+		at = publisher->retry_ms;
+	ev_timer_stop(publisher->loop, &publisher->timer);
+	ev_timer_set(&publisher->timer, (double)(at - now) / 1e3, 0);
+	ev_timer_start(publisher->loop, &publisher->timer);
+}
+
+static void log_panics(const struct publisher *publisher, const bool *panic)
+{
+	const struct table_set *set = &publisher->list->document.set;
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		if (panic[t] && !publisher->panic[t])
+			log_error("table %s: panic: less than %u %% of its backends are healthy; "
+				  "all count as healthy until more are",
+				set->tables[t].name, publisher->conf->panic_threshold);
+		else if (!panic[t] && publisher->panic[t])
+			log_notice("table %s: panic is over", set->tables[t].name);
+	}
+}
+
+static void fail(struct publisher *publisher, struct faults *faults)
+{
+	const char *error = faults->errors ? faults_first_error(faults) : "out of memory";
+	uint64_t wait = damper_backoff_ms(++publisher->failures);
+
+	publisher->failed_writes++;
+	publisher->retry_ms = check_now_ms() + wait;
+	snprintf(publisher->error, sizeof(publisher->error), "%s", error);
+	log_error("table not written (%u in a row), again in %" PRIu64 " s: %s",
+		publisher->failures, wait / 1000, error);
+	schedule(publisher);
+}
+
+static unsigned count_unhealthy(const struct table_set *set)
+{
+	unsigned count = 0;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
+			count += !set->tables[t].backends[b].healthy;
+	return count;
+}
+
+static void succeed(struct publisher *publisher, char *text, size_t size)
+{
+	free(publisher->written);
+	publisher->written = text;
+	publisher->written_size = size;
+	publisher->failures = 0;
+	publisher->error[0] = '\0';
+	publisher->retry_ms = 0;
+	publisher->urgent = false;
+}
+
+static void write_table(struct publisher *publisher)
+{
+	struct faults faults = {.file = publisher->conf->dst};
+	bool panic[TABLE_MAX_TABLES] = {false};
+	struct checklist *list = publisher->list;
+	bool urgent = publisher->urgent;
+	char *text = NULL;
+	size_t size = 0;
+
+	if (publish_verdicts(list, publisher->conf->panic_threshold, panic))
+		text = table_document_text(&list->document, &size);
+	log_panics(publisher, panic);
+	memcpy(publisher->panic, panic, sizeof(panic));
+	if (text && publisher->written && size == publisher->written_size &&
+		memcmp(text, publisher->written, size) == 0) {
+		succeed(publisher, text, size);
+		if (urgent) {
+			/* Nobody knows what became of the binary table since. */
+			log_info("table %s is as it should be", publisher->conf->dst);
+			damper_hold_written(&publisher->hold, check_now_ms());
+			job_request(&publisher->job);
+		}
+		return;
+	}
+	/* First: a dst that is newer than the state would change back and forth at a restart. */
+	if (text)
+		state_file_save(publisher->conf->state_file, list);
+	if (!text || table_file_replace(
+			     publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
+		free(text);
+		fail(publisher, &faults);
+		faults_clear(&faults);
+		return;
+	}
+	faults_clear(&faults);
+	damper_hold_written(&publisher->hold, check_now_ms());
+	publisher->writes++;
+	succeed(publisher, text, size);
+	log_info("table %s written, %u backends unhealthy", publisher->conf->dst,
+		count_unhealthy(&list->document.set));
+	job_request(&publisher->job);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	write_table(timer->data);
+}
+
+/* Others may have changed or deleted it. */
+static void look_at_dst(struct publisher *publisher)
+{
+	struct faults ignored = {0};
+	uint8_t *bytes;
+
+	free(publisher->written);
+	publisher->written = NULL;
+	if (table_file_slurp(publisher->conf->dst, TABLE_FILE_MAX_SIZE, &bytes,
+		    &publisher->written_size, &ignored) == 0)
+		publisher->written = (char *)bytes;
+	faults_clear(&ignored);
+}
+
+void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf,
+	struct checklist *list)
+{
+	*publisher = (struct publisher){
+		.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
+	ev_timer_init(&publisher->timer, on_timer, 0, 0);
+	publisher->timer.data = publisher;
+	job_open(&publisher->job, loop, conf);
+}
+
+void publisher_close(struct publisher *publisher)
+{
+	ev_timer_stop(publisher->loop, &publisher->timer);
+	job_close(&publisher->job);
+	free(publisher->written);
+}
+
+void publisher_request(struct publisher *publisher)
+{
+	schedule(publisher);
+}
+
+void publisher_new_list(struct publisher *publisher, uint64_t patience_ms)
+{
+	if (!publisher->urgent)
+		publisher->patience_ms = patience_ms;
+	publisher->urgent = true;
+	look_at_dst(publisher);
+	schedule(publisher);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/publish/state_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "table/table_file.h"
+#include "table/table_file_io.h"
+
+void state_file_read(const char *path, struct checklist *list, struct faults *faults)
+{
+	struct faults unread = {0};
+	json_error_t error = {.text = ""};
+	json_t *state = NULL;
+	uint8_t *bytes;
+	size_t size;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return;
+	if (table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, &unread) == 0)
+		state = json_loadb((char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(json_object_get(state, "verdicts")))
+		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
+			unread.errors ? faults_first_error(&unread)
+			: state       ? "no member `verdicts`"
+				      : error.text);
+	else
+		checklist_restore(list, json_object_get(state, "verdicts"));
+	json_decref(state);
+	free(bytes);
+	faults_clear(&unread);
+}
+
+static int write_state(const char *path, const struct checklist *list, struct faults *faults)
+{
+	json_t *state = json_pack("{s:s, s:o}", "_comment",
+		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.",
+		"verdicts", checklist_save(list));
+	char *text = state ? json_dumps(state, JSON_INDENT(1)) : NULL;
+	int error = -ENOMEM;
+
+	if (text)
+		error = table_file_replace(path, NULL, text, strlen(text), faults);
+	else
+		faults_error(faults, NULL, "out of memory");
+	free(text);
+	json_decref(state);
+	return error;
+}
+
+void state_file_save(const char *path, const struct checklist *list)
+{
+	static uint64_t said;
+	struct faults faults = {.file = path};
+
+	if (write_state(path, list, &faults) && log_due(&said))
+		log_warning("state not saved: %s", faults_first_error(&faults));
+	faults_clear(&faults);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet/flow.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "common/netaddr.h"
+#include "common/span.h"
+
+enum {
+	ETHERNET_SIZE = 14,
+	TAG_SIZE = 4,
+	TYPE_IPV4 = 0x0800,
+	TYPE_IPV6 = 0x86dd,
+	TYPE_CTAG = 0x8100, /* 802.1Q */
+	TYPE_STAG = 0x88a8, /* 802.1ad */
+	MAX_TAGS = 2,
+	IPV4_SIZE = 20,
+	IPV6_SIZE = 40,
+	FRAGMENT_SIZE = 8,
+	MAX_EXTENSIONS = 8,
+	TCP_SIZE = 20,
+	UDP_SIZE = 8,
+	ICMP_SIZE = 8,
+	QUOTED_SIZE = 8, /* what an ICMP error quotes at least behind the IP header (RFC 792) */
+};
+
+/* An IP packet, real or quoted, cut down to what is behind its headers. */
+struct packet {
+	struct span payload; /* what follows the IP header and its extensions */
+	const uint8_t *source, *destination;
+	uint32_t size;  /* as the IP header claims */
+	uint16_t label; /* IPv4 identification, or the low 16 bits of the IPv6 flow label */
+	uint8_t family;
+	uint8_t protocol;    /* of the payload */
+	bool fragmented;     /* any fragment */
+	bool later_fragment; /* not the first: the payload has no ports */
+};
+
+/*
+ * `available`: bytes of the frame from the IP header on, readable or not; 0 for a quote, which may be cut anywhere, and whose
+ * length some senders get wrong: it is not compared with what is there.
+ */
+static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet *packet)
+{
+	const uint8_t *ip = span_peek(&at, IPV4_SIZE);
+	uint32_t header_size;
+	uint16_t fragment;
+
+	if (!ip)
+		return VERDICT_DROP_TRUNCATED;
+	header_size = 4u * (ip[0] & 0xf);
+	packet->size = load_be16(ip + 2);
+	if (ip[0] >> 4 != 4 || header_size < IPV4_SIZE || packet->size < header_size)
+		return VERDICT_DROP_MALFORMED;
+	if (available && packet->size > available)
+		return VERDICT_DROP_TRUNCATED;
+	if (available && packet->size < span_size(&at))
+		span_cut(&at, packet->size);
+	if (!span_take(&at, header_size))
+		return VERDICT_DROP_TRUNCATED;
+	fragment = load_be16(ip + 6);
+	packet->payload = at;
+	packet->family = NETADDR_V4;
+	packet->source = ip + 12;
+	packet->destination = ip + 16;
+	packet->label = load_be16(ip + 4);
+	packet->protocol = ip[9];
+	packet->fragmented = fragment & 0x3fff;
+	packet->later_fragment = fragment & 0x1fff;
+	return VERDICT_FORWARDED;
+}
+
+static bool is_extension(uint8_t protocol)
+{
+	return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
+	       protocol == IPPROTO_DSTOPTS || protocol == IPPROTO_FRAGMENT;
+}
+
+/* Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol.
+ * In locals: each step waits for the one before, and need not wait for memory too. */
+static enum verdict skip_extensions(struct packet *packet)
+{
+	struct span at = packet->payload;
+	uint8_t protocol = packet->protocol;
+	bool later_fragment = false;
+
+	for (int seen = 0; is_extension(protocol) && !later_fragment; seen++) {
+		const uint8_t *header = span_peek(&at, FRAGMENT_SIZE);
+
+		if (seen == MAX_EXTENSIONS)
+			return VERDICT_DROP_EXTENSION_HEADERS;
+		if (!header)
+			return VERDICT_DROP_TRUNCATED;
+		if (protocol == IPPROTO_FRAGMENT) {
+			packet->fragmented = true;
+			later_fragment = load_be16(header + 2) & 0xfff8;
+			span_take(&at, FRAGMENT_SIZE);
+		} else if (!span_take(&at, 8 + 8u * header[1])) {
+			return VERDICT_DROP_TRUNCATED;
+		}
+		protocol = header[0];
+	}
+	packet->payload = at;
+	packet->protocol = protocol;
+	packet->later_fragment = later_fragment;
+	return VERDICT_FORWARDED;
+}
+
+static enum verdict parse_ipv6(struct span at, uint32_t available, struct packet *packet)
+{
+	const uint8_t *ip = span_take(&at, IPV6_SIZE);
+	uint32_t payload_size;
+
+	if (!ip)
+		return VERDICT_DROP_TRUNCATED;
+	payload_size = load_be16(ip + 4);
+	packet->size = IPV6_SIZE + payload_size;
+	if (ip[0] >> 4 != 6)
+		return VERDICT_DROP_MALFORMED;
+	if (available && packet->size > available)
+		return VERDICT_DROP_TRUNCATED;
+	if (available && payload_size < span_size(&at))
+		span_cut(&at, payload_size);
+	packet->payload = at;
+	packet->family = NETADDR_V6;
+	packet->source = ip + 8;
+	packet->destination = ip + 24;
+	packet->label = load_be16(ip + 2);
+	packet->protocol = ip[6];
+	return skip_extensions(packet);
+}
+
+/* Moves *at to the IP header; *type is what follows the last tag that is understood. */
+static bool skip_ethernet(struct span *at, uint16_t *type)
+{
+	const uint8_t *header = span_take(at, ETHERNET_SIZE);
+
+	if (!header)
+		return false;
+	*type = load_be16(header + 12);
+	for (int tags = 0; tags < MAX_TAGS && (*type == TYPE_CTAG || *type == TYPE_STAG); tags++) {
+		const uint8_t *tag = span_take(at, TAG_SIZE);
+
+		if (!tag)
+			return false;
+		*type = load_be16(tag + 2);
+	}
+	return true;
+}
+
+static void set_ends(struct flow *flow, const struct packet *packet, bool exchanged)
+{
+	const uint8_t *source = exchanged ? packet->destination : packet->source;
+	const uint8_t *destination = exchanged ? packet->source : packet->destination;
+
+	if (packet->family == NETADDR_V4) {
+		memcpy(flow->source, source, 4);
+		memcpy(flow->destination, destination, 4);
+	} else {
+		memcpy(flow->source, source, 16);
+		memcpy(flow->destination, destination, 16);
+	}
+}
+
+/* The upper protocol behind further extension headers of a later IPv6 fragment cannot be seen: taken for TCP or UDP. */
+static bool is_transport_fragment(const struct packet *packet)
+{
+	return packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP ||
+	       (packet->family == NETADDR_V6 && packet->protocol != IPPROTO_FRAGMENT &&
+		       is_extension(packet->protocol));
+}
+
+static bool is_icmp(const struct packet *packet)
+{
+	return packet->protocol == (packet->family == NETADDR_V4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+}
+
+static enum verdict parse_later_fragment(
+	const struct packet *packet, bool accepted, struct flow *flow)
+{
+	flow->kind = FLOW_FRAGMENT;
+	flow->protocol = packet->protocol;
+	return accepted ? VERDICT_FORWARDED : VERDICT_DROP_UNMATCHED;
+}
+
+/* Inside: a TCP or UDP packet that a proxy sent, cut anywhere; its ends are exchanged. */
+static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flow)
+{
+	struct packet quote = {0};
+	enum verdict verdict =
+		family == NETADDR_V4 ? parse_ipv4(at, 0, &quote) : parse_ipv6(at, 0, &quote);
+	const uint8_t *ports;
+
+	if (verdict != VERDICT_FORWARDED)
+		return verdict;
+	set_ends(flow, &quote, true);
+	if (quote.later_fragment)
+		return parse_later_fragment(&quote, is_transport_fragment(&quote), flow);
+	if (quote.protocol != IPPROTO_TCP && quote.protocol != IPPROTO_UDP)
+		return VERDICT_DROP_UNMATCHED;
+	ports = span_peek(&quote.payload, QUOTED_SIZE);
+	if (!ports)
+		return VERDICT_DROP_TRUNCATED;
+	flow->kind = FLOW_ICMP_ERROR;
+	flow->protocol = quote.protocol;
+	flow->source_port = load_be16(ports + 2);
+	flow->destination_port = load_be16(ports);
+	flow->hint = flow->source_port;
+	return VERDICT_FORWARDED;
+}
+
+static bool icmp_is_error(uint8_t family, uint8_t type)
+{
+	if (family == NETADDR_V4)
+		return type == 3 || type == 11 || type == 12;
+	return type >= 1 && type <= 4;
+}
+
+static enum verdict parse_icmp(const struct packet *packet, bool forward_ping, struct flow *flow)
+{
+	struct span at = packet->payload;
+	const uint8_t *icmp = span_take(&at, ICMP_SIZE);
+	uint8_t echo_request = packet->family == NETADDR_V4 ? 8 : 128;
+
+	if (!icmp)
+		return VERDICT_DROP_TRUNCATED;
+	if (icmp_is_error(packet->family, icmp[0])) {
+		flow->answerable = false;
+		return parse_quote(at, packet->family, flow);
+	}
+	if (icmp[0] != echo_request || !forward_ping)
+		return VERDICT_DROP_UNMATCHED;
+	flow->kind = FLOW_ECHO;
+	flow->protocol = packet->protocol;
+	flow->hint = packet->label;
+	return VERDICT_FORWARDED;
+}
+
+static enum verdict parse_transport(const struct packet *packet, struct flow *flow)
+{
+	const uint8_t *ports =
+		span_peek(&packet->payload, packet->protocol == IPPROTO_TCP ? TCP_SIZE : UDP_SIZE);
+
+	if (!ports)
+		return VERDICT_DROP_TRUNCATED;
+	flow->kind = FLOW_TRANSPORT;
+	flow->protocol = packet->protocol;
+	flow->source_port = load_be16(ports);
+	flow->destination_port = load_be16(ports + 2);
+	flow->hint = flow->source_port;
+	return VERDICT_FORWARDED;
+}
+
+static enum verdict parse_payload(const struct packet *packet, bool forward_ping, struct flow *flow)
+{
+	if (packet->later_fragment)
+		return parse_later_fragment(packet,
+			is_transport_fragment(packet) || (is_icmp(packet) && forward_ping), flow);
+	if (packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP)
+		return parse_transport(packet, flow);
+	if (is_icmp(packet))
+		return parse_icmp(packet, forward_ping, flow);
+	return VERDICT_DROP_UNMATCHED;
+}
+
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping,
+	struct flow *flow)
+{
+	struct span at = span_of(frame, readable);
+	struct packet packet = {0};
+	enum verdict verdict;
+	uint16_t type;
+
+	*flow = (struct flow){0};
+	if (!skip_ethernet(&at, &type))
+		return VERDICT_DROP_TRUNCATED;
+	if (type != TYPE_IPV4 && type != TYPE_IPV6)
+		return VERDICT_DROP_UNMATCHED;
+	flow->ip_offset = (uint32_t)(at.at - frame);
+	verdict = type == TYPE_IPV4 ? parse_ipv4(at, size - flow->ip_offset, &packet)
+				    : parse_ipv6(at, size - flow->ip_offset, &packet);
+	if (verdict != VERDICT_FORWARDED)
+		return verdict;
+	flow->family = packet.family;
+	flow->ip_size = packet.size;
+	flow->answerable = !packet.fragmented;
+	set_ends(flow, &packet, false);
+	return parse_payload(&packet, forward_ping, flow);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet/lanes/lanes.h"
+
+#include "packet/lanes/lanes_emit.h"
+#include "packet/lanes/lanes_parse.h"
+#include "packet/lanes/lanes_steer.h"
+
+/* In each block of some stages, so that a full burst fetches as many packets as it has. */
+INLINE void fetch_some(const struct lanes_job *job)
+{
+	ahead_fetch(job->ahead, BLOCK / 4);
+}
+
+/*
+ * Stage by stage over all blocks: within a block each stage waits for the one before, and the
+ * blocks fill each other's waiting times.
+ */
+INLINE uint64_t forward_family(
+	const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
+{
+	const struct portmap *portmap = job->routes->portmap;
+	uint8_t alt_fields = job->rules->alt_hash_fields;
+	struct message message = plan_message(job->rules->hash_fields, v6);
+	struct message alt_message = plan_message(alt_fields, v6);
+	struct block blocks[BURST_MAX / BLOCK];
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, ordinary = 0;
+	uint64_t rest = 0;
+
+	load_lanes(lanes, burst, v6);
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			check_v6(lanes, b * BLOCK, &blocks[b]);
+		else
+			check_v4(lanes, b * BLOCK, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		EACH (i)
+			ordinary |= blocks[b].ok[i];
+	if (__builtin_expect(!ordinary, 0)) {
+		for (uint32_t at = 0; at < lanes->count; at++)
+			rest |= 1ull << lanes->index[at];
+		return rest;
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);
+		else
+			find_v4(portmap, lanes->ends[0] + b * BLOCK, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		find_tables(portmap, lanes->ports + b * BLOCK, &blocks[b]);
+	for (uint32_t b = 0; b < count; b++) {
+		struct block *block = &blocks[b];
+
+		fetch_some(job);
+		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
+		if (alt_fields)
+			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table,
+				block->alt_hash);
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
+		if (job->routes->pairs_only)
+			find_pairs(job->routes, &blocks[b]);
+		else
+			find_hops(job->routes, &blocks[b]);
+		if (alt_fields)
+			find_alternative_hops(job->routes, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
+		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++) {
+		fetch_some(job);
+		rest |= emit(job, lanes, b * BLOCK, v6, &blocks[b], burst);
+	}
+	return rest;
+}
+
+uint64_t LANES_NAME(const struct lanes_job *job, struct burst *burst)
+{
+	struct lanes v4, v6;
+	uint64_t rest = sort_families(burst, &v4, &v6);
+
+	burst->mixed = v4.count && v6.count;
+	if (v4.count)
+		rest |= forward_family(job, &v4, false, burst);
+	if (v6.count)
+		rest |= forward_family(job, &v6, true, burst);
+	return rest;
+}

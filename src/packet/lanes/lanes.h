@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fast path: ordinary packets (TCP or UDP behind an IPv4 header without options or an IPv6
+ * header without extensions, not fragmented, not tagged) through all stages, a vector of lanes at a
+ * time. What is not ordinary, or is neither forwarded nor unmatched, is left for the stages in
+ * pipeline.c, which can do all; their results are equal. lanes.c is compiled once for each
+ * instruction set. Pure; reads the pipeline, writes the burst.
+ */
+#ifndef GLB_PACKET_LANES_LANES_H
+#define GLB_PACKET_LANES_LANES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gue/template.h"
+#include "packet/burst.h"
+#include "packet/prefetch.h"
+#include "packet/steering.h"
+
+struct routes;
+
+struct lanes_job {
+	const struct routes *routes; /* with a portmap */
+	const struct rules *rules;
+	const struct template *templates;
+	struct ahead *ahead;
+};
+
+/*
+ * Settles what it can: fills verdict and out, and table and out_size where it forwards. Returns the
+ * lanes that it has not touched, a bit each.
+ */
+typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
+
+lanes_fn lanes_plain;
+#ifdef __x86_64__
+lanes_fn lanes_avx2;
+lanes_fn lanes_avx512;
+#endif
+
+struct lanes_path {
+	const char *name;
+	lanes_fn *forward; /* NULL: no fast path at all */
+	unsigned bits;     /* of its vectors */
+	bool usable;       /* by this CPU */
+};
+
+/* Every path compiled in, the fastest first; ends with "plain", which is always usable. */
+#define LANES_MAX_PATHS 3
+unsigned lanes_paths(struct lanes_path paths[LANES_MAX_PATHS]);
+
+/* The fastest usable path with vectors of at most so many bits. */
+struct lanes_path lanes_choose(unsigned max_bits);
+
+#endif

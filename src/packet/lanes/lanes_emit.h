@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The fast path's last stages: lengths and checksums, headers. Only for lanes.c. */
+#ifndef GLB_PACKET_LANES_LANES_EMIT_H
+#define GLB_PACKET_LANES_LANES_EMIT_H
+
+#include "gue/gue_wire.h"
+#include "packet/lanes/lanes.h"
+#include "packet/lanes/lanes_parse.h"
+#include "packet/routes.h"
+
+INLINE void prepare_patches(
+	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+{
+	uint32_t template_sum = job->templates[0].sum, mtu = job->rules->outbound_mtu;
+	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
+
+	EACH (i)
+		entropy[i] = (uint32_t)block->hash[i];
+	EACH (i) {
+		uint32_t total =
+			block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
+		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) +
+			       (block->hops[0][i] >> 16);
+		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
+		uint32_t port = (swap16(entropy[i]) ^ hint) | 0x80;
+
+		sum = (sum & 0xffff) + (sum >> 16);
+		sum = (sum & 0xffff) + (sum >> 16);
+		block->ok[i] &= total <= mtu;
+		lengths[i] = swap16(total) | (~sum & 0xffff) << 16;
+		udp[i] = port | swap16(total - GUE_IPV4_SIZE) << 16;
+		block->total[i] = total;
+	}
+	interleave(lengths, block->hops[0], udp, block->hops[1], block->patches);
+}
+
+/* The template with its patches, as far as the second hop. */
+INLINE void write_outer(
+	uint8_t *out, const struct template *template, const uint32_t patch[4], unsigned hops)
+{
+#if defined(__AVX512F__)
+	/* Which byte of the patch goes where, and nowhere else. */
+	static const uint8_t from[TEMPLATE_SIZE] __attribute__((aligned(64))) = {[16] = 0,
+		[17] = 1,
+		[24] = 2,
+		[25] = 3,
+		[30] = 4,
+		[31] = 5,
+		[32] = 6,
+		[33] = 7,
+		[34] = 8,
+		[35] = 9,
+		[38] = 10,
+		[39] = 11,
+		[50] = 12,
+		[51] = 13,
+		[52] = 14,
+		[53] = 15};
+	const uint64_t patched =
+		3ull << 16 | 3ull << 24 | 0x3full << 30 | 3ull << 38 | 0xfull << 50;
+	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
+
+	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
+		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(template->bytes), patched, four,
+			_mm512_load_si512(from)));
+#elif defined(__AVX2__)
+	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
+#define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
+		{NONE8, NONE8, 0, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80,
+			0x80, 4, 5},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80, 0x80, 4, 5, 6, 7, 8, 9,
+			0x80, 0x80, 10, 11, NONE8, 0x80, 0x80},
+#undef NONE8
+	};
+	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
+
+	_mm256_storeu_si256((__m256i *)out,
+		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)template->bytes),
+			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
+	_mm256_storeu_si256((__m256i *)(out + 18),
+		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
+			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
+	if (hops > 1)
+		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+#else
+	memcpy(out, template->bytes, TEMPLATE_HOPS);
+	memcpy(out + TEMPLATE_TOTAL_LENGTH, &patch[0], 2);
+	memcpy(out + TEMPLATE_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
+	memcpy(out + TEMPLATE_DESTINATION, &patch[1], 4);
+	memcpy(out + TEMPLATE_SOURCE_PORT, &patch[2], 2);
+	memcpy(out + TEMPLATE_UDP_LENGTH, (const uint8_t *)&patch[2] + 2, 2);
+	if (hops > 1)
+		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+#endif
+}
+
+INLINE void write_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
+	unsigned hops, uint8_t *out)
+{
+	write_outer(out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
+	for (unsigned hop = 2; hop < hops; hop++)
+		memcpy(out + TEMPLATE_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
+}
+
+/* All lanes of a block with two hops, which are neighbours in the burst. */
+INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *block,
+	struct burst *burst, uint32_t base)
+{
+	EACH (i) {
+		burst->verdict[base + i] = VERDICT_FORWARDED;
+		burst->table[base + i] = (uint8_t)block->table[i];
+		burst->out_size[base + i] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+	}
+	EACH (i) {
+		uint8_t *out = burst->frame[base + i] + ETHERNET_SIZE - encapsulate_size(2);
+
+		write_lane(job, v6, block, i, 2, out);
+		burst->out[base + i] = out;
+	}
+}
+
+INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
+	struct burst *burst, uint32_t lane)
+{
+	uint32_t hops = block->hop_count[i];
+	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
+
+	write_lane(job, v6, block, i, hops, out);
+	burst->verdict[lane] = VERDICT_FORWARDED;
+	burst->table[lane] = (uint8_t)block->table[i];
+	burst->out[lane] = out;
+	burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+}
+
+/* A lane for no table: a flood of such costs no more than what is forwarded. */
+INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
+{
+	burst->verdict[lane] =
+		job->rules->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+	burst->out[lane] = NULL;
+}
+
+/* Returns the lanes of the burst that are not settled here. */
+INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
+	const struct block *block, struct burst *burst)
+{
+	bool two_hops = job->routes->pairs_only && !job->rules->alt_hash_fields;
+	const uint8_t *index = lanes->index + base;
+	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
+	uint64_t rest = 0;
+
+	EACH (i)
+		all &= block->ok[i];
+	if (__builtin_expect(all && two_hops && lanes->index == all_lanes, 1)) {
+		emit_row(job, v6, block, burst, base);
+		return 0;
+	}
+	for (uint32_t i = 0; i < end; i++) {
+		if (block->ok[i])
+			emit_lane(job, v6, block, i, burst, index[i]);
+		else if (block->unmatched[i])
+			leave_lane(job, burst, index[i]);
+		else
+			rest |= 1ull << index[i];
+	}
+	return rest;
+}
+
+#endif

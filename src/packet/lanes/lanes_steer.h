@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The fast path's middle stages: destination to table, hash, hops. Only for lanes.c. */
+#ifndef GLB_PACKET_LANES_LANES_STEER_H
+#define GLB_PACKET_LANES_LANES_STEER_H
+
+#include "packet/lanes/lanes_parse.h"
+#include "packet/routes.h"
+#include "packet/steering.h"
+
+INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct block *block)
+{
+	EACH (i)
+		block->map[i] = 0;
+	for (unsigned l = portmap->v4_levels; l-- > 0;) {
+		const struct portmap_v4_level *level = &portmap->v4[l];
+		uint32_t bucket_shift = level->hash.bucket_shift,
+			 slot_shift = level->hash.slot_shift;
+		uint32_t address[BLOCK], at[BLOCK], multiplier[BLOCK];
+		uint64_t slot[BLOCK];
+
+		EACH (i) {
+			address[i] = (uint32_t)(ends[i] >> 32) & level->mask;
+			at[i] = address[i] * level->hash.multipliers[0] >> slot_shift;
+		}
+		if (!level->hash.single) {
+			EACH (i)
+				at[i] = address[i] * PERFECT_BUCKET_MULTIPLIER >> bucket_shift;
+			gather_u32(level->hash.multipliers, at, multiplier);
+			EACH (i)
+				at[i] = address[i] * multiplier[i] >> slot_shift;
+		}
+		gather_u64(level->slots, at, slot);
+		EACH (i) {
+			uint32_t map = (uint32_t)(slot[i] >> 32) >> 16 * block->udp[i] & 0xffff;
+
+			block->map[i] = (uint32_t)slot[i] == address[i] ? map : block->map[i];
+		}
+	}
+}
+
+INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base,
+	struct block *block)
+{
+	EACH (i)
+		block->map[i] = 0;
+	for (unsigned l = portmap->v6_levels; l-- > 0;) {
+		const struct portmap_v6_level *level = &portmap->v6[l];
+
+		EACH (i) {
+			uint64_t low = lanes->ends[2][base + i] & level->mask[0];
+			uint64_t high = lanes->ends[3][base + i] & level->mask[1];
+			uint32_t key = portmap_fold(level->factors, low, high);
+			const struct portmap_v6_slot *slot =
+				&level->slots[perfect_slot(&level->hash, key)];
+			bool hit = slot->address[0] == low && slot->address[1] == high;
+
+			block->map[i] = hit ? slot->maps[block->udp[i]] : block->map[i];
+		}
+	}
+}
+
+INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, struct block *block)
+{
+	uint32_t at[BLOCK], entry[BLOCK];
+
+	EACH (i)
+		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
+	gather_u8(portmap->maps, at, entry);
+	EACH (i) {
+		block->unmatched[i] = block->ok[i] & (entry[i] == 0);
+		block->ok[i] &= entry[i] != 0;
+		block->table[i] = entry[i] ? entry[i] - 1 : 0;
+	}
+}
+
+/* ---- hash ---- */
+
+/* Where the fields stand in the message: words and shifts, which no field straddles. */
+struct message {
+	unsigned words, source, destination; /* first word of an address */
+	unsigned destination_shift;          /* IPv4 */
+	unsigned source_port, source_port_shift, destination_port, destination_port_shift;
+	uint64_t length; /* of the message, in its place in the last word */
+	uint8_t fields;
+};
+
+INLINE struct message plan_message(uint8_t fields, bool v6)
+{
+	unsigned bits = 0, address_bits = v6 ? 128 : 32;
+	struct message message = {.fields = fields};
+
+	if (fields & RULES_SOURCE_ADDRESS)
+		bits += address_bits;
+	message.destination = bits / 64;
+	message.destination_shift = bits % 64;
+	if (fields & RULES_DESTINATION_ADDRESS)
+		bits += address_bits;
+	message.source_port = bits / 64;
+	message.source_port_shift = bits % 64;
+	if (fields & RULES_SOURCE_PORT)
+		bits += 16;
+	message.destination_port = bits / 64;
+	message.destination_port_shift = bits % 64;
+	if (fields & RULES_DESTINATION_PORT)
+		bits += 16;
+	message.words = bits / 64 + 1;
+	message.length = (uint64_t)(bits / 8) << 56;
+	return message;
+}
+
+INLINE void write_message(const struct message *message, const struct lanes *lanes, uint32_t base,
+	bool v6, uint64_t words[MAX_WORDS][BLOCK])
+{
+	for (unsigned w = 0; w < message->words; w++)
+		EACH (i)
+			words[w][i] = w + 1 == message->words ? message->length : 0;
+	if (message->fields & RULES_SOURCE_ADDRESS) {
+		EACH (i)
+			words[0][i] |= v6 ? lanes->ends[0][base + i]
+					  : lanes->ends[0][base + i] & UINT32_MAX;
+		if (v6)
+			EACH (i)
+				words[1][i] |= lanes->ends[1][base + i];
+	}
+	if (message->fields & RULES_DESTINATION_ADDRESS) {
+		uint64_t *to = words[message->destination];
+
+		EACH (i)
+			to[i] |= v6 ? lanes->ends[2][base + i]
+				    : (lanes->ends[0][base + i] >> 32)
+						 << message->destination_shift;
+		if (v6)
+			EACH (i)
+				words[message->destination + 1][i] |= lanes->ends[3][base + i];
+	}
+	if (message->fields & RULES_SOURCE_PORT) {
+		uint64_t *to = words[message->source_port];
+
+		EACH (i)
+			to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff)
+				 << message->source_port_shift;
+	}
+	if (message->fields & RULES_DESTINATION_PORT) {
+		uint64_t *to = words[message->destination_port];
+
+		EACH (i)
+			to[i] |= (uint64_t)(lanes->ports[base + i] >> 16)
+				 << message->destination_port_shift;
+	}
+}
+
+/* The state of each lane's key, member `m` of struct siphash_state. */
+INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsigned m)
+{
+	const uint64_t *keys = (const uint64_t *)routes->keys;
+	const unsigned stride = sizeof(*routes->keys) / sizeof(*keys);
+	uint64_t values[WIDE];
+
+	if (routes->set.count == 1) {
+		for (unsigned i = 0; i < WIDE; i++)
+			values[i] = keys[m];
+	} else {
+		for (unsigned i = 0; i < WIDE; i++)
+			values[i] = keys[tables[i] * stride + m];
+	}
+	return wide_load(values);
+}
+
+INLINE void hash_block(const struct routes *routes, const struct message *message,
+	uint64_t words[MAX_WORDS][BLOCK], const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
+{
+	for (unsigned at = 0; at < BLOCK; at += WIDE) {
+		struct siphash_lanes s = {load_keys(routes, tables + at, 0),
+			load_keys(routes, tables + at, 1), load_keys(routes, tables + at, 2),
+			load_keys(routes, tables + at, 3)};
+		wide digest;
+
+		for (unsigned w = 0; w < message->words; w++) {
+			wide word = wide_load(words[w] + at);
+
+			siphash_lanes_absorb(&s, &word, 1);
+		}
+		siphash_lanes_end(&s, &digest, 1);
+		memcpy(hash + at, &digest, sizeof(digest));
+	}
+}
+
+INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
+{
+	return table * TABLE_ROWS + ((uint32_t)hash & 0xffff);
+}
+
+/* While the next block is hashed: the rows of many tables are more than the caches hold. */
+INLINE void prefetch_pairs(
+	const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+{
+	for (uint32_t i = 0; i < BLOCK; i++) {
+		uint32_t at = pair_at(tables[i], hash[i]);
+
+		if (routes->pair_bytes)
+			__builtin_prefetch(&routes->pair_bytes[at]);
+		else
+			__builtin_prefetch(&routes->pair_indices[at]);
+	}
+}
+
+/* By the given fields of the packets. */
+INLINE void hash_lanes(const struct routes *routes, const struct message *message,
+	const struct lanes *lanes, uint32_t base, bool v6, const uint32_t tables[BLOCK],
+	uint64_t hash[BLOCK])
+{
+	uint64_t words[MAX_WORDS][BLOCK];
+
+	write_message(message, lanes, base, v6, words);
+	hash_block(routes, message, words, tables, hash);
+	if (routes->pair_bytes || routes->pair_indices)
+		prefetch_pairs(routes, tables, hash);
+}
+
+/* ---- hops ---- */
+
+/* Each row's pair as indices in routes->addresses. */
+INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint32_t at[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	uint32_t pair[BLOCK];
+
+	if (routes->pair_bytes) {
+		gather_u16(routes->pair_bytes, at, pair);
+		EACH (i) {
+			first[i] = tables[i] * ROUTES_FEW + (pair[i] & 0xff);
+			second[i] = tables[i] * ROUTES_FEW + (pair[i] >> 8 & 0xff);
+		}
+		return;
+	}
+	gather_u32(routes->pair_indices, at, pair);
+	EACH (i) {
+		first[i] = pair[i] & 0xffff;
+		second[i] = pair[i] >> 16;
+	}
+}
+
+/* Of rows of any length. */
+INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	EACH (i) {
+		const struct routes_table *table = &routes->tables[tables[i]];
+		const uint16_t *row = table->rows + (hash[i] & 0xffff) * table->row_hops;
+
+		first[i] = table->addresses[row[0]];
+		second[i] = table->addresses[row[table->row_hops > 1]];
+	}
+}
+
+/* The first two hops. */
+INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
+	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	uint32_t at[BLOCK], indices[2][BLOCK];
+	uint64_t both[BLOCK];
+
+	if (!routes->pairs_only) {
+		load_rows(routes, tables, hash, first, second);
+		return;
+	}
+	EACH (i)
+		at[i] = pair_at(tables[i], hash[i]);
+	if (!routes->pair_addresses) {
+		load_indices(routes, tables, at, indices[0], indices[1]);
+		gather_u32(routes->addresses, indices[0], first);
+		gather_u32(routes->addresses, indices[1], second);
+		return;
+	}
+	gather_u64(routes->pair_addresses, at, both);
+	EACH (i) {
+		first[i] = (uint32_t)both[i];
+		second[i] = (uint32_t)(both[i] >> 32);
+	}
+}
+
+/* Where all rows have two hops. */
+INLINE void find_pairs(const struct routes *routes, struct block *block)
+{
+	load_pairs(routes, block->table, block->hash, block->hops[0], block->hops[1]);
+	EACH (i)
+		block->hop_count[i] = 2;
+}
+
+/* Appends the row by the alternative hash, no hop twice: to rows of two. */
+INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
+{
+	uint32_t third[BLOCK], fourth[BLOCK];
+
+	load_pairs(routes, block->table, block->alt_hash, third, fourth);
+	EACH (i)
+		block->ok[i] &= block->hop_count[i] == 2;
+	EACH (i) {
+		uint32_t first = block->hops[0][i], second = block->hops[1][i];
+		bool adds_third = third[i] != first && third[i] != second;
+		bool adds_fourth = fourth[i] != first && fourth[i] != second;
+
+		block->hops[2][i] = adds_third ? third[i] : fourth[i];
+		block->hops[3][i] = fourth[i];
+		block->hop_count[i] = 2u + adds_third + adds_fourth;
+	}
+}
+
+INLINE void find_hops(const struct routes *routes, struct block *block)
+{
+	EACH (i) {
+		const struct routes_table *table = &routes->tables[block->table[i]];
+		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
+		uint8_t hops = table->row_hops;
+
+		block->hop_count[i] = hops;
+		block->ok[i] &= table->distinct;
+		block->hops[0][i] = table->addresses[row[0]];
+		block->hops[1][i] = table->addresses[row[hops > 1]];
+		if (hops > 2) {
+			block->hops[2][i] = table->addresses[row[2]];
+			block->hops[3][i] = table->addresses[row[hops - 1]];
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The burst that is next, on its way into the caches while this one is worked on. Memory delivers
+ * only so many lines at a time, and who asks for more waits: so the stages ask for a few packets
+ * every now and then. Nothing is read, and a wrong address costs nothing but a line.
+ */
+#ifndef GLB_PACKET_PREFETCH_H
+#define GLB_PACKET_PREFETCH_H
+
+#include <stdint.h>
+
+struct ahead {
+	void *const *next;     /* packets: what describes each, and not far behind it its frame */
+	uint32_t left;         /* of them */
+	uint32_t frame_offset; /* from the one to the other, as drivers place it */
+};
+
+/* The last byte of a frame that ordinary packets are steered by: IPv6's ports. */
+#define AHEAD_FRAME_END 57
+
+/* So many packets at most. */
+static inline __attribute__((always_inline)) void ahead_fetch(struct ahead *ahead, uint32_t count)
+{
+	void *const *packets = ahead->next;
+
+	if (count > ahead->left)
+		count = ahead->left;
+	if (count == 0)
+		return;
+	ahead->next += count;
+	ahead->left -= count;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *packet = packets[i];
+		const uint8_t *frame = packet + ahead->frame_offset;
+
+		/* The outer headers begin in the first of the frame's lines, as port.c places it. */
+		__builtin_prefetch(packet, 1);
+		__builtin_prefetch(frame, 1);
+		__builtin_prefetch(frame + AHEAD_FRAME_END);
+	}
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet/routes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/big_alloc.h"
+
+#define PAIR_ADDRESSES_TABLES 4 /* 512 KB each */
+
+static void check_backends(const struct table_set *set, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
+			const struct netaddr *addr = &set->tables[t].backends[i].addr;
+			char where[64], text[NETADDR_TEXT_MAX];
+
+			if (addr->family == NETADDR_V4)
+				continue;
+			snprintf(where, sizeof(where),
+				"tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
+			faults_error(faults, where,
+				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 "
+				"address",
+				netaddr_format(addr, text));
+		}
+	}
+}
+
+/* Version 2 says a row of one hop by naming it twice, and nothing keeps it from listing an address
+ * twice. */
+static bool rows_are_distinct(const struct routes_table *table)
+{
+	bool distinct = true;
+
+	for (size_t at = 0; at < (size_t)TABLE_ROWS * table->row_hops; at += table->row_hops)
+		for (unsigned i = 1; i < table->row_hops; i++)
+			for (unsigned j = 0; j < i; j++)
+				distinct &= table->addresses[table->rows[at + i]] !=
+					    table->addresses[table->rows[at + j]];
+	return distinct;
+}
+
+static bool alloc_addresses(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	size_t count = 0;
+
+	routes->few = true;
+	for (uint32_t t = 0; t < set->count; t++) {
+		count += set->tables[t].backend_count;
+		routes->few &= set->tables[t].backend_count <= ROUTES_FEW;
+	}
+	if (routes->few)
+		count = ROUTES_FEW * set->count;
+	routes->addresses = calloc(count + 1, sizeof(*routes->addresses));
+	return routes->addresses;
+}
+
+static bool fill_tables(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	uint32_t *at;
+
+	if (!alloc_addresses(routes))
+		return false;
+	at = routes->addresses;
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+
+		if (routes->few)
+			at = routes->addresses + ROUTES_FEW * t;
+		routes->tables[t] = (struct routes_table){
+			.hash_key = table->hash_key,
+			.rows = table->rows,
+			.addresses = at,
+			.row_hops = table->row_hops,
+		};
+		for (uint32_t i = 0; i < table->backend_count; i++)
+			memcpy(at++, table->backends[i].addr.bytes, sizeof(*at));
+		routes->tables[t].distinct = rows_are_distinct(&routes->tables[t]);
+		siphash_begin(&routes->keys[t], table->hash_key);
+	}
+	return true;
+}
+
+static bool has_pairs_only(const struct routes *routes)
+{
+	size_t backends = 0;
+
+	for (uint32_t t = 0; t < routes->set.count; t++) {
+		backends += routes->set.tables[t].backend_count;
+		if (routes->tables[t].row_hops != 2 || !routes->tables[t].distinct)
+			return false;
+	}
+	return routes->set.count && (routes->few || backends <= 1 << 16);
+}
+
+static void fill_pair(struct routes *routes, size_t at)
+{
+	const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
+	const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
+	uint32_t first = (uint32_t)(table->addresses - routes->addresses);
+
+	if (routes->pair_addresses)
+		routes->pair_addresses[at] =
+			table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
+	else if (routes->pair_bytes)
+		routes->pair_bytes[at] = (uint16_t)(row[0] | row[1] << 8);
+	else
+		routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
+}
+
+/* Where there is no memory for them, packets only take longer. */
+static void fill_pairs(struct routes *routes)
+{
+	size_t count = (size_t)routes->set.count * TABLE_ROWS;
+
+	if (!has_pairs_only(routes))
+		return;
+	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
+		routes->pair_addresses = big_alloc(count * sizeof(*routes->pair_addresses));
+	else if (routes->few) /* gathers read 4 bytes */
+		routes->pair_bytes = big_alloc((count + 1) * sizeof(*routes->pair_bytes));
+	else
+		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));
+	routes->pairs_only = routes->pair_addresses || routes->pair_bytes || routes->pair_indices;
+	for (size_t at = 0; routes->pairs_only && at < count; at++)
+		fill_pair(routes, at);
+}
+
+struct routes *routes_create(struct table_set *set, struct faults *faults)
+{
+	struct routes *routes = NULL;
+	size_t errors = faults->errors;
+
+	check_backends(set, faults);
+	if (faults->errors == errors)
+		routes = calloc(1, sizeof(*routes));
+	if (!routes) {
+		if (faults->errors == errors)
+			faults_error(faults, NULL, "out of memory");
+		table_set_free(set);
+		return NULL;
+	}
+	routes->set = *set;
+	*set = (struct table_set){0};
+	routes->classifier = classify_build(&routes->set);
+	if (!routes->classifier || !fill_tables(routes)) {
+		faults_error(faults, NULL, "out of memory");
+		routes_free(routes);
+		return NULL;
+	}
+	fill_pairs(routes);
+	routes->portmap = portmap_build(routes->classifier);
+	routes->digest = table_set_digest(&routes->set);
+	return routes;
+}
+
+size_t routes_classifier_memory(const struct routes *routes)
+{
+	return classify_memory(routes->classifier) +
+	       (routes->portmap ? routes->portmap->memory : 0);
+}
+
+void routes_free(struct routes *routes)
+{
+	if (!routes)
+		return;
+	portmap_free(routes->portmap);
+	classify_free(routes->classifier);
+	table_set_free(&routes->set);
+	free(routes->addresses);
+	free(routes->pair_addresses);
+	free(routes->pair_bytes);
+	free(routes->pair_indices);
+	free(routes);
+}

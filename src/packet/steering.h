@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How packets are steered: the part of director.conf that the packet code sees. Plain values, host order. */
+#ifndef GLB_PACKET_STEERING_H
+#define GLB_PACKET_STEERING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fields of the packet hash, concatenated in this order (formats.md section 6). */
+enum rules_field {
+	RULES_SOURCE_ADDRESS = 1 << 0,
+	RULES_DESTINATION_ADDRESS = 1 << 1,
+	RULES_SOURCE_PORT = 1 << 2,
+	RULES_DESTINATION_PORT = 1 << 3,
+};
+
+#define RULES_PORTS (RULES_SOURCE_PORT | RULES_DESTINATION_PORT)
+
+struct rules {
+	uint8_t hash_fields;     /* enum rules_field, or-ed; at least one */
+	uint8_t alt_hash_fields; /* 0: no second lookup */
+	bool forward_ping;
+	bool exception_path; /* unmatched packets have somewhere to go */
+	bool send_too_big;
+	uint16_t outbound_mtu; /* bounds the outer IPv4 total length */
+};
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker/idle.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LONGEST_WAIT_US = 100 * 1000, /* so that the lcore sees that it should stop, and the
+					 watchdog that it lives */
+	FIRST_NAP_US = 50,
+	LONGEST_NAP_US = 1000,
+};
+
+int idle_open(struct idle *idle, bool may_sleep)
+{
+	*idle = (struct idle){.may_sleep = may_sleep, .bell.fd = -1};
+	if (!may_sleep)
+		return 0;
+	idle->bell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (idle->bell.fd < 0)
+		return -errno;
+	idle->fds[idle->fd_count++] = (struct pollfd){.fd = idle->bell.fd, .events = POLLIN};
+	return 0;
+}
+
+void idle_close(struct idle *idle)
+{
+	if (idle->bell.fd >= 0)
+		close(idle->bell.fd);
+}
+
+void idle_watch(struct idle *idle, int fd)
+{
+	if (fd < 0 || idle->fd_count == IDLE_MAX_FDS)
+		idle->blind = true;
+	else
+		idle->fds[idle->fd_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* Longer the longer nothing comes: a burst that ends the silence finds a receive queue that can
+ * take it. */
+static uint32_t next_nap(struct idle *idle)
+{
+	uint32_t nap = idle->nap_us ? idle->nap_us : FIRST_NAP_US;
+
+	idle->nap_us = 2 * nap < LONGEST_NAP_US ? 2 * nap : LONGEST_NAP_US;
+	return nap;
+}
+
+/* An interface that is down: its descriptor is always ready, but not with packets. */
+static bool only_errors(const struct idle *idle)
+{
+	for (unsigned i = 0; i < idle->fd_count; i++)
+		if (idle->fds[i].revents & POLLIN)
+			return false;
+	return true;
+}
+
+void idle_sleep(struct idle *idle)
+{
+	uint32_t wait_us = idle->blind ? next_nap(idle) : LONGEST_WAIT_US;
+	struct timespec wait = {.tv_nsec = (long)wait_us * 1000};
+
+	if (ppoll(idle->fds, idle->fd_count, &wait, NULL) > 0 && only_errors(idle))
+		nanosleep(&(struct timespec){.tv_nsec = LONGEST_NAP_US * 1000}, NULL);
+	doorbell_withdraw(&idle->bell);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker/mbuf.h"
+
+struct rte_mbuf *mbuf_privatise(struct rte_mbuf *mbuf, struct rte_mempool *pool)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, pool, 0, UINT32_MAX);
+
+	if (copy)
+		rte_pktmbuf_free(mbuf);
+	return copy;
+}
+
+/* Keeps the first `size` bytes, and no segment without any. */
+static void cut(struct rte_mbuf *mbuf, uint32_t size)
+{
+	struct rte_mbuf *segment = mbuf;
+	uint32_t left = size;
+
+	mbuf->nb_segs = 1;
+	mbuf->pkt_len = size;
+	while (segment->next && segment->data_len < left) {
+		left -= segment->data_len;
+		segment = segment->next;
+		mbuf->nb_segs++;
+	}
+	if (segment->data_len > left)
+		segment->data_len = (uint16_t)left;
+	rte_pktmbuf_free(segment->next);
+	segment->next = NULL;
+}
+
+bool mbuf_commit_segments(
+	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+{
+	uint16_t offset = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
+
+	mbuf->ol_flags = 0;
+	mbuf->data_len = (uint16_t)(mbuf->data_len + mbuf->data_off - offset);
+	mbuf->data_off = offset;
+	cut(mbuf, size);
+	return mbuf->nb_segs == 1 || segments_allowed;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker/transmit.h"
+
+#include <rte_pause.h>
+
+/* A queue that is full drains at line rate, or not at all: waiting longer only delays what arrives.
+ */
+#define ATTEMPTS 4
+
+static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t sent = rte_eth_tx_burst(queue->port, queue->queue, mbufs, count);
+
+	for (unsigned attempt = 1; unlikely(sent < count) && attempt < ATTEMPTS; attempt++) {
+		rte_pause();
+		sent += rte_eth_tx_burst(queue->port, queue->queue, mbufs + sent, count - sent);
+	}
+	return sent;
+}
+
+static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
+{
+	uint16_t sent;
+
+	for (uint16_t i = 0; i < outbox->count; i++)
+		outbox->mbufs[i]->hash.usr =
+			outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
+	sent = (uint16_t)rte_ring_sp_enqueue_burst(
+		queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
+	doorbell_ring(queue->bell);
+	return sent;
+}
+
+static void count_table(
+	const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
+{
+	if (outcome->verdict != VERDICT_FORWARDED)
+		return;
+	counters_add(&counters->tables[outcome->slot].packets, packets);
+	counters_add(&counters->tables[outcome->slot].bytes, bytes);
+}
+
+static void count_verdict(
+	uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
+{
+	if (verdict == OUTCOME_RETURNED)
+		counters_add(&counters->exception_returned, packets);
+	else
+		counters_add(&counters->verdicts[verdict], packets);
+	if (verdict != VERDICT_EXCEPTION) {
+		counters_add(&counters->tx_packets, packets);
+		counters_add(&counters->tx_bytes, bytes);
+	}
+}
+
+/* What is alike is added up first: a counter that grows by one packet after the other waits for itself. */
+static void count_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
+{
+	const struct outcome *outcomes = outbox->outcomes;
+	uint64_t bytes = 0;
+
+	for (uint16_t i = 0; i < sent; i++)
+		bytes += outbox->sizes[i];
+	if (!outbox->verdicts_differ)
+		count_verdict(outcomes[0].verdict, sent, bytes, counters);
+	if (!outbox->verdicts_differ && !outbox->slots_differ) {
+		count_table(&outcomes[0], sent, bytes, counters);
+		return;
+	}
+	for (uint16_t i = 0; i < sent; i++) {
+		if (outbox->verdicts_differ)
+			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
+		count_table(&outcomes[i], 1, outbox->sizes[i], counters);
+	}
+}
+
+static void count_unsent(const struct outcome *outcome, struct counters *counters)
+{
+	if (outcome->verdict == OUTCOME_RETURNED)
+		counters_add(&counters->exception_return_full, 1);
+	else if (outcome->verdict == VERDICT_EXCEPTION)
+		counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], 1);
+	else
+		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], 1);
+}
+
+void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+{
+	uint16_t sent;
+
+	if (outbox->count == 0)
+		return;
+	if (queue->ring) {
+		sent = hand_over(queue, outbox);
+	} else {
+		sent = send_to_port(queue, outbox->mbufs, outbox->count);
+		count_sent(outbox, sent, counters);
+	}
+	for (uint16_t i = sent; i < outbox->count; i++)
+		count_unsent(&outbox->outcomes[i], counters);
+	if (unlikely(sent < outbox->count))
+		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
+	outbox->count = 0;
+	outbox->verdicts_differ = outbox->slots_differ = false;
+}

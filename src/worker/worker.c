@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker/worker.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "common/byteorder.h"
+#include "worker/mbuf.h"
+
+/* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
+#define ANSWERS_PER_SECOND 100
+
+/* After a burst of both families bursts are sorted for so many rounds; a packet waits for others of
+ * its own for so many at most. */
+#define SORTING_ROUNDS 256
+#define WAITING_ROUNDS 4
+
+/* What a round may send, with all that was held before it. */
+#define ROUND_MAX (4 * PORT_BURST)
+
+static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
+{
+	counters_add(&worker->counters.verdicts[verdict], 1);
+	rte_pktmbuf_free(mbuf);
+}
+
+/* view() where some mbufs are not plain: those that cannot be made so are dropped, and the others
+ * close up. Returns how many are left. */
+static uint16_t view_odd(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t lanes = 0;
+
+	for (uint16_t i = 0; i < count; i++) {
+		struct rte_mbuf *mbuf = mbufs[i];
+
+		if (!mbuf_is_plain(mbuf)) {
+			counters_add(&worker->counters.slow_path, 1);
+			mbuf = mbuf_privatise(mbufs[i], path->pool);
+			if (!mbuf) {
+				free_lane(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
+				continue;
+			}
+		}
+		mbuf_view(mbuf, &worker->burst, lanes);
+		mbufs[lanes++] = mbuf;
+	}
+	return lanes;
+}
+
+/* Makes lanes of the mbufs. True: each of its own lane, and all of one segment. */
+static bool view(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint64_t odd = 0;
+
+	for (uint16_t i = 0; i < count; i++) {
+		odd |= mbuf_oddity(mbufs[i]);
+		mbuf_view(mbufs[i], &worker->burst, i);
+	}
+	worker->burst.count = likely(!odd) ? count : view_odd(worker, path, mbufs, count);
+	return !odd;
+}
+
+/* A bucket of ANSWERS_PER_SECOND that fills within a second. */
+static void refill_answers(struct worker *worker)
+{
+	uint64_t now = rte_rdtsc(), interval = rte_get_tsc_hz() / ANSWERS_PER_SECOND;
+	uint64_t more = (now - worker->answers_at) / interval;
+
+	if (worker->pipeline.answers + more >= ANSWERS_PER_SECOND) {
+		worker->pipeline.answers = ANSWERS_PER_SECOND;
+		worker->answers_at = now;
+	} else {
+		worker->pipeline.answers += (uint32_t)more;
+		worker->answers_at += more * interval;
+	}
+}
+
+/* What the gateway and the limits are for this burst. */
+static void prepare(struct worker *worker, const struct path *path, const struct reload_live *live)
+{
+	struct pipeline *pipeline = &worker->pipeline;
+	uint64_t mac = __atomic_load_n(&worker->director->gateway_mac, __ATOMIC_RELAXED);
+
+	pipeline->routes = live->routes;
+	pipeline->gateway_known = mac != 0;
+	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
+	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
+	if (pipeline->rules->send_too_big)
+		refill_answers(worker);
+}
+
+static void settle_lane(struct worker *worker, const struct path *path,
+	const struct reload_live *live, uint32_t lane, struct rte_mbuf *mbuf)
+{
+	const struct burst *burst = &worker->burst;
+	uint8_t verdict = burst->verdict[lane];
+
+	if (likely(verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG)) {
+		if (likely(mbuf_commit(
+			    mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
+			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
+		else
+			free_lane(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+	} else if (verdict == VERDICT_EXCEPTION) {
+		mbuf->ol_flags = 0; /* said how it was received */
+		outbox_put(&worker->exceptions, mbuf, verdict, 0);
+	} else {
+		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] &&
+			worker->pipeline.rules->send_too_big)
+			counters_add(&worker->counters.too_big_limited, 1);
+		free_lane(worker, mbuf, verdict);
+	}
+}
+
+static bool all_forwarded(const struct burst *burst)
+{
+	uint8_t others = 0;
+
+	for (uint32_t lane = 0; lane < burst->count; lane++)
+		others |= burst->verdict[lane];
+	return others == VERDICT_FORWARDED;
+}
+
+/* The usual burst: all lanes are forwarded, in mbufs of one segment. */
+static void settle_forwarded(
+	struct worker *worker, const struct reload_live *live, struct rte_mbuf **mbufs)
+{
+	const struct burst *burst = &worker->burst;
+	struct outbox *outbox = &worker->outbox; /* empty */
+	uint32_t count = burst->count;
+	uint8_t differing = 0;
+
+	for (uint32_t lane = 0; lane < count; lane++)
+		mbuf_commit_plain(mbufs[lane], burst->out[lane], burst->out_size[lane]);
+	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
+	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
+	for (uint32_t lane = 0; lane < count; lane++)
+		differing |= burst->table[lane] ^ burst->table[0];
+	for (uint32_t lane = 0; lane < count; lane++) {
+		uint8_t table = burst->table[differing ? lane : 0];
+
+		outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[table]};
+	}
+	outbox->count = (uint16_t)count;
+	outbox->slots_differ = differing;
+}
+
+static void steer(struct worker *worker, const struct path *path, const struct reload_live *live,
+	struct rte_mbuf **mbufs, uint16_t count)
+{
+	bool plain = view(worker, path, mbufs, count);
+
+	prepare(worker, path, live);
+	pipeline_run(&worker->pipeline, &worker->burst);
+	if (likely(plain && all_forwarded(&worker->burst)))
+		settle_forwarded(worker, live, mbufs);
+	else
+		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
+			settle_lane(worker, path, live, lane, mbufs[lane]);
+	transmit(&path->out, &worker->outbox, &worker->counters);
+	transmit(&path->exception, &worker->exceptions, &worker->counters);
+}
+
+static void collect(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		struct outcome outcome = transmit_outcome(mbufs[i]);
+		bool exception = outcome.verdict == VERDICT_EXCEPTION;
+
+		outbox_put(exception ? &worker->exceptions : &worker->outbox, mbufs[i],
+			outcome.verdict, outcome.slot);
+	}
+	transmit(&path->out, &worker->outbox, &worker->counters);
+	transmit(&path->exception, &worker->exceptions, &worker->counters);
+}
+
+static void send_back(
+	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+		outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
+	}
+	transmit(&path->out, &worker->outbox, &worker->counters);
+}
+
+/* A worker leaves packets where they are while its distributor does not collect those before them.
+ */
+static bool may_receive(struct path *path)
+{
+	const struct rte_ring *back = path->out.ring ? path->out.ring : path->exception.ring;
+
+	if (path->kind == PATH_SPREAD)
+		return spread_ready(path->spread, &path->in, path->descriptors);
+	return !back || rte_ring_free_count(back) >= ROUND_MAX;
+}
+
+static bool is_ipv6(const struct rte_mbuf *mbuf)
+{
+	return load_le16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == 0xdd86;
+}
+
+/* Without a branch that depends on it. */
+static void sort_into_bins(struct bin bins[2], const struct held *due)
+{
+	uint16_t v6 = bins[0].count, rest = bins[1].count;
+
+	for (uint16_t i = 0; i < due->count; i++) {
+		bool is_v6 = is_ipv6(due->mbufs[i]);
+
+		bins[0].mbufs[v6] = bins[1].mbufs[rest] = due->mbufs[i];
+		v6 += is_v6;
+		rest += !is_v6;
+	}
+	bins[0].count = v6;
+	bins[1].count = rest;
+}
+
+static void steer_bin(struct worker *worker, const struct path *path,
+	const struct reload_live *live, struct bin *bin)
+{
+	uint16_t count = RTE_MIN(bin->count, PORT_BURST);
+
+	if (count)
+		steer(worker, path, live, bin->mbufs, count);
+	bin->count -= count;
+	bin->rounds = 0;
+	memcpy(bin->mbufs, bin->mbufs + PORT_BURST, bin->count * sizeof(*bin->mbufs));
+}
+
+/*
+ * Half-empty vectors take as long as full ones: where both families come, and more than fits a
+ * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
+ */
+static void steer_families(
+	struct worker *worker, struct path *path, const struct reload_live *live, bool more)
+{
+	struct held *due = &path->held[path->due];
+	bool sort = path->sorting && more && due->count == PORT_BURST;
+
+	if (sort)
+		sort_into_bins(path->bins, due);
+	for (unsigned b = 0; b < RTE_DIM(path->bins); b++) {
+		struct bin *bin = &path->bins[b];
+
+		if (!sort || bin->count >= PORT_BURST || ++bin->rounds >= WAITING_ROUNDS)
+			steer_bin(worker, path, live, bin);
+	}
+	path->sorting -= path->sorting > 0;
+	if (sort || !due->count)
+		return;
+	steer(worker, path, live, due->mbufs, due->count);
+	if (worker->burst.mixed)
+		path->sorting = SORTING_ROUNDS;
+}
+
+/* Hands the others theirs, and steers the rest. */
+static void spread_due(struct worker *worker, struct path *path, const struct reload_live *live)
+{
+	struct held *due = &path->held[path->due];
+	struct spread_share *own =
+		spread_burst(path->spread, due->mbufs, due->count, &worker->counters);
+
+	if (!own)
+		return;
+	if (own->count)
+		steer(worker, path, live, own->mbufs, own->count);
+	own->count = 0;
+}
+
+/*
+ * Works on what was received before, while that which is received now is fetched into the caches:
+ * it waits for the next round, however little comes then. Returns how many were received; nothing
+ * is at the end, when this lcore steers all that it holds.
+ */
+static uint16_t run_ahead(
+	struct worker *worker, struct path *path, const struct reload_live *live, bool end)
+{
+	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
+	struct ahead *ahead = &worker->pipeline.ahead;
+
+	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, PORT_BURST);
+	if (!path->in.ring)
+		counters_add(&worker->counters.received, next->count);
+	*ahead = (struct ahead){
+		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
+	if (path->kind == PATH_SPREAD && !end)
+		spread_due(worker, path, live);
+	else
+		steer_families(worker, path, live, next->count == PORT_BURST);
+	ahead_fetch(ahead, ahead->left);
+	due->count = 0;
+	path->due = !path->due;
+	return next->count;
+}
+
+static uint16_t run_path(struct worker *worker, struct path *path, const struct reload_live *live)
+{
+	struct rte_mbuf *mbufs[PORT_BURST];
+	uint16_t count;
+
+	if (!may_receive(path))
+		return 0;
+	if (path->kind == PATH_STEER || path->kind == PATH_SPREAD)
+		return run_ahead(worker, path, live, false);
+	count = queue_receive(&path->in, mbufs, PORT_BURST);
+	if (count && path->kind == PATH_COLLECT)
+		collect(worker, path, mbufs, count);
+	else if (count)
+		send_back(worker, path, mbufs, count);
+	return count;
+}
+
+/* Nothing is left in a ring, or held because a ring was full. */
+static bool all_is_done(const struct worker *worker)
+{
+	for (uint16_t i = 0; i < worker->path_count; i++) {
+		const struct path *path = &worker->paths[i];
+
+		if (path->held[path->due].count || path->bins[0].count || path->bins[1].count ||
+			(path->in.ring && !rte_ring_empty(path->in.ring)))
+			return false;
+	}
+	return true;
+}
+
+static void sleep_a_while(struct worker *worker)
+{
+	struct rte_rcu_qsbr *qsbr = worker->director->reload.qsbr;
+
+	doorbell_announce(&worker->idle.bell);
+	if (!all_is_done(worker)) {
+		doorbell_withdraw(&worker->idle.bell);
+		return;
+	}
+	counters_add(&worker->counters.sleeps, 1);
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* a reload need not wait for it */
+	idle_sleep(&worker->idle);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+}
+
+int worker_run(void *argument)
+{
+	struct worker *worker = argument;
+	struct director *director = worker->director;
+	struct rte_rcu_qsbr *qsbr = director->reload.qsbr;
+
+	rte_rcu_qsbr_thread_register(qsbr, worker->index);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+	worker->pipeline.answers = ANSWERS_PER_SECOND;
+	worker->answers_at = rte_rdtsc();
+	while (!director_stopping(director)) {
+		const struct reload_live *live = reload_live(&director->reload);
+		uint32_t count = 0;
+
+		for (uint16_t i = 0; i < worker->path_count; i++)
+			count += run_path(worker, &worker->paths[i], live);
+		rte_rcu_qsbr_quiescent(qsbr, worker->index);
+		counters_add(&worker->counters.polls, 1);
+		if (count == 0) {
+			counters_add(&worker->counters.empty_polls, 1);
+			rte_pause();
+		}
+		if (idle_round(&worker->idle, count))
+			sleep_a_while(worker);
+	}
+	for (uint16_t i = 0; i < worker->path_count; i++)
+		run_ahead(worker, &worker->paths[i], reload_live(&director->reload), true);
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
+	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
+	return 0;
+}
+
+void worker_sum(const struct director *director, struct counters *sum)
+{
+	*sum = (struct counters){0};
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		counters_sum(sum, &director->workers[i]->counters);
+}
+
+struct counters_table worker_sum_slot(void *context, uint8_t slot)
+{
+	const struct director *director = context;
+	struct counters sum;
+
+	worker_sum(director, &sum);
+	return sum.tables[slot];
+}

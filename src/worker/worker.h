@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An lcore at work: it goes round its paths, each from a queue to a queue. Built by main, then
+ * owned by the lcore that runs it; others read only its counters.
+ */
+#ifndef GLB_WORKER_WORKER_H
+#define GLB_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "director/director.h"
+#include "packet/pipeline.h"
+#include "worker/counters.h"
+#include "worker/distribute.h"
+#include "worker/idle.h"
+#include "worker/transmit.h"
+
+enum path_kind {
+	PATH_STEER,   /* in -> pipeline -> out, or exception */
+	PATH_SPREAD,  /* in -> rings of workers; the rest as PATH_STEER */
+	PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
+	PATH_RETURN,  /* exception path -> out, unchanged */
+};
+
+/* A burst that was received. */
+struct held {
+	uint16_t count;
+	struct rte_mbuf *mbufs[PORT_BURST];
+};
+
+/* Packets of one family that are to fill a burst. */
+struct bin {
+	uint16_t count;
+	uint16_t rounds; /* so long it waits already */
+	struct rte_mbuf *mbufs[2 * PORT_BURST];
+};
+
+struct path {
+	uint8_t kind;     /* enum path_kind */
+	uint8_t due;      /* which of held is steered next; the other is received into */
+	uint16_t sorting; /* rounds left in which IPv4 and IPv6 are steered apart */
+	struct queue in, out;
+	struct queue exception;   /* for what is unmatched */
+	bool segments_allowed;    /* by the port that transmits */
+	struct rte_mempool *pool; /* for copies */
+	struct spread *spread;    /* PATH_SPREAD */
+	uint16_t descriptors;     /* of the rx queue */
+	uint8_t source_mac[6];    /* of the port that transmits */
+	struct held held[2];      /* PATH_STEER, PATH_SPREAD */
+	struct bin bins[2];       /* PATH_STEER: IPv6, and all else */
+};
+
+struct worker {
+	struct director *director;
+	uint16_t index; /* in director->workers; its thread for RCU */
+	uint16_t lcore;
+	uint16_t path_count;
+	struct path *paths;
+
+	struct pipeline pipeline;
+	uint64_t answers_at; /* TSC when pipeline.answers was topped up */
+	struct outbox outbox, exceptions;
+	struct burst burst;
+	struct idle idle;
+	struct counters counters;
+};
+
+/* The workers of director->plan, with their paths; the ports are set up. 0, or -errno after logging
+ * why. */
+int worker_create_all(struct director *director);
+void worker_free_all(struct director *director);
+
+/* Runs until director_stopping(); `argument` is a struct worker. For rte_eal_remote_launch(). */
+int worker_run(void *argument);
+
+/* Sum over all workers; any thread. */
+void worker_sum(const struct director *director, struct counters *sum);
+
+/* What all workers have counted for a slot of the counters; context: the director. */
+struct counters_table worker_sum_slot(void *context, uint8_t slot);
+
+#endif
