@@ -6,13 +6,11 @@ GLB_BUILD names the build folder (build/ by default).
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
-sys.path += [str(TREE / "tests" / "scapy"), str(TREE / "tests" / "vectors")]
 BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
 
 from host import Host  # noqa: E402

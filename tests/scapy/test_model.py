@@ -4,8 +4,6 @@
 import ipaddress
 import itertools
 import json
-import sys
-from pathlib import Path
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -13,6 +11,7 @@ from scapy.layers.inet6 import ICMPv6PacketTooBig, IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+import generate
 from model import (
     Backend,
     Director,
@@ -25,10 +24,9 @@ from model import (
 )
 from model.encap import checksum
 from model.table import ROWS, order_hops
+from support.tree import TREE
 
-VECTORS = Path(__file__).resolve().parent.parent / "vectors"
-sys.path.append(str(VECTORS))
-import generate  # noqa: E402
+VECTORS = TREE / "tests/vectors"
 
 COUNT_UP = bytes(range(256))
 CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0.2.1"}

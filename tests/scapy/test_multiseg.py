@@ -8,10 +8,10 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 
-import traffic
-from director_conf import CONFIG
-from director_process import write_table
-from test_packets import compare_with_model
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import write_table
+from support.compare import compare_with_model
 
 BUFFER = 4096  # of the director, without hugepages
 JUMBO = {**CONFIG, "outbound_mtu": 9216}

@@ -11,11 +11,12 @@ import os
 import pytest
 from scapy.layers.inet import IP, TCP
 
-import traffic
-from director_conf import CONFIG
-from director_process import NOBODY, VERDICTS, run_capture, usable_packet_paths, write_table
-from tree import TREE
 from model import Director
+from support import traffic
+from support.compare import assert_same_frames, compare_with_model, count
+from support.director_conf import CONFIG
+from support.director_process import NOBODY, run_capture, usable_packet_paths, write_table
+from support.tree import TREE
 
 VECTORS = json.loads((TREE / "tests/vectors/packets.json").read_text(encoding="utf-8"))
 # The same flow, whatever says so: a table in JSON, or in either binary version that can say it.
@@ -41,24 +42,6 @@ def with_source_mac(frame, mac):
     return frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]
 
 
-def count(found):
-    return {**dict.fromkeys(VERDICTS, 0), **collections.Counter(found)}
-
-
-def assert_same_frames(sent, received, expected):
-    """What is sent for each frame, or nothing. IPv6 and other frames may pass each other; those of each leave in order."""
-    queues = [
-        [out for frame, out in zip(received, expected) if out and (frame[12:14] == b"\x86\xdd") == is_v6] for is_v6 in (False, True)
-    ]
-    places = {0}  # so many of the first queue may have been sent so far
-    for number, frame in enumerate(sent):
-        places = {at + 1 for at in places if queues[0][at : at + 1] == [frame]} | {
-            at for at in places if queues[1][number - at : number - at + 1] == [frame]
-        }
-        assert places, f"frame {number} of the output: {frame.hex()}"
-    assert len(sent) == len(queues[0]) + len(queues[1])
-
-
 @pytest.fixture(params=usable_packet_paths())
 def path(request):
     return request.param
@@ -80,15 +63,6 @@ def test_golden_packets(group, path, tmp_path):
     expected = [packet["out"] and with_source_mac(bytes.fromhex(packet["out"]), mac) for packet in packets]
     assert_same_frames(sent, frames, expected)
     assert counters == count(expected_verdicts)
-
-
-def compare_with_model(tmp_path, frames, config, document, table, **options):
-    sent, counters, mac = run_capture(tmp_path, frames, config, table, **options)
-    model = Director(config, document, port_mac=mac)
-    results = [model.process(frame) for frame in frames]
-    assert_same_frames(sent, frames, [result.out for result in results])
-    assert counters == count(result.verdict for result in results)
-    return counters
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -12,9 +12,9 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
-sys.path += [str(TREE / "tests" / "scapy"), str(TREE / "tests" / "bpf")]
+sys.path.append(str(TREE / "tests/bpf"))
 
-from director_process import wait_until  # noqa: E402
+from support.director_process import wait_until  # noqa: E402
 from netns import Namespace  # noqa: E402
 
 DEADLINE = 120  # seconds; the processor may be emulated

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the golden vectors beside this file: generate.py [FOLDER]
 
-They come from the model in tests/scapy/model. Deterministic: run it again and nothing changes.
+They come from the model in tests/model. Deterministic: run it again and nothing changes.
 """
 
 import ipaddress
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "scapy")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from cases import (  # noqa: E402
     fragment_packets,

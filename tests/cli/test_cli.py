@@ -1,0 +1,543 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-director-cli: build-config, check, show, lookup, diff, and what all subcommands share."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from support.cli import (
+    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, backend, run, run_json, table, write_conf, write_tables,
+)
+from model import load_tables, read_v2, write_v2
+from support.tree import CLI, TREE
+
+
+def addresses(hops):
+    return [".".join(map(str, hop.address)) for hop in hops]
+
+
+def model_row(table, row):
+    """The addresses of a row, by the model."""
+    return addresses(table.row(row))
+
+
+def model_rows(table):
+    return list(map(addresses, table.all_rows()))
+
+
+SUBCOMMANDS = ["build-config", "check", "show", "lookup", "diff", "replay", "decode", "reload", "stats"]
+
+
+# The command line
+
+
+def test_help_lists_every_subcommand():
+    for option in ("--help", "-h", "help"):
+        text = run(option).stdout
+        assert re.findall(r"^  ([a-z-]+)  ", text, re.M) == SUBCOMMANDS
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_help_and_version_of_every_subcommand(name):
+    text = run(name, "--help").stdout
+    assert text.startswith(f"usage: glb-director-cli {name}")
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert run(name, "--version").stdout == run("--version").stdout
+    assert re.fullmatch(r"glb-director-cli \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def test_words_for_completion_are_those_of_the_help():
+    assert run("--words").stdout.split() == SUBCOMMANDS
+    for name in SUBCOMMANDS:
+        words = run("--words", name).stdout.split()
+        assert words == re.findall(r"^  (--[a-z-]+)", run(name, "--help").stdout, re.M)
+
+
+@pytest.mark.parametrize("args, message", [
+    ([], "a subcommand is missing"),
+    (["frobnicate"], "'frobnicate' is not a subcommand"),
+    (["show"], "show: operands are missing: TABLE"),
+    (["show", "a", "b"], "show: 'b' is one operand too many: TABLE"),
+    (["show", "--frob", "a"], "show: '--frob' is not an option of it"),
+    (["show", "-f", "a"], "show: '-f' is not an option of it"),
+    (["show", "a", "-xyz"], "show: '-x' is not an option of it"),
+    (["show", "a", "--json=b"], "show: '--json=b' is not an option of it"),
+    (["diff", "a", "b", "--max-broken"], "diff: --max-broken needs an argument"),
+    (["diff", "a", "b", "--max-broken", "101"], "diff: --max-broken: '101' is not a percentage from 0 to 100"),
+    (["diff", "a", "b", "--max-broken", "nan"], "diff: --max-broken: 'nan' is not a percentage from 0 to 100"),
+    (["build-config", "a", "b", "--format", "4"], "build-config: --format: '4' is not auto, 2 or 3"),
+    (["lookup", "a", "1.1.1.1:1", "2.2.2.2:2"], "lookup: --config FILE is missing: it says what is hashed"),
+    (["replay", "a", "b"], "replay: --config FILE is missing: it says what is hashed"),
+    (["replay", "a", "b", "--config", "c", "--port-mac", "x"],
+     "replay: --port-mac: 'x' is not a MAC like 02:00:00:00:00:01"),
+    (["replay", "a", "b", "--config", "c", "--gateway-mac", "1"],
+     "replay: --gateway-mac: '1' is not a MAC like 02:00:00:00:00:01"),
+    (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a port"),
+    (["reload", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
+    (["stats", "now"], "stats: 'now' is one operand too many: "),
+])
+def test_usage_errors_name_the_offender(args, message):
+    done = run(*args, code=USAGE)
+    assert done.stderr.splitlines()[0] == f"glb-director-cli: {message}"
+    assert done.stdout == ""
+
+
+def test_lost_output_is_an_error(tmp_path):
+    source = write_tables(tmp_path / "table.json", table())
+    with open("/dev/full", "w") as full:
+        for option in ([], ["--json"]):
+            done = subprocess.run([CLI, "show", source, *option], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == FAILED
+            assert "cannot write to standard output" in done.stderr
+
+
+# build-config
+
+
+def test_build_config_is_quiet_and_auto_writes_version_2(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
+    done = run("build-config", source, target)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert target.read_bytes() == write_v2(load_tables(json.loads(source.read_text())))
+
+
+@pytest.mark.parametrize("member", [{"hops": 3}, {"backends": 257}, {"binds": 257}])
+def test_auto_writes_version_3_where_2_cannot_say_it(tmp_path, member):
+    if "binds" in member:
+        member = {"binds": [{"ip": f"10.0.{i // 256}.{i % 256}", "proto": "udp", "port": 53} for i in range(257)]}
+    source, target = write_tables(tmp_path / "table.json", table(**member)), tmp_path / "table.bin"
+    assert "version 3" in run("build-config", source, target, "--verbose").stdout
+    assert target.read_bytes()[:8] == b"GLBD\x03\0\0\0"
+    target.unlink()
+    assert "version 2" in run("build-config", source, target, "--format", "2", code=FAILED).stderr
+    assert not target.exists()
+
+
+def test_verbose_tells_version_size_and_the_digest_that_show_tells(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
+    for version in (2, 3):
+        told = run("build-config", source, target, "--format", version, "--verbose").stdout
+        digest = run_json("show", target)["digest"]
+        assert told == f"{target}: version {version}, {target.stat().st_size} bytes, digest {digest}\n"
+        assert run_json("show", target)["version"] == version
+        assert digest == run_json("show", source)["digest"]
+
+
+def test_a_bad_source_leaves_the_old_output_and_lists_every_fault(tmp_path):
+    target = tmp_path / "table.bin"
+    run("build-config", write_tables(tmp_path / "table.json", table()), target)
+    before = target.read_bytes()
+    bad = table(backends=[backend("10.0.0.300"), backend("10.0.0.1", state="lazy")], hash_key=1, color="red")
+    source = write_tables(tmp_path / "bad.json", bad)
+    lines = run("build-config", source, target, code=FAILED).stderr.splitlines()
+    assert len(lines) == 3
+    for line, (path, value) in zip(sorted(lines), [("tables[0].backends[0].ip", "10.0.0.300"),
+                                                   ("tables[0].backends[1].state", "lazy"), ("tables[0].color", "")]):
+        assert line.startswith(f"glb-director-cli: {source}: {path}: ")
+        assert value in line
+    assert target.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "table.bin", "table.json"]
+
+
+def test_build_config_prints_warnings_and_succeeds(tmp_path):
+    source = write_tables(tmp_path / "table.json", table("a"), table("b", hash_key=2))
+    done = run("build-config", source, tmp_path / "table.bin")
+    assert done.stderr.startswith(f"glb-director-cli: warning: {source}: tables[")
+    assert (tmp_path / "table.bin").exists()
+
+
+def test_build_config_names_what_cannot_be_read_or_written(tmp_path):
+    source = write_tables(tmp_path / "table.json", table())
+    missing = tmp_path / "missing" / "table"
+    assert str(missing) in run("build-config", missing, tmp_path / "x", code=FAILED).stderr
+    assert str(missing.parent) in run("build-config", source, missing, code=FAILED).stderr
+
+
+# check
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A good one of each kind."""
+    run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
+    write_conf(tmp_path / "director.conf")
+    return tmp_path
+
+
+def test_check_detects_the_kind_by_name_or_content(files):
+    kinds = {"table.json": "JSON table", "table.bin": "binary table", "director.conf": "director.conf"}
+    for name, kind in list(kinds.items()):
+        (files / f"copy-of-{name.split('.')[0]}-{name.split('.')[1]}").write_bytes((files / name).read_bytes())
+        kinds[f"copy-of-{name.split('.')[0]}-{name.split('.')[1]}"] = kind
+    result = run_json("check", *[files / name for name in kinds])
+    assert [file["kind"] for file in result["files"]] == list(kinds.values())
+    assert all(file["errors"] == file["warnings"] == [] for file in result["files"])
+    text = run("check", files / "table.json").stdout
+    assert text == f"{files / 'table.json'}: a good JSON table\n"
+
+
+def test_check_exits_1_for_warnings_and_2_for_errors(files):
+    warned = write_tables(files / "warned.json", table("a"), table("b", hash_key=2))
+    bad = write_conf(files / "bad.conf", idle="never", color="red")
+    assert run("check", files / "table.json", warned, code=CHECK_WARNINGS).stdout.count("warning: ") == 1
+    text = run("check", bad, warned, files / "table.bin", code=CHECK_ERRORS).stdout
+    assert f"error: {bad}:3: idle: 'never' is not \"poll\" or \"sleep\"\n" in text
+    assert f"error: {bad}:4: color: unknown key; expected one of outbound_gateway_mac, " in text
+    assert f"warning: {warned}: " in text
+    assert f"{files / 'table.bin'}: a good binary table" in text
+    result = run_json("check", bad, warned, code=CHECK_ERRORS)
+    assert [len(file["errors"]) for file in result["files"]] == [2, 0]
+    assert [len(file["warnings"]) for file in result["files"]] == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["none.json", "none.bin", "none.conf", "none"])
+def test_check_of_an_unreadable_file_is_an_error(tmp_path, name):
+    for path in (tmp_path / name, tmp_path):
+        assert str(path) in run("check", path, code=CHECK_ERRORS).stdout
+    run("check", code=USAGE)
+
+
+def test_check_tells_as_json_what_is_not_utf8(tmp_path):
+    conf = tmp_path / os.fsdecode(b"latin1-\xe9.conf")
+    conf.write_bytes(b'idle = "n\xe9ver";\n')
+    result, = run_json("check", conf, code=CHECK_ERRORS)["files"]
+    path = f"{tmp_path}/latin1-?.conf"
+    assert result["file"] == path
+    assert f'{path}:1: idle: \'n?ver\' is not "poll" or "sleep"' in result["errors"]
+    source = write_tables(tmp_path / os.fsdecode(b"\xe9.json"), table())
+    assert run_json("show", source)["file"] == f"{tmp_path}/?.json"
+
+
+def test_check_of_damaged_binary_tables_says_where(files):
+    data = (files / "table.bin").read_bytes()
+    damaged = files / "damaged.bin"
+    for change in (data[:-1], data + b"\0", b"GLBX" + data[4:], data[:20] + b"\xff" * 4 + data[24:], b"", b"GLBD"):
+        damaged.write_bytes(change)
+        text = run("check", damaged, code=CHECK_ERRORS).stdout
+        assert text.startswith(f"error: {damaged}: ")
+        run("show", damaged, code=FAILED)
+
+
+def test_the_examples_are_good():
+    run("check", TREE / "config" / "director.conf", TREE / "config" / "forwarding_table.json")
+
+
+def test_check_that_cannot_be_printed_is_no_warning(files):
+    with open("/dev/full", "w") as full:
+        for option in ([], ["--json"]):
+            done = subprocess.run([CLI, "check", files / "table.json", *option], stdout=full, stderr=subprocess.PIPE)
+            assert done.returncode == CHECK_ERRORS
+            assert b"cannot write to standard output" in done.stderr
+
+
+# show
+
+
+def test_show_counts_the_hops_that_the_model_has(tmp_path):
+    backends = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3"),
+                backend("192.168.50.4", healthy=False), backend("192.168.50.5", "inactive")]
+    source, target = write_tables(tmp_path / "table.json", table(backends=backends)), tmp_path / "table.bin"
+    run("build-config", source, target, "--format", "2")
+    rows = model_rows(read_v2(target.read_bytes())[0])
+    ips = [entry["ip"] for entry in backends]
+    for path in (source, target):
+        shown = run_json("show", path)
+        assert set(shown) == {"file", "format", "version", "digest", "tables"}
+        assert re.fullmatch("[0-9a-f]{16}", shown["digest"])
+        shown = shown["tables"][0]
+        assert set(shown) == {"name", "row_hops", "imbalance", "backends_in_imbalance", "binds", "backends"}
+        assert shown["binds"] == [{"ip": "10.10.10.10", "proto": "tcp", "port_start": 80, "port_end": 80}]
+        assert [entry["ip"] for entry in shown["backends"]] == ips
+        for ip, entry in zip(ips, shown["backends"]):
+            counts = [sum(row[hop] == ip for row in rows) for hop in (0, 1)]
+            assert entry["rows_by_hop"] == counts
+            assert entry["first_hop_percent"] == pytest.approx(counts[0] / 655.36)
+            assert entry["second_hop_percent"] == pytest.approx(counts[1] / 655.36)
+        most = max(entry["rows_by_hop"][0] for entry in shown["backends"])
+        assert shown["backends_in_imbalance"] == 2
+        assert shown["imbalance"] == pytest.approx(most / (65536 / 2))
+
+
+def test_show_is_readable_in_80_columns(tmp_path):
+    source = write_tables(tmp_path / "table.json", table("web", 4, hops=4), table("one", 1, hash_key=2))
+    lines = run("show", source).stdout.splitlines()
+    assert lines[0].endswith(f"JSON, 2 tables, digest {run_json('show', source)['digest']}")
+    assert "  binds  tcp 10.10.10.10 port 80" in lines
+    assert all(len(line) <= 80 for line in lines[1:])
+    assert sum("first" in line and "fourth" in line for line in lines) == 1
+
+
+def test_a_second_hop_that_repeats_the_first_is_none(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table(backends=1)), tmp_path / "table.bin"
+    run("build-config", source, target, "--format", "2")
+    only, = run_json("show", target)["tables"][0]["backends"]
+    assert (only["first_hop_percent"], only["second_hop_percent"]) == (100, 0)
+    run("build-config", write_tables(source, table(backends=2)), target, "--format", "2")
+    data = bytearray(target.read_bytes())
+    data[-4:] = data[-8:-4]  # the last row
+    target.write_bytes(data)
+    two = run_json("show", target)["tables"][0]["backends"]
+    assert [sum(entry["rows_by_hop"][hop] for entry in two) for hop in (0, 1)] == [65536, 65535]
+
+
+def test_show_of_no_tables(tmp_path):
+    source = write_tables(tmp_path / "table.json")
+    assert "0 tables" in run("show", source).stdout
+    assert run_json("show", source)["tables"] == []
+
+
+# lookup
+
+
+def lookup(path, *args, conf, **kwargs):
+    return run_json("lookup", path, *args, "--config", conf, **kwargs)
+
+
+def test_lookup_says_why_each_hop_is_where_it_is(tmp_path):
+    conf = write_conf(tmp_path / "director.conf")
+    states = {1: "draining", 2: "active", 3: "filling", 4: "inactive"}
+    backends = [backend(f"192.168.50.{i}", state) for i, state in states.items()]
+    source = write_tables(tmp_path / "table.json", table(backends=backends, hops=3))
+    model = load_tables(json.loads(source.read_text()))[0]
+    reasons = set()
+    for client in range(60):
+        found = lookup(source, f"198.51.100.{client}:1", "10.10.10.10:80", conf=conf)
+        assert [hop["ip"] for hop in found["hops"]] == model_row(model, found["row"])
+        for hop in found["hops"]:
+            assert hop["state"] == states[int(hop["ip"][-1])]
+            assert hop["healthy"] and not hop["alt"] and hop["row"] == found["row"]
+            reasons.add((hop["ip"][-1], hop["reason"]))
+        owner = [hop["ip"] for hop in found["hops"] if hop["reason"] == "natural owner"]
+        assert len(owner) == 1 or found["hops"][0]["reason"].startswith("first good")
+    assert not any("192.168.50.4" in reason for _, reason in reasons)  # inactive: not in the order at all
+    assert ("1", "natural owner") in reasons
+    assert ("2", "first good: 192.168.50.1 is draining") in reasons
+    assert ("3", "natural owner") in reasons
+    assert ("3", "place 3 in natural order") in reasons
+
+
+def test_lookup_says_that_nothing_is_good(tmp_path):
+    conf = write_conf(tmp_path / "director.conf")
+    backends = [backend("192.168.50.1", healthy=False), backend("192.168.50.2", "draining")]
+    source = write_tables(tmp_path / "table.json", table(backends=backends))
+    firsts = {lookup(source, f"198.51.100.{i}:1", "10.10.10.10:80", conf=conf)["hops"][0]["reason"] for i in range(20)}
+    assert firsts == {"natural owner; none is good, it is the first healthy",
+                      "place 2 in natural order; none is good, it is the first healthy"}
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1", healthy=False)] * 1))
+    found = lookup(source, "198.51.100.1:1", "10.10.10.10:80", conf=conf)
+    assert [hop["reason"] for hop in found["hops"]] == ["natural owner; none is healthy"]
+
+
+def test_lookup_of_a_binary_table_does_not_pretend_to_know_the_order(files):
+    found = lookup(files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", conf=files / "director.conf")
+    assert [hop["reason"] for hop in found["hops"]] == [f"hop {i} of row {found['row']}" for i in (1, 2)]
+    text = run("lookup", files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", "--config",
+               files / "director.conf").stdout
+    assert "JSON has the seed" in text and all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_lookup_with_alt_hash_fields_tells_both_rows(tmp_path):
+    conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_addr": True, "src_port": True})
+    source = write_tables(tmp_path / "table.json", table(backends=8))
+    model = load_tables(json.loads(source.read_text()))[0]
+    found = lookup(source, "198.51.100.1:4000", "10.10.10.10:80", conf=conf)
+    rows = model_row(model, found["row"]) + model_row(model, found["alt_row"])
+    assert [hop["ip"] for hop in found["hops"]] == list(dict.fromkeys(rows))
+    assert [hop["alt"] for hop in found["hops"]] == [False] * 2 + [True] * (len(found["hops"]) - 2)
+    assert [hop["row"] for hop in found["hops"]] == [found["alt_row" if hop["alt"] else "row"] for hop in found["hops"]]
+
+
+def test_lookup_tells_the_bind_and_why_none_matches(tmp_path):
+    conf = write_conf(tmp_path / "director.conf")
+    closed = write_conf(tmp_path / "closed.conf", forward_icmp_ping_responses=False, exception_path="tap")
+    binds = [{"ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90},
+             {"ip": "10.10.10.10", "proto": "tcp", "port": 80}, {"ip": "fdb4::/64", "proto": "tcp", "port": 443}]
+    source = write_tables(tmp_path / "table.json", table(binds=binds))
+    run("build-config", source, tmp_path / "table.bin")
+
+    def ask(*args, conf=conf):
+        return lookup(source, *args, conf=conf)
+
+    assert ask("1.2.3.4:1", "10.10.10.10:80")["bind"]["proto"] == "tcp"
+    assert ask("1.2.3.4:1", "10.10.10.10:90", "--proto", "udp")["bind"] == {
+        "ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90}
+    assert ask("1.2.3.4", "10.10.10.99", "--proto", "icmp")["bind"]["ip"] == "10.10.10.0/24"
+    assert ask("[2001:db8::1]:7", "[fdb4::5]:443")["bind"]["ip"] == "fdb4::/64"
+    assert ask("2001:db8::1", "[fdb4::5]:443")["source"] == "2001:db8::1"
+    assert ask("2001:db8::1", "[fdb4:0::5]:443")["destination"] == "[fdb4::5]:443"
+    assert "udp_source_port" not in ask("2001:db8::1", "[fdb4::5]:443")
+    miss = ask("1.2.3.4:1", "10.10.10.10:81")
+    assert (miss["verdict"], miss["reason"]) == (
+        "drop_unmatched", "binds cover the destination address, but not this protocol and port")
+    assert ask("1.2.3.4:1", "10.10.11.1:80")["reason"] == "no bind covers the destination address"
+    ping = ask("1.2.3.4", "10.10.10.10", "--proto", "icmp", conf=closed)
+    assert (ping["verdict"], ping["reason"]) == ("exception", "forward_icmp_ping_responses is off")
+    assert "drop_unmatched: no bind covers" in run(
+        "lookup", source, "1.2.3.4:1", "10.10.11.1:80", "--config", conf).stdout
+
+
+def test_the_hint_of_an_echo_request_moves_the_outer_port(tmp_path):
+    conf = write_conf(tmp_path / "director.conf")
+    source = write_tables(tmp_path / "table.json", table())
+    plain = lookup(source, "1.2.3.4", "10.10.10.10", "--proto", "icmp", conf=conf)
+    hinted = lookup(source, "1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "4660", conf=conf)
+    assert "udp_source_port" not in plain
+    assert hinted["udp_source_port"] == 0x8000 | (int(hinted["hash"], 16) ^ 4660) & 0x7FFF
+
+
+@pytest.mark.parametrize("args, message", [
+    (["1.2.3:1", "10.10.10.10:80"], "SRC: '1.2.3:1' is not ADDRESS or ADDRESS:PORT"),
+    (["1.2.3.4:65536", "10.10.10.10:80"], "SRC: '1.2.3.4:65536' is not ADDRESS or ADDRESS:PORT"),
+    (["1.2.3.4:", "10.10.10.10:80"], "SRC: '1.2.3.4:' is not ADDRESS or ADDRESS:PORT"),
+    (["[::1", "[::1]:80"], "SRC: '[::1' is not ADDRESS or ADDRESS:PORT"),
+    (["::1", "[::1]80"], "DST: '[::1]80' is not ADDRESS or ADDRESS:PORT"),
+    (["1.2.3.4:1", "[::1]:80"], "'1.2.3.4:1' and '[::1]:80' are not of one address family"),
+    (["1.2.3.4:1", "10.10.10.10"], "DST: '10.10.10.10' has no port; tcp needs one"),
+    (["1.2.3.4", "10.10.10.10:80"], "SRC: '1.2.3.4' has no port, but the hash uses it"),
+    (["1.2.3.4:1", "10.10.10.10:80", "--proto", "sctp"], "--proto: 'sctp' is not tcp, udp or icmp"),
+    (["1.2.3.4:1", "10.10.10.10", "--proto", "icmp"], "echo requests have no ports: write addresses only"),
+    (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is for echo requests; here it is the source port"),
+    (["1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "x"], "--hint: 'x' is not a number from 0 to 65535"),
+])
+def test_lookup_usage(tmp_path, args, message):
+    conf = write_conf(tmp_path / "director.conf", hash_fields={"src_port": True})
+    source = write_tables(tmp_path / "table.json", table())
+    done = run("lookup", source, *args, "--config", conf, code=USAGE)
+    assert done.stderr.splitlines()[0] == f"glb-director-cli: lookup: {message}"
+
+
+def test_lookup_refuses_bad_files_and_backends_that_gue_cannot_reach(tmp_path):
+    conf = write_conf(tmp_path / "director.conf")
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("fdb4::1")]))
+    run("build-config", source, tmp_path / "table.bin")
+    flow = ["1.2.3.4:1", "10.10.10.10:80"]
+    for path in (source, tmp_path / "table.bin"):
+        error = run("lookup", path, *flow, "--config", conf, code=FAILED).stderr
+        assert f"{path}: tables[0].backends[0].ip: 'fdb4::1'" in error
+    bad = write_conf(tmp_path / "bad.conf", outbound_mtu=1, idle=1)
+    error = run("lookup", source, *flow, "--config", bad, code=FAILED).stderr
+    assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
+
+
+# diff
+
+
+def diff(old, new, *args, code=OK):
+    return run_json("diff", old, new, *args, code=code)
+
+
+def first_hop_rows(source, address):
+    rows = model_rows(load_tables(json.loads(source.read_text()))[0])
+    return sum(row[0] == address for row in rows)
+
+
+def test_diff_of_equal_tables_is_empty(files):
+    found = diff(files / "table.json", files / "table.bin")
+    assert set(found) == {"rows", "changed_rows", "changed_percent", "broken_rows", "broken_percent", "tables"}
+    assert (found["rows"], found["changed_rows"], found["broken_rows"]) == (65536, 0, 0)
+    assert set(found["tables"][0]) == {
+        "name", "index", "table", "hash_key_changed", "binds_changed", "changed_rows", "changed_percent",
+        "broken_rows", "broken_percent", "backends"}
+
+
+def test_draining_moves_rows_and_breaks_none(tmp_path):
+    drained = [backend("192.168.50.1", "draining"), backend("192.168.50.2"), backend("192.168.50.3")]
+    old = write_tables(tmp_path / "old.json", table())
+    new = write_tables(tmp_path / "new.json", table(backends=drained))
+    found = diff(old, new)["tables"][0]
+    owned = first_hop_rows(old, "192.168.50.1")
+    assert (found["changed_rows"], found["broken_rows"]) == (owned, 0)
+    by_ip = {entry["ip"]: entry for entry in found["backends"]}
+    assert by_ip["192.168.50.1"]["lost"] == owned and by_ip["192.168.50.1"]["gained"] == 0
+    assert by_ip["192.168.50.2"]["gained"] + by_ip["192.168.50.3"]["gained"] == owned
+    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "first_hop_rows": owned}
+    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "first_hop_rows": 0}
+    assert "0 break (0.00%)" in run("diff", old, new).stdout
+
+
+def test_removing_a_backend_breaks_its_rows_and_gates(tmp_path):
+    old = write_tables(tmp_path / "old.json", table(backends=4))
+    new = write_tables(tmp_path / "new.json", table(backends=3))
+    found = diff(old, new, code=BROKEN)
+    owned = first_hop_rows(old, "192.168.50.4")
+    assert found["broken_rows"] == found["changed_rows"] == owned > 0
+    assert found["broken_percent"] == pytest.approx(owned / 655.36)
+    assert next(entry for entry in found["tables"][0]["backends"] if entry["ip"] == "192.168.50.4")["new"] is None
+    share = owned / 655.36
+    assert diff(old, new, "--max-broken", f"{share + 0.01:.2f}")["broken_rows"] == owned
+    diff(old, new, "--max-broken", f"{share - 0.01:.2f}", code=BROKEN)
+    diff(old, new, "--max-broken", "0", code=BROKEN)
+    run("diff", old, new, code=BROKEN)
+
+
+def test_adding_a_backend_only_breaks_what_more_than_one_new_hop_hides(tmp_path):
+    old = write_tables(tmp_path / "old.json", table(backends=3))
+    new = write_tables(tmp_path / "new.json", table(backends=4))
+    found = diff(old, new)
+    assert found["broken_rows"] == 0
+    gained = {entry["ip"]: entry["gained"] for entry in found["tables"][0]["backends"] if entry["gained"]}
+    assert gained == {"192.168.50.4": found["changed_rows"]}
+
+
+def test_a_changed_hash_key_breaks_every_row(tmp_path):
+    old = write_tables(tmp_path / "old.json", table(hash_key=1))
+    new = write_tables(tmp_path / "new.json", table(hash_key=2))
+    found = diff(old, new, code=BROKEN)
+    assert found["tables"][0]["hash_key_changed"] and found["broken_rows"] == found["changed_rows"] == 65536
+    assert "hash_key changed" in run("diff", old, new, code=BROKEN).stdout
+    diff(old, new, "--max-broken", "100")
+
+
+def test_tables_are_paired_by_name_or_else_by_index(tmp_path):
+    one, two, three = table("one"), table("two", 5, hash_key=2), table("three", 6, hash_key=3)
+    old = write_tables(tmp_path / "old.json", one, two)
+    new = write_tables(tmp_path / "new.json", two, one, three)
+    found = diff(old, new)
+    assert [(entry["name"], entry["table"]) for entry in found["tables"]] == [
+        ("two", "kept"), ("one", "kept"), ("three", "added")]
+    assert (found["rows"], found["broken_rows"]) == (2 * 65536, 0)
+    found = diff(new, old, code=BROKEN)
+    assert [(entry["name"], entry["table"]) for entry in found["tables"]][-1] == ("three", "removed")
+    assert (found["rows"], found["broken_rows"]) == (3 * 65536, 65536)
+    run("build-config", old, tmp_path / "old.bin", "--format", "2")
+    found = diff(tmp_path / "old.bin", new, code=BROKEN)
+    assert [entry["hash_key_changed"] for entry in found["tables"]] == [True, True, False]
+    assert [entry["table"] for entry in found["tables"]] == ["kept", "kept", "added"]
+
+
+def test_changed_binds_are_said(tmp_path):
+    old = write_tables(tmp_path / "old.json", table())
+    new = write_tables(tmp_path / "new.json", table(binds=[{"ip": "10.10.10.10", "proto": "tcp", "port": 443}]))
+    assert diff(old, new)["tables"][0]["binds_changed"] is True
+    assert "binds changed" in run("diff", old, new).stdout
+
+
+def test_diff_of_a_bad_file(files):
+    assert "missing.bin" in run("diff", files / "table.bin", files / "missing.bin", code=FAILED).stderr
+    assert "missing.bin" in run("diff", files / "missing.bin", files / "table.bin", code=FAILED).stderr
+
+
+def test_help_fits_a_terminal():
+    text = run("--help").stdout
+    commands = re.findall(r"^  ([a-z-]+) ", text, flags=re.MULTILINE)
+    assert len(commands) == 9
+    for command in commands:
+        usage = run(command, "--help").stdout
+        assert re.match(rf"usage: glb-director-cli {command} (\S+ )*\[OPTIONS\]\n", usage)
+        text += usage
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
+def test_check_does_not_wait_for_a_fifo(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stdout
+
+
+def test_check_warns_of_a_binary_table_that_the_director_refuses(tmp_path):
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("fd00::1"), backend("10.0.0.1")]))
+    run("build-config", source, tmp_path / "table.bin")
+    found = run("check", tmp_path / "table.bin", code=CHECK_WARNINGS).stdout
+    assert "tables[0].backends[0].ip: 'fd00::1' is an IPv6 address" in found

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The reference and the man pages say what glb-director-cli and the reader of director.conf do."""
+
+import re
+import subprocess
+
+import pytest
+
+from support import pcap
+from support.cli import BROKEN, CHECK_ERRORS, backend, run, run_json, table, tcp_frame, write_conf, write_tables
+from support.tree import CLI, TREE
+
+CLI_MD = (TREE / "docs" / "reference" / "cli.md").read_text()
+CONF_MD = (TREE / "docs" / "reference" / "director-conf.md").read_text()
+CLI_MAN = (TREE / "docs" / "man" / "glb-director-cli.1.scd").read_text()
+CONF_MAN = (TREE / "docs" / "man" / "glb-director.conf.5.scd").read_text()
+TABLE_MAN = (TREE / "docs" / "man" / "glb-forwarding-table.5.scd").read_text()
+COMPLETION = (TREE / "src" / "cli" / "completion.bash").read_text()
+
+
+def section(text, title):
+    return re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)[1]
+
+
+def table_rows(text):
+    """[(code in the first column, code in the others)] of every table row."""
+    for line in text.splitlines():
+        cells = re.split(r"(?<!\\)\|", line)[1:-1]
+        if len(cells) > 1 and "`" in cells[0]:
+            yield re.findall(r"`([^`]+)`", cells[0]), re.findall(r"`([^`]+)`", " ".join(cells[1:]))
+
+
+def paths(value, path=""):
+    """Every key of a JSON document as cli.md writes it: tables[].backends[].ip."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            here = f"{path}.{key}" if path else key
+            yield here
+            yield from paths(member, here)
+    elif isinstance(value, list):
+        for member in value:
+            yield from paths(member, f"{path}[]")
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """For each subcommand, JSON that together has every key."""
+    states = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3")]
+    one = write_tables(tmp_path / "one.json", table(backends=states))
+    two = write_tables(tmp_path / "two.json", table(backends=states[1:]))
+    conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
+    bad = write_conf(tmp_path / "bad.conf", idle=1)
+    capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
+    replayed = run_json("replay", one, capture, tmp_path / "out.pcap", "--config", conf)
+    flow = ["198.51.100.7:1", "10.10.10.10"]
+    return {
+        "check": [run_json("check", one, bad, code=CHECK_ERRORS)],
+        "show": [run_json("show", one)],
+        "lookup": [run_json("lookup", one, flow[0], f"{flow[1]}:{port}", "--config", conf) for port in (80, 81)],
+        "diff": [run_json("diff", one, two, code=BROKEN)],
+        "replay": [replayed],
+        "decode": [run_json("decode", tmp_path / "out.pcap")],
+    }
+
+
+@pytest.mark.parametrize("name", ["check", "show", "lookup", "diff", "replay", "decode"])
+def test_json_has_exactly_the_documented_keys(outputs, name):
+    documented = {key: members for keys, members in table_rows(section(CLI_MD, name)) for key in keys}
+    actual = {path for document in outputs[name] for path in paths(document)}
+    for path in actual:
+        parent, _, leaf = path.rpartition(".")
+        # A row names a path, or a parent and among its meaning the members; verdicts and statuses have their own pages.
+        assert path in documented or leaf in documented.get(parent, []) or parent in ("verdicts", "counts"), path
+    assert {key.removesuffix("[]") for key in documented} <= actual
+
+
+def test_synopses_have_every_subcommand_and_option():
+    names = run("--words").stdout.split()
+    for name in names:
+        line = re.search(rf"^glb-director-cli {name} .*$", CLI_MD, re.M)[0]
+        man = re.search(rf"^\*glb-director-cli\* {name} .*$", CLI_MAN, re.M)[0]
+        words = [word for word in run("--words", name).stdout.split() if word not in ("--help", "--version")]
+        assert re.findall(r"--[a-z-]+", line) == re.findall(r"--[a-z-]+", man)
+        assert sorted(re.findall(r"--[a-z-]+", line)) == sorted(words)
+        operands = re.search(rf"^usage: glb-director-cli {name} (.*)\[OPTIONS\]", run(name, "--help").stdout)[1]
+        assert operands.strip() in line
+    assert re.findall(r"^\*([a-z-]+)\*(?: _|$)", CLI_MAN.split("# SUBCOMMANDS")[1].split("# EXIT")[0], re.M) == names
+
+
+def accepted_keys(tmp_path, text):
+    """The keys that the reader names when it meets an unknown one."""
+    path = tmp_path / "director.conf"
+    path.write_text(text)
+    line = next(line for line in run("check", path, code=CHECK_ERRORS).stdout.splitlines() if "unknown key" in line)
+    return line.partition("expected one of ")[2].split(", ")
+
+
+def test_every_key_of_director_conf_is_documented(tmp_path):
+    parts = re.split(r"^## ", CONF_MD, flags=re.M)
+    keys = {part.splitlines()[0]: [key for names, _ in table_rows(part) for key in names] for part in parts}
+    top = accepted_keys(tmp_path, "frob = 1;")
+    assert sorted(keys["Keys"]) == sorted(top)
+    assert sorted(re.findall(r"^\*([a-z_]+)\* = ", CONF_MAN, re.M)) == sorted(top)
+    assert keys["hash_fields and alt_hash_fields"] == accepted_keys(tmp_path, "hash_fields = { frob = 1; };")
+    path = accepted_keys(tmp_path, "flow_paths = ( { frob = 1; } );")
+    lcore = accepted_keys(tmp_path, "lcores = { lcore-1 = { frob = 1; }; };")
+    assert keys["flow_paths and lcores"] == path + lcore
+
+
+def test_the_documented_examples_are_good(tmp_path):
+    example = section(CONF_MD, "flow_paths and lcores").split("```")[1]
+    path = tmp_path / "director.conf"
+    path.write_text('outbound_gateway_mac = "auto"; outbound_src_ip = "192.0.2.1";' + example)
+    run("check", path)
+    path.write_text(CONF_MAN.split("```")[1])
+    run("check", path)
+    path = tmp_path / "table.json"
+    path.write_text(TABLE_MAN.split("```")[1])
+    run("check", path)
+
+
+def test_the_manual_of_the_table_has_every_member():
+    documented = re.findall(r"^\| (`[a-z_`, ]+`) \|", (TREE / "docs/reference/table-json.md").read_text(), re.M)
+    members = set(re.findall(r"`([a-z_]+)`", " ".join(documented))) - {"active", "filling", "draining", "inactive"}
+    described = TABLE_MAN.split("# DOCUMENT")[1].split("# EXAMPLE")[0]
+    assert set(re.findall(r"\*([a-z_]+)\*", described)) == members and len(members) > 20
+
+
+def test_completion_asks_the_program(tmp_path):
+    def complete(*words):
+        script = (f'source {TREE}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
+                  f'COMP_CWORD={len(words)}; _glb_director_cli; echo "${{COMPREPLY[@]}}"')
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    assert complete("") == run("--words").stdout.split()
+    assert complete("re") == ["replay", "reload"]
+    assert complete("diff", "--m") == ["--max-broken"]
+    assert complete("diff", "old") == []

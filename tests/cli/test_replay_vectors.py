@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every golden packet through `glb-director-cli replay`: verdict counts and every byte that is sent."""
+
+import collections
+import json
+
+import pytest
+
+from support import pcap
+from support.cli import run, run_json, write_conf
+from support.tree import TREE
+
+VECTORS = json.loads((TREE / "tests" / "vectors" / "packets.json").read_text())
+
+
+def groups():
+    """The packets of each pair of config and table; at most 100 of them may be answered (rate limit)."""
+    grouped = collections.defaultdict(list)
+    for packet in VECTORS["packets"]:
+        grouped[packet["config"], packet["table"]].append(packet)
+    return grouped
+
+
+GROUPS = groups()
+
+
+@pytest.mark.parametrize("form", ["json", "binary"])
+@pytest.mark.parametrize("config, table", GROUPS, ids=lambda name: name.replace(" ", "_"))
+def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
+    packets = GROUPS[config, table]
+    source = tmp_path / "table.json"
+    source.write_text(json.dumps(VECTORS["tables"][table]))
+    if form == "binary":
+        run("build-config", source, tmp_path / "table.bin")
+        source = tmp_path / "table.bin"
+    conf = write_conf(tmp_path / "director.conf", **VECTORS["configs"][config])
+    capture = pcap.write(tmp_path / "in.pcap", [bytes.fromhex(packet["frame"]) for packet in packets])
+    out = tmp_path / "out.pcap"
+
+    result = run_json("replay", source, capture, out, "--config", conf, "--port-mac", VECTORS["port_mac"])
+
+    expected = collections.Counter(packet["verdict"] for packet in packets)
+    assert {name: count for name, count in result["verdicts"].items() if count} == expected
+    assert result["packets"] == len(packets)
+    sent = {(time // 10**9 - 1000): frame.hex() for time, frame, _ in pcap.read_records(out)}
+    named = {packet["name"]: sent.get(index) for index, packet in enumerate(packets)}
+    assert named == {packet["name"]: packet["out"] for packet in packets}
+    assert result["sent"] == len(pcap.read_records(out)) == sum(packet["out"] is not None for packet in packets)
+
+
+def flows():
+    """Forwarded golden packets that `lookup` can be asked about, by the fields of their innermost headers."""
+    for packet in VECTORS["packets"]:
+        frame = bytes.fromhex(packet["frame"])
+        if packet["verdict"] == "forwarded" and frame[12:15] == b"\x08\x00\x45" and frame[23] in (6, 17):
+            if not int.from_bytes(frame[20:22], "big") & 0x1FFF:
+                yield packet, frame
+
+
+def test_lookup_says_what_replay_does(tmp_path):
+    sample = list(flows())[::7]
+    assert len(sample) > 40
+    for packet, frame in sample:
+        source = tmp_path / "table.json"
+        source.write_text(json.dumps(VECTORS["tables"][packet["table"]]))
+        conf = write_conf(tmp_path / "director.conf", **VECTORS["configs"][packet["config"]])
+        client, vip = (".".join(map(str, frame[at : at + 4])) for at in (26, 30))
+        sport, dport = (int.from_bytes(frame[at : at + 2], "big") for at in (34, 36))
+        found = run_json("lookup", source, f"{client}:{sport}", f"{vip}:{dport}", "--config", conf,
+                         "--proto", "tcp" if frame[23] == 6 else "udp")
+        out = bytes.fromhex(packet["out"])
+        assert found["verdict"] == "forwarded", packet["name"]
+        assert found["table_index"] == packet["table_index"], packet["name"]
+        assert found["hash"] == packet["hash"], packet["name"]
+        assert found["row"] == packet["row"], packet["name"]
+        assert [hop["ip"] for hop in found["hops"]] == packet["hops"], packet["name"]
+        assert found["udp_source_port"] == int.from_bytes(out[34:36], "big"), packet["name"]

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documentation tells the truth: its links exist, its commands know their flags, its examples print what it shows.
+
+Fenced blocks marked `console` are run: lines after `$ ` (and `> `) are commands, the rest is what they print; a line `...`
+stands for any lines. A page's blocks run in order, in an empty folder with config/ and examples/ in it. Blocks marked otherwise are
+not run. After a change of output: python3 tests/docs/test_docs.py --update, and read the difference.
+"""
+
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.tree import BUILD, TREE
+
+PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", *(TREE / "docs").rglob("*.md")])
+# Options of EAL, ethtool and others that pages name by themselves.
+FOREIGN_OPTIONS = {"--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+END = "@@ end of a command @@"
+
+
+def name(page):
+    return str(page.relative_to(TREE))
+
+
+def blocks(text):
+    """[(language, text)] of the fenced blocks."""
+    return re.findall(r"^```(\S*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(block):
+    """[(command, printed lines)] of a console block."""
+    found = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.startswith("> ") and found and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line[2:]}", [])
+        else:
+            assert found, f"{line!r} comes before any command"
+            found[-1][1].append(line)
+    return found
+
+
+def run_all(lines):
+    """What each command prints, in one shell."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(TREE / "config", Path(folder) / "config")
+        shutil.copytree(TREE / "docs/howto/examples", Path(folder) / "examples")
+        script = "".join(f"{line}\nstatus=$?; echo '{END}'; (exit $status)\n" for line in lines)
+        path = ":".join([str(BUILD / "src/cli"), str(BUILD / "src/director"), str(BUILD / "src/healthcheck"), os.environ["PATH"]])
+        done = subprocess.run(
+            ["bash"], input=script, cwd=folder, env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return [output.splitlines() for output in done.stdout.split(f"{END}\n")[:-1]]
+
+
+def matches(shown, printed):
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line.rstrip()) + r"\n" for line in shown)
+    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed))
+
+
+def console_commands(page):
+    return [command for language, block in blocks(page.read_text()) if language == "console" for command in commands(block)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if console_commands(page)], ids=name)
+def test_examples_print_what_is_shown(page):
+    examples = console_commands(page)
+    outputs = run_all([command for command, _ in examples])
+    assert len(outputs) == len(examples)
+    for (command, shown), printed in zip(examples, outputs):
+        assert matches(shown, printed), f"$ {command}\n" + "\n".join(printed)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_relative_links_exist(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{name(page)} links {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{name(page)} links {target}"
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def flags_of(command):
+    """The options of a subcommand; None if there is none of that name."""
+    done = subprocess.run([BUILD / "src/cli/glb-director-cli", command, "--help"], capture_output=True, text=True)
+    return set(re.findall(r"--[a-z-]+", done.stdout)) if done.returncode == 0 else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_subcommands_and_their_flags_exist(page):
+    for command, rest in re.findall(r"glb-director-cli ([a-z][a-z-]*)([^\n`|&;)]*)", page.read_text()):
+        known = flags_of(command)
+        assert known is not None, f"{name(page)}: glb-director-cli {command}"
+        assert set(re.findall(r"(?<=\s)--[a-z][a-z-]*", rest)) <= known, f"{name(page)}: glb-director-cli {command}{rest}"
+
+
+@pytest.fixture(scope="module")
+def own_options():
+    """Of every program of ours."""
+    commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
+    text = "".join([help_of("src/director/glb-director"), help_of("src/healthcheck/glb-healthcheck"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
+    text += "".join(help_of("src/redirect/glb-redirect", name) for name in ("attach", "detach", "status", "stats"))
+    text += (TREE / "lab/cli.py").read_text()
+    text += "".join(path.read_text() for path in (TREE / "script").iterdir() if path.is_file())
+    return set(re.findall(r"--[a-z][a-z-]*", text))
+
+
+def help_of(program, *arguments):
+    return subprocess.run([BUILD / program, *arguments, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_options_named_alone_exist(page, own_options):
+    named = set(re.findall(r"`(--[a-z-]*)[^`]*`", page.read_text()))
+    assert named <= own_options | FOREIGN_OPTIONS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_of_the_tree_exist(page):
+    """Paths of files in backticks that begin like the tree's folders."""
+    tops = "script|config|docs|src|lab|tests|packaging"
+    for path in re.findall(rf"`((?:{tops})/[\w./-]*\w)[ `]", page.read_text()):
+        assert (TREE / path).exists(), f"{name(page)} names {path}"
+
+
+def test_every_page_of_the_docs_is_in_the_index():
+    index = (TREE / "docs/README.md").read_text()
+    for page in (TREE / "docs").rglob("*.md"):
+        relative = str(page.relative_to(TREE / "docs"))
+        assert relative == "README.md" or f"({relative})" in index, f"docs/README.md does not link {relative}"
+
+
+def test_sections_of_the_formats_that_code_cites_exist():
+    page = (TREE / "docs/reference/formats.md").read_text()
+    sections = set(re.findall(r"^## (\d+)\. ", page, flags=re.MULTILINE))
+    sources = [path for top in ("src", "tests") for path in (TREE / top).rglob("*") if path.suffix in (".c", ".h", ".py")]
+    cited = [(path.name, number) for path in sources for numbers in
+             re.findall(r"formats(?:\.md)? sections? ([\d]+(?: and [\d]+)?)", path.read_text()) for number in numbers.split(" and ")]
+    assert len(cited) >= 20
+    assert [cite for cite in cited if cite[1] not in sections] == []
+
+
+def known_keys():
+    """Of director.conf and healthcheck.conf: the examples in config/ have them all."""
+    return {key for file in ("director.conf", "healthcheck.conf")
+            for key in re.findall(r"(\w+) = ", (TREE / "config" / file).read_text())}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_configuration_keys_exist(page):
+    """Assignments in backticks, as in `outbound_mtu = 1600;`."""
+    used = re.findall(r"`([a-z_]+) = [^`]*`", page.read_text())
+    assert set(used) - {"key"} <= known_keys()  # `key = value;` explains the syntax
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_counters_exist(page):
+    assert set(re.findall(r"`(drop_[a-z_]+)`", page.read_text())) - {"drop_"} <= set(verdicts()) | redirect_counters()
+
+
+def redirect_counters():
+    return set(re.findall(r'X\(\w+,\s*"(\w+)"', (TREE / "src/redirect/redirect.h").read_text().replace("\\\n", "")))
+
+
+def test_reference_of_the_redirect_has_every_counter_once():
+    page = (TREE / "docs/reference/redirect.md").read_text().split("## Counters")[1]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == sorted(redirect_counters())
+
+
+def verdicts():
+    return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/packet/verdict.h").read_text())
+
+
+def test_troubleshooting_knows_every_verdict():
+    page = (TREE / "docs/howto/troubleshooting.md").read_text()
+    assert [verdict for verdict in verdicts() if f"`{verdict}`" not in page] == []
+
+
+def test_troubleshooting_quotes_messages_that_the_programs_have():
+    """Parts of three words and more, between the `...` of the first columns, are in the string literals of the sources."""
+    sources = "".join(path.read_text() for path in sorted((TREE / "src").rglob("*.c")))
+    literals = re.sub(r'"\s*"', "", sources)
+    page = (TREE / "docs/howto/troubleshooting.md").read_text()
+    quoted = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| ([^|]*) \|", page, flags=re.MULTILINE)))
+    parts = [part.strip(": ") for text in quoted for part in text.split("...") if len(part.split()) >= 3]
+    assert len(parts) >= 8
+    assert [part for part in parts if part not in literals] == []
+
+
+def test_settings_of_the_unit_exist():
+    known = (TREE / "packaging/systemd/glb-director.service.in").read_text()
+    for page in PAGES:
+        for variable in re.findall(r"GLB_DIRECTOR_\w+", page.read_text()):
+            assert variable in known, f"{name(page)}: {variable}"
+
+
+def test_performance_page_says_what_was_measured(monkeypatch):
+    """Its tables and numbers are those of the figures beside it. After a new run: bench/publish.py FILE."""
+    monkeypatch.syspath_prepend(TREE / "bench")
+    publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
+    rows = json.loads(publish.PAGE.with_suffix(".json").read_text())
+    page = publish.PAGE.read_text()
+    assert publish.render(tables.Figures(rows), page) == page
+    assert plot.svg(rows) == publish.PAGE.with_suffix(".svg").read_text()
+
+
+def test_profile_names_functions_that_exist(monkeypatch):
+    """Else their time would silently go to a stage that surrounds them."""
+    monkeypatch.syspath_prepend(TREE / "bench")
+    functions = importlib.import_module("stages").STAGE_OF
+    sources = "".join(path.read_text() for folder in ("src", "bench") for path in (TREE / folder).rglob("*.[ch]"))
+    assert [name for name in functions if not re.search(rf"\b{name}\(|LANES_NAME +{name}\b", sources)] == []
+
+
+def test_words_of_the_performance_page_have_no_figures_of_their_own():
+    """Cycles, milliseconds and ratios stand where bench/publish.py writes them."""
+    words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", (TREE / "docs/explanation/performance.md").read_text(), flags=re.DOTALL)
+    assert re.findall(r"\d[\d.]*\s*(?:cy|cycles|ms|MB|GHz|M/s|%|times|x)\b", words) == []
+
+
+def update(page):
+    text = page.read_text()
+    outputs = iter(run_all([command for command, _ in console_commands(page)]))
+
+    def rewrite(block):
+        lines = []
+        for command, shown in commands(block[1]):
+            printed = next(outputs)
+            lines += [("$ " + command).replace("\n", "\n> "), *(shown if matches(shown, printed) else printed)]
+        return "```console\n" + "".join(line.rstrip() + "\n" for line in lines) + "```"
+
+    page.write_text(re.sub(r"^```console\n(.*?)^```$", rewrite, text, flags=re.MULTILINE | re.DOTALL))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--update"]:
+        sys.exit("usage: test_docs.py --update")
+    for each in PAGES:
+        if console_commands(each):
+            update(each)

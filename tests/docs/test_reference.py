@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/reference/table-binary.md against the C structs, and against files read by its offsets alone."""
+
+import ipaddress
+import json
+import re
+
+from support import cli as cli_helpers
+from support.tree import TREE
+import pytest
+from model import load_tables
+from model.siphash import siphash24
+
+PAGE = (TREE / "docs/reference/table-binary.md").read_text()
+LAYOUT = (TREE / "src/table/table_file_layout.h").read_text()
+STRUCTS = {f"Version {v}: {what}": f"v{v}_{what}" for v in (2, 3) for what in ("header", "table", "backend", "bind")}
+ROWS = 65536
+STATES = ["filling", "active", "draining", "inactive"]
+
+
+def rows_of(heading):
+    """The cells of the table below a heading, backticks removed."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def fields(heading):
+    """{field: (offset, bytes)}"""
+    return {row[2]: (int(row[0]), int(row[1])) for row in rows_of(heading)}
+
+
+def size(heading):
+    return sum(width for _, width in fields(heading).values())
+
+
+def members(struct):
+    """{member: bytes} of a C struct of the layout header."""
+    known = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
+    constants = {"V2_SLOTS": 256, "V2_HOPS": 2, "SIPHASH_KEY_SIZE": 16, "TABLE_ROWS": ROWS}
+    found = {}
+    body = re.search(rf"struct {struct} {{(.*?)}} PACKED;", LAYOUT, flags=re.DOTALL)[1]
+    for kind, name, dimensions in re.findall(r"((?:struct )?\w+) (\w+)((?:\[\w+\])*);", body):
+        if kind == "struct table_file_start":
+            found |= members("table_file_start")
+            continue
+        width = known.get(kind) or sum(members(kind.removeprefix("struct ")).values())
+        for dimension in re.findall(r"\w+", dimensions):
+            width *= constants.get(dimension) or int(dimension)
+        found[name] = width
+    return found
+
+
+@pytest.mark.parametrize("heading", STRUCTS)
+def test_fields_are_those_of_the_struct(heading):
+    documented = fields(heading)
+    assert {name: width for name, (_, width) in documented.items()} == members(STRUCTS[heading])
+    assert list(documented) == list(members(STRUCTS[heading]))
+    at = 0
+    for offset, width in documented.values():
+        assert offset == at
+        at += width
+
+
+def test_sizes_in_the_text():
+    whole = {row[2]: row[3] for row in rows_of("Version 2: table")}
+    assert whole["backends"] == f"256 slots of {size('Version 2: backend')}"
+    assert whole["binds"] == f"256 slots of {size('Version 2: bind')}"
+    assert rows_of("Version 2: file")[0][1] == str(size("Version 2: header"))
+    assert rows_of("Version 2: file")[1][1] == f"{size('Version 2: table')} each"
+    assert f"537 624 | {size('Version 3: table') + ROWS * 4:,}".replace(",", " ") in PAGE.replace("`", "")
+
+
+class Entry:
+    """Some bytes of a file whose fields are those of one table of the page."""
+
+    def __init__(self, data, at, heading):
+        self.data, self.at, self.fields = data, at, fields(heading)
+        assert len(data) >= at + size(heading)
+
+    def bytes(self, field):
+        offset, width = self.fields[field]
+        return self.data[self.at + offset : self.at + offset + width]
+
+    def __getitem__(self, field):
+        return int.from_bytes(self.bytes(field), "little")
+
+
+def address(entry):
+    length = {1: 4, 2: 16}[entry["family"]]
+    assert not any(entry.bytes("address")[length:])
+    return str(ipaddress.ip_address(entry.bytes("address")[:length]))
+
+
+def backend_of(entry):
+    return {"ip": address(entry), "state": STATES[entry["state"]], "healthy": entry["health"] == 1}
+
+
+def bind_of(entry):
+    assert entry["zero"] == 0
+    return {
+        "ip": f"{address(entry)}/{entry['prefix_length']}",
+        "proto": {6: "tcp", 17: "udp"}[entry["protocol"]],
+        "port_start": entry["port_start"],
+        "port_end": entry["port_end"],
+    }
+
+
+def entries(data, at, heading, count):
+    return [Entry(data, at + i * size(heading), heading) for i in range(count)]
+
+
+def row_at(data, at, width, hops):
+    return [int.from_bytes(data[at + i * width : at + (i + 1) * width], "little") for i in range(hops)]
+
+
+def decode_v2(data):
+    header = Entry(data, 0, "Version 2: header")
+    assert header.bytes("magic") == b"GLBD"
+    assert [header[f] for f in ("version", "rows", "backend_slots", "bind_slots")] == [2, ROWS, 256, 256]
+    at = size("Version 2: header")
+    assert len(data) == at + header["table_count"] * size("Version 2: table")
+    for table in entries(data, at, "Version 2: table", header["table_count"]):
+        offsets = {name: table.at + offset for name, (offset, _) in table.fields.items()}
+        yield {
+            "hash_key": table.bytes("hash_key").hex(),
+            "backends": [backend_of(e) for e in entries(data, offsets["backends"], "Version 2: backend", table["backend_count"])],
+            "binds": [bind_of(e) for e in entries(data, offsets["binds"], "Version 2: bind", table["bind_count"])],
+            "row": lambda row, at=offsets["rows"]: row_at(data, at + row * 8, 4, 2),
+        }
+
+
+def decode_v3(data):
+    header = Entry(data, 0, "Version 3: header")
+    assert header.bytes("magic") == b"GLBD"
+    assert [header[f] for f in ("version", "total_size", "rows", "zero")] == [3, len(data), ROWS, 0]
+    offset, width = header.fields["digest"]
+    unsigned = data[:offset] + bytes(width) + data[offset + width :]
+    assert siphash24(bytes(16), unsigned) == header.bytes("digest")
+    end = size("Version 3: header") + header["table_count"] * size("Version 3: table")
+    for table in entries(data, header["tables_offset"], "Version 3: table", header["table_count"]):
+        for section, width in (
+            ("name", table["name_size"]),
+            ("backends", table["backend_count"] * size("Version 3: backend")),
+            ("binds", table["bind_count"] * size("Version 3: bind")),
+            ("rows", ROWS * 2 * table["row_hops"]),
+        ):
+            assert table[f"{section}_offset"] == -(-end // 8) * 8
+            assert not any(data[end : table[f"{section}_offset"]])
+            end = table[f"{section}_offset"] + width
+        name = data[table["name_offset"] : table["name_offset"] + table["name_size"]].decode()
+        yield {
+            "name": name,
+            "hops": table["hops"],
+            "hash_key": table.bytes("hash_key").hex(),
+            "backends": [backend_of(e) for e in entries(data, table["backends_offset"], "Version 3: backend", table["backend_count"])],
+            "binds": [bind_of(e) for e in entries(data, table["binds_offset"], "Version 3: bind", table["bind_count"])],
+            "row": lambda row, t=table: row_at(data, t["rows_offset"] + row * 2 * t["row_hops"], 2, t["row_hops"]),
+        }
+    assert end == len(data)
+
+
+BINDS = [
+    {"ip": "10.10.0.0/16", "proto": "tcp", "port_start": 80, "port_end": 81},
+    {"ip": "fdb4::/64", "proto": "udp", "port_start": 1000, "port_end": 65535},
+    {"ip": "10.10.10.10/32", "proto": "udp", "port_start": 443, "port_end": 443},
+]
+BACKENDS = [
+    cli_helpers.backend("192.168.50.1", "filling"),
+    cli_helpers.backend("192.168.50.2", "active", False),
+    cli_helpers.backend("fd00::3", "draining"),
+    cli_helpers.backend("192.168.50.4", "inactive"),
+    cli_helpers.backend("192.168.50.5", "active"),
+]
+
+
+def documents(hops):
+    return {
+        "tables": [
+            cli_helpers.table("wäb", BACKENDS, 1, binds=BINDS, hops=hops),
+            cli_helpers.table("one", 1, 2, binds=[]),
+            cli_helpers.table("more", 7, 3, binds=BINDS[:1]),
+        ]
+    }
+
+
+def build(tmp_path, document, version):
+    source, out = tmp_path / "t.json", tmp_path / "t.bin"
+    source.write_text(json.dumps(document))
+    cli_helpers.run("build-config", source, out, "--format", version)
+    return out.read_bytes()
+
+
+def check_rows(found, model):
+    for row in (0, 1, 17, 4095, 65535):
+        hops = [str(ipaddress.ip_address(backend.address)) for backend in model.row(row)]
+        assert [found["backends"][i]["ip"] for i in dict.fromkeys(found["row"](row))] == hops
+
+
+@pytest.mark.parametrize("hops", [2, 3, 4])
+def test_version_3_reads_by_the_page_alone(tmp_path, hops):
+    document = documents(hops)
+    tables = list(decode_v3(build(tmp_path, document, 3)))
+    assert len(tables) == 3
+    for found, wanted, model in zip(tables, document["tables"], load_tables(document)):
+        assert {key: found[key] for key in ("name", "hash_key", "backends", "binds")} == {
+            key: wanted[key] for key in ("name", "hash_key", "backends", "binds")
+        }
+        assert found["hops"] == wanted.get("hops", 2)
+        check_rows(found, model)
+
+
+def test_version_2_reads_by_the_page_alone(tmp_path):
+    document = documents(2)
+    tables = list(decode_v2(build(tmp_path, document, 2)))
+    assert len(tables) == 3
+    for found, wanted, model in zip(tables, document["tables"], load_tables(document)):
+        assert found["hash_key"] == wanted["hash_key"]
+        assert found["binds"] == wanted["binds"]
+        for backend, source in zip(found["backends"], wanted["backends"], strict=True):
+            state = "draining" if source["state"] == "inactive" else source["state"]
+            assert backend == {**source, "state": state}
+        check_rows(found, model)
+
+
+def test_no_tables(tmp_path):
+    assert not list(decode_v2(build(tmp_path, {"tables": []}, 2)))
+    assert not list(decode_v3(build(tmp_path, {"tables": []}, 3)))

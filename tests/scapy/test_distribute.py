@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One receive queue and several lcores: nothing lost, every byte right, each flow in its order."""
+
+import collections
+
+import pytest
+from scapy.layers.inet import IP, TCP
+
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import run_capture, write_table
+from model import Director
+from support.compare import count
+
+LCORES = "0@0,1@0,2@1,3@1"  # the main one, and three that work, on two cores
+PATH = {"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0}
+GROUPS = {
+    "flow_paths": [PATH],
+    "lcores": {
+        "lcore-1": {"rx": True, "tx": True, "flow_paths": [0], "dist": True, "num_dist_workers": 2},
+        "lcore-2": {"work": True, "work_source": 1},
+        "lcore-3": {"work": True, "work_source": 1},
+    },
+}
+
+
+def flow_heads(flows):
+    """A frame for each flow, up to the number that is still to come."""
+    room = bytes(4)
+    for client in range(flows):
+        ip = IP(src=f"198.51.100.{client}", dst=traffic.VIP4[0])
+        yield bytes(traffic.ETHER / ip / TCP(sport=1024, dport=80) / room)[:-4]
+
+
+def numbered(heads, packets):
+    """Round robin; the last four bytes of a frame are its number in its flow."""
+    for number in range(packets):
+        yield heads[number % len(heads)] + (number // len(heads)).to_bytes(4, "big")
+
+
+def sequences(frames):
+    found = collections.defaultdict(list)
+    for frame in frames:
+        found[frame[:-4]].append(frame[-4:])
+    return found
+
+
+@pytest.mark.parametrize("extra", ({}, GROUPS), ids=("derived", "configured"))
+@pytest.mark.parametrize("idle", ("poll", "sleep"))
+def test_flows_keep_their_order(extra, idle, tmp_path):
+    config = {**CONFIG, **extra, "idle": idle, "hash_fields": {"src_addr": True, "src_port": True}}
+    heads = list(flow_heads(97))
+    frames = list(numbered(heads, 20000))
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    sent, counters, mac = run_capture(tmp_path, frames, config, table, lcores=LCORES)
+    model = Director(config, traffic.TABLE, port_mac=mac)
+    steered = [model.process(head + bytes(4)).out[:-4] for head in heads]
+    expected = numbered(steered, len(frames))
+    assert counters["forwarded"] == len(frames) == len(sent)
+    assert sequences(sent) == sequences(expected)  # which also says that the bytes are equal
+
+
+def test_mixed_traffic_has_the_same_verdicts(tmp_path):
+    frames = traffic.random_frames(3, 3000)
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    sent, counters, mac = run_capture(tmp_path, frames, CONFIG, table, lcores=LCORES)
+    model = Director(CONFIG, traffic.TABLE, port_mac=mac)
+    results = [model.process(frame) for frame in frames]
+    assert counters == count(result.verdict for result in results)
+    assert sorted(sent) == sorted(result.out for result in results if result.out)

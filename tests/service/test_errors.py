@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts that must fail, and say why: a line of the director's own names the offender."""
+
+import fcntl
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import pcap
+from support import traffic
+from support.director_conf import CONFIG, write_config
+from support.director_process import DEADLINE, NOBODY, write_table
+from support.tree import DIRECTOR
+
+EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors".split()
+
+
+class Start:
+    """Arguments of a start that would succeed, to be spoilt."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.eal = [*EAL, "--lcores", "0@0"]
+        self.vdevs = [f"net_pcap0,rx_pcap={folder}/rx.pcap,tx_pcap={folder}/tx.pcap"]
+        self.config = CONFIG
+        self.config_file = folder / "director.conf"
+        self.table = write_table(folder / "table", traffic.TABLE)
+        self.user = None
+        pcap.write(folder / "rx.pcap", [])
+
+    def run(self):
+        if self.config is not None:
+            write_config(self.config_file, self.config)
+        eal = [*self.eal, *(f"--vdev={vdev}" for vdev in self.vdevs)]
+        own = ["--config-file", self.config_file, "--forwarding-table", self.table]
+        return run(*eal, "--", *own, user=self.user, folder=self.folder)
+
+    def assert_fails(self, *words):
+        """With status 1, and an error line that has all these words."""
+        done = self.run()
+        assert done.returncode == 1, done.stderr
+        lines = done.stderr.splitlines()
+        errors = [line for line in lines if line.startswith("glb-director: error: ")]
+        assert any(all(str(word) in line for word in words) for line in errors), done.stderr
+
+
+def run(*arguments, user=None, folder=None):
+    command = [DIRECTOR, *arguments]
+    if user is not None:
+        for path in (folder, *list(folder.parents)[:2]):
+            path.chmod(0o755)
+        os.chown(folder, user, user)
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)} if folder else None
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=DEADLINE, env=environment
+    )
+    assert done.returncode >= 0, f"died of signal {-done.returncode}:\n{done.stderr}"
+    return done
+
+
+@pytest.fixture
+def start(tmp_path):
+    return Start(tmp_path)
+
+
+@pytest.mark.parametrize("arguments", (["--help"], ["-h"], ["--", "--help"], ["--no-huge", "-h"]))
+def test_help(arguments):
+    done = run(*arguments)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("usage: glb-director ")
+    assert "--forwarding-table" in done.stdout and "--vdev" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", (["--version"], ["-V"], ["--", "--version"]))
+def test_version(arguments):
+    done = run(*arguments)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("glb-director ") and "DPDK" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, offender",
+    (
+        ([], "--"),
+        (["--no-huge", "-l", "0"], "--"),
+        (["--"], "--config-file"),
+        (["--", "--config-file", "x"], "--forwarding-table"),
+        (["--", "--forwarding-table", "x"], "--config-file"),
+        (["--", "--config-file"], "config-file"),
+        (["--", "--config-file", "x", "--forwarding-table", "y", "--gateway"], "gateway"),
+        (["--", "--config-file", "x", "--forwarding-table", "y", "z"], "'z' is not an option"),
+    ),
+)
+def test_usage(arguments, offender):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert offender in done.stderr and "usage: glb-director " in done.stderr
+
+
+def test_eal_refuses_its_options(start):
+    start.eal.append("--no-such-option")
+    start.assert_fails("EAL")
+
+
+def test_another_program_has_the_file_prefix(start):
+    """EAL says so, and gives no reason: strerror(0) would be "Success"."""
+    start.eal.remove("--no-shconf")
+    config = start.folder / "dpdk" / "errors" / "config"
+    config.parent.mkdir(parents=True)
+    with config.open("w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        done = start.run()
+    assert done.returncode == 1
+    assert "another primary process" in done.stderr and "Success" not in done.stderr
+    assert "glb-director: error: DPDK's EAL does not start" in done.stderr
+
+
+def test_no_port(start):
+    start.vdevs = []
+    start.assert_fails("no port")
+
+
+@pytest.mark.parametrize(
+    "vdev",
+    ("net_af_packet7,iface=nonesuch", "net_pcap7,rx_pcap=/nonexistent.pcap,tx_iface=nonesuch"),
+)
+def test_vdev_that_does_not_come_up(start, vdev):
+    """Beside one that does: EAL would go on without it."""
+    start.vdevs.append(vdev)
+    start.assert_fails(vdev)
+
+
+def test_two_vdevs_of_one_name(start):
+    """EAL would ignore the second one."""
+    start.vdevs.append("net_pcap0,rx_iface=nonesuch")
+    start.assert_fails("--vdev net_pcap0,rx_iface=nonesuch", "given before")
+
+
+def test_not_permitted(start):
+    """Root drops to nobody for this; anybody else is not permitted anyway."""
+    start.vdevs = ["net_af_packet0,iface=lo"]
+    if os.getuid() == 0:
+        start.user = NOBODY
+    start.assert_fails("net_af_packet0,iface=lo", "may")
+
+
+def test_too_little_memory(start):
+    start.eal = ["-m8" if word.startswith("-m") else word for word in start.eal]
+    start.assert_fails("memory", "-m")
+
+
+@pytest.mark.skipif(
+    int(re.search(r"HugePages_Free: +(\d+)", Path("/proc/meminfo").read_text())[1]) > 0,
+    reason="this machine has free hugepages",
+)
+def test_no_hugepages(start):
+    start.eal.remove("--no-huge")
+    start.assert_fails("hugepages", "--no-huge")
+
+
+def test_missing_config_file(start):
+    start.config, start.config_file = None, start.folder / "nonesuch.conf"
+    start.assert_fails("nonesuch.conf", "No such file")
+
+
+def test_config_syntax(start):
+    start.config = None
+    start.config_file.write_text("outbound_src_ip = \n", encoding="ascii")
+    start.assert_fails(start.config_file)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    (
+        ("outbound_gatewaymac", "02:00:00:00:00:fe"),
+        ("outbound_gateway_mac", "02:00:00:00:00"),
+        ("outbound_src_ip", "192.0.2.256"),
+        ("hash_fields", {"src_address": True}),
+        ("hash_fields", {"src_addr": False}),
+        ("outbound_mtu", 9217),
+        ("exception_path", "kni"),
+        ("idle", "nap"),
+    ),
+)
+def test_bad_key_or_value(start, key, value):
+    start.config = {**CONFIG, key: value}
+    start.assert_fails(start.config_file, key)
+
+
+@pytest.mark.parametrize("key", CONFIG)
+def test_missing_key(start, key):
+    start.config = {name: value for name, value in CONFIG.items() if name != key}
+    start.assert_fails(start.config_file, key)
+
+
+def test_too_few_queues(start):
+    start.config = {**CONFIG, "num_worker_queues": 3}
+    start.assert_fails("num_worker_queues", 3)
+
+
+def group(**members):
+    """An lcores configuration of one group."""
+    path = {"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0}
+    return {"flow_paths": [{**path, **members.pop("path", {})}], "lcores": members}
+
+
+def test_lcores_that_eal_does_not_have(start):
+    members = {"lcore-7": {"rx": True, "tx": True, "flow_paths": [0]}}
+    start.config = {**CONFIG, **group(**members)}
+    start.assert_fails("lcore-7")
+
+
+@pytest.mark.parametrize("path", ({"rx_port": 5}, {"tx_port": 5}, {"rx_queue": 5}, {"tx_queue": 5}))
+def test_flow_paths_that_the_port_does_not_have(start, path):
+    members = {"lcore-0": {"rx": True, "tx": True, "flow_paths": [0]}}
+    start.config = {**CONFIG, **group(path=path, **members)}
+    start.assert_fails("flow_paths[0]", *path, 5)
+
+
+def test_missing_table(start):
+    start.table = start.folder / "nonesuch.bin"
+    start.assert_fails("nonesuch.bin", "No such file")
+
+
+def test_table_is_a_folder(start):
+    start.table = start.folder
+    start.assert_fails(start.folder, "directory")
+
+
+@pytest.mark.parametrize("size", (-1, 100, 0))
+def test_truncated_table(start, size):
+    start.table.write_bytes(start.table.read_bytes()[:size])
+    start.assert_fails(start.table)
+
+
+def test_damaged_table(start):
+    data = bytearray(start.table.read_bytes())
+    data[len(data) // 2] ^= 1
+    start.table.write_bytes(data)
+    start.assert_fails(start.table)
+
+
+def test_bad_json_table(start):
+    document = traffic.document(hops=2)
+    document["tables"][1]["backends"][3]["ip"] = "10.0.0.300"
+    write_table(start.table, document, "json")
+    start.assert_fails(start.table, "tables[1].backends[3].ip", "'10.0.0.300'")
+
+
+def test_ipv6_backend(start):
+    document = traffic.document(hops=2)
+    document["tables"][0]["backends"][1]["ip"] = "2001:db8::1"
+    write_table(start.table, document)
+    start.assert_fails(start.table, "tables[0].backends[1].ip", "'2001:db8::1'")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""outbound_gateway_mac = "auto", against a kernel's routes and neighbours."""
+
+import json
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from support import pcap
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import DEADLINE, DirectorProcess, sum_of_verdicts, wait_until, write_table
+
+AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
+ROUTER, OTHER = "02:00:00:00:01:01", "02:00:00:00:01:02"
+PROXIES = "192.168.0.0/16"
+MAC = "gateway_mac"
+FRAME = bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.10.11.7") / UDP(sport=40000, dport=5000))
+
+
+@pytest.fixture
+def kernel(link):
+    """The director's: it reaches 10.255.0.0/24 by the link, and runs commands of ip."""
+    link.director.run(*"ip address add 10.255.0.1/24 dev director".split())
+    return lambda words: link.director.run("ip", *words.split())
+
+
+@pytest.fixture
+def director(kernel, link, tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.enter) as director:
+        yield director
+
+
+def wait_for_mac(director, mac):
+    return wait_until(lambda: director.stats()[MAC] == mac, f"gateway {mac}: {director.log}")
+
+
+def send(link, director, verdict):
+    """A frame that a table covers, and what came of it; None if it was not forwarded."""
+    with link.client.packet_socket("client", ignore_outgoing=True) as client:
+        before = director.stats()[verdict]
+        client.settimeout(DEADLINE)
+        client.send(FRAME)
+        stats = wait_until(lambda: counted(director, verdict, before), verdict)
+        assert stats["received"] == sum_of_verdicts(stats)
+        return next_outer(client) if verdict == "forwarded" else None
+
+
+def counted(director, verdict, before):
+    stats = director.stats()
+    return stats if stats[verdict] > before else None
+
+
+def next_outer(client):
+    """Over what the kernel itself says: ARP, IGMP."""
+    while True:
+        frame = Ether(client.recv(65536))
+        if UDP in frame and frame[UDP].dport == 19523:
+            return frame
+
+
+def test_without_a_route_nothing_is_sent(director, link):
+    assert director.stats()[MAC] == "unknown"
+    send(link, director, "drop_no_gateway")
+    assert "no route to proxy" in director.log
+
+
+def test_a_router_that_does_not_answer_is_named(director, link, kernel):
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    wait_until(lambda: "warning: gateway 10.255.0.7 on director: " in director.log, "a warning")
+    send(link, director, "drop_no_gateway")
+
+
+def test_follows_routes_and_neighbours(director, link, kernel):
+    kernel(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
+    kernel(f"neigh replace 10.255.0.8 lladdr {OTHER} dev director")
+    assert director.stats()[MAC] == "unknown"
+
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    wait_for_mac(director, ROUTER)
+    assert send(link, director, "forwarded").dst == ROUTER
+
+    kernel(f"route replace {PROXIES} via 10.255.0.8")
+    wait_for_mac(director, OTHER)
+    assert send(link, director, "forwarded").dst == OTHER
+
+    changed = "02:00:00:00:01:03"
+    kernel(f"neigh replace 10.255.0.8 lladdr {changed} dev director")
+    wait_for_mac(director, changed)
+    assert send(link, director, "forwarded").dst == changed
+
+
+def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kernel):
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    (client,) = json.loads(link.client.run(*"ip -json link show client".split()))
+    mac = client["address"]
+    wait_for_mac(director, mac)
+    assert send(link, director, "forwarded").dst == mac
+
+
+def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
+    """Which is needed to ask the kernel directly."""
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"
+    prefix = [*link.director.enter, "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
+    with DirectorProcess([vdev], AUTO, table, prefix=prefix) as director:
+        (client,) = json.loads(link.client.run(*"ip -json link show client".split()))
+        wait_for_mac(director, client["address"])
+
+
+def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, monkeypatch):
+    """The kernel itself sends it nothing, and would never notice a router that changed its MAC without a word."""
+    monkeypatch.setenv("WATCHDOG_USEC", "20000")  # a tick is half of that
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.enter) as director:
+        mac = wait_until(lambda: director.stats()[MAC].replace("unknown", ""), "a gateway")
+        kernel(f"neigh replace 10.255.0.7 lladdr {mac} nud stale dev director")
+        wait_until(lambda: "STALE" not in kernel("neigh show 10.255.0.7 dev director"), "a question to the kernel")
+
+
+@pytest.mark.parametrize("loss", ("neigh del 10.255.0.7 dev director", f"route del {PROXIES}"))
+def test_a_gateway_that_vanishes_stays_in_use(loss, director, link, kernel):
+    """Better an old MAC than none: most often it is still right. The log says so."""
+    kernel(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
+    kernel(f"route add {PROXIES} via 10.255.0.7")
+    wait_for_mac(director, ROUTER)
+    kernel(loss)
+    wait_until(lambda: "warning" in director.log.rpartition("MAC unknown ->")[2], "a warning")
+    assert send(link, director, "forwarded").dst == ROUTER
+
+    kernel(f"neigh replace 10.255.0.7 lladdr {OTHER} dev director")
+    kernel(f"route replace {PROXIES} via 10.255.0.7")
+    wait_for_mac(director, OTHER)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The director on a veth pair, with a kernel's own traffic: ping, TCP SYNs, UDP, fragments."""
+
+import contextlib
+import os
+import select
+import socket
+import time
+
+import pytest
+
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, wait_until, write_table
+from model import Director
+from support.compare import count
+
+PACKET_OUTGOING = 4
+AF_PACKET, AF_XDP = "net_af_packet0,iface=director", "net_af_xdp0,iface=director"
+
+# The sizes of what is sent. With net_af_packet the kernel puts IPv4 fragments together before the port
+# gets them (PACKET_FANOUT_FLAG_DEFRAG), so only smaller ones arrive as they were sent.
+WHOLE = (1, 100, 1000, 1400)
+FRAGMENTED = (3000, 9000)
+
+
+class Sniffer:
+    """All frames of the client's interface, both ways: what the kernel sends and what comes back."""
+
+    def __init__(self, namespace):
+        self._socket = namespace.packet_socket("client")
+        self.outgoing, self.incoming = [], []
+
+    def drain(self):
+        while select.select([self._socket], [], [], 0)[0]:
+            frame, address = self._socket.recvfrom(65536)
+            (self.outgoing if address[2] == PACKET_OUTGOING else self.incoming).append(frame)
+        return self
+
+    def close(self):
+        self._socket.close()
+
+
+def give_client_addresses(client, gateway_mac):
+    """Routes to the VIPs through the director; neighbours are static, so the kernel asks nobody."""
+    client.run(*"ip address add 192.0.2.33/24 dev client".split())
+    client.run(*"ip address add 2001:db8::33/64 dev client nodad".split())
+    client.run(*f"ip neigh replace 192.0.2.254 lladdr {gateway_mac} dev client".split())
+    client.run(*f"ip neigh replace 2001:db8::fe lladdr {gateway_mac} dev client".split())
+    client.run(*"ip route add 10.10.0.0/16 via 192.0.2.254".split())
+    client.run(*"ip -6 route add fdb4::/32 via 2001:db8::fe".split())
+
+
+def send_pings(client, address, sizes):
+    for size in sizes:
+        # Nobody answers, so it ends with status 1.
+        with contextlib.suppress(AssertionError):
+            client.run(*f"ping -c 2 -i 0.01 -W 0.05 -s {size} {address}".split())
+
+
+def send_syns(client, family, address):
+    for port in (80, 443, 5000):
+        with client.socket(family, socket.SOCK_STREAM) as tcp:
+            tcp.setblocking(False)
+            tcp.connect_ex((address, port))
+
+
+def send_datagrams(client, family, address, sizes):
+    with client.socket(family, socket.SOCK_DGRAM) as udp:
+        for port in (53, 5000, 6000):
+            for size in sizes:
+                udp.sendto(bytes(size), (address, port))
+
+
+def send_everything(client, fragments_v4):
+    sizes = {socket.AF_INET: WHOLE, socket.AF_INET6: WHOLE + FRAGMENTED}
+    if fragments_v4:
+        sizes[socket.AF_INET] += FRAGMENTED
+    for family, addresses in ((socket.AF_INET, traffic.VIP4), (socket.AF_INET6, traffic.VIP6)):
+        send_pings(client, addresses[0], sizes[family])
+        for address in addresses:
+            send_syns(client, family, address)
+            send_datagrams(client, family, address, sizes[family])
+
+
+def settled(director, sniffer):
+    """The counters, once they cover all that was sent. The kernel may say more later (MLD)."""
+    sent = len(sniffer.drain().outgoing)
+    stats = director.stats()
+    return stats if stats["received"] == sent == sum_of_verdicts(stats) else None
+
+
+@pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
+@pytest.mark.parametrize("idle", ("poll", "sleep"))
+def test_kernel_traffic(vdev, idle, link, tmp_path):
+    config = {**CONFIG, "idle": idle}
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    sniffer = Sniffer(link.client)
+    with DirectorProcess([vdev], config, table, prefix=link.director.enter) as director:
+        mac = director.port_mac()
+        give_client_addresses(link.client, mac)
+        send_everything(link.client, fragments_v4=vdev is AF_XDP)
+        stats = wait_until(lambda: settled(director, sniffer), "all frames")
+        wait_until(lambda: len(sniffer.drain().incoming) >= stats["forwarded"], "all answers")
+        director.terminate()
+    model = Director(config, traffic.TABLE, port_mac=mac)
+    results = [model.process(frame) for frame in sniffer.outgoing[: stats["received"]]]
+    incoming = sniffer.incoming[: stats["forwarded"]]
+    assert [frame.hex() for frame in incoming] == [r.out.hex() for r in results if r.out]
+    assert verdicts(stats) == count(result.verdict for result in results)
+    assert stats["forwarded"] > 50
+    sniffer.close()
+
+
+def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
+    """ARP and ping to an address of the director's own kernel, while a VIP is still served."""
+    config = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([AF_PACKET], config, table, prefix=link.director.enter) as director:
+        link.director.run(*"ip address add 192.0.2.1/24 dev glb0".split())
+        link.director.run(*"ip link set glb0 up".split())
+        link.client.run(*"ip address add 192.0.2.33/24 dev client".split())
+        link.client.run(*"ip route add 10.10.0.0/16 via 192.0.2.1".split())
+        link.client.run(*"ping -c 3 -i 0.05 192.0.2.1".split())
+        send_datagrams(link.client, socket.AF_INET, "10.10.11.7", WHOLE)
+        wait_until(lambda: director.stats()["forwarded"] == len(WHOLE), "the VIP's packets")
+        stats = director.stats()
+    assert stats["exception"] >= 4 + 2 * len(WHOLE)  # ARP, three pings, ports without a bind
+    assert stats["exception_returned"] >= 4
+
+
+def cpu_ticks(pid):
+    """Time on a CPU so far, in user and kernel mode, of all threads."""
+    fields = open(f"/proc/{pid}/stat", encoding="ascii").read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def idle_ticks(link, folder, vdev, idle, seconds=2):
+    table = write_table(folder / "table", traffic.TABLE)
+    config = {**CONFIG, "idle": idle}
+    with DirectorProcess([vdev], config, table, prefix=link.director.enter) as director:
+        pid = director.process.pid
+        assert os.readlink(f"/proc/{pid}/exe").endswith("glb-director")
+        before = cpu_ticks(pid)
+        time.sleep(seconds)
+        return cpu_ticks(pid) - before
+
+
+@pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
+def test_sleep_costs_no_cpu(vdev, link, tmp_path):
+    """Against polling in the same run, so that the machine's speed and load do not matter."""
+    poll = idle_ticks(link, tmp_path, vdev, "poll")
+    sleep = idle_ticks(link, tmp_path, vdev, "sleep")
+    assert sleep < poll / 10, f"{sleep} ticks asleep, {poll} polling"
+
+
+def test_af_packet_gets_ipv4_fragments_put_together(link, tmp_path):
+    """As docs/howto/troubleshooting.md says: too big for outbound_mtu, or cut where the driver's frame ends."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([AF_PACKET], CONFIG, table, prefix=link.director.enter) as director:
+        give_client_addresses(link.client, director.port_mac())
+        for size, verdict in ((1600, "drop_too_big"), (3000, "drop_truncated")):
+            with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+                udp.sendto(bytes(size), (traffic.VIP4[1], 5000))
+            wait_until(lambda: director.stats()[verdict] == 1, f"{size} bytes are {verdict}")
+        # Had the fragments come one by one, the first of each were forwarded.
+        stats = director.stats()
+        assert stats["forwarded"] == stats["drop_fragment"] == 0
+        assert stats["drop_too_big"] == stats["drop_truncated"] == 1

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an operator does to a director besides sending packets: odd names, lost pipes, huge tables, spare ports."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+from support import pcap
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import DEADLINE, DirectorProcess, wait_until, write_table
+from support.tree import CLI
+
+SLEEP = {**CONFIG, "idle": "sleep"}
+
+
+def vdev(folder, number=0):
+    pcap.write(folder / "rx.pcap", [])
+    return f"net_pcap{number},rx_pcap={folder}/rx.pcap,tx_pcap={folder}/tx{number}.pcap"
+
+
+def table_of(number, name, backends=2):
+    return {
+        "name": name,
+        "hash_key": f"{number + 1:032x}",
+        "seed": f"{number + 1000:032x}",
+        "binds": [{"ip": f"10.0.0.{number}", "proto": "tcp", "port": 80}],
+        "backends": [{"ip": f"10.1.{i >> 8}.{i & 255}", "state": "active"} for i in range(backends)],
+    }
+
+
+def test_names_beyond_ascii_in_every_answer(tmp_path):
+    """DPDK makes broken JSON of anything else, and leaves out tables that do not fit its answer: 63 bytes of each name."""
+    tables = [table_of(i, f"{i:02}" + 125 * "ü") for i in range(64)]
+    table = write_table(tmp_path / "table", {"tables": tables}, "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        listed = director.telemetry.ask("/glb/tables")["tables"]
+        assert [entry["name"] for entry in listed.values()] == [f"{i:02}" + 31 * "?" for i in range(64)]
+        assert director.telemetry.ask("/glb/tables,1")["name"] == "01" + 31 * "?"
+        assert director.telemetry.ask("/glb/lookup,1.2.3.4,5,10.0.0.2,80,tcp")["table_name"].startswith("02?")
+        write_table(table, {"tables": [{60 * "ü": 1}]}, "json")
+        answer = director.telemetry.ask("/glb/reload")
+        assert answer["ok"] == 0 and "tables[0].??" in answer["error"]
+        assert "tables[0].??" in director.stats()["last_error"]
+
+
+def test_goes_on_when_nobody_reads_its_messages(tmp_path):
+    """`glb-director 2>&1 | logger`, and the logger is gone."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        status = open(f"/proc/{director.process.pid}/status", encoding="ascii").read()
+        (ignored,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+        assert int(ignored, 16) >> (signal.SIGPIPE - 1) & 1
+
+
+def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
+    """Its build takes longer than two ticks of this watchdog, on any machine."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, tempfile.TemporaryDirectory() as folder:
+        manager.bind(f"{folder}/notify")
+        manager.settimeout(DEADLINE)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"{folder}/notify")
+        monkeypatch.setenv("WATCHDOG_USEC", "20000")
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
+            write_table(table, {"tables": [table_of(i, f"t{i}", 4096) for i in range(4)]}, "json")
+            director.process.send_signal(signal.SIGHUP)
+            while not manager.recv(4096).startswith(b"RELOADING=1"):
+                pass
+            signs = 0
+            while not (message := manager.recv(4096)).startswith(b"READY=1"):
+                signs += message == b"WATCHDOG=1"
+            assert b"4 tables, generation 2" in message
+    assert signs > 0
+
+
+class Frozen:
+    """One thread of a process, which stands still; the others go on."""
+
+    SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+    def __init__(self, thread):
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.thread = thread
+
+    def _ptrace(self, request):
+        none = ctypes.c_void_p()
+        if self._libc.ptrace(request, self.thread, none, none) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def __enter__(self):
+        self._ptrace(self.SEIZE)
+        self._ptrace(self.INTERRUPT)
+        os.waitpid(self.thread, os.WUNTRACED)
+
+    def __exit__(self, *_):
+        self._ptrace(self.DETACH)
+
+
+def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, tempfile.TemporaryDirectory() as folder:
+        manager.bind(f"{folder}/notify")
+        manager.settimeout(0.01)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"{folder}/notify")
+        monkeypatch.setenv("WATCHDOG_USEC", "1000000")
+
+        def signs():
+            found = []
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    found.append(manager.recv(4096))
+            return found.count(b"WATCHDOG=1")
+
+        def stuck(times):
+            return lambda: signs() >= 0 and director.log.count("error: lcore 0 is stuck") >= times
+
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
+            wait_until(signs, "a sign of life")
+            with Frozen(director.process.pid):
+                wait_until(stuck(1), "the lcore is found to be stuck")
+                signs()
+                wait_until(lambda: director.log.count("error: lcore 0 is stuck") >= 3, "and still is")
+                assert signs() == 0
+            wait_until(signs, "a sign of life again")
+
+
+def test_tables_that_come_and_go_count_for_themselves(tmp_path):
+    """By their names, of which there are more than counters: those of one that is gone go to another."""
+    frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.7") / TCP(dport=80))] * 3
+    table = write_table(tmp_path / "table", {"tables": [table_of(7, "first")]}, "json")
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    with DirectorProcess([device], SLEEP, table) as director:
+        assert director.wait_received(3)["forwarded"] == 3
+
+        def ask():
+            (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
+            return entry["name"], entry["packets"]
+
+        assert ask() == ("first", 3)
+        for name in [f"table {i}" for i in range(140)] + ["first"]:
+            write_table(table, {"tables": [table_of(7, name)]}, "json")
+            assert director.telemetry.ask("/glb/reload")["ok"] == 1
+            assert ask() == (name, 0)
+
+
+def test_a_refused_table_is_told_with_how_many_faults_it_has(tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        for count, more in ((1, ""), (2, " (and 1 more: glb-director-cli check lists them)"),
+                            (3, " (and 2 more: glb-director-cli check lists them)")):
+            bad = table_of(7, "bad", backends=count)
+            for backend in bad["backends"]:
+                backend["ip"] = "nowhere"
+            write_table(table, {"tables": [bad]}, "json")
+            answer = director.telemetry.ask("/glb/reload")
+            assert answer["error"] + answer.get("error_2", "") == (
+                f"{table}: tables[0].backends[0].ip: 'nowhere' is not an IPv4 or IPv6 address{more}")
+
+
+def test_long_tables_are_told_in_pages(tmp_path):
+    document = table_of(0, "long", backends=130)
+    document["binds"] = [{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80} for i in range(70)]
+    table = write_table(tmp_path / "table", {"tables": [document]}, "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        for first, binds, backends, more in ((0, 64, 64, 1), (64, 6, 64, 1), (128, 0, 2, 0), (2**32 - 1, 0, 0, 0)):
+            page = director.telemetry.ask(f"/glb/tables,0,{first}")
+            assert page["binds"] == [f"10.0.0.{i} tcp 80-80" for i in range(first, first + binds)]
+            assert {int(i): backend["ip"] for i, backend in page["backends"].items()} == {
+                i: f"10.1.0.{i}" for i in range(first, first + backends)}
+            assert page["truncated"] == more
+
+
+def spare_port_config(**more):
+    path = {"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0}
+    lcore = {"rx": True, "tx": True, "flow_paths": [0]}
+    return {**SLEEP, "flow_paths": [path], "lcores": {"lcore-1": lcore}, **more}
+
+
+def test_port_without_flow_path_stays_off(tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdevs = [vdev(tmp_path), vdev(tmp_path, 1)]
+    with DirectorProcess(vdevs, spare_port_config(), table, lcores="0@0,1@1") as director:
+        assert "warning: port 1 (net_pcap1): no flow path uses it" in director.log
+        started = [director.telemetry.ask(f"/ethdev/info,{port}")["dev_started"] for port in (0, 1)]
+        assert started == [1, 0]
+        assert director.terminate()["received"] == 0
+
+
+def test_fifo_is_refused_as_configuration(tmp_path):
+    """Not waited for: nobody may ever write to it."""
+    os.mkfifo(tmp_path / "director.conf")
+    write_table(tmp_path / "TABLE", traffic.TABLE)
+    words = "lookup TABLE 192.0.2.9:1 10.10.11.7:80 --config director.conf".split()
+    done = subprocess.run([CLI, *words], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
+    assert "director.conf: cannot be read: not a regular file" in done.stdout + done.stderr
+    assert done.returncode != 0

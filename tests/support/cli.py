@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The real glb-director-cli, and the files that it reads and writes."""
+
+import json
+import struct
+import subprocess
+
+from support.director_conf import CONFIG, write_config
+from support.tree import CLI
+
+OK, FAILED, USAGE, BROKEN = 0, 1, 2, 3
+CHECK_WARNINGS, CHECK_ERRORS = 1, 2
+
+
+def run(*args, code=OK, **kwargs):
+    """Runs the CLI, which must exit with `code`; the result has stdout and stderr as text."""
+    done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=60, **kwargs)
+    assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}"
+    return done
+
+
+def run_json(*args, code=OK, **kwargs):
+    return json.loads(run(*args, "--json", code=code, **kwargs).stdout)
+
+
+def backend(ip, state="active", healthy=True):
+    return {"ip": ip, "state": state, "healthy": healthy}
+
+
+def table(name="web", backends=3, hash_key=1, **members):
+    """A table with one bind, tcp 10.10.10.10 port 80, and backends 192.168.50.1, .2 ..."""
+    if isinstance(backends, int):
+        backends = [backend(f"192.168.{50 + i // 250}.{i % 250 + 1}") for i in range(backends)]
+    return {
+        "name": name,
+        "hash_key": f"{hash_key:032x}",
+        "seed": f"{0x5eed:032x}",
+        "binds": [{"ip": "10.10.10.10", "proto": "tcp", "port": 80}],
+        "backends": backends,
+        **members,
+    }
+
+
+def write_tables(path, *tables):
+    path.write_text(json.dumps({"tables": list(tables)}))
+    return path
+
+
+def write_conf(path, **keys):
+    """A director.conf of these keys, with the two required ones unless they are given."""
+    return write_config(path, {**CONFIG, **keys})
+
+
+def tcp_frame(source="198.51.100.7", destination="10.10.10.10", sport=40000, dport=80, payload=b""):
+    """Ethernet, IPv4, TCP; checksums are not looked at and left zero."""
+    address = lambda text: bytes(map(int, text.split(".")))
+    tcp = struct.pack("!HHIIBBHHH", sport, dport, 1, 0, 0x50, 2, 65535, 0, 0) + payload
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0)
+    return bytes(12) + b"\x08\x00" + ip + address(source) + address(destination) + tcp

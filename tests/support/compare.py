@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares what the director sends and counts with the model."""
+
+import collections
+
+from model import Director
+from support.director_process import VERDICTS, run_capture
+
+
+def count(found):
+    return {**dict.fromkeys(VERDICTS, 0), **collections.Counter(found)}
+
+
+def assert_same_frames(sent, received, expected):
+    """What is sent for each frame, or nothing. IPv6 and other frames may pass each other; those of each leave in order."""
+    queues = [
+        [out for frame, out in zip(received, expected) if out and (frame[12:14] == b"\x86\xdd") == is_v6] for is_v6 in (False, True)
+    ]
+    places = {0}  # so many of the first queue may have been sent so far
+    for number, frame in enumerate(sent):
+        places = {at + 1 for at in places if queues[0][at : at + 1] == [frame]} | {
+            at for at in places if queues[1][number - at : number - at + 1] == [frame]
+        }
+        assert places, f"frame {number} of the output: {frame.hex()}"
+    assert len(sent) == len(queues[0]) + len(queues[1])
+
+
+def compare_with_model(tmp_path, frames, config, document, table, **options):
+    sent, counters, mac = run_capture(tmp_path, frames, config, table, **options)
+    model = Director(config, document, port_mac=mac)
+    results = [model.process(frame) for frame in frames]
+    assert_same_frames(sent, frames, [result.out for result in results])
+    assert counters == count(result.verdict for result in results)
+    return counters

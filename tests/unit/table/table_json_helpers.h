@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Documents and the faults they must give, written with ' for ". Include cmocka.h first. */
+#ifndef GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
+#define GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/table_json.h"
+#include "tests/unit/table_helpers.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define KEYS                                                                                       \
+	"'hash_key': '00112233445566778899aabbccddeeff', 'seed': "                                 \
+	"'FFeeddccbbaa99887766554433221100'"
+#define BINDS            "'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80}]"
+#define BACKENDS         "'backends': [{'ip': '192.168.0.1', 'state': 'active'}]"
+#define TABLE(members)   "{'tables': [{'name': 'web', " members "}]}"
+#define WITH(members)    TABLE(KEYS ", " BINDS ", " BACKENDS ", " members)
+#define BIND(members)    TABLE(KEYS ", " BACKENDS ", 'binds': [{" members "}]")
+#define BACKEND(members) TABLE(KEYS ", " BINDS ", 'backends': [{" members "}]")
+#define CHECKS(members)                                                                            \
+	BACKEND("'ip': '192.168.0.1', 'state': 'active', 'healthchecks': {" members "}")
+
+static inline int parse(const char *document, struct table_set *set, struct faults *faults)
+{
+	char *text = strdup(document);
+	int error;
+
+	for (char *at = text; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	*faults = (struct faults){.file = "t.json"};
+	error = table_json_parse(text, strlen(text), set, faults);
+	free(text);
+	return error;
+}
+
+static inline void assert_refused(const char *document, const char *expected)
+{
+	struct faults faults;
+	struct table_set set;
+
+	assert_int_equal(parse(document, &set, &faults), -EINVAL);
+	assert_fault(&faults, false, expected);
+	/* One mistake, one error. */
+	assert_int_equal(faults.errors, 1);
+	assert_null(set.tables);
+	faults_clear(&faults);
+}
+
+static inline void assert_warned(const char *document, const char *expected)
+{
+	struct faults faults;
+	struct table_set set;
+
+	assert_int_equal(parse(document, &set, &faults), 0);
+	assert_fault(&faults, true, expected);
+	assert_int_equal(faults.count, 1);
+	table_set_free(&set);
+	faults_clear(&faults);
+}
+
+struct example {
+	const char *document, *fault;
+};
+
+static inline void check_examples(const struct example *examples, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_refused(examples[i].document, examples[i].fault);
+}
+
+#endif

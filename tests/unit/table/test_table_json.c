@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Documents as a whole, formats.md section 2: what is read, structure, syntax, how faults are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/table/table_json_helpers.h"
+
+static void test_all_members(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+	const struct table *table;
+
+	(void)state;
+	assert_int_equal(
+		parse("{'healthchecks': {'interval_ms': 2000, 'timeout_ms': 1000, 'trigger': 3},"
+		      " 'tables': [{'name': 'w\xc3\xa4"
+		      "b', " KEYS ", 'hops': 4,"
+		      " 'healthchecks': {'trigger_healthy': 1, 'trigger_unhealthy': 2},"
+		      " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 0},"
+		      "  {'ip': 'fdb4::/64', 'proto': 'udp', 'port_start': 1000, 'port_end': "
+		      "65535}],"
+		      " 'backends': [{'ip': '192.168.0.1', 'state': 'filling', 'healthy': true,"
+		      "   'healthchecks': {'http': 80, 'http_uri': '/', 'tcp': 22, 'gue': 19523, "
+		      "'fou': 1}},"
+		      "  {'ip': '192.168.0.2', 'state': 'active', 'healthy': false},"
+		      "  {'ip': '192.168.0.3', 'state': 'draining'},"
+		      "  {'ip': '192.168.0.4', 'state': 'inactive'}]}]}",
+			&set, &faults),
+		0);
+	assert_no_fault(&faults);
+	assert_int_equal(set.count, 1);
+	table = &set.tables[0];
+	assert_string_equal(table->name, "w\xc3\xa4"
+					 "b");
+	assert_int_equal(table->hash_key[1], 0x11);
+	assert_int_equal(table->seed[15], 0x00);
+	assert_int_equal(table->seed[0], 0xff);
+	assert_int_equal(table->hops, 4);
+	assert_int_equal(table->bind_count, 2);
+	assert_int_equal(table->binds[0].protocol, TABLE_TCP);
+	assert_int_equal(table->binds[0].port_end, 0);
+	assert_int_equal(table->binds[1].protocol, TABLE_UDP);
+	assert_int_equal(table->binds[1].prefix.length, 64);
+	assert_int_equal(table->binds[1].port_start, 1000);
+	assert_int_equal(table->binds[1].port_end, 65535);
+	assert_int_equal(table->backend_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(table->backends[i].addr.bytes[3], i + 1);
+		assert_int_equal(table->backends[i].state, i);
+		assert_int_equal(table->backends[i].healthy, i != 1);
+	}
+	assert_null(table->rows);
+	table_set_free(&set);
+}
+
+static void test_no_tables_are_valid(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse("{'tables': []}", &set, &faults), 0);
+	assert_no_fault(&faults);
+	assert_int_equal(set.count, 0);
+	table_set_free(&set);
+}
+
+static void test_defaults(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse(WITH("'_': 0"), &set, &faults), 0);
+	assert_int_equal(set.tables[0].hops, 2);
+	assert_true(set.tables[0].backends[0].healthy);
+	table_set_free(&set);
+}
+
+static void test_comments_are_ignored_everywhere(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(
+		parse("{'_comment': [1, 2], 'x-owner': {'a': null}, 'healthchecks': {'_': 1},"
+		      " 'tables': [{'name': 'web', 'x-': 1, " KEYS ", 'healthchecks': {'x-a': 1},"
+		      " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, '_why': 'x'}],"
+		      " 'backends': [{'ip': '1.1.1.1', 'state': 'active', 'x-rack': 7,"
+		      "  'healthchecks': {'_': 0}}]}]}",
+			&set, &faults),
+		0);
+	assert_no_fault(&faults);
+	table_set_free(&set);
+}
+
+static const struct example structure_examples[] = {
+	{"[]", "t.json: an array is not an object"},
+	{"{}", "t.json: tables: missing; expected an array of tables"},
+	{"{'tables': {}}", "t.json: tables: an object is not an array"},
+	{"{'tables': null}", "t.json: tables: 'null' is not an array"},
+	{"{'tables': [7]}", "t.json: tables[0]: '7' (a number) is not an object"},
+	{"{'tables': [], 'tabels': []}", "t.json: tabels: unknown key; known here: tables, "
+					 "healthchecks (keys that begin with "
+					 "\"x-\" or \"_\" are comments)"},
+	{WITH("'xname': 1"),
+		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, "
+		"binds, "
+		"backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
+		"t.json: tables[0].binds[0].ports: unknown key; known here: ip, proto, port, "
+		"port_start, port_end (keys that begin with \"x-\" or \"_\" are comments)"},
+	{BACKEND("'ip': '1.1.1.1', 'state': 'active', 'weight': 1"),
+		"t.json: tables[0].backends[0].weight: unknown key; known here: ip, state, "
+		"healthy, "
+		"healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff'"),
+		"t.json: tables[0].seed: missing; expected 32 hex digits"},
+	{TABLE(BINDS ", " BACKENDS ", 'seed': '00112233445566778899aabbccddeeff'"),
+		"t.json: tables[0].hash_key: missing; expected 32 hex digits"},
+	{TABLE(KEYS ", " BINDS),
+		"t.json: tables[0].backends: missing; expected an array of backends"},
+	{TABLE(KEYS ", " BACKENDS), "t.json: tables[0].binds: missing; expected an array of binds"},
+	{"{'tables': [{" KEYS ", " BINDS ", " BACKENDS "}]}",
+		"t.json: tables[0].name: missing; expected a name"},
+	{"{'tables': [{'name': '', " KEYS ", " BINDS ", " BACKENDS "}]}",
+		"t.json: tables[0].name: '' is not a name: 1 to 255 bytes without control "
+		"characters"},
+	{"{'tables': [{'name': 'a\\nb', " KEYS ", " BINDS ", " BACKENDS "}]}",
+		"t.json: tables[0].name: 'a\\x0ab' is not a name: 1 to 255 bytes without control "
+		"characters"},
+	{"{'tables': [{'name': 7, " KEYS ", " BINDS ", " BACKENDS "}]}",
+		"t.json: tables[0].name: '7' (a number) is not a name: 1 to 255 bytes without "
+		"control "
+		"characters"},
+	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
+	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
+	{WITH("'hops': '2'"),
+		"t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
+	{WITH("'hops': 2.0"),
+		"t.json: tables[0].hops: '2' (a real number) is not an integer from 2 to 4"},
+};
+
+static const struct example syntax_examples[] = {
+	{"", "t.json:1:0: not JSON: '[' or '{' expected near end of file"},
+	{"{'tables': [\n  {]}", "t.json:2:4: not JSON: string or '}' expected near ']'"},
+	{"{'tables': [],\n 'tables': []}",
+		"t.json:2:9: not JSON: duplicate object key near '\"tables\"'"},
+	{"{'tables': []} x", "t.json:1:16: not JSON: end of file expected near 'x'"},
+	{"{'tables': 99999999999999999999}",
+		"t.json:1:31: not JSON: too big integer near '99999999999999999999'"},
+	{"{'tables': ['\x01']}", "t.json:1:13: not JSON: control character 0x1 near '\"'"},
+	{"{'tables': '\\u0000'}", "t.json:1:19: not JSON: \\u0000 is not allowed without "
+				  "JSON_ALLOW_NUL near '\"\\u0000\"'"},
+	{"{'tables': '\xff'}", "t.json:1:12: not JSON: unable to decode byte 0xff near '\"'"},
+};
+
+static void test_structure(void **state)
+{
+	(void)state;
+	check_examples(structure_examples, COUNT(structure_examples));
+}
+
+static void test_syntax_errors_name_line_and_column(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(syntax_examples); i++) {
+		struct faults faults;
+		struct table_set set;
+
+		assert_int_equal(parse(syntax_examples[i].document, &set, &faults), -EINVAL);
+		assert_string_equal(faults_first_error(&faults), syntax_examples[i].fault);
+		faults_clear(&faults);
+	}
+}
+
+static void test_all_faults_are_named_not_just_the_first(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(
+		parse("{'tables': [{'name': 'a', " KEYS ", 'hops': 9, 'colour': 'red',"
+		      " 'binds': [{'ip': 'x', 'proto': 'sctp', 'port': 70000}],"
+		      " 'backends': [{'ip': '1.1.1.1', 'state': 'up'}, {'ip': '1.1.1.1'}]},"
+		      " {'name': 'b'}]}",
+			&set, &faults),
+		-EINVAL);
+	assert_int_equal(faults.errors, 12);
+	assert_fault(&faults, false,
+		"t.json: tables[0].binds[0].ip: 'x' is not an IPv4 or IPv6 "
+		"address or CIDR prefix");
+	assert_fault(&faults, false,
+		"t.json: tables[0].backends[1].ip: '1.1.1.1' is listed twice: "
+		"backends[0] has this address already");
+	assert_fault(&faults, false, "t.json: tables[1].hash_key: missing; expected 32 hex digits");
+	faults_clear(&faults);
+}
+
+static void test_long_and_odd_values_are_cut_and_escaped(void **state)
+{
+	(void)state;
+	assert_refused(
+		BACKEND("'ip': "
+			"'0123456789012345678901234567890123456789012345678901234567890123456789',"
+			" 'state': 'active'"),
+		"t.json: tables[0].backends[0].ip: "
+		"'01234567890123456789012345678901234567890123456789"
+		"01234567890123...' is not an IPv4 or IPv6 address");
+	/* Not in the middle of a character, */
+	assert_refused(
+		BACKEND("'ip': "
+			"'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
+			" 'state': 'active'"),
+		"t.json: tables[0].backends[0].ip: "
+		"'01234567890123456789012345678901234567890123456789"
+		"0123456789012...' is not an IPv4 or IPv6 address");
+	/* nothing that a terminal would obey, */
+	assert_refused(BACKEND("'ip': '\\u001b[2J\\u007f\\u009b\\u00e4', 'state': 'active'"),
+		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 "
+		"or "
+		"IPv6 address");
+	/* and the same for keys. */
+	assert_refused("{'tables': [], 'a\\tb': 1}", "t.json: a\\x09b: unknown key; known here: "
+						     "tables, healthchecks (keys that begin with "
+						     "\"x-\" or \"_\" are comments)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_members),
+		cmocka_unit_test(test_no_tables_are_valid),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_comments_are_ignored_everywhere),
+		cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_syntax_errors_name_line_and_column),
+		cmocka_unit_test(test_all_faults_are_named_not_just_the_first),
+		cmocka_unit_test(test_long_and_odd_values_are_cut_and_escaped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

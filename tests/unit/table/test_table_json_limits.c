@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Documents that are large, deep or full of faults, and files that cannot be read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/table/table_json_helpers.h"
+
+/* A document of `tables` tables of so many binds and backends; broken: with bad addresses. */
+static char *large_document(unsigned tables, unsigned binds, unsigned backends, bool broken)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	fprintf(to, "{\"tables\":[");
+	for (unsigned t = 0; t < tables; t++) {
+		fprintf(to,
+			"%s{\"name\":\"%u\",\"hash_key\":\"%032d\",\"seed\":\"%032d\",\"binds\":[",
+			t ? "," : "", t, 1, 1);
+		for (unsigned i = 0; i < binds; i++)
+			fprintf(to, "%s{\"ip\":\"10.%u.%u.1/24\",\"proto\":\"tcp\",\"port\":%u}",
+				i ? "," : "", i / 256, i % 256, t);
+		fprintf(to, "],\"backends\":[");
+		for (unsigned i = 0; i < backends; i++)
+			fprintf(to, "%s{\"ip\":\"10.%u.%u.%s\",\"state\":\"active\"}", i ? "," : "",
+				i / 256, i % 256, broken ? "x" : "1");
+		fprintf(to, "]}");
+	}
+	fprintf(to, "]}");
+	fclose(to);
+	return text;
+}
+
+static void test_limits(void **state)
+{
+	static const struct {
+		unsigned tables, binds, backends;
+		const char *error;
+	} cases[] = {
+		{64, 1, 1, NULL},
+		{65, 1, 1, "t.json: tables: 65 elements; at most 64 are possible"},
+		{1, 4096, 1, NULL},
+		{1, 4097, 1, "t.json: tables[0].binds: 4097 elements; at most 4096 are possible"},
+		{1, 1, 4096, NULL},
+		{1, 1, 4097,
+			"t.json: tables[0].backends: 4097 elements; at most 4096 are possible"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *text =
+			large_document(cases[i].tables, cases[i].binds, cases[i].backends, false);
+		struct faults faults;
+		struct table_set set;
+
+		assert_int_equal(parse(text, &set, &faults), cases[i].error ? -EINVAL : 0);
+		if (cases[i].error)
+			assert_fault(&faults, false, cases[i].error);
+		assert_int_equal(faults.errors, cases[i].error != NULL);
+		table_set_free(&set);
+		faults_clear(&faults);
+		free(text);
+	}
+}
+
+static void test_warnings_of_one_kind_are_capped_in_each_table(void **state)
+{
+	char *text = large_document(2, 500, 1, false);
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse(text, &set, &faults), 0);
+	assert_int_equal(faults.count, 2 * 11);
+	assert_fault(&faults, true,
+		"t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
+	table_set_free(&set);
+	faults_clear(&faults);
+	free(text);
+}
+
+static void test_errors_are_bounded(void **state)
+{
+	char *text = large_document(5, 0, 4096, true);
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse(text, &set, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 10001);
+	assert_fault(&faults, false, "t.json: more than 10000 faults: the rest is not listed");
+	faults_clear(&faults);
+	free(text);
+}
+
+static void test_deep_nesting_is_refused(void **state)
+{
+	char *text = malloc(1000001);
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	memset(text, '[', 1000000);
+	text[1000000] = '\0';
+	assert_int_equal(parse(text, &set, &faults), -EINVAL);
+	assert_string_equal(faults_first_error(&faults),
+		"t.json:1:2049: not JSON: maximum parsing depth reached near '['");
+	faults_clear(&faults);
+	free(text);
+}
+
+static char folder[] = "/tmp/test_table_json.XXXXXX";
+
+static int enter_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+	(void)state;
+	return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static void assert_unreadable(const char *path, int error, const char *text)
+{
+	struct faults faults = {.file = path};
+	struct table_set set;
+
+	assert_int_equal(table_json_read(path, &set, &faults), error);
+	assert_string_equal(faults_first_error(&faults), text);
+	assert_int_equal(faults.count, 1);
+	faults_clear(&faults);
+}
+
+static void test_files_that_cannot_be_read(void **state)
+{
+	FILE *big;
+
+	(void)state;
+	assert_unreadable("none", -ENOENT, "none: cannot be opened: No such file or directory");
+	assert_unreadable(".", -EISDIR, ".: is a directory; expected a regular file");
+	assert_unreadable("/dev/null", -EINVAL, "/dev/null: is a device; expected a regular file");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_unreadable("fifo", -EINVAL, "fifo: is a FIFO; expected a regular file");
+	unlink("fifo");
+	big = fopen("big", "w");
+	assert_int_equal(ftruncate(fileno(big), 64 * 1024 * 1024 + 1), 0);
+	fclose(big);
+	assert_unreadable("big", -EFBIG, "big: has 67108865 bytes; a table has at most 67108864");
+	unlink("big");
+}
+
+static void test_file_is_read(void **state)
+{
+	struct faults faults = {.file = "t.json"};
+	struct table_set set;
+	FILE *to = fopen("t.json", "w");
+
+	(void)state;
+	fputs("{\"tables\": []}", to);
+	fclose(to);
+	assert_int_equal(table_json_read("t.json", &set, &faults), 0);
+	assert_no_fault(&faults);
+	table_set_free(&set);
+	unlink("t.json");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_warnings_of_one_kind_are_capped_in_each_table),
+		cmocka_unit_test(test_errors_are_bounded),
+		cmocka_unit_test(test_deep_nesting_is_refused),
+		cmocka_unit_test(test_files_that_cannot_be_read),
+		cmocka_unit_test(test_file_is_read),
+	};
+
+	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
