@@ -25,7 +25,7 @@ struct contender {
 	baseline_fn *baseline; /* NULL: the director */
 	lanes_fn *fast;        /* of the director; NULL: the stages do all */
 	unsigned lcores;
-	bool spread;
+	bool distributor;
 };
 
 /* What all lcores see of the scenario that runs. */
@@ -49,7 +49,7 @@ static int run_lcore(void *unused)
 	const struct contender *contender = stage.contender;
 
 	(void)unused;
-	if (index == 0 || !contender->spread)
+	if (index == 0 || !contender->distributor)
 		frames_refill(
 			&stage.frames[index], &stage.line.queues[index], &stage.scenario->world);
 	__atomic_fetch_add(&stage.arrived, 1, __ATOMIC_ACQ_REL);
@@ -68,11 +68,11 @@ static double pass(const struct contender *contender)
 	uint32_t frames = scenario_frames(stage.scenario);
 	bool dropped = stage.scenario->dropped && !contender->baseline;
 
-	frames *= contender->spread ? 1 : contender->lcores;
+	frames *= contender->distributor ? 1 : contender->lcores;
 	stage.contender = contender;
 	stage.arrived = 0;
 	line_rewind(&stage.line, dropped ? 0 : frames);
-	subject_arrange(&stage.subject, contender->spread, contender->fast);
+	subject_arrange(&stage.subject, contender->distributor, contender->fast);
 	if (contender->lcores > 1)
 		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
 	run_lcore(NULL);
@@ -178,7 +178,7 @@ static void list_contenders(void)
 	}
 	floor = contenders[contender_count - 1];
 	floor.what = "software spread";
-	floor.spread = true;
+	floor.distributor = true;
 	add(floor);
 }
 
@@ -219,7 +219,7 @@ static void verify(void)
 		expected = first ? digest : expected;
 		first = false;
 		/* Two queues had the same frames. */
-		if (digest != expected * (contender->spread ? 1 : contender->lcores)) {
+		if (digest != expected * (contender->distributor ? 1 : contender->lcores)) {
 			fprintf(stderr, "%s: not the same bytes as the paths before it\n",
 				contender->path);
 			exit(EXIT_FAILURE);
@@ -274,7 +274,7 @@ static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
 static void open_stage(const struct scenario *scenario, struct routes *routes)
 {
 	uint32_t frames = scenario_frames(scenario);
-	struct rules *rules = &stage.subject.director.conf.rules;
+	struct steering_config *steering = &stage.subject.director.conf.steering;
 
 	stage.scenario = scenario;
 	line_open(&stage.line, PORT, LINE_QUEUES * frames);
@@ -288,10 +288,10 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	stage.line.burst = scenario->burst ? scenario->burst : 64;
 	stage.line.stop = &stage.subject.director.stop;
 	if (scenario->hash_fields)
-		rules->hash_fields = scenario->hash_fields;
-	rules->alt_hash_fields = scenario->alt_hash_fields;
+		steering->hash_fields = scenario->hash_fields;
+	steering->alt_hash_fields = scenario->alt_hash_fields;
 	if (scenario->mtu)
-		rules->outbound_mtu = scenario->mtu;
+		steering->outbound_mtu = scenario->mtu;
 }
 
 static void close_stage(void)

@@ -21,7 +21,7 @@
 #define SOURCE     (ETHERNET + 12) /* of an IPv4 packet */
 #define GROWTH     (OUTER_SIZE - ETHERNET)
 
-enum ahead {
+enum prefetch {
 	AHEAD_NONE,
 	AHEAD_BURST, /* prefetches the headers of a burst, then works on it */
 	AHEAD_NEXT,  /* prefetches the mbufs of a burst, the headers of the one before, and works
@@ -72,7 +72,7 @@ INLINE uint32_t work(struct rte_mbuf **mbufs, uint16_t count, const uint8_t oute
 	return clients;
 }
 
-INLINE void run(uint16_t port, uint16_t queue, const bool *stop, enum ahead ahead)
+INLINE void run(uint16_t port, uint16_t queue, const bool *stop, enum prefetch prefetch)
 {
 	struct rte_mbuf *mbufs[3][BURST];
 	uint8_t outer[64] = {0};
@@ -81,27 +81,27 @@ INLINE void run(uint16_t port, uint16_t queue, const bool *stop, enum ahead ahea
 	unsigned now = 0;
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		unsigned before = (now + 2) % 3, due = ahead == AHEAD_NEXT ? (now + 1) % 3 : now;
+		unsigned before = (now + 2) % 3, due = prefetch == AHEAD_NEXT ? (now + 1) % 3 : now;
 
 		counts[now] = rte_eth_rx_burst(port, queue, mbufs[now], BURST);
-		for (uint16_t i = 0; ahead == AHEAD_NEXT && i < counts[now]; i++)
+		for (uint16_t i = 0; prefetch == AHEAD_NEXT && i < counts[now]; i++)
 			__builtin_prefetch(mbufs[now][i], 1);
-		for (uint16_t i = 0; ahead == AHEAD_NEXT && i < counts[before]; i++)
+		for (uint16_t i = 0; prefetch == AHEAD_NEXT && i < counts[before]; i++)
 			prefetch_frame(mbufs[before][i]);
-		for (uint16_t i = 0; ahead == AHEAD_BURST && i < counts[now]; i++)
+		for (uint16_t i = 0; prefetch == AHEAD_BURST && i < counts[now]; i++)
 			prefetch_frame(mbufs[now][i]);
 		clients = work(mbufs[due], counts[due], outer);
 		rte_eth_tx_burst(port, queue, mbufs[due], counts[due]);
 		counts[due] = 0;
-		now = ahead == AHEAD_NEXT ? (now + 1) % 3 : now;
+		now = prefetch == AHEAD_NEXT ? (now + 1) % 3 : now;
 	}
 	(void)clients;
 }
 
-#define FLOOR(name, ahead)                                                                         \
+#define FLOOR(name, prefetch)                                                                         \
 	static void name(uint16_t port, uint16_t queue, const bool *stop)                          \
 	{                                                                                          \
-		run(port, queue, stop, ahead);                                                     \
+		run(port, queue, stop, prefetch);                                                     \
 	}
 
 FLOOR(prefetch_nothing, AHEAD_NONE)

@@ -27,7 +27,7 @@ const struct scenario scenarios[] = {
 		.world = WORLD(1, 16)}, /* says how much two figures differ by chance */
 	{.what = "alternative hash",
 		.world = WORLD(1, 16),
-		.alt_hash_fields = RULES_SOURCE_ADDRESS | RULES_SOURCE_PORT},
+		.alt_hash_fields = STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT},
 	{.what = "4 hops", .world = {.tables = 1, .binds = 16, .backends = 64, .hops = 4}},
 	{.what = "hash of four fields", .world = WORLD(1, 16), .hash_fields = 15},
 	{.what = "prefixes", .world = WORLD(1, 16, .prefixes = true)},

@@ -13,7 +13,7 @@ from collections import Counter
 
 # The functions of each stage, of the fast path and of what does without. An instruction belongs to the innermost that is named here.
 STAGES = {
-    "mbufs in": "ahead_fetch view view_odd mbuf_view mbuf_oddity",
+    "mbufs in": "prefetch_packets view view_odd mbuf_view mbuf_oddity",
     "load headers": "load_lanes sort_families find_unfit list_families sort_into_bins is_ipv6",
     "parse": "check_v4 check_v6 parse flow_parse parse_ipv4 parse_ipv6",
     "find the table": "find_v4 find_v6 find_tables steer_classify portmap_find classify_port classify_address classify_fragment",
@@ -23,7 +23,7 @@ STAGES = {
     "write headers": "emit template_write encapsulate_write",
     "mbufs out": "settle_forwarded settle_lane all_forwarded mbuf_commit",
     "send and count": "transmit count_sent send_to_port outbox_put take",
-    "once a burst": "receive worker_run run_path run_ahead spread_due steer_families steer_bin prepare refresh_templates "
+    "once a burst": "receive worker_run run_path run_ahead distribute_due steer_families steer_bin prepare refresh_templates "
                     "pipeline_run steer forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"

@@ -28,17 +28,17 @@ static void add_worker(struct subject *subject, uint16_t index)
 	worker->index = index;
 	worker->path_count = 1;
 	worker->paths = &subject->paths[index];
-	worker->pipeline.rules = &subject->director.conf.rules;
+	worker->pipeline.steering = &subject->director.conf.steering;
 	worker->pipeline.outer.source_ip = 0x010200c0;
 }
 
 static void add_path(
 	struct subject *subject, uint16_t index, uint16_t port, struct rte_mempool *pool)
 {
-	struct path *path = &subject->paths[index];
+	struct flow_path *path = &subject->paths[index];
 
-	*path = (struct path){
-		.kind = PATH_STEER,
+	*path = (struct flow_path){
+		.kind = FLOW_PATH_STEER,
 		.in = {.port = port, .queue = index},
 		.out = {.port = port, .queue = index},
 		.exception = {.port = port, .queue = index},
@@ -50,13 +50,13 @@ static void add_path(
 }
 
 /* As worker_create.c has it for a distributor with one worker and a tx queue each. */
-static void add_spread(struct subject *subject)
+static void add_distributor(struct subject *subject)
 {
-	subject->spread = spread_create(1, spread_works_itself(1));
-	if (subject->spread)
-		subject->spread->shares[0].ring.ring = rte_ring_create(
-			"to-1", SPREAD_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (!subject->spread || !subject->spread->shares[0].ring.ring) {
+	subject->distributor = distribute_create(1, distribute_works_itself(1));
+	if (subject->distributor)
+		subject->distributor->shares[0].ring.ring = rte_ring_create(
+			"to-1", DISTRIBUTE_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (!subject->distributor || !subject->distributor->shares[0].ring.ring) {
 		fprintf(stderr, "no memory for a ring\n");
 		exit(EXIT_FAILURE);
 	}
@@ -72,29 +72,29 @@ void subject_open(
 		subject->live.slot[i] = (uint8_t)i;
 	subject->director.reload.live = &subject->live;
 	memcpy(&subject->director.gateway_mac, gateway_mac, sizeof(gateway_mac));
-	subject->director.conf.rules = (struct rules){
-		.hash_fields = RULES_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
+	subject->director.conf.steering = (struct steering_config){
+		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
 	for (uint16_t i = 0; i < LINE_QUEUES; i++) {
 		add_worker(subject, i);
 		add_path(subject, i, port, pool);
 	}
-	add_spread(subject);
+	add_distributor(subject);
 }
 
 void subject_close(struct subject *subject)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		rte_free(subject->workers[i]);
-	rte_ring_free(subject->spread->shares[0].ring.ring);
-	rte_free(subject->spread);
+	rte_ring_free(subject->distributor->shares[0].ring.ring);
+	rte_free(subject->distributor);
 	rte_free(subject->director.reload.qsbr);
 }
 
-void subject_arrange(struct subject *subject, bool spread, lanes_fn *fast)
+void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 {
-	subject->paths[0].kind = spread ? PATH_SPREAD : PATH_STEER;
-	subject->paths[0].spread = subject->spread;
-	subject->paths[1].in.ring = spread ? subject->spread->shares[0].ring.ring : NULL;
+	subject->paths[0].kind = distributor ? FLOW_PATH_DISTRIBUTE : FLOW_PATH_STEER;
+	subject->paths[0].distributor = subject->distributor;
+	subject->paths[1].in.ring = distributor ? subject->distributor->shares[0].ring.ring : NULL;
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		subject->workers[i]->pipeline.fast = fast;
 	subject->director.stop = false;

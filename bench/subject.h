@@ -11,8 +11,8 @@ struct subject {
 	struct director director;
 	struct reload_live live;
 	struct worker *workers[LINE_QUEUES];
-	struct path paths[LINE_QUEUES];
-	struct spread *spread; /* from the first worker to the second */
+	struct flow_path paths[LINE_QUEUES];
+	struct distributor *distributor; /* from the first worker to the second */
 };
 
 /* Steers from the port to itself, by the routes (borrowed); copies of frames come from the pool.
@@ -23,6 +23,6 @@ void subject_close(struct subject *subject);
 
 /* Between passes. spread: the first worker receives for both, else each from its own queue. fast:
  * the path that packets take, or NULL. */
-void subject_arrange(struct subject *subject, bool spread, lanes_fn *fast);
+void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
 
 #endif

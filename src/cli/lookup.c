@@ -42,9 +42,9 @@ static const struct table *found_table(const struct lookup *lookup)
 	return &lookup->routes->set.tables[lookup->burst.table[0]];
 }
 
-static bool needs_source_port(const struct rules *rules)
+static bool needs_source_port(const struct steering_config *steering)
 {
-	return (rules->hash_fields | rules->alt_hash_fields) & RULES_SOURCE_PORT;
+	return (steering->hash_fields | steering->alt_hash_fields) & STEERING_SOURCE_PORT;
 }
 
 /* Fills the lookup from the command line. COMMAND_OK, or the error was printed. */
@@ -81,7 +81,7 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 static int make_flow(const struct command_args *args, struct lookup *lookup)
 {
 	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
-	const struct rules *rules = &lookup->conf.rules;
+	const struct steering_config *steering = &lookup->conf.steering;
 	uint32_t hint = lookup->source.port;
 	struct flow flow = {
 		.family = lookup->source.addr.family,
@@ -91,7 +91,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 		.destination_port = lookup->destination.port,
 	};
 
-	if (!icmp && !lookup->source.has_port && needs_source_port(rules))
+	if (!icmp && !lookup->source.has_port && needs_source_port(steering))
 		return command_usage(
 			"lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
@@ -104,7 +104,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 	lookup->burst.count = 2;
 	for (uint32_t lane = 0; lane < 2; lane++)
 		burst_set_flow(&lookup->burst, lane,
-			icmp && !rules->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED,
+			icmp && !steering->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED,
 			&flow);
 	return COMMAND_OK;
 }
@@ -112,18 +112,18 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 static void steer(struct lookup *lookup)
 {
 	struct burst *burst = &lookup->burst;
-	struct rules alt = lookup->conf.rules;
+	struct steering_config alt = lookup->conf.steering;
 
 	/* The hops last: they belong to hash_fields, with those of alt_hash_fields behind. */
-	steer_classify(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
+	steer_classify(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
 	if (alt.alt_hash_fields) {
 		alt.hash_fields = alt.alt_hash_fields;
 		steer_hash(burst, burst_lanes(burst), lookup->routes, &alt);
 	}
 	burst->count = 1;
-	steer_hash(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
-	steer_hops(burst, burst_lanes(burst), lookup->routes, &lookup->conf.rules);
-	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && lookup->conf.rules.exception_path)
+	steer_hash(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
+	steer_hops(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
+	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && lookup->conf.steering.exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
 }
 
@@ -150,7 +150,7 @@ static const char *why_unmatched(const struct lookup *lookup)
 {
 	const struct burst *burst = &lookup->burst;
 
-	if (burst->kind[0] == FLOW_ECHO && !lookup->conf.rules.forward_ping)
+	if (burst->kind[0] == FLOW_ECHO && !lookup->conf.steering.forward_ping)
 		return "forward_icmp_ping_responses is off";
 	if (classify_address(lookup->routes->classifier, burst->family[0], burst->destination[0]) !=
 		CLASSIFY_NONE)
@@ -222,7 +222,7 @@ static json_t *describe(const struct lookup *lookup)
 					     burst->table[0], "table", found_table(lookup)->name,
 					     "bind", cli_bind_json(find_bind(lookup)), "hash", hash,
 					     "row", burst->row[0], "hops", describe_hops(lookup)));
-	if (lookup->conf.rules.alt_hash_fields)
+	if (lookup->conf.steering.alt_hash_fields)
 		json_object_set_new(json, "alt_row", json_integer(burst->row[1]));
 	if (lookup->hint_known)
 		json_object_set_new(
@@ -247,7 +247,7 @@ static void print(const struct lookup *lookup)
 	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
 		table_label(&lookup->routes->set, burst->table[0], label),
 		cli_bind_text(find_bind(lookup), bind), burst->hash[0], burst->row[0]);
-	if (lookup->conf.rules.alt_hash_fields)
+	if (lookup->conf.steering.alt_hash_fields)
 		printf("; alt %u, by alt_hash_fields", burst->row[1]);
 	putchar('\n');
 	for (uint8_t i = 0; i < burst->hop_count[0]; i++) {

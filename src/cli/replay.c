@@ -166,7 +166,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 		!cli_load_routes(args->operands[0], &routes, NULL))
 		return COMMAND_FAILED;
 	pipeline->routes = routes;
-	pipeline->rules = &replay->conf.rules;
+	pipeline->steering = &replay->conf.steering;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->gateway_known = true;
 	pipeline->fast = lanes_choose(UINT_MAX).forward;

@@ -93,10 +93,10 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	conf_read_group(reader, at, keys, &fields);
-	mask = (uint8_t)((fields.src_addr ? RULES_SOURCE_ADDRESS : 0) |
-			 (fields.dst_addr ? RULES_DESTINATION_ADDRESS : 0) |
-			 (fields.src_port ? RULES_SOURCE_PORT : 0) |
-			 (fields.dst_port ? RULES_DESTINATION_PORT : 0));
+	mask = (uint8_t)((fields.src_addr ? STEERING_SOURCE_ADDRESS : 0) |
+			 (fields.dst_addr ? STEERING_DESTINATION_ADDRESS : 0) |
+			 (fields.src_port ? STEERING_SOURCE_PORT : 0) |
+			 (fields.dst_port ? STEERING_DESTINATION_PORT : 0));
 	if (mask)
 		*(uint8_t *)field = mask;
 	else if (reader->faults->errors == errors)
@@ -118,21 +118,21 @@ static const struct conf_key conf_keys[] = {
 		.required = "the director's own IPv4 address"},
 	{.name = "hash_fields",
 		.read = read_fields,
-		.offset = offsetof(struct conf, rules.hash_fields)},
+		.offset = offsetof(struct conf, steering.hash_fields)},
 	{.name = "alt_hash_fields",
 		.read = read_fields,
-		.offset = offsetof(struct conf, rules.alt_hash_fields)},
+		.offset = offsetof(struct conf, steering.alt_hash_fields)},
 	{.name = "forward_icmp_ping_responses",
 		.read = conf_read_bool,
-		.offset = offsetof(struct conf, rules.forward_ping)},
+		.offset = offsetof(struct conf, steering.forward_ping)},
 	{.name = "outbound_mtu",
 		.read = conf_read_uint16,
-		.offset = offsetof(struct conf, rules.outbound_mtu),
+		.offset = offsetof(struct conf, steering.outbound_mtu),
 		.min = 576,
 		.max = 9216},
 	{.name = "send_icmp_too_big",
 		.read = conf_read_bool,
-		.offset = offsetof(struct conf, rules.send_too_big)},
+		.offset = offsetof(struct conf, steering.send_too_big)},
 	{.name = "exception_path",
 		.read = conf_read_choice,
 		.offset = offsetof(struct conf, exception_path),
@@ -157,11 +157,11 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	size_t errors = reader->faults->errors;
 
 	conf_read_group(reader, root, conf_keys, conf);
-	conf->rules.exception_path = conf->exception_path != CONF_EXCEPTION_NONE;
+	conf->steering.exception_path = conf->exception_path != CONF_EXCEPTION_NONE;
 	if (reader->faults->errors != errors)
 		return; /* what follows would be consequences */
 	conf_check_lcores(reader, root);
-	if (conf->rules.alt_hash_fields == conf->rules.hash_fields)
+	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,
 			"names the same fields as hash_fields, so it does nothing");
 }
@@ -176,9 +176,9 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 	struct conf_reader reader = {.conf = conf, .faults = faults, .retired = retired};
 
 	*conf = (struct conf){
-		.rules =
+		.steering =
 			{
-				.hash_fields = RULES_SOURCE_ADDRESS,
+				.hash_fields = STEERING_SOURCE_ADDRESS,
 				.forward_ping = true,
 				.outbound_mtu = 1500,
 			},

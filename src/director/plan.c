@@ -17,7 +17,7 @@ static struct plan_port *find_port(struct plan *plan, uint16_t id)
 	return NULL;
 }
 
-static void add_path(struct plan *plan, struct faults *faults, struct plan_path path)
+static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_path path)
 {
 	if (plan->path_count == PLAN_MAX_PATHS) {
 		faults_error(faults, NULL,
@@ -51,9 +51,9 @@ static void add_port(struct plan *plan, struct plan_port *port, const struct con
 	for (uint16_t queue = 0; queue < wanted; queue++) {
 		uint16_t lcore = queue % receivers;
 		uint16_t source = plan->path_count;
-		struct plan_path path = {
+		struct plan_flow_path path = {
 			.lcore = lcores[lcore],
-			.kind = receivers + lcore < lcore_count ? PLAN_SPREAD : PLAN_DIRECT,
+			.kind = receivers + lcore < lcore_count ? PLAN_DISTRIBUTE : PLAN_DIRECT,
 			.rx_port = port->id,
 			.rx_queue = queue,
 			.tx_port = port->id,
@@ -117,7 +117,7 @@ static void count_queues(struct plan *plan, const struct conf *conf, struct faul
 static void add_workers(
 	struct plan *plan, const struct conf *conf, uint16_t source, struct faults *faults)
 {
-	struct plan_path path = plan->paths[source];
+	struct plan_flow_path path = plan->paths[source];
 	struct plan_port *port = find_port(plan, path.tx_port);
 	uint16_t distributor = path.lcore;
 
@@ -167,9 +167,9 @@ static void add_configured(struct plan *plan, const struct conf *conf, const uin
 			uint16_t index = plan->path_count;
 
 			add_path(plan, faults,
-				(struct plan_path){
+				(struct plan_flow_path){
 					.lcore = lcore->id,
-					.kind = lcore->dist ? PLAN_SPREAD : PLAN_DIRECT,
+					.kind = lcore->dist ? PLAN_DISTRIBUTE : PLAN_DIRECT,
 					.rx_port = flow->rx_port,
 					.rx_queue = flow->rx_queue,
 					.tx_port = flow->tx_port,
@@ -183,14 +183,14 @@ static void add_configured(struct plan *plan, const struct conf *conf, const uin
 
 /* What comes from the exception path leaves by the port that it belongs to, by a queue that only
  * this lcore uses. */
-static void find_return_queue(struct plan *plan, struct plan_path *path, struct faults *faults)
+static void find_return_queue(struct plan *plan, struct plan_flow_path *path, struct faults *faults)
 {
 	struct plan_port *port = find_port(plan, path->rx_port);
 
 	if (path->tx_port == path->rx_port)
 		return;
 	for (uint16_t i = 0; i < plan->path_count; i++) {
-		const struct plan_path *other = &plan->paths[i];
+		const struct plan_flow_path *other = &plan->paths[i];
 
 		if (other->lcore == path->lcore && other->kind != PLAN_WORK &&
 			other->tx_port == path->rx_port) {

@@ -92,7 +92,7 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	struct rte_eth_conf device = {0};
 	uint64_t rss = RSS_FIELDS & port->info.flow_type_rss_offloads;
 	uint32_t mtu =
-		conf->rules.outbound_mtu > RTE_ETHER_MTU ? conf->rules.outbound_mtu : RTE_ETHER_MTU;
+		conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
 
 	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU,
 	 * some by frame size. */
@@ -217,7 +217,7 @@ int port_start(struct port *port, const struct conf *conf)
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
 	int error;
 
-	raise_mtu(port, conf->rules.outbound_mtu);
+	raise_mtu(port, conf->steering.outbound_mtu);
 	error = rte_eth_dev_start(port->id);
 	if (error) {
 		log_error(

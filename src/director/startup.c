@@ -204,12 +204,12 @@ static void log_plan(const struct plan *plan)
 {
 	static const char *const kinds[] = {
 		[PLAN_DIRECT] = "steers",
-		[PLAN_SPREAD] = "distributes",
+		[PLAN_DISTRIBUTE] = "distributes",
 		[PLAN_WORK] = "works for a distributor on",
 	};
 
 	for (uint16_t i = 0; i < plan->path_count; i++) {
-		const struct plan_path *path = &plan->paths[i];
+		const struct plan_flow_path *path = &plan->paths[i];
 		char tx[32];
 
 		snprintf(tx, sizeof(tx), "port %u queue %u", path->tx_port, path->tx_queue);
@@ -229,7 +229,7 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 	uint32_t rings = 0, queues = 0, held = 0;
 
 	for (uint16_t i = 0; i < director->plan.path_count; i++) {
-		const struct plan_path *path = &director->plan.paths[i];
+		const struct plan_flow_path *path = &director->plan.paths[i];
 
 		if (path->rx_port != port->id)
 			continue;
@@ -239,7 +239,7 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 		queues += path->kind != PLAN_WORK &&
 			  director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * SPREAD_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * PORT_BURST;
+	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * PORT_BURST;
 }
 
 static bool is_used(const struct port *port)

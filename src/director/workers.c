@@ -39,22 +39,22 @@ static struct queue ring_to(struct rte_ring *ring, struct worker *taker)
 	};
 }
 
-static struct queue exception_queue(const struct director *director, const struct plan_path *plan)
+static struct queue exception_queue(const struct director *director, const struct plan_flow_path *plan)
 {
 	const struct port *port = director_exception_port(director, plan->rx_port);
 
 	return (struct queue){.port = port ? port->id : 0, .queue = plan->rx_queue};
 }
 
-static struct path *add_path(
-	struct worker *worker, const struct plan_path *plan, enum path_kind kind)
+static struct flow_path *add_path(
+	struct worker *worker, const struct plan_flow_path *plan, enum flow_path_kind kind)
 {
 	const struct director *director = worker->director;
 	const struct port *rx = director_port(director, plan->rx_port);
 	const struct port *tx = director_port(director, plan->tx_port);
-	struct path *path = &worker->paths[worker->path_count++];
+	struct flow_path *path = &worker->paths[worker->path_count++];
 
-	*path = (struct path){
+	*path = (struct flow_path){
 		.kind = kind,
 		.in = {.port = plan->rx_port, .queue = plan->rx_queue},
 		.out = {.port = plan->tx_port, .queue = plan->tx_queue},
@@ -67,10 +67,10 @@ static struct path *add_path(
 	return path;
 }
 
-static void add_return(struct worker *worker, const struct plan_path *plan)
+static void add_return(struct worker *worker, const struct plan_flow_path *plan)
 {
 	const struct port *exception = director_exception_port(worker->director, plan->rx_port);
-	struct path *path = add_path(worker, plan, PATH_RETURN);
+	struct flow_path *path = add_path(worker, plan, FLOW_PATH_RETURN);
 
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
 	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
@@ -82,7 +82,7 @@ static int create_rings(struct director *director, struct rings *rings)
 	const struct plan *plan = &director->plan;
 
 	for (uint16_t i = 0; i < plan->path_count; i++) {
-		const struct plan_path *path = &plan->paths[i];
+		const struct plan_flow_path *path = &plan->paths[i];
 		unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;
 		int socket = (int)rte_lcore_to_socket_id(path->lcore);
 		bool back = path->tx_queue == PLAN_HAND_BACK || has_exceptions(director);
@@ -91,10 +91,10 @@ static int create_rings(struct director *director, struct rings *rings)
 		if (path->kind != PLAN_WORK)
 			continue;
 		snprintf(name, sizeof(name), "to-%u", i);
-		rings[i].to = rte_ring_create(name, SPREAD_RING_SIZE, socket, flags);
+		rings[i].to = rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags);
 		snprintf(name, sizeof(name), "back-%u", i);
 		rings[i].back =
-			back ? rte_ring_create(name, SPREAD_RING_SIZE, socket, flags) : NULL;
+			back ? rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags) : NULL;
 		if (!rings[i].to || (back && !rings[i].back)) {
 			log_error("lcore %u: no memory for its rings: give EAL more (-m, or "
 				  "hugepages): %s",
@@ -106,30 +106,30 @@ static int create_rings(struct director *director, struct rings *rings)
 }
 
 /* Receives and hands out, and collects what comes back. */
-static int add_spread(struct worker *worker, uint16_t index, const struct rings *rings)
+static int add_distributor(struct worker *worker, uint16_t index, const struct rings *rings)
 {
 	const struct plan *plan = &worker->director->plan;
-	struct path *path = add_path(worker, &plan->paths[index], PATH_SPREAD);
+	struct flow_path *path = add_path(worker, &plan->paths[index], FLOW_PATH_DISTRIBUTE);
 	uint16_t count = 0;
 
 	for (uint16_t i = 0; i < plan->path_count; i++)
 		count += plan->paths[i].kind == PLAN_WORK && plan->paths[i].source == index;
-	path->spread = spread_create(count, spread_works_itself(count));
-	if (!path->spread) {
+	path->distributor = distribute_create(count, distribute_works_itself(count));
+	if (!path->distributor) {
 		log_error(
 			"lcore %u: out of memory: give EAL more (-m, or hugepages)", worker->lcore);
 		return -ENOMEM;
 	}
 	count = 0;
 	for (uint16_t i = 0; i < plan->path_count; i++) {
-		const struct plan_path *work = &plan->paths[i];
+		const struct plan_flow_path *work = &plan->paths[i];
 
 		if (work->kind != PLAN_WORK || work->source != index)
 			continue;
-		path->spread->shares[count++].ring =
+		path->distributor->shares[count++].ring =
 			ring_to(rings[i].to, find_worker(worker->director, work->lcore));
 		if (rings[i].back) /* by the distributor's own queues */
-			add_path(worker, &plan->paths[index], PATH_COLLECT)->in =
+			add_path(worker, &plan->paths[index], FLOW_PATH_COLLECT)->in =
 				(struct queue){.ring = rings[i].back};
 	}
 	return 0;
@@ -138,9 +138,9 @@ static int add_spread(struct worker *worker, uint16_t index, const struct rings 
 static void add_work(struct worker *worker, uint16_t index, const struct rings *rings)
 {
 	const struct director *director = worker->director;
-	const struct plan_path *plan = &director->plan.paths[index];
+	const struct plan_flow_path *plan = &director->plan.paths[index];
 	uint16_t distributor = director->plan.paths[plan->source].lcore;
-	struct path *path = add_path(worker, plan, PATH_STEER);
+	struct flow_path *path = add_path(worker, plan, FLOW_PATH_STEER);
 
 	path->in = (struct queue){.ring = rings[index].to};
 	if (rings[index].back)
@@ -151,7 +151,7 @@ static void add_work(struct worker *worker, uint16_t index, const struct rings *
 
 static int add_planned(struct director *director, uint16_t index, const struct rings *rings)
 {
-	const struct plan_path *plan = &director->plan.paths[index];
+	const struct plan_flow_path *plan = &director->plan.paths[index];
 	struct worker *worker = find_worker(director, plan->lcore);
 	int error = 0;
 
@@ -162,9 +162,9 @@ static int add_planned(struct director *director, uint16_t index, const struct r
 	idle_watch(&worker->idle,
 		port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
 	if (plan->kind == PLAN_DIRECT)
-		add_path(worker, plan, PATH_STEER);
+		add_path(worker, plan, FLOW_PATH_STEER);
 	else
-		error = add_spread(worker, index, rings);
+		error = add_distributor(worker, index, rings);
 	if (!error && has_exceptions(director))
 		add_return(worker, plan);
 	return error;
@@ -179,7 +179,7 @@ static struct worker *create(struct director *director, uint16_t index)
 		rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
 	/* A planned path makes two at most (its own, and one to return or to collect) on each side.
 	 */
-	struct path *paths = rte_zmalloc_socket(
+	struct flow_path *paths = rte_zmalloc_socket(
 		"paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
 
 	if (!worker || !paths || idle_open(&worker->idle, director->conf.idle == CONF_IDLE_SLEEP)) {
@@ -193,7 +193,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->index = index;
 	worker->lcore = lcore;
 	worker->paths = paths;
-	worker->pipeline.rules = &director->conf.rules;
+	worker->pipeline.steering = &director->conf.steering;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = director->packet_path.forward;
 	return worker;
@@ -224,7 +224,7 @@ static void free_worker(struct worker *worker)
 	for (uint16_t i = 0; i < worker->path_count; i++) {
 		rte_ring_free(worker->paths[i].in.ring); /* each has one taker; what is left in it
 							    goes with its pool */
-		rte_free(worker->paths[i].spread);
+		rte_free(worker->paths[i].distributor);
 	}
 	idle_close(&worker->idle);
 	rte_free(worker->paths);

@@ -11,12 +11,12 @@
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
 	"an answer needs no more room than an encapsulation");
 
-static void parse(struct burst *burst, uint64_t lanes, const struct rules *rules)
+static void parse(struct burst *burst, uint64_t lanes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		struct flow flow;
 		enum verdict verdict = flow_parse(burst->frame[lane], burst->readable[lane],
-			burst->size[lane], rules->forward_ping, &flow);
+			burst->size[lane], steering->forward_ping, &flow);
 
 		burst_set_flow(burst, (uint32_t)lane, verdict, &flow);
 	}
@@ -29,13 +29,13 @@ static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint3
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
 
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
-	if (!pipeline->rules->send_too_big || !burst->answerable[lane] || pipeline->answers == 0)
+	if (!pipeline->steering->send_too_big || !burst->answerable[lane] || pipeline->answers == 0)
 		return;
 	pipeline->answers--;
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(burst->frame[lane] + offset,
 		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane],
-		burst->family[lane], &pipeline->outer, pipeline->rules->outbound_mtu - overhead,
+		burst->family[lane], &pipeline->outer, pipeline->steering->outbound_mtu - overhead,
 		&burst->out_size[lane]);
 }
 
@@ -50,7 +50,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 		burst->verdict[lane] = VERDICT_DROP_NO_GATEWAY;
 	} else if (burst->headroom[lane] < BURST_HEADROOM) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
-	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->rules->outbound_mtu) {
+	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
 		answer_too_big(pipeline, burst, lane);
 	} else {
 		uint8_t *out = burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
@@ -74,7 +74,7 @@ static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 		if (burst->verdict[lane] == VERDICT_FORWARDED)
 			emit_lane(pipeline, burst, (uint32_t)lane);
 		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED &&
-			 pipeline->rules->exception_path)
+			 pipeline->steering->exception_path)
 			burst->verdict[lane] = VERDICT_EXCEPTION;
 	}
 }
@@ -103,14 +103,14 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	burst->mixed = false;
 	refresh_templates(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->rules,
-					       pipeline->templates, &pipeline->ahead},
+		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering,
+					       pipeline->templates, &pipeline->prefetch},
 			burst);
 	if (!lanes)
 		return;
-	parse(burst, lanes, pipeline->rules);
-	steer_classify(burst, lanes, pipeline->routes, pipeline->rules);
-	steer_hash(burst, lanes, pipeline->routes, pipeline->rules);
-	steer_hops(burst, lanes, pipeline->routes, pipeline->rules);
+	parse(burst, lanes, pipeline->steering);
+	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
+	steer_hash(burst, lanes, pipeline->routes, pipeline->steering);
+	steer_hops(burst, lanes, pipeline->routes, pipeline->steering);
 	emit(pipeline, burst, lanes);
 }

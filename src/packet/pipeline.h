@@ -16,12 +16,12 @@
 
 struct pipeline {
 	const struct routes *routes;
-	const struct rules *rules;
+	const struct steering_config *steering;
 	struct encapsulate_outer outer;
 	bool gateway_known; /* outer.destination_mac is valid */
 	uint32_t answers;   /* ICMP errors that may still be sent; counts down */
 	lanes_fn *fast;     /* lanes_choose(); NULL: the stages do all */
-	struct ahead ahead; /* the fast path fetches what it can of it */
+	struct prefetch prefetch; /* the fast path fetches what it can of it */
 
 	/* The pipeline's own. */
 	struct encapsulate_outer templates_outer; /* what the templates were made for */

@@ -9,34 +9,34 @@
 
 #include <stdint.h>
 
-struct ahead {
+struct prefetch {
 	void *const *next;     /* packets: what describes each, and not far behind it its frame */
 	uint32_t left;         /* of them */
 	uint32_t frame_offset; /* from the one to the other, as drivers place it */
 };
 
 /* The last byte of a frame that ordinary packets are steered by: IPv6's ports. */
-#define AHEAD_FRAME_END 57
+#define PREFETCH_FRAME_END 57
 
 /* So many packets at most. */
-static inline __attribute__((always_inline)) void ahead_fetch(struct ahead *ahead, uint32_t count)
+static inline __attribute__((always_inline)) void prefetch_packets(struct prefetch *prefetch, uint32_t count)
 {
-	void *const *packets = ahead->next;
+	void *const *packets = prefetch->next;
 
-	if (count > ahead->left)
-		count = ahead->left;
+	if (count > prefetch->left)
+		count = prefetch->left;
 	if (count == 0)
 		return;
-	ahead->next += count;
-	ahead->left -= count;
+	prefetch->next += count;
+	prefetch->left -= count;
 	for (uint32_t i = 0; i < count; i++) {
 		const uint8_t *packet = packets[i];
-		const uint8_t *frame = packet + ahead->frame_offset;
+		const uint8_t *frame = packet + prefetch->frame_offset;
 
 		/* The outer headers begin in the first of the frame's lines, as port.c places it. */
 		__builtin_prefetch(packet, 1);
 		__builtin_prefetch(frame, 1);
-		__builtin_prefetch(frame + AHEAD_FRAME_END);
+		__builtin_prefetch(frame + PREFETCH_FRAME_END);
 	}
 }
 

@@ -27,7 +27,7 @@ static int find_table(const struct burst *burst, uint32_t lane, const struct rou
 }
 
 void steer_classify(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		int table;
@@ -38,7 +38,7 @@ void steer_classify(
 		if (table == CLASSIFY_NONE)
 			burst->verdict[lane] = VERDICT_DROP_UNMATCHED;
 		else if (table == CLASSIFY_AMBIGUOUS ||
-			 (burst->kind[lane] == FLOW_FRAGMENT && rules->hash_fields & RULES_PORTS))
+			 (burst->kind[lane] == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
 			burst->verdict[lane] = VERDICT_DROP_FRAGMENT;
 		else
 			burst->table[lane] = (uint8_t)table;
@@ -64,15 +64,15 @@ static uint64_t hash_lane(
 	struct siphash_state state = *key;
 	size_t size = 0;
 
-	if (fields & RULES_SOURCE_ADDRESS)
+	if (fields & STEERING_SOURCE_ADDRESS)
 		size += copy_address(message, burst->source[lane], family);
-	if (fields & RULES_DESTINATION_ADDRESS)
+	if (fields & STEERING_DESTINATION_ADDRESS)
 		size += copy_address(message + size, burst->destination[lane], family);
-	if (fields & RULES_SOURCE_PORT) {
+	if (fields & STEERING_SOURCE_PORT) {
 		store_be16(message + size, burst->source_port[lane]);
 		size += 2;
 	}
-	if (fields & RULES_DESTINATION_PORT) {
+	if (fields & STEERING_DESTINATION_PORT) {
 		store_be16(message + size, burst->destination_port[lane]);
 		size += 2;
 	}
@@ -80,7 +80,7 @@ static uint64_t hash_lane(
 }
 
 void steer_hash(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
@@ -89,7 +89,7 @@ void steer_hash(
 			continue;
 		table = &routes->tables[burst->table[lane]];
 		burst->hash[lane] = hash_lane(burst, (uint32_t)lane,
-			&routes->keys[burst->table[lane]], rules->hash_fields);
+			&routes->keys[burst->table[lane]], steering->hash_fields);
 		burst->row[lane] = (uint16_t)burst->hash[lane];
 		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
 	}
@@ -117,11 +117,11 @@ static void append_row(
 }
 
 void steer_hops(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct rules *rules)
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
-		uint8_t alt = rules->alt_hash_fields;
+		uint8_t alt = steering->alt_hash_fields;
 
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
@@ -129,7 +129,7 @@ void steer_hops(
 		burst->hop_count[lane] = 0;
 		append_row(burst, (uint32_t)lane, table, burst->row[lane]);
 		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
-		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & RULES_PORTS))
+		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & STEERING_PORTS))
 			append_row(burst, (uint32_t)lane, table,
 				(uint16_t)hash_lane(burst, (uint32_t)lane,
 					&routes->keys[burst->table[lane]], alt));

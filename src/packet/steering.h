@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 /* Fields of the packet hash, concatenated in this order (formats.md section 6). */
-enum rules_field {
-	RULES_SOURCE_ADDRESS = 1 << 0,
-	RULES_DESTINATION_ADDRESS = 1 << 1,
-	RULES_SOURCE_PORT = 1 << 2,
-	RULES_DESTINATION_PORT = 1 << 3,
+enum steering_field {
+	STEERING_SOURCE_ADDRESS = 1 << 0,
+	STEERING_DESTINATION_ADDRESS = 1 << 1,
+	STEERING_SOURCE_PORT = 1 << 2,
+	STEERING_DESTINATION_PORT = 1 << 3,
 };
 
-#define RULES_PORTS (RULES_SOURCE_PORT | RULES_DESTINATION_PORT)
+#define STEERING_PORTS (STEERING_SOURCE_PORT | STEERING_DESTINATION_PORT)
 
-struct rules {
-	uint8_t hash_fields;     /* enum rules_field, or-ed; at least one */
+struct steering_config {
+	uint8_t hash_fields;     /* enum steering_field, or-ed; at least one */
 	uint8_t alt_hash_fields; /* 0: no second lookup */
 	bool forward_ping;
 	bool exception_path; /* unmatched packets have somewhere to go */

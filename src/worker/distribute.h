@@ -16,48 +16,48 @@
 #include "worker/counters.h"
 #include "worker/transmit.h"
 
-#define SPREAD_RING_SIZE                                                                           \
+#define DISTRIBUTE_RING_SIZE                                                                           \
 	2048 /* packets that may wait for an lcore, to its distributor and back                    \
 	      */
 
-struct spread_share {
+struct distribute_share {
 	uint16_t count; /* of this burst */
 	struct rte_mbuf *mbufs[PORT_BURST];
 	struct queue ring; /* of a worker */
 };
 
 /* Belongs to the receiving lcore. */
-struct spread {
+struct distributor {
 	uint64_t seed;
 	uint16_t share_count; /* workers, and the receiving lcore itself in the last place if it
 				 works too */
 	uint16_t ring_count;  /* workers */
 	bool pressed;         /* a ring has no room for a whole burst */
-	struct spread_share shares[]; /* one an lcore */
+	struct distribute_share shares[]; /* one an lcore */
 };
 
 /*
  * Whether the receiving lcore should also work on packets, beside `workers` others. With one it
  * does half of the work, where it would otherwise wait; with more, receiving keeps it busy.
  */
-static inline bool spread_works_itself(uint16_t workers)
+static inline bool distribute_works_itself(uint16_t workers)
 {
 	return workers == 1;
 }
 
 /* On any socket; NULL: no memory. Free it with rte_free(). */
-struct spread *spread_create(uint16_t ring_count, bool works_itself);
+struct distributor *distribute_create(uint16_t ring_count, bool works_itself);
 
 /*
  * May packets be received? While a worker's ring is full they had better wait in the port, as long
  * as it has room for them; then, one worker that cannot keep up must not hold up the others, and
  * its packets are dropped.
  */
-bool spread_ready(struct spread *spread, const struct queue *in, uint16_t descriptors);
+bool distribute_ready(struct distributor *distributor, const struct queue *in, uint16_t descriptors);
 
 /* Sends the burst to the workers; drops and counts what a ring has no room for. Returns the
  * receiver's own share, if it has one. */
-struct spread_share *spread_burst(
-	struct spread *spread, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters);
+struct distribute_share *distribute_burst(
+	struct distributor *distributor, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters);
 
 #endif

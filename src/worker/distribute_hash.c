@@ -55,7 +55,7 @@ static uint64_t hash_ipv6(const uint8_t *frame, uint32_t readable, uint32_t offs
 	return mix(addresses, seed ^ ports(frame, readable, offset + IPV6_SIZE, ip[6]));
 }
 
-uint32_t spread_hash(const uint8_t *frame, uint32_t readable, uint64_t seed)
+uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed)
 {
 	uint32_t offset = ETHERNET_SIZE;
 	uint16_t type = readable >= offset ? load_be16(frame + 12) : 0;

@@ -11,6 +11,6 @@
  * fragment, as network cards hash (RSS). What is not IP gives a constant. `readable` bytes of the
  * frame may be read. seed: random, so that no sender can aim at one lcore.
  */
-uint32_t spread_hash(const uint8_t *frame, uint32_t readable, uint64_t seed);
+uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed);
 
 #endif

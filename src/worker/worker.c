@@ -29,7 +29,7 @@ static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verd
 /* view() where some mbufs are not plain: those that cannot be made so are dropped, and the others
  * close up. Returns how many are left. */
 static uint16_t view_odd(
-	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint16_t lanes = 0;
 
@@ -52,7 +52,7 @@ static uint16_t view_odd(
 
 /* Makes lanes of the mbufs. True: each of its own lane, and all of one segment. */
 static bool view(
-	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint64_t odd = 0;
 
@@ -80,7 +80,7 @@ static void refill_answers(struct worker *worker)
 }
 
 /* What the gateway and the limits are for this burst. */
-static void prepare(struct worker *worker, const struct path *path, const struct reload_live *live)
+static void prepare(struct worker *worker, const struct flow_path *path, const struct reload_live *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
 	uint64_t mac = __atomic_load_n(&worker->director->gateway_mac, __ATOMIC_RELAXED);
@@ -89,11 +89,11 @@ static void prepare(struct worker *worker, const struct path *path, const struct
 	pipeline->gateway_known = mac != 0;
 	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
 	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
-	if (pipeline->rules->send_too_big)
+	if (pipeline->steering->send_too_big)
 		refill_answers(worker);
 }
 
-static void settle_lane(struct worker *worker, const struct path *path,
+static void settle_lane(struct worker *worker, const struct flow_path *path,
 	const struct reload_live *live, uint32_t lane, struct rte_mbuf *mbuf)
 {
 	const struct burst *burst = &worker->burst;
@@ -110,7 +110,7 @@ static void settle_lane(struct worker *worker, const struct path *path,
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] &&
-			worker->pipeline.rules->send_too_big)
+			worker->pipeline.steering->send_too_big)
 			counters_add(&worker->counters.too_big_limited, 1);
 		free_lane(worker, mbuf, verdict);
 	}
@@ -149,7 +149,7 @@ static void settle_forwarded(
 	outbox->slots_differ = differing;
 }
 
-static void steer(struct worker *worker, const struct path *path, const struct reload_live *live,
+static void steer(struct worker *worker, const struct flow_path *path, const struct reload_live *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
 	bool plain = view(worker, path, mbufs, count);
@@ -166,7 +166,7 @@ static void steer(struct worker *worker, const struct path *path, const struct r
 }
 
 static void collect(
-	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		struct outcome outcome = transmit_outcome(mbufs[i]);
@@ -180,7 +180,7 @@ static void collect(
 }
 
 static void send_back(
-	struct worker *worker, const struct path *path, struct rte_mbuf **mbufs, uint16_t count)
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
@@ -191,12 +191,12 @@ static void send_back(
 
 /* A worker leaves packets where they are while its distributor does not collect those before them.
  */
-static bool may_receive(struct path *path)
+static bool may_receive(struct flow_path *path)
 {
 	const struct rte_ring *back = path->out.ring ? path->out.ring : path->exception.ring;
 
-	if (path->kind == PATH_SPREAD)
-		return spread_ready(path->spread, &path->in, path->descriptors);
+	if (path->kind == FLOW_PATH_DISTRIBUTE)
+		return distribute_ready(path->distributor, &path->in, path->descriptors);
 	return !back || rte_ring_free_count(back) >= ROUND_MAX;
 }
 
@@ -221,7 +221,7 @@ static void sort_into_bins(struct bin bins[2], const struct held *due)
 	bins[1].count = rest;
 }
 
-static void steer_bin(struct worker *worker, const struct path *path,
+static void steer_bin(struct worker *worker, const struct flow_path *path,
 	const struct reload_live *live, struct bin *bin)
 {
 	uint16_t count = RTE_MIN(bin->count, PORT_BURST);
@@ -238,7 +238,7 @@ static void steer_bin(struct worker *worker, const struct path *path,
  * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
  */
 static void steer_families(
-	struct worker *worker, struct path *path, const struct reload_live *live, bool more)
+	struct worker *worker, struct flow_path *path, const struct reload_live *live, bool more)
 {
 	struct held *due = &path->held[path->due];
 	bool sort = path->sorting && more && due->count == PORT_BURST;
@@ -260,11 +260,11 @@ static void steer_families(
 }
 
 /* Hands the others theirs, and steers the rest. */
-static void spread_due(struct worker *worker, struct path *path, const struct reload_live *live)
+static void distribute_due(struct worker *worker, struct flow_path *path, const struct reload_live *live)
 {
 	struct held *due = &path->held[path->due];
-	struct spread_share *own =
-		spread_burst(path->spread, due->mbufs, due->count, &worker->counters);
+	struct distribute_share *own =
+		distribute_burst(path->distributor, due->mbufs, due->count, &worker->counters);
 
 	if (!own)
 		return;
@@ -279,37 +279,37 @@ static void spread_due(struct worker *worker, struct path *path, const struct re
  * is at the end, when this lcore steers all that it holds.
  */
 static uint16_t run_ahead(
-	struct worker *worker, struct path *path, const struct reload_live *live, bool end)
+	struct worker *worker, struct flow_path *path, const struct reload_live *live, bool end)
 {
 	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
-	struct ahead *ahead = &worker->pipeline.ahead;
+	struct prefetch *prefetch = &worker->pipeline.prefetch;
 
 	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, PORT_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
-	*ahead = (struct ahead){
+	*prefetch = (struct prefetch){
 		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
-	if (path->kind == PATH_SPREAD && !end)
-		spread_due(worker, path, live);
+	if (path->kind == FLOW_PATH_DISTRIBUTE && !end)
+		distribute_due(worker, path, live);
 	else
 		steer_families(worker, path, live, next->count == PORT_BURST);
-	ahead_fetch(ahead, ahead->left);
+	prefetch_packets(prefetch, prefetch->left);
 	due->count = 0;
 	path->due = !path->due;
 	return next->count;
 }
 
-static uint16_t run_path(struct worker *worker, struct path *path, const struct reload_live *live)
+static uint16_t run_path(struct worker *worker, struct flow_path *path, const struct reload_live *live)
 {
 	struct rte_mbuf *mbufs[PORT_BURST];
 	uint16_t count;
 
 	if (!may_receive(path))
 		return 0;
-	if (path->kind == PATH_STEER || path->kind == PATH_SPREAD)
+	if (path->kind == FLOW_PATH_STEER || path->kind == FLOW_PATH_DISTRIBUTE)
 		return run_ahead(worker, path, live, false);
 	count = queue_receive(&path->in, mbufs, PORT_BURST);
-	if (count && path->kind == PATH_COLLECT)
+	if (count && path->kind == FLOW_PATH_COLLECT)
 		collect(worker, path, mbufs, count);
 	else if (count)
 		send_back(worker, path, mbufs, count);
@@ -320,7 +320,7 @@ static uint16_t run_path(struct worker *worker, struct path *path, const struct 
 static bool all_is_done(const struct worker *worker)
 {
 	for (uint16_t i = 0; i < worker->path_count; i++) {
-		const struct path *path = &worker->paths[i];
+		const struct flow_path *path = &worker->paths[i];
 
 		if (path->held[path->due].count || path->bins[0].count || path->bins[1].count ||
 			(path->in.ring && !rte_ring_empty(path->in.ring)))

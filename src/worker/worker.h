@@ -16,11 +16,11 @@
 #include "worker/idle.h"
 #include "worker/transmit.h"
 
-enum path_kind {
-	PATH_STEER,   /* in -> pipeline -> out, or exception */
-	PATH_SPREAD,  /* in -> rings of workers; the rest as PATH_STEER */
-	PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
-	PATH_RETURN,  /* exception path -> out, unchanged */
+enum flow_path_kind {
+	FLOW_PATH_STEER,   /* in -> pipeline -> out, or exception */
+	FLOW_PATH_DISTRIBUTE,  /* in -> rings of workers; the rest as FLOW_PATH_STEER */
+	FLOW_PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
+	FLOW_PATH_RETURN,  /* exception path -> out, unchanged */
 };
 
 /* A burst that was received. */
@@ -36,7 +36,7 @@ struct bin {
 	struct rte_mbuf *mbufs[2 * PORT_BURST];
 };
 
-struct path {
+struct flow_path {
 	uint8_t kind;     /* enum path_kind */
 	uint8_t due;      /* which of held is steered next; the other is received into */
 	uint16_t sorting; /* rounds left in which IPv4 and IPv6 are steered apart */
@@ -44,11 +44,11 @@ struct path {
 	struct queue exception;   /* for what is unmatched */
 	bool segments_allowed;    /* by the port that transmits */
 	struct rte_mempool *pool; /* for copies */
-	struct spread *spread;    /* PATH_SPREAD */
+	struct distributor *distributor;    /* FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors;     /* of the rx queue */
 	uint8_t source_mac[6];    /* of the port that transmits */
-	struct held held[2];      /* PATH_STEER, PATH_SPREAD */
-	struct bin bins[2];       /* PATH_STEER: IPv6, and all else */
+	struct held held[2];      /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
+	struct bin bins[2];       /* FLOW_PATH_STEER: IPv6, and all else */
 };
 
 struct worker {
@@ -56,7 +56,7 @@ struct worker {
 	uint16_t index; /* in director->workers; its thread for RCU */
 	uint16_t lcore;
 	uint16_t path_count;
-	struct path *paths;
+	struct flow_path *paths;
 
 	struct pipeline pipeline;
 	uint64_t answers_at; /* TSC when pipeline.answers was topped up */

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct routes *routes;
 	static struct burst burst;
 	uint32_t readable, whole;
-	struct rules rules;
+	struct steering_config steering;
 	struct pipeline pipeline;
 	uint8_t *buffer;
 
@@ -62,8 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		routes = build_routes();
 	if (size < 4)
 		return 0;
-	rules = (struct rules){
-		.hash_fields = data[0] & 15 ? data[0] & 15 : RULES_SOURCE_ADDRESS,
+	steering = (struct steering_config){
+		.hash_fields = data[0] & 15 ? data[0] & 15 : STEERING_SOURCE_ADDRESS,
 		.alt_hash_fields = data[0] >> 4,
 		.forward_ping = data[1] & 1,
 		.exception_path = data[1] & 2,
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 	};
 	pipeline = (struct pipeline){.routes = routes,
-		.rules = &rules,
+		.steering = &steering,
 		.gateway_known = data[1] & 16,
 		.answers = data[1] >> 5};
 	readable = (uint32_t)size - 4;

@@ -82,23 +82,23 @@ static inline void vectors_mac(const char *text, uint8_t mac[6])
 
 static inline uint8_t vectors_fields(const json_t *fields)
 {
-	return (uint8_t)((json_is_true(json_object_get(fields, "src_addr")) ? RULES_SOURCE_ADDRESS
+	return (uint8_t)((json_is_true(json_object_get(fields, "src_addr")) ? STEERING_SOURCE_ADDRESS
 									    : 0) |
 			 (json_is_true(json_object_get(fields, "dst_addr"))
-					 ? RULES_DESTINATION_ADDRESS
+					 ? STEERING_DESTINATION_ADDRESS
 					 : 0) |
-			 (json_is_true(json_object_get(fields, "src_port")) ? RULES_SOURCE_PORT
+			 (json_is_true(json_object_get(fields, "src_port")) ? STEERING_SOURCE_PORT
 									    : 0) |
-			 (json_is_true(json_object_get(fields, "dst_port")) ? RULES_DESTINATION_PORT
+			 (json_is_true(json_object_get(fields, "dst_port")) ? STEERING_DESTINATION_PORT
 									    : 0));
 }
 
 /* The rules of a director.conf written as JSON, with the defaults of the reference. */
-static inline struct rules vectors_rules(const json_t *config)
+static inline struct steering_config vectors_rules(const json_t *config)
 {
 	const json_t *mtu = json_object_get(config, "outbound_mtu");
 	const char *path = json_string_value(json_object_get(config, "exception_path"));
-	struct rules rules = {
+	struct steering_config steering = {
 		.hash_fields = vectors_fields(json_object_get(config, "hash_fields")),
 		.alt_hash_fields = vectors_fields(json_object_get(config, "alt_hash_fields")),
 		.forward_ping =
@@ -108,9 +108,9 @@ static inline struct rules vectors_rules(const json_t *config)
 		.outbound_mtu = (uint16_t)(mtu ? json_integer_value(mtu) : 1500),
 	};
 
-	if (!rules.hash_fields)
-		rules.hash_fields = RULES_SOURCE_ADDRESS;
-	return rules;
+	if (!steering.hash_fields)
+		steering.hash_fields = STEERING_SOURCE_ADDRESS;
+	return steering;
 }
 
 #endif

@@ -100,7 +100,7 @@ static void add_answer(
 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
-	const struct rules *rules = &director->conf.rules;
+	const struct steering_config *steering = &director->conf.steering;
 	struct reload *reload = &director->reload;
 	struct burst *burst = calloc(1, sizeof(*burst));
 	struct flow flow;
@@ -113,14 +113,14 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	}
 	burst->count = 1;
 	burst_set_flow(burst, 0, VERDICT_FORWARDED, &flow);
-	if (flow.kind == FLOW_ECHO && !rules->forward_ping)
+	if (flow.kind == FLOW_ECHO && !steering->forward_ping)
 		burst->verdict[0] = VERDICT_DROP_UNMATCHED;
 	rte_tel_data_start_dict(data);
 	pthread_mutex_lock(&reload->lock);
-	steer_classify(burst, burst_lanes(burst), reload->live->routes, rules);
-	steer_hash(burst, burst_lanes(burst), reload->live->routes, rules);
-	steer_hops(burst, burst_lanes(burst), reload->live->routes, rules);
-	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && rules->exception_path)
+	steer_classify(burst, burst_lanes(burst), reload->live->routes, steering);
+	steer_hash(burst, burst_lanes(burst), reload->live->routes, steering);
+	steer_hops(burst, burst_lanes(burst), reload->live->routes, steering);
+	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && steering->exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
 	add_answer(data, burst, reload->live);
 	pthread_mutex_unlock(&reload->lock);

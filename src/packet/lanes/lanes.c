@@ -8,7 +8,7 @@
 /* In each block of some stages, so that a full burst fetches as many packets as it has. */
 INLINE void fetch_some(const struct lanes_job *job)
 {
-	ahead_fetch(job->ahead, BLOCK / 4);
+	prefetch_packets(job->prefetch, BLOCK / 4);
 }
 
 /*
@@ -19,8 +19,8 @@ INLINE uint64_t forward_family(
 	const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {
 	const struct portmap *portmap = job->routes->portmap;
-	uint8_t alt_fields = job->rules->alt_hash_fields;
-	struct message message = plan_message(job->rules->hash_fields, v6);
+	uint8_t alt_fields = job->steering->alt_hash_fields;
+	struct message message = plan_message(job->steering->hash_fields, v6);
 	struct message alt_message = plan_message(alt_fields, v6);
 	struct block blocks[BURST_MAX / BLOCK];
 	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, ordinary = 0;

@@ -21,9 +21,9 @@ struct routes;
 
 struct lanes_job {
 	const struct routes *routes; /* with a portmap */
-	const struct rules *rules;
+	const struct steering_config *steering;
 	const struct template *templates;
-	struct ahead *ahead;
+	struct prefetch *prefetch;
 };
 
 /*

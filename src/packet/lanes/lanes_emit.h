@@ -11,7 +11,7 @@
 INLINE void prepare_patches(
 	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	uint32_t template_sum = job->templates[0].sum, mtu = job->rules->outbound_mtu;
+	uint32_t template_sum = job->templates[0].sum, mtu = job->steering->outbound_mtu;
 	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
 
 	EACH (i)
@@ -136,7 +136,7 @@ INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *
 INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
 {
 	burst->verdict[lane] =
-		job->rules->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+		job->steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
 	burst->out[lane] = NULL;
 }
 
@@ -144,7 +144,7 @@ INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
-	bool two_hops = job->routes->pairs_only && !job->rules->alt_hash_fields;
+	bool two_hops = job->routes->pairs_only && !job->steering->alt_hash_fields;
 	const uint8_t *index = lanes->index + base;
 	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
 	uint64_t rest = 0;

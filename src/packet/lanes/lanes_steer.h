@@ -89,19 +89,19 @@ INLINE struct message plan_message(uint8_t fields, bool v6)
 	unsigned bits = 0, address_bits = v6 ? 128 : 32;
 	struct message message = {.fields = fields};
 
-	if (fields & RULES_SOURCE_ADDRESS)
+	if (fields & STEERING_SOURCE_ADDRESS)
 		bits += address_bits;
 	message.destination = bits / 64;
 	message.destination_shift = bits % 64;
-	if (fields & RULES_DESTINATION_ADDRESS)
+	if (fields & STEERING_DESTINATION_ADDRESS)
 		bits += address_bits;
 	message.source_port = bits / 64;
 	message.source_port_shift = bits % 64;
-	if (fields & RULES_SOURCE_PORT)
+	if (fields & STEERING_SOURCE_PORT)
 		bits += 16;
 	message.destination_port = bits / 64;
 	message.destination_port_shift = bits % 64;
-	if (fields & RULES_DESTINATION_PORT)
+	if (fields & STEERING_DESTINATION_PORT)
 		bits += 16;
 	message.words = bits / 64 + 1;
 	message.length = (uint64_t)(bits / 8) << 56;
@@ -114,7 +114,7 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	for (unsigned w = 0; w < message->words; w++)
 		EACH (i)
 			words[w][i] = w + 1 == message->words ? message->length : 0;
-	if (message->fields & RULES_SOURCE_ADDRESS) {
+	if (message->fields & STEERING_SOURCE_ADDRESS) {
 		EACH (i)
 			words[0][i] |= v6 ? lanes->ends[0][base + i]
 					  : lanes->ends[0][base + i] & UINT32_MAX;
@@ -122,7 +122,7 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 			EACH (i)
 				words[1][i] |= lanes->ends[1][base + i];
 	}
-	if (message->fields & RULES_DESTINATION_ADDRESS) {
+	if (message->fields & STEERING_DESTINATION_ADDRESS) {
 		uint64_t *to = words[message->destination];
 
 		EACH (i)
@@ -133,14 +133,14 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 			EACH (i)
 				words[message->destination + 1][i] |= lanes->ends[3][base + i];
 	}
-	if (message->fields & RULES_SOURCE_PORT) {
+	if (message->fields & STEERING_SOURCE_PORT) {
 		uint64_t *to = words[message->source_port];
 
 		EACH (i)
 			to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff)
 				 << message->source_port_shift;
 	}
-	if (message->fields & RULES_DESTINATION_PORT) {
+	if (message->fields & STEERING_DESTINATION_PORT) {
 		uint64_t *to = words[message->destination_port];
 
 		EACH (i)

@@ -68,12 +68,12 @@ static void test_two_keys_are_enough(void **state)
 	assert_false(conf.gateway_auto);
 	assert_memory_equal(conf.gateway_mac, mac, 6);
 	assert_memory_equal(&conf.outbound_src_ip, ip, 4);
-	assert_int_equal(conf.rules.hash_fields, RULES_SOURCE_ADDRESS);
-	assert_int_equal(conf.rules.alt_hash_fields, 0);
-	assert_true(conf.rules.forward_ping);
-	assert_false(conf.rules.exception_path);
-	assert_false(conf.rules.send_too_big);
-	assert_int_equal(conf.rules.outbound_mtu, 1500);
+	assert_int_equal(conf.steering.hash_fields, STEERING_SOURCE_ADDRESS);
+	assert_int_equal(conf.steering.alt_hash_fields, 0);
+	assert_true(conf.steering.forward_ping);
+	assert_false(conf.steering.exception_path);
+	assert_false(conf.steering.send_too_big);
+	assert_int_equal(conf.steering.outbound_mtu, 1500);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
@@ -101,13 +101,13 @@ static void test_every_key_is_read(void **state)
 		  " num_dist_workers = 1; }, lcore-7 = { work = true; work_source = 2; } };\n",
 		&conf);
 	assert_true(conf.gateway_auto);
-	assert_int_equal(conf.rules.hash_fields, RULES_SOURCE_ADDRESS | RULES_SOURCE_PORT);
+	assert_int_equal(conf.steering.hash_fields, STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT);
 	assert_int_equal(
-		conf.rules.alt_hash_fields, RULES_DESTINATION_ADDRESS | RULES_DESTINATION_PORT);
-	assert_false(conf.rules.forward_ping);
-	assert_true(conf.rules.exception_path);
-	assert_true(conf.rules.send_too_big);
-	assert_int_equal(conf.rules.outbound_mtu, 9216);
+		conf.steering.alt_hash_fields, STEERING_DESTINATION_ADDRESS | STEERING_DESTINATION_PORT);
+	assert_false(conf.steering.forward_ping);
+	assert_true(conf.steering.exception_path);
+	assert_true(conf.steering.send_too_big);
+	assert_int_equal(conf.steering.outbound_mtu, 9216);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_false(conf.rx_drop_en);

@@ -51,7 +51,7 @@ static int make(struct setting *setting, uint16_t count)
 	return plan_make(&setting->plan, &setting->conf, lcores, count, &setting->faults);
 }
 
-static void assert_path(const struct plan_path *path, uint16_t lcore, enum plan_kind kind,
+static void assert_path(const struct plan_flow_path *path, uint16_t lcore, enum plan_kind kind,
 	uint16_t rx_port, uint16_t rx_queue, uint16_t tx_port, uint16_t tx_queue)
 {
 	assert_int_equal(path->lcore, lcore);
@@ -71,7 +71,7 @@ static void assert_fails(struct setting *setting, uint16_t lcores, const char *t
 static void test_every_lcore_polls_its_own_queue_of_every_port(void **state)
 {
 	struct setting *setting = *state;
-	const struct plan_path *paths = setting->plan.paths;
+	const struct plan_flow_path *paths = setting->plan.paths;
 
 	add_port(setting, 16, 16);
 	add_port(setting, 2, 2);
@@ -89,12 +89,12 @@ static void test_every_lcore_polls_its_own_queue_of_every_port(void **state)
 static void test_one_queue_is_spread_and_handed_back(void **state)
 {
 	struct setting *setting = *state;
-	const struct plan_path *paths = setting->plan.paths;
+	const struct plan_flow_path *paths = setting->plan.paths;
 
 	add_port(setting, 1, 1);
 	assert_int_equal(make(setting, 3), 0);
 	assert_int_equal(setting->plan.path_count, 3);
-	assert_path(&paths[0], 1, PLAN_SPREAD, 0, 0, 0, 0);
+	assert_path(&paths[0], 1, PLAN_DISTRIBUTE, 0, 0, 0, 0);
 	assert_path(&paths[1], 2, PLAN_WORK, 0, 0, 0, PLAN_HAND_BACK);
 	assert_path(&paths[2], 3, PLAN_WORK, 0, 0, 0, PLAN_HAND_BACK);
 	assert_int_equal(paths[1].source, 0);
@@ -105,15 +105,15 @@ static void test_one_queue_is_spread_and_handed_back(void **state)
 static void test_workers_transmit_by_themselves_where_queues_suffice(void **state)
 {
 	struct setting *setting = *state;
-	const struct plan_path *paths = setting->plan.paths;
+	const struct plan_flow_path *paths = setting->plan.paths;
 
 	add_port(setting, 2, 5);
 	assert_int_equal(make(setting, 5), 0);
 	assert_int_equal(setting->plan.path_count, 5);
-	assert_path(&paths[0], 1, PLAN_SPREAD, 0, 0, 0, 0);
+	assert_path(&paths[0], 1, PLAN_DISTRIBUTE, 0, 0, 0, 0);
 	assert_path(&paths[1], 3, PLAN_WORK, 0, 0, 0, 2);
 	assert_path(&paths[2], 5, PLAN_WORK, 0, 0, 0, 3);
-	assert_path(&paths[3], 2, PLAN_SPREAD, 0, 1, 0, 1);
+	assert_path(&paths[3], 2, PLAN_DISTRIBUTE, 0, 1, 0, 1);
 	assert_path(&paths[4], 4, PLAN_WORK, 0, 1, 0, 4);
 	assert_int_equal(paths[4].source, 3);
 	assert_int_equal(setting->plan.ports[0].tx_queues, 5);
@@ -125,7 +125,7 @@ static void test_a_receiver_without_workers_works_alone(void **state)
 
 	add_port(setting, 2, 2);
 	assert_int_equal(make(setting, 3), 0);
-	assert_path(&setting->plan.paths[0], 1, PLAN_SPREAD, 0, 0, 0, 0);
+	assert_path(&setting->plan.paths[0], 1, PLAN_DISTRIBUTE, 0, 0, 0, 0);
 	assert_path(&setting->plan.paths[2], 2, PLAN_DIRECT, 0, 1, 0, 1);
 }
 
@@ -149,7 +149,7 @@ static void test_fewer_queues_than_lcores_may_be_wanted(void **state)
 	add_port(setting, 8, 8);
 	setting->conf.num_worker_queues = 1;
 	assert_int_equal(make(setting, 2), 0);
-	assert_path(&setting->plan.paths[0], 1, PLAN_SPREAD, 0, 0, 0, 0);
+	assert_path(&setting->plan.paths[0], 1, PLAN_DISTRIBUTE, 0, 0, 0, 0);
 	assert_path(&setting->plan.paths[1], 2, PLAN_WORK, 0, 0, 0, 1);
 }
 
@@ -163,7 +163,7 @@ static void test_queues_that_a_port_lacks_are_an_error(void **state)
 		"num_worker_queues: 3 queue pairs are wanted, but port 0 has 2 rx and 4 tx");
 }
 
-static void configure_spread(struct conf *conf)
+static void configure_distributor(struct conf *conf)
 {
 	conf->flow_path_count = 1;
 	conf->flow_paths[0] =
@@ -184,10 +184,10 @@ static void test_configured_lcores_replace_the_default(void **state)
 
 	add_port(setting, 4, 4);
 	add_port(setting, 4, 4);
-	configure_spread(&setting->conf);
+	configure_distributor(&setting->conf);
 	assert_int_equal(make(setting, 3), 0);
 	assert_int_equal(setting->plan.path_count, 2);
-	assert_path(&setting->plan.paths[0], 2, PLAN_SPREAD, 0, 0, 1, 2);
+	assert_path(&setting->plan.paths[0], 2, PLAN_DISTRIBUTE, 0, 0, 1, 2);
 	assert_path(&setting->plan.paths[1], 1, PLAN_WORK, 0, 0, 1, 3);
 	assert_int_equal(setting->plan.ports[0].rx_queues, 1);
 	assert_int_equal(setting->plan.ports[0].tx_queues, 0);
@@ -201,7 +201,7 @@ static void test_exception_path_leaves_by_the_port_it_came_from(void **state)
 
 	add_port(setting, 4, 4);
 	add_port(setting, 4, 4);
-	configure_spread(&setting->conf);
+	configure_distributor(&setting->conf);
 	setting->conf.exception_path = CONF_EXCEPTION_TAP;
 	assert_int_equal(make(setting, 3), 0);
 	assert_int_equal(setting->plan.paths[0].return_queue, 0);
@@ -240,7 +240,7 @@ static void test_configured_worker_hands_back_where_queues_are_used_up(void **st
 
 	add_port(setting, 4, 4);
 	add_port(setting, 4, 3);
-	configure_spread(&setting->conf);
+	configure_distributor(&setting->conf);
 	assert_int_equal(make(setting, 3), 0);
 	assert_path(&setting->plan.paths[1], 1, PLAN_WORK, 0, 0, 1, PLAN_HAND_BACK);
 	assert_int_equal(setting->plan.ports[1].tx_queues, 3);
@@ -262,7 +262,7 @@ static void test_configured_things_must_exist(void **state)
 	struct setting *setting = *state;
 
 	add_port(setting, 4, 4);
-	configure_spread(&setting->conf);
+	configure_distributor(&setting->conf);
 	assert_fails(setting, 3, "flow_paths[0]: tx_port: DPDK has no such port (1)");
 	faults_clear(&setting->faults);
 	add_port(setting, 4, 2);

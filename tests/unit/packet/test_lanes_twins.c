@@ -213,11 +213,11 @@ static void assert_same_lane(uint32_t lane)
 }
 
 static uint64_t compare(
-	lanes_fn *fast, const struct rules *rules, const struct routes *routes, uint32_t inputs)
+	lanes_fn *fast, const struct steering_config *steering, const struct routes *routes, uint32_t inputs)
 {
 	struct pipeline pipeline = {
 		.routes = routes,
-		.rules = rules,
+		.steering = steering,
 		.outer = {.destination_mac = {2, 3, 4, 5, 6, 7},
 			.source_mac = {2, 9, 8, 7, 6, 5},
 			.source_ip = inet_addr("192.0.2.1")},
@@ -256,32 +256,32 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
 			uint32_t inputs = INPUTS / usable / 15 / 5 + 1;
-			struct rules rules = {.hash_fields = fields,
+			struct steering_config steering = {.hash_fields = fields,
 				.forward_ping = fields % 2,
 				.outbound_mtu = 1500};
 
 			assert_true(
-				compare(paths[p].forward, &rules, worlds[0], inputs) > inputs / 40);
+				compare(paths[p].forward, &steering, worlds[0], inputs) > inputs / 40);
 			assert_true(
-				compare(paths[p].forward, &rules, worlds[1], inputs) > inputs / 40);
+				compare(paths[p].forward, &steering, worlds[1], inputs) > inputs / 40);
 			assert_true(
-				compare(paths[p].forward, &rules, worlds[3], inputs) > inputs / 40);
+				compare(paths[p].forward, &steering, worlds[3], inputs) > inputs / 40);
 			assert_true(
-				compare(paths[p].forward, &rules, worlds[4], inputs) > inputs / 40);
-			rules.outbound_mtu = 100; /* about half is too big */
-			rules.send_too_big = true;
-			rules.exception_path = true;
-			compare(paths[p].forward, &rules, worlds[1], 2 * inputs);
+				compare(paths[p].forward, &steering, worlds[4], inputs) > inputs / 40);
+			steering.outbound_mtu = 100; /* about half is too big */
+			steering.send_too_big = true;
+			steering.exception_path = true;
+			compare(paths[p].forward, &steering, worlds[1], 2 * inputs);
 		}
 	}
 }
 
 static void test_without_tables_nothing_is_forwarded(void **state)
 {
-	struct rules rules = {.hash_fields = RULES_SOURCE_ADDRESS, .outbound_mtu = 1500};
+	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
 
 	(void)state;
-	assert_int_equal(compare(lanes_plain, &rules, worlds[2], 10000), 0);
+	assert_int_equal(compare(lanes_plain, &steering, worlds[2], 10000), 0);
 }
 
 static void test_an_alternative_hash_agrees(void **state)
@@ -293,13 +293,13 @@ static void test_an_alternative_hash_agrees(void **state)
 	for (unsigned p = 0; p < count; p++) {
 		for (uint8_t alt = 1; paths[p].usable && alt < 16; alt++) {
 			uint32_t inputs = INPUTS / 1000 + 2000;
-			struct rules rules = {.hash_fields = (uint8_t)(alt % 5 + 1),
+			struct steering_config steering = {.hash_fields = (uint8_t)(alt % 5 + 1),
 				.alt_hash_fields = alt,
 				.outbound_mtu = alt % 2 ? 1500 : 104}; /* some are too big */
 
 			for (unsigned world = 0; world < 5; world++)
 				if (world != 2)
-					assert_true(compare(paths[p].forward, &rules, worlds[world],
+					assert_true(compare(paths[p].forward, &steering, worlds[world],
 							    inputs) > inputs / 40);
 		}
 	}
@@ -318,9 +318,9 @@ static void test_the_choice_respects_the_width(void **state)
 static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 {
 	static const uint32_t counts[] = {1, 15, 16, 17, BURST_MAX};
-	struct rules rules = {.hash_fields = RULES_SOURCE_ADDRESS, .outbound_mtu = 1500};
+	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
 	struct pipeline pipeline = {
-		.routes = worlds[0], .rules = &rules, .gateway_known = true, .fast = fast};
+		.routes = worlds[0], .steering = &steering, .gateway_known = true, .fast = fast};
 	struct burst *burst = &bursts[0];
 
 	for (uint32_t size = 0; size <= packet->size; size++) {

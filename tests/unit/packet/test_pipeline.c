@@ -14,7 +14,7 @@
 #include "tests/unit/packets.h"
 
 static struct routes *routes;
-static struct rules rules;
+static struct steering_config steering;
 static struct pipeline pipeline;
 static struct burst burst;
 
@@ -43,11 +43,11 @@ static int tear_down(void **state)
 static int reset(void **state)
 {
 	(void)state;
-	rules = (struct rules){
-		.hash_fields = RULES_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
+	steering = (struct steering_config){
+		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
 	pipeline = (struct pipeline){
 		.routes = routes,
-		.rules = &rules,
+		.steering = &steering,
 		.outer = {.destination_mac = {2, 0, 0, 0, 0, 0xfe},
 			.source_mac = {2, 0, 0, 0, 0, 1},
 			.source_ip = inet_addr("192.0.2.1")},
@@ -175,7 +175,7 @@ static void test_unmatched_packets_take_the_exception_path_untouched(void **stat
 		packet_tcp4(1234, 79), packet_tcp4(1234, 79), packet_error6(135)};
 
 	(void)state;
-	rules.exception_path = true;
+	steering.exception_path = true;
 	store_be16(packets[1].bytes + 12, 0x0806);
 	for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
 		assert_verdict(&packets[i], VERDICT_EXCEPTION);
@@ -190,7 +190,7 @@ static void test_other_drops_do_not_take_the_exception_path(void **state)
 	struct packet packet = packet_tcp4(1234, 80);
 
 	(void)state;
-	rules.exception_path = true;
+	steering.exception_path = true;
 	packet.bytes[14] = 0x44;
 	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
 	packet.size = 20;
@@ -237,7 +237,7 @@ static void test_nothing_is_sent_before_the_gateway_is_known(void **state)
 
 	(void)state;
 	pipeline.gateway_known = false;
-	rules.send_too_big = true;
+	steering.send_too_big = true;
 	assert_verdict(&packet, VERDICT_DROP_NO_GATEWAY);
 	assert_verdict(&big, VERDICT_DROP_NO_GATEWAY);
 	packet.bytes[14] = 0x44; /* other verdicts do not depend on it */
@@ -277,7 +277,7 @@ static void test_mtu_counts_the_hops_of_this_very_packet(void **state)
 	struct packet packet = sized(false, 1456);
 
 	(void)state;
-	rules.alt_hash_fields = RULES_SOURCE_PORT;
+	steering.alt_hash_fields = STEERING_SOURCE_PORT;
 	for (uint16_t port = 0; port < 2000; port++) {
 		store_be16(packet.bytes + 34, port);
 		assert_verdict(&packet, run(&packet));
@@ -300,7 +300,7 @@ static void test_too_big_packet_is_answered(void **state)
 	struct packet v4 = sized(false, 1461), v6 = sized(true, 1461);
 
 	(void)state;
-	rules.send_too_big = true;
+	steering.send_too_big = true;
 	assert_verdict(&v4, VERDICT_ANSWERED_TOO_BIG);
 	assert_int_equal(burst.out_size[0], 14 + 576);
 	assert_int_equal(load_be32(burst.out[0] + 38), 1460);
@@ -317,8 +317,8 @@ static void test_quote_holds_no_padding(void **state)
 	struct packet packet = sized(false, 545);
 
 	(void)state;
-	rules.send_too_big = true;
-	rules.outbound_mtu = 576;
+	steering.send_too_big = true;
+	steering.outbound_mtu = 576;
 	packet_padding(&packet, 64);
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_int_equal(burst.out_size[0], 14 + 28 + 545);
@@ -329,7 +329,7 @@ static void test_quote_holds_no_more_than_is_readable(void **state)
 	struct packet packet = sized(false, 5000);
 
 	(void)state;
-	rules.send_too_big = true;
+	steering.send_too_big = true;
 	put(0, guarded_copy(packet.bytes, 100), BURST_HEADROOM, 100, packet.size);
 	pipeline_run(&pipeline, &burst);
 	assert_int_equal(burst.verdict[0], VERDICT_ANSWERED_TOO_BIG);
@@ -341,7 +341,7 @@ static void test_answers_are_limited(void **state)
 	struct packet packet = sized(false, 1461);
 
 	(void)state;
-	rules.send_too_big = true;
+	steering.send_too_big = true;
 	pipeline.answers = 2;
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
@@ -356,7 +356,7 @@ static void test_errors_and_fragments_are_never_answered(void **state)
 	struct packet atomic = packet_ethernet(), ping = packet_ethernet();
 
 	(void)state;
-	rules.send_too_big = true;
+	steering.send_too_big = true;
 	packet_ipv4(&error, VIP, CLIENT, IPPROTO_TCP);
 	packet_ports(&error, 1461, 80, 1234);
 	assert_verdict(&error, VERDICT_DROP_TOO_BIG);
@@ -380,8 +380,8 @@ static void test_full_headroom_is_enough_and_is_not_left(void **state)
 	struct packet packets[] = {packet_tcp4(1234, 80), packet_tcp6(1234, 80), sized(true, 1461)};
 
 	(void)state;
-	rules.alt_hash_fields = RULES_SOURCE_PORT;
-	rules.send_too_big = true;
+	steering.alt_hash_fields = STEERING_SOURCE_PORT;
+	steering.send_too_big = true;
 	for (unsigned i = 0; i < 3; i++) {
 		/* The headroom begins behind the guard page. */
 		uint8_t *frame = guarded_begin() + BURST_HEADROOM;
@@ -449,8 +449,8 @@ static void test_damaged_frames_touch_only_their_own_memory(void **state)
 {
 	(void)state;
 	srandom(31);
-	rules.send_too_big = true;
-	rules.alt_hash_fields = RULES_SOURCE_PORT;
+	steering.send_too_big = true;
+	steering.alt_hash_fields = STEERING_SOURCE_PORT;
 	pipeline.answers = UINT32_MAX;
 	for (int i = 0; i < 30000; i++) {
 		struct packet packet = i % 2 ? packet_error4(3) : packet_error6(2);

@@ -58,21 +58,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const struct rules *rules)
+static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const struct steering_config *steering)
 {
 	burst_set_flow(&burst, lane, VERDICT_FORWARDED, flow);
 	burst.count = lane + 1;
-	steer_classify(&burst, burst_lanes(&burst), routes, rules);
-	steer_hash(&burst, burst_lanes(&burst), routes, rules);
-	steer_hops(&burst, burst_lanes(&burst), routes, rules);
+	steer_classify(&burst, burst_lanes(&burst), routes, steering);
+	steer_hash(&burst, burst_lanes(&burst), routes, steering);
+	steer_hops(&burst, burst_lanes(&burst), routes, steering);
 	return burst.verdict[lane];
 }
 
 static enum verdict steer(const struct flow *flow, uint8_t hash_fields, uint8_t alt_hash_fields)
 {
-	struct rules rules = {.hash_fields = hash_fields, .alt_hash_fields = alt_hash_fields};
+	struct steering_config steering = {.hash_fields = hash_fields, .alt_hash_fields = alt_hash_fields};
 
-	return steer_in_lane(0, flow, &rules);
+	return steer_in_lane(0, flow, &steering);
 }
 
 /* The message of the hash, put together by the order in the specification. */
@@ -120,7 +120,7 @@ static void assert_hop(uint32_t hop, uint32_t backend)
 static void test_hops_are_those_of_the_row_in_order(void **state)
 {
 	(void)state;
-	steer(&flow4, RULES_SOURCE_ADDRESS, 0);
+	steer(&flow4, STEERING_SOURCE_ADDRESS, 0);
 	assert_int_equal(burst.table[0], 1);
 	assert_int_equal(burst.hop_count[0], 4);
 	for (uint32_t i = 0; i < 4; i++)
@@ -134,7 +134,7 @@ static void test_table_of_one_backend_has_one_hop(void **state)
 	(void)state;
 	memcpy(flow.destination, (uint8_t[]){10, 9, 9, 9}, 4);
 	flow.destination_port = 1;
-	assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, RULES_SOURCE_PORT), VERDICT_FORWARDED);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_PORT), VERDICT_FORWARDED);
 	assert_int_equal(burst.table[0], 0);
 	assert_int_equal(burst.hop_count[0], 1);
 	assert_int_equal(burst.hops[0][0], handmade_address(0, 0));
@@ -145,11 +145,11 @@ static void test_alternative_row_comes_behind_the_first(void **state)
 	uint16_t row, alt;
 
 	(void)state;
-	steer(&flow4, RULES_SOURCE_ADDRESS, RULES_SOURCE_PORT);
-	row = (uint16_t)expected_hash(&flow4, 1, RULES_SOURCE_ADDRESS);
-	alt = (uint16_t)expected_hash(&flow4, 1, RULES_SOURCE_PORT);
+	steer(&flow4, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_PORT);
+	row = (uint16_t)expected_hash(&flow4, 1, STEERING_SOURCE_ADDRESS);
+	alt = (uint16_t)expected_hash(&flow4, 1, STEERING_SOURCE_PORT);
 	assert_in_range((alt - row + 200 * 400) % 200, 4, 196); /* rows that share no hop */
-	assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, RULES_SOURCE_ADDRESS));
+	assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, STEERING_SOURCE_ADDRESS));
 	assert_int_equal(burst.row[0], row);
 	assert_int_equal(burst.hop_count[0], 8);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -165,7 +165,7 @@ static void test_hop_that_already_occurred_is_dropped(void **state)
 
 	(void)state;
 	assert_int_equal(
-		steer(&flow, RULES_SOURCE_ADDRESS, RULES_SOURCE_ADDRESS), VERDICT_FORWARDED);
+		steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_ADDRESS), VERDICT_FORWARDED);
 	assert_int_equal(burst.hop_count[0], 4);
 	/* By source port, until rows that overlap by one to three hops, on either side, have come
 	 * by. */
@@ -173,9 +173,9 @@ static void test_hop_that_already_occurred_is_dropped(void **state)
 		uint32_t row, alt, count = 4;
 
 		flow.source_port = (uint16_t)port;
-		steer(&flow, RULES_SOURCE_ADDRESS, RULES_SOURCE_PORT);
-		row = expected_hash(&flow, 1, RULES_SOURCE_ADDRESS) & 0xffff;
-		alt = expected_hash(&flow, 1, RULES_SOURCE_PORT) & 0xffff;
+		steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_PORT);
+		row = expected_hash(&flow, 1, STEERING_SOURCE_ADDRESS) & 0xffff;
+		alt = expected_hash(&flow, 1, STEERING_SOURCE_PORT) & 0xffff;
 		for (uint32_t i = 0; i < 4; i++) {
 			if ((alt + i - row + 200 * 400) % 200 < 4)
 				seen |= 1u << i;
@@ -193,10 +193,10 @@ static void test_unmatched_flow_is_dropped(void **state)
 
 	(void)state;
 	flow.destination_port = 79;
-	assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, 0), VERDICT_DROP_UNMATCHED);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_DROP_UNMATCHED);
 	flow.destination_port = 80;
 	flow.protocol = TABLE_UDP;
-	assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, 0), VERDICT_DROP_UNMATCHED);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_DROP_UNMATCHED);
 }
 
 static void test_quoted_flow_matches_by_its_ports(void **state)
@@ -220,7 +220,7 @@ static void test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero(v
 	flow.protocol = IPPROTO_ICMP;
 	flow.source_port = flow.destination_port = 0;
 	memcpy(flow.destination, (uint8_t[]){10, 0, 1, 1}, 4); /* of tables 1 and 2 */
-	assert_int_equal(steer(&flow, 15, RULES_SOURCE_PORT), VERDICT_FORWARDED);
+	assert_int_equal(steer(&flow, 15, STEERING_SOURCE_PORT), VERDICT_FORWARDED);
 	assert_int_equal(burst.table[0], 1);
 	assert_int_equal(burst.hash[0], expected_hash(&flow, 1, 15));
 	assert_int_equal(burst.hop_count[0], 8);
@@ -250,7 +250,7 @@ static void test_later_fragment_goes_by_addresses_to_the_only_table(void **state
 			burst.hash[0], expected_hash(&flow4, 1, fields)); /* as its first one */
 	}
 	flow.protocol = TABLE_UDP; /* the bind is TCP's: any bind covers */
-	assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, 0), VERDICT_FORWARDED);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_FORWARDED);
 }
 
 static void test_later_fragment_is_dropped_where_ports_are_hashed(void **state)
@@ -267,7 +267,7 @@ static void test_later_fragment_is_dropped_where_two_tables_cover_it(void **stat
 	struct flow flow = later_fragment(1);
 
 	(void)state;
-	assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, 0), VERDICT_DROP_FRAGMENT);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_DROP_FRAGMENT);
 }
 
 static void test_later_fragment_that_nothing_covers_is_unmatched(void **state)
@@ -286,8 +286,8 @@ static void test_later_fragment_takes_no_alternative_row_by_ports(void **state)
 
 	(void)state;
 	for (uint8_t alt = 1; alt < 16; alt++) {
-		assert_int_equal(steer(&flow, RULES_SOURCE_ADDRESS, alt), VERDICT_FORWARDED);
-		if (alt >= RULES_SOURCE_PORT || alt == RULES_SOURCE_ADDRESS)
+		assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, alt), VERDICT_FORWARDED);
+		if (alt >= STEERING_SOURCE_PORT || alt == STEERING_SOURCE_ADDRESS)
 			assert_int_equal(burst.hop_count[0], 4);
 		else
 			assert_in_range(burst.hop_count[0], 5, 8);
@@ -296,7 +296,7 @@ static void test_later_fragment_takes_no_alternative_row_by_ports(void **state)
 
 static void test_lanes_do_not_touch_each_other(void **state)
 {
-	struct rules rules = {.hash_fields = 15};
+	struct steering_config steering = {.hash_fields = 15};
 
 	(void)state;
 	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
@@ -305,7 +305,7 @@ static void test_lanes_do_not_touch_each_other(void **state)
 		flow.source_port = (uint16_t)lane;
 		if (lane % 5 == 0)
 			flow.destination_port = 79;
-		steer_in_lane(lane, &flow, &rules);
+		steer_in_lane(lane, &flow, &steering);
 	}
 	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
 		struct flow flow = lane % 3 ? flow4 : flow6;
@@ -320,7 +320,7 @@ static void test_lanes_do_not_touch_each_other(void **state)
 
 static void test_lanes_with_a_verdict_are_left_alone(void **state)
 {
-	struct rules rules = {.hash_fields = 15};
+	struct steering_config steering = {.hash_fields = 15};
 
 	(void)state;
 	for (uint8_t verdict = VERDICT_FORWARDED + 1; verdict < VERDICT_COUNT; verdict++) {
@@ -329,9 +329,9 @@ static void test_lanes_with_a_verdict_are_left_alone(void **state)
 		burst.table[0] = 0xee;
 		burst.hash[0] = 0xee;
 		burst.hop_count[0] = 0xee;
-		steer_classify(&burst, burst_lanes(&burst), routes, &rules);
-		steer_hash(&burst, burst_lanes(&burst), routes, &rules);
-		steer_hops(&burst, burst_lanes(&burst), routes, &rules);
+		steer_classify(&burst, burst_lanes(&burst), routes, &steering);
+		steer_hash(&burst, burst_lanes(&burst), routes, &steering);
+		steer_hops(&burst, burst_lanes(&burst), routes, &steering);
 		assert_int_equal(burst.verdict[0], verdict);
 		assert_int_equal(burst.table[0], 0xee);
 		assert_int_equal(burst.hash[0], 0xee);

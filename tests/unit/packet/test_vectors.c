@@ -39,11 +39,11 @@ static struct routes *build_routes(const char *name)
 }
 
 static struct pipeline make_pipeline(
-	const json_t *config, const struct rules *rules, const struct routes *routes)
+	const json_t *config, const struct steering_config *steering, const struct routes *routes)
 {
 	struct pipeline pipeline = {
 		.routes = routes,
-		.rules = rules,
+		.steering = steering,
 		.outer.source_ip = inet_addr(vectors_string(config, "outbound_src_ip")),
 		.gateway_known = true,
 		.answers = UINT32_MAX,
@@ -102,7 +102,7 @@ static void run_every_golden_packet(void)
 	const char *config_name = "", *table_name = "";
 	struct pipeline pipeline = {0};
 	struct routes *routes = NULL;
-	struct rules rules;
+	struct steering_config steering;
 	json_t *packet;
 	size_t i;
 
@@ -125,8 +125,8 @@ static void run_every_golden_packet(void)
 			const json_t *configs = vectors_get(document, "configs");
 
 			config_name = vectors_string(packet, "config");
-			rules = vectors_rules(vectors_get(configs, config_name));
-			pipeline = make_pipeline(vectors_get(configs, config_name), &rules, routes);
+			steering = vectors_rules(vectors_get(configs, config_name));
+			pipeline = make_pipeline(vectors_get(configs, config_name), &steering, routes);
 		}
 		lane = burst.count++;
 		cases[lane] = packet;

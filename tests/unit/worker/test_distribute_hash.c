@@ -64,7 +64,7 @@ static struct frame ipv6(uint8_t protocol, uint8_t client, uint16_t port)
 
 static uint32_t hash(struct frame frame)
 {
-	return spread_hash(frame.bytes, frame.size, SEED);
+	return distribute_hash(frame.bytes, frame.size, SEED);
 }
 
 static void test_ports_of_a_flow_count(void **state)
@@ -116,7 +116,7 @@ static void test_nothing_beyond_a_short_frame_is_read(void **state)
 			uint8_t *at = guarded_end() - size;
 
 			memcpy(at, frames[i].bytes, size);
-			spread_hash(at, size, SEED);
+			distribute_hash(at, size, SEED);
 		}
 	}
 }
@@ -141,7 +141,7 @@ static void test_another_seed_spreads_differently(void **state)
 	struct frame frame = ipv4(0, 5, 0, 6, 1, 1000);
 
 	(void)state;
-	assert_int_not_equal(hash(frame), spread_hash(frame.bytes, frame.size, SEED + 1));
+	assert_int_not_equal(hash(frame), distribute_hash(frame.bytes, frame.size, SEED + 1));
 }
 
 int main(void)

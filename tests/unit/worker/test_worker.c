@@ -26,7 +26,7 @@ static struct rte_mempool *pool;
 static struct routes *routes;
 static struct director director;
 static struct worker worker;
-static struct path path;
+static struct flow_path path;
 static struct reload_live live;
 
 /* What each poll finds; the last one stops the director. */
@@ -218,23 +218,23 @@ static void test_none_waits_for_its_family_when_the_port_is_not_full(void **stat
 static void test_a_distributor_holds_no_longer(void **state)
 {
 	(void)state;
-	path.kind = PATH_SPREAD;
-	path.spread = spread_create(0, true);
-	assert_non_null(path.spread);
+	path.kind = FLOW_PATH_DISTRIBUTE;
+	path.distributor = distribute_create(0, true);
+	assert_non_null(path.distributor);
 	RUN(64, 3, 64, 0, 1, 0);
 	for (uint32_t number = 0; number < received; number++)
 		assert_int_equal(sent_after[number], found_by[number] + 1);
 	RUN(5, 64);
-	rte_free(path.spread);
-	path.kind = PATH_STEER;
-	path.spread = NULL;
+	rte_free(path.distributor);
+	path.kind = FLOW_PATH_STEER;
+	path.distributor = NULL;
 }
 
 /* A ring back to the distributor has no room for what the first poll found; another queue is empty. */
 static void test_an_lcore_that_holds_frames_does_not_sleep(void **state)
 {
 	static uint16_t found[300] = {64};
-	struct path paths[2] = {path, path};
+	struct flow_path paths[2] = {path, path};
 
 	(void)state;
 	stuck = rte_ring_create("stuck", 512, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
@@ -281,18 +281,18 @@ static int set_up(void **state)
 	routes = handmade_routes(&set);
 	install_port();
 	director.gateway_mac = 1;
-	director.conf.rules = (struct rules){.exception_path = true, .outbound_mtu = 1500};
+	director.conf.steering = (struct steering_config){.exception_path = true, .outbound_mtu = 1500};
 	director.reload.qsbr =
 		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
 	rte_rcu_qsbr_init(director.reload.qsbr, 1);
 	live.routes = routes;
 	director.reload.live = &live;
-	path = (struct path){.in = {.port = PORT},
+	path = (struct flow_path){.in = {.port = PORT},
 		.out = {.port = PORT},
 		.exception = {.port = PORT},
 		.pool = pool};
 	worker = (struct worker){.director = &director, .path_count = 1, .paths = &path};
-	worker.pipeline.rules = &director.conf.rules;
+	worker.pipeline.steering = &director.conf.steering;
 	worker.pipeline.fast = lanes_choose(0).forward;
 	return 0;
 }
