@@ -55,7 +55,6 @@ unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS])
 
 	for (unsigned s = 0; s < sizeof(sets) / sizeof(*sets); s++)
 		for (unsigned a = 0; a < BASELINE_AHEADS && sets[s].usable; a++)
-			floors[count++] =
-				(struct baseline_floor){sets[s].store, prefetch[a], sets[s].run[a]};
+			floors[count++] = (struct baseline_floor){sets[s].store, prefetch[a], sets[s].run[a]};
 	return count;
 }

@@ -104,8 +104,7 @@ static void measure_classifier(bool quick)
 		.unit = "bytes",
 		.p10 = (double)routes_classifier_memory(routes)};
 
-	measure(&(struct build){"classifier", "time", 1, build_classifier, &routes->set}, &world,
-		quick);
+	measure(&(struct build){"classifier", "time", 1, build_classifier, &routes->set}, &world, quick);
 	line.median = line.p10;
 	report_figure(&line);
 	routes_free(routes);
@@ -122,15 +121,13 @@ struct command {
 
 static void write_table(FILE *file, const struct table *table, unsigned index)
 {
-	fprintf(file,
-		"%s{\"name\": \"t%u\", \"hash_key\": \"%032x\", \"seed\": \"%032x\", \"binds\": [",
+	fprintf(file, "%s{\"name\": \"t%u\", \"hash_key\": \"%032x\", \"seed\": \"%032x\", \"binds\": [",
 		index ? ",\n" : "", index, index + 1, index + 2);
 	for (uint32_t i = 0; i < table->bind_count; i++) {
 		char text[NETADDR_TEXT_MAX];
 
 		fprintf(file, "%s{\"ip\": \"%s\", \"proto\": \"tcp\", \"port\": %u}", i ? ", " : "",
-			netaddr_format(&table->binds[i].prefix.addr, text),
-			table->binds[i].port_start);
+			netaddr_format(&table->binds[i].prefix.addr, text), table->binds[i].port_start);
 	}
 	fputs("], \"backends\": [", file);
 	for (uint32_t i = 0; i < table->backend_count; i++) {
@@ -173,26 +170,22 @@ static void run_command(void *context)
 		for (unsigned i = 0; i < command->threads; i++)
 			CPU_SET((unsigned)command->cpus[i], &cpus);
 		sched_setaffinity(0, sizeof(cpus), &cpus);
-		execl(command->cli, command->cli, "build-config", command->source, command->result,
-			(char *)NULL);
+		execl(command->cli, command->cli, "build-config", command->source, command->result, (char *)NULL);
 		_exit(127);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
-		fprintf(stderr, "%s build-config: failed, status %d; is it built?\n", command->cli,
-			status);
+		fprintf(stderr, "%s build-config: failed, status %d; is it built?\n", command->cli, status);
 		exit(EXIT_FAILURE);
 	}
 }
 
-static void measure_command(
-	struct command *command, const struct world *world, const int cpus[2], bool quick)
+static void measure_command(struct command *command, const struct world *world, const int cpus[2], bool quick)
 {
 	write_source(command->source, world);
 	command->cpus = cpus;
 	for (unsigned threads = 1; threads <= (cpus[1] < 0 ? 1u : 2u); threads++) {
 		command->threads = threads;
-		measure(&(struct build){"build_config", "", threads, run_command, command}, world,
-			quick);
+		measure(&(struct build){"build_config", "", threads, run_command, command}, world, quick);
 	}
 	unlink(command->source);
 	unlink(command->result);

@@ -23,7 +23,7 @@
 struct contender {
 	const char *path, *what, *how;
 	baseline_fn *baseline; /* NULL: the director */
-	lanes_fn *fast;        /* of the director; NULL: the stages do all */
+	lanes_fn *fast; /* of the director; NULL: the stages do all */
 	unsigned lcores;
 	bool distributor;
 };
@@ -50,8 +50,7 @@ static int run_lcore(void *unused)
 
 	(void)unused;
 	if (index == 0 || !contender->distributor)
-		frames_refill(
-			&stage.frames[index], &stage.line.queues[index], &stage.scenario->world);
+		frames_refill(&stage.frames[index], &stage.line.queues[index], &stage.scenario->world);
 	__atomic_fetch_add(&stage.arrived, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(&stage.arrived, __ATOMIC_ACQUIRE) < contender->lcores)
 		rte_pause();
@@ -78,9 +77,8 @@ static double pass(const struct contender *contender)
 	run_lcore(NULL);
 	rte_eal_mp_wait_lcore();
 	if (line_sent(&stage.line) != stage.line.expected) {
-		fprintf(stderr, "%s, %s: %u frames in, %u out, where there should be %u\n",
-			contender->path, contender->what, frames, line_sent(&stage.line),
-			stage.line.expected);
+		fprintf(stderr, "%s, %s: %u frames in, %u out, where there should be %u\n", contender->path,
+			contender->what, frames, line_sent(&stage.line), stage.line.expected);
 		exit(EXIT_FAILURE);
 	}
 	return (double)line_cycles(&stage.line) / frames;
@@ -148,9 +146,8 @@ static void add_director(unsigned lcores, bool all)
 		if (!paths[i].usable)
 			continue;
 		plain = strcmp(paths[i].name, "plain") == 0;
-		add((struct contender){.path = plain ? "scalar" : paths[i].name,
-			.fast = paths[i].forward,
-			.lcores = lcores});
+		add((struct contender){
+			.path = plain ? "scalar" : paths[i].name, .fast = paths[i].forward, .lcores = lcores});
 		if (!all)
 			return;
 	}
@@ -164,8 +161,7 @@ static void list_contenders(void)
 	contender_count = 0;
 	if (!stage.scenario->two_lcores) {
 		add((struct contender){.path = "io", .baseline = baseline_io, .lcores = 1});
-		add((struct contender){
-			.path = "macswap", .baseline = baseline_macswap, .lcores = 1});
+		add((struct contender){.path = "macswap", .baseline = baseline_macswap, .lcores = 1});
 		add(floor);
 		add_director(1, true);
 		return;
@@ -220,8 +216,7 @@ static void verify(void)
 		first = false;
 		/* Two queues had the same frames. */
 		if (digest != expected * (contender->distributor ? 1 : contender->lcores)) {
-			fprintf(stderr, "%s: not the same bytes as the paths before it\n",
-				contender->path);
+			fprintf(stderr, "%s: not the same bytes as the paths before it\n", contender->path);
 			exit(EXIT_FAILURE);
 		}
 	}
@@ -235,10 +230,8 @@ static void profile(const struct scenario *scenario, FILE *to)
 
 		if (!contender->fast)
 			continue;
-		fprintf(to,
-			"{\"path\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", \"tables\": %u}\n",
-			contender->path, scenario_set_name(scenario),
-			scenario_family_name(scenario), scenario->world.tables);
+		fprintf(to, "{\"path\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", \"tables\": %u}\n", contender->path,
+			scenario_set_name(scenario), scenario_family_name(scenario), scenario->world.tables);
 		sampler_start(&stage.line.busy);
 		while (rte_rdtsc() < end)
 			timed_pass(contender);

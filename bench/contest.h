@@ -11,9 +11,9 @@
 #include "bench/scenario.h"
 
 struct contest_options {
-	double seconds;   /* of a scenario */
+	double seconds; /* of a scenario */
 	const char *path; /* only this one, for a profiler; NULL: all */
-	FILE *samples;    /* for scenarios that are profiled, or NULL */
+	FILE *samples; /* for scenarios that are profiled, or NULL */
 };
 
 /* The names that options.path may have on this CPU, with spaces between them. */

@@ -24,7 +24,7 @@
 enum prefetch {
 	AHEAD_NONE,
 	AHEAD_BURST, /* prefetches the headers of a burst, then works on it */
-	AHEAD_NEXT,  /* prefetches the mbufs of a burst, the headers of the one before, and works
+	AHEAD_NEXT, /* prefetches the mbufs of a burst, the headers of the one before, and works
 			on the one before that */
 };
 
@@ -98,10 +98,10 @@ INLINE void run(uint16_t port, uint16_t queue, const bool *stop, enum prefetch p
 	(void)clients;
 }
 
-#define FLOOR(name, prefetch)                                                                         \
-	static void name(uint16_t port, uint16_t queue, const bool *stop)                          \
-	{                                                                                          \
-		run(port, queue, stop, prefetch);                                                     \
+#define FLOOR(name, prefetch)                                             \
+	static void name(uint16_t port, uint16_t queue, const bool *stop) \
+	{                                                                 \
+		run(port, queue, stop, prefetch);                         \
 	}
 
 FLOOR(prefetch_nothing, AHEAD_NONE)

@@ -27,11 +27,9 @@ static bool create_pool(struct frames *frames, unsigned queue, uint32_t count)
 	struct rte_mempool *pool;
 
 	snprintf(name, sizeof(name), "frames-%u-%u", queue, serial++);
-	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, PORT_POOL_CACHE, sizeof(own),
-		SOCKET_ID_ANY,
+	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, PORT_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
 		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* else no frame may cross a small page */
-	memory = mmap(
-		NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!pool || memory == MAP_FAILED)
 		return false;
 	frames->pool = pool;
@@ -128,8 +126,7 @@ static struct rte_mbuf *reshape(struct frames *frames, struct rte_mbuf *mbuf)
 		break;
 	case FRAMES_SEGMENTS:
 		other = new_mbuf(frames);
-		rte_memcpy(rte_pktmbuf_mtod(other, void *),
-			rte_pktmbuf_mtod_offset(mbuf, void *, FIRST_PIECE),
+		rte_memcpy(rte_pktmbuf_mtod(other, void *), rte_pktmbuf_mtod_offset(mbuf, void *, FIRST_PIECE),
 			mbuf->data_len - FIRST_PIECE);
 		other->data_len = mbuf->data_len - FIRST_PIECE;
 		mbuf->data_len = FIRST_PIECE;

@@ -15,20 +15,20 @@
 enum frames_shape {
 	FRAMES_WHOLE,
 	FRAMES_SEGMENTS, /* the Ethernet header in an mbuf, the rest in the next */
-	FRAMES_SHARED,   /* someone else holds the mbuf, too */
+	FRAMES_SHARED, /* someone else holds the mbuf, too */
 	FRAMES_INDIRECT, /* attached to another mbuf's buffer */
 };
 
 struct frames {
 	uint32_t count;
 	enum frames_shape shape;
-	bool consumed;            /* by frames_consume() */
-	bool cold;                /* they, and their mbufs, leave all caches before a pass */
+	bool consumed; /* by frames_consume() */
+	bool cold; /* they, and their mbufs, leave all caches before a pass */
 	struct rte_mempool *pool; /* theirs, and for copies */
-	void *memory;             /* of the pool */
+	void *memory; /* of the pool */
 	size_t memory_size;
 	struct rte_mbuf **mbufs; /* in the order of arrival, which is not that of their addresses */
-	uint64_t numbers;        /* packets so far: the flows go on from pass to pass */
+	uint64_t numbers; /* packets so far: the flows go on from pass to pass */
 };
 
 /* Ends the process where there is no memory. The other members are the caller's to set. */

@@ -20,7 +20,7 @@ struct line_queue {
 	struct line *line;
 	struct rte_mbuf **received; /* borrowed: what it will hand out */
 	uint32_t count, at;
-	bool flushed;        /* an empty poll has told the worker to send what it may hold back */
+	bool flushed; /* an empty poll has told the worker to send what it may hold back */
 	uint64_t begin, end; /* TSC */
 	struct rte_mbuf **sent;
 	uint32_t sent_count; /* atomic: the other queue's lcore reads it */
@@ -31,7 +31,7 @@ struct line {
 	uint16_t burst;
 	bool *stop;
 	volatile bool busy; /* within a pass */
-	uint32_t expected;  /* frames that will be sent: fewer where some are to be dropped */
+	uint32_t expected; /* frames that will be sent: fewer where some are to be dropped */
 	struct line_queue queues[LINE_QUEUES];
 };
 

@@ -16,7 +16,7 @@
 struct options {
 	const char *json, *samples, *path, *cli;
 	int cpus[2]; /* the second is -1 where there is none */
-	int only;    /* scenario; -1: all */
+	int only; /* scenario; -1: all */
 	bool quick;
 };
 
@@ -38,8 +38,7 @@ static void choose_cpus(struct options *options, int wanted)
 	options->cpus[0] = options->cpus[1] = -1;
 	if (wanted >= 0) {
 		if (!CPU_ISSET((unsigned)wanted, &allowed)) {
-			fprintf(stderr, "--cpu: %d is not one that this process may run on\n",
-				wanted);
+			fprintf(stderr, "--cpu: %d is not one that this process may run on\n", wanted);
 			exit(2);
 		}
 		options->cpus[count++] = wanted;
@@ -123,9 +122,8 @@ static struct options parse(int argc, char **argv)
 static void start_dpdk(const int cpus[2])
 {
 	char list[32];
-	char *arguments[] = {"glb-bench", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry",
-		"--no-shconf", "--iova-mode=va", "--log-level=4", "--force-max-simd-bitwidth=512",
-		"-l", list, "--main-lcore", NULL};
+	char *arguments[] = {"glb-bench", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf",
+		"--iova-mode=va", "--log-level=4", "--force-max-simd-bitwidth=512", "-l", list, "--main-lcore", NULL};
 	char first[16];
 
 	snprintf(list, sizeof(list), cpus[1] < 0 ? "%d" : "%d,%d", cpus[0], cpus[1]);

@@ -55,8 +55,7 @@ static uint8_t *put_tcp(uint8_t *at, const struct flow_key *key)
 	return at + 20;
 }
 
-static uint8_t *put_ipv4(
-	uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned option_words)
+static uint8_t *put_ipv4(uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned option_words)
 {
 	memset(ip, 0, 20);
 	ip[0] = (uint8_t)(0x45 + option_words);
@@ -69,8 +68,7 @@ static uint8_t *put_ipv4(
 }
 
 /* type: of each extension. */
-static uint8_t *put_ipv6(uint8_t *ip, const struct flow_key *key, uint8_t protocol,
-	unsigned extensions, uint8_t type)
+static uint8_t *put_ipv6(uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned extensions, uint8_t type)
 {
 	uint8_t *at = ip + 40;
 
@@ -110,8 +108,7 @@ static uint8_t *put_error(uint8_t *ip, const struct flow_key *key)
 static uint8_t *put_error_v6(uint8_t *ip, const struct flow_key *key, unsigned extensions)
 {
 	struct flow_key answer = reverse(key);
-	uint8_t *quote =
-		put_icmp(put_ipv6(ip, key, IPPROTO_ICMPV6, extensions, IPPROTO_DSTOPTS), 2, 0);
+	uint8_t *quote = put_icmp(put_ipv6(ip, key, IPPROTO_ICMPV6, extensions, IPPROTO_DSTOPTS), 2, 0);
 	uint8_t *tcp = put_ipv6(quote, &answer, IPPROTO_TCP, extensions, IPPROTO_DSTOPTS);
 
 	store_be16(quote + 4, 1400);
@@ -135,8 +132,8 @@ static uint8_t *put_ping(uint8_t *ip, const struct flow_key *key)
 static bool is_v6(const struct world *world, enum world_odd odd, uint64_t hash)
 {
 	if (world->family == WORLD_ODD)
-		return odd == WORLD_EXTENSIONS || odd == WORLD_V6_FRAGMENT ||
-		       odd == WORLD_V6_ERROR || odd == WORLD_EVERYTHING;
+		return odd == WORLD_EXTENSIONS || odd == WORLD_V6_FRAGMENT || odd == WORLD_V6_ERROR ||
+		       odd == WORLD_EVERYTHING;
 	return world->family == WORLD_V6 || (world->family == WORLD_MIXED && world_mix(hash) & 1);
 }
 
@@ -158,8 +155,7 @@ static uint8_t *put_odd(uint8_t *ip, const struct flow_key *key, enum world_odd 
 	case WORLD_PING:
 		return put_ping(ip, key);
 	case WORLD_EXTENSIONS:
-		return put_tcp(
-			put_ipv6(ip, key, IPPROTO_TCP, MAX_EXTENSIONS, IPPROTO_DSTOPTS), key);
+		return put_tcp(put_ipv6(ip, key, IPPROTO_TCP, MAX_EXTENSIONS, IPPROTO_DSTOPTS), key);
 	case WORLD_V6_FRAGMENT:
 		return put_tcp(put_ipv6(ip, key, IPPROTO_TCP, 1, FRAGMENT), key);
 	case WORLD_V6_ERROR:

@@ -59,8 +59,7 @@ static void record_machine(void)
 #else
 		"gcc " __VERSION__,
 #endif
-		rte_version(), rte_lcore_count(), (double)rte_get_tsc_hz() / 1e9,
-		(double)rte_get_tsc_hz() / 1e9);
+		rte_version(), rte_lcore_count(), (double)rte_get_tsc_hz() / 1e9, (double)rte_get_tsc_hz() / 1e9);
 	json_begun = true;
 }
 
@@ -88,16 +87,14 @@ static void record(const struct report_line *line)
 		"\"family\": \"%s\", \"tables\": %u, \"binds\": %u, \"hops\": %u, "
 		"\"backends\": %u, \"burst\": %u, \"lcores\": %u, \"unit\": \"%s\", "
 		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
-		json_begun ? "," : "", line->path, line->what, line->how ? line->how : "",
-		line->set, line->family, line->tables, line->binds, line->hops, line->backends,
-		line->burst, line->lcores, line->unit, line->p10, line->median,
-		line->noisy ? "true" : "false");
+		json_begun ? "," : "", line->path, line->what, line->how ? line->how : "", line->set, line->family,
+		line->tables, line->binds, line->hops, line->backends, line->burst, line->lcores, line->unit, line->p10,
+		line->median, line->noisy ? "true" : "false");
 	json_begun = true;
 }
 
 /* p10 of a path beside the line; 0 where it did not run. */
-static double beside(const struct report_line *lines, unsigned count,
-	const struct report_line *line, const char *path)
+static double beside(const struct report_line *lines, unsigned count, const struct report_line *line, const char *path)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (lines[i].lcores == line->lcores && strcmp(lines[i].path, path) == 0)
@@ -113,8 +110,7 @@ static void print_ratio(double value, double to)
 		printf("  %8s", "");
 }
 
-static void print_line(
-	const struct report_line *lines, unsigned count, const struct report_line *line)
+static void print_line(const struct report_line *lines, unsigned count, const struct report_line *line)
 {
 	double io = beside(lines, count, line, "io");
 
@@ -127,8 +123,7 @@ static void print_line(
 	print_ratio(line->p10, beside(lines, count, line, "scalar"));
 	if (strcmp(line->what, lines[0].what) != 0)
 		printf("  %s", line->what);
-	printf("%s%s%s\n", line->how ? "  " : "", line->how ? line->how : "",
-		line->noisy ? "  noisy" : "");
+	printf("%s%s%s\n", line->how ? "  " : "", line->how ? line->how : "", line->noisy ? "  noisy" : "");
 }
 
 void report_scenario(const struct report_line *lines, unsigned count)
@@ -137,8 +132,8 @@ void report_scenario(const struct report_line *lines, unsigned count)
 
 	printf("\n%s %s, tables x binds %u x %u, burst %u%s%s: cycles per packet\n"
 	       "  path lcores      p10   median     - io   / floor  / scalar\n",
-		first->set, first->family, first->tables, first->binds, first->burst,
-		first->what[0] ? ", " : "", first->what);
+		first->set, first->family, first->tables, first->binds, first->burst, first->what[0] ? ", " : "",
+		first->what);
 	for (unsigned i = 0; i < count; i++) {
 		print_line(lines, count, &lines[i]);
 		record(&lines[i]);
@@ -148,9 +143,9 @@ void report_scenario(const struct report_line *lines, unsigned count)
 
 void report_figure(const struct report_line *line)
 {
-	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n",
-		line->path, line->tables, line->backends, line->binds, line->lcores, line->p10,
-		line->median, line->unit, line->noisy ? "  noisy" : "");
+	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n", line->path, line->tables,
+		line->backends, line->binds, line->lcores, line->p10, line->median, line->unit,
+		line->noisy ? "  noisy" : "");
 	fflush(stdout);
 	record(line);
 }

@@ -9,7 +9,7 @@
 struct report_line {
 	const char *path; /* what ran */
 	const char *what; /* how it differs from plain steering */
-	const char *how;  /* which of several ways was the fastest */
+	const char *how; /* which of several ways was the fastest */
 	const char *set, *family;
 	unsigned tables, binds, hops, backends, burst, lcores;
 	const char *unit; /* "cycles" of the TSC per packet, "ms", "bytes" */

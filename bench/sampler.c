@@ -62,7 +62,6 @@ void sampler_stop(FILE *to)
 	for (unsigned i = 0; i < sample_count; i++) {
 		uintptr_t at = samples[i], start = (uintptr_t)__executable_start;
 
-		fprintf(to, "%jx\n",
-			(uintmax_t)(at >= start && at < (uintptr_t)etext ? at - start : 0));
+		fprintf(to, "%jx\n", (uintmax_t)(at >= start && at < (uintptr_t)etext ? at - start : 0));
 	}
 }

@@ -3,9 +3,9 @@
 
 #include "packet/steering.h"
 
-#define WORLD(t, b, ...)                                                                           \
-	{                                                                                          \
-		.tables = (t), .binds = (b), .backends = 64, .hops = 2, __VA_ARGS__                \
+#define WORLD(t, b, ...)                                                            \
+	{                                                                           \
+		.tables = (t), .binds = (b), .backends = 64, .hops = 2, __VA_ARGS__ \
 	}
 #define ODD(kind) WORLD(1, 16, .family = WORLD_ODD, .odd = WORLD_##kind)
 
@@ -23,8 +23,7 @@ const struct scenario scenarios[] = {
 	{.world = WORLD(64, 16, .family = WORLD_V6), .slow = true},
 	{.world = WORLD(1, 16, .family = WORLD_MIXED)},
 
-	{.what = "once more",
-		.world = WORLD(1, 16)}, /* says how much two figures differ by chance */
+	{.what = "once more", .world = WORLD(1, 16)}, /* says how much two figures differ by chance */
 	{.what = "alternative hash",
 		.world = WORLD(1, 16),
 		.alt_hash_fields = STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT},
@@ -52,11 +51,7 @@ const struct scenario scenarios[] = {
 	{.what = "everything, in two segments", .world = ODD(EVERYTHING), .shape = FRAMES_SEGMENTS},
 
 	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
-	{.what = "two lcores",
-		.world = WORLD(1, 16),
-		.set = SCENARIO_L3,
-		.two_lcores = true,
-		.slow = true},
+	{.what = "two lcores", .world = WORLD(1, 16), .set = SCENARIO_L3, .two_lcores = true, .slow = true},
 };
 
 const unsigned scenario_count = sizeof(scenarios) / sizeof(*scenarios);

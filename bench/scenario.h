@@ -19,11 +19,11 @@ struct scenario {
 	struct world world;
 	enum frames_shape shape;
 	uint8_t hash_fields, alt_hash_fields; /* 0: the source address, none */
-	uint16_t mtu;                         /* 0: 1500 */
-	bool dropped;                         /* all frames are, by the director */
-	bool two_lcores;                      /* beside one */
-	bool profiled;                        /* says where the time goes */
-	bool slow;                            /* not for --quick */
+	uint16_t mtu; /* 0: 1500 */
+	bool dropped; /* all frames are, by the director */
+	bool two_lcores; /* beside one */
+	bool profiled; /* says where the time goes */
+	bool slow; /* not for --quick */
 };
 
 extern const struct scenario scenarios[];

@@ -32,8 +32,7 @@ static void add_worker(struct subject *subject, uint16_t index)
 	worker->pipeline.outer.source_ip = 0x010200c0;
 }
 
-static void add_path(
-	struct subject *subject, uint16_t index, uint16_t port, struct rte_mempool *pool)
+static void add_path(struct subject *subject, uint16_t index, uint16_t port, struct rte_mempool *pool)
 {
 	struct flow_path *path = &subject->paths[index];
 
@@ -54,16 +53,15 @@ static void add_distributor(struct subject *subject)
 {
 	subject->distributor = distribute_create(1, distribute_works_itself(1));
 	if (subject->distributor)
-		subject->distributor->shares[0].ring.ring = rte_ring_create(
-			"to-1", DISTRIBUTE_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		subject->distributor->shares[0].ring.ring =
+			rte_ring_create("to-1", DISTRIBUTE_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (!subject->distributor || !subject->distributor->shares[0].ring.ring) {
 		fprintf(stderr, "no memory for a ring\n");
 		exit(EXIT_FAILURE);
 	}
 }
 
-void subject_open(
-	struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool)
+void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool)
 {
 	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
 	subject->director.reload.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));

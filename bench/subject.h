@@ -17,8 +17,7 @@ struct subject {
 
 /* Steers from the port to itself, by the routes (borrowed); copies of frames come from the pool.
  * Ends the process where there is no memory. */
-void subject_open(
-	struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool);
+void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool);
 void subject_close(struct subject *subject);
 
 /* Between passes. spread: the first worker receives for both, else each from its own queue. fast:

@@ -94,8 +94,7 @@ static bool fill_table(const struct world *world, unsigned index, struct table *
 bool world_tables(const struct world *world, struct table_set *set)
 {
 	*set = (struct table_set){.tables = calloc(world->tables + 1, sizeof(struct table))};
-	while (set->tables && set->count < world->tables &&
-		fill_table(world, set->count, &set->tables[set->count]))
+	while (set->tables && set->count < world->tables && fill_table(world, set->count, &set->tables[set->count]))
 		set->count++;
 	return set->count == world->tables;
 }

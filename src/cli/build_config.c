@@ -32,8 +32,7 @@ static bool parse_format(const char *text, enum table_file_format *format)
 	return true;
 }
 
-static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose,
-	struct faults *faults)
+static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose, struct faults *faults)
 {
 	const char *from = faults->file;
 	uint8_t *bytes = NULL;
@@ -47,8 +46,8 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 		error = table_file_replace(to, from, bytes, size, faults);
 	}
 	if (error == 0 && verbose)
-		printf("%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64 "\n", to,
-			load_le32(bytes + 4), size, table_set_digest(set));
+		printf("%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64 "\n", to, load_le32(bytes + 4), size,
+			table_set_digest(set));
 	if (error < 0 && faults->errors == 0)
 		faults_error(faults, NULL, "%s", strerror(-error));
 	free(bytes);
@@ -64,8 +63,7 @@ static int run(const struct command_args *args)
 	int error;
 
 	if (!parse_format(args->options[FORMAT], &format))
-		return command_usage(
-			"build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
+		return command_usage("build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
 	error = table_json_read(from, &set, &faults);
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);

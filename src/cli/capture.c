@@ -19,8 +19,7 @@ static int report(const char *path, const char *text)
 pcap_t *capture_open(const char *path)
 {
 	char text[PCAP_ERRBUF_SIZE];
-	pcap_t *in =
-		pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
+	pcap_t *in = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
 	const char *name;
 
 	if (!in) {
@@ -30,14 +29,13 @@ pcap_t *capture_open(const char *path)
 	if (pcap_datalink(in) == DLT_EN10MB)
 		return in;
 	name = pcap_datalink_val_to_name(pcap_datalink(in));
-	command_error("%s: link type %d (%s), but only Ethernet (EN10MB) can be read", path,
-		pcap_datalink(in), name ? name : "unknown");
+	command_error("%s: link type %d (%s), but only Ethernet (EN10MB) can be read", path, pcap_datalink(in),
+		name ? name : "unknown");
 	pcap_close(in);
 	return NULL;
 }
 
-bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame,
-	bool *failed)
+bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame, bool *failed)
 {
 	int result = pcap_next_ex(in, header, frame);
 
@@ -55,8 +53,7 @@ bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, con
 
 pcap_dumper_t *capture_create(const char *path)
 {
-	pcap_t *dead = pcap_open_dead_with_tstamp_precision(
-		DLT_EN10MB, CAPTURE_MAX_FRAME, PCAP_TSTAMP_PRECISION_NANO);
+	pcap_t *dead = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, CAPTURE_MAX_FRAME, PCAP_TSTAMP_PRECISION_NANO);
 	FILE *file = fopen(path, "we");
 	pcap_dumper_t *out = dead && file ? pcap_dump_fopen(dead, file) : NULL;
 

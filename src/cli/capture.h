@@ -15,8 +15,7 @@ pcap_t *capture_open(const char *path);
 
 /* The next frame, of at most CAPTURE_MAX_FRAME bytes. False at the end; *failed tells that the file
  * broke off, which was reported with `path`. */
-bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame,
-	bool *failed);
+bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame, bool *failed);
 
 /* NULL: cannot be written, and was reported. capture_finish() it. */
 pcap_dumper_t *capture_create(const char *path);

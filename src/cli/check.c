@@ -31,8 +31,7 @@ static enum kind detect(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 	char head[256] = "";
-	int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not keep us waiting */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not keep us waiting */
 	ssize_t size = fd >= 0 ? read(fd, head, sizeof(head) - 1) : 0;
 
 	if (fd >= 0)
@@ -49,8 +48,7 @@ static enum kind detect(const char *path)
 	head[strcspn(head, "\n")] = '\0';
 	for (char *c = head; *c; c++)
 		if (!isspace((unsigned char)*c))
-			return isalpha((unsigned char)*c) || *c == '#' || *c == '/' ? KIND_CONF
-										    : KIND_TABLE;
+			return isalpha((unsigned char)*c) || *c == '#' || *c == '/' ? KIND_CONF : KIND_TABLE;
 	return KIND_TABLE;
 }
 
@@ -81,8 +79,8 @@ static json_t *texts(const struct faults *faults, bool warnings)
 
 static json_t *describe(const char *path, enum kind kind, const struct faults *faults)
 {
-	return json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(path), "kind", kind_names[kind],
-		"errors", texts(faults, false), "warnings", texts(faults, true));
+	return json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(path), "kind", kind_names[kind], "errors",
+		texts(faults, false), "warnings", texts(faults, true));
 }
 
 static int run(const struct command_args *args)

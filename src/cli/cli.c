@@ -106,7 +106,6 @@ json_t *cli_bind_json(const struct table_bind *bind)
 {
 	char prefix[NETPREFIX_TEXT_MAX];
 
-	return json_pack("{s:s, s:s, s:i, s:i}", "ip", netprefix_format(&bind->prefix, prefix),
-		"proto", table_protocol_name(bind->protocol), "port_start", bind->port_start,
-		"port_end", bind->port_end);
+	return json_pack("{s:s, s:s, s:i, s:i}", "ip", netprefix_format(&bind->prefix, prefix), "proto",
+		table_protocol_name(bind->protocol), "port_start", bind->port_start, "port_end", bind->port_end);
 }

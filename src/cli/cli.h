@@ -25,8 +25,8 @@ enum {
 };
 
 /* One for each file of this name. */
-extern const struct command build_config_command, check_command, show_command, lookup_command,
-	diff_command, replay_command, decode_command, reload_command, stats_command;
+extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
+	replay_command, decode_command, reload_command, stats_command;
 
 /* Errors, and warnings if wanted, on stderr; clears the faults. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, bool warnings);

@@ -47,8 +47,7 @@ static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
 }
 
 /* Reads the inner packet like the director, which takes frames. */
-static void parse_inner(
-	struct decode *decode, const struct decode_packet *packet, struct inner *inner)
+static void parse_inner(struct decode *decode, const struct decode_packet *packet, struct inner *inner)
 {
 	uint32_t size = packet->inner_size < UINT16_MAX ? packet->inner_size : UINT16_MAX;
 	bool v4 = packet->inner_protocol == GUE_INNER_IPV4, ports;
@@ -57,8 +56,7 @@ static void parse_inner(
 	memset(decode->frame, 0, ETHERNET_SIZE);
 	store_be16(decode->frame + 12, v4 ? 0x0800 : 0x86dd);
 	memcpy(decode->frame + ETHERNET_SIZE, packet->inner, size);
-	inner->verdict =
-		flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, true, &flow);
+	inner->verdict = flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, true, &flow);
 	if (inner->verdict != VERDICT_FORWARDED)
 		return;
 	ports = flow.kind == FLOW_TRANSPORT || flow.kind == FLOW_ICMP_ERROR;
@@ -90,8 +88,7 @@ static json_t *describe_hops(const struct decode_packet *packet)
 	return hops;
 }
 
-static json_t *describe(
-	const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
+static json_t *describe(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
 	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
@@ -100,38 +97,31 @@ static json_t *describe(
 	if (inner->verdict == VERDICT_FORWARDED)
 		about = json_pack("{s:s, s:s, s:s, s:i}", "what", inner->what, "source",
 			endpoint_format(&inner->source, source), "destination",
-			endpoint_format(&inner->destination, destination), "size",
-			(int)packet->inner_size);
+			endpoint_format(&inner->destination, destination), "size", (int)packet->inner_size);
 	else
-		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size",
-			(int)packet->inner_size);
-	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:o, s:i, s:o}", "number",
-		(json_int_t)decode->number, "source", format_ipv4(packet->source, from),
-		"destination", format_ipv4(packet->destination, to), "ttl", packet->ttl,
-		"udp_source_port", packet->source_port, "next_hop", packet->next_hop, "hops",
+		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size", (int)packet->inner_size);
+	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:o, s:i, s:o}", "number", (json_int_t)decode->number,
+		"source", format_ipv4(packet->source, from), "destination", format_ipv4(packet->destination, to), "ttl",
+		packet->ttl, "udp_source_port", packet->source_port, "next_hop", packet->next_hop, "hops",
 		describe_hops(packet), "inner_protocol", packet->inner_protocol, "inner", about);
 }
 
-static void print(
-	const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
+static void print(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
 	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
 
-	printf("%" PRIu64 "  %s > %s  ttl %u  udp %u", decode->number,
-		format_ipv4(packet->source, from), format_ipv4(packet->destination, to),
-		packet->ttl, packet->source_port);
+	printf("%" PRIu64 "  %s > %s  ttl %u  udp %u", decode->number, format_ipv4(packet->source, from),
+		format_ipv4(packet->destination, to), packet->ttl, packet->source_port);
 	if (packet->hop_count)
 		printf("  next %u of", packet->next_hop);
 	for (uint8_t i = 0; i < packet->hop_count; i++)
 		printf(" %s", format_ipv4(packet->hops[i], to));
 	if (inner->verdict == VERDICT_FORWARDED)
-		printf("\n    %s %s > %s, %" PRIu32 " bytes\n", inner->what,
-			endpoint_format(&inner->source, source),
+		printf("\n    %s %s > %s, %" PRIu32 " bytes\n", inner->what, endpoint_format(&inner->source, source),
 			endpoint_format(&inner->destination, destination), packet->inner_size);
 	else
-		printf("\n    inner packet: %s, %" PRIu32 " bytes\n", verdict_name(inner->verdict),
-			packet->inner_size);
+		printf("\n    inner packet: %s, %" PRIu32 " bytes\n", verdict_name(inner->verdict), packet->inner_size);
 }
 
 static void decode_one(struct decode *decode, const uint8_t *frame, uint32_t size)
@@ -162,8 +152,7 @@ static void finish(const struct decode *decode)
 
 	for (int i = 0; i < STATUS_COUNT; i++) {
 		if (decode->json)
-			json_object_set_new(counts, decode_status_name(i),
-				json_integer((json_int_t)decode->counts[i]));
+			json_object_set_new(counts, decode_status_name(i), json_integer((json_int_t)decode->counts[i]));
 		else if (decode->counts[i])
 			printf("%12" PRIu64 "  %s\n", decode->counts[i], decode_status_name(i));
 	}

@@ -27,8 +27,8 @@ static json_t *describe_side(const struct table_backend *backend, uint32_t first
 {
 	if (!backend)
 		return json_null();
-	return json_pack("{s:s, s:b, s:i}", "state", table_state_name(backend->state), "healthy",
-		backend->healthy, "first_hop_rows", (int)first);
+	return json_pack("{s:s, s:b, s:i}", "state", table_state_name(backend->state), "healthy", backend->healthy,
+		"first_hop_rows", (int)first);
 }
 
 static json_t *describe_backends(const struct table_diff *diff)
@@ -40,11 +40,10 @@ static json_t *describe_backends(const struct table_diff *diff)
 		char text[NETADDR_TEXT_MAX];
 
 		json_array_append_new(
-			array, json_pack("{s:s, s:o, s:o, s:i, s:i}", "ip",
-				       netaddr_format(&backend->addr, text), "old",
+			array, json_pack("{s:s, s:o, s:o, s:i, s:i}", "ip", netaddr_format(&backend->addr, text), "old",
 				       describe_side(backend->before, backend->first_before), "new",
-				       describe_side(backend->after, backend->first_after),
-				       "gained", (int)backend->gained, "lost", (int)backend->lost));
+				       describe_side(backend->after, backend->first_after), "gained",
+				       (int)backend->gained, "lost", (int)backend->lost));
 	}
 	return array;
 }
@@ -58,11 +57,10 @@ static json_t *describe(const struct table_diff *diff)
 {
 	const struct table *table = diff->after ? diff->after : diff->before;
 
-	return json_pack("{s:s?, s:i, s:s, s:b, s:b, s:i, s:f, s:i, s:f, s:o}", "name", table->name,
-		"index", (int)diff->index, "table", change(diff), "hash_key_changed",
-		diff->key_changed, "binds_changed", diff->binds_changed, "changed_rows",
-		(int)diff->changed, "changed_percent", percent(diff->changed, TABLE_ROWS),
-		"broken_rows", (int)diff->broken, "broken_percent",
+	return json_pack("{s:s?, s:i, s:s, s:b, s:b, s:i, s:f, s:i, s:f, s:o}", "name", table->name, "index",
+		(int)diff->index, "table", change(diff), "hash_key_changed", diff->key_changed, "binds_changed",
+		diff->binds_changed, "changed_rows", (int)diff->changed, "changed_percent",
+		percent(diff->changed, TABLE_ROWS), "broken_rows", (int)diff->broken, "broken_percent",
 		percent(diff->broken, TABLE_ROWS), "backends", describe_backends(diff));
 }
 
@@ -70,8 +68,7 @@ static const char *side_text(const struct table_backend *backend, char buf[32])
 {
 	if (!backend)
 		return "-";
-	snprintf(
-		buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : " down");
+	snprintf(buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : " down");
 	return buf;
 }
 
@@ -82,11 +79,10 @@ static void print_backends(const struct table_diff *diff)
 		const struct table_diff_backend *backend = &diff->backends[i];
 		char text[NETADDR_TEXT_MAX], before[32], after[32];
 
-		printf("  %-15s  %-13s  %-13s  %5" PRIu32 " -> %5" PRIu32 "  %6" PRIu32 " %6" PRIu32
-		       "\n",
+		printf("  %-15s  %-13s  %-13s  %5" PRIu32 " -> %5" PRIu32 "  %6" PRIu32 " %6" PRIu32 "\n",
 			netaddr_format(&backend->addr, text), side_text(backend->before, before),
-			side_text(backend->after, after), backend->first_before,
-			backend->first_after, backend->gained, backend->lost);
+			side_text(backend->after, after), backend->first_before, backend->first_after, backend->gained,
+			backend->lost);
 	}
 }
 
@@ -99,9 +95,8 @@ static void print(const struct table_diff *diff)
 	snprintf(label, sizeof(label), "#%" PRIu32, diff->index);
 	printf("table %s", table->name ? table->name : label);
 	if (kept)
-		printf(": %" PRIu32 " rows change (%.2f%%), %" PRIu32 " break (%.2f%%)\n",
-			diff->changed, percent(diff->changed, TABLE_ROWS), diff->broken,
-			percent(diff->broken, TABLE_ROWS));
+		printf(": %" PRIu32 " rows change (%.2f%%), %" PRIu32 " break (%.2f%%)\n", diff->changed,
+			percent(diff->changed, TABLE_ROWS), diff->broken, percent(diff->broken, TABLE_ROWS));
 	else
 		printf(": %s\n", diff->after ? "added" : "removed: all its rows break");
 	if (diff->key_changed)
@@ -132,14 +127,14 @@ static int report(struct table_diff *pairs, uint32_t count, bool json, struct to
 			print(&pairs[i]);
 	}
 	if (json)
-		return cli_print_json(json_pack("{s:i, s:i, s:f, s:i, s:f, s:o}", "rows",
-			(int)totals->rows, "changed_rows", (int)totals->changed, "changed_percent",
-			percent(totals->changed, totals->rows), "broken_rows", (int)totals->broken,
-			"broken_percent", percent(totals->broken, totals->rows), "tables", tables));
+		return cli_print_json(json_pack("{s:i, s:i, s:f, s:i, s:f, s:o}", "rows", (int)totals->rows,
+			"changed_rows", (int)totals->changed, "changed_percent", percent(totals->changed, totals->rows),
+			"broken_rows", (int)totals->broken, "broken_percent", percent(totals->broken, totals->rows),
+			"tables", tables));
 	json_decref(tables);
-	printf("all: %" PRIu32 " of %" PRIu32 " rows change (%.2f%%), %" PRIu32 " break (%.2f%%)\n",
-		totals->changed, totals->rows, percent(totals->changed, totals->rows),
-		totals->broken, percent(totals->broken, totals->rows));
+	printf("all: %" PRIu32 " of %" PRIu32 " rows change (%.2f%%), %" PRIu32 " break (%.2f%%)\n", totals->changed,
+		totals->rows, percent(totals->changed, totals->rows), totals->broken,
+		percent(totals->broken, totals->rows));
 	return COMMAND_OK;
 }
 
@@ -151,8 +146,7 @@ static bool parse_percent(const char *text, double *value)
 	return end != text && *end == '\0' && *value >= 0.0 && *value <= 100.0;
 }
 
-static int diff(
-	const struct table_set *before, const struct table_set *after, bool json, double max_broken)
+static int diff(const struct table_set *before, const struct table_set *after, bool json, double max_broken)
 {
 	struct table_diff *pairs = calloc(before->count + after->count + 1, sizeof(*pairs));
 	struct totals totals = {0};
@@ -179,10 +173,8 @@ static int run(const struct command_args *args)
 	int code = COMMAND_FAILED;
 
 	if (limit && !parse_percent(limit, &max_broken))
-		return command_usage(
-			"diff: --max-broken: '%s' is not a percentage from 0 to 100", limit);
-	if (cli_load_table(args->operands[0], &before, NULL) &&
-		cli_load_table(args->operands[1], &after, NULL))
+		return command_usage("diff: --max-broken: '%s' is not a percentage from 0 to 100", limit);
+	if (cli_load_table(args->operands[0], &before, NULL) && cli_load_table(args->operands[1], &after, NULL))
 		code = diff(&before, &after, args->options[JSON], max_broken);
 	table_set_free(&before);
 	table_set_free(&after);

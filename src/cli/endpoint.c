@@ -49,8 +49,8 @@ const char *endpoint_format(const struct endpoint *endpoint, char buf[ENDPOINT_T
 
 	netaddr_format(&endpoint->addr, address);
 	if (endpoint->has_port)
-		snprintf(buf, ENDPOINT_TEXT_MAX, "%s%s%s:%u", brackets ? "[" : "", address,
-			brackets ? "]" : "", endpoint->port);
+		snprintf(buf, ENDPOINT_TEXT_MAX, "%s%s%s:%u", brackets ? "[" : "", address, brackets ? "]" : "",
+			endpoint->port);
 	else
 		snprintf(buf, ENDPOINT_TEXT_MAX, "%s", address);
 	return buf;

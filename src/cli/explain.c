@@ -21,8 +21,7 @@ static uint64_t rank(const struct table *table, uint16_t row, const struct netad
 }
 
 /* The backend's place in the natural order, from 1; *owner is the backend with place 1. */
-static uint32_t natural_place(
-	const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
+static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
 {
 	uint64_t own = rank(table, row, &table->backends[backend].addr), least = own;
 	uint32_t place = 1;
@@ -43,8 +42,7 @@ static uint32_t natural_place(
 	return place;
 }
 
-const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed,
-	char buf[EXPLAIN_MAX])
+const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed, char buf[EXPLAIN_MAX])
 {
 	uint32_t index = table->rows[(size_t)row * table->row_hops + position];
 	const struct table_backend *backend = &table->backends[index];
@@ -58,11 +56,9 @@ const char *explain_hop(const struct table *table, uint16_t row, unsigned positi
 	}
 	place = natural_place(table, row, index, &owner);
 	if (position == 0 && !table_backend_is_good(backend))
-		rest = backend->healthy ? "; none is good, it is the first healthy"
-					: "; none is healthy";
+		rest = backend->healthy ? "; none is good, it is the first healthy" : "; none is healthy";
 	netaddr_format(&table->backends[owner].addr, text);
-	state = table->backends[owner].healthy ? table_state_name(table->backends[owner].state)
-					       : "down";
+	state = table->backends[owner].healthy ? table_state_name(table->backends[owner].state) : "down";
 	if (place == 1)
 		snprintf(buf, EXPLAIN_MAX, "natural owner%s", rest);
 	else if (position > 0 || *rest)
@@ -70,7 +66,6 @@ const char *explain_hop(const struct table *table, uint16_t row, unsigned positi
 	else if (place == 2)
 		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s", text, state);
 	else
-		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s (%u skipped)", text, state,
-			place - 1);
+		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s (%u skipped)", text, state, place - 1);
 	return buf;
 }

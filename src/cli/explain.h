@@ -15,7 +15,6 @@
  * The reason for hop `position` of `row`; returns buf. has_seed: the table came from JSON, so the
  * natural order can be computed; binary tables only have the outcome.
  */
-const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed,
-	char buf[EXPLAIN_MAX]);
+const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed, char buf[EXPLAIN_MAX]);
 
 #endif

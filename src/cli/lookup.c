@@ -56,24 +56,19 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	lookup->protocol = args->options[PROTO] ? args->options[PROTO] : "tcp";
 	icmp = strcmp(lookup->protocol, "icmp") == 0;
 	if (!icmp && strcmp(lookup->protocol, "tcp") != 0 && strcmp(lookup->protocol, "udp") != 0)
-		return command_usage(
-			"lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
+		return command_usage("lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
 	if (!endpoint_parse(source, &lookup->source))
 		return command_usage("lookup: SRC: '%s' is not ADDRESS or ADDRESS:PORT", source);
 	if (!endpoint_parse(destination, &lookup->destination))
-		return command_usage(
-			"lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
+		return command_usage("lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
 	if (lookup->source.addr.family != lookup->destination.addr.family)
-		return command_usage(
-			"lookup: '%s' and '%s' are not of one address family", source, destination);
+		return command_usage("lookup: '%s' and '%s' are not of one address family", source, destination);
 	if (icmp && (lookup->source.has_port || lookup->destination.has_port))
 		return command_usage("lookup: echo requests have no ports: write addresses only");
 	if (!icmp && !lookup->destination.has_port)
-		return command_usage("lookup: DST: '%s' has no port; %s needs one", destination,
-			lookup->protocol);
+		return command_usage("lookup: DST: '%s' has no port; %s needs one", destination, lookup->protocol);
 	if (!icmp && args->options[HINT])
-		return command_usage(
-			"lookup: --hint is for echo requests; here it is the source port");
+		return command_usage("lookup: --hint is for echo requests; here it is the source port");
 	return COMMAND_OK;
 }
 
@@ -92,20 +87,17 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 	};
 
 	if (!icmp && !lookup->source.has_port && needs_source_port(steering))
-		return command_usage(
-			"lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
+		return command_usage("lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
 	if (args->options[HINT] && !cli_parse_number(args->options[HINT], UINT16_MAX, &hint))
-		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535",
-			args->options[HINT]);
+		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
 	flow.hint = (uint16_t)hint;
 	memcpy(flow.source, lookup->source.addr.bytes, 16);
 	memcpy(flow.destination, lookup->destination.addr.bytes, 16);
 	lookup->burst.count = 2;
 	for (uint32_t lane = 0; lane < 2; lane++)
 		burst_set_flow(&lookup->burst, lane,
-			icmp && !steering->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED,
-			&flow);
+			icmp && !steering->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED, &flow);
 	return COMMAND_OK;
 }
 
@@ -137,10 +129,9 @@ static const struct table_bind *find_bind(const struct lookup *lookup)
 		const struct table_bind *bind = &table->binds[i];
 
 		if (netprefix_covers(&bind->prefix, &lookup->destination.addr) &&
-			(burst->kind[0] == FLOW_ECHO ||
-				(bind->protocol == burst->protocol[0] &&
-					bind->port_start <= burst->destination_port[0] &&
-					burst->destination_port[0] <= bind->port_end)))
+			(burst->kind[0] == FLOW_ECHO || (bind->protocol == burst->protocol[0] &&
+								bind->port_start <= burst->destination_port[0] &&
+								burst->destination_port[0] <= bind->port_end)))
 			return bind;
 	}
 	return NULL;
@@ -152,8 +143,7 @@ static const char *why_unmatched(const struct lookup *lookup)
 
 	if (burst->kind[0] == FLOW_ECHO && !lookup->conf.steering.forward_ping)
 		return "forward_icmp_ping_responses is off";
-	if (classify_address(lookup->routes->classifier, burst->family[0], burst->destination[0]) !=
-		CLASSIFY_NONE)
+	if (classify_address(lookup->routes->classifier, burst->family[0], burst->destination[0]) != CLASSIFY_NONE)
 		return "binds cover the destination address, but not this protocol and port";
 	return "no bind covers the destination address";
 }
@@ -195,11 +185,10 @@ static json_t *describe_hops(const struct lookup *lookup)
 		struct hop hop;
 
 		explain(lookup, i, &hop);
-		json_array_append_new(hops, json_pack("{s:s, s:s, s:b, s:i, s:b, s:s}", "ip",
-						    netaddr_format(&hop.backend->addr, address),
-						    "state", table_state_name(hop.backend->state),
-						    "healthy", hop.backend->healthy, "row", hop.row,
-						    "alt", hop.alt, "reason", hop.reason));
+		json_array_append_new(hops,
+			json_pack("{s:s, s:s, s:b, s:i, s:b, s:s}", "ip", netaddr_format(&hop.backend->addr, address),
+				"state", table_state_name(hop.backend->state), "healthy", hop.backend->healthy, "row",
+				hop.row, "alt", hop.alt, "reason", hop.reason));
 	}
 	return hops;
 }
@@ -210,43 +199,37 @@ static json_t *describe(const struct lookup *lookup)
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], hash[17];
 	json_t *json = json_pack("{s:s, s:s, s:s, s:s}", "protocol", lookup->protocol, "source",
 		endpoint_format(&lookup->source, source), "destination",
-		endpoint_format(&lookup->destination, destination), "verdict",
-		verdict_name(burst->verdict[0]));
+		endpoint_format(&lookup->destination, destination), "verdict", verdict_name(burst->verdict[0]));
 
 	if (burst->verdict[0] != VERDICT_FORWARDED) {
 		json_object_set_new(json, "reason", json_string(why_unmatched(lookup)));
 		return json;
 	}
 	snprintf(hash, sizeof(hash), "%016" PRIx64, burst->hash[0]);
-	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index",
-					     burst->table[0], "table", found_table(lookup)->name,
-					     "bind", cli_bind_json(find_bind(lookup)), "hash", hash,
-					     "row", burst->row[0], "hops", describe_hops(lookup)));
+	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index", burst->table[0],
+					     "table", found_table(lookup)->name, "bind", cli_bind_json(find_bind(lookup)),
+					     "hash", hash, "row", burst->row[0], "hops", describe_hops(lookup)));
 	if (lookup->conf.steering.alt_hash_fields)
 		json_object_set_new(json, "alt_row", json_integer(burst->row[1]));
 	if (lookup->hint_known)
-		json_object_set_new(
-			json, "udp_source_port", json_integer(outer_source_port(burst)));
+		json_object_set_new(json, "udp_source_port", json_integer(outer_source_port(burst)));
 	return json;
 }
 
 static void print(const struct lookup *lookup)
 {
 	const struct burst *burst = &lookup->burst;
-	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16],
-		bind[CLI_BIND_MAX];
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[CLI_BIND_MAX];
 
-	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol,
-		endpoint_format(&lookup->source, source),
-		endpoint_format(&lookup->destination, destination),
-		verdict_name(burst->verdict[0]));
+	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol, endpoint_format(&lookup->source, source),
+		endpoint_format(&lookup->destination, destination), verdict_name(burst->verdict[0]));
 	if (burst->verdict[0] != VERDICT_FORWARDED) {
 		printf(": %s\n", why_unmatched(lookup));
 		return;
 	}
 	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
-		table_label(&lookup->routes->set, burst->table[0], label),
-		cli_bind_text(find_bind(lookup), bind), burst->hash[0], burst->row[0]);
+		table_label(&lookup->routes->set, burst->table[0], label), cli_bind_text(find_bind(lookup), bind),
+		burst->hash[0], burst->row[0]);
 	if (lookup->conf.steering.alt_hash_fields)
 		printf("; alt %u, by alt_hash_fields", burst->row[1]);
 	putchar('\n');
@@ -255,8 +238,7 @@ static void print(const struct lookup *lookup)
 		struct hop hop;
 
 		explain(lookup, i, &hop);
-		printf("hop %u     %-15s %-8s %-4s %s%s\n", i + 1,
-			netaddr_format(&hop.backend->addr, address),
+		printf("hop %u     %-15s %-8s %-4s %s%s\n", i + 1, netaddr_format(&hop.backend->addr, address),
 			table_state_name(hop.backend->state), cli_health_name(hop.backend->healthy),
 			hop.alt ? "alt: " : "", hop.reason);
 	}
@@ -278,9 +260,8 @@ static int run(const struct command_args *args)
 	if (!lookup)
 		return command_error("out of memory");
 	code = parse(args, lookup);
-	if (code == COMMAND_OK &&
-		(!cli_load_conf(args->options[CONFIG], &lookup->conf) ||
-			!cli_load_routes(args->operands[0], &lookup->routes, &version)))
+	if (code == COMMAND_OK && (!cli_load_conf(args->options[CONFIG], &lookup->conf) ||
+					  !cli_load_routes(args->operands[0], &lookup->routes, &version)))
 		code = COMMAND_FAILED;
 	if (code == COMMAND_OK)
 		code = make_flow(args, lookup);

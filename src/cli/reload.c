@@ -22,12 +22,10 @@ static int run(const struct command_args *args)
 	error = json_string_value(json_object_get(answer, "error"));
 	digest = json_string_value(json_object_get(answer, "digest"));
 	if (!json_integer_value(json_object_get(answer, "ok")))
-		code = command_error(
-			"the director keeps its table: %s", error ? error : "no reason given");
+		code = command_error("the director keeps its table: %s", error ? error : "no reason given");
 	else if (!args->options[JSON])
 		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
-			json_integer_value(json_object_get(answer, "generation")),
-			digest ? digest : "unknown");
+			json_integer_value(json_object_get(answer, "generation")), digest ? digest : "unknown");
 	if (!args->options[JSON])
 		json_decref(answer);
 	else if (cli_print_json(answer) != COMMAND_OK)

@@ -35,8 +35,7 @@ struct replay {
 	struct burst burst;
 	struct timeval times[BURST_MAX]; /* of the lanes; tv_usec has nanoseconds */
 	uint32_t captured[BURST_MAX];
-	double tokens,
-		refilled; /* answers that may be sent; the time that this was so, in seconds */
+	double tokens, refilled; /* answers that may be sent; the time that this was so, in seconds */
 	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
 	bool failed;
 	uint8_t *memory; /* the lanes' frames, each behind BURST_HEADROOM */
@@ -51,8 +50,7 @@ static bool fill(struct replay *replay)
 	const uint8_t *frame;
 
 	burst->count = 0;
-	while (burst->count < BURST_MAX &&
-		capture_next(replay->in, replay->in_path, &header, &frame, &replay->failed)) {
+	while (burst->count < BURST_MAX && capture_next(replay->in, replay->in_path, &header, &frame, &replay->failed)) {
 		uint32_t lane = burst->count++;
 
 		/* A cut frame is handled as one whose rest is in a later segment: what is there is
@@ -119,10 +117,9 @@ static json_t *describe(const struct replay *replay)
 	json_t *verdicts = json_object();
 
 	for (int i = 0; i < VERDICT_COUNT; i++)
-		json_object_set_new(
-			verdicts, verdict_name(i), json_integer((json_int_t)replay->verdicts[i]));
-	return json_pack("{s:I, s:I, s:I, s:o}", "packets", (json_int_t)replay->packets, "cut",
-		(json_int_t)replay->cut, "sent", (json_int_t)replay->written, "verdicts", verdicts);
+		json_object_set_new(verdicts, verdict_name(i), json_integer((json_int_t)replay->verdicts[i]));
+	return json_pack("{s:I, s:I, s:I, s:o}", "packets", (json_int_t)replay->packets, "cut", (json_int_t)replay->cut,
+		"sent", (json_int_t)replay->written, "verdicts", verdicts);
 }
 
 static int print(const struct replay *replay)
@@ -133,18 +130,16 @@ static int print(const struct replay *replay)
 		sum += replay->verdicts[i];
 		if (replay->verdicts[i])
 			printf("%12" PRIu64 "  %6.2f%%  %-22s  %s\n", replay->verdicts[i],
-				100.0 * (double)replay->verdicts[i] / (double)replay->packets,
-				verdict_name(i), verdict_help(i));
+				100.0 * (double)replay->verdicts[i] / (double)replay->packets, verdict_name(i),
+				verdict_help(i));
 	}
 	printf("%12" PRIu64 "  packets read, each with one verdict\n", sum);
 	if (replay->cut)
 		printf("%12" PRIu64 "  of them cut by the capture's snap length\n", replay->cut);
-	printf("%12" PRIu64 "  packets %s%s\n", replay->written,
-		replay->out_path ? "written to " : "would be sent",
+	printf("%12" PRIu64 "  packets %s%s\n", replay->written, replay->out_path ? "written to " : "would be sent",
 		replay->out_path ? replay->out_path : "");
 	if (sum != replay->packets)
-		return command_error(
-			"%" PRIu64 " packets were read: please report this", replay->packets);
+		return command_error("%" PRIu64 " packets were read: please report this", replay->packets);
 	return COMMAND_OK;
 }
 
@@ -152,8 +147,7 @@ static bool same_file(const char *a, const char *b)
 {
 	struct stat one, other;
 
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 /* COMMAND_OK, or what could not be opened was reported. */
@@ -162,8 +156,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	struct pipeline *pipeline = &replay->pipeline;
 	struct routes *routes;
 
-	if (!cli_load_conf(args->options[CONFIG], &replay->conf) ||
-		!cli_load_routes(args->operands[0], &routes, NULL))
+	if (!cli_load_conf(args->options[CONFIG], &replay->conf) || !cli_load_routes(args->operands[0], &routes, NULL))
 		return COMMAND_FAILED;
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
@@ -176,8 +169,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	if (!replay->in)
 		return COMMAND_FAILED;
 	if (replay->out_path && same_file(replay->in_path, replay->out_path))
-		return command_error(
-			"%s: is the capture that is read; write to another file", replay->out_path);
+		return command_error("%s: is the capture that is read; write to another file", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return COMMAND_FAILED;
 	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));
@@ -191,11 +183,9 @@ static int parse_macs(const struct command_args *args, struct encapsulate_outer 
 
 	memcpy(outer->source_mac, port_mac, 6);
 	if (gateway && !conf_parse_mac(gateway, outer->destination_mac))
-		return command_usage(
-			"replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
+		return command_usage("replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
 	if (port && !conf_parse_mac(port, outer->source_mac))
-		return command_usage(
-			"replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
+		return command_usage("replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
 	return COMMAND_OK;
 }
 

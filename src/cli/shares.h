@@ -11,7 +11,7 @@
 struct shares {
 	uint32_t *counts; /* backend * row_hops + hop: rows that have it there; owned */
 	unsigned row_hops;
-	uint32_t taking;  /* backends that are good, or first hop of some row */
+	uint32_t taking; /* backends that are good, or first hop of some row */
 	double imbalance; /* most first hops of a backend / mean over the taking ones */
 };
 

@@ -34,24 +34,20 @@ static json_t *describe_backends(const struct table *table, const struct shares 
 
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			json_array_append_new(counts, json_integer(shares_count(shares, i, hop)));
-		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o}", "ip",
-				       netaddr_format(&backend->addr, text), "state",
-				       table_state_name(backend->state), "healthy",
-				       backend->healthy, "first_hop_percent",
-				       shares_percent(shares, i, 0), "second_hop_percent",
-				       table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
-				       "rows_by_hop", counts));
+		json_array_append_new(array,
+			json_pack("{s:s, s:s, s:b, s:f, s:f, s:o}", "ip", netaddr_format(&backend->addr, text), "state",
+				table_state_name(backend->state), "healthy", backend->healthy, "first_hop_percent",
+				shares_percent(shares, i, 0), "second_hop_percent",
+				table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0, "rows_by_hop", counts));
 	}
 	return array;
 }
 
 static json_t *describe_table(const struct table *table, const struct shares *shares)
 {
-	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops",
-		table->row_hops, "imbalance", shares->imbalance, "backends_in_imbalance",
-		(int)shares->taking, "binds", describe_binds(table), "backends",
-		describe_backends(table, shares));
+	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
+		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->taking, "binds",
+		describe_binds(table), "backends", describe_backends(table, shares));
 }
 
 static void print_binds(const struct table *table)
@@ -98,8 +94,8 @@ static void print_table(const struct table_set *set, uint32_t index, const struc
 	printf("\ntable %s: %" PRIu32 " backends, rows of %u %s\n", table_label(set, index, label),
 		table->backend_count, table->row_hops, table->row_hops == 1 ? "hop" : "hops");
 	print_binds(table);
-	printf("  imbalance %.3f: the most first hops over the mean, of %" PRIu32 " backends\n",
-		shares->imbalance, shares->taking);
+	printf("  imbalance %.3f: the most first hops over the mean, of %" PRIu32 " backends\n", shares->imbalance,
+		shares->taking);
 	print_backends(table, shares);
 }
 
@@ -127,9 +123,8 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 		shares_free(&shares);
 	}
 	if (json)
-		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:o}", "file",
-			json_text(path), "format", version ? "binary" : "json", "version",
-			(int)version, "digest", digest, "tables", tables));
+		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:o}", "file", json_text(path), "format",
+			version ? "binary" : "json", "version", (int)version, "digest", digest, "tables", tables));
 	json_decref(tables);
 	return COMMAND_OK;
 }

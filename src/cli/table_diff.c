@@ -18,8 +18,7 @@ static bool names_are_distinct(const struct table_set *set)
 
 /* The index in `set` of the partner of tables[index] of another set; set->count where there is
  * none. */
-static uint32_t partner(
-	const struct table_set *set, const struct table *table, uint32_t index, bool by_name)
+static uint32_t partner(const struct table_set *set, const struct table *table, uint32_t index, bool by_name)
 {
 	uint32_t i = 0;
 
@@ -30,8 +29,7 @@ static uint32_t partner(
 	return i;
 }
 
-uint32_t table_diff_pair(
-	const struct table_set *before, const struct table_set *after, struct table_diff *pairs)
+uint32_t table_diff_pair(const struct table_set *before, const struct table_set *after, struct table_diff *pairs)
 {
 	bool by_name = names_are_distinct(before) && names_are_distinct(after);
 	uint32_t count = 0;
@@ -47,15 +45,14 @@ uint32_t table_diff_pair(
 	}
 	for (uint32_t i = 0; i < before->count; i++)
 		if (partner(after, &before->tables[i], i, by_name) == after->count)
-			pairs[count++] =
-				(struct table_diff){.before = &before->tables[i], .index = i};
+			pairs[count++] = (struct table_diff){.before = &before->tables[i], .index = i};
 	return count;
 }
 
 static int compare_backends(const void *a, const void *b)
 {
-	return netaddr_compare(&((const struct table_diff_backend *)a)->addr,
-		&((const struct table_diff_backend *)b)->addr);
+	return netaddr_compare(
+		&((const struct table_diff_backend *)a)->addr, &((const struct table_diff_backend *)b)->addr);
 }
 
 /* The backends of both tables by address, each once. */
@@ -69,11 +66,9 @@ static bool join_backends(struct table_diff *diff)
 	if (!all)
 		return false;
 	for (uint32_t i = 0; i < old; i++)
-		all[i] = (struct table_diff_backend){
-			.addr = before->backends[i].addr, .before = &before->backends[i]};
+		all[i] = (struct table_diff_backend){.addr = before->backends[i].addr, .before = &before->backends[i]};
 	for (uint32_t i = 0; i < new; i++)
-		all[old + i] = (struct table_diff_backend){
-			.addr = after->backends[i].addr, .after = &after->backends[i]};
+		all[old + i] = (struct table_diff_backend){.addr = after->backends[i].addr, .after = &after->backends[i]};
 	qsort(all, old + new, sizeof(*all), compare_backends);
 	for (uint32_t i = 0; i < old + new; i++) {
 		if (count && netaddr_compare(&all[count - 1].addr, &all[i].addr) == 0) {
@@ -131,8 +126,7 @@ static void compare_rows(struct table_diff *diff, const uint32_t *old_map, const
 		if (old != new &&after)
 			diff->backends[new].gained++;
 		diff->changed += before && (old != new || diff->key_changed);
-		diff->broken += before &&
-				(!after || diff->key_changed || !row_has(after, row, new_map, old));
+		diff->broken += before && (!after || diff->key_changed || !row_has(after, row, new_map, old));
 	}
 }
 
@@ -143,9 +137,8 @@ static bool same_binds(const struct table *a, const struct table *b)
 	for (uint32_t i = 0; i < a->bind_count; i++) {
 		const struct table_bind *x = &a->binds[i], *y = &b->binds[i];
 
-		if (netaddr_compare(&x->prefix.addr, &y->prefix.addr) != 0 ||
-			x->prefix.length != y->prefix.length || x->protocol != y->protocol ||
-			x->port_start != y->port_start || x->port_end != y->port_end)
+		if (netaddr_compare(&x->prefix.addr, &y->prefix.addr) != 0 || x->prefix.length != y->prefix.length ||
+			x->protocol != y->protocol || x->port_start != y->port_start || x->port_end != y->port_end)
 			return false;
 	}
 	return true;
@@ -158,9 +151,7 @@ bool table_diff_compare(struct table_diff *diff)
 	bool joined = maps && join_backends(diff);
 
 	if (joined) {
-		diff->key_changed =
-			before && after &&
-			memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
+		diff->key_changed = before && after && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
 		diff->binds_changed = before && after && !same_binds(before, after);
 		map_backends(diff, maps, maps + TABLE_MAX_BACKENDS);
 		compare_rows(diff, maps, maps + TABLE_MAX_BACKENDS);

@@ -14,8 +14,8 @@
 struct table_diff_backend {
 	struct netaddr addr;
 	const struct table_backend *before, *after; /* NULL: not in that table; borrowed */
-	uint32_t first_before, first_after;         /* rows whose first hop it is */
-	uint32_t gained, lost;                      /* rows */
+	uint32_t first_before, first_after; /* rows whose first hop it is */
+	uint32_t gained, lost; /* rows */
 };
 
 struct table_diff {
@@ -23,7 +23,7 @@ struct table_diff {
 	uint32_t index; /* in the new set, or in the old one where it was removed */
 	bool key_changed, binds_changed;
 	uint32_t changed; /* rows whose first hop is another backend */
-	uint32_t broken;  /* rows whose old first hop is not among the new hops; all where the hash
+	uint32_t broken; /* rows whose old first hop is not among the new hops; all where the hash
 			     key changed */
 	uint32_t backend_count;
 	struct table_diff_backend *backends; /* by address; owned */
@@ -38,7 +38,6 @@ void table_diff_free(struct table_diff *diff);
  * Fills pairs, of which there may be up to before->count + after->count, in the order of the new
  * set, then the removed ones; returns how many. The caller frees each.
  */
-uint32_t table_diff_pair(
-	const struct table_set *before, const struct table_set *after, struct table_diff *pairs);
+uint32_t table_diff_pair(const struct table_set *before, const struct table_set *after, struct table_diff *pairs);
 
 #endif

@@ -35,8 +35,8 @@ static int connect_to(const char *path, uint32_t timeout)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
 		connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
 		return fd;
-	command_error("%s: %s: is glb-director running, with this --file-prefix%s?", path,
-		strerror(errno), getuid() == 0 ? "" : " and as this user");
+	command_error("%s: %s: is glb-director running, with this --file-prefix%s?", path, strerror(errno),
+		getuid() == 0 ? "" : " and as this user");
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -112,8 +112,7 @@ int telemetry_ask(const struct command_args *args, const char *command, json_t *
 	int fd;
 
 	if (wait && (!cli_parse_number(wait, 3600, &timeout) || timeout == 0))
-		return command_usage(
-			"--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
 	if (!socket_path(prefix ? prefix : "rte", path, sizeof(path)))
 		return command_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
 	fd = connect_to(path, timeout);
@@ -131,7 +130,5 @@ int telemetry_ask(const struct command_args *args, const char *command, json_t *
 		return COMMAND_OK;
 	}
 	json_decref(*answer);
-	return command_error(
-		"%s: does not know %s: is this another DPDK program than glb-director?", path,
-		command);
+	return command_error("%s: does not know %s: is this another DPDK program than glb-director?", path, command);
 }

@@ -11,8 +11,8 @@
 /* The first two options of subcommands that ask, in this order. */
 enum { TELEMETRY_FILE_PREFIX, TELEMETRY_TIMEOUT, TELEMETRY_OPTIONS };
 
-#define TELEMETRY_OPTION_LIST                                                                      \
-	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's; rte unless given"},     \
+#define TELEMETRY_OPTION_LIST                                                                  \
+	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's; rte unless given"}, \
 	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "to wait for the answer; 10 unless given"}
 
 /*

@@ -8,8 +8,7 @@
 
 static const char *program_name = "";
 
-static void print_line(const char *kind, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
+static void print_line(const char *kind, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 static void print_line(const char *kind, const char *format, va_list args)
 {
@@ -54,8 +53,7 @@ static int print_help(const struct command_program *program)
 	printf("usage: %s SUBCOMMAND [OPERANDS] [OPTIONS]\n\n", program->name);
 	for (size_t i = 0; i < program->count; i++)
 		printf("  %-13s %s\n", program->commands[i]->name, program->commands[i]->summary);
-	printf("\n%s SUBCOMMAND --help describes each; --version prints the version.\n",
-		program->name);
+	printf("\n%s SUBCOMMAND --help describes each; --version prints the version.\n", program->name);
 	if (program->note)
 		puts(program->note);
 	return COMMAND_OK;
@@ -74,8 +72,8 @@ static int print_command_help(const struct command *command)
 	char left[64];
 	int width = 22; /* of most programs' options */
 
-	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name,
-		command->operands[0] ? " " : "", command->operands, command->summary);
+	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name, command->operands[0] ? " " : "",
+		command->operands, command->summary);
 	for (option = command->options; option->name; option++) {
 		int length = name_option(option, left, sizeof(left));
 
@@ -85,8 +83,7 @@ static int print_command_help(const struct command *command)
 		name_option(option, left, sizeof(left));
 		printf("  %-*s %s\n", width, left, option->help);
 	}
-	printf("  %-*s print this\n  %-*s print the version\n", width, "--help", width,
-		"--version");
+	printf("  %-*s print this\n  %-*s print the version\n", width, "--help", width, "--version");
 	return COMMAND_OK;
 }
 
@@ -125,8 +122,7 @@ static void fill_options(const struct command *command, struct option *options)
 	for (; command->options[count].name; count++)
 		options[count] = (struct option){
 			.name = command->options[count].name,
-			.has_arg =
-				command->options[count].argument ? required_argument : no_argument,
+			.has_arg = command->options[count].argument ? required_argument : no_argument,
 			.val = count,
 		};
 	options[count++] = (struct option){.name = "help", .val = OPTION_HELP};
@@ -134,8 +130,7 @@ static void fill_options(const struct command *command, struct option *options)
 	options[count] = (struct option){0};
 }
 
-static int run(
-	const struct command_program *program, const struct command *command, int argc, char **argv)
+static int run(const struct command_program *program, const struct command *command, int argc, char **argv)
 {
 	struct option options[COMMAND_MAX_OPTIONS + 3];
 	struct command_args args = {0};
@@ -151,15 +146,12 @@ static int run(
 		case OPTION_VERSION:
 			return print_version();
 		case ':':
-			return command_usage(
-				"%s: %s needs an argument", command->name, argv[optind - 1]);
+			return command_usage("%s: %s needs an argument", command->name, argv[optind - 1]);
 		case '?':
 			/* A letter may stand among others; the options themselves are numbered. */
 			if (optopt > OPTION_VERSION)
-				return command_usage(
-					"%s: '-%c' is not an option of it", command->name, optopt);
-			return command_usage(
-				"%s: '%s' is not an option of it", command->name, argv[optind - 1]);
+				return command_usage("%s: '-%c' is not an option of it", command->name, optopt);
+			return command_usage("%s: '%s' is not an option of it", command->name, argv[optind - 1]);
 		default:
 			args.options[option] = optarg ? optarg : "";
 		}
@@ -167,8 +159,7 @@ static int run(
 	args.count = argc - optind;
 	args.operands = argv + optind;
 	if (args.count < command->min_operands)
-		return command_usage(
-			"%s: operands are missing: %s", command->name, command->operands);
+		return command_usage("%s: operands are missing: %s", command->name, command->operands);
 	if (args.count > command->max_operands)
 		return command_usage("%s: '%s' is one operand too many: %s", command->name,
 			args.operands[command->max_operands], command->operands);

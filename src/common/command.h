@@ -20,7 +20,7 @@ enum {
 #define COMMAND_ANY_OPERANDS 1000000
 
 struct command_option {
-	const char *name;     /* without dashes; NULL ends the list */
+	const char *name; /* without dashes; NULL ends the list */
 	const char *argument; /* as help shows it; NULL: takes none */
 	const char *help;
 };
@@ -36,7 +36,7 @@ struct command_args {
 struct command {
 	const char *name;
 	int (*run)(const struct command_args *args); /* returns the exit code */
-	const char *operands;                        /* as help shows them */
+	const char *operands; /* as help shows them */
 	int min_operands, max_operands;
 	const char *summary;
 	const struct command_option *options;

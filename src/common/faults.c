@@ -11,8 +11,7 @@ static char *join(const char *file, const char *where, const char *what)
 	const char *where_sep = where && *where ? ": " : "";
 	char *text;
 
-	if (asprintf(&text, "%s%s%s%s%s", file ? file : "", file_sep, where ? where : "", where_sep,
-		    what) < 0)
+	if (asprintf(&text, "%s%s%s%s%s", file ? file : "", file_sep, where ? where : "", where_sep, what) < 0)
 		return NULL;
 	return text;
 }
@@ -71,8 +70,7 @@ void faults_error_at(struct faults *faults, int line, int column, const char *fo
 	char *file;
 	va_list args;
 
-	if (asprintf(&file, "%s%s%d:%d", faults->file ? faults->file : "", faults->file ? ":" : "",
-		    line, column) < 0) {
+	if (asprintf(&file, "%s%s%d:%d", faults->file ? faults->file : "", faults->file ? ":" : "", line, column) < 0) {
 		add(faults, false, NULL);
 		return;
 	}
@@ -94,8 +92,7 @@ static void print_kind(const struct faults *faults, FILE *to, bool warning)
 {
 	for (size_t i = 0; i < faults->count; i++)
 		if (faults->items[i].warning == warning)
-			fprintf(to, "%s: %s\n", warning ? "warning" : "error",
-				faults->items[i].text);
+			fprintf(to, "%s: %s\n", warning ? "warning" : "error", faults->items[i].text);
 }
 
 void faults_print(const struct faults *faults, FILE *to)

@@ -27,8 +27,7 @@ struct faults {
 /* where: JSON path, configuration key or "byte 42"; NULL or "" where the whole file is meant. */
 void faults_error(struct faults *faults, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void faults_warn(struct faults *faults, const char *where, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void faults_warn(struct faults *faults, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A place in the text of the file: "FILE:LINE:COLUMN: ...". */
 void faults_error_at(struct faults *faults, int line, int column, const char *format, ...)

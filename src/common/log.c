@@ -77,6 +77,5 @@ bool log_due(uint64_t *last)
 	now = (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
 	if (before && now - before < NANOSECONDS)
 		return false;
-	return __atomic_compare_exchange_n(
-		last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

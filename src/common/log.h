@@ -33,11 +33,11 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 bool log_due(uint64_t *last);
 
 /* At most one line a second from each place in the code. */
-#define log_limited(level, ...)                                                                    \
-	do {                                                                                       \
-		static uint64_t log_last;                                                          \
-		if (log_due(&log_last))                                                            \
-			log_line(level, __VA_ARGS__);                                              \
+#define log_limited(level, ...)                       \
+	do {                                          \
+		static uint64_t log_last;             \
+		if (log_due(&log_last))               \
+			log_line(level, __VA_ARGS__); \
 	} while (0)
 
 #endif

@@ -134,6 +134,5 @@ bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr
 
 bool netprefix_overlaps(const struct netprefix *a, const struct netprefix *b)
 {
-	return a->length <= b->length ? netprefix_covers(a, &b->addr)
-				      : netprefix_covers(b, &a->addr);
+	return a->length <= b->length ? netprefix_covers(a, &b->addr) : netprefix_covers(b, &a->addr);
 }

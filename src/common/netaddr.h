@@ -13,13 +13,13 @@ enum netaddr_family {
 };
 
 struct netaddr {
-	uint8_t family;    /* enum netaddr_family */
+	uint8_t family; /* enum netaddr_family */
 	uint8_t bytes[16]; /* 4 or 16 used, the rest zero */
 };
 
 struct netprefix {
 	struct netaddr addr; /* host bits zero */
-	uint8_t length;      /* bits, 0..32 or 0..128 */
+	uint8_t length; /* bits, 0..32 or 0..128 */
 };
 
 #define NETADDR_TEXT_MAX   46 /* INET6_ADDRSTRLEN */

@@ -98,8 +98,7 @@ struct siphash_lanes_fork {
 	wide v0, v1, v1_rotated, v2, v3, v3_rotated;
 };
 
-INLINE void siphash_lanes_prepare(
-	struct siphash_lanes_fork *forks, const struct siphash_lanes *states, int count)
+INLINE void siphash_lanes_prepare(struct siphash_lanes_fork *forks, const struct siphash_lanes *states, int count)
 {
 	for (int g = 0; g < count; g++) {
 		const struct siphash_lanes *s = &states[g];
@@ -117,8 +116,8 @@ INLINE void siphash_lanes_prepare(
 }
 
 /* siphash_lanes_absorb() of the same word in all lanes into copies of the states. */
-INLINE void siphash_lanes_absorb_forked(const struct siphash_lanes_fork *forks, uint64_t word,
-	struct siphash_lanes *states, int count)
+INLINE void siphash_lanes_absorb_forked(
+	const struct siphash_lanes_fork *forks, uint64_t word, struct siphash_lanes *states, int count)
 {
 	const wide same = wide_same(word), rotated = wide_rotate_left(same, 16);
 

@@ -23,8 +23,7 @@ static void key_path(const config_setting_t *at, const char *child, char *buf, s
 		key_path(config_setting_parent(at), NULL, buf, size);
 	length = strlen(buf);
 	if (config_setting_name(at))
-		snprintf(buf + length, size - length, "%s%s", length ? "." : "",
-			config_setting_name(at));
+		snprintf(buf + length, size - length, "%s%s", length ? "." : "", config_setting_name(at));
 	else if (!config_setting_is_root(at))
 		snprintf(buf + length, size - length, "[%d]", config_setting_index(at));
 	length = strlen(buf);
@@ -32,8 +31,8 @@ static void key_path(const config_setting_t *at, const char *child, char *buf, s
 		snprintf(buf + length, size - length, "%s%s", length ? "." : "", child);
 }
 
-static void report(struct conf_reader *reader, const config_setting_t *at, const char *child,
-	bool warning, const char *format, va_list args)
+static void report(struct conf_reader *reader, const config_setting_t *at, const char *child, bool warning,
+	const char *format, va_list args)
 {
 	struct faults *faults = reader->faults;
 	const char *file = config_setting_source_file(at); /* set in included files only */
@@ -46,8 +45,7 @@ static void report(struct conf_reader *reader, const config_setting_t *at, const
 	if (config_setting_is_root(at))
 		snprintf(prefix, sizeof(prefix), "%s", file);
 	else
-		snprintf(prefix, sizeof(prefix), "%s:%u", file,
-			(unsigned)config_setting_source_line(at));
+		snprintf(prefix, sizeof(prefix), "%s:%u", file, (unsigned)config_setting_source_line(at));
 	if (vasprintf(&what, format, args) < 0)
 		what = NULL;
 	faults->file = prefix;
@@ -59,8 +57,7 @@ static void report(struct conf_reader *reader, const config_setting_t *at, const
 	free(what);
 }
 
-void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child,
-	const char *format, ...)
+void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
 {
 	va_list args;
 
@@ -69,8 +66,7 @@ void conf_error(struct conf_reader *reader, const config_setting_t *at, const ch
 	va_end(args);
 }
 
-void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child,
-	const char *format, ...)
+void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
 {
 	va_list args;
 
@@ -111,37 +107,33 @@ const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_V
 	return buf;
 }
 
-void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	char value[CONF_VALUE_MAX];
 
 	(void)key;
 	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
-		conf_error(reader, at, NULL, "%s is neither true nor false",
-			conf_value(at, CONFIG_TYPE_BOOL, value));
+		conf_error(reader, at, NULL, "%s is neither true nor false", conf_value(at, CONFIG_TYPE_BOOL, value));
 	else
 		*(bool *)field = config_setting_get_bool(at);
 }
 
 /* False, with an error, where it is no integer in the key's range. */
-static bool read_integer(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, long long *number)
+static bool read_integer(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, long long *number)
 {
 	short type = config_setting_type(at);
 	char value[CONF_VALUE_MAX];
 
 	*number = config_setting_get_int64(at);
-	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min &&
-		*number <= key->max)
+	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min && *number <= key->max)
 		return true;
-	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld",
-		conf_value(at, CONFIG_TYPE_INT, value), key->min, key->max);
+	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld", conf_value(at, CONFIG_TYPE_INT, value),
+		key->min, key->max);
 	return false;
 }
 
-void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	long long number;
 
@@ -149,8 +141,7 @@ void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
 		*(uint16_t *)field = (uint16_t)number;
 }
 
-void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	long long number;
 
@@ -158,16 +149,14 @@ void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at,
 		*(unsigned *)field = (unsigned)number;
 }
 
-void conf_read_string(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	char value[CONF_VALUE_MAX], **string = field;
 
 	(void)key;
 	if (!text || !*text) {
-		conf_error(reader, at, NULL, "%s is not a text in quotes",
-			conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_error(reader, at, NULL, "%s is not a text in quotes", conf_value(at, CONFIG_TYPE_STRING, value));
 		return;
 	}
 	free(*string);
@@ -186,8 +175,7 @@ static const struct conf_retired *find_retired(const struct conf_reader *reader,
 	return NULL;
 }
 
-void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	const struct conf_retired *retired = find_retired(reader, text);
@@ -200,14 +188,12 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
 			*(unsigned *)field = i;
 			return;
 		}
-		snprintf(expected + length, sizeof(expected) - length, "%s\"%s\"", i ? " or " : "",
-			key->choices[i]);
+		snprintf(expected + length, sizeof(expected) - length, "%s\"%s\"", i ? " or " : "", key->choices[i]);
 	}
 	if (retired)
 		conf_error(reader, at, NULL, "%s", retired->as_choice);
 	else
-		conf_error(reader, at, NULL, "%s is not %s",
-			conf_value(at, CONFIG_TYPE_STRING, value), expected);
+		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, CONFIG_TYPE_STRING, value), expected);
 }
 
 static const struct conf_key *find_key(const struct conf_key *keys, const char *name)
@@ -218,8 +204,7 @@ static const struct conf_key *find_key(const struct conf_key *keys, const char *
 	return NULL;
 }
 
-static void unknown_key(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
+static void unknown_key(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
 {
 	const struct conf_retired *retired = find_retired(reader, config_setting_name(at));
 	char expected[512] = "";
@@ -231,14 +216,12 @@ static void unknown_key(
 	for (; keys->name; keys++) {
 		size_t length = strlen(expected);
 
-		snprintf(expected + length, sizeof(expected) - length, "%s%s", length ? ", " : "",
-			keys->name);
+		snprintf(expected + length, sizeof(expected) - length, "%s%s", length ? ", " : "", keys->name);
 	}
 	conf_error(reader, at, NULL, "unknown key; expected one of %s", expected);
 }
 
-void conf_read_group(struct conf_reader *reader, const config_setting_t *group,
-	const struct conf_key *keys, void *base)
+void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base)
 {
 	char value[CONF_VALUE_MAX];
 

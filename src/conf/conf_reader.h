@@ -28,30 +28,24 @@ struct conf_key {
 	const char *name;
 	/* Reads the setting into `field`, the key's member of the group's struct, or reports why
 	 * not. */
-	void (*read)(struct conf_reader *reader, const config_setting_t *at,
-		const struct conf_key *key, void *field);
-	size_t offset;              /* of the member */
-	long min, max;              /* of integers */
+	void (*read)(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+	size_t offset; /* of the member */
+	long min, max; /* of integers */
 	const char *const *choices; /* of conf_read_choice(), ends with NULL */
-	const char *required;       /* what to write, where the key may not be left out */
+	const char *required; /* what to write, where the key may not be left out */
 };
 
 /* Reads every member of a group by the keys (the last one has no name); unknown and missing ones
  * are errors. */
-void conf_read_group(struct conf_reader *reader, const config_setting_t *group,
-	const struct conf_key *keys, void *base);
+void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base);
 
-void conf_read_bool(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
-void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
-void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
+void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 /* Not empty; a copy, which the caller frees. An earlier one is freed. */
-void conf_read_string(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field);
-void conf_read_choice(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field); /* an enum whose values number the choices */
+void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key,
+	void *field); /* an enum whose values number the choices */
 
 /*
  * Reads the file `path` and calls `read` with the root group. 0; or -EINVAL: the faults have
@@ -62,10 +56,10 @@ int conf_read_file(const char *path, struct conf_reader *reader,
 	void (*read)(struct conf_reader *reader, const config_setting_t *root));
 
 /* Adds an error "FILE:LINE: KEY: ...", with the key's full path. child: a member's name or NULL. */
-void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child,
-	const char *format, ...) __attribute__((format(printf, 4, 5)));
-void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child,
-	const char *format, ...) __attribute__((format(printf, 4, 5)));
+void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #define CONF_VALUE_MAX 64
 

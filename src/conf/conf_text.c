@@ -56,11 +56,7 @@ static void error_at_line(struct faults *faults, const char *file, unsigned line
 	const char *saved = faults->file;
 	char prefix[512];
 
-	snprintf(prefix, sizeof(prefix), "%s:%u",
-		file    ? file
-		: saved ? saved
-			: CONF_TEXT_NO_NAME,
-		line);
+	snprintf(prefix, sizeof(prefix), "%s:%u", file ? file : saved ? saved : CONF_TEXT_NO_NAME, line);
 	faults->file = prefix;
 	faults_error(faults, NULL, "%s", what);
 	faults->file = saved;
@@ -109,8 +105,7 @@ static const char *check_integer(const char *at, unsigned line, struct faults *f
 	if (*end == '.' || *end == 'e' || *end == 'E') {
 		strtod(at, &end);
 	} else if (*end != 'L' && value > INT32_MAX) {
-		snprintf(what, sizeof(what), "'%.*s' does not fit an integer",
-			(int)(end - at < 48 ? end - at : 48), at);
+		snprintf(what, sizeof(what), "'%.*s' does not fit an integer", (int)(end - at < 48 ? end - at : 48), at);
 		error_at_line(faults, NULL, line, what);
 	}
 	return end + strspn(end, "L");

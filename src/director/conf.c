@@ -14,8 +14,7 @@ bool conf_parse_mac(const char *text, uint8_t mac[6])
 	if (strlen(text) != 17)
 		return false;
 	for (int i = 0; i < 6; i++) {
-		const char *high = strchr(digits, text[3 * i]),
-			   *low = strchr(digits, text[3 * i + 1]);
+		const char *high = strchr(digits, text[3 * i]), *low = strchr(digits, text[3 * i + 1]);
 
 		if (!high || !low || (i < 5 && text[3 * i + 2] != ':'))
 			return false;
@@ -24,8 +23,7 @@ bool conf_parse_mac(const char *text, uint8_t mac[6])
 	return true;
 }
 
-static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_gateway(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const uint8_t zero[6];
 	const char *text = config_setting_get_string(at);
@@ -36,8 +34,7 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 	if (text && strcmp(text, "auto") == 0)
 		((struct conf *)reader->conf)->gateway_auto = true;
 	else if (!text || !conf_parse_mac(text, mac))
-		conf_error(reader, at, NULL,
-			"%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
+		conf_error(reader, at, NULL, "%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
 		conf_error(reader, at, NULL, "%s is not the MAC of one station",
@@ -46,8 +43,7 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 		memcpy(field, mac, 6);
 }
 
-static void read_source_ip(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_source_ip(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	char value[CONF_VALUE_MAX];
@@ -55,11 +51,9 @@ static void read_source_ip(struct conf_reader *reader, const config_setting_t *a
 
 	(void)key;
 	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
-		conf_error(reader, at, NULL, "%s is not an IPv4 address",
-			conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_error(reader, at, NULL, "%s is not an IPv4 address", conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (!netaddr_is_unicast(&addr))
-		conf_error(reader, at, NULL,
-			"%s is not a unicast address that others can answer to",
+		conf_error(reader, at, NULL, "%s is not a unicast address that others can answer to",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		memcpy(field, addr.bytes, 4);
@@ -69,22 +63,13 @@ struct fields {
 	bool src_addr, dst_addr, src_port, dst_port;
 };
 
-static void read_fields(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_fields(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
-		{.name = "src_addr",
-			.read = conf_read_bool,
-			.offset = offsetof(struct fields, src_addr)},
-		{.name = "dst_addr",
-			.read = conf_read_bool,
-			.offset = offsetof(struct fields, dst_addr)},
-		{.name = "src_port",
-			.read = conf_read_bool,
-			.offset = offsetof(struct fields, src_port)},
-		{.name = "dst_port",
-			.read = conf_read_bool,
-			.offset = offsetof(struct fields, dst_port)},
+		{.name = "src_addr", .read = conf_read_bool, .offset = offsetof(struct fields, src_addr)},
+		{.name = "dst_addr", .read = conf_read_bool, .offset = offsetof(struct fields, dst_addr)},
+		{.name = "src_port", .read = conf_read_bool, .offset = offsetof(struct fields, src_port)},
+		{.name = "dst_port", .read = conf_read_bool, .offset = offsetof(struct fields, dst_port)},
 		{0},
 	};
 	struct fields fields = {0};
@@ -100,8 +85,7 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at,
 	if (mask)
 		*(uint8_t *)field = mask;
 	else if (reader->faults->errors == errors)
-		conf_error(reader, at, NULL,
-			"no field is true; set src_addr, dst_addr, src_port or dst_port");
+		conf_error(reader, at, NULL, "no field is true; set src_addr, dst_addr, src_port or dst_port");
 }
 
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
@@ -116,12 +100,8 @@ static const struct conf_key conf_keys[] = {
 		.read = read_source_ip,
 		.offset = offsetof(struct conf, outbound_src_ip),
 		.required = "the director's own IPv4 address"},
-	{.name = "hash_fields",
-		.read = read_fields,
-		.offset = offsetof(struct conf, steering.hash_fields)},
-	{.name = "alt_hash_fields",
-		.read = read_fields,
-		.offset = offsetof(struct conf, steering.alt_hash_fields)},
+	{.name = "hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.hash_fields)},
+	{.name = "alt_hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.alt_hash_fields)},
 	{.name = "forward_icmp_ping_responses",
 		.read = conf_read_bool,
 		.offset = offsetof(struct conf, steering.forward_ping)},
@@ -130,17 +110,12 @@ static const struct conf_key conf_keys[] = {
 		.offset = offsetof(struct conf, steering.outbound_mtu),
 		.min = 576,
 		.max = 9216},
-	{.name = "send_icmp_too_big",
-		.read = conf_read_bool,
-		.offset = offsetof(struct conf, steering.send_too_big)},
+	{.name = "send_icmp_too_big", .read = conf_read_bool, .offset = offsetof(struct conf, steering.send_too_big)},
 	{.name = "exception_path",
 		.read = conf_read_choice,
 		.offset = offsetof(struct conf, exception_path),
 		.choices = exception_paths},
-	{.name = "idle",
-		.read = conf_read_choice,
-		.offset = offsetof(struct conf, idle),
-		.choices = idles},
+	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
 	{.name = "num_worker_queues",
 		.read = conf_read_uint16,

@@ -41,10 +41,10 @@ struct conf_lcore {
 };
 
 struct conf {
-	bool gateway_auto;        /* outbound_gateway_mac = "auto" */
-	uint8_t gateway_mac[6];   /* otherwise */
+	bool gateway_auto; /* outbound_gateway_mac = "auto" */
+	uint8_t gateway_mac[6]; /* otherwise */
 	uint32_t outbound_src_ip; /* network order */
-	struct steering_config steering;       /* exception_path in it follows exception_path below */
+	struct steering_config steering; /* exception_path in it follows exception_path below */
 	enum conf_exception_path exception_path;
 	enum conf_idle idle;
 	bool rx_drop_en;

@@ -5,12 +5,11 @@
 #include "director/conf_lcores.h"
 
 enum {
-	MAX_PORT = 31,    /* RTE_MAX_ETHPORTS is 32 */
+	MAX_PORT = 31, /* RTE_MAX_ETHPORTS is 32 */
 	MAX_QUEUE = 1023, /* RTE_MAX_QUEUES_PER_PORT is 1024 */
 };
 
-void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
 		{.name = "rx_port",
@@ -42,25 +41,22 @@ void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at
 	(void)key;
 	(void)field;
 	if (config_setting_type(at) != CONFIG_TYPE_LIST || count == 0) {
-		conf_error(reader, at, NULL,
-			"%s is not a list ( { rx_port = 0; ... }, ... ) of paths",
+		conf_error(reader, at, NULL, "%s is not a list ( { rx_port = 0; ... }, ... ) of paths",
 			conf_value(at, CONFIG_TYPE_LIST, value));
 		return;
 	}
 	if (count > CONF_MAX_FLOW_PATHS) {
-		conf_error(reader, at, NULL, "has %d flow paths; at most %d", count,
-			CONF_MAX_FLOW_PATHS);
+		conf_error(reader, at, NULL, "has %d flow paths; at most %d", count, CONF_MAX_FLOW_PATHS);
 		return;
 	}
 	conf->flow_path_count = (uint16_t)count;
 	for (int i = 0; i < count; i++)
-		conf_read_group(reader, config_setting_get_elem(at, (unsigned)i), keys,
-			&conf->flow_paths[i]);
+		conf_read_group(reader, config_setting_get_elem(at, (unsigned)i), keys, &conf->flow_paths[i]);
 }
 
 /* flow_paths of an lcore: [0, 1] or (0, 1); `field` is the lcore. */
-static void read_path_indices(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_path_indices(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key index = {.max = CONF_MAX_FLOW_PATHS - 1};
 	struct conf_lcore *lcore = field;
@@ -68,23 +64,18 @@ static void read_path_indices(struct conf_reader *reader, const config_setting_t
 	char value[CONF_VALUE_MAX];
 
 	(void)key;
-	if ((config_setting_type(at) != CONFIG_TYPE_ARRAY &&
-		    config_setting_type(at) != CONFIG_TYPE_LIST) ||
-		count == 0) {
-		conf_error(reader, at, NULL,
-			"%s is not a list of indices into flow_paths, like [0, 1]",
+	if ((config_setting_type(at) != CONFIG_TYPE_ARRAY && config_setting_type(at) != CONFIG_TYPE_LIST) || count == 0) {
+		conf_error(reader, at, NULL, "%s is not a list of indices into flow_paths, like [0, 1]",
 			conf_value(at, CONFIG_TYPE_ARRAY, value));
 		return;
 	}
 	if (count > CONF_MAX_FLOW_PATHS) {
-		conf_error(
-			reader, at, NULL, "has %d indices; at most %d", count, CONF_MAX_FLOW_PATHS);
+		conf_error(reader, at, NULL, "has %d indices; at most %d", count, CONF_MAX_FLOW_PATHS);
 		return;
 	}
 	lcore->flow_path_count = (uint16_t)count;
 	for (int i = 0; i < count; i++)
-		conf_read_uint16(reader, config_setting_get_elem(at, (unsigned)i), &index,
-			&lcore->flow_paths[i]);
+		conf_read_uint16(reader, config_setting_get_elem(at, (unsigned)i), &index, &lcore->flow_paths[i]);
 }
 
 static bool parse_lcore_id(const char *name, uint16_t *id)
@@ -100,24 +91,19 @@ static bool parse_lcore_id(const char *name, uint16_t *id)
 	return strcmp(name, canonical) == 0;
 }
 
-void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
 		{.name = "rx", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, rx)},
 		{.name = "tx", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, tx)},
 		{.name = "flow_paths", .read = read_path_indices},
-		{.name = "dist",
-			.read = conf_read_bool,
-			.offset = offsetof(struct conf_lcore, dist)},
+		{.name = "dist", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, dist)},
 		{.name = "num_dist_workers",
 			.read = conf_read_uint16,
 			.offset = offsetof(struct conf_lcore, num_dist_workers),
 			.min = 1,
 			.max = CONF_MAX_LCORES - 1},
-		{.name = "work",
-			.read = conf_read_bool,
-			.offset = offsetof(struct conf_lcore, work)},
+		{.name = "work", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, work)},
 		{.name = "work_source",
 			.read = conf_read_uint16,
 			.offset = offsetof(struct conf_lcore, work_source),
@@ -130,8 +116,7 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
 	(void)key;
 	(void)field;
 	if (!config_setting_is_group(at) || config_setting_length(at) == 0) {
-		conf_error(reader, at, NULL,
-			"%s is not a group { lcore-1 = { ... }; ... } of lcores",
+		conf_error(reader, at, NULL, "%s is not a group { lcore-1 = { ... }; ... } of lcores",
 			conf_value(at, CONFIG_TYPE_GROUP, value));
 		return;
 	}
@@ -141,8 +126,7 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
 		uint16_t id;
 
 		if (!parse_lcore_id(config_setting_name(group), &id)) {
-			conf_error(reader, group, NULL, "is not named lcore-0 to lcore-%d",
-				CONF_MAX_LCORES - 1);
+			conf_error(reader, group, NULL, "is not named lcore-0 to lcore-%d", CONF_MAX_LCORES - 1);
 			continue;
 		}
 		/* libconfig refuses a name twice, so there are no more than the array has room for.
@@ -154,8 +138,7 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at,
 }
 
 /* A key that means nothing in the lcore's role. */
-static void refuse(struct conf_reader *reader, const config_setting_t *group, const char *name,
-	const char *why)
+static void refuse(struct conf_reader *reader, const config_setting_t *group, const char *name, const char *why)
 {
 	const config_setting_t *at = config_setting_get_member(group, name);
 
@@ -163,14 +146,12 @@ static void refuse(struct conf_reader *reader, const config_setting_t *group, co
 		conf_error(reader, at, NULL, "%s", why);
 }
 
-static void check_role(
-	struct conf_reader *reader, const config_setting_t *group, const struct conf_lcore *lcore)
+static void check_role(struct conf_reader *reader, const config_setting_t *group, const struct conf_lcore *lcore)
 {
 	if (lcore->rx != lcore->tx) {
 		conf_error(reader, group, NULL, "rx and tx go together: set both, or neither");
 	} else if (lcore->rx && lcore->work) {
-		conf_error(reader, group, "work",
-			"an lcore with rx and tx works on what it receives; remove work");
+		conf_error(reader, group, "work", "an lcore with rx and tx works on what it receives; remove work");
 	} else if (lcore->rx) {
 		refuse(reader, group, "work_source", "is for lcores with work = true");
 		if (lcore->flow_path_count == 0)
@@ -179,18 +160,15 @@ static void check_role(
 	} else {
 		refuse(reader, group, "flow_paths", "is for lcores with rx = true and tx = true");
 		if (lcore->dist)
-			conf_error(reader, group, "dist",
-				"a distributor needs rx = true and tx = true");
+			conf_error(reader, group, "dist", "a distributor needs rx = true and tx = true");
 		else if (!lcore->work)
-			conf_error(reader, group, NULL,
-				"has no role: set rx and tx, or work with work_source");
+			conf_error(reader, group, NULL, "has no role: set rx and tx, or work with work_source");
 		else if (!config_setting_get_member(group, "work_source"))
 			conf_error(reader, group, "work_source",
 				"missing; write the number N of the distributor's lcore-N");
 	}
 	if (lcore->dist && !lcore->num_dist_workers)
-		conf_error(reader, group, "num_dist_workers",
-			"missing; write how many lcores work for it");
+		conf_error(reader, group, "num_dist_workers", "missing; write how many lcores work for it");
 	if (!lcore->dist)
 		refuse(reader, group, "num_dist_workers", "is for lcores with dist = true");
 }
@@ -204,34 +182,29 @@ static const struct conf_lcore *find_lcore(const struct conf *conf, uint16_t id)
 }
 
 /* Workers name a distributor, and each distributor has as many as it says. */
-static void check_workers(
-	struct conf_reader *reader, const config_setting_t *group, const struct conf_lcore *lcore)
+static void check_workers(struct conf_reader *reader, const config_setting_t *group, const struct conf_lcore *lcore)
 {
 	const struct conf *conf = reader->conf;
 	const struct conf_lcore *source = lcore->work ? find_lcore(conf, lcore->work_source) : NULL;
 	unsigned workers = 0;
 
 	if (lcore->work && !(source && source->dist))
-		conf_error(reader, group, "work_source", "'%u' is not an lcore with dist = true",
-			lcore->work_source);
+		conf_error(reader, group, "work_source", "'%u' is not an lcore with dist = true", lcore->work_source);
 	for (uint16_t i = 0; i < conf->lcore_count; i++)
 		workers += conf->lcores[i].work && conf->lcores[i].work_source == lcore->id;
 	if (lcore->dist && workers != lcore->num_dist_workers)
 		conf_error(reader, group, "num_dist_workers", "'%u', but %u %s work_source = %u",
-			lcore->num_dist_workers, workers,
-			workers == 1 ? "lcore has" : "lcores have", lcore->id);
+			lcore->num_dist_workers, workers, workers == 1 ? "lcore has" : "lcores have", lcore->id);
 }
 
 /* Every flow path exists and belongs to exactly one lcore. */
-static void check_path_owners(
-	struct conf_reader *reader, const config_setting_t *lcores, const config_setting_t *paths)
+static void check_path_owners(struct conf_reader *reader, const config_setting_t *lcores, const config_setting_t *paths)
 {
 	const struct conf *conf = reader->conf;
 	const struct conf_lcore *owners[CONF_MAX_FLOW_PATHS] = {0};
 
 	for (uint16_t i = 0; i < conf->lcore_count; i++) {
-		const config_setting_t *at =
-			config_setting_get_member(config_setting_get_elem(lcores, i), "flow_paths");
+		const config_setting_t *at = config_setting_get_member(config_setting_get_elem(lcores, i), "flow_paths");
 		const struct conf_lcore *lcore = &conf->lcores[i];
 
 		for (uint16_t j = 0; j < lcore->flow_path_count; j++) {
@@ -239,11 +212,11 @@ static void check_path_owners(
 			const config_setting_t *index = config_setting_get_elem(at, j);
 
 			if (path >= conf->flow_path_count)
-				conf_error(reader, index, NULL, "'%u', but there are %u flow_paths",
-					path, conf->flow_path_count);
+				conf_error(reader, index, NULL, "'%u', but there are %u flow_paths", path,
+					conf->flow_path_count);
 			else if (owners[path])
-				conf_error(reader, index, NULL, "'%u' already belongs to lcore-%u",
-					path, owners[path]->id);
+				conf_error(reader, index, NULL, "'%u' already belongs to lcore-%u", path,
+					owners[path]->id);
 			else
 				owners[path] = lcore;
 		}
@@ -265,21 +238,17 @@ static void check_queues(struct conf_reader *reader, const config_setting_t *pat
 		const struct conf_flow_path *a = &conf->flow_paths[i];
 
 		if (queues && a->rx_queue >= queues)
-			conf_error(reader, at, "rx_queue", "'%u', but num_worker_queues is %u",
-				a->rx_queue, queues);
+			conf_error(reader, at, "rx_queue", "'%u', but num_worker_queues is %u", a->rx_queue, queues);
 		if (queues && a->tx_queue >= queues)
-			conf_error(reader, at, "tx_queue", "'%u', but num_worker_queues is %u",
-				a->tx_queue, queues);
+			conf_error(reader, at, "tx_queue", "'%u', but num_worker_queues is %u", a->tx_queue, queues);
 		for (uint16_t j = 0; j < i; j++) {
 			const struct conf_flow_path *b = &conf->flow_paths[j];
 
 			if (a->rx_port == b->rx_port && a->rx_queue == b->rx_queue)
-				conf_error(reader, at, NULL,
-					"receives from port %u queue %u like flow_paths[%u]",
+				conf_error(reader, at, NULL, "receives from port %u queue %u like flow_paths[%u]",
 					a->rx_port, a->rx_queue, j);
 			if (a->tx_port == b->tx_port && a->tx_queue == b->tx_queue)
-				conf_error(reader, at, NULL,
-					"transmits on port %u queue %u like flow_paths[%u]",
+				conf_error(reader, at, NULL, "transmits on port %u queue %u like flow_paths[%u]",
 					a->tx_port, a->tx_queue, j);
 		}
 	}

@@ -42,8 +42,7 @@ static bool is_tun(int fd)
 	char path[32], target[32] = "";
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return readlink(path, target, sizeof(target) - 1) > 0 &&
-	       strcmp(target, "/dev/net/tun") == 0;
+	return readlink(path, target, sizeof(target) - 1) > 0 && strcmp(target, "/dev/net/tun") == 0;
 }
 
 int descriptors_new_queue(const struct descriptors *before)
@@ -62,8 +61,7 @@ static bool is_bound_to(int fd, unsigned interface)
 	struct sockaddr_ll address = {0};
 	socklen_t size = sizeof(address);
 
-	return domain(fd) == AF_PACKET &&
-	       getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
+	return domain(fd) == AF_PACKET && getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
 	       address.sll_ifindex == (int)interface;
 }
 

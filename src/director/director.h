@@ -23,14 +23,13 @@ struct director {
 	struct plan plan;
 	uint16_t port_count;
 	struct port ports[PLAN_MAX_PORTS];
-	struct port
-		exceptions[PLAN_MAX_PORTS]; /* of each port that receives, where the configuration
+	struct port exceptions[PLAN_MAX_PORTS]; /* of each port that receives, where the configuration
 					       wants them */
 	uint16_t exception_count;
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
-	struct lanes_path packet_path;           /* of all workers */
-	uint64_t started_ns;                     /* CLOCK_MONOTONIC */
+	struct lanes_path packet_path; /* of all workers */
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
 	struct reload reload; /* see there */
 

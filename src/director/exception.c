@@ -25,13 +25,12 @@ static struct device describe(enum conf_exception_path path, const struct port *
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
 	if (path == CONF_EXCEPTION_TAP) {
 		snprintf(device.name, sizeof(device.name), "net_tap_glb%u", port->id);
-		snprintf(device.arguments, sizeof(device.arguments), "iface=glb%u,mac=%s", port->id,
-			mac);
+		snprintf(device.arguments, sizeof(device.arguments), "iface=glb%u,mac=%s", port->id, mac);
 	} else {
 		snprintf(device.name, sizeof(device.name), "net_virtio_user_glb%u", port->id);
 		snprintf(device.arguments, sizeof(device.arguments),
-			"path=" VHOST_DEVICE ",iface=glb%u,mac=%s,queues=%u,queue_size=1024",
-			port->id, mac, port->rx_queues);
+			"path=" VHOST_DEVICE ",iface=glb%u,mac=%s,queues=%u,queue_size=1024", port->id, mac,
+			port->rx_queues);
 	}
 	return device;
 }
@@ -46,10 +45,8 @@ static int check_access(enum conf_exception_path path)
 		return -ENODEV;
 	}
 	if (path == CONF_EXCEPTION_VIRTIO_USER && access(VHOST_DEVICE, R_OK | W_OK) != 0) {
-		log_error(
-			"exception_path = \"virtio-user\": " VHOST_DEVICE
-			": %s: load the module (modprobe "
-			"vhost-net) and let the director open it, or use exception_path = \"tap\"",
+		log_error("exception_path = \"virtio-user\": " VHOST_DEVICE ": %s: load the module (modprobe "
+			  "vhost-net) and let the director open it, or use exception_path = \"tap\"",
 			strerror(errno));
 		return -ENODEV;
 	}

@@ -42,8 +42,7 @@ const struct port *director_exception_port(const struct director *of, uint16_t i
 static int open_table(void)
 {
 	struct faults faults = {0};
-	int error = reload_open(
-		&director.reload, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
+	int error = reload_open(&director.reload, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
 
 	if (error)
 		startup_log_faults(&faults);
@@ -94,8 +93,7 @@ static int serve(const cpu_set_t *cpus)
 	if (open_table() || startup_ports(&director) || worker_create_all(&director))
 		return -EINVAL;
 	if (!director.conf.gateway_auto)
-		memcpy(&director.gateway_mac, director.conf.gateway_mac,
-			sizeof(director.conf.gateway_mac));
+		memcpy(&director.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	director.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	control = control_start(&director, cpus);

@@ -20,9 +20,8 @@ static struct plan_port *find_port(struct plan *plan, uint16_t id)
 static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_path path)
 {
 	if (plan->path_count == PLAN_MAX_PATHS) {
-		faults_error(faults, NULL,
-			"more than %d paths of lcores and queues: use fewer of either",
-			PLAN_MAX_PATHS);
+		faults_error(
+			faults, NULL, "more than %d paths of lcores and queues: use fewer of either", PLAN_MAX_PATHS);
 		return;
 	}
 	path.return_queue = path.tx_queue;
@@ -31,19 +30,18 @@ static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_
 
 /* Every lcore a queue pair, or several; where there are too few, those that have one serve the
  * others. */
-static void add_port(struct plan *plan, struct plan_port *port, const struct conf *conf,
-	const uint16_t *lcores, uint16_t lcore_count, struct faults *faults)
+static void add_port(struct plan *plan, struct plan_port *port, const struct conf *conf, const uint16_t *lcores,
+	uint16_t lcore_count, struct faults *faults)
 {
 	uint16_t offered = at_most(port->max_rx_queues, port->max_tx_queues);
-	uint16_t wanted =
-		conf->num_worker_queues ? conf->num_worker_queues : at_most(lcore_count, offered);
+	uint16_t wanted = conf->num_worker_queues ? conf->num_worker_queues : at_most(lcore_count, offered);
 	uint16_t receivers = at_most(wanted, lcore_count);
 	bool own_queues = port->max_tx_queues >= lcore_count;
 
 	if (wanted == 0 || wanted > offered) {
 		faults_error(faults, "num_worker_queues",
-			"%u queue pairs are wanted, but port %u has %u rx and %u tx queues", wanted,
-			port->id, port->max_rx_queues, port->max_tx_queues);
+			"%u queue pairs are wanted, but port %u has %u rx and %u tx queues", wanted, port->id,
+			port->max_rx_queues, port->max_tx_queues);
 		return;
 	}
 	port->rx_queues = wanted;
@@ -73,8 +71,7 @@ static void add_port(struct plan *plan, struct plan_port *port, const struct con
 
 static const char *check_flow_path(struct plan *plan, const struct conf_flow_path *path)
 {
-	const struct plan_port *rx = find_port(plan, path->rx_port),
-			       *tx = find_port(plan, path->tx_port);
+	const struct plan_port *rx = find_port(plan, path->rx_port), *tx = find_port(plan, path->tx_port);
 
 	if (!rx)
 		return "rx_port: DPDK has no such port";
@@ -114,8 +111,7 @@ static void count_queues(struct plan *plan, const struct conf *conf, struct faul
 
 /* The workers of a distributor take its packets; they transmit by themselves where the port has a
  * queue for each of them. */
-static void add_workers(
-	struct plan *plan, const struct conf *conf, uint16_t source, struct faults *faults)
+static void add_workers(struct plan *plan, const struct conf *conf, uint16_t source, struct faults *faults)
 {
 	struct plan_flow_path path = plan->paths[source];
 	struct plan_port *port = find_port(plan, path.tx_port);
@@ -127,8 +123,7 @@ static void add_workers(
 		if (!conf->lcores[i].work || conf->lcores[i].work_source != distributor)
 			continue;
 		path.lcore = conf->lcores[i].id;
-		path.tx_queue =
-			port->tx_queues < port->max_tx_queues ? port->tx_queues++ : PLAN_HAND_BACK;
+		path.tx_queue = port->tx_queues < port->max_tx_queues ? port->tx_queues++ : PLAN_HAND_BACK;
 		add_path(plan, faults, path);
 	}
 }
@@ -141,8 +136,8 @@ static bool lcore_exists(const uint16_t *lcores, uint16_t lcore_count, uint16_t 
 	return false;
 }
 
-static void add_configured(struct plan *plan, const struct conf *conf, const uint16_t *lcores,
-	uint16_t lcore_count, struct faults *faults)
+static void add_configured(
+	struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count, struct faults *faults)
 {
 	count_queues(plan, conf, faults);
 	for (uint16_t i = 0; i < conf->lcore_count; i++) {
@@ -192,16 +187,15 @@ static void find_return_queue(struct plan *plan, struct plan_flow_path *path, st
 	for (uint16_t i = 0; i < plan->path_count; i++) {
 		const struct plan_flow_path *other = &plan->paths[i];
 
-		if (other->lcore == path->lcore && other->kind != PLAN_WORK &&
-			other->tx_port == path->rx_port) {
+		if (other->lcore == path->lcore && other->kind != PLAN_WORK && other->tx_port == path->rx_port) {
 			path->return_queue = other->tx_queue;
 			return;
 		}
 	}
 	if (port->tx_queues == port->max_tx_queues) {
 		faults_error(faults, "exception_path",
-			"port %u has no tx queue left for lcore %u to send what the kernel answers",
-			port->id, path->lcore);
+			"port %u has no tx queue left for lcore %u to send what the kernel answers", port->id,
+			path->lcore);
 		return;
 	}
 	path->return_queue = port->tx_queues++;
@@ -214,8 +208,8 @@ static void list_lcores(struct plan *plan)
 			plan->lcores[plan->lcore_count++] = plan->paths[i].lcore;
 }
 
-int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores,
-	uint16_t lcore_count, struct faults *faults)
+int plan_make(
+	struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count, struct faults *faults)
 {
 	size_t errors = faults->errors;
 

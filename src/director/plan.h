@@ -27,22 +27,22 @@ struct plan_port {
 enum plan_kind {
 	PLAN_DIRECT, /* receives, steers, transmits: run to completion */
 	PLAN_DISTRIBUTE, /* receives and hands packets to the PLAN_WORK paths that name it */
-	PLAN_WORK,   /* steers what a distributor hands over */
+	PLAN_WORK, /* steers what a distributor hands over */
 };
 
 struct plan_flow_path {
 	uint16_t lcore;
-	uint8_t kind;               /* enum plan_kind */
+	uint8_t kind; /* enum plan_kind */
 	uint16_t rx_port, rx_queue; /* where the packets came from, also for PLAN_WORK */
 	uint16_t tx_port, tx_queue; /* tx_queue of PLAN_WORK may be PLAN_HAND_BACK */
-	uint16_t return_queue;      /* of rx_port, to transmit what the exception path sends */
-	uint16_t source;            /* PLAN_WORK: the index of its PLAN_DISTRIBUTE path */
+	uint16_t return_queue; /* of rx_port, to transmit what the exception path sends */
+	uint16_t source; /* PLAN_WORK: the index of its PLAN_DISTRIBUTE path */
 };
 
 struct plan {
 	uint16_t port_count, path_count, lcore_count;
 	struct plan_port ports[PLAN_MAX_PORTS];
-	uint16_t lcores[PLAN_MAX_LCORES];       /* those that have work */
+	uint16_t lcores[PLAN_MAX_LCORES]; /* those that have work */
 	struct plan_flow_path paths[PLAN_MAX_PATHS]; /* in the order in which an lcore takes its own */
 };
 
@@ -51,7 +51,7 @@ struct plan {
  * -EINVAL with an error in faults that says what is missing, or what the configuration asks of a
  * port or lcore that does not exist.
  */
-int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores,
-	uint16_t lcore_count, struct faults *faults);
+int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count,
+	struct faults *faults);
 
 #endif

@@ -16,8 +16,7 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	AF_XDP_DESCRIPTORS =
-		PORT_MAX_DESCRIPTORS, /* the driver fills that many whatever it is asked for */
+	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver fills that many whatever it is asked for */
 	PRIVATE_SIZE = 40, /* with it the outer headers of an untagged frame share a cache line */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
 	/* Without hugepages elements below a page get a page each, and all headers the same cache
@@ -67,8 +66,7 @@ static uint16_t data_room(const struct port *port)
 
 static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
 {
-	uint32_t count = port->rx_queues * port->rx_descriptors +
-			 port->tx_queues * port->tx_descriptors +
+	uint32_t count = port->rx_queues * port->rx_descriptors + port->tx_queues * port->tx_descriptors +
 			 lcores * (PORT_POOL_CACHE * 3 / 2 + 2 * PORT_BURST) + extra;
 	uint16_t room = data_room(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -81,8 +79,7 @@ static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
 	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more "
 		  "(%s), "
 		  "or lower num_worker_queues: %s",
-		port->id, port->name, count, room,
-		(uint32_t)(((uint64_t)count * (room + 256)) >> 20),
+		port->id, port->name, count, room, (uint32_t)(((uint64_t)count * (room + 256)) >> 20),
 		rte_eal_has_hugepages() ? "reserve more hugepages" : "-m", rte_strerror(rte_errno));
 	return -rte_errno;
 }
@@ -91,23 +88,20 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 {
 	struct rte_eth_conf device = {0};
 	uint64_t rss = RSS_FIELDS & port->info.flow_type_rss_offloads;
-	uint32_t mtu =
-		conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
+	uint32_t mtu = conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
 
 	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU,
 	 * some by frame size. */
 	if (port->info.max_mtu && mtu > port->info.max_mtu)
 		mtu = port->info.max_mtu;
-	if (port->info.max_rx_pktlen > FRAME_OVERHEAD &&
-		mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
+	if (port->info.max_rx_pktlen > FRAME_OVERHEAD && mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
 		mtu = port->info.max_rx_pktlen - FRAME_OVERHEAD;
 	device.rxmode.mtu = mtu;
 	if (port->rx_queues > 1 && rss) {
 		device.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		device.rx_adv_conf.rss_conf.rss_hf = rss;
 	}
-	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 >
-		(uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
+	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 > (uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
 		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
 	return device;
@@ -120,22 +114,18 @@ static int setup_rx_queue(struct port *port, uint16_t queue, const struct rte_et
 	int error;
 
 	descriptors_take(&before);
-	error = rte_eth_rx_queue_setup(
-		port->id, queue, port->rx_descriptors, socket, rx, port->pool);
+	error = rte_eth_rx_queue_setup(port->id, queue, port->rx_descriptors, socket, rx, port->pool);
 	if (error) {
-		log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue,
-			strerror(-error));
+		log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue, strerror(-error));
 		return error;
 	}
 	port->rx_descriptor[queue] = descriptors_new_queue(&before);
-	if (strcmp(port->info.driver_name, "net_af_packet") ==
-		0) /* opened its sockets long before */
+	if (strcmp(port->info.driver_name, "net_af_packet") == 0) /* opened its sockets long before */
 		port->rx_descriptor[queue] = descriptors_packet_socket(port->info.if_index, queue);
 	return 0;
 }
 
-static int setup_queues(
-	struct port *port, const struct conf *conf, const struct rte_eth_conf *device)
+static int setup_queues(struct port *port, const struct conf *conf, const struct rte_eth_conf *device)
 {
 	struct rte_eth_rxconf rx = port->info.default_rxconf;
 	struct rte_eth_txconf tx = port->info.default_txconf;
@@ -150,8 +140,7 @@ static int setup_queues(
 	for (uint16_t queue = 0; queue < port->tx_queues && !error; queue++) {
 		error = rte_eth_tx_queue_setup(port->id, queue, port->tx_descriptors, socket, &tx);
 		if (error)
-			log_error("port %u (%s): tx queue %u: %s", port->id, port->name, queue,
-				strerror(-error));
+			log_error("port %u (%s): tx queue %u: %s", port->id, port->name, queue, strerror(-error));
 	}
 	return error;
 }
@@ -169,8 +158,7 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 	}
 	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : DESCRIPTORS;
 	port->tx_descriptors = port->rx_descriptors;
-	error = rte_eth_dev_adjust_nb_rx_tx_desc(
-		port->id, &port->rx_descriptors, &port->tx_descriptors);
+	error = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rx_descriptors, &port->tx_descriptors);
 	if (error) {
 		log_error("port %u (%s): descriptors: %s", port->id, port->name, strerror(-error));
 		return error;
@@ -203,12 +191,11 @@ static void raise_mtu(struct port *port, uint16_t wanted)
 		return;
 	error = rte_eth_dev_set_mtu(port->id, wanted);
 	if (error) {
-		log_warning("port %u (%s): MTU %u cannot be raised to outbound_mtu %u: %s",
-			port->id, port->name, port->mtu, wanted, strerror(-error));
+		log_warning("port %u (%s): MTU %u cannot be raised to outbound_mtu %u: %s", port->id, port->name,
+			port->mtu, wanted, strerror(-error));
 		return;
 	}
-	log_notice("port %u (%s): MTU raised from %u to outbound_mtu %u", port->id, port->name,
-		port->mtu, wanted);
+	log_notice("port %u (%s): MTU raised from %u to outbound_mtu %u", port->id, port->name, port->mtu, wanted);
 	port->mtu = wanted;
 }
 
@@ -220,15 +207,14 @@ int port_start(struct port *port, const struct conf *conf)
 	raise_mtu(port, conf->steering.outbound_mtu);
 	error = rte_eth_dev_start(port->id);
 	if (error) {
-		log_error(
-			"port %u (%s): does not start: %s", port->id, port->name, strerror(-error));
+		log_error("port %u (%s): does not start: %s", port->id, port->name, strerror(-error));
 		return error;
 	}
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
 	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx and %u tx queues of %u and %u "
 		 "descriptors",
-		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues,
-		port->tx_queues, port->rx_descriptors, port->tx_descriptors);
+		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->tx_queues,
+		port->rx_descriptors, port->tx_descriptors);
 	return 0;
 }
 

@@ -15,10 +15,10 @@
 
 #include "director/conf.h"
 
-#define PORT_BURST           64   /* frames asked for at a time */
+#define PORT_BURST           64 /* frames asked for at a time */
 #define PORT_MAX_DESCRIPTORS 2048 /* of a queue */
-#define PORT_MAX_QUEUES      256  /* of each kind */
-#define PORT_POOL_CACHE      256  /* mbufs that each lcore may keep for itself */
+#define PORT_MAX_QUEUES      256 /* of each kind */
+#define PORT_POOL_CACHE      256 /* mbufs that each lcore may keep for itself */
 
 struct port {
 	uint16_t id;
@@ -28,9 +28,9 @@ struct port {
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* of each queue */
-	int rx_descriptor[PORT_MAX_QUEUES];      /* ready when a queue has packets; -1: none */
-	bool tx_segments;                        /* takes frames in several segments */
-	struct rte_mempool *pool;                /* its frames, and copies of them */
+	int rx_descriptor[PORT_MAX_QUEUES]; /* ready when a queue has packets; -1: none */
+	bool tx_segments; /* takes frames in several segments */
+	struct rte_mempool *pool; /* its frames, and copies of them */
 };
 
 /* Fills what is known before the port is set up. 0, or -errno after logging why. */

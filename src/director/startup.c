@@ -137,8 +137,8 @@ static int check_vdevs(int argc, char **argv)
 int startup_eal(int argc, char **argv)
 {
 	if (rte_eal_init(argc, argv) < 0) {
-		log_error("DPDK's EAL does not start%s%s (its own messages are above)",
-			rte_errno ? ": " : "", rte_errno ? rte_strerror(rte_errno) : "");
+		log_error("DPDK's EAL does not start%s%s (its own messages are above)", rte_errno ? ": " : "",
+			rte_errno ? rte_strerror(rte_errno) : "");
 		explain_eal(argc, argv);
 		return -EINVAL;
 	}
@@ -150,8 +150,8 @@ static uint16_t list_lcores(uint16_t lcores[RTE_MAX_LCORE])
 	uint16_t count = 0;
 	unsigned lcore;
 
-	RTE_LCORE_FOREACH_WORKER(lcore)
-	lcores[count++] = (uint16_t)lcore;
+	RTE_LCORE_FOREACH_WORKER (lcore)
+		lcores[count++] = (uint16_t)lcore;
 	if (count == 0)
 		lcores[count++] = (uint16_t)rte_get_main_lcore();
 	return count;
@@ -161,8 +161,7 @@ static int probe_ports(struct director *director)
 {
 	uint16_t id;
 
-	RTE_ETH_FOREACH_DEV(id)
-	{
+	RTE_ETH_FOREACH_DEV (id) {
 		if (director->port_count == PLAN_MAX_PORTS) {
 			log_error("more than %d ports: allow fewer (-a)", PLAN_MAX_PORTS);
 			return -E2BIG;
@@ -189,10 +188,8 @@ static int make_plan(struct director *director)
 	for (uint16_t i = 0; i < director->port_count; i++)
 		plan->ports[plan->port_count++] = (struct plan_port){
 			.id = director->ports[i].id,
-			.max_rx_queues =
-				RTE_MIN(director->ports[i].info.max_rx_queues, PORT_MAX_QUEUES),
-			.max_tx_queues =
-				RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
+			.max_rx_queues = RTE_MIN(director->ports[i].info.max_rx_queues, PORT_MAX_QUEUES),
+			.max_tx_queues = RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
 	startup_log_faults(&faults);
@@ -213,9 +210,8 @@ static void log_plan(const struct plan *plan)
 		char tx[32];
 
 		snprintf(tx, sizeof(tx), "port %u queue %u", path->tx_port, path->tx_queue);
-		log_info("lcore %u %s port %u queue %u -> %s", path->lcore, kinds[path->kind],
-			path->rx_port, path->rx_queue,
-			path->tx_queue == PLAN_HAND_BACK ? "its distributor" : tx);
+		log_info("lcore %u %s port %u queue %u -> %s", path->lcore, kinds[path->kind], path->rx_port,
+			path->rx_queue, path->tx_queue == PLAN_HAND_BACK ? "its distributor" : tx);
 	}
 }
 
@@ -236,8 +232,7 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 		held++;
 		rings += path->kind == PLAN_WORK ? 2 : 0;
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
-		queues += path->kind != PLAN_WORK &&
-			  director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
+		queues += path->kind != PLAN_WORK && director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
 	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * PORT_BURST;
 }
@@ -262,12 +257,10 @@ int startup_ports(struct director *director)
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
 		if (!is_used(port)) { /* drivers would start queues that nobody has set up */
-			log_warning("port %u (%s): no flow path uses it: it is not started",
-				port->id, port->name);
+			log_warning("port %u (%s): no flow path uses it: it is not started", port->id, port->name);
 			continue;
 		}
-		error = port_setup(port, &director->conf, director->plan.lcore_count,
-			frames_elsewhere(director, port));
+		error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));
 		if (!error)
 			error = port_start(port, &director->conf);
 	}
@@ -279,8 +272,7 @@ const cpu_set_t *startup_control_cpus(cpu_set_t *cpus)
 	cpu_set_t left = *cpus;
 	unsigned lcore;
 
-	RTE_LCORE_FOREACH_WORKER(lcore)
-	{
+	RTE_LCORE_FOREACH_WORKER (lcore) {
 		rte_cpuset_t own = rte_lcore_cpuset(lcore);
 		cpu_set_t common;
 

@@ -46,8 +46,7 @@ static struct queue exception_queue(const struct director *director, const struc
 	return (struct queue){.port = port ? port->id : 0, .queue = plan->rx_queue};
 }
 
-static struct flow_path *add_path(
-	struct worker *worker, const struct plan_flow_path *plan, enum flow_path_kind kind)
+static struct flow_path *add_path(struct worker *worker, const struct plan_flow_path *plan, enum flow_path_kind kind)
 {
 	const struct director *director = worker->director;
 	const struct port *rx = director_port(director, plan->rx_port);
@@ -93,8 +92,7 @@ static int create_rings(struct director *director, struct rings *rings)
 		snprintf(name, sizeof(name), "to-%u", i);
 		rings[i].to = rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags);
 		snprintf(name, sizeof(name), "back-%u", i);
-		rings[i].back =
-			back ? rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags) : NULL;
+		rings[i].back = back ? rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags) : NULL;
 		if (!rings[i].to || (back && !rings[i].back)) {
 			log_error("lcore %u: no memory for its rings: give EAL more (-m, or "
 				  "hugepages): %s",
@@ -116,8 +114,7 @@ static int add_distributor(struct worker *worker, uint16_t index, const struct r
 		count += plan->paths[i].kind == PLAN_WORK && plan->paths[i].source == index;
 	path->distributor = distribute_create(count, distribute_works_itself(count));
 	if (!path->distributor) {
-		log_error(
-			"lcore %u: out of memory: give EAL more (-m, or hugepages)", worker->lcore);
+		log_error("lcore %u: out of memory: give EAL more (-m, or hugepages)", worker->lcore);
 		return -ENOMEM;
 	}
 	count = 0;
@@ -159,8 +156,7 @@ static int add_planned(struct director *director, uint16_t index, const struct r
 		add_work(worker, index, rings);
 		return 0;
 	}
-	idle_watch(&worker->idle,
-		port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
+	idle_watch(&worker->idle, port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
 	if (plan->kind == PLAN_DIRECT)
 		add_path(worker, plan, FLOW_PATH_STEER);
 	else
@@ -175,16 +171,14 @@ static struct worker *create(struct director *director, uint16_t index)
 	const struct plan *plan = &director->plan;
 	uint16_t lcore = plan->lcores[index];
 	int socket = (int)rte_lcore_to_socket_id(lcore);
-	struct worker *worker =
-		rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
+	struct worker *worker = rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
 	/* A planned path makes two at most (its own, and one to return or to collect) on each side.
 	 */
-	struct flow_path *paths = rte_zmalloc_socket(
-		"paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
+	struct flow_path *paths =
+		rte_zmalloc_socket("paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
 
 	if (!worker || !paths || idle_open(&worker->idle, director->conf.idle == CONF_IDLE_SLEEP)) {
-		log_error("lcore %u: out of memory (give EAL more, -m or hugepages) or descriptors",
-			lcore);
+		log_error("lcore %u: out of memory (give EAL more, -m or hugepages) or descriptors", lcore);
 		rte_free(worker);
 		rte_free(paths);
 		return NULL;

@@ -101,8 +101,7 @@ static enum decode_status parse_gue(struct span *at, struct decode_packet *packe
 	return DECODE_OK;
 }
 
-enum decode_status decode_frame(
-	const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet)
+enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet)
 {
 	struct span at = span_of(frame, size);
 	enum decode_status status = skip_ethernet(&at);

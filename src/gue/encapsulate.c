@@ -7,8 +7,7 @@
 #include "common/checksum.h"
 #include "gue/gue_wire.h"
 
-_Static_assert(ENCAPSULATE_MAX_SIZE ==
-		       ENCAPSULATE_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1),
+_Static_assert(ENCAPSULATE_MAX_SIZE == ENCAPSULATE_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1),
 	"sizes agree with the wire format");
 
 static void write_ethernet(uint8_t *to, const struct encapsulate_outer *outer)
@@ -39,8 +38,7 @@ static void write_udp(uint8_t *to, uint16_t source_port, uint16_t length)
 	store_be16(to + 6, 0);
 }
 
-uint32_t encapsulate_write_gue(
-	uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol)
+uint32_t encapsulate_write_gue(uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol)
 {
 	struct gue_header header = {
 		.version_control_hlen = (uint8_t)(1 + later_count),
@@ -55,8 +53,8 @@ uint32_t encapsulate_write_gue(
 	return GUE_BASE_SIZE + 4 * later_count;
 }
 
-void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops,
-	unsigned hop_count, uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port)
+void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops, unsigned hop_count,
+	uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port)
 {
 	unsigned later = hop_count - 1;
 	uint32_t total_length = GUE_OUTER_SIZE(later) + inner_size;

@@ -16,7 +16,7 @@
 
 #include <linux/types.h>
 
-#define GUE_PORT            19523  /* UDP destination port unless configured otherwise */
+#define GUE_PORT            19523 /* UDP destination port unless configured otherwise */
 #define GUE_PORT_SOURCE_BIT 0x8000 /* source ports are 0x8000..0xffff */
 #define GUE_VERSION_MASK    0xc0
 #define GUE_CONTROL_MASK    0x20

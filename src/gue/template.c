@@ -7,8 +7,7 @@
 #include "common/byteorder.h"
 #include "gue/gue_wire.h"
 
-static void fill(
-	struct template *template, const struct encapsulate_outer *outer, bool v6, unsigned hops)
+static void fill(struct template *template, const struct encapsulate_outer *outer, bool v6, unsigned hops)
 {
 	static const uint32_t no_hops[TEMPLATE_MAX_HOPS];
 	uint8_t *bytes = template->bytes;

@@ -42,8 +42,8 @@ __attribute__((aligned(64)));
  * encapsulate_write() from a template. inner_size: bytes from the inner IP header on.
  * hops: 1..TEMPLATE_MAX_HOPS of them, for which the template is. source_port: host order.
  */
-static inline void template_write(uint8_t *to, const struct template *template,
-	const uint32_t *hops, unsigned hop_count, uint32_t inner_size, uint16_t source_port)
+static inline void template_write(uint8_t *to, const struct template *template, const uint32_t *hops,
+	unsigned hop_count, uint32_t inner_size, uint16_t source_port)
 {
 	uint32_t udp_length = inner_size + GUE_OUTER_SIZE(hop_count - 1u) - GUE_IPV4_SIZE;
 	uint32_t length = __builtin_bswap16((uint16_t)(udp_length + GUE_IPV4_SIZE));
@@ -62,7 +62,6 @@ static inline void template_write(uint8_t *to, const struct template *template,
 		memcpy(to + TEMPLATE_HOPS + 4 * (i - 1), &hops[i], 4);
 }
 
-void template_fill(
-	struct template templates[TEMPLATE_COUNT], const struct encapsulate_outer *outer);
+void template_fill(struct template templates[TEMPLATE_COUNT], const struct encapsulate_outer *outer);
 
 #endif

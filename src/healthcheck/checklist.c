@@ -35,16 +35,13 @@ static char *what_of(const struct check_spec *spec, const char *host)
 
 	netaddr_format(&spec->addr, ip);
 	if (spec->kind == CHECK_HTTP)
-		size = asprintf(&what, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http",
-			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port, spec->uri, host ? " as " : "",
-			host ? host : "");
+		size = asprintf(&what, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http", v6 ? "[" : "", ip,
+			v6 ? "]" : "", spec->port, spec->uri, host ? " as " : "", host ? host : "");
 	else if (spec->kind == CHECK_TCP)
-		size = asprintf(
-			&what, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
+		size = asprintf(&what, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
 	else
-		size = asprintf(&what, "%s %s%s%s:%u to %s", check_kind_name(spec->kind),
-			v6 ? "[" : "", ip, v6 ? "]" : "", spec->port,
-			netaddr_format(&spec->inner, inner));
+		size = asprintf(&what, "%s %s%s%s:%u to %s", check_kind_name(spec->kind), v6 ? "[" : "", ip,
+			v6 ? "]" : "", spec->port, netaddr_format(&spec->inner, inner));
 	return size < 0 ? NULL : what;
 }
 
@@ -54,15 +51,13 @@ static char *key_of(const struct check *check)
 	const struct table_timing *timing = &check->timing;
 	char *key;
 
-	if (asprintf(&key, "%s %p %u %u %u %u", check->what, (const void *)check->spec.http,
-		    timing->interval_ms, timing->timeout_ms, timing->trigger_healthy,
-		    timing->trigger_unhealthy) < 0)
+	if (asprintf(&key, "%s %p %u %u %u %u", check->what, (const void *)check->spec.http, timing->interval_ms,
+		    timing->timeout_ms, timing->trigger_healthy, timing->trigger_unhealthy) < 0)
 		return NULL;
 	return key;
 }
 
-static struct check *check_new(
-	const struct check_spec *spec, const char *uri, const struct table_timing *timing)
+static struct check *check_new(const struct check_spec *spec, const char *uri, const struct table_timing *timing)
 {
 	struct check *check = calloc(1, sizeof(*check));
 
@@ -82,8 +77,8 @@ static struct check *check_new(
 }
 
 /* Index of the check of this kind, which is made on first use; -1: out of memory. */
-static int64_t find_or_add(struct builder *builder, const struct check_spec *spec, const char *uri,
-	const struct table_timing *timing)
+static int64_t find_or_add(
+	struct builder *builder, const struct check_spec *spec, const char *uri, const struct table_timing *timing)
 {
 	struct checklist *list = builder->list;
 	struct check *check = check_new(spec, uri, timing);
@@ -101,8 +96,7 @@ static int64_t find_or_add(struct builder *builder, const struct check_spec *spe
 	return (int64_t)(uintptr_t)found->data;
 }
 
-static void use(struct builder *builder, uint32_t table, uint32_t backend,
-	const struct check_spec *spec, const char *uri)
+static void use(struct builder *builder, uint32_t table, uint32_t backend, const struct check_spec *spec, const char *uri)
 {
 	struct table_timing timing = builder->conf->timing;
 	struct checklist *list = builder->list;
@@ -113,8 +107,7 @@ static void use(struct builder *builder, uint32_t table, uint32_t backend,
 	if (check < 0)
 		builder->failed = true;
 	else
-		list->uses[list->use_count++] =
-			(struct checklist_use){(uint32_t)check, table, backend};
+		list->uses[list->use_count++] = (struct checklist_use){(uint32_t)check, table, backend};
 }
 
 /* The first address of each family among the binds: the proxy has to answer for it, too. */
@@ -126,8 +119,7 @@ static const struct netaddr *vip_of(const struct table *table, uint8_t family)
 	return NULL;
 }
 
-static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend,
-	enum check_kind kind, uint16_t port)
+static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind, uint16_t port)
 {
 	const struct table *of = &builder->list->document.set.tables[table];
 	struct check_spec spec = {
@@ -138,8 +130,7 @@ static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend
 	};
 
 	use(builder, table, backend, &spec, NULL);
-	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6;
-		family++) {
+	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6; family++) {
 		const struct netaddr *vip = vip_of(of, family);
 
 		/* A FOU port is bound to one protocol: that of the outer family's twin. */
@@ -238,8 +229,7 @@ static bool name_checks(struct checklist *list)
 		struct check *check = list->checks[use->check];
 
 		if (!check->name)
-			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s",
-				       check->what,
+			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s", check->what,
 				       list->document.set.tables[use->table].name) >= 0;
 	}
 	hdestroy_r(&by_what);
@@ -250,8 +240,7 @@ static bool name_checks(struct checklist *list)
 /* http, tcp, and each tunnel to the proxy and two VIPs. */
 #define CHECKS_MAX 8
 
-bool checklist_build(
-	struct checklist *list, struct table_document *document, const struct conf *conf)
+bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf)
 {
 	struct builder builder = {.list = list, .conf = conf};
 	const struct table_set *set = &list->document.set;
@@ -277,8 +266,7 @@ bool checklist_build(
 	return false;
 }
 
-static void adopt_verdict(
-	struct check *check, struct hsearch_data *by_name, struct hsearch_data *by_what)
+static void adopt_verdict(struct check *check, struct hsearch_data *by_name, struct hsearch_data *by_what)
 {
 	struct check **other = find_check(check->name, by_name);
 
@@ -341,8 +329,7 @@ bool checklist_has(const struct checklist *list, enum check_kind kind)
 	return false;
 }
 
-enum damper_verdict checklist_verdict(
-	const struct checklist *list, uint32_t table, uint32_t backend)
+enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend)
 {
 	enum damper_verdict verdict = DAMPER_HEALTHY;
 
@@ -372,8 +359,7 @@ json_t *checklist_save(const struct checklist *list)
 		const struct check *check = list->checks[i];
 
 		if (check->damper.verdict != DAMPER_UNKNOWN)
-			json_object_set_new(verdicts, check->name,
-				json_string(damper_name(check->damper.verdict)));
+			json_object_set_new(verdicts, check->name, json_string(damper_name(check->damper.verdict)));
 	}
 	return verdicts;
 }

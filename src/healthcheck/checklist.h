@@ -23,7 +23,7 @@ struct check {
 	char *name; /* the same before and after a restart; "WHAT of TABLE" where others check WHAT */
 	char *key; /* of what, settings and timing: checks with one key are one check */
 	struct damper damper;
-	uint64_t probes;          /* that ended */
+	uint64_t probes; /* that ended */
 	enum check_result result; /* of the last one */
 	char reason[PROBE_REASON_MAX];
 	uint64_t latency_us;
@@ -50,8 +50,7 @@ struct checklist {
  * Takes the document over, also where it fails. Verdicts: unknown, until checklist_adopt(). False:
  * out of memory.
  */
-bool checklist_build(
-	struct checklist *list, struct table_document *document, const struct conf *conf);
+bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf);
 
 /*
  * Checks of `old` that `list` has as well move to it as they are, probes and all; those of the same
@@ -66,8 +65,7 @@ bool checklist_has(const struct checklist *list, enum check_kind kind);
 
 /* All checks together; unknown: one has no verdict, and none is unhealthy. Without checks: healthy.
  */
-enum damper_verdict checklist_verdict(
-	const struct checklist *list, uint32_t table, uint32_t backend);
+enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend);
 
 void checklist_count_unknown(struct checklist *list);
 

@@ -4,8 +4,7 @@
 #define BACKOFF_FIRST_MS 1000u
 #define BACKOFF_LAST_MS  60000u
 
-bool damper_step(
-	struct damper *damper, bool passed, unsigned trigger_healthy, unsigned trigger_unhealthy)
+bool damper_step(struct damper *damper, bool passed, unsigned trigger_healthy, unsigned trigger_unhealthy)
 {
 	enum damper_verdict result = passed ? DAMPER_HEALTHY : DAMPER_UNHEALTHY;
 	unsigned trigger = passed ? trigger_healthy : trigger_unhealthy;

@@ -21,8 +21,7 @@ struct damper {
  * One more result. The first one is believed at once; then trigger_healthy results in a row make
  * an unhealthy check healthy, trigger_unhealthy the other way round. True: the verdict changed.
  */
-bool damper_step(
-	struct damper *damper, bool passed, unsigned trigger_healthy, unsigned trigger_unhealthy);
+bool damper_step(struct damper *damper, bool passed, unsigned trigger_healthy, unsigned trigger_unhealthy);
 
 const char *damper_name(enum damper_verdict verdict);
 

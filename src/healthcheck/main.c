@@ -27,8 +27,7 @@ static struct watch watch;
 static void log_faults(const struct faults *faults)
 {
 	for (size_t i = 0; i < faults->count; i++)
-		log_line(faults->items[i].warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s",
-			faults->items[i].text);
+		log_line(faults->items[i].warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", faults->items[i].text);
 }
 
 static void reload(bool asked)
@@ -155,8 +154,7 @@ static int check_once(struct ev_loop *loop, struct faults *faults)
 		healthy = once_print(&monitor.list);
 		if (fflush(stdout) != 0 || ferror(stdout)) {
 			faults->file = NULL;
-			faults_error(
-				faults, NULL, "the results cannot be written: %s", strerror(errno));
+			faults_error(faults, NULL, "the results cannot be written: %s", strerror(errno));
 			healthy = false;
 		}
 	}
@@ -173,16 +171,14 @@ int main(int argc, char **argv)
 
 	log_open("glb-healthcheck", options.debug);
 	signal(SIGPIPE, SIG_IGN);
-	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 &&
-		raise_descriptors()) {
+	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {
 		log_faults(&faults);
 		faults_clear(&faults);
 		loop = ev_default_loop(EVFLAG_AUTO);
 		if (!loop)
 			faults_error(&faults, NULL, "no event loop: %s", strerror(errno));
 		else
-			status = options.check_once ? check_once(loop, &faults)
-						    : serve(loop, &faults);
+			status = options.check_once ? check_once(loop, &faults) : serve(loop, &faults);
 	}
 	log_faults(&faults);
 	faults_clear(&faults);

@@ -28,8 +28,7 @@ static struct check *check_of(struct probe *probe)
 }
 
 /* "web 192.168.50.10, git 192.168.50.10": who is concerned. */
-static void list_users(
-	const struct checklist *list, const struct check *check, char *buf, size_t size)
+static void list_users(const struct checklist *list, const struct check *check, char *buf, size_t size)
 {
 	size_t used = 0;
 	uint32_t last = UINT32_MAX;
@@ -41,21 +40,20 @@ static void list_users(
 		if (list->checks[use->check] != check || use->table == last)
 			continue;
 		last = use->table;
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-			list->document.set.tables[use->table].name);
+		used += (size_t)snprintf(
+			buf + used, size - used, "%s%s", used ? ", " : "", list->document.set.tables[use->table].name);
 	}
 }
 
-static void log_transition(
-	struct monitor *monitor, const struct check *check, enum damper_verdict old)
+static void log_transition(struct monitor *monitor, const struct check *check, enum damper_verdict old)
 {
 	char ip[NETADDR_TEXT_MAX], tables[512];
 
 	list_users(&monitor->list, check, tables, sizeof(tables));
 	log_line(check->damper.verdict == DAMPER_HEALTHY ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING,
-		"table %s: backend %s: %s: %s -> %s: %s, %.1f ms", tables,
-		netaddr_format(&check->spec.addr, ip), check->name, damper_name(old),
-		damper_name(check->damper.verdict), check->reason, (double)check->latency_us / 1e3);
+		"table %s: backend %s: %s: %s -> %s: %s, %.1f ms", tables, netaddr_format(&check->spec.addr, ip),
+		check->name, damper_name(old), damper_name(check->damper.verdict), check->reason,
+		(double)check->latency_us / 1e3);
 }
 
 static void become_ready(struct monitor *monitor)
@@ -75,8 +73,8 @@ static void apply(struct monitor *monitor, struct check *check)
 		log_limited(LOG_LEVEL_ERROR, "%s could not be run: %s", check->name, check->reason);
 		return;
 	}
-	if (!damper_step(&check->damper, check->result == CHECK_PASSED,
-		    check->timing.trigger_healthy, check->timing.trigger_unhealthy))
+	if (!damper_step(&check->damper, check->result == CHECK_PASSED, check->timing.trigger_healthy,
+		    check->timing.trigger_unhealthy))
 		return;
 	check->changed_s = (int64_t)time(NULL);
 	monitor->counters.transitions++;
@@ -117,8 +115,8 @@ static void on_done(struct probe *probe)
 	if (probe->result == CHECK_PASSED)
 		monitor->counters.latency_us[check->spec.kind] += probe->latency_us;
 	if (monitor->conf->log_probes)
-		log_info("%s: %s: %s, %.1f ms", check->name, check_result_name(check->result),
-			check->reason, (double)check->latency_us / 1e3);
+		log_info("%s: %s: %s, %.1f ms", check->name, check_result_name(check->result), check->reason,
+			(double)check->latency_us / 1e3);
 	apply(monitor, check);
 	if (monitor->on_all_done) {
 		scheduler_remove(&monitor->scheduler, &check->entry);
@@ -173,14 +171,13 @@ static bool provide(struct monitor *monitor, const struct checklist *list, struc
 	if (!env->http && checklist_has(list, CHECK_HTTP))
 		env->http = http_open(monitor->loop, faults);
 	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
-		env->tunnel = tunnel_open(
-			monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
+		env->tunnel = tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
 	return faults->errors == 0;
 }
 
 /* From the text of src to a list; false, with errors, and nothing changed. */
-static bool read_list(struct monitor *monitor, const char *text, size_t size,
-	struct checklist *list, struct faults *faults)
+static bool read_list(
+	struct monitor *monitor, const char *text, size_t size, struct checklist *list, struct faults *faults)
 {
 	struct table_document document;
 
@@ -191,8 +188,7 @@ static bool read_list(struct monitor *monitor, const char *text, size_t size,
 	if (!checklist_build(list, &document, monitor->conf))
 		faults_error(faults, NULL, "out of memory");
 	else if (provide(monitor, list, faults) &&
-		 (!scheduler_reserve(&monitor->scheduler, list->check_count) ||
-			 !checklist_adopt(list, &monitor->list)))
+		 (!scheduler_reserve(&monitor->scheduler, list->check_count) || !checklist_adopt(list, &monitor->list)))
 		faults_error(faults, NULL, "out of memory");
 	if (!faults->errors)
 		return true;
@@ -243,7 +239,7 @@ static uint64_t enlist(struct monitor *monitor)
 	return longest;
 }
 
-#define PATIENCE_MS     500   /* beyond what first results may take */
+#define PATIENCE_MS     500 /* beyond what first results may take */
 #define PATIENCE_MAX_MS 60000 /* however long timeouts are: the unit's TimeoutStartSec is 90 s */
 
 static void take_list(struct monitor *monitor, struct checklist *list)
@@ -258,16 +254,14 @@ static void take_list(struct monitor *monitor, struct checklist *list)
 		longest = PATIENCE_MAX_MS;
 	checklist_count_unknown(&monitor->list);
 	monitor->counters.loads++;
-	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet",
-		monitor->conf->src, monitor->list.document.set.count, monitor->list.check_count,
-		monitor->list.unknown);
+	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet", monitor->conf->src,
+		monitor->list.document.set.count, monitor->list.check_count, monitor->list.unknown);
 	arm_start(monitor);
 	if (monitor->on_all_done)
 		return;
 	publisher_new_list(&monitor->publisher, check_now_ms() + longest);
 	if (!monitor->ready) {
-		ev_timer_set(&monitor->ready_timer,
-			monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
+		ev_timer_set(&monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
 		ev_timer_start(monitor->loop, &monitor->ready_timer);
 	}
 }
@@ -295,8 +289,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	monitor->start.data = monitor->save.data = monitor->ready_timer.data = monitor;
 
 	faults->file = conf->src;
-	error = table_file_slurp(
-		conf->src, TABLE_FILE_MAX_SIZE, &bytes, &monitor->text_size, faults);
+	error = table_file_slurp(conf->src, TABLE_FILE_MAX_SIZE, &bytes, &monitor->text_size, faults);
 	if (error)
 		return error;
 	monitor->text = (char *)bytes;

@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_row(int width, const char *table, const char *ip, const char *check,
-	const char *result, const char *latency, const char *reason)
+static void print_row(int width, const char *table, const char *ip, const char *check, const char *result,
+	const char *latency, const char *reason)
 {
-	printf("%-12s %-15s %-*s %-11s %9s  %s\n", table, ip, width, check, result, latency,
-		reason);
+	printf("%-12s %-15s %-*s %-11s %9s  %s\n", table, ip, width, check, result, latency, reason);
 }
 
 static void print_backend(const struct checklist *list, int width, uint32_t table, uint32_t backend)
@@ -20,14 +19,12 @@ static void print_backend(const struct checklist *list, int width, uint32_t tabl
 	netaddr_format(&of->backends[backend].addr, ip);
 	if (first == end)
 		print_row(width, of->name, ip, "-", "-", "",
-			of->backends[backend].state == TABLE_INACTIVE ? "inactive"
-								      : "no checks: healthy");
+			of->backends[backend].state == TABLE_INACTIVE ? "inactive" : "no checks: healthy");
 	for (size_t i = first; i < end; i++) {
 		const struct check *check = list->checks[list->uses[i].check];
 
 		snprintf(latency, sizeof(latency), "%.1f ms", (double)check->latency_us / 1e3);
-		print_row(width, of->name, ip, check->name, check_result_name(check->result),
-			latency, check->reason);
+		print_row(width, of->name, ip, check->name, check_result_name(check->result), latency, check->reason);
 	}
 }
 

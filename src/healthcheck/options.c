@@ -64,8 +64,7 @@ struct options options_parse(int argc, char **argv)
 	if (optind == argc && options.config_file)
 		return options;
 	if (optind < argc)
-		fprintf(stderr, "glb-healthcheck: error: '%s' is not an option\n%s", argv[optind],
-			usage);
+		fprintf(stderr, "glb-healthcheck: error: '%s' is not an option\n%s", argv[optind], usage);
 	else
 		fprintf(stderr, "glb-healthcheck: error: --config-file is needed\n%s", usage);
 	exit(EXIT_USAGE);

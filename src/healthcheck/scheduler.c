@@ -48,8 +48,7 @@ static void sift_down(struct scheduler *scheduler, struct scheduler_entry *entry
 	size_t place = entry->place, child;
 
 	for (; (child = 2 * place) <= scheduler->count; place = child) {
-		if (child < scheduler->count &&
-			at(scheduler, child + 1)->due_ms < at(scheduler, child)->due_ms)
+		if (child < scheduler->count && at(scheduler, child + 1)->due_ms < at(scheduler, child)->due_ms)
 			child++;
 		if (at(scheduler, child)->due_ms >= entry->due_ms)
 			break;
@@ -79,8 +78,7 @@ static void take_out(struct scheduler *scheduler, struct scheduler_entry *entry)
 	sift_down(scheduler, last);
 }
 
-void scheduler_add(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t due_ms,
-	unsigned interval_ms)
+void scheduler_add(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t due_ms, unsigned interval_ms)
 {
 	*entry = (struct scheduler_entry){.due_ms = due_ms, .interval_ms = interval_ms};
 	push(scheduler, entry);

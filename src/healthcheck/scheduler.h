@@ -35,8 +35,7 @@ bool scheduler_reserve(struct scheduler *scheduler, size_t count);
 void scheduler_free(struct scheduler *scheduler);
 
 /* First start at due_ms. There must be room. */
-void scheduler_add(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t due_ms,
-	unsigned interval_ms);
+void scheduler_add(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t due_ms, unsigned interval_ms);
 
 /* Running or not, it is forgotten. */
 void scheduler_remove(struct scheduler *scheduler, struct scheduler_entry *entry);

@@ -11,9 +11,9 @@
 #define SETTLE_S 0.1 /* a file that is being written */
 #define AGAIN_S  1.0 /* a folder that is gone */
 
-#define EVENTS                                                                                     \
-	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF |   \
-		IN_MOVE_SELF | IN_ONLYDIR)
+#define EVENTS                                                                                                  \
+	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | \
+		IN_ONLYDIR)
 
 static void start_timer(struct watch *watch, ev_timer *timer, double after_s)
 {
@@ -71,8 +71,7 @@ static void on_event(struct ev_loop *loop, ev_io *io, int events)
 		start_timer(watch, &watch->settle, SETTLE_S);
 }
 
-int watch_open(struct watch *watch, struct ev_loop *loop, const char *path,
-	void (*changed)(void *data), void *data)
+int watch_open(struct watch *watch, struct ev_loop *loop, const char *path, void (*changed)(void *data), void *data)
 {
 	char *copy = strdup(path);
 

@@ -20,8 +20,7 @@ struct watch {
 };
 
 /* 0; or -errno, and there is nothing to close. */
-int watch_open(struct watch *watch, struct ev_loop *loop, const char *path,
-	void (*changed)(void *data), void *data);
+int watch_open(struct watch *watch, struct ev_loop *loop, const char *path, void (*changed)(void *data), void *data);
 void watch_close(struct watch *watch);
 
 #endif

@@ -23,7 +23,7 @@ struct burst {
 	uint8_t *frame[BURST_MAX];
 	uint32_t headroom[BURST_MAX]; /* writable bytes before the frame */
 	uint32_t readable[BURST_MAX]; /* contiguous bytes */
-	uint32_t size[BURST_MAX];     /* of the whole frame */
+	uint32_t size[BURST_MAX]; /* of the whole frame */
 
 	bool mixed; /* the fast path has found both families in it */
 
@@ -34,7 +34,7 @@ struct burst {
 	uint8_t protocol[BURST_MAX];
 	bool answerable[BURST_MAX];
 	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX]; /* host order */
-	uint16_t hint[BURST_MAX];                                     /* host order */
+	uint16_t hint[BURST_MAX]; /* host order */
 	uint32_t ip_offset[BURST_MAX], ip_size[BURST_MAX];
 	uint8_t source[BURST_MAX][16], destination[BURST_MAX][16]; /* network order */
 
@@ -59,14 +59,12 @@ static inline uint64_t burst_lanes(const struct burst *burst)
 }
 
 /* Runs the statement for each lane of the set, in order. */
-#define BURST_EACH(lane, lanes)                                                                    \
-	for (uint64_t lanes_left_ = (lanes), lane;                                                 \
-		lanes_left_ && (lane = (uint64_t)__builtin_ctzll(lanes_left_), true);              \
-		lanes_left_ &= lanes_left_ - 1)
+#define BURST_EACH(lane, lanes)                    \
+	for (uint64_t lanes_left_ = (lanes), lane; \
+		lanes_left_ && (lane = (uint64_t)__builtin_ctzll(lanes_left_), true); lanes_left_ &= lanes_left_ - 1)
 
 /* Makes a lane what parsing its frame would have made it. */
-static inline void burst_set_flow(
-	struct burst *burst, uint32_t lane, enum verdict verdict, const struct flow *flow)
+static inline void burst_set_flow(struct burst *burst, uint32_t lane, enum verdict verdict, const struct flow *flow)
 {
 	burst->verdict[lane] = (uint8_t)verdict;
 	burst->family[lane] = flow->family;

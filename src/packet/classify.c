@@ -17,7 +17,7 @@ struct node {
 	struct netprefix prefix;
 	uint32_t parent; /* the next shorter prefix that covers this one, or NO_NODE */
 	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* into ranges, ascending */
-	uint8_t lowest_table, highest_table;         /* over this prefix and its ancestors */
+	uint8_t lowest_table, highest_table; /* over this prefix and its ancestors */
 };
 
 struct family_index {
@@ -54,8 +54,7 @@ static uint32_t hash_prefix(uint8_t family, const uint8_t masked[16], uint8_t le
 	return (uint32_t)(hash >> 32);
 }
 
-static uint32_t find_exact(const struct classifier *classifier, uint8_t family,
-	const uint8_t masked[16], uint8_t length)
+static uint32_t find_exact(const struct classifier *classifier, uint8_t family, const uint8_t masked[16], uint8_t length)
 {
 	uint32_t slot = hash_prefix(family, masked, length) & classifier->slot_mask;
 
@@ -70,8 +69,7 @@ static uint32_t find_exact(const struct classifier *classifier, uint8_t family,
 }
 
 /* The longest prefix of at most `longest` bits that covers the address, or NO_NODE. */
-static uint32_t find_longest(const struct classifier *classifier, uint8_t family,
-	const uint8_t *address, unsigned longest)
+static uint32_t find_longest(const struct classifier *classifier, uint8_t family, const uint8_t *address, unsigned longest)
 {
 	const struct family_index *index = &classifier->families[family];
 	unsigned size = family == NETADDR_V4 ? 4 : 16;
@@ -106,8 +104,8 @@ static int find_range(const struct classify_range *ranges, uint32_t count, uint1
 	return low < count && ranges[low].start <= port ? ranges[low].table : CLASSIFY_NONE;
 }
 
-int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination,
-	uint8_t protocol, uint16_t port)
+int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,
+	uint16_t port)
 {
 	unsigned p = protocol_index(protocol);
 	uint32_t at = find_longest(classifier, family, destination, 128);
@@ -123,16 +121,14 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 	return lowest;
 }
 
-int classify_address(
-	const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);
 
 	return at == NO_NODE ? CLASSIFY_NONE : classifier->nodes[at].lowest_table;
 }
 
-int classify_fragment(
-	const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);
 	const struct node *node = at == NO_NODE ? NULL : &classifier->nodes[at];
@@ -171,8 +167,8 @@ static int compare_edges(const void *left, const void *right)
 	return a->port < b->port ? -1 : a->port > b->port;
 }
 
-static void add_range(struct classifier *classifier, struct node *node, unsigned p, uint32_t start,
-	uint32_t end, uint64_t active)
+static void add_range(
+	struct classifier *classifier, struct node *node, unsigned p, uint32_t start, uint32_t end, uint64_t active)
 {
 	uint8_t table = (uint8_t)__builtin_ctzll(active);
 	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
@@ -181,14 +177,14 @@ static void add_range(struct classifier *classifier, struct node *node, unsigned
 		last->end = (uint16_t)(end - 1);
 		return;
 	}
-	classifier->ranges[classifier->range_count++] = (struct classify_range){
-		.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
+	classifier->ranges[classifier->range_count++] =
+		(struct classify_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
 	node->count[p]++;
 }
 
 /* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer ranges than edges. */
-static void build_ranges(struct classifier *classifier, struct node *node, unsigned p,
-	const struct claim *claims, size_t count, struct edge *edges)
+static void build_ranges(struct classifier *classifier, struct node *node, unsigned p, const struct claim *claims,
+	size_t count, struct edge *edges)
 {
 	uint32_t active_binds[TABLE_MAX_TABLES] = {0};
 	uint64_t active = 0;
@@ -199,8 +195,7 @@ static void build_ranges(struct classifier *classifier, struct node *node, unsig
 		if (protocol_index(claims[i].bind->protocol) != p)
 			continue;
 		edges[edge_count++] = (struct edge){claims[i].bind->port_start, 1, claims[i].table};
-		edges[edge_count++] =
-			(struct edge){claims[i].bind->port_end + 1u, -1, claims[i].table};
+		edges[edge_count++] = (struct edge){claims[i].bind->port_end + 1u, -1, claims[i].table};
 	}
 	qsort(edges, edge_count, sizeof(*edges), compare_edges);
 	for (size_t i = 0; i < edge_count; i++) {
@@ -219,8 +214,7 @@ static void build_ranges(struct classifier *classifier, struct node *node, unsig
 static void insert_node(struct classifier *classifier, uint32_t at)
 {
 	const struct netprefix *prefix = &classifier->nodes[at].prefix;
-	uint32_t slot = hash_prefix(prefix->addr.family, prefix->addr.bytes, prefix->length) &
-			classifier->slot_mask;
+	uint32_t slot = hash_prefix(prefix->addr.family, prefix->addr.bytes, prefix->length) & classifier->slot_mask;
 
 	while (classifier->slots[slot] != NO_NODE)
 		slot = (slot + 1) & classifier->slot_mask;
@@ -228,15 +222,13 @@ static void insert_node(struct classifier *classifier, uint32_t at)
 }
 
 /* claims: sorted, so those of one prefix are neighbours. */
-static void build_nodes(
-	struct classifier *classifier, const struct claim *claims, size_t count, struct edge *edges)
+static void build_nodes(struct classifier *classifier, const struct claim *claims, size_t count, struct edge *edges)
 {
 	for (size_t from = 0, to; from < count; from = to) {
 		uint32_t at = classifier->node_count++;
 		struct node *node = &classifier->nodes[at];
 
-		*node = (struct node){
-			.prefix = claims[from].bind->prefix, .lowest_table = UINT8_MAX};
+		*node = (struct node){.prefix = claims[from].bind->prefix, .lowest_table = UINT8_MAX};
 		for (to = from; to < count && same_prefix(&claims[from], &claims[to]); to++) {
 			if (claims[to].table < node->lowest_table)
 				node->lowest_table = claims[to].table;
@@ -277,8 +269,8 @@ static void link_parents(struct classifier *classifier)
 		node->parent = NO_NODE;
 		if (node->prefix.length == 0)
 			continue;
-		node->parent = find_longest(classifier, node->prefix.addr.family,
-			node->prefix.addr.bytes, node->prefix.length - 1u);
+		node->parent = find_longest(
+			classifier, node->prefix.addr.family, node->prefix.addr.bytes, node->prefix.length - 1u);
 		if (node->parent == NO_NODE)
 			continue;
 		parent = &classifier->nodes[node->parent];
@@ -374,8 +366,7 @@ struct classify_prefix classify_prefix_at(const struct classifier *classifier, u
 	return (struct classify_prefix){
 		.prefix = node->prefix,
 		.parent = node->parent,
-		.ranges = {classifier->ranges + node->first[0],
-			classifier->ranges + node->first[1]},
+		.ranges = {classifier->ranges + node->first[0], classifier->ranges + node->first[1]},
 		.counts = {node->count[0], node->count[1]},
 	};
 }

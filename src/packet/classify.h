@@ -19,7 +19,7 @@ struct classifier;
 /* Ports of a prefix's own binds for a protocol: disjoint, ascending. */
 struct classify_range {
 	uint16_t start, end; /* inclusive */
-	uint8_t table;       /* the lowest that claims them */
+	uint8_t table; /* the lowest that claims them */
 };
 
 struct classify_prefix {
@@ -33,7 +33,7 @@ struct classify_prefix {
 #define CLASSIFY_NO_PARENT UINT32_MAX
 
 enum {
-	CLASSIFY_NONE = -1,      /* no bind matches */
+	CLASSIFY_NONE = -1, /* no bind matches */
 	CLASSIFY_AMBIGUOUS = -2, /* only from classify_fragment() */
 };
 
@@ -51,15 +51,13 @@ struct classify_prefix classify_prefix_at(const struct classifier *classifier, u
 /* destination: 4 or 16 bytes by family (enum netaddr_family), network order. All return a table index or CLASSIFY_*. */
 
 /* The lowest table with a bind for address, protocol and port (host order). */
-int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination,
-	uint8_t protocol, uint16_t port);
+int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,
+	uint16_t port);
 
 /* The lowest table with any bind for the address: for pings. */
-int classify_address(
-	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 /* The only table with binds for the address; CLASSIFY_AMBIGUOUS where several have: for packets without ports. */
-int classify_fragment(
-	const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 #endif

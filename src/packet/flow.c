@@ -30,11 +30,11 @@ enum {
 struct packet {
 	struct span payload; /* what follows the IP header and its extensions */
 	const uint8_t *source, *destination;
-	uint32_t size;  /* as the IP header claims */
+	uint32_t size; /* as the IP header claims */
 	uint16_t label; /* IPv4 identification, or the low 16 bits of the IPv6 flow label */
 	uint8_t family;
-	uint8_t protocol;    /* of the payload */
-	bool fragmented;     /* any fragment */
+	uint8_t protocol; /* of the payload */
+	bool fragmented; /* any fragment */
 	bool later_fragment; /* not the first: the payload has no ports */
 };
 
@@ -74,8 +74,8 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 
 static bool is_extension(uint8_t protocol)
 {
-	return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
-	       protocol == IPPROTO_DSTOPTS || protocol == IPPROTO_FRAGMENT;
+	return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING || protocol == IPPROTO_DSTOPTS ||
+	       protocol == IPPROTO_FRAGMENT;
 }
 
 /* Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol.
@@ -168,8 +168,7 @@ static void set_ends(struct flow *flow, const struct packet *packet, bool exchan
 static bool is_transport_fragment(const struct packet *packet)
 {
 	return packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP ||
-	       (packet->family == NETADDR_V6 && packet->protocol != IPPROTO_FRAGMENT &&
-		       is_extension(packet->protocol));
+	       (packet->family == NETADDR_V6 && packet->protocol != IPPROTO_FRAGMENT && is_extension(packet->protocol));
 }
 
 static bool is_icmp(const struct packet *packet)
@@ -177,8 +176,7 @@ static bool is_icmp(const struct packet *packet)
 	return packet->protocol == (packet->family == NETADDR_V4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 }
 
-static enum verdict parse_later_fragment(
-	const struct packet *packet, bool accepted, struct flow *flow)
+static enum verdict parse_later_fragment(const struct packet *packet, bool accepted, struct flow *flow)
 {
 	flow->kind = FLOW_FRAGMENT;
 	flow->protocol = packet->protocol;
@@ -189,8 +187,7 @@ static enum verdict parse_later_fragment(
 static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flow)
 {
 	struct packet quote = {0};
-	enum verdict verdict =
-		family == NETADDR_V4 ? parse_ipv4(at, 0, &quote) : parse_ipv6(at, 0, &quote);
+	enum verdict verdict = family == NETADDR_V4 ? parse_ipv4(at, 0, &quote) : parse_ipv6(at, 0, &quote);
 	const uint8_t *ports;
 
 	if (verdict != VERDICT_FORWARDED)
@@ -240,8 +237,7 @@ static enum verdict parse_icmp(const struct packet *packet, bool forward_ping, s
 
 static enum verdict parse_transport(const struct packet *packet, struct flow *flow)
 {
-	const uint8_t *ports =
-		span_peek(&packet->payload, packet->protocol == IPPROTO_TCP ? TCP_SIZE : UDP_SIZE);
+	const uint8_t *ports = span_peek(&packet->payload, packet->protocol == IPPROTO_TCP ? TCP_SIZE : UDP_SIZE);
 
 	if (!ports)
 		return VERDICT_DROP_TRUNCATED;
@@ -256,8 +252,8 @@ static enum verdict parse_transport(const struct packet *packet, struct flow *fl
 static enum verdict parse_payload(const struct packet *packet, bool forward_ping, struct flow *flow)
 {
 	if (packet->later_fragment)
-		return parse_later_fragment(packet,
-			is_transport_fragment(packet) || (is_icmp(packet) && forward_ping), flow);
+		return parse_later_fragment(
+			packet, is_transport_fragment(packet) || (is_icmp(packet) && forward_ping), flow);
 	if (packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP)
 		return parse_transport(packet, flow);
 	if (is_icmp(packet))
@@ -265,8 +261,7 @@ static enum verdict parse_payload(const struct packet *packet, bool forward_ping
 	return VERDICT_DROP_UNMATCHED;
 }
 
-enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping,
-	struct flow *flow)
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping, struct flow *flow)
 {
 	struct span at = span_of(frame, readable);
 	struct packet packet = {0};

@@ -12,22 +12,22 @@
 #include "packet/verdict.h"
 
 enum flow_kind {
-	FLOW_TRANSPORT,  /* TCP or UDP, ports known */
+	FLOW_TRANSPORT, /* TCP or UDP, ports known */
 	FLOW_ICMP_ERROR, /* the quoted TCP or UDP flow, ends exchanged */
-	FLOW_ECHO,       /* an echo request; ports are 0 */
-	FLOW_FRAGMENT,   /* a later fragment, or an error that quotes one; ports are 0 */
+	FLOW_ECHO, /* an echo request; ports are 0 */
+	FLOW_FRAGMENT, /* a later fragment, or an error that quotes one; ports are 0 */
 };
 
 struct flow {
-	uint8_t family;   /* enum netaddr_family, of the packet and its flow */
-	uint8_t kind;     /* enum flow_kind */
+	uint8_t family; /* enum netaddr_family, of the packet and its flow */
+	uint8_t kind; /* enum flow_kind */
 	uint8_t protocol; /* 6 or 17; means nothing to pings and fragments */
-	bool answerable;  /* an ICMP error may be sent about it (RFC 1122 3.2.2, RFC 4443 2.4) */
+	bool answerable; /* an ICMP error may be sent about it (RFC 1122 3.2.2, RFC 4443 2.4) */
 	uint16_t source_port, destination_port; /* host order */
-	uint16_t hint;                          /* mixed into the outer source port; host order */
-	uint32_t ip_offset;                     /* from the frame's first byte to the IP header */
-	uint32_t ip_size;                       /* by the IP header: padding not counted */
-	uint8_t source[16], destination[16];    /* network order; IPv4 uses 4, the rest is zero */
+	uint16_t hint; /* mixed into the outer source port; host order */
+	uint32_t ip_offset; /* from the frame's first byte to the IP header */
+	uint32_t ip_size; /* by the IP header: padding not counted */
+	uint8_t source[16], destination[16]; /* network order; IPv4 uses 4, the rest is zero */
 };
 
 /*
@@ -35,7 +35,6 @@ struct flow {
  * `readable` are truncated. VERDICT_FORWARDED: *flow is whole. VERDICT_DROP_UNMATCHED: well-formed, but nothing that a bind can
  * match. Else a drop verdict that says why. forward_ping: echo requests are flows.
  */
-enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping,
-	struct flow *flow);
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping, struct flow *flow);
 
 #endif

@@ -6,18 +6,17 @@
 
 enum {
 	KEYS_PER_BUCKET = 4,
-	SLOTS_PER_KEY = 2,   /* at least */
+	SLOTS_PER_KEY = 2, /* at least */
 	MAX_TRIES = 1 << 20, /* of multipliers for a bucket; a dozen is usual */
-	SINGLE_KEYS =
-		64, /* so many may do with one bucket, of as many slots as their number squared */
+	SINGLE_KEYS = 64, /* so many may do with one bucket, of as many slots as their number squared */
 	SINGLE_SLOTS = 4096,
 	NO_KEY = UINT32_MAX,
 };
 
 struct chains {
 	uint32_t *first; /* of each bucket: a key's index or NO_KEY */
-	uint32_t *next;  /* of each key */
-	uint32_t *size;  /* of each bucket */
+	uint32_t *next; /* of each key */
+	uint32_t *size; /* of each bucket */
 	uint32_t longest;
 };
 
@@ -30,8 +29,7 @@ static uint32_t shift_for(uint32_t wanted)
 	return 32 - bits;
 }
 
-static void chain_keys(
-	const struct perfect *perfect, const uint32_t *keys, uint32_t count, struct chains *chains)
+static void chain_keys(const struct perfect *perfect, const uint32_t *keys, uint32_t count, struct chains *chains)
 {
 	memset(chains->first, 0xff, perfect_buckets(perfect) * sizeof(*chains->first));
 	for (uint32_t i = 0; i < count; i++) {
@@ -45,8 +43,8 @@ static void chain_keys(
 }
 
 /* Takes the slots of the chain's keys, all or none. */
-static bool take_slots(uint8_t *taken, const uint32_t *keys, const uint32_t *next, uint32_t first,
-	uint32_t multiplier, uint32_t shift)
+static bool take_slots(
+	uint8_t *taken, const uint32_t *keys, const uint32_t *next, uint32_t first, uint32_t multiplier, uint32_t shift)
 {
 	for (uint32_t i = first; i != NO_KEY; i = next[i]) {
 		uint8_t *slot = &taken[keys[i] * multiplier >> shift];
@@ -61,14 +59,13 @@ static bool take_slots(uint8_t *taken, const uint32_t *keys, const uint32_t *nex
 	return true;
 }
 
-static bool place_bucket(const struct perfect *perfect, const uint32_t *keys,
-	const struct chains *chains, uint32_t bucket, uint8_t *taken)
+static bool place_bucket(const struct perfect *perfect, const uint32_t *keys, const struct chains *chains,
+	uint32_t bucket, uint8_t *taken)
 {
 	uint32_t multiplier = 0x85ebca6bu;
 
 	for (uint32_t tries = 0; tries < MAX_TRIES; tries++) {
-		if (take_slots(taken, keys, chains->next, chains->first[bucket], multiplier,
-			    perfect->slot_shift)) {
+		if (take_slots(taken, keys, chains->next, chains->first[bucket], multiplier, perfect->slot_shift)) {
 			perfect->multipliers[bucket] = multiplier;
 			return true;
 		}
@@ -78,13 +75,11 @@ static bool place_bucket(const struct perfect *perfect, const uint32_t *keys,
 }
 
 /* The fullest buckets first, while there is most room. */
-static bool place_all(const struct perfect *perfect, const uint32_t *keys,
-	const struct chains *chains, uint8_t *taken)
+static bool place_all(const struct perfect *perfect, const uint32_t *keys, const struct chains *chains, uint8_t *taken)
 {
 	for (uint32_t size = chains->longest; size > 0; size--)
 		for (uint32_t bucket = 0; bucket < perfect_buckets(perfect); bucket++)
-			if (chains->size[bucket] == size &&
-				!place_bucket(perfect, keys, chains, bucket, taken))
+			if (chains->size[bucket] == size && !place_bucket(perfect, keys, chains, bucket, taken))
 				return false;
 	return true;
 }
@@ -119,8 +114,7 @@ bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count
 	uint32_t square = count * count < SINGLE_SLOTS ? count * count : SINGLE_SLOTS;
 
 	if (count <= SINGLE_KEYS) {
-		*perfect = (struct perfect){
-			.bucket_shift = 31, .slot_shift = shift_for(square), .single = true};
+		*perfect = (struct perfect){.bucket_shift = 31, .slot_shift = shift_for(square), .single = true};
 		if (build(perfect, keys, count))
 			return true;
 	}

@@ -14,7 +14,7 @@
 
 struct perfect {
 	uint32_t bucket_shift, slot_shift; /* 1..31 */
-	uint32_t *multipliers;             /* of each bucket */
+	uint32_t *multipliers; /* of each bucket */
 	bool single; /* there is one bucket: the keys are few, and have room enough */
 };
 

@@ -15,8 +15,8 @@ static void parse(struct burst *burst, uint64_t lanes, const struct steering_con
 {
 	BURST_EACH (lane, lanes) {
 		struct flow flow;
-		enum verdict verdict = flow_parse(burst->frame[lane], burst->readable[lane],
-			burst->size[lane], steering->forward_ping, &flow);
+		enum verdict verdict = flow_parse(
+			burst->frame[lane], burst->readable[lane], burst->size[lane], steering->forward_ping, &flow);
 
 		burst_set_flow(burst, (uint32_t)lane, verdict, &flow);
 	}
@@ -34,9 +34,8 @@ static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint3
 	pipeline->answers--;
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(burst->frame[lane] + offset,
-		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane],
-		burst->family[lane], &pipeline->outer, pipeline->steering->outbound_mtu - overhead,
-		&burst->out_size[lane]);
+		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane], burst->family[lane],
+		&pipeline->outer, pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
 }
 
 static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
@@ -58,12 +57,11 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 		burst->out[lane] = out;
 		burst->out_size[lane] = encapsulate_size(hops) + inner;
 		if (hops <= TEMPLATE_MAX_HOPS)
-			template_write(out, &pipeline->templates[TEMPLATE_INDEX(!v4, hops)],
-				burst->hops[lane], hops, inner, GUE_PORT_SOURCE_BIT | entropy);
+			template_write(out, &pipeline->templates[TEMPLATE_INDEX(!v4, hops)], burst->hops[lane], hops,
+				inner, GUE_PORT_SOURCE_BIT | entropy);
 		else
 			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
-				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6,
-				GUE_PORT_SOURCE_BIT | entropy);
+				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
 	}
 }
 
@@ -73,8 +71,7 @@ static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 		burst->out[lane] = NULL;
 		if (burst->verdict[lane] == VERDICT_FORWARDED)
 			emit_lane(pipeline, burst, (uint32_t)lane);
-		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED &&
-			 pipeline->steering->exception_path)
+		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED && pipeline->steering->exception_path)
 			burst->verdict[lane] = VERDICT_EXCEPTION;
 	}
 }
@@ -103,8 +100,8 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	burst->mixed = false;
 	refresh_templates(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering,
-					       pipeline->templates, &pipeline->prefetch},
+		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering, pipeline->templates,
+					       &pipeline->prefetch},
 			burst);
 	if (!lanes)
 		return;

@@ -25,9 +25,9 @@ struct builder {
 	const struct classifier *classifier;
 	struct portmap *portmap;
 	uint32_t prefix_count;
-	uint16_t (*maps)[PROTOCOLS];    /* of each prefix */
+	uint16_t (*maps)[PROTOCOLS]; /* of each prefix */
 	bool used[NETADDR_V6 + 1][129]; /* lengths of each family */
-	uint32_t room;                  /* maps */
+	uint32_t room; /* maps */
 	struct recipe recipes[RECIPE_SLOTS];
 	/* Of the level at hand. */
 	uint32_t *members, *keys;
@@ -41,8 +41,7 @@ static uint32_t hash_recipe(const struct recipe *recipe)
 	for (uint32_t i = 0; i < recipe->count; i++) {
 		const struct classify_range *range = &recipe->ranges[i];
 
-		hash = (hash ^ range->start ^ (uint64_t)range->end << 16 ^
-			       (uint64_t)range->table << 32) *
+		hash = (hash ^ range->start ^ (uint64_t)range->end << 16 ^ (uint64_t)range->table << 32) *
 		       0x9e3779b97f4a7c15u;
 		hash ^= hash >> 29;
 	}
@@ -54,8 +53,7 @@ static bool same_recipe(const struct recipe *a, const struct recipe *b)
 	if (a->parent_map != b->parent_map || a->count != b->count)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (a->ranges[i].start != b->ranges[i].start ||
-			a->ranges[i].end != b->ranges[i].end ||
+		if (a->ranges[i].start != b->ranges[i].start || a->ranges[i].end != b->ranges[i].end ||
 			a->ranges[i].table != b->ranges[i].table)
 			return false;
 	return true;
@@ -80,8 +78,7 @@ static uint32_t make_map(struct builder *builder, const struct recipe *recipe)
 	}
 	map = portmap->maps + (size_t)portmap->map_count * PORTMAP_PORTS;
 	if (portmap->map_count)
-		memcpy(map, portmap->maps + (size_t)recipe->parent_map * PORTMAP_PORTS,
-			PORTMAP_PORTS);
+		memcpy(map, portmap->maps + (size_t)recipe->parent_map * PORTMAP_PORTS, PORTMAP_PORTS);
 	else
 		memset(map, 0, PORTMAP_PORTS);
 	for (uint32_t i = 0; i < recipe->count; i++) {
@@ -178,8 +175,7 @@ static bool build_v4_level(struct builder *builder, unsigned length)
 	for (uint32_t i = 0; i < slots; i++)
 		level->slots[i].address = builder->keys[0];
 	for (uint32_t i = 0; i < builder->member_count; i++) {
-		struct portmap_v4_slot *slot =
-			&level->slots[perfect_slot(&level->hash, builder->keys[i])];
+		struct portmap_v4_slot *slot = &level->slots[perfect_slot(&level->hash, builder->keys[i])];
 
 		slot->address = builder->keys[i];
 		memcpy(slot->maps, builder->maps[builder->members[i]], sizeof(slot->maps));
@@ -207,8 +203,8 @@ static bool fold_members(struct builder *builder, struct portmap_v6_level *level
 		for (uint32_t i = 0; i < builder->member_count; i++) {
 			struct netprefix prefix = member(builder, i);
 
-			sorted[i] = builder->keys[i] = portmap_fold(level->factors,
-				load_le64(prefix.addr.bytes), load_le64(prefix.addr.bytes + 8));
+			sorted[i] = builder->keys[i] = portmap_fold(
+				level->factors, load_le64(prefix.addr.bytes), load_le64(prefix.addr.bytes + 8));
 		}
 		qsort(sorted, builder->member_count, sizeof(*sorted), compare_keys);
 		distinct = true;
@@ -229,8 +225,7 @@ static bool build_v6_level(struct builder *builder, unsigned length)
 
 	make_mask(mask, 16, length);
 	memcpy(level->mask, mask, sizeof(level->mask));
-	if (!fold_members(builder, level) ||
-		!perfect_build(&level->hash, builder->keys, builder->member_count))
+	if (!fold_members(builder, level) || !perfect_build(&level->hash, builder->keys, builder->member_count))
 		return false;
 	portmap->v6_levels++;
 	slots = perfect_slots(&level->hash);
@@ -240,8 +235,7 @@ static bool build_v6_level(struct builder *builder, unsigned length)
 	for (uint32_t i = 0; i < slots; i++)
 		memcpy(level->slots[i].address, first.addr.bytes, 16);
 	for (uint32_t i = 0; i < builder->member_count; i++) {
-		struct portmap_v6_slot *slot =
-			&level->slots[perfect_slot(&level->hash, builder->keys[i])];
+		struct portmap_v6_slot *slot = &level->slots[perfect_slot(&level->hash, builder->keys[i])];
 
 		memcpy(slot->address, member(builder, i).addr.bytes, 16);
 		memcpy(slot->maps, builder->maps[builder->members[i]], sizeof(slot->maps));
@@ -257,14 +251,12 @@ static bool build_levels(struct builder *builder)
 	for (unsigned length = 129; length-- > 0;) {
 		if (builder->used[NETADDR_V4][length]) {
 			collect_members(builder, NETADDR_V4, length);
-			if (portmap->v4_levels == PORTMAP_MAX_LEVELS ||
-				!build_v4_level(builder, length))
+			if (portmap->v4_levels == PORTMAP_MAX_LEVELS || !build_v4_level(builder, length))
 				return false;
 		}
 		if (builder->used[NETADDR_V6][length]) {
 			collect_members(builder, NETADDR_V6, length);
-			if (portmap->v6_levels == PORTMAP_MAX_LEVELS ||
-				!build_v6_level(builder, length))
+			if (portmap->v6_levels == PORTMAP_MAX_LEVELS || !build_v6_level(builder, length))
 				return false;
 		}
 	}
@@ -316,8 +308,7 @@ void portmap_free(struct portmap *portmap)
 	free(portmap);
 }
 
-static const uint16_t *find_maps(
-	const struct portmap *portmap, uint8_t family, const uint8_t *destination)
+static const uint16_t *find_maps(const struct portmap *portmap, uint8_t family, const uint8_t *destination)
 {
 	static const uint16_t none[PROTOCOLS];
 	uint64_t low, high;
@@ -326,8 +317,7 @@ static const uint16_t *find_maps(
 		for (unsigned i = 0; i < portmap->v4_levels; i++) {
 			const struct portmap_v4_level *level = &portmap->v4[i];
 			uint32_t address = load_le32(destination) & level->mask;
-			const struct portmap_v4_slot *slot =
-				&level->slots[perfect_slot(&level->hash, address)];
+			const struct portmap_v4_slot *slot = &level->slots[perfect_slot(&level->hash, address)];
 
 			if (slot->address == address)
 				return slot->maps;
@@ -340,16 +330,15 @@ static const uint16_t *find_maps(
 
 		low = load_le64(destination) & level->mask[0];
 		high = load_le64(destination + 8) & level->mask[1];
-		slot = &level->slots[perfect_slot(
-			&level->hash, portmap_fold(level->factors, low, high))];
+		slot = &level->slots[perfect_slot(&level->hash, portmap_fold(level->factors, low, high))];
 		if (slot->address[0] == low && slot->address[1] == high)
 			return slot->maps;
 	}
 	return none;
 }
 
-int portmap_find(const struct portmap *portmap, uint8_t family, const uint8_t *destination,
-	uint8_t protocol, uint16_t port)
+int portmap_find(
+	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port)
 {
 	size_t map = find_maps(portmap, family, destination)[protocol == TABLE_UDP];
 

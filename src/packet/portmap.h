@@ -14,7 +14,7 @@
 #include "packet/classify.h"
 #include "packet/perfect.h"
 
-#define PORTMAP_MAX_LEVELS 8    /* lengths in use, of a family */
+#define PORTMAP_MAX_LEVELS 8 /* lengths in use, of a family */
 #define PORTMAP_MAX_MAPS   1024 /* 64 MB */
 #define PORTMAP_PORTS      65536
 
@@ -57,8 +57,8 @@ struct portmap {
 /* Distinct for the prefixes of the level. */
 static inline uint32_t portmap_fold(const uint32_t factors[4], uint64_t low, uint64_t high)
 {
-	uint64_t sum = (low & UINT32_MAX) * factors[0] + (low >> 32) * factors[1] +
-		       (high & UINT32_MAX) * factors[2] + (high >> 32) * factors[3];
+	uint64_t sum = (low & UINT32_MAX) * factors[0] + (low >> 32) * factors[1] + (high & UINT32_MAX) * factors[2] +
+		       (high >> 32) * factors[3];
 
 	return (uint32_t)(sum >> 32);
 }
@@ -69,7 +69,7 @@ struct portmap *portmap_build(const struct classifier *classifier);
 void portmap_free(struct portmap *portmap);
 
 /* As classify_port(). */
-int portmap_find(const struct portmap *portmap, uint8_t family, const uint8_t *destination,
-	uint8_t protocol, uint16_t port);
+int portmap_find(
+	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port);
 
 #endif

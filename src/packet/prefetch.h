@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct prefetch {
-	void *const *next;     /* packets: what describes each, and not far behind it its frame */
-	uint32_t left;         /* of them */
+	void *const *next; /* packets: what describes each, and not far behind it its frame */
+	uint32_t left; /* of them */
 	uint32_t frame_offset; /* from the one to the other, as drivers place it */
 };
 

@@ -18,8 +18,7 @@ static void check_backends(const struct table_set *set, struct faults *faults)
 
 			if (addr->family == NETADDR_V4)
 				continue;
-			snprintf(where, sizeof(where),
-				"tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
+			snprintf(where, sizeof(where), "tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
 			faults_error(faults, where,
 				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 "
 				"address",
@@ -37,8 +36,8 @@ static bool rows_are_distinct(const struct routes_table *table)
 	for (size_t at = 0; at < (size_t)TABLE_ROWS * table->row_hops; at += table->row_hops)
 		for (unsigned i = 1; i < table->row_hops; i++)
 			for (unsigned j = 0; j < i; j++)
-				distinct &= table->addresses[table->rows[at + i]] !=
-					    table->addresses[table->rows[at + j]];
+				distinct &=
+					table->addresses[table->rows[at + i]] != table->addresses[table->rows[at + j]];
 	return distinct;
 }
 
@@ -104,8 +103,7 @@ static void fill_pair(struct routes *routes, size_t at)
 	uint32_t first = (uint32_t)(table->addresses - routes->addresses);
 
 	if (routes->pair_addresses)
-		routes->pair_addresses[at] =
-			table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
+		routes->pair_addresses[at] = table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
 	else if (routes->pair_bytes)
 		routes->pair_bytes[at] = (uint16_t)(row[0] | row[1] << 8);
 	else
@@ -160,8 +158,7 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 
 size_t routes_classifier_memory(const struct routes *routes)
 {
-	return classify_memory(routes->classifier) +
-	       (routes->portmap ? routes->portmap->memory : 0);
+	return classify_memory(routes->classifier) + (routes->portmap ? routes->portmap->memory : 0);
 }
 
 void routes_free(struct routes *routes)

@@ -20,7 +20,7 @@
 
 struct routes_table {
 	const uint8_t *hash_key;
-	const uint16_t *rows;      /* TABLE_ROWS * row_hops backend indices */
+	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
 	const uint32_t *addresses; /* of the backends by index, network order */
 	uint8_t row_hops;
 	bool distinct; /* no row names an address twice */
@@ -28,11 +28,10 @@ struct routes_table {
 
 struct routes {
 	struct classifier *classifier;
-	struct portmap
-		*portmap;     /* compiled from it, or NULL: too many prefix lengths or port maps */
+	struct portmap *portmap; /* compiled from it, or NULL: too many prefix lengths or port maps */
 	struct table_set set; /* what it was built from, for people */
-	uint32_t *addresses;  /* of all tables; of table t from ROUTES_FEW * t on, where few */
-	bool few;             /* no table has more than ROUTES_FEW backends */
+	uint32_t *addresses; /* of all tables; of table t from ROUTES_FEW * t on, where few */
+	bool few; /* no table has more than ROUTES_FEW backends */
 	/*
 	 * Copies of the rows for lookups of many at once, where every row has two different hops
 	 * (pairs_only): one of the three, by table * TABLE_ROWS + row; the first hop in the low
@@ -41,9 +40,9 @@ struct routes {
 	 */
 	bool pairs_only;
 	uint64_t *pair_addresses;
-	uint16_t *pair_bytes;   /* indices in the table's addresses, where few */
+	uint16_t *pair_bytes; /* indices in the table's addresses, where few */
 	uint32_t *pair_indices; /* in `addresses` */
-	uint64_t digest;        /* table_set_digest() */
+	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 	struct siphash_state keys[TABLE_MAX_TABLES]; /* with the hash key absorbed */
 };

@@ -19,10 +19,10 @@ static int find_table(const struct burst *burst, uint32_t lane, const struct rou
 		return classify_fragment(routes->classifier, family, destination);
 	default:
 		if (routes->portmap)
-			return portmap_find(routes->portmap, family, destination,
-				burst->protocol[lane], burst->destination_port[lane]);
-		return classify_port(routes->classifier, family, destination, burst->protocol[lane],
-			burst->destination_port[lane]);
+			return portmap_find(routes->portmap, family, destination, burst->protocol[lane],
+				burst->destination_port[lane]);
+		return classify_port(
+			routes->classifier, family, destination, burst->protocol[lane], burst->destination_port[lane]);
 	}
 }
 
@@ -56,8 +56,7 @@ static size_t copy_address(uint8_t *to, const uint8_t address[16], uint8_t famil
 	return 16;
 }
 
-static uint64_t hash_lane(
-	const struct burst *burst, uint32_t lane, const struct siphash_state *key, uint8_t fields)
+static uint64_t hash_lane(const struct burst *burst, uint32_t lane, const struct siphash_state *key, uint8_t fields)
 {
 	uint8_t family = burst->family[lane];
 	uint8_t message[16 + 16 + 2 + 2];
@@ -79,8 +78,7 @@ static uint64_t hash_lane(
 	return siphash_end(&state, message, size);
 }
 
-void steer_hash(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+void steer_hash(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
@@ -88,8 +86,8 @@ void steer_hash(
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
 		table = &routes->tables[burst->table[lane]];
-		burst->hash[lane] = hash_lane(burst, (uint32_t)lane,
-			&routes->keys[burst->table[lane]], steering->hash_fields);
+		burst->hash[lane] =
+			hash_lane(burst, (uint32_t)lane, &routes->keys[burst->table[lane]], steering->hash_fields);
 		burst->row[lane] = (uint16_t)burst->hash[lane];
 		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
 	}
@@ -107,8 +105,7 @@ static void append_hop(struct burst *burst, uint32_t lane, uint32_t address)
 	burst->hop_count[lane] = count + 1;
 }
 
-static void append_row(
-	struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
+static void append_row(struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
 {
 	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
 
@@ -116,8 +113,7 @@ static void append_row(
 		append_hop(burst, lane, table->addresses[backends[i]]);
 }
 
-void steer_hops(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+void steer_hops(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
@@ -131,7 +127,6 @@ void steer_hops(
 		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
 		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & STEERING_PORTS))
 			append_row(burst, (uint32_t)lane, table,
-				(uint16_t)hash_lane(burst, (uint32_t)lane,
-					&routes->keys[burst->table[lane]], alt));
+				(uint16_t)hash_lane(burst, (uint32_t)lane, &routes->keys[burst->table[lane]], alt));
 	}
 }

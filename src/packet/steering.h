@@ -17,7 +17,7 @@ enum steering_field {
 #define STEERING_PORTS (STEERING_SOURCE_PORT | STEERING_DESTINATION_PORT)
 
 struct steering_config {
-	uint8_t hash_fields;     /* enum steering_field, or-ed; at least one */
+	uint8_t hash_fields; /* enum steering_field, or-ed; at least one */
 	uint8_t alt_hash_fields; /* 0: no second lookup */
 	bool forward_ping;
 	bool exception_path; /* unmatched packets have somewhere to go */

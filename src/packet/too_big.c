@@ -11,7 +11,7 @@ enum {
 	IPV4_SIZE = 20,
 	IPV6_SIZE = 40,
 	ICMP_SIZE = 8,
-	IPV4_MIN_MTU = 576,  /* also the largest answer: RFC 1812 section 4.3.2.3 */
+	IPV4_MIN_MTU = 576, /* also the largest answer: RFC 1812 section 4.3.2.3 */
 	IPV6_MIN_MTU = 1280, /* also the largest answer: RFC 4443 section 3.2 */
 };
 
@@ -28,8 +28,7 @@ static void write_ethernet(uint8_t *to, const struct encapsulate_outer *outer, u
 }
 
 /* Fills the ICMP header; `pseudo` is the checksum so far of a pseudo header, 0 for none. */
-static void write_icmp(
-	uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, uint32_t quoted, uint32_t pseudo)
+static void write_icmp(uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, uint32_t quoted, uint32_t pseudo)
 {
 	icmp[0] = type;
 	icmp[1] = code;
@@ -38,8 +37,8 @@ static void write_icmp(
 	store_be16(icmp + 2, checksum_finish(checksum_add(pseudo, icmp, ICMP_SIZE + quoted)));
 }
 
-static uint8_t *write_v4(uint8_t *quote, uint32_t readable, const struct encapsulate_outer *outer,
-	uint32_t mtu, uint32_t *size)
+static uint8_t *write_v4(
+	uint8_t *quote, uint32_t readable, const struct encapsulate_outer *outer, uint32_t mtu, uint32_t *size)
 {
 	uint32_t quoted = at_most(readable, IPV4_MIN_MTU - IPV4_SIZE - ICMP_SIZE);
 	uint8_t *icmp = quote - ICMP_SIZE, *ip = icmp - IPV4_SIZE;
@@ -59,8 +58,8 @@ static uint8_t *write_v4(uint8_t *quote, uint32_t readable, const struct encapsu
 	return ip - ENCAPSULATE_ETHERNET_SIZE;
 }
 
-static uint8_t *write_v6(uint8_t *quote, uint32_t readable, const struct encapsulate_outer *outer,
-	uint32_t mtu, uint32_t *size)
+static uint8_t *write_v6(
+	uint8_t *quote, uint32_t readable, const struct encapsulate_outer *outer, uint32_t mtu, uint32_t *size)
 {
 	uint32_t quoted = at_most(readable, IPV6_MIN_MTU - IPV6_SIZE - ICMP_SIZE);
 	uint8_t *icmp = quote - ICMP_SIZE, *ip = icmp - IPV6_SIZE;
@@ -80,9 +79,8 @@ static uint8_t *write_v6(uint8_t *quote, uint32_t readable, const struct encapsu
 	return ip - ENCAPSULATE_ETHERNET_SIZE;
 }
 
-uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family,
-	const struct encapsulate_outer *outer, uint32_t mtu, uint32_t *size)
+uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,
+	uint32_t mtu, uint32_t *size)
 {
-	return family == NETADDR_V4 ? write_v4(ip, readable, outer, mtu, size)
-				    : write_v6(ip, readable, outer, mtu, size);
+	return family == NETADDR_V4 ? write_v4(ip, readable, outer, mtu, size) : write_v6(ip, readable, outer, mtu, size);
 }

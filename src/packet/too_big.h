@@ -14,7 +14,7 @@
  * TOO_BIG_HEADROOM bytes or fewer before `ip`. readable: bytes at `ip` that may be quoted. mtu: what fits, before the lower limit
  * of the family. Returns the first byte of the answer's frame and its size in *size.
  */
-uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family,
-	const struct encapsulate_outer *outer, uint32_t mtu, uint32_t *size);
+uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,
+	uint32_t mtu, uint32_t *size);
 
 #endif

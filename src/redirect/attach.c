@@ -30,10 +30,8 @@ enum {
 static const struct command_option options[] = {
 	{"mode", "native|generic", "in the driver (default), or slower in any interface"},
 	{"port", "N", "UDP port of GUE (default: 19523)"},
-	{"udp", "first-hop|connected",
-		"who keeps UDP: the first hop (default), or connected sockets"},
-	{"syn-cookies", "off|on",
-		"who answers SYNs to a listener with a full queue: the kernel (default), or we"},
+	{"udp", "first-hop|connected", "who keeps UDP: the first hop (default), or connected sockets"},
+	{"syn-cookies", "off|on", "who answers SYNs to a listener with a full queue: the kernel (default), or we"},
 	{"debug", NULL, "show what libbpf and the verifier say"},
 	{0},
 };
@@ -105,16 +103,14 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 static void report(const struct request *request, const char *what)
 {
-	printf("%s: %s, %s mode, ", request->interface, what,
-		request->generic ? "generic" : "native");
+	printf("%s: %s, %s mode, ", request->interface, what, request->generic ? "generic" : "native");
 	loader_print_settings(&request->settings);
 	putchar('\n');
 }
 
 static int attach_new(const struct request *request)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts,
-		.flags = request->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = request->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
 	struct program program;
 	int error = program_load(&program, &request->settings, -1), link = -1;
 	int code = COMMAND_FAILED;
@@ -161,8 +157,7 @@ static int update(const struct request *request, const struct pins *old)
 {
 	struct program program;
 	uint32_t known = pins_known_counters(old);
-	int error = program_load(
-		&program, &request->settings, known == REDIRECT_COUNTER_COUNT ? old->counters : -1);
+	int error = program_load(&program, &request->settings, known == REDIRECT_COUNTER_COUNT ? old->counters : -1);
 	int code = COMMAND_FAILED;
 
 	if (error) {
@@ -170,8 +165,8 @@ static int update(const struct request *request, const struct pins *old)
 		goto out;
 	}
 	if (known == 0)
-		command_note("the attached program has other counters than version " GLB_VERSION
-			     ": they start at 0 again");
+		command_note(
+			"the attached program has other counters than version " GLB_VERSION ": they start at 0 again");
 	else if (known < REDIRECT_COUNTER_COUNT)
 		error = pins_copy_counters(old, program.counters, known);
 	if (error) {
@@ -216,10 +211,9 @@ static int check_forwarding(void)
 			continue;
 		if (fscanf(file, "%d", &forwarding) != 1 || forwarding == 0) {
 			fclose(file);
-			return command_error(
-				"--syn-cookies on: the kernel does not tell how to reach clients: "
-				"sysctl -w net.ipv4.conf.lo.forwarding=1 "
-				"net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
+			return command_error("--syn-cookies on: the kernel does not tell how to reach clients: "
+					     "sysctl -w net.ipv4.conf.lo.forwarding=1 "
+					     "net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
 		}
 		fclose(file);
 	}
@@ -239,16 +233,12 @@ static int read_interface(struct request *request)
 
 	snprintf(type.ifr_name, sizeof(type.ifr_name), "%s", request->interface);
 	mtu = type;
-	error = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &type) != 0 || ioctl(fd, SIOCGIFMTU, &mtu) != 0
-			? errno
-			: 0;
+	error = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &type) != 0 || ioctl(fd, SIOCGIFMTU, &mtu) != 0 ? errno : 0;
 	if (fd >= 0)
 		close(fd);
 	if (error)
-		return command_error("%s: cannot read its type and MTU: %s", request->interface,
-			strerror(error));
-	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER &&
-		type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
+		return command_error("%s: cannot read its type and MTU: %s", request->interface, strerror(error));
+	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER && type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
 		return command_error("%s is no Ethernet interface: attach to the one that GUE "
 				     "arrives on with Ethernet headers",
 			request->interface);
@@ -267,14 +257,12 @@ static int check_and_update(struct request *request, const struct pins *old)
 	if (location.place == PINS_ELSEWHERE)
 		return explain_elsewhere(request->interface);
 	if (location.place == PINS_RENAMED)
-		return command_error(
-			"%s: the program that was attached to an interface of this name "
-			"is still on it, but it is called %s now: "
-			"glb-redirect detach %s first",
+		return command_error("%s: the program that was attached to an interface of this name "
+				     "is still on it, but it is called %s now: "
+				     "glb-redirect detach %s first",
 			request->interface, location.name, request->interface);
 	if (request->has_mode && request->generic != generic)
-		return command_error(
-			"%s: the program is attached in %s mode: detach it first to change that",
+		return command_error("%s: the program is attached in %s mode: detach it first to change that",
 			request->interface, loader_mode_name(location.mode));
 	request->generic = generic;
 	return update(request, old);

@@ -19,8 +19,8 @@
 
 struct cursor {
 	void *frame, *frame_end; /* what the kernel lets us read */
-	__u64 at;                /* offset of the next byte */
-	__u64 end;               /* offset behind what is parsed: lengths in headers shrink it */
+	__u64 at; /* offset of the next byte */
+	__u64 end; /* offset behind what is parsed: lengths in headers shrink it */
 };
 
 static __always_inline struct cursor cursor_of(const struct xdp_md *context)
@@ -31,8 +31,7 @@ static __always_inline struct cursor cursor_of(const struct xdp_md *context)
 }
 
 /* A packet that lies from `at` up to `end` in the frame. */
-static __always_inline struct cursor cursor_within(
-	const struct xdp_md *context, __u32 at, __u32 end)
+static __always_inline struct cursor cursor_within(const struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_of(context);
 

@@ -43,18 +43,14 @@ static __always_inline bool is_syn_cookie(
 	struct bpf_sock *listener, const struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
 	if (ipv6)
-		return bpf_tcp_check_syncookie(
-			       listener, inner->ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp)) == 0;
-	return bpf_tcp_check_syncookie(
-		       listener, inner->ip, sizeof(struct iphdr), tcp, sizeof(*tcp)) == 0;
+		return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp)) == 0;
+	return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct iphdr), tcp, sizeof(*tcp)) == 0;
 }
 
 /* tcp: NULL for a quote. */
-static __always_inline int decide_tcp_socket(
-	struct xdp_md *context, struct inner *inner, bool ipv6, struct tcphdr *tcp)
+static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
-	struct bpf_sock *socket =
-		bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	int decision = DECIDE_UNKNOWN;
 
 	if (!socket)
@@ -69,8 +65,7 @@ static __always_inline int decide_tcp_socket(
 
 static __always_inline int decide_udp_socket(struct xdp_md *context, struct inner *inner, bool ipv6)
 {
-	struct bpf_sock *socket =
-		bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *socket = bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	int decision = DECIDE_UNKNOWN;
 
 	if (!socket)
@@ -82,8 +77,7 @@ static __always_inline int decide_udp_socket(struct xdp_md *context, struct inne
 	return decision;
 }
 
-static __always_inline int decide_tcp(
-	struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
+static __always_inline int decide_tcp(struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
 {
 	struct tcphdr *tcp = cursor_peek(cursor, sizeof(*tcp));
 
@@ -95,8 +89,7 @@ static __always_inline int decide_tcp(
 	return decide_tcp_socket(context, inner, ipv6, tcp);
 }
 
-static __always_inline int decide_udp(
-	struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
+static __always_inline int decide_udp(struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
 {
 	struct udphdr *udp = cursor_take(cursor, sizeof(*udp));
 	__u8 *payload;
@@ -116,8 +109,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 {
 	if (ipv6)
 		return type >= ICMPV6_DEST_UNREACH && type <= ICMPV6_PARAMPROB;
-	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED ||
-	       type == ICMP_PARAMETERPROB;
+	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB;
 }
 
 /* As the flow of the quoted packet, of which 8 bytes beyond the IP header are enough. */
@@ -129,8 +121,7 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 
 	if (result != INNER_OK)
 		return result;
-	if (quoted.later_fragment ||
-		(quoted.protocol != IPPROTO_TCP && quoted.protocol != IPPROTO_UDP))
+	if (quoted.later_fragment || (quoted.protocol != IPPROTO_TCP && quoted.protocol != IPPROTO_UDP))
 		return REDIRECT_ACCEPTED_OTHER;
 	ports = cursor_peek(cursor, 8);
 	if (!ports)

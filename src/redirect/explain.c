@@ -47,8 +47,7 @@ static bool has_capability(int capability)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       data[capability / 32].effective >> capability % 32 & 1;
+	return syscall(SYS_capget, &header, data) == 0 && data[capability / 32].effective >> capability % 32 & 1;
 }
 
 static bool capabilities_are_missing(void)
@@ -79,8 +78,8 @@ static bool memory_is_locked_up(void)
 	struct rlimit limit;
 	struct utsname name;
 
-	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK ||
-		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+		limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	command_error("Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: "
 		      "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
@@ -91,12 +90,11 @@ static bool memory_is_locked_up(void)
 int explain_folder(const char *interface, int error)
 {
 	if (error == -ENODEV)
-		return command_error(
-			"there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
+		return command_error("there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
 		return COMMAND_FAILED;
-	return command_error("cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "",
-		interface ? interface : "", strerror(-error));
+	return command_error(
+		"cannot use " PINS_ROOT "%s%s: %s", interface ? "/" : "", interface ? interface : "", strerror(-error));
 }
 
 int explain_load(int error, bool debug)
@@ -110,16 +108,15 @@ int explain_load(int error, bool debug)
 	if (error == -EPERM && memory_is_locked_up())
 		return COMMAND_FAILED;
 	if (error == -EPERM)
-		return command_error(
-			"the kernel does not let us load eBPF programs: is it locked down, "
-			"or is this a container?");
+		return command_error("the kernel does not let us load eBPF programs: is it locked down, "
+				     "or is this a container?");
 	if (error == -ENOMEM)
 		return command_error("out of memory while loading the program");
 	if (error == -ENOSYS)
 		return command_error("this kernel is built without eBPF (CONFIG_BPF_SYSCALL)");
 	kernel_version(&name);
-	return command_error("the verifier of Linux %s refused the program: %s%s", name.release,
-		strerror(-error), debug ? "" : "; --debug shows why");
+	return command_error("the verifier of Linux %s refused the program: %s%s", name.release, strerror(-error),
+		debug ? "" : "; --debug shows why");
 }
 
 static void driver_of(const char *interface, char driver[ETHTOOL_BUSINFO_LEN])
@@ -150,29 +147,25 @@ int explain_attach(const char *interface, bool generic, int error)
 				     "--mode generic needs nothing of it, but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
-		return command_error(
-			"%s: another XDP program was attached in the meantime", interface);
+		return command_error("%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
-		return command_error(
-			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
-			"above one page, LRO, too few queues (see dmesg). "
-			"--mode generic needs nothing of it, but is slower",
+		return command_error("%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
+				     "above one page, LRO, too few queues (see dmesg). "
+				     "--mode generic needs nothing of it, but is slower",
 			interface, driver, strerror(-error));
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
 
 int explain_query(const char *interface, int error)
 {
-	return command_error(
-		"%s: cannot ask the kernel for its XDP program: %s", interface, strerror(-error));
+	return command_error("%s: cannot ask the kernel for its XDP program: %s", interface, strerror(-error));
 }
 
 int explain_elsewhere(const char *interface)
 {
-	return command_error(
-		"%s: what is pinned in " PINS_ROOT "/%s belongs to an interface of another "
-		"network namespace, which shares this bpffs: give each a bpffs of its own, "
-		"or run glb-redirect there",
+	return command_error("%s: what is pinned in " PINS_ROOT "/%s belongs to an interface of another "
+			     "network namespace, which shares this bpffs: give each a bpffs of its own, "
+			     "or run glb-redirect there",
 		interface, interface);
 }
 
@@ -197,8 +190,8 @@ static bool link_has_program(uint32_t link_id, uint32_t program_id)
 	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
 	int fd = bpf_link_get_fd_by_id(link_id);
-	bool has = fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
-		   info.type == BPF_LINK_TYPE_XDP && info.prog_id == program_id;
+	bool has = fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == BPF_LINK_TYPE_XDP &&
+		   info.prog_id == program_id;
 
 	if (fd >= 0)
 		close(fd);
@@ -217,8 +210,7 @@ static void print_remedy(char *remedy, size_t size, const char *interface, uint3
 			return;
 		}
 	snprintf(remedy, size, "%sip link set dev %s xdp off",
-		error == -ENOENT ? "" : "bpftool link detach, if bpftool link list has it, else ",
-		interface);
+		error == -ENOENT ? "" : "bpftool link detach, if bpftool link list has it, else ", interface);
 }
 
 int explain_foreign(const char *interface, uint32_t program_id)
@@ -240,8 +232,7 @@ int explain_foreign(const char *interface, uint32_t program_id)
 	if (fd >= 0)
 		close(fd);
 	print_remedy(remedy, sizeof(remedy), interface, program_id);
-	return command_error(
-		"%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
-		": remove it first (%s)",
+	return command_error("%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
+			     ": remove it first (%s)",
 		interface, name, program_id, remedy);
 }

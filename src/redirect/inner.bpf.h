@@ -24,9 +24,9 @@ enum {
 };
 
 struct inner {
-	void *ip;                   /* struct iphdr or struct ipv6hdr */
-	bool later_fragment;        /* no ports to be seen */
-	__u8 protocol;              /* the upper one, behind extension headers */
+	void *ip; /* struct iphdr or struct ipv6hdr */
+	bool later_fragment; /* no ports to be seen */
+	__u8 protocol; /* the upper one, behind extension headers */
 	struct bpf_sock_tuple flow; /* as this host receives it; ports come last */
 };
 
@@ -57,9 +57,8 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 	return INNER_OK;
 }
 
-#define EXTENSION_HEADERS                                                                          \
-	(1ull << IPPROTO_HOPOPTS | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT |            \
-		1ull << IPPROTO_DSTOPTS)
+#define EXTENSION_HEADERS \
+	(1ull << IPPROTO_HOPOPTS | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT | 1ull << IPPROTO_DSTOPTS)
 
 /* For a fragment header, `length` is reserved and `offset` says where it goes. */
 struct extension_header {
@@ -116,8 +115,7 @@ static __always_inline int inner_ipv6(struct cursor *cursor, struct inner *inner
  * Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one
  * to the verifier.
  */
-static __always_inline int inner_parse(
-	struct cursor *cursor, struct inner *inner, bool ipv6, bool quoted)
+static __always_inline int inner_parse(struct cursor *cursor, struct inner *inner, bool ipv6, bool quoted)
 {
 	return ipv6 ? inner_ipv6(cursor, inner, quoted) : inner_ipv4(cursor, inner, quoted);
 }
@@ -126,8 +124,7 @@ static __always_inline int inner_parse(
  * The ports of TCP and UDP are the first two words of either; a quote has them from the other end's
  * view.
  */
-static __always_inline void inner_set_ports(
-	struct inner *inner, bool ipv6, const __be16 *ports, bool quoted)
+static __always_inline void inner_set_ports(struct inner *inner, bool ipv6, const __be16 *ports, bool quoted)
 {
 	__be16 source = ports[quoted ? 1 : 0], destination = ports[quoted ? 0 : 1];
 

@@ -35,8 +35,7 @@ static int check_interface(const struct command_args *args)
 {
 	const char *interface = loader_interface(args);
 
-	if (interface &&
-		(!*interface || strlen(interface) >= IFNAMSIZ || strpbrk(interface, "/: \t\n")))
+	if (interface && (!*interface || strlen(interface) >= IFNAMSIZ || strpbrk(interface, "/: \t\n")))
 		return command_usage("'%s' is not a name for an interface", interface);
 	return COMMAND_OK;
 }

@@ -216,16 +216,14 @@ int pins_read_settings(const struct pins *pins, struct redirect_settings *settin
 	uint32_t key = 0;
 
 	*settings = (struct redirect_settings){0};
-	if (map_entries(pins->settings, BPF_MAP_TYPE_ARRAY, REDIRECT_OLDEST_SETTINGS,
-		    sizeof(*settings)) != 1)
+	if (map_entries(pins->settings, BPF_MAP_TYPE_ARRAY, REDIRECT_OLDEST_SETTINGS, sizeof(*settings)) != 1)
 		return -EPROTO;
 	return bpf_map_lookup_elem(pins->settings, &key, settings);
 }
 
 static uint32_t counter_entries(const struct pins *pins)
 {
-	return map_entries(
-		pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
+	return map_entries(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
 }
 
 uint32_t pins_known_counters(const struct pins *pins)

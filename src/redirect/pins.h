@@ -17,7 +17,7 @@
 
 struct pins {
 	int link, counters, settings; /* descriptors; -1: not there */
-	uint32_t link_ifindex;        /* in a network namespace that may be another; 0: gone */
+	uint32_t link_ifindex; /* in a network namespace that may be another; 0: gone */
 	uint32_t program_id;
 };
 
@@ -39,7 +39,7 @@ enum pins_place {
 struct pins_location {
 	enum pins_place place;
 	char name[IFNAMSIZ]; /* of the interface, unless it is gone or elsewhere */
-	uint8_t mode;        /* XDP_ATTACHED_*, likewise */
+	uint8_t mode; /* XDP_ATTACHED_*, likewise */
 };
 
 /* 0 or -errno. */

@@ -44,8 +44,7 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 }
 
 /* For a packet whose headers were found well-formed. */
-static __always_inline int outcome_of(
-	struct xdp_md *context, const struct outer *outer, const struct cursor *inner)
+static __always_inline int outcome_of(struct xdp_md *context, const struct outer *outer, const struct cursor *inner)
 {
 	int outcome;
 
@@ -66,8 +65,7 @@ static __always_inline bool is_sent(int outcome)
 	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_SYN_COOKIE_SENT;
 }
 
-static __always_inline int keep(
-	struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
+static __always_inline int keep(struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));

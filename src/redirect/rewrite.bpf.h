@@ -88,8 +88,7 @@ static __always_inline void set_inner_ecn(void *ip, bool ipv6, __u8 ecn)
 		return;
 	}
 	ipv4->tos = (tos & ~ECN_MASK) | ecn;
-	ipv4->check = checksum_replace(
-		ipv4->check, bpf_htons(bytes[0] << 8 | tos), bpf_htons(bytes[0] << 8 | ipv4->tos));
+	ipv4->check = checksum_replace(ipv4->check, bpf_htons(bytes[0] << 8 | tos), bpf_htons(bytes[0] << 8 | ipv4->tos));
 }
 
 /*
@@ -113,8 +112,7 @@ struct link_header {
 	__be16 tags[OUTER_MAX_TAGS][2]; /* identifier, control */
 };
 
-static __always_inline bool link_header_save(
-	struct xdp_md *context, __u32 tags, struct link_header *link)
+static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags, struct link_header *link)
 {
 	struct cursor cursor = cursor_of(context);
 	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
@@ -171,8 +169,7 @@ static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size
 	struct link_header link;
 
 	return link_header_save(context, tags, &link) && bpf_xdp_adjust_head(context, size) == 0 &&
-	       link_header_restore(
-		       context, tags, &link, ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
+	       link_header_restore(context, tags, &link, ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
 }
 
 #endif

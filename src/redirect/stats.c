@@ -58,13 +58,11 @@ static int take_sample(const char *interface, void *data)
 	error = pins_read_counters(&pins, sample->values);
 	pins_close(&pins);
 	if (error == -EPROTO)
-		return command_error(
-			"%s: the attached program has other counters than version " GLB_VERSION
-			": attach again",
+		return command_error("%s: the attached program has other counters than version " GLB_VERSION
+				     ": attach again",
 			interface);
 	if (error)
-		return command_error(
-			"%s: cannot read the counters: %s", interface, strerror(-error));
+		return command_error("%s: cannot read the counters: %s", interface, strerror(-error));
 	samples->count++;
 	return COMMAND_OK;
 }
@@ -106,8 +104,7 @@ static void print_text(const struct samples *samples, const struct samples *earl
 			printf("  %-30s %15" PRIu64, names[counter], sample->values[counter]);
 			if (before)
 				printf(" %+12" PRId64 "/s",
-					(int64_t)(sample->values[counter] - before[counter]) /
-						WATCH_INTERVAL_S);
+					(int64_t)(sample->values[counter] - before[counter]) / WATCH_INTERVAL_S);
 			putchar('\n');
 		}
 	}
@@ -121,8 +118,8 @@ static void print_json(const struct samples *samples, size_t flags)
 		json_t *values = json_object();
 
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
-			json_object_set_new(values, names[counter],
-				json_integer((json_int_t)samples->items[i].values[counter]));
+			json_object_set_new(
+				values, names[counter], json_integer((json_int_t)samples->items[i].values[counter]));
 		json_object_set_new(json, samples->items[i].interface, values);
 	}
 	json_dumpf(json, stdout, flags | JSON_PRESERVE_ORDER);

@@ -61,12 +61,11 @@ static void print_text(const struct state *state)
 		printf("%s: pinned, but its interface is gone\n", state->interface);
 		return;
 	case PINS_RENAMED:
-		printf("%s: attached to interface %u, which was renamed to %s\n", state->interface,
-			state->ifindex, state->location.name);
+		printf("%s: attached to interface %u, which was renamed to %s\n", state->interface, state->ifindex,
+			state->location.name);
 		return;
 	case PINS_ELSEWHERE:
-		printf("%s: attached to interface %u of another network namespace\n",
-			state->interface, state->ifindex);
+		printf("%s: attached to interface %u of another network namespace\n", state->interface, state->ifindex);
 		return;
 	case PINS_HERE:
 		break;
@@ -84,12 +83,11 @@ static void print_text(const struct state *state)
 
 static json_t *to_json(const struct state *state)
 {
-	json_t *json = json_pack("{s:b, s:I}", "attached", is_attached(state), "program_id",
-		(json_int_t)state->program_id);
+	json_t *json =
+		json_pack("{s:b, s:I}", "attached", is_attached(state), "program_id", (json_int_t)state->program_id);
 
 	if (is_attached(state))
-		json_object_set_new(
-			json, "mode", json_string(loader_mode_name(state->location.mode)));
+		json_object_set_new(json, "mode", json_string(loader_mode_name(state->location.mode)));
 	if (state->location.place == PINS_RENAMED)
 		json_object_set_new(json, "renamed_to", json_string(state->location.name));
 	if (state->has_settings) {

@@ -23,7 +23,7 @@
 #define SYN_ACK_WINDOW       29200 /* bytes; two initial flights: then the kernel's ACKs say more */
 #define IPV4_DONT_FRAGMENT   0x4000
 #define ETHERNET_MIN         60 /* without checksum; not every driver pads */
-#define ETHERNET_MAX_PADDING 2  /* an answer without tags is 58 bytes long */
+#define ETHERNET_MAX_PADDING 2 /* an answer without tags is 58 bytes long */
 
 /*
  * Routes are looked up as for the host's own packets. bpf_fib_lookup refuses where the interface
@@ -79,8 +79,7 @@ static __always_inline int copy_syn(struct cursor *cursor, struct syn_header *sy
 static __always_inline __s64 cookie_for(
 	struct xdp_md *context, struct inner *inner, bool ipv6, struct syn_header *syn, __u64 size)
 {
-	struct bpf_sock *socket =
-		bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	__s64 cookie = -1;
 
 	if (!socket)
@@ -90,11 +89,9 @@ static __always_inline __s64 cookie_for(
 		asm volatile("%0 &= 60" : "+r"(size));
 		size += sizeof(syn->tcp);
 		if (ipv6)
-			cookie = bpf_tcp_gen_syncookie(
-				socket, inner->ip, sizeof(struct ipv6hdr), &syn->tcp, size);
+			cookie = bpf_tcp_gen_syncookie(socket, inner->ip, sizeof(struct ipv6hdr), &syn->tcp, size);
 		else
-			cookie = bpf_tcp_gen_syncookie(
-				socket, inner->ip, sizeof(struct iphdr), &syn->tcp, size);
+			cookie = bpf_tcp_gen_syncookie(socket, inner->ip, sizeof(struct iphdr), &syn->tcp, size);
 	}
 	bpf_sk_release(socket);
 	return cookie;
@@ -115,8 +112,8 @@ static __always_inline bool is_same_address(const __u8 *one, const __u8 *other)
  * SYN came by, or is not known without asking the neighbour. A tagged frame's way is through a VLAN
  * interface; it is the same one if the frame came from the router that the way leads to.
  */
-static __always_inline bool find_way_back(struct xdp_md *context, const struct inner *inner,
-	bool ipv6, __u32 tags, struct ethhdr *ethernet)
+static __always_inline bool find_way_back(
+	struct xdp_md *context, const struct inner *inner, bool ipv6, __u32 tags, struct ethhdr *ethernet)
 {
 	struct bpf_fib_lookup way = {
 		.family = ipv6 ? AF_INET6 : AF_INET,
@@ -178,8 +175,8 @@ static __always_inline void fill_segment(
 }
 
 /* In both families the addresses end the IP header, so that they lie before what they go with. */
-#define SEGMENT_CHECKSUM(answer)                                                                   \
-	checksum_of(&(answer)->ip.saddr, 2 * sizeof((answer)->ip.saddr) + sizeof(struct syn_ack),  \
+#define SEGMENT_CHECKSUM(answer)                                                                  \
+	checksum_of(&(answer)->ip.saddr, 2 * sizeof((answer)->ip.saddr) + sizeof(struct syn_ack), \
 		bpf_htons(IPPROTO_TCP) + bpf_htons(sizeof(struct syn_ack)))
 
 static __always_inline void fill_ipv4(struct syn_ack_ipv4 *answer, const struct inner *inner)
@@ -212,8 +209,8 @@ static __always_inline void fill_ipv6(struct syn_ack_ipv6 *answer, const struct 
 }
 
 /* Makes the frame one with that packet, tagged as before. Pointers into it are void afterwards. */
-static __always_inline bool replace_frame(struct xdp_md *context, __u32 tags,
-	const struct ethhdr *ethernet, const void *packet, __u32 size)
+static __always_inline bool replace_frame(
+	struct xdp_md *context, __u32 tags, const struct ethhdr *ethernet, const void *packet, __u32 size)
 {
 	struct cursor cursor = cursor_of(context);
 	__u32 frame_size = sizeof(*ethernet) + sizeof(struct vlan_tag) * tags + size;
@@ -249,12 +246,11 @@ static __always_inline bool replace_frame(struct xdp_md *context, __u32 tags,
 }
 
 /* See answer_ipv4_syn(). */
-static __always_inline int answer_syn(
-	struct xdp_md *context, struct cursor *cursor, __u32 tags, bool ipv6)
+static __always_inline int answer_syn(struct xdp_md *context, struct cursor *cursor, __u32 tags, bool ipv6)
 {
 	__u32 overhead = cursor->at - sizeof(struct ethhdr) - sizeof(struct vlan_tag) * tags;
-	__u32 largest_mss = settings.mtu - overhead - sizeof(struct tcphdr) -
-			    (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	__u32 largest_mss =
+		settings.mtu - overhead - sizeof(struct tcphdr) - (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	struct ethhdr ethernet = {.h_proto = bpf_htons(ipv6 ? ETH_P_IPV6 : ETH_P_IP)};
 	struct syn_header syn = {0};
 	struct inner inner = {0};

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define MAX_REPORTED 10000 /* a hostile file must not fill the memory with messages */
-#define MAX_VALUE    64    /* bytes of a value or key that are shown */
-#define MAX_SECRET   8     /* bytes of a secret that are shown */
+#define MAX_VALUE    64 /* bytes of a value or key that are shown */
+#define MAX_SECRET   8 /* bytes of a secret that are shown */
 
 /* Also of the second half of U+0080..U+009F, which terminals obey. */
 static bool is_control(const char *text, size_t at)
@@ -44,8 +44,7 @@ size_t json_reader_enter_key(struct json_reader *reader, const char *key)
 	char text[JSON_READER_TEXT_MAX];
 	int size;
 
-	size = snprintf(reader->path + mark, left, "%s%s", mark ? "." : "",
-		json_reader_text(key, MAX_VALUE, text));
+	size = snprintf(reader->path + mark, left, "%s%s", mark ? "." : "", json_reader_text(key, MAX_VALUE, text));
 	reader->path_size += (size_t)size < left ? (size_t)size : left - 1;
 	return mark;
 }
@@ -68,8 +67,7 @@ void json_reader_leave(struct json_reader *reader, size_t mark)
 static bool may_report(struct json_reader *reader)
 {
 	if (reader->reported == MAX_REPORTED)
-		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
-			MAX_REPORTED);
+		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed", MAX_REPORTED);
 	return reader->reported++ < MAX_REPORTED;
 }
 
@@ -112,8 +110,7 @@ static const char *describe(const json_t *value, json_type type, char *buf, size
 	case JSON_ARRAY:
 		return "an array";
 	case JSON_STRING:
-		snprintf(buf, size, "'%s'%s",
-			json_reader_text(json_string_value(value), MAX_VALUE, text),
+		snprintf(buf, size, "'%s'%s", json_reader_text(json_string_value(value), MAX_VALUE, text),
 			type == JSON_STRING ? "" : " (a string)");
 		return buf;
 	case JSON_INTEGER:
@@ -133,24 +130,21 @@ static const char *describe(const json_t *value, json_type type, char *buf, size
 	return "'null'";
 }
 
-void json_reader_reject(
-	struct json_reader *reader, const json_t *value, json_type type, const char *expected)
+void json_reader_reject(struct json_reader *reader, const json_t *value, json_type type, const char *expected)
 {
 	char text[JSON_READER_TEXT_MAX + 32];
 
-	json_reader_error(
-		reader, "%s is not %s", describe(value, type, text, sizeof(text)), expected);
+	json_reader_error(reader, "%s is not %s", describe(value, type, text, sizeof(text)), expected);
 }
 
-void json_reader_reject_secret(
-	struct json_reader *reader, const json_t *value, const char *expected)
+void json_reader_reject_secret(struct json_reader *reader, const json_t *value, const char *expected)
 {
 	char text[JSON_READER_TEXT_MAX];
 
 	if (json_is_string(value))
 		json_reader_error(reader, "'%s' (%zu characters) is not %s",
-			json_reader_text(json_string_value(value), MAX_SECRET, text),
-			json_string_length(value), expected);
+			json_reader_text(json_string_value(value), MAX_SECRET, text), json_string_length(value),
+			expected);
 	else if (json_is_number(value))
 		json_reader_error(reader, "a number is not %s", expected);
 	else
@@ -162,8 +156,7 @@ static bool is_comment(const char *key)
 	return key[0] == '_' || (key[0] == 'x' && key[1] == '-');
 }
 
-static const struct json_field *find_field(
-	const struct json_field *fields, size_t count, const char *key)
+static const struct json_field *find_field(const struct json_field *fields, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(fields[i].key, key) == 0)
@@ -171,22 +164,19 @@ static const struct json_field *find_field(
 	return NULL;
 }
 
-static void reject_unknown(
-	struct json_reader *reader, const struct json_field *fields, size_t count)
+static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count)
 {
 	char known[256] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++)
-		used += (size_t)snprintf(
-			known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
-	json_reader_error(reader,
-		"unknown key; known here: %s (keys that begin with \"x-\" or \"_\" are comments)",
-		known);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+	json_reader_error(
+		reader, "unknown key; known here: %s (keys that begin with \"x-\" or \"_\" are comments)", known);
 }
 
-void json_reader_object(struct json_reader *reader, json_t *value, const struct json_field *fields,
-	size_t count, void *into)
+void json_reader_object(
+	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into)
 {
 	const char *key;
 	json_t *member;
@@ -232,18 +222,16 @@ size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t
 	return max;
 }
 
-bool json_reader_integer(struct json_reader *reader, const json_t *value, json_int_t min,
-	json_int_t max, json_int_t *out)
+bool json_reader_integer(struct json_reader *reader, const json_t *value, json_int_t min, json_int_t max, json_int_t *out)
 {
 	char expected[96];
 
-	if (json_is_integer(value) && json_integer_value(value) >= min &&
-		json_integer_value(value) <= max) {
+	if (json_is_integer(value) && json_integer_value(value) >= min && json_integer_value(value) <= max) {
 		*out = json_integer_value(value);
 		return true;
 	}
-	snprintf(expected, sizeof(expected),
-		"an integer from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT, min, max);
+	snprintf(expected, sizeof(expected), "an integer from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT, min,
+		max);
 	json_reader_reject(reader, value, JSON_INTEGER, expected);
 	return false;
 }

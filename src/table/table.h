@@ -46,7 +46,7 @@ struct table_backend {
 struct table_bind {
 	struct netprefix prefix;
 	uint16_t port_start, port_end; /* inclusive, host order */
-	uint8_t protocol;              /* enum table_protocol */
+	uint8_t protocol; /* enum table_protocol */
 };
 
 struct table {
@@ -84,8 +84,7 @@ const char *table_state_name(uint8_t state);
 /* Good: takes new connections (active or filling, and healthy). */
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {
-	return backend->healthy &&
-	       (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
+	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
 }
 
 /* The name, or "#INDEX" in buf where it has none. */

@@ -6,8 +6,7 @@
 
 #include "table/table_json.h"
 
-int table_document_parse(
-	const char *text, size_t size, struct table_document *document, struct faults *faults)
+int table_document_parse(const char *text, size_t size, struct table_document *document, struct faults *faults)
 {
 	*document = (struct table_document){0};
 	return table_json_load(text, size, &document->root, &document->set, faults);
@@ -49,8 +48,7 @@ static void override_timing(const json_t *from, struct table_timing *timing)
 	override(from, "trigger_unhealthy", &timing->trigger_unhealthy);
 }
 
-void table_document_timing(
-	const struct table_document *document, uint32_t table, struct table_timing *timing)
+void table_document_timing(const struct table_document *document, uint32_t table, struct table_timing *timing)
 {
 	override_timing(json_object_get(document->root, "healthchecks"), timing);
 	override_timing(json_object_get(table_at(document, table), "healthchecks"), timing);
@@ -61,11 +59,9 @@ static uint16_t port_of(const json_t *checks, const char *key)
 	return (uint16_t)json_integer_value(json_object_get(checks, key));
 }
 
-struct table_checks table_document_checks(
-	const struct table_document *document, uint32_t table, uint32_t backend)
+struct table_checks table_document_checks(const struct table_document *document, uint32_t table, uint32_t backend)
 {
-	const json_t *checks =
-		json_object_get(backend_at(document, table, backend), "healthchecks");
+	const json_t *checks = json_object_get(backend_at(document, table, backend), "healthchecks");
 	const char *uri = json_string_value(json_object_get(checks, "http_uri"));
 
 	return (struct table_checks){
@@ -77,12 +73,10 @@ struct table_checks table_document_checks(
 	};
 }
 
-bool table_document_set_healthy(
-	struct table_document *document, uint32_t table, uint32_t backend, bool healthy)
+bool table_document_set_healthy(struct table_document *document, uint32_t table, uint32_t backend, bool healthy)
 {
 	document->set.tables[table].backends[backend].healthy = healthy;
-	return json_object_set_new(
-		       backend_at(document, table, backend), "healthy", json_boolean(healthy)) == 0;
+	return json_object_set_new(backend_at(document, table, backend), "healthy", json_boolean(healthy)) == 0;
 }
 
 char *table_document_text(const struct table_document *document, size_t *size)

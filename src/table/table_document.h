@@ -13,8 +13,7 @@
 
 struct table_document {
 	json_t *root; /* valid */
-	struct table_set
-		set; /* the same as tables, without rows; its backends have the same indices */
+	struct table_set set; /* the same as tables, without rows; its backends have the same indices */
 };
 
 /* Wherever timing is set: in the document, and in healthcheck.conf. */
@@ -37,21 +36,17 @@ struct table_checks {
 };
 
 /* As table_json_parse(); on 0 the caller frees *document. */
-int table_document_parse(
-	const char *text, size_t size, struct table_document *document, struct faults *faults);
+int table_document_parse(const char *text, size_t size, struct table_document *document, struct faults *faults);
 void table_document_free(struct table_document *document);
 
 /* Changes what the document says for all tables, then what it says for this one; leaves the rest.
  */
-void table_document_timing(
-	const struct table_document *document, uint32_t table, struct table_timing *timing);
+void table_document_timing(const struct table_document *document, uint32_t table, struct table_timing *timing);
 
-struct table_checks table_document_checks(
-	const struct table_document *document, uint32_t table, uint32_t backend);
+struct table_checks table_document_checks(const struct table_document *document, uint32_t table, uint32_t backend);
 
 /* In the document and in the set. False: out of memory. */
-bool table_document_set_healthy(
-	struct table_document *document, uint32_t table, uint32_t backend, bool healthy);
+bool table_document_set_healthy(struct table_document *document, uint32_t table, uint32_t backend, bool healthy);
 
 /* The document as text: members in their order, indented by two. malloc'd; NULL: out of memory. */
 char *table_document_text(const struct table_document *document, size_t *size);

@@ -24,13 +24,12 @@ void table_file_at(struct table_file_reader *reader, const char *format, ...)
 static const char *describe_place(
 	const struct table_file_reader *reader, const void *at, const char *field, char buf[128])
 {
-	snprintf(buf, 128, "byte %zu (%s%s%s)", (size_t)((const uint8_t *)at - reader->bytes),
-		reader->place, *reader->place ? "." : "", field);
+	snprintf(buf, 128, "byte %zu (%s%s%s)", (size_t)((const uint8_t *)at - reader->bytes), reader->place,
+		*reader->place ? "." : "", field);
 	return buf;
 }
 
-void table_file_reject(struct table_file_reader *reader, const void *at, const char *field,
-	const char *format, ...)
+void table_file_reject(struct table_file_reader *reader, const void *at, const char *field, const char *format, ...)
 {
 	char where[128], what[160];
 	va_list args;
@@ -43,21 +42,18 @@ void table_file_reject(struct table_file_reader *reader, const void *at, const c
 	if (reader->rejected <= MAX_REJECTED)
 		faults_error(reader->faults, describe_place(reader, at, field, where), "%s", what);
 	else
-		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed",
-			MAX_REJECTED);
+		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed", MAX_REJECTED);
 }
 
-bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field,
-	uint64_t value, const char *expected)
+bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field, uint64_t value,
+	const char *expected)
 {
 	if (!ok)
-		table_file_reject(reader, at, field, "%llu; expected %s", (unsigned long long)value,
-			expected);
+		table_file_reject(reader, at, field, "%llu; expected %s", (unsigned long long)value, expected);
 	return ok;
 }
 
-void table_file_warn(
-	struct table_file_reader *reader, const void *at, const char *field, const char *what)
+void table_file_warn(struct table_file_reader *reader, const void *at, const char *field, const char *what)
 {
 	char where[128];
 
@@ -66,26 +62,23 @@ void table_file_warn(
 
 bool table_file_check_family(struct table_file_reader *reader, const void *at, uint32_t value)
 {
-	return table_file_check(reader, value == NETADDR_V4 || value == NETADDR_V6, at, "family",
-		value, "1 (IPv4) or 2 (IPv6)");
+	return table_file_check(
+		reader, value == NETADDR_V4 || value == NETADDR_V6, at, "family", value, "1 (IPv4) or 2 (IPv6)");
 }
 
-bool table_file_check_prefix(
-	struct table_file_reader *reader, const void *at, uint32_t value, uint32_t family)
+bool table_file_check_prefix(struct table_file_reader *reader, const void *at, uint32_t value, uint32_t family)
 {
-	return table_file_check(reader, value <= (family == NETADDR_V4 ? 32 : 128), at,
-		"prefix_length", value,
+	return table_file_check(reader, value <= (family == NETADDR_V4 ? 32 : 128), at, "prefix_length", value,
 		family == NETADDR_V4 ? "at most 32 (IPv4)" : "at most 128 (IPv6)");
 }
 
 bool table_file_check_protocol(struct table_file_reader *reader, const void *at, uint32_t value)
 {
-	return table_file_check(reader, value == TABLE_TCP || value == TABLE_UDP, at, "protocol",
-		value, "6 (TCP) or 17 (UDP)");
+	return table_file_check(
+		reader, value == TABLE_TCP || value == TABLE_UDP, at, "protocol", value, "6 (TCP) or 17 (UDP)");
 }
 
-bool table_file_check_ports(
-	struct table_file_reader *reader, const void *at, uint32_t start, uint32_t end)
+bool table_file_check_ports(struct table_file_reader *reader, const void *at, uint32_t start, uint32_t end)
 {
 	char expected[40];
 
@@ -98,21 +91,20 @@ bool table_file_check_health(struct table_file_reader *reader, const void *at, u
 	return table_file_check(reader, value <= 1, at, "health", value, "1 (up) or 0 (down)");
 }
 
-bool table_file_check_hop(struct table_file_reader *reader, const void *at, size_t row,
-	unsigned hop, uint32_t index, const struct table *table)
+bool table_file_check_hop(struct table_file_reader *reader, const void *at, size_t row, unsigned hop, uint32_t index,
+	const struct table *table)
 {
 	char field[32];
 
 	if (index < table->backend_count)
 		return true;
 	snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-	table_file_reject(reader, at, field, "backend index %u, but the table has %u", index,
-		table->backend_count);
+	table_file_reject(reader, at, field, "backend index %u, but the table has %u", index, table->backend_count);
 	return false;
 }
 
-bool table_file_alloc(struct table_file_reader *reader, struct table *table, uint32_t backends,
-	uint32_t binds, uint8_t row_hops)
+bool table_file_alloc(
+	struct table_file_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops)
 {
 	table->backends = calloc(backends + 1, sizeof(*table->backends));
 	table->binds = calloc(binds + 1, sizeof(*table->binds));
@@ -131,23 +123,19 @@ static bool parse(struct table_file_reader *reader, struct table_set *set, uint3
 {
 	const struct table_file_start *start = (const void *)reader->bytes;
 
-	if (reader->size < sizeof(*start) ||
-		memcmp(start->magic, TABLE_FILE_MAGIC, sizeof(start->magic)) != 0) {
+	if (reader->size < sizeof(*start) || memcmp(start->magic, TABLE_FILE_MAGIC, sizeof(start->magic)) != 0) {
 		faults_error(reader->faults, "byte 0",
-			"no binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC
-			"\" and a version");
+			"no binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC "\" and a version");
 		return false;
 	}
-	if (!table_file_check(reader, start->version == 2 || start->version == 3, &start->version,
-		    "version", start->version, "2 or 3"))
+	if (!table_file_check(reader, start->version == 2 || start->version == 3, &start->version, "version",
+		    start->version, "2 or 3"))
 		return false;
 	*version = start->version;
-	return start->version == 2 ? table_file_parse_v2(reader, set)
-				   : table_file_parse_v3(reader, set);
+	return start->version == 2 ? table_file_parse_v2(reader, set) : table_file_parse_v3(reader, set);
 }
 
-int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version,
-	struct faults *faults)
+int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults)
 {
 	struct table_file_reader reader = {.bytes = bytes, .size = size, .faults = faults};
 	size_t errors = faults->errors;
@@ -190,8 +178,7 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 				faults_error(faults, where,
 					"'%s' has %u %s; version %u of the binary format has room "
 					"for %u",
-					table_label(set, t, label), has[i], names[i], version,
-					limits[i]);
+					table_label(set, t, label), has[i], names[i], version, limits[i]);
 		}
 	}
 	return fit;
@@ -210,11 +197,9 @@ static bool check_rows(const struct table_set *set, uint32_t version, struct fau
 			faults_error(faults, where, "has no rows yet");
 			return false;
 		}
-		for (size_t row = 0; version == 3 && table->row_hops == 2 && row < TABLE_ROWS;
-			row++) {
+		for (size_t row = 0; version == 3 && table->row_hops == 2 && row < TABLE_ROWS; row++) {
 			if (table->rows[2 * row] == table->rows[2 * row + 1]) {
-				faults_error(faults, where,
-					"row %zu has one hop, others two; only version 2 says that",
+				faults_error(faults, where, "row %zu has one hop, others two; only version 2 says that",
 					row);
 				return false;
 			}
@@ -223,15 +208,13 @@ static bool check_rows(const struct table_set *set, uint32_t version, struct fau
 	return true;
 }
 
-int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes,
-	size_t *size, struct faults *faults)
+int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
+	struct faults *faults)
 {
-	uint32_t version =
-		format == TABLE_FILE_AUTO ? (fits(set, 2, NULL) ? 2 : 3) : (uint32_t)format;
+	uint32_t version = format == TABLE_FILE_AUTO ? (fits(set, 2, NULL) ? 2 : 3) : (uint32_t)format;
 
 	if (set->count > TABLE_MAX_TABLES) {
-		faults_error(faults, "tables", "%u tables; at most %u are possible", set->count,
-			TABLE_MAX_TABLES);
+		faults_error(faults, "tables", "%u tables; at most %u are possible", set->count, TABLE_MAX_TABLES);
 		return -EINVAL;
 	}
 	if (!fits(set, version, faults) || !check_rows(set, version, faults))

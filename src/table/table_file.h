@@ -24,19 +24,17 @@ enum table_file_format {
  * -EINVAL: not a valid table, an error in faults says where and why. Other -errno: could not be
  * read, an error says so. On failure *set is empty. *version, if not NULL, is set with 0.
  */
-int table_file_read(
-	const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
+int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
 
 /* The same from memory; `bytes` may have any alignment and is not kept. */
-int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version,
-	struct faults *faults);
+int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults);
 
 /*
  * Encodes a set whose rows are built. On 0 *bytes (malloc'd, the caller frees) and *size are set.
  * -EINVAL: the wanted version cannot say it, an error in faults says why. -ENOMEM.
  */
-int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes,
-	size_t *size, struct faults *faults);
+int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
+	struct faults *faults);
 
 /*
  * Puts `size` bytes at `path`, whole or not at all: a temporary name in the same folder, fsync,
@@ -49,8 +47,7 @@ int table_file_encode(const struct table_set *set, enum table_file_format format
  * says which step failed. A writer that is killed leaves its temporary file (.glb-*), which the
  * next one in that folder removes. 0 or -errno.
  */
-int table_file_replace(const char *path, const char *source, const void *bytes, size_t size,
-	struct faults *faults);
+int table_file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);
 
 /*
  * Whatever `path` holds: a binary table (by its magic), or else JSON, whose rows are then built. As

@@ -17,10 +17,7 @@
 
 static const char *kind_of(mode_t mode)
 {
-	return S_ISDIR(mode)    ? "a directory"
-	       : S_ISFIFO(mode) ? "a FIFO"
-	       : S_ISSOCK(mode) ? "a socket"
-				: "a device";
+	return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 /* As read(), until `size` bytes or the end. */
@@ -58,8 +55,7 @@ static int check_readable(int fd, size_t max, size_t *size, struct faults *fault
 		return S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
 	}
 	if ((uintmax_t)info.st_size > max) {
-		faults_error(faults, NULL, "has %jd bytes; a table has at most %zu",
-			(intmax_t)info.st_size, max);
+		faults_error(faults, NULL, "has %jd bytes; a table has at most %zu", (intmax_t)info.st_size, max);
 		return -EFBIG;
 	}
 	if (info.st_size == 0) {
@@ -98,8 +94,7 @@ static int slurp_fd(int fd, size_t max, uint8_t **bytes, size_t *size, struct fa
 	return -error;
 }
 
-int table_file_slurp(
-	const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
+int table_file_slurp(const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
 {
 	/* O_NONBLOCK: a FIFO is refused, not waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -154,27 +149,23 @@ static mode_t mode_of_new(const char *source)
 
 /* The owner and mode of what is replaced; only a regular file may be (root must not lose
  * /dev/null). */
-static int check_target(
-	const char *path, const char *source, struct stat *old, struct faults *faults)
+static int check_target(const char *path, const char *source, struct stat *old, struct faults *faults)
 {
-	*old = (struct stat){
-		.st_mode = mode_of_new(source), .st_uid = geteuid(), .st_gid = getegid()};
+	*old = (struct stat){.st_mode = mode_of_new(source), .st_uid = geteuid(), .st_gid = getegid()};
 	if (stat(path, old) < 0)
 		return errno == ENOENT ? 0 : failed(faults, "cannot be replaced");
 	if (S_ISREG(old->st_mode))
 		return 0;
-	faults_error(
-		faults, NULL, "is %s; only a regular file can be replaced", kind_of(old->st_mode));
+	faults_error(faults, NULL, "is %s; only a regular file can be replaced", kind_of(old->st_mode));
 	return S_ISDIR(old->st_mode) ? -EISDIR : -EINVAL;
 }
 
 /* The owner is kept where that is permitted: a daemon's file stays readable to it when root writes
  * it. */
-static int fill(
-	int fd, const struct stat *old, const void *bytes, size_t size, struct faults *faults)
+static int fill(int fd, const struct stat *old, const void *bytes, size_t size, struct faults *faults)
 {
-	if ((old->st_uid != geteuid() || old->st_gid != getegid()) &&
-		fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+	if ((old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid) < 0 &&
+		errno != EPERM)
 		return failed(faults, "the owner of the new file cannot be set");
 	if (fchmod(fd, old->st_mode & 0777) < 0)
 		return failed(faults, "the mode of the new file cannot be set");
@@ -191,8 +182,7 @@ static void sync_folder(const char *folder, struct faults *faults)
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || fsync(fd) < 0)
-		faults_warn(faults, NULL, "the folder cannot be brought to the disk: %s",
-			strerror(errno));
+		faults_warn(faults, NULL, "the folder cannot be brought to the disk: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -213,12 +203,10 @@ static void remove_leftovers(const char *folder)
 
 		if (fnmatch(ANY_TEMPORARY, entry->d_name, 0) != 0)
 			continue;
-		fd = openat(
-			dirfd(dir), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-			flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 		close(fd);
 	}
@@ -250,8 +238,8 @@ static int open_temporary(const char *folder, char *name, size_t size)
 	return fd;
 }
 
-static int replace_in(const char *folder, const char *path, const char *source, const void *bytes,
-	size_t size, struct faults *faults)
+static int replace_in(
+	const char *folder, const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
 {
 	char temporary[PATH_MAX];
 	struct stat old;
@@ -275,13 +263,10 @@ static int replace_in(const char *folder, const char *path, const char *source, 
 	return error;
 }
 
-int table_file_replace(
-	const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
+int table_file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
 {
 	const char *slash = strrchr(path, '/');
-	char *folder = slash == path ? strdup("/")
-		       : slash       ? strndup(path, (size_t)(slash - path))
-				     : strdup(".");
+	char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
 	int error;
 
 	if (!folder) {

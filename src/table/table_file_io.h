@@ -16,7 +16,6 @@
  * truncates must not kill the reader. 0: *bytes (malloc'd, the caller frees; not NULL) and *size
  * are set; else -errno, and an error in faults.
  */
-int table_file_slurp(
-	const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults);
+int table_file_slurp(const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults);
 
 #endif

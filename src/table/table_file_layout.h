@@ -27,9 +27,9 @@ struct table_file_start {
 struct v2_header {
 	struct table_file_start start;
 	uint32_t table_count;
-	uint32_t rows;          /* TABLE_ROWS */
+	uint32_t rows; /* TABLE_ROWS */
 	uint32_t backend_slots; /* V2_SLOTS */
-	uint32_t bind_slots;    /* V2_SLOTS */
+	uint32_t bind_slots; /* V2_SLOTS */
 } PACKED;
 
 struct v2_backend {
@@ -73,9 +73,9 @@ _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2
 struct v3_header {
 	struct table_file_start start;
 	uint64_t total_size; /* bytes of the file */
-	uint64_t digest;     /* SipHash-2-4 of the file, key zero, with this field zero */
+	uint64_t digest; /* SipHash-2-4 of the file, key zero, with this field zero */
 	uint32_t table_count;
-	uint32_t rows;          /* TABLE_ROWS */
+	uint32_t rows; /* TABLE_ROWS */
 	uint32_t tables_offset; /* of the first entry */
 	uint32_t zero;
 } PACKED;
@@ -83,7 +83,7 @@ struct v3_header {
 struct v3_table {
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
 	uint32_t name_offset; /* offsets count from the start of the file */
-	uint32_t name_size;   /* bytes; no NUL */
+	uint32_t name_size; /* bytes; no NUL */
 	uint32_t backends_offset;
 	uint32_t backend_count;
 	uint32_t binds_offset;

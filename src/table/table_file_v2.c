@@ -13,31 +13,29 @@ static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
 	char expected[64];
 	size_t size;
 
-	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size",
-		    reader->size, "at least 24 bytes") ||
-		!table_file_check(reader, header->table_count <= TABLE_MAX_TABLES,
-			&header->table_count, "table_count", header->table_count, "at most 64") ||
-		!table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows",
-			header->rows, "65536") ||
-		!table_file_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots,
-			"backend_slots", header->backend_slots, "256") ||
-		!table_file_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots,
-			"bind_slots", header->bind_slots, "256"))
+	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size,
+		    "at least 24 bytes") ||
+		!table_file_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
+			header->table_count, "at most 64") ||
+		!table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") ||
+		!table_file_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots, "backend_slots",
+			header->backend_slots, "256") ||
+		!table_file_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots, "bind_slots",
+			header->bind_slots, "256"))
 		return false;
 	size = sizeof(*header) + header->table_count * sizeof(struct v2_table);
 	snprintf(expected, sizeof(expected), "%zu bytes for %u tables", size, header->table_count);
 	*tables = header->table_count;
-	return table_file_check(reader, reader->size == size, reader->bytes + reader->size, "size",
-		reader->size, expected);
+	return table_file_check(
+		reader, reader->size == size, reader->bytes + reader->size, "size", reader->size, expected);
 }
 
-static void parse_backend(struct table_file_reader *reader, const struct v2_backend *wire,
-	struct table_backend *backend)
+static void parse_backend(struct table_file_reader *reader, const struct v2_backend *wire, struct table_backend *backend)
 {
 	bool ok = table_file_check_family(reader, &wire->family, wire->family);
 
-	ok &= table_file_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state",
-		wire->state, "0 (filling), 1 (active) or 2 (draining)");
+	ok &= table_file_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state", wire->state,
+		"0 (filling), 1 (active) or 2 (draining)");
 	ok &= table_file_check_health(reader, &wire->health, wire->health);
 	if (!ok)
 		return;
@@ -46,14 +44,12 @@ static void parse_backend(struct table_file_reader *reader, const struct v2_back
 	backend->healthy = wire->health;
 }
 
-static void parse_bind(
-	struct table_file_reader *reader, const struct v2_bind *wire, struct table_bind *bind)
+static void parse_bind(struct table_file_reader *reader, const struct v2_bind *wire, struct table_bind *bind)
 {
 	bool ok = table_file_check_family(reader, &wire->family, wire->family);
 	struct netaddr whole;
 
-	ok = ok && table_file_check_prefix(
-			   reader, &wire->prefix_length, wire->prefix_length, wire->family);
+	ok = ok && table_file_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family);
 	ok &= table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
 	ok &= table_file_check_protocol(reader, &wire->protocol, wire->protocol);
 	if (!ok)
@@ -62,8 +58,8 @@ static void parse_bind(
 	bind->prefix = (struct netprefix){.addr = whole, .length = (uint8_t)wire->prefix_length};
 	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&whole), bind->prefix.length);
 	if (netaddr_compare(&whole, &bind->prefix.addr) != 0)
-		table_file_warn(reader, wire->address, "address",
-			"has bits set beyond the prefix length; they are ignored");
+		table_file_warn(
+			reader, wire->address, "address", "has bits set beyond the prefix length; they are ignored");
 	bind->port_start = wire->port_start;
 	bind->port_end = wire->port_end;
 	bind->protocol = wire->protocol;
@@ -81,8 +77,7 @@ static void shrink_rows(struct table *table)
 	table->row_hops = 1;
 }
 
-static void parse_rows(
-	struct table_file_reader *reader, const struct v2_table *wire, struct table *table)
+static void parse_rows(struct table_file_reader *reader, const struct v2_table *wire, struct table *table)
 {
 	for (size_t row = 0; row < TABLE_ROWS; row++) {
 		for (unsigned hop = 0; hop < V2_HOPS; hop++) {
@@ -95,16 +90,15 @@ static void parse_rows(
 	shrink_rows(table);
 }
 
-static bool parse_table(struct table_file_reader *reader, const struct v2_table *wire,
-	uint32_t index, struct table *table)
+static bool parse_table(struct table_file_reader *reader, const struct v2_table *wire, uint32_t index, struct table *table)
 {
 	bool ok;
 
 	table_file_at(reader, "tables[%u]", index);
-	ok = table_file_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS,
-		&wire->backend_count, "backend_count", wire->backend_count, "1 to 256");
-	ok &= table_file_check(reader, wire->bind_count <= V2_SLOTS, &wire->bind_count,
-		"bind_count", wire->bind_count, "at most 256");
+	ok = table_file_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS, &wire->backend_count,
+		"backend_count", wire->backend_count, "1 to 256");
+	ok &= table_file_check(
+		reader, wire->bind_count <= V2_SLOTS, &wire->bind_count, "bind_count", wire->bind_count, "at most 256");
 	if (!ok || !table_file_alloc(reader, table, wire->backend_count, wire->bind_count, V2_HOPS))
 		return false;
 	table->hops = TABLE_DEFAULT_HOPS;
@@ -153,8 +147,7 @@ static void encode_table(const struct table *table, struct v2_table *wire)
 
 		wire->backends[i].family = backend->addr.family;
 		memcpy(wire->backends[i].address, backend->addr.bytes, 16);
-		wire->backends[i].state =
-			backend->state == TABLE_INACTIVE ? TABLE_DRAINING : backend->state;
+		wire->backends[i].state = backend->state == TABLE_INACTIVE ? TABLE_DRAINING : backend->state;
 		wire->backends[i].health = backend->healthy;
 	}
 	wire->bind_count = table->bind_count;

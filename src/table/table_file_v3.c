@@ -20,8 +20,8 @@ static size_t align(size_t offset)
 	return (offset + V3_ALIGNMENT - 1) / V3_ALIGNMENT * V3_ALIGNMENT;
 }
 
-static struct sections place_sections(size_t start, uint32_t name_size, uint32_t backend_count,
-	uint32_t bind_count, uint8_t row_hops)
+static struct sections place_sections(
+	size_t start, uint32_t name_size, uint32_t backend_count, uint32_t bind_count, uint8_t row_hops)
 {
 	struct sections at = {.name = start};
 
@@ -44,8 +44,7 @@ static uint64_t file_digest(const uint8_t *bytes, size_t size)
 	return siphash_end(&state, bytes + after, size - after);
 }
 
-static bool check_zero(
-	struct table_file_reader *reader, const uint8_t *at, size_t size, const char *field)
+static bool check_zero(struct table_file_reader *reader, const uint8_t *at, size_t size, const char *field)
 {
 	for (size_t i = 0; i < size; i++)
 		if (!table_file_check(reader, at[i] == 0, at + i, field, at[i], "0"))
@@ -59,36 +58,31 @@ static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
 	char expected[48];
 	uint64_t digest;
 
-	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size",
-		    reader->size, "at least 40 bytes"))
+	if (!table_file_check(
+		    reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size, "at least 40 bytes"))
 		return false;
 	snprintf(expected, sizeof(expected), "%zu, the size of the file", reader->size);
-	if (!table_file_check(reader, header->total_size == reader->size, &header->total_size,
-		    "total_size", header->total_size, expected))
+	if (!table_file_check(reader, header->total_size == reader->size, &header->total_size, "total_size",
+		    header->total_size, expected))
 		return false;
 	digest = file_digest(reader->bytes, reader->size);
-	snprintf(expected, sizeof(expected), "%llu: the file is damaged",
-		(unsigned long long)digest);
-	if (!table_file_check(reader, header->digest == digest, &header->digest, "digest",
-		    header->digest, expected))
+	snprintf(expected, sizeof(expected), "%llu: the file is damaged", (unsigned long long)digest);
+	if (!table_file_check(reader, header->digest == digest, &header->digest, "digest", header->digest, expected))
 		return false;
 	*tables = header->table_count;
-	return table_file_check(reader, header->table_count <= TABLE_MAX_TABLES,
-		       &header->table_count, "table_count", header->table_count, "at most 64") &&
-	       table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows",
-		       header->rows, "65536") &&
-	       table_file_check(reader, header->tables_offset == sizeof(*header),
-		       &header->tables_offset, "tables_offset", header->tables_offset, "40") &&
+	return table_file_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
+		       header->table_count, "at most 64") &&
+	       table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
+	       table_file_check(reader, header->tables_offset == sizeof(*header), &header->tables_offset,
+		       "tables_offset", header->tables_offset, "40") &&
 	       check_zero(reader, (const uint8_t *)&header->zero, sizeof(header->zero), "zero") &&
-	       table_file_check(reader,
-		       header->table_count * sizeof(struct v3_table) <=
-			       reader->size - sizeof(*header),
+	       table_file_check(reader, header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),
 		       &header->table_count, "table_count", header->table_count,
 		       "no more entries than the file has bytes for");
 }
 
-static bool check_offset(struct table_file_reader *reader, const void *at, const char *field,
-	uint32_t value, size_t expected)
+static bool check_offset(
+	struct table_file_reader *reader, const void *at, const char *field, uint32_t value, size_t expected)
 {
 	char text[48];
 
@@ -97,42 +91,34 @@ static bool check_offset(struct table_file_reader *reader, const void *at, const
 }
 
 /* The counts of an entry, then the places of its sections, which follow from them. */
-static bool check_entry(struct table_file_reader *reader, const struct v3_table *entry,
-	size_t start, struct sections *at)
+static bool check_entry(struct table_file_reader *reader, const struct v3_table *entry, size_t start, struct sections *at)
 {
-	bool ok = table_file_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size,
-		"name_size", entry->name_size, "at most 255");
+	bool ok = table_file_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
+		entry->name_size, "at most 255");
 
-	ok &= table_file_check(reader,
-		entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
+	ok &= table_file_check(reader, entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
 		&entry->backend_count, "backend_count", entry->backend_count, "1 to 4096");
-	ok &= table_file_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count,
-		"bind_count", entry->bind_count, "at most 4096");
-	ok &= table_file_check(reader,
-		entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
+	ok &= table_file_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count, "bind_count",
+		entry->bind_count, "at most 4096");
+	ok &= table_file_check(reader, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
 		"hops", entry->hops, "2 to 4");
-	ok &= table_file_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops,
-		&entry->row_hops, "row_hops", entry->row_hops, "1 to hops");
+	ok &= table_file_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
+		"row_hops", entry->row_hops, "1 to hops");
 	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");
 	if (!ok)
 		return false;
-	*at = place_sections(
-		start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
-	return table_file_check(reader, at->end <= reader->size, entry, "end", at->end,
-		       "sections that end within the file") &&
-	       check_offset(
-		       reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
-	       check_offset(reader, &entry->backends_offset, "backends_offset",
-		       entry->backends_offset, at->backends) &&
-	       check_offset(reader, &entry->binds_offset, "binds_offset", entry->binds_offset,
-		       at->binds) &&
-	       check_offset(
-		       reader, &entry->rows_offset, "rows_offset", entry->rows_offset, at->rows);
+	*at = place_sections(start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
+	return table_file_check(
+		       reader, at->end <= reader->size, entry, "end", at->end, "sections that end within the file") &&
+	       check_offset(reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
+	       check_offset(reader, &entry->backends_offset, "backends_offset", entry->backends_offset, at->backends) &&
+	       check_offset(reader, &entry->binds_offset, "binds_offset", entry->binds_offset, at->binds) &&
+	       check_offset(reader, &entry->rows_offset, "rows_offset", entry->rows_offset, at->rows);
 }
 
 /* An address and the zeros behind it. */
-static bool parse_address(struct table_file_reader *reader, const uint8_t *family,
-	const uint8_t address[16], struct netaddr *addr)
+static bool parse_address(
+	struct table_file_reader *reader, const uint8_t *family, const uint8_t address[16], struct netaddr *addr)
 {
 	if (!table_file_check_family(reader, family, *family))
 		return false;
@@ -140,8 +126,7 @@ static bool parse_address(struct table_file_reader *reader, const uint8_t *famil
 	return check_zero(reader, address + netaddr_size(addr), 16 - netaddr_size(addr), "address");
 }
 
-static void parse_backend(struct table_file_reader *reader, const struct v3_backend *wire,
-	struct table_backend *backend)
+static void parse_backend(struct table_file_reader *reader, const struct v3_backend *wire, struct table_backend *backend)
 {
 	parse_address(reader, &wire->family, wire->address, &backend->addr);
 	table_file_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
@@ -152,21 +137,18 @@ static void parse_backend(struct table_file_reader *reader, const struct v3_back
 	backend->healthy = wire->health;
 }
 
-static void parse_bind(
-	struct table_file_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
+static void parse_bind(struct table_file_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
 {
 	struct netaddr masked;
 	char text[NETADDR_TEXT_MAX];
 
 	if (parse_address(reader, &wire->family, wire->address, &bind->prefix.addr) &&
-		table_file_check_prefix(
-			reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
+		table_file_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
 		masked = bind->prefix.addr;
 		netprefix_mask(masked.bytes, netaddr_size(&masked), wire->prefix_length);
 		if (netaddr_compare(&masked, &bind->prefix.addr) != 0)
 			table_file_reject(reader, wire->address, "address",
-				"'%s' has bits set beyond the prefix length",
-				netaddr_format(&bind->prefix.addr, text));
+				"'%s' has bits set beyond the prefix length", netaddr_format(&bind->prefix.addr, text));
 	}
 	table_file_check_protocol(reader, &wire->protocol, wire->protocol);
 	table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
@@ -189,8 +171,7 @@ static const char *hop_fault(const struct table *table, const uint16_t *hops, un
 	return NULL;
 }
 
-static void check_rows(
-	struct table_file_reader *reader, const uint8_t *wire, const struct table *table)
+static void check_rows(struct table_file_reader *reader, const uint8_t *wire, const struct table *table)
 {
 	char field[32];
 
@@ -212,8 +193,7 @@ static void check_rows(
 	}
 }
 
-static bool parse_name(
-	struct table_file_reader *reader, const uint8_t *at, uint32_t size, struct table *table)
+static bool parse_name(struct table_file_reader *reader, const uint8_t *at, uint32_t size, struct table *table)
 {
 	if (size == 0)
 		return true;
@@ -228,8 +208,7 @@ static bool parse_name(
 }
 
 /* The zeros between the sections. */
-static void check_gaps(
-	struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at)
+static void check_gaps(struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at)
 {
 	const size_t ends[] = {
 		at->name + entry->name_size,
@@ -242,21 +221,19 @@ static void check_gaps(
 		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
 }
 
-static bool parse_sections(struct table_file_reader *reader, const struct v3_table *entry,
-	const struct sections *at, uint32_t index, struct table *table)
+static bool parse_sections(struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at,
+	uint32_t index, struct table *table)
 {
 	const struct v3_backend *backends = (const void *)(reader->bytes + at->backends);
 	const struct v3_bind *binds = (const void *)(reader->bytes + at->binds);
 
 	check_gaps(reader, entry, at);
 	if (!parse_name(reader, reader->bytes + at->name, entry->name_size, table) ||
-		!table_file_alloc(
-			reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
+		!table_file_alloc(reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
 		return false;
 	table->hops = entry->hops;
 	memcpy(table->hash_key, entry->hash_key, sizeof(table->hash_key));
-	memcpy(table->rows, reader->bytes + at->rows,
-		(size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+	memcpy(table->rows, reader->bytes + at->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		table_file_at(reader, "tables[%u].backends[%u]", index, i);
 		parse_backend(reader, &backends[i], &table->backends[i]);
@@ -293,8 +270,8 @@ bool table_file_parse_v3(struct table_file_reader *reader, struct table_set *set
 			return false;
 	}
 	table_file_at(reader, "%s", "");
-	return table_file_check(reader, at.end == reader->size, reader->bytes + at.end, "size",
-		reader->size, "no bytes after the last section");
+	return table_file_check(reader, at.end == reader->size, reader->bytes + at.end, "size", reader->size,
+		"no bytes after the last section");
 }
 
 static uint32_t name_size(const struct table *table)
@@ -304,8 +281,7 @@ static uint32_t name_size(const struct table *table)
 
 static struct sections table_sections(const struct table *table, size_t start)
 {
-	return place_sections(
-		start, name_size(table), table->backend_count, table->bind_count, table->row_hops);
+	return place_sections(start, name_size(table), table->backend_count, table->bind_count, table->row_hops);
 }
 
 size_t table_file_size_v3(const struct table_set *set)
@@ -344,8 +320,7 @@ static void encode_binds(const struct table *table, struct v3_bind *wire)
 }
 
 /* Returns where the next table's sections start. */
-static size_t encode_table(
-	const struct table *table, uint8_t *bytes, size_t start, struct v3_table *entry)
+static size_t encode_table(const struct table *table, uint8_t *bytes, size_t start, struct v3_table *entry)
 {
 	struct sections at = table_sections(table, start);
 
@@ -363,8 +338,7 @@ static size_t encode_table(
 		memcpy(bytes + at.name, table->name, entry->name_size);
 	encode_backends(table, (void *)(bytes + at.backends));
 	encode_binds(table, (void *)(bytes + at.binds));
-	memcpy(bytes + at.rows, table->rows,
-		(size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+	memcpy(bytes + at.rows, table->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
 	return at.end;
 }
 

@@ -129,8 +129,7 @@ static void read_state(struct json_reader *reader, json_t *value, void *into)
 			return;
 		}
 	}
-	json_reader_reject(
-		reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
+	json_reader_reject(reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
 }
 
 static void read_healthy(struct json_reader *reader, json_t *value, void *into)
@@ -205,8 +204,7 @@ static void check_duplicates(struct json_reader *reader, const struct table *tab
 			continue;
 		mark = json_reader_enter_index(reader, i);
 		json_reader_enter_key(reader, "ip");
-		json_reader_error(reader,
-			"'%s' is listed twice: backends[%u] has this address already",
+		json_reader_error(reader, "'%s' is listed twice: backends[%u] has this address already",
 			netaddr_format(&table->backends[i].addr, text), twin[i]);
 		json_reader_leave(reader, mark);
 	}
@@ -247,15 +245,12 @@ static void read_bind_ip(struct json_reader *reader, json_t *value, void *into)
 	bool host_bits;
 
 	if (!text || !netprefix_parse(text, &draft->bind->prefix, &host_bits)) {
-		json_reader_reject(
-			reader, value, JSON_STRING, "an IPv4 or IPv6 address or CIDR prefix");
+		json_reader_reject(reader, value, JSON_STRING, "an IPv4 or IPv6 address or CIDR prefix");
 		return;
 	}
 	if (host_bits && draft->draft->host_bits++ < TABLE_LINT_MAX)
-		json_reader_warn(reader,
-			"'%s' has bits set beyond the prefix length: '%s' is meant",
-			json_reader_text(text, 64, shown),
-			netprefix_format(&draft->bind->prefix, masked));
+		json_reader_warn(reader, "'%s' has bits set beyond the prefix length: '%s' is meant",
+			json_reader_text(text, 64, shown), netprefix_format(&draft->bind->prefix, masked));
 }
 
 static void read_proto(struct json_reader *reader, json_t *value, void *into)
@@ -312,9 +307,8 @@ static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
 		json_reader_error(reader, "missing; port_start and port_end belong together");
 	else if (draft->end >= 0 && draft->start > draft->end)
 		json_reader_error(reader,
-			"'%" JSON_INTEGER_FORMAT "' is greater than port_end '%" JSON_INTEGER_FORMAT
-			"'",
-			draft->start, draft->end);
+			"'%" JSON_INTEGER_FORMAT "' is greater than port_end '%" JSON_INTEGER_FORMAT "'", draft->start,
+			draft->end);
 	json_reader_leave(reader, mark);
 	if (draft->start >= 0 && draft->end >= 0) {
 		draft->bind->port_start = (uint16_t)draft->start;
@@ -365,10 +359,8 @@ static void read_name(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table *table = ((struct table_draft *)into)->table;
 
-	if (!json_is_string(value) ||
-		!table_name_is_valid(json_string_value(value), json_string_length(value))) {
-		json_reader_reject(reader, value, JSON_STRING,
-			"a name: 1 to 255 bytes without control characters");
+	if (!json_is_string(value) || !table_name_is_valid(json_string_value(value), json_string_length(value))) {
+		json_reader_reject(reader, value, JSON_STRING, "a name: 1 to 255 bytes without control characters");
 		return;
 	}
 	table->name = strdup(json_string_value(value));
@@ -398,8 +390,7 @@ static void read_key(struct json_reader *reader, const json_t *value, uint8_t ke
 		return;
 	}
 	if (memcmp(parsed, zero, sizeof(zero)) == 0)
-		json_reader_warn(
-			reader, "'%s' is no secret: make one with `openssl rand -hex 16`", text);
+		json_reader_warn(reader, "'%s' is no secret: make one with `openssl rand -hex 16`", text);
 	memcpy(key, parsed, sizeof(parsed));
 }
 
@@ -461,8 +452,7 @@ static void read_document(struct json_reader *reader, json_t *root, struct table
 	json_reader_object(reader, root, fields, COUNT(fields), set);
 }
 
-int table_json_load(const char *text, size_t size, struct json_t **document, struct table_set *set,
-	struct faults *faults)
+int table_json_load(const char *text, size_t size, struct json_t **document, struct table_set *set, struct faults *faults)
 {
 	struct json_reader reader = {.faults = faults};
 	size_t errors = faults->errors;
@@ -472,8 +462,8 @@ int table_json_load(const char *text, size_t size, struct json_t **document, str
 
 	*set = (struct table_set){0};
 	if (!root) {
-		faults_error_at(faults, where.line, where.column, "not JSON: %s",
-			json_reader_text(where.text, 120, shown));
+		faults_error_at(
+			faults, where.line, where.column, "not JSON: %s", json_reader_text(where.text, 120, shown));
 		return -EINVAL;
 	}
 	read_document(&reader, root, set);

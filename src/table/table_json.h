@@ -23,7 +23,7 @@ struct json_t; /* jansson's */
 
 /* The same, and on 0 *document is the valid document itself; the caller gives it to json_decref().
  */
-int table_json_load(const char *text, size_t size, struct json_t **document, struct table_set *set,
-	struct faults *faults);
+int table_json_load(
+	const char *text, size_t size, struct json_t **document, struct table_set *set, struct faults *faults);
 
 #endif

@@ -10,12 +10,10 @@ static void lint_name(const struct table_set *set, uint32_t t, struct faults *fa
 	char where[48];
 
 	for (uint32_t earlier = 0; set->tables[t].name && earlier < t; earlier++) {
-		if (!set->tables[earlier].name ||
-			strcmp(set->tables[earlier].name, set->tables[t].name) != 0)
+		if (!set->tables[earlier].name || strcmp(set->tables[earlier].name, set->tables[t].name) != 0)
 			continue;
 		snprintf(where, sizeof(where), "tables[%u].name", t);
-		faults_warn(faults, where, "'%s' is the name of tables[%u] too",
-			set->tables[t].name, earlier);
+		faults_warn(faults, where, "'%s' is the name of tables[%u] too", set->tables[t].name, earlier);
 		return;
 	}
 }
@@ -31,8 +29,8 @@ static bool is_no_host(const struct netaddr *addr)
 }
 
 /* Names the first backend whose address is so, and counts the others. */
-static void lint_addresses(const struct table *table, uint32_t t,
-	bool (*is_wrong)(const struct netaddr *addr), const char *problem, struct faults *faults)
+static void lint_addresses(const struct table *table, uint32_t t, bool (*is_wrong)(const struct netaddr *addr),
+	const char *problem, struct faults *faults)
 {
 	char where[48], text[NETADDR_TEXT_MAX], others[48] = "";
 	uint32_t count = 0, first = 0;
@@ -45,8 +43,7 @@ static void lint_addresses(const struct table *table, uint32_t t,
 	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, first);
 	if (count > 1)
 		snprintf(others, sizeof(others), " (and %u more of this table)", count - 1);
-	faults_warn(faults, where, "'%s' is %s%s",
-		netaddr_format(&table->backends[first].addr, text), problem, others);
+	faults_warn(faults, where, "'%s' is %s%s", netaddr_format(&table->backends[first].addr, text), problem, others);
 }
 
 static void lint_backends(const struct table *table, uint32_t t, struct faults *faults)
@@ -63,10 +60,8 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 			"to backends that should not get them",
 			table->backend_count);
 	lint_addresses(table, t, is_ipv6,
-		"an IPv6 address, where hops in GUE are IPv4: the director refuses this table",
-		faults);
-	lint_addresses(table, t, is_no_host,
-		"no address that a proxy can have: what goes there is lost", faults);
+		"an IPv6 address, where hops in GUE are IPv4: the director refuses this table", faults);
+	lint_addresses(table, t, is_no_host, "no address that a proxy can have: what goes there is lost", faults);
 }
 
 /* "tcp 10.0.0.0/8 port 80-81" */
@@ -81,25 +76,21 @@ static const char *describe_bind(const struct table_bind *bind, char buf[96])
 	return buf;
 }
 
-static void lint_overlap(
-	const struct table_set *set, const struct table_overlap *overlap, struct faults *faults)
+static void lint_overlap(const struct table_set *set, const struct table_overlap *overlap, struct faults *faults)
 {
 	const struct table *loser = &set->tables[overlap->loser_table];
 	const struct table *winner = &set->tables[overlap->winner_table];
 	char where[48], lost[96], won[96], label[16];
 
-	snprintf(where, sizeof(where), "tables[%u].binds[%u]", overlap->loser_table,
-		overlap->loser_bind);
+	snprintf(where, sizeof(where), "tables[%u].binds[%u]", overlap->loser_table, overlap->loser_bind);
 	describe_bind(&loser->binds[overlap->loser_bind], lost);
 	describe_bind(&winner->binds[overlap->winner_bind], won);
 	if (loser == winner)
-		faults_warn(faults, where, "'%s' overlaps '%s' (binds[%u]) of the same table", lost,
-			won, overlap->winner_bind);
+		faults_warn(faults, where, "'%s' overlaps '%s' (binds[%u]) of the same table", lost, won,
+			overlap->winner_bind);
 	else
-		faults_warn(faults, where,
-			"'%s' overlaps '%s' (tables[%u].binds[%u]): table '%s' wins", lost, won,
-			overlap->winner_table, overlap->winner_bind,
-			table_label(set, overlap->winner_table, label));
+		faults_warn(faults, where, "'%s' overlaps '%s' (tables[%u].binds[%u]): table '%s' wins", lost, won,
+			overlap->winner_table, overlap->winner_bind, table_label(set, overlap->winner_table, label));
 }
 
 static void lint_overlaps(const struct table_set *set, struct faults *faults)
@@ -113,15 +104,12 @@ static void lint_overlaps(const struct table_set *set, struct faults *faults)
 		return;
 	}
 	for (; first < count; first = end) {
-		for (end = first;
-			end < count && overlaps[end].loser_table == overlaps[first].loser_table;
-			end++)
+		for (end = first; end < count && overlaps[end].loser_table == overlaps[first].loser_table; end++)
 			if (end - first < TABLE_LINT_MAX)
 				lint_overlap(set, &overlaps[end], faults);
 		snprintf(where, sizeof(where), "tables[%u].binds", overlaps[first].loser_table);
 		if (end - first > TABLE_LINT_MAX)
-			faults_warn(faults, where, "%zu more binds overlap earlier ones",
-				end - first - TABLE_LINT_MAX);
+			faults_warn(faults, where, "%zu more binds overlap earlier ones", end - first - TABLE_LINT_MAX);
 	}
 	free(overlaps);
 }

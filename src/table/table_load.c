@@ -10,8 +10,7 @@
 #include "table/table_file_layout.h"
 #include "table/table_json.h"
 
-int table_file_read(
-	const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
+int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
 {
 	uint8_t *bytes;
 	size_t size;

@@ -30,11 +30,11 @@ struct sweep {
 	struct item *items; /* by protocol, address, length */
 	uint32_t *group_of; /* by position */
 	struct group *groups;
-	uint32_t *winner;  /* by rank; NONE as long as none is known */
+	uint32_t *winner; /* by rank; NONE as long as none is known */
 	uint32_t *by_rank; /* position */
 	/* Segment trees over positions, leaves from `leaves` on. */
 	uint32_t leaves;
-	uint32_t *lowest;  /* rank of open binds, NONE for none */
+	uint32_t *lowest; /* rank of open binds, NONE for none */
 	uint32_t *highest; /* 1 + rank of open binds that have not lost yet, 0 for none */
 	uint64_t *events;
 };
@@ -65,8 +65,7 @@ static int compare_events(const void *a, const void *b)
 
 static bool contains(const struct table_bind *outer, const struct table_bind *inner)
 {
-	return outer->protocol == inner->protocol &&
-	       netprefix_covers(&outer->prefix, &inner->prefix.addr);
+	return outer->protocol == inner->protocol && netprefix_covers(&outer->prefix, &inner->prefix.addr);
 }
 
 static void find_groups(struct sweep *sweep)
@@ -81,8 +80,7 @@ static void find_groups(struct sweep *sweep)
 			sweep->group_of[at] = count - 1;
 			continue;
 		}
-		while (open != NONE &&
-			!contains(sweep->items[sweep->groups[open].first].bind, bind)) {
+		while (open != NONE && !contains(sweep->items[sweep->groups[open].first].bind, bind)) {
 			sweep->groups[open].inside_end = at;
 			open = sweep->groups[open].parent;
 		}
@@ -213,8 +211,8 @@ static bool sweep_alloc(struct sweep *sweep, size_t count)
 	sweep->lowest = malloc(2 * count * sizeof(*sweep->lowest));
 	sweep->highest = calloc(2 * count, sizeof(*sweep->highest));
 	sweep->events = calloc(2 * count, sizeof(*sweep->events));
-	if (!sweep->items || !sweep->group_of || !sweep->groups || !sweep->winner ||
-		!sweep->by_rank || !sweep->lowest || !sweep->highest || !sweep->events)
+	if (!sweep->items || !sweep->group_of || !sweep->groups || !sweep->winner || !sweep->by_rank ||
+		!sweep->lowest || !sweep->highest || !sweep->events)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		sweep->winner[i] = NONE;
@@ -247,8 +245,7 @@ static size_t list_overlaps(const struct sweep *sweep, struct table_overlap *out
 			continue;
 		loser = &sweep->items[sweep->by_rank[rank]];
 		winner = &sweep->items[sweep->by_rank[sweep->winner[rank]]];
-		out[count++] = (struct table_overlap){
-			loser->table, loser->index, winner->table, winner->index};
+		out[count++] = (struct table_overlap){loser->table, loser->index, winner->table, winner->index};
 	}
 	return count;
 }

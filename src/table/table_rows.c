@@ -31,9 +31,8 @@ typedef __mmask8 wide_mask;
 
 INLINE wide order_key(wide digest)
 {
-	return (wide)_mm512_shuffle_epi8(
-		(__m512i)digest, _mm512_set4_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607,
-					 0x08090a0b0c0d0e0f, 0x0001020304050607));
+	return (wide)_mm512_shuffle_epi8((__m512i)digest,
+		_mm512_set4_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607));
 }
 
 INLINE wide_mask wide_below(wide a, wide b)
@@ -56,9 +55,8 @@ typedef wide wide_mask; /* all bits of a lane, or none */
 /* Biased, for AVX2 compares signed numbers only. */
 INLINE wide order_key(wide digest)
 {
-	return (wide)_mm256_shuffle_epi8(
-		       (__m256i)digest, _mm256_setr_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f,
-						0x0001020304050607, 0x08090a0b0c0d0e0f)) ^
+	return (wide)_mm256_shuffle_epi8((__m256i)digest, _mm256_setr_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f,
+								  0x0001020304050607, 0x08090a0b0c0d0e0f)) ^
 	       (uint64_t)1 << 63;
 }
 
@@ -107,12 +105,11 @@ struct ranked {
 /* Of the rows of a block: the candidates seen so far that come first in natural order. */
 struct best {
 	struct ranked hops[TABLE_MAX_HOPS][GROUPS]; /* ascending */
-	struct ranked first[GROUPS];                /* the first preferred one */
+	struct ranked first[GROUPS]; /* the first preferred one */
 };
 
 /* Equal keys keep the order of the backends, which arrive in that order. */
-INLINE void best_insert(
-	struct best *best, unsigned count, unsigned hops, int g, wide key, uint64_t backend)
+INLINE void best_insert(struct best *best, unsigned count, unsigned hops, int g, wide key, uint64_t backend)
 {
 	struct ranked carried = {key, wide_same(backend)};
 	wide_mask shift = (wide_mask){0};
@@ -136,12 +133,11 @@ INLINE void best_insert_first(struct best *best, bool fresh, int g, wide key, ui
 	wide_mask below = wide_below(key, at->key);
 
 	at->key = fresh ? key : wide_select(below, key, at->key);
-	at->backend =
-		fresh ? wide_same(backend) : wide_select(below, wide_same(backend), at->backend);
+	at->backend = fresh ? wide_same(backend) : wide_select(below, wide_same(backend), at->backend);
 }
 
-INLINE void hash_candidate(const struct table_candidate *candidate,
-	const struct siphash_lanes_fork seeded[GROUPS], wide keys[GROUPS])
+INLINE void hash_candidate(
+	const struct table_candidate *candidate, const struct siphash_lanes_fork seeded[GROUPS], wide keys[GROUPS])
 {
 	struct siphash_lanes states[GROUPS];
 	wide words[GROUPS];
@@ -166,8 +162,8 @@ static bool all_preferred(const struct table_rows_job *job)
 	return true;
 }
 
-INLINE void find_best(const struct table_rows_job *job, bool any_first,
-	const struct siphash_lanes_fork seeded[GROUPS], struct best *best)
+INLINE void find_best(const struct table_rows_job *job, bool any_first, const struct siphash_lanes_fork seeded[GROUPS],
+	struct best *best)
 {
 	const unsigned hops = job->row_hops;
 	bool fresh = true;
@@ -233,8 +229,7 @@ void TABLE_ROWS_NAME(const struct table_rows_job *job, uint32_t first, uint32_t 
 			uint64_t numbers[WIDE];
 
 			for (uint32_t i = 0; i < WIDE; i++)
-				numbers[i] =
-					(uint64_t)4 << 56 | __builtin_bswap32(row + g * WIDE + i);
+				numbers[i] = (uint64_t)4 << 56 | __builtin_bswap32(row + g * WIDE + i);
 			words[g] = wide_load(numbers);
 			states[g] = fresh;
 		}

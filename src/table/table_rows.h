@@ -14,7 +14,7 @@
 struct table_candidate {
 	uint64_t words[3];
 	uint8_t word_count;
-	bool preferred;   /* may be the first hop */
+	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */
 };
 
@@ -23,7 +23,7 @@ struct table_rows_job {
 	const struct table_candidate *candidates;
 	uint32_t candidate_count;
 	unsigned row_hops; /* <= candidate_count */
-	uint16_t *rows;    /* TABLE_ROWS * row_hops */
+	uint16_t *rows; /* TABLE_ROWS * row_hops */
 };
 
 /* Rows first..end; both are multiples of TABLE_ROWS_BLOCK. */

@@ -10,10 +10,9 @@ unsigned table_rows_paths(struct table_rows_path paths[TABLE_ROWS_PATHS])
 
 #ifdef __x86_64__
 	__builtin_cpu_init();
-	paths[count++] = (struct table_rows_path){"avx512", table_rows_avx512,
-		__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")};
-	paths[count++] =
-		(struct table_rows_path){"avx2", table_rows_avx2, __builtin_cpu_supports("avx2")};
+	paths[count++] = (struct table_rows_path){
+		"avx512", table_rows_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")};
+	paths[count++] = (struct table_rows_path){"avx2", table_rows_avx2, __builtin_cpu_supports("avx2")};
 #endif
 	paths[count++] = (struct table_rows_path){"plain", table_rows_plain, true};
 	return count;

@@ -22,8 +22,7 @@ void counters_sum(struct counters *sum, const struct counters *from)
 		to[i] += __atomic_load_n(&source[i], __ATOMIC_RELAXED);
 }
 
-unsigned counters_list(
-	const struct counters *counters, struct counters_value values[COUNTERS_VALUES])
+unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES])
 {
 	const struct counters_value members[] = {
 #define X(member, text) {#member, text, counters->member},

@@ -16,16 +16,16 @@
 #define COUNTERS_SLOTS (2 * TABLE_MAX_TABLES)
 
 /* member and name, help */
-#define COUNTERS_LIST(X)                                                                           \
-	X(received, "frames taken from the ports")                                                 \
-	X(tx_packets, "frames that the ports took for sending")                                    \
-	X(tx_bytes, "their bytes, Ethernet headers included")                                      \
-	X(slow_path, "received frames that were copied: in several segments, or shared")           \
-	X(too_big_limited, "of drop_too_big: not answered because of the rate limit")              \
-	X(exception_returned, "frames of the exception path that were sent")                       \
-	X(exception_return_full, "frames of the exception path that the port did not take")        \
-	X(polls, "rounds over all queues of the lcore")                                            \
-	X(empty_polls, "rounds that found nothing")                                                \
+#define COUNTERS_LIST(X)                                                                    \
+	X(received, "frames taken from the ports")                                          \
+	X(tx_packets, "frames that the ports took for sending")                             \
+	X(tx_bytes, "their bytes, Ethernet headers included")                               \
+	X(slow_path, "received frames that were copied: in several segments, or shared")    \
+	X(too_big_limited, "of drop_too_big: not answered because of the rate limit")       \
+	X(exception_returned, "frames of the exception path that were sent")                \
+	X(exception_return_full, "frames of the exception path that the port did not take") \
+	X(polls, "rounds over all queues of the lcore")                                     \
+	X(empty_polls, "rounds that found nothing")                                         \
 	X(sleeps, "times the lcore slept (idle = \"sleep\")")
 
 struct counters_table {
@@ -58,7 +58,6 @@ struct counters_value {
 
 /* All but the tables, for people and telemetry: received, the verdicts, the rest. Returns how many.
  */
-unsigned counters_list(
-	const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);
+unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);
 
 #endif

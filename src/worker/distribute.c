@@ -9,8 +9,8 @@
 struct distributor *distribute_create(uint16_t ring_count, bool works_itself)
 {
 	uint16_t share_count = ring_count + works_itself;
-	struct distributor *distributor = rte_zmalloc("spread",
-		sizeof(*distributor) + share_count * sizeof(distributor->shares[0]), RTE_CACHE_LINE_SIZE);
+	struct distributor *distributor = rte_zmalloc(
+		"spread", sizeof(*distributor) + share_count * sizeof(distributor->shares[0]), RTE_CACHE_LINE_SIZE);
 
 	if (!distributor)
 		return NULL;
@@ -38,15 +38,13 @@ bool distribute_ready(struct distributor *distributor, const struct queue *in, u
 	if (!distributor->pressed)
 		return true;
 	waiting = rte_eth_rx_queue_count(in->port, in->queue);
-	return waiting >=
-	       descriptors / 2; /* a driver that cannot tell has a kernel or a file behind it */
+	return waiting >= descriptors / 2; /* a driver that cannot tell has a kernel or a file behind it */
 }
 
 static void hand_out(struct distributor *distributor, struct distribute_share *share, struct counters *counters)
 {
 	unsigned room;
-	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(
-		share->ring.ring, (void **)share->mbufs, share->count, &room);
+	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(share->ring.ring, (void **)share->mbufs, share->count, &room);
 
 	if (room < PORT_BURST)
 		distributor->pressed = true;
@@ -62,8 +60,8 @@ struct distribute_share *distribute_burst(
 	struct distributor *distributor, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters)
 {
 	for (uint16_t i = 0; i < count; i++) {
-		uint64_t hash = distribute_hash(
-			rte_pktmbuf_mtod(mbufs[i], uint8_t *), mbufs[i]->data_len, distributor->seed);
+		uint64_t hash =
+			distribute_hash(rte_pktmbuf_mtod(mbufs[i], uint8_t *), mbufs[i]->data_len, distributor->seed);
 		struct distribute_share *share = &distributor->shares[hash * distributor->share_count >> 32];
 
 		share->mbufs[share->count++] = mbufs[i];
@@ -71,6 +69,5 @@ struct distribute_share *distribute_burst(
 	for (uint16_t i = 0; i < distributor->ring_count; i++)
 		if (distributor->shares[i].count)
 			hand_out(distributor, &distributor->shares[i], counters);
-	return distributor->share_count > distributor->ring_count ? &distributor->shares[distributor->ring_count]
-							: NULL;
+	return distributor->share_count > distributor->ring_count ? &distributor->shares[distributor->ring_count] : NULL;
 }

@@ -16,7 +16,7 @@
 #include "worker/counters.h"
 #include "worker/transmit.h"
 
-#define DISTRIBUTE_RING_SIZE                                                                           \
+#define DISTRIBUTE_RING_SIZE \
 	2048 /* packets that may wait for an lcore, to its distributor and back                    \
 	      */
 
@@ -31,8 +31,8 @@ struct distributor {
 	uint64_t seed;
 	uint16_t share_count; /* workers, and the receiving lcore itself in the last place if it
 				 works too */
-	uint16_t ring_count;  /* workers */
-	bool pressed;         /* a ring has no room for a whole burst */
+	uint16_t ring_count; /* workers */
+	bool pressed; /* a ring has no room for a whole burst */
 	struct distribute_share shares[]; /* one an lcore */
 };
 

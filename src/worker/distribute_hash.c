@@ -22,8 +22,7 @@ enum {
  * rest. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-	unsigned __int128 product =
-		(unsigned __int128)(a ^ 0x243f6a8885a308d3) * (b ^ 0x13198a2e03707345);
+	unsigned __int128 product = (unsigned __int128)(a ^ 0x243f6a8885a308d3) * (b ^ 0x13198a2e03707345);
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
@@ -42,15 +41,14 @@ static uint64_t hash_ipv4(const uint8_t *frame, uint32_t readable, uint32_t offs
 	uint32_t header_size = 4u * (ip[0] & 0xf);
 	bool fragment = load_be16(ip + 6) & 0x3fff; /* an offset, or more to come */
 
-	return mix(load_le64(ip + 12),
-		seed ^ (fragment ? 0 : ports(frame, readable, offset + header_size, ip[9])));
+	return mix(load_le64(ip + 12), seed ^ (fragment ? 0 : ports(frame, readable, offset + header_size, ip[9])));
 }
 
 static uint64_t hash_ipv6(const uint8_t *frame, uint32_t readable, uint32_t offset, uint64_t seed)
 {
 	const uint8_t *ip = frame + offset;
-	uint64_t addresses = mix(load_le64(ip + 8), load_le64(ip + 16) ^ seed) ^
-			     mix(load_le64(ip + 24) ^ seed, load_le64(ip + 32));
+	uint64_t addresses =
+		mix(load_le64(ip + 8), load_le64(ip + 16) ^ seed) ^ mix(load_le64(ip + 24) ^ seed, load_le64(ip + 32));
 
 	return mix(addresses, seed ^ ports(frame, readable, offset + IPV6_SIZE, ip[6]));
 }

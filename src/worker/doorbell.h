@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct doorbell {
-	int fd;        /* eventfd, not blocking */
+	int fd; /* eventfd, not blocking */
 	bool sleeping; /* by the sleeper */
 } __attribute__((aligned(64)));
 

@@ -17,9 +17,9 @@
 
 struct idle {
 	bool may_sleep;
-	bool blind;            /* some queue has no descriptor */
+	bool blind; /* some queue has no descriptor */
 	uint32_t empty_rounds; /* in a row */
-	uint32_t nap_us;       /* the next one, where blind */
+	uint32_t nap_us; /* the next one, where blind */
 	unsigned fd_count;
 	struct pollfd fds[IDLE_MAX_FDS]; /* the first is the doorbell's */
 	struct doorbell bell;

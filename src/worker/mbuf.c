@@ -29,8 +29,7 @@ static void cut(struct rte_mbuf *mbuf, uint32_t size)
 	segment->next = NULL;
 }
 
-bool mbuf_commit_segments(
-	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+bool mbuf_commit_segments(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
 	uint16_t offset = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
 

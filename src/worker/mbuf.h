@@ -19,16 +19,14 @@
  * Fields that are read or written at once, as drivers do. From rearm_data on: data_off, refcnt,
  * nb_segs and port of 16 bits each, ol_flags of 64.
  */
-_Static_assert(
-	offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data) &&
-		offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
-		offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4 &&
-		offsetof(struct rte_mbuf, port) == offsetof(struct rte_mbuf, rearm_data) + 6 &&
-		offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
+_Static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data) &&
+		       offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
+		       offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4 &&
+		       offsetof(struct rte_mbuf, port) == offsetof(struct rte_mbuf, rearm_data) + 6 &&
+		       offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
 	"what drivers rearm, in this order");
-_Static_assert(
-	offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4 &&
-		offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, pkt_len) + 6,
+_Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4 &&
+		       offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, pkt_len) + 6,
 	"lengths of 32 and 16 bits, and a tag");
 
 #define MBUF_PLAIN 0x00010001u /* refcnt and nb_segs, both 1 */
@@ -39,8 +37,7 @@ static inline uint64_t mbuf_oddity(const struct rte_mbuf *mbuf)
 	uint64_t rearm;
 
 	__builtin_memcpy(&rearm, &mbuf->rearm_data, sizeof(rearm));
-	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_PLAIN) |
-	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
+	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_PLAIN) | (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
 }
 
 /* Its bytes may be overwritten in place. */
@@ -71,8 +68,7 @@ static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, u
 }
 
 /* mbuf_commit() of a chain. */
-bool mbuf_commit_segments(
-	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
+bool mbuf_commit_segments(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
 
 /*
  * mbuf_commit() of one segment, in as few stores as there can be: they are most of what it takes.
@@ -81,8 +77,7 @@ bool mbuf_commit_segments(
 static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
 {
 	uint64_t data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
-	uint64_t rearm =
-		data_off | (uint64_t)MBUF_PLAIN << 16 | (uint64_t)RTE_MBUF_PORT_INVALID << 48;
+	uint64_t rearm = data_off | (uint64_t)MBUF_PLAIN << 16 | (uint64_t)RTE_MBUF_PORT_INVALID << 48;
 	uint64_t lengths = size | (uint64_t)size << 32; /* at most 16 bits: no tag */
 	uint64_t rearm_and_flags __attribute__((vector_size(16))) = {rearm, 0};
 
@@ -95,8 +90,7 @@ static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, 
  * it, of `size` bytes over all segments. Flags of reception are gone. False where it then has more
  * segments than may be sent.
  */
-static inline bool mbuf_commit(
-	struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+static inline bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
 	if (unlikely(mbuf->nb_segs != 1))
 		return mbuf_commit_segments(mbuf, out, size, segments_allowed);

@@ -23,16 +23,13 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 	uint16_t sent;
 
 	for (uint16_t i = 0; i < outbox->count; i++)
-		outbox->mbufs[i]->hash.usr =
-			outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
-	sent = (uint16_t)rte_ring_sp_enqueue_burst(
-		queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
+		outbox->mbufs[i]->hash.usr = outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
+	sent = (uint16_t)rte_ring_sp_enqueue_burst(queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
 	doorbell_ring(queue->bell);
 	return sent;
 }
 
-static void count_table(
-	const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
+static void count_table(const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
 {
 	if (outcome->verdict != VERDICT_FORWARDED)
 		return;
@@ -40,8 +37,7 @@ static void count_table(
 	counters_add(&counters->tables[outcome->slot].bytes, bytes);
 }
 
-static void count_verdict(
-	uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
+static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
 {
 	if (verdict == OUTCOME_RETURNED)
 		counters_add(&counters->exception_returned, packets);

@@ -23,12 +23,10 @@ struct queue {
 	struct doorbell *bell; /* of who takes from the ring; NULL: it never sleeps */
 };
 
-static inline uint16_t queue_receive(
-	const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
+static inline uint16_t queue_receive(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
 {
 	if (queue->ring)
-		return (uint16_t)rte_ring_sc_dequeue_burst(
-			queue->ring, (void **)mbufs, count, NULL);
+		return (uint16_t)rte_ring_sc_dequeue_burst(queue->ring, (void **)mbufs, count, NULL);
 	return rte_eth_rx_burst(queue->port, queue->queue, mbufs, count);
 }
 
@@ -36,7 +34,7 @@ static inline uint16_t queue_receive(
  * transmits. */
 struct outcome {
 	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
-	uint8_t slot;    /* of the table, with VERDICT_FORWARDED */
+	uint8_t slot; /* of the table, with VERDICT_FORWARDED */
 };
 
 #define OUTCOME_RETURNED VERDICT_COUNT /* not received from a port: it has no verdict */
@@ -49,8 +47,7 @@ struct outbox {
 	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
 };
 
-static inline void outbox_put(
-	struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint8_t slot)
+static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint8_t slot)
 {
 	uint16_t at = outbox->count++;
 

@@ -28,8 +28,7 @@ static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verd
 
 /* view() where some mbufs are not plain: those that cannot be made so are dropped, and the others
  * close up. Returns how many are left. */
-static uint16_t view_odd(
-	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t view_odd(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint16_t lanes = 0;
 
@@ -51,8 +50,7 @@ static uint16_t view_odd(
 }
 
 /* Makes lanes of the mbufs. True: each of its own lane, and all of one segment. */
-static bool view(
-	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static bool view(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint64_t odd = 0;
 
@@ -93,15 +91,14 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 		refill_answers(worker);
 }
 
-static void settle_lane(struct worker *worker, const struct flow_path *path,
-	const struct reload_live *live, uint32_t lane, struct rte_mbuf *mbuf)
+static void settle_lane(struct worker *worker, const struct flow_path *path, const struct reload_live *live,
+	uint32_t lane, struct rte_mbuf *mbuf)
 {
 	const struct burst *burst = &worker->burst;
 	uint8_t verdict = burst->verdict[lane];
 
 	if (likely(verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG)) {
-		if (likely(mbuf_commit(
-			    mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
+		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
 			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
 		else
 			free_lane(worker, mbuf, VERDICT_DROP_NO_BUFFER);
@@ -109,8 +106,7 @@ static void settle_lane(struct worker *worker, const struct flow_path *path,
 		mbuf->ol_flags = 0; /* said how it was received */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
-		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] &&
-			worker->pipeline.steering->send_too_big)
+		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] && worker->pipeline.steering->send_too_big)
 			counters_add(&worker->counters.too_big_limited, 1);
 		free_lane(worker, mbuf, verdict);
 	}
@@ -126,8 +122,7 @@ static bool all_forwarded(const struct burst *burst)
 }
 
 /* The usual burst: all lanes are forwarded, in mbufs of one segment. */
-static void settle_forwarded(
-	struct worker *worker, const struct reload_live *live, struct rte_mbuf **mbufs)
+static void settle_forwarded(struct worker *worker, const struct reload_live *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* empty */
@@ -165,22 +160,19 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
 
-static void collect(
-	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static void collect(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		struct outcome outcome = transmit_outcome(mbufs[i]);
 		bool exception = outcome.verdict == VERDICT_EXCEPTION;
 
-		outbox_put(exception ? &worker->exceptions : &worker->outbox, mbufs[i],
-			outcome.verdict, outcome.slot);
+		outbox_put(exception ? &worker->exceptions : &worker->outbox, mbufs[i], outcome.verdict, outcome.slot);
 	}
 	transmit(&path->out, &worker->outbox, &worker->counters);
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
 
-static void send_back(
-	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static void send_back(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
@@ -221,8 +213,7 @@ static void sort_into_bins(struct bin bins[2], const struct held *due)
 	bins[1].count = rest;
 }
 
-static void steer_bin(struct worker *worker, const struct flow_path *path,
-	const struct reload_live *live, struct bin *bin)
+static void steer_bin(struct worker *worker, const struct flow_path *path, const struct reload_live *live, struct bin *bin)
 {
 	uint16_t count = RTE_MIN(bin->count, PORT_BURST);
 
@@ -237,8 +228,7 @@ static void steer_bin(struct worker *worker, const struct flow_path *path,
  * Half-empty vectors take as long as full ones: where both families come, and more than fits a
  * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
  */
-static void steer_families(
-	struct worker *worker, struct flow_path *path, const struct reload_live *live, bool more)
+static void steer_families(struct worker *worker, struct flow_path *path, const struct reload_live *live, bool more)
 {
 	struct held *due = &path->held[path->due];
 	bool sort = path->sorting && more && due->count == PORT_BURST;
@@ -263,8 +253,7 @@ static void steer_families(
 static void distribute_due(struct worker *worker, struct flow_path *path, const struct reload_live *live)
 {
 	struct held *due = &path->held[path->due];
-	struct distribute_share *own =
-		distribute_burst(path->distributor, due->mbufs, due->count, &worker->counters);
+	struct distribute_share *own = distribute_burst(path->distributor, due->mbufs, due->count, &worker->counters);
 
 	if (!own)
 		return;
@@ -278,8 +267,7 @@ static void distribute_due(struct worker *worker, struct flow_path *path, const 
  * it waits for the next round, however little comes then. Returns how many were received; nothing
  * is at the end, when this lcore steers all that it holds.
  */
-static uint16_t run_ahead(
-	struct worker *worker, struct flow_path *path, const struct reload_live *live, bool end)
+static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct reload_live *live, bool end)
 {
 	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
 	struct prefetch *prefetch = &worker->pipeline.prefetch;
@@ -287,8 +275,7 @@ static uint16_t run_ahead(
 	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, PORT_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
-	*prefetch = (struct prefetch){
-		(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
+	*prefetch = (struct prefetch){(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
 	if (path->kind == FLOW_PATH_DISTRIBUTE && !end)
 		distribute_due(worker, path, live);
 	else

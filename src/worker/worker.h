@@ -17,10 +17,10 @@
 #include "worker/transmit.h"
 
 enum flow_path_kind {
-	FLOW_PATH_STEER,   /* in -> pipeline -> out, or exception */
-	FLOW_PATH_DISTRIBUTE,  /* in -> rings of workers; the rest as FLOW_PATH_STEER */
+	FLOW_PATH_STEER, /* in -> pipeline -> out, or exception */
+	FLOW_PATH_DISTRIBUTE, /* in -> rings of workers; the rest as FLOW_PATH_STEER */
 	FLOW_PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
-	FLOW_PATH_RETURN,  /* exception path -> out, unchanged */
+	FLOW_PATH_RETURN, /* exception path -> out, unchanged */
 };
 
 /* A burst that was received. */
@@ -37,18 +37,18 @@ struct bin {
 };
 
 struct flow_path {
-	uint8_t kind;     /* enum path_kind */
-	uint8_t due;      /* which of held is steered next; the other is received into */
+	uint8_t kind; /* enum flow_path_kind */
+	uint8_t due; /* which of held is steered next; the other is received into */
 	uint16_t sorting; /* rounds left in which IPv4 and IPv6 are steered apart */
 	struct queue in, out;
-	struct queue exception;   /* for what is unmatched */
-	bool segments_allowed;    /* by the port that transmits */
+	struct queue exception; /* for what is unmatched */
+	bool segments_allowed; /* by the port that transmits */
 	struct rte_mempool *pool; /* for copies */
-	struct distributor *distributor;    /* FLOW_PATH_DISTRIBUTE */
-	uint16_t descriptors;     /* of the rx queue */
-	uint8_t source_mac[6];    /* of the port that transmits */
-	struct held held[2];      /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
-	struct bin bins[2];       /* FLOW_PATH_STEER: IPv6, and all else */
+	struct distributor *distributor; /* FLOW_PATH_DISTRIBUTE */
+	uint16_t descriptors; /* of the rx queue */
+	uint8_t source_mac[6]; /* of the port that transmits */
+	struct held held[2]; /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
+	struct bin bins[2]; /* FLOW_PATH_STEER: IPv6, and all else */
 };
 
 struct worker {

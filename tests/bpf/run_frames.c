@@ -60,8 +60,7 @@ static void print_growth(const uint64_t *before, const uint64_t *after)
 	for (int i = 0; i < REDIRECT_COUNTER_COUNT; i++) {
 		if (before[i] == after[i])
 			continue;
-		printf("%s%s=%llu", separator, names[i],
-			(unsigned long long)(after[i] - before[i]));
+		printf("%s%s=%llu", separator, names[i], (unsigned long long)(after[i] - before[i]));
 		separator = ",";
 	}
 	putchar('\n');
@@ -72,8 +71,7 @@ static void run_frame(const struct program *program, const char *line, uint32_t 
 	uint64_t before[REDIRECT_COUNTER_COUNT], after[REDIRECT_COUNTER_COUNT];
 	uint8_t frame[MAX_FRAME], out[MAX_FRAME];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
-		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out),
-		.repeat = 1);
+		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out), .repeat = 1);
 	struct xdp_md context = {.data_end = opts.data_size_in, .ingress_ifindex = ifindex};
 	int error;
 
@@ -106,8 +104,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	settings.port = (uint16_t)atoi(argv[1]);
-	settings.udp =
-		strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP;
+	settings.udp = strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP;
 	if (argc == 5) {
 		ifindex = if_nametoindex(argv[3]);
 		if (!ifindex)

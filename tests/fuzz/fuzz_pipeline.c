@@ -44,8 +44,7 @@ static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_
 		abort();
 	if (out + burst->out_size[0] > burst->frame[0] + whole)
 		abort();
-	if (verdict == VERDICT_FORWARDED &&
-		(burst->hop_count[0] < 1 || burst->hop_count[0] > ENCAPSULATE_MAX_HOPS))
+	if (verdict == VERDICT_FORWARDED && (burst->hop_count[0] < 1 || burst->hop_count[0] > ENCAPSULATE_MAX_HOPS))
 		abort();
 }
 
@@ -70,10 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.send_too_big = data[1] & 4,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 	};
-	pipeline = (struct pipeline){.routes = routes,
-		.steering = &steering,
-		.gateway_known = data[1] & 16,
-		.answers = data[1] >> 5};
+	pipeline = (struct pipeline){
+		.routes = routes, .steering = &steering, .gateway_known = data[1] & 16, .answers = data[1] >> 5};
 	readable = (uint32_t)size - 4;
 	whole = readable + load_be16(data + 2) % 2048;
 	buffer = malloc(BURST_HEADROOM + readable);

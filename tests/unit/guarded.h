@@ -18,8 +18,7 @@ static inline uint8_t *guarded_begin(void)
 	static uint8_t *begin;
 
 	if (!begin) {
-		uint8_t *at = mmap(NULL, GUARDED_SIZE + 2 * 4096, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		uint8_t *at = mmap(NULL, GUARDED_SIZE + 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		begin = at + 4096;
 		if (at == MAP_FAILED || mprotect(begin, GUARDED_SIZE, PROT_READ | PROT_WRITE))

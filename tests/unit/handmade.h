@@ -19,8 +19,7 @@ static inline uint32_t handmade_address(uint32_t table, uint32_t backend)
 	return htonl(0xc0a80000 | table << 8 | backend);
 }
 
-static inline struct table *handmade_table(
-	struct table_set *set, uint32_t backends, uint8_t row_hops)
+static inline struct table *handmade_table(struct table_set *set, uint32_t backends, uint8_t row_hops)
 {
 	uint32_t t = set->count++;
 	struct table *table;
@@ -45,8 +44,8 @@ static inline struct table *handmade_table(
 	return table;
 }
 
-static inline void handmade_bind(struct table_set *set, uint32_t t, const char *prefix,
-	uint8_t protocol, uint16_t port_start, uint16_t port_end)
+static inline void handmade_bind(
+	struct table_set *set, uint32_t t, const char *prefix, uint8_t protocol, uint16_t port_start, uint16_t port_end)
 {
 	struct table *table = &set->tables[t];
 	struct table_bind *bind;
@@ -54,8 +53,7 @@ static inline void handmade_bind(struct table_set *set, uint32_t t, const char *
 
 	table->binds = realloc(table->binds, (table->bind_count + 1) * sizeof(*table->binds));
 	bind = &table->binds[table->bind_count++];
-	*bind = (struct table_bind){
-		.protocol = protocol, .port_start = port_start, .port_end = port_end};
+	*bind = (struct table_bind){.protocol = protocol, .port_start = port_start, .port_end = port_end};
 	assert(netprefix_parse(prefix, &bind->prefix, &host_bits) && !host_bits);
 }
 

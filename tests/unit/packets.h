@@ -63,8 +63,7 @@ static inline uint8_t *packet_append(struct packet *packet, uint32_t size)
 	return at;
 }
 
-static inline uint8_t *packet_ip(
-	struct packet *packet, uint32_t size, uint16_t type, uint8_t version)
+static inline uint8_t *packet_ip(struct packet *packet, uint32_t size, uint16_t type, uint8_t version)
 {
 	uint8_t *ip;
 
@@ -102,8 +101,7 @@ static inline void packet_tag(struct packet *packet, uint16_t type)
 }
 
 /* The header has IHL 5; returns it. */
-static inline uint8_t *packet_ipv4(
-	struct packet *packet, const char *source, const char *destination, uint8_t protocol)
+static inline uint8_t *packet_ipv4(struct packet *packet, const char *source, const char *destination, uint8_t protocol)
 {
 	uint8_t *ip = packet_ip(packet, 20, 0x0800, 4);
 
@@ -125,8 +123,7 @@ static inline void packet_options(struct packet *packet, unsigned words)
 	ip[0] = (uint8_t)(0x45 + words);
 }
 
-static inline uint8_t *packet_ipv6(
-	struct packet *packet, const char *source, const char *destination, uint8_t next)
+static inline uint8_t *packet_ipv6(struct packet *packet, const char *source, const char *destination, uint8_t next)
 {
 	uint8_t *ip = packet_ip(packet, 40, 0x86dd, 6);
 
@@ -149,8 +146,7 @@ static inline uint8_t *packet_extension(struct packet *packet, uint8_t next, uin
 }
 
 /* IPv6 fragment header; offset in 8-byte units. */
-static inline uint8_t *packet_fragment(
-	struct packet *packet, uint8_t next, uint16_t offset, bool more)
+static inline uint8_t *packet_fragment(struct packet *packet, uint8_t next, uint16_t offset, bool more)
 {
 	uint8_t *header = packet_append(packet, 8);
 
@@ -161,8 +157,7 @@ static inline uint8_t *packet_fragment(
 }
 
 /* The first `size` bytes of TCP or UDP: at least the ports. */
-static inline uint8_t *packet_ports(
-	struct packet *packet, uint32_t size, uint16_t source, uint16_t destination)
+static inline uint8_t *packet_ports(struct packet *packet, uint32_t size, uint16_t source, uint16_t destination)
 {
 	uint8_t *at = packet_append(packet, size);
 

@@ -59,8 +59,8 @@ static inline void random_backend(struct table_backend *backend, enum random_hea
 
 /* A table with a name, `backends` backends of which the first is not inactive, and `binds` binds;
  * no rows. */
-static inline void random_table(struct table *table, uint32_t backends, uint32_t binds,
-	uint8_t hops, enum netaddr_family family, enum random_health health)
+static inline void random_table(struct table *table, uint32_t backends, uint32_t binds, uint8_t hops,
+	enum netaddr_family family, enum random_health health)
 {
 	*table = (struct table){.name = strdup("web"),
 		.hops = hops,
@@ -81,38 +81,35 @@ static inline void random_table(struct table *table, uint32_t backends, uint32_t
 
 		bind->prefix.addr = random_addr(family, i);
 		bind->prefix.length = (uint8_t)random_below(netaddr_bits(&bind->prefix.addr) + 1);
-		netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr),
-			bind->prefix.length);
+		netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr), bind->prefix.length);
 		bind->port_start = (uint16_t)random_u64();
-		bind->port_end =
-			(uint16_t)(bind->port_start + random_below(65536u - bind->port_start));
+		bind->port_end = (uint16_t)(bind->port_start + random_below(65536u - bind->port_start));
 		bind->protocol = random_below(2) ? TABLE_TCP : TABLE_UDP;
 	}
 }
 
 static inline struct table_set random_set(uint32_t count)
 {
-	return (struct table_set){
-		.count = count, .tables = calloc(count + 1, sizeof(struct table))};
+	return (struct table_set){.count = count, .tables = calloc(count + 1, sizeof(struct table))};
 }
 
 /* Fails the test, with all that was found, unless this fault is there. */
-#define assert_fault(faults, is_warning, expected)                                                 \
-	do {                                                                                       \
-		bool there_ = false;                                                               \
-		for (size_t i_ = 0; i_ < (faults)->count; i_++)                                    \
-			there_ |= (faults)->items[i_].warning == (is_warning) &&                   \
-				  strcmp((faults)->items[i_].text, (expected)) == 0;               \
-		if (!there_) {                                                                     \
-			faults_print((faults), stderr);                                            \
-			fail_msg("no such %s: %s", (is_warning) ? "warning" : "error", expected);  \
-		}                                                                                  \
+#define assert_fault(faults, is_warning, expected)                                                \
+	do {                                                                                      \
+		bool there_ = false;                                                              \
+		for (size_t i_ = 0; i_ < (faults)->count; i_++)                                   \
+			there_ |= (faults)->items[i_].warning == (is_warning) &&                  \
+				  strcmp((faults)->items[i_].text, (expected)) == 0;              \
+		if (!there_) {                                                                    \
+			faults_print((faults), stderr);                                           \
+			fail_msg("no such %s: %s", (is_warning) ? "warning" : "error", expected); \
+		}                                                                                 \
 	} while (0)
 
-#define assert_no_fault(faults)                                                                    \
-	do {                                                                                       \
-		faults_print((faults), stderr);                                                    \
-		assert_int_equal((faults)->count, 0);                                              \
+#define assert_no_fault(faults)                       \
+	do {                                          \
+		faults_print((faults), stderr);       \
+		assert_int_equal((faults)->count, 0); \
 	} while (0)
 
 #endif

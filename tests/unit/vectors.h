@@ -62,8 +62,7 @@ static inline uint32_t vectors_hex(const char *hex, uint8_t *bytes, uint32_t roo
 
 	for (; *hex; hex += 2) {
 		if (size == room || sscanf(hex, "%2x", &byte) != 1) {
-			fprintf(stderr, "vectors: %.40s...: no hex, or more than %u bytes\n", hex,
-				room);
+			fprintf(stderr, "vectors: %.40s...: no hex, or more than %u bytes\n", hex, room);
 			exit(1);
 		}
 		bytes[size++] = (uint8_t)byte;
@@ -73,8 +72,7 @@ static inline uint32_t vectors_hex(const char *hex, uint8_t *bytes, uint32_t roo
 
 static inline void vectors_mac(const char *text, uint8_t mac[6])
 {
-	if (sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx", mac, mac + 1, mac + 2, mac + 3,
-		    mac + 4, mac + 5) != 6) {
+	if (sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx", mac, mac + 1, mac + 2, mac + 3, mac + 4, mac + 5) != 6) {
 		fprintf(stderr, "vectors: %s: no MAC address\n", text);
 		exit(1);
 	}
@@ -82,15 +80,10 @@ static inline void vectors_mac(const char *text, uint8_t mac[6])
 
 static inline uint8_t vectors_fields(const json_t *fields)
 {
-	return (uint8_t)((json_is_true(json_object_get(fields, "src_addr")) ? STEERING_SOURCE_ADDRESS
-									    : 0) |
-			 (json_is_true(json_object_get(fields, "dst_addr"))
-					 ? STEERING_DESTINATION_ADDRESS
-					 : 0) |
-			 (json_is_true(json_object_get(fields, "src_port")) ? STEERING_SOURCE_PORT
-									    : 0) |
-			 (json_is_true(json_object_get(fields, "dst_port")) ? STEERING_DESTINATION_PORT
-									    : 0));
+	return (uint8_t)((json_is_true(json_object_get(fields, "src_addr")) ? STEERING_SOURCE_ADDRESS : 0) |
+			 (json_is_true(json_object_get(fields, "dst_addr")) ? STEERING_DESTINATION_ADDRESS : 0) |
+			 (json_is_true(json_object_get(fields, "src_port")) ? STEERING_SOURCE_PORT : 0) |
+			 (json_is_true(json_object_get(fields, "dst_port")) ? STEERING_DESTINATION_PORT : 0));
 }
 
 /* The rules of a director.conf written as JSON, with the defaults of the reference. */
@@ -101,8 +94,7 @@ static inline struct steering_config vectors_rules(const json_t *config)
 	struct steering_config steering = {
 		.hash_fields = vectors_fields(json_object_get(config, "hash_fields")),
 		.alt_hash_fields = vectors_fields(json_object_get(config, "alt_hash_fields")),
-		.forward_ping =
-			!json_is_false(json_object_get(config, "forward_icmp_ping_responses")),
+		.forward_ping = !json_is_false(json_object_get(config, "forward_icmp_ping_responses")),
 		.exception_path = path && strcmp(path, "none") != 0,
 		.send_too_big = json_is_true(json_object_get(config, "send_icmp_too_big")),
 		.outbound_mtu = (uint16_t)(mtu ? json_integer_value(mtu) : 1500),

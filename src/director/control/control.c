@@ -64,8 +64,7 @@ static uint32_t first_proxy(const struct director *director)
 
 static struct timespec timespec_of(uint64_t us)
 {
-	return (struct timespec){
-		.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
+	return (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
 }
 
 static uint64_t monotonic_us(void)
@@ -87,9 +86,7 @@ static bool workers_are_alive(struct control *control)
 		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
 
 		if (polls == control->polls[i]) {
-			log_limited(LOG_LEVEL_ERROR,
-				"lcore %u is stuck: no sign of life to the watchdog",
-				worker->lcore);
+			log_limited(LOG_LEVEL_ERROR, "lcore %u is stuck: no sign of life to the watchdog", worker->lcore);
 			alive = false;
 		}
 		control->polls[i] = polls;
@@ -290,13 +287,11 @@ static int open_all(struct control *control)
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	if (director->conf.gateway_auto) {
-		control->gateway =
-			gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
+		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
 		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
 			return errno;
 	}
-	return watch(control, control->signals) && watch(control, control->requests) &&
-			       watch(control, control->timer)
+	return watch(control, control->signals) && watch(control, control->requests) && watch(control, control->timer)
 		       ? 0
 		       : errno;
 }

@@ -29,7 +29,7 @@ void control_wait(struct control *control);
 void control_free(struct control *control);
 
 struct control_outcome {
-	uint64_t generation, digest;   /* of the table in use afterwards */
+	uint64_t generation, digest; /* of the table in use afterwards */
 	char error[RELOAD_ERROR_SIZE]; /* "": the file was loaded */
 };
 

@@ -13,17 +13,16 @@
 #include "common/log.h"
 #include "director/control/neighbour.h"
 
-#define CONFIRM_TICKS                                                                              \
-	30 /* so that the kernel notices a router that changed its MAC without a word */
+#define CONFIRM_TICKS 30 /* so that the kernel notices a router that changed its MAC without a word */
 
 struct gateway {
 	struct mnl_socket *questions, *events;
 	uint64_t *mac;
 	uint32_t source, destination;
 	struct neighbour_hop hop; /* address 0: no route known */
-	bool resolved;            /* *mac is what the kernel says now */
-	bool complained;          /* about there being no route, or no answer of the neighbour */
-	unsigned ticks;           /* since the last question */
+	bool resolved; /* *mac is what the kernel says now */
+	bool complained; /* about there being no route, or no answer of the neighbour */
+	unsigned ticks; /* since the last question */
 };
 
 const char *gateway_format(uint64_t mac, char buf[18])
@@ -31,8 +30,8 @@ const char *gateway_format(uint64_t mac, char buf[18])
 	const uint8_t *bytes = (const uint8_t *)&mac;
 
 	if (mac)
-		snprintf(buf, 18, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2],
-			bytes[3], bytes[4], bytes[5]);
+		snprintf(buf, 18, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4],
+			bytes[5]);
 	else
 		strcpy(buf, "unknown");
 	return buf;
@@ -75,8 +74,8 @@ static void take_mac(struct gateway *gateway, uint64_t mac)
 	if (mac == old)
 		return;
 	__atomic_store_n(gateway->mac, mac, __ATOMIC_RELAXED);
-	log_notice("gateway %s: MAC %s -> %s", format_hop(&gateway->hop, hop),
-		gateway_format(old, old_text), gateway_format(mac, new_text));
+	log_notice("gateway %s: MAC %s -> %s", format_hop(&gateway->hop, hop), gateway_format(old, old_text),
+		gateway_format(mac, new_text));
 }
 
 static void ask(struct gateway *gateway)
@@ -142,8 +141,7 @@ static int take_event(const struct nlmsghdr *message, void *context)
 	if (ours && message->nlmsg_type == RTM_NEWNEIGH)
 		take_mac(gateway, mac);
 	else if (ours || message->nlmsg_type == RTM_NEWROUTE || message->nlmsg_type == RTM_DELROUTE)
-		gateway->resolved =
-			false; /* forgotten, or perhaps reached another way: ask again */
+		gateway->resolved = false; /* forgotten, or perhaps reached another way: ask again */
 	return MNL_CB_OK;
 }
 

@@ -16,8 +16,7 @@
 /* States in which the kernel would use the address. */
 #define USABLE (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP)
 
-static int request(
-	struct mnl_socket *socket, struct nlmsghdr *message, mnl_cb_t take, void *context)
+static int request(struct mnl_socket *socket, struct nlmsghdr *message, mnl_cb_t take, void *context)
 {
 	char buf[8192]; /* MNL_SOCKET_BUFFER_SIZE is not a constant */
 	unsigned port = mnl_socket_get_portid(socket);
@@ -64,8 +63,7 @@ static int take_route(const struct nlmsghdr *message, void *context)
 	return MNL_CB_STOP; /* one message answers it, without an end */
 }
 
-int neighbour_route(
-	struct mnl_socket *socket, uint32_t source, uint32_t destination, struct neighbour_hop *hop)
+int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destination, struct neighbour_hop *hop)
 {
 	char buf[256];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
@@ -103,8 +101,7 @@ static int take_neighbour(const struct nlmsghdr *message, void *context)
 	return MNL_CB_STOP;
 }
 
-static struct nlmsghdr *put_neighbour(
-	char *buf, uint16_t type, uint8_t flags, const struct neighbour_hop *hop)
+static struct nlmsghdr *put_neighbour(char *buf, uint16_t type, uint8_t flags, const struct neighbour_hop *hop)
 {
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
 	struct ndmsg *neighbour = mnl_nlmsg_put_extra_header(message, sizeof(*neighbour));
@@ -121,8 +118,7 @@ int neighbour_find(struct mnl_socket *socket, const struct neighbour_hop *hop, u
 {
 	char buf[256];
 	struct answer answer = {.hop = hop};
-	int error =
-		request(socket, put_neighbour(buf, RTM_GETNEIGH, 0, hop), take_neighbour, &answer);
+	int error = request(socket, put_neighbour(buf, RTM_GETNEIGH, 0, hop), take_neighbour, &answer);
 
 	*mac = answer.mac;
 	return error ? error : answer.mac ? 0 : -EHOSTUNREACH;
@@ -140,8 +136,7 @@ static void send_datagram(const struct neighbour_hop *hop)
 
 	if (fd < 0)
 		return;
-	(void)!sendto(
-		fd, "", 0, 0, (const struct sockaddr *)&to, sizeof(to)); /* asked again later */
+	(void)!sendto(fd, "", 0, 0, (const struct sockaddr *)&to, sizeof(to)); /* asked again later */
 	close(fd);
 }
 

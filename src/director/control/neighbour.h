@@ -10,14 +10,13 @@
 #include <libmnl/libmnl.h>
 
 struct neighbour_hop {
-	uint32_t address;   /* of the router, or the destination itself where it is on the link */
+	uint32_t address; /* of the router, or the destination itself where it is on the link */
 	uint32_t interface; /* its index */
 };
 
 /* The first hop on the way from source (0: any) to destination. 0, or -errno: no route, or one that
  * has no IPv4 neighbour. */
-int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destination,
-	struct neighbour_hop *hop);
+int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destination, struct neighbour_hop *hop);
 
 /* 0, and its MAC in the low 48 bits of *mac, first byte lowest; or -errno: not known. */
 int neighbour_find(struct mnl_socket *socket, const struct neighbour_hop *hop, uint64_t *mac);
@@ -27,7 +26,6 @@ void neighbour_ask(struct mnl_socket *socket, const struct neighbour_hop *hop);
 
 /* Does the message tell the end of a question about this neighbour? *mac: 0 where it is gone or
  * does not answer. */
-bool neighbour_event(
-	const struct nlmsghdr *message, const struct neighbour_hop *hop, uint64_t *mac);
+bool neighbour_event(const struct nlmsghdr *message, const struct neighbour_hop *hop, uint64_t *mac);
 
 #endif

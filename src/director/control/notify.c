@@ -11,9 +11,7 @@ void notify_ready(const struct director *director)
 	const struct reload *reload = &director->reload;
 	const struct reload_live *live = reload->live;
 
-	sd_notifyf(0,
-		"READY=1\nSTATUS=%" PRIu32 " tables, generation %" PRIu64 ", digest %016" PRIx64
-		"%s%s",
+	sd_notifyf(0, "READY=1\nSTATUS=%" PRIu32 " tables, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
 		live->routes->set.count, live->generation, live->routes->digest,
 		reload->last_error[0] ? "; last reload failed: " : "", reload->last_error);
 }

@@ -90,8 +90,8 @@ int reload_open(struct reload *reload, const char *path, unsigned workers, struc
 	live->generation = 1;
 	assign_slots(reload, live, NULL, NULL);
 	reload->live = live;
-	log_info("forwarding table %s: %" PRIu32 " tables, digest %016" PRIx64, path,
-		live->routes->set.count, live->routes->digest);
+	log_info("forwarding table %s: %" PRIu32 " tables, digest %016" PRIx64, path, live->routes->set.count,
+		live->routes->digest);
 	return 0;
 }
 
@@ -100,8 +100,7 @@ static int fail(struct reload *reload, const struct faults *faults)
 	char more[96] = "";
 
 	if (faults->errors > 1)
-		snprintf(more, sizeof(more), " (and %zu more: glb-director-cli check lists them)",
-			faults->errors - 1);
+		snprintf(more, sizeof(more), " (and %zu more: glb-director-cli check lists them)", faults->errors - 1);
 	pthread_mutex_lock(&reload->lock);
 	reload->failures++;
 	snprintf(reload->last_error, sizeof(reload->last_error), "%.*s%s",
@@ -111,8 +110,7 @@ static int fail(struct reload *reload, const struct faults *faults)
 	return -EINVAL;
 }
 
-int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot),
-	void *context)
+int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context)
 {
 	struct faults faults = {0};
 	struct reload_live *old = reload->live, *live = calloc(1, sizeof(*live));
@@ -144,10 +142,9 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 	reload->last_error[0] = '\0';
 	pthread_mutex_unlock(&reload->lock);
 
-	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32
-		   " tables, digest %016" PRIx64 " -> %016" PRIx64,
-		reload->path, live->generation, live->routes->set.count, old->routes->digest,
-		live->routes->digest);
+	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32 " tables, digest %016" PRIx64
+		   " -> %016" PRIx64,
+		reload->path, live->generation, live->routes->set.count, old->routes->digest, live->routes->digest);
 	routes_free(old->routes);
 	free(old);
 	return 0;

@@ -21,20 +21,20 @@
 /* Read-only once published. */
 struct reload_live {
 	struct routes *routes;
-	uint64_t generation;            /* 1 for the table at start */
+	uint64_t generation; /* 1 for the table at start */
 	uint8_t slot[TABLE_MAX_TABLES]; /* of each table, in counters.tables */
 };
 
 /* Who a slot of the counters counts for: a table keeps it over reloads, by its name. */
 struct reload_slot {
-	char name[RELOAD_NAME_SIZE];    /* "" : free */
+	char name[RELOAD_NAME_SIZE]; /* "" : free */
 	struct counters_table baseline; /* what the slot had counted before it was this table's */
 };
 
 struct reload {
-	const char *path;          /* borrowed */
+	const char *path; /* borrowed */
 	struct rte_rcu_qsbr *qsbr; /* one thread a worker, by its index */
-	struct reload_live *live;  /* atomic; written under lock */
+	struct reload_live *live; /* atomic; written under lock */
 
 	pthread_mutex_t lock; /* for what follows, and for *live to stay while a thread other than a
 				 worker reads it */
@@ -51,8 +51,7 @@ int reload_open(struct reload *reload, const char *path, unsigned workers, struc
  * old table stays, and last_error says why. `count` tells what a slot has counted so far, for a
  * table that is new.
  */
-int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot),
-	void *context);
+int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context);
 
 /* When no worker runs any more. */
 void reload_close(struct reload *reload);

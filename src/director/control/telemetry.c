@@ -15,8 +15,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct director *served;
 static struct control *served_control;
 
-typedef int answer_function(
-	struct director *director, const char *parameters, struct rte_tel_data *data);
+typedef int answer_function(struct director *director, const char *parameters, struct rte_tel_data *data);
 
 static int answer(answer_function *function, const char *parameters, struct rte_tel_data *data)
 {
@@ -73,8 +72,7 @@ void telemetry_add_text(struct rte_tel_data *data, const char *key, const char *
 	}
 }
 
-static int reload(struct director *director __rte_unused, const char *parameters __rte_unused,
-	struct rte_tel_data *data)
+static int reload(struct director *director __rte_unused, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
 	struct control_outcome outcome;
 	char text[32];
@@ -82,8 +80,7 @@ static int reload(struct director *director __rte_unused, const char *parameters
 	if (!control_reload(served_control, RELOAD_TIMEOUT_MS, &outcome)) {
 		rte_tel_data_start_dict(data);
 		rte_tel_data_add_dict_int(data, "ok", 0);
-		rte_tel_data_add_dict_string(
-			data, "error", "the director is stopping, or still busy with it");
+		rte_tel_data_add_dict_string(data, "error", "the director is stopping, or still busy with it");
 		return 0;
 	}
 	rte_tel_data_start_dict(data);
@@ -96,26 +93,22 @@ static int reload(struct director *director __rte_unused, const char *parameters
 	return 0;
 }
 
-static int on_stats(
-	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+static int on_stats(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return answer(telemetry_stats, parameters, data);
 }
 
-static int on_tables(
-	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+static int on_tables(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return answer(telemetry_tables, parameters, data);
 }
 
-static int on_lookup(
-	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+static int on_lookup(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return answer(telemetry_lookup, parameters, data);
 }
 
-static int on_reload(
-	const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+static int on_reload(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return answer(reload, parameters, data);
 }
@@ -127,15 +120,12 @@ int telemetry_open(struct director *director, struct control *control)
 		telemetry_cb function;
 		const char *help;
 	} commands[] = {
-		{"/glb/stats", on_stats,
-			"All counters, summed and of each lcore, and the state. No parameters"},
+		{"/glb/stats", on_stats, "All counters, summed and of each lcore, and the state. No parameters"},
 		{"/glb/tables", on_tables,
 			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds "
 			"and backends of one"},
-		{"/glb/lookup", on_lookup,
-			"Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
-		{"/glb/reload", on_reload,
-			"Reloads the forwarding table and tells the outcome. No parameters"},
+		{"/glb/lookup", on_lookup, "Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
+		{"/glb/reload", on_reload, "Reloads the forwarding table and tells the outcome. No parameters"},
 	};
 	int error = 0;
 
@@ -144,8 +134,7 @@ int telemetry_open(struct director *director, struct control *control)
 	served_control = control;
 	pthread_rwlock_unlock(&lock);
 	for (unsigned i = 0; i < RTE_DIM(commands) && !error; i++)
-		error = rte_telemetry_register_cmd(
-			commands[i].name, commands[i].function, commands[i].help);
+		error = rte_telemetry_register_cmd(commands[i].name, commands[i].function, commands[i].help);
 	return error;
 }
 

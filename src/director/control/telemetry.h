@@ -11,7 +11,7 @@
 #include "director/director.h"
 
 #define TELEMETRY_ANSWER    16384 /* DPDK leaves out what does not fit an answer of this size */
-#define TELEMETRY_TEXT_SIZE 128   /* a string of an answer, with its end */
+#define TELEMETRY_TEXT_SIZE 128 /* a string of an answer, with its end */
 
 /* Registers all; they answer from then on until telemetry_close(). 0, or -errno. */
 int telemetry_open(struct director *director, struct control *control);

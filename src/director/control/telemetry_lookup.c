@@ -11,8 +11,8 @@
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 
-#define USAGE                                                                                      \
-	"parameters: SRC,SPORT,DST,DPORT,PROTO with PROTO tcp, udp or icmp (an echo request; "     \
+#define USAGE                                                                                  \
+	"parameters: SRC,SPORT,DST,DPORT,PROTO with PROTO tcp, udp or icmp (an echo request; " \
 	"ports 0)"
 
 static bool parse_port(const char *text, uint16_t *port)
@@ -29,9 +29,7 @@ static bool parse_protocol(const char *text, struct flow *flow)
 	flow->kind = text && strcmp(text, "icmp") == 0 ? FLOW_ECHO : FLOW_TRANSPORT;
 	if (!text)
 		return false;
-	flow->protocol = strcmp(text, "tcp") == 0   ? TABLE_TCP
-			 : strcmp(text, "udp") == 0 ? TABLE_UDP
-						    : 0;
+	flow->protocol = strcmp(text, "tcp") == 0 ? TABLE_TCP : strcmp(text, "udp") == 0 ? TABLE_UDP : 0;
 	return flow->protocol || flow->kind == FLOW_ECHO;
 }
 
@@ -46,9 +44,8 @@ static bool parse(const char *parameters, struct flow *flow)
 		return false;
 	for (unsigned i = 0; i < 5; i++)
 		fields[i] = strsep(&rest, ",");
-	if (!fields[4] || rest || !netaddr_parse(fields[0], &source) ||
-		!netaddr_parse(fields[2], &destination) || source.family != destination.family ||
-		!parse_port(fields[1], &flow->source_port) ||
+	if (!fields[4] || rest || !netaddr_parse(fields[0], &source) || !netaddr_parse(fields[2], &destination) ||
+		source.family != destination.family || !parse_port(fields[1], &flow->source_port) ||
 		!parse_port(fields[3], &flow->destination_port) || !parse_protocol(fields[4], flow))
 		return false;
 	flow->family = source.family;
@@ -76,8 +73,7 @@ static void add_hops(struct rte_tel_data *data, const struct burst *burst)
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
-static void add_answer(
-	struct rte_tel_data *data, const struct burst *burst, const struct reload_live *live)
+static void add_answer(struct rte_tel_data *data, const struct burst *burst, const struct reload_live *live)
 {
 	uint8_t verdict = burst->verdict[0];
 	char text[32];
@@ -87,14 +83,13 @@ static void add_answer(
 	if (verdict != VERDICT_FORWARDED)
 		return;
 	rte_tel_data_add_dict_uint(data, "table", burst->table[0]);
-	telemetry_add_text(
-		data, "table_name", table_label(&live->routes->set, burst->table[0], text));
+	telemetry_add_text(data, "table_name", table_label(&live->routes->set, burst->table[0], text));
 	snprintf(text, sizeof(text), "%016" PRIx64, burst->hash[0]);
 	rte_tel_data_add_dict_string(data, "hash", text);
 	rte_tel_data_add_dict_uint(data, "row", burst->row[0]);
 	if (burst->kind[0] == FLOW_TRANSPORT) /* that of a ping depends on its identifier */
-		rte_tel_data_add_dict_uint(data, "outer_source_port",
-			GUE_PORT_SOURCE_BIT | (uint16_t)(burst->hash[0] ^ burst->hint[0]));
+		rte_tel_data_add_dict_uint(
+			data, "outer_source_port", GUE_PORT_SOURCE_BIT | (uint16_t)(burst->hash[0] ^ burst->hint[0]));
 	add_hops(data, burst);
 }
 

@@ -23,8 +23,7 @@ static uint64_t uptime_seconds(const struct director *director)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - director->started_ns) /
-	       1000000000;
+	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - director->started_ns) / 1000000000;
 }
 
 static void add_state(struct rte_tel_data *data, struct director *director)
@@ -34,12 +33,11 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
-	rte_tel_data_add_dict_string(data, "gateway_mac",
-		gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
+	rte_tel_data_add_dict_string(
+		data, "gateway_mac", gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
 	rte_tel_data_add_dict_string(data, "packet_path", director->packet_path.name);
 	pthread_mutex_lock(&reload->lock);
-	rte_tel_data_add_dict_uint(
-		data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
+	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
 	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, reload->live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
@@ -97,8 +95,7 @@ static uint16_t lcores_that_fit(const struct director *director)
 	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);
 }
 
-int telemetry_stats(
-	struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
+int telemetry_stats(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
 	struct rte_tel_data *lcores = rte_tel_data_alloc(), *ports = rte_tel_data_alloc();
 	uint16_t lcore_count = lcores_that_fit(director);
@@ -116,11 +113,9 @@ int telemetry_stats(
 	add_counters(data, &sum);
 	add_state(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)
-		telemetry_add_numbered(
-			ports, director->ports[i].id, describe_port(&director->ports[i]));
+		telemetry_add_numbered(ports, director->ports[i].id, describe_port(&director->ports[i]));
 	for (uint16_t i = 0; i < lcore_count; i++)
-		telemetry_add_numbered(
-			lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
+		telemetry_add_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);
 	rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
 	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > lcore_count);

@@ -11,8 +11,8 @@
 #define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
 #define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
 
-static void add_summary(struct rte_tel_data *data, const struct director *director,
-	const struct reload_live *live, uint32_t index, const struct counters *sum)
+static void add_summary(struct rte_tel_data *data, const struct director *director, const struct reload_live *live,
+	uint32_t index, const struct counters *sum)
 {
 	const struct table_set *set = &live->routes->set;
 	const struct table *table = &set->tables[index];
@@ -34,8 +34,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - before->bytes);
 }
 
-static void add_list(
-	struct rte_tel_data *data, const struct director *director, const struct reload_live *live)
+static void add_list(struct rte_tel_data *data, const struct director *director, const struct reload_live *live)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	struct counters sum;
@@ -101,12 +100,11 @@ static struct rte_tel_data *list_backends(const struct table *table, uint32_t fi
 	return list;
 }
 
-static void add_details(struct rte_tel_data *data, const struct director *director,
-	const struct reload_live *live, uint32_t index, uint32_t first)
+static void add_details(struct rte_tel_data *data, const struct director *director, const struct reload_live *live,
+	uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *binds = list_binds(table, first),
-			    *backends = list_backends(table, first);
+	struct rte_tel_data *binds = list_binds(table, first), *backends = list_backends(table, first);
 	uint64_t end = (uint64_t)first + PAGE;
 	struct counters sum;
 
@@ -117,8 +115,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 		rte_tel_data_add_dict_container(data, "binds", binds, 0);
 	if (backends)
 		rte_tel_data_add_dict_container(data, "backends", backends, 0);
-	rte_tel_data_add_dict_int(
-		data, "truncated", table->bind_count > end || table->backend_count > end);
+	rte_tel_data_add_dict_int(data, "truncated", table->bind_count > end || table->backend_count > end);
 }
 
 /* "INDEX" or "INDEX,FIRST" */

@@ -78,8 +78,8 @@ static void judge_answer(struct transfer *transfer)
 	if (!status_set_has(&http->status, status))
 		probe_end(transfer->probe, CHECK_BAD_STATUS, "status %ld", status);
 	else if (http->body && !memmem(transfer->body, searched, http->body, strlen(http->body)))
-		probe_end(transfer->probe, CHECK_BAD_BODY,
-			"status %ld, but no \"%.64s\" in the body", status, http->body);
+		probe_end(transfer->probe, CHECK_BAD_BODY, "status %ld, but no \"%.64s\" in the body", status,
+			http->body);
 	else
 		probe_end(transfer->probe, CHECK_PASSED, "status %ld", status);
 }
@@ -99,8 +99,7 @@ static void judge(struct transfer *transfer, CURLcode code)
 	else if (code == CURLE_COULDNT_CONNECT)
 		probe_end(probe, CHECK_NOT_RUN, "%s", transfer->error);
 	else
-		probe_end(probe, result_of(code), "%s",
-			transfer->error[0] ? transfer->error : curl_easy_strerror(code));
+		probe_end(probe, result_of(code), "%s", transfer->error[0] ? transfer->error : curl_easy_strerror(code));
 }
 
 /* What has ended since the last call. Judging one may start or stop others. */
@@ -132,9 +131,7 @@ static void on_socket(struct ev_loop *loop, ev_io *io, int events)
 	struct watch *watch = io->data;
 
 	(void)loop;
-	act(watch->http, io->fd,
-		(events & EV_READ ? CURL_CSELECT_IN : 0) |
-			(events & EV_WRITE ? CURL_CSELECT_OUT : 0));
+	act(watch->http, io->fd, (events & EV_READ ? CURL_CSELECT_IN : 0) | (events & EV_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -234,8 +231,8 @@ static struct transfer *new_transfer(const struct conf_http *settings)
 static bool set_url(CURL *easy, const struct check_spec *spec, const char *host)
 {
 	char url[4096];
-	int size = snprintf(url, sizeof(url), "%s://%s:%u%s", spec->http->tls ? "https" : "http",
-		host, spec->port, spec->uri);
+	int size = snprintf(
+		url, sizeof(url), "%s://%s:%u%s", spec->http->tls ? "https" : "http", host, spec->port, spec->uri);
 
 	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
 }
@@ -305,8 +302,7 @@ static void start(struct probe *probe)
 	transfer->received = 0;
 	transfer->error[0] = '\0';
 	probe->state = transfer;
-	if (!set_options(transfer, probe) ||
-		curl_multi_add_handle(http->multi, transfer->easy) != CURLM_OK)
+	if (!set_options(transfer, probe) || curl_multi_add_handle(http->multi, transfer->easy) != CURLM_OK)
 		probe_end(probe, CHECK_NOT_RUN, "out of memory");
 }
 

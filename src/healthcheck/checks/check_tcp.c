@@ -35,8 +35,7 @@ static int connect_to(const struct probe *probe)
 	const struct check_spec *spec = probe->spec;
 	const struct netaddr *source = conf_source(probe->env->conf, spec->addr.family);
 	union sockaddr_any to, from;
-	int fd =
-		socket(sockaddr_family(&spec->addr), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(sockaddr_family(&spec->addr), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int error = 0, on = 1;
 	socklen_t size;
 

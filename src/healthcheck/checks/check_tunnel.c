@@ -20,7 +20,7 @@ struct leg {
 	enum netaddr_family family;
 	struct tunnel *tunnel;
 	int udp, icmp; /* -1: this host does not have the family */
-	int route;     /* never sends: asks the kernel for source addresses */
+	int route; /* never sends: asks the kernel for source addresses */
 	ev_io udp_io, icmp_io;
 };
 
@@ -61,8 +61,7 @@ static struct probe *find(struct tunnel *tunnel, const struct echo *echo)
 	return slot->probe;
 }
 
-static void take_reply(
-	struct leg *leg, const uint8_t *bytes, size_t size, const union sockaddr_any *from)
+static void take_reply(struct leg *leg, const uint8_t *bytes, size_t size, const union sockaddr_any *from)
 {
 	struct tunnel *tunnel = leg->tunnel;
 	struct netaddr source = sockaddr_netaddr(from);
@@ -108,8 +107,7 @@ static void take_error(struct leg *leg, const uint8_t *bytes, size_t size, int e
 	struct probe *probe = NULL;
 	struct echo echo;
 
-	if (echo_read_request(bytes, size, &echo) ||
-		(size > 8 && echo_read_request(bytes + 8, size - 8, &echo)))
+	if (echo_read_request(bytes, size, &echo) || (size > 8 && echo_read_request(bytes + 8, size - 8, &echo)))
 		probe = find(tunnel, &echo);
 	if (probe)
 		probe_end_errno(probe, error);
@@ -129,8 +127,7 @@ static bool read_error(struct leg *leg)
 
 	if (size < 0)
 		return false;
-	for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item;
-		item = CMSG_NXTHDR(&message, item)) {
+	for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
 		struct sock_extended_err error;
 
 		if (!(item->cmsg_level == SOL_IP && item->cmsg_type == IP_RECVERR) &&
@@ -180,8 +177,7 @@ static int source_for(struct leg *leg, const struct netaddr *addr, struct netadd
 }
 
 /* 0 or -errno. The source of the inner packet is where the reply has to arrive. */
-static int send_request(
-	struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
+static int send_request(struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
 {
 	struct leg *outer = leg_of(tunnel, spec->addr.family);
 	struct leg *inner = leg_of(tunnel, spec->inner.family);
@@ -195,8 +191,7 @@ static int send_request(
 		return error;
 	if (outer->udp < 0 || inner->icmp < 0)
 		return -EAFNOSUPPORT;
-	size = (spec->kind == CHECK_GUE ? echo_write_gue : echo_write)(
-		packet, &source, &spec->inner, echo);
+	size = (spec->kind == CHECK_GUE ? echo_write_gue : echo_write)(packet, &source, &spec->inner, echo);
 	/* An ICMP error that arrived meanwhile makes a first attempt fail, whomever it was about.
 	 */
 	for (int attempt = 0; attempt < 3; attempt++) {
@@ -285,8 +280,7 @@ static int open_leg(struct tunnel *tunnel, enum netaddr_family family, struct fa
 	leg->route = socket(domain, SOCK_DGRAM | flags, 0);
 	if (leg->icmp < 0 || leg->udp < 0 || leg->route < 0 ||
 		(source && bind(leg->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
-		setsockopt(leg->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on,
-			sizeof(on)) < 0) {
+		setsockopt(leg->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0) {
 		faults_error(faults, NULL, "sockets for gue and fou checks%s: %s",
 			source ? " with the configured source address" : "", strerror(errno));
 		return -EINVAL;
@@ -300,8 +294,7 @@ static int open_leg(struct tunnel *tunnel, enum netaddr_family family, struct fa
 	return 0;
 }
 
-struct tunnel *tunnel_open(
-	struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults)
+struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults)
 {
 	struct tunnel *tunnel = calloc(1, sizeof(*tunnel) + probes * sizeof(struct slot));
 
@@ -315,11 +308,8 @@ struct tunnel *tunnel_open(
 	for (unsigned i = 0; i < probes; i++)
 		tunnel->slots[i].next_free = i + 1;
 	for (int i = 0; i < 2; i++)
-		tunnel->legs[i] = (struct leg){.family = i ? NETADDR_V6 : NETADDR_V4,
-			.tunnel = tunnel,
-			.udp = -1,
-			.icmp = -1,
-			.route = -1};
+		tunnel->legs[i] = (struct leg){
+			.family = i ? NETADDR_V6 : NETADDR_V4, .tunnel = tunnel, .udp = -1, .icmp = -1, .route = -1};
 	if (getrandom(tunnel->key, sizeof(tunnel->key), 0) != sizeof(tunnel->key) ||
 		getrandom(&tunnel->identifier, sizeof(tunnel->identifier), 0) < 0)
 		faults_error(faults, NULL, "no random numbers: %s", strerror(errno));

@@ -21,8 +21,7 @@ struct tunnel_counters {
 };
 
 /* NULL: an error says what is missing. `probes`: how many may run at once. */
-struct tunnel *tunnel_open(
-	struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
+struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
 void tunnel_close(struct tunnel *tunnel);
 
 const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel);

@@ -34,8 +34,8 @@ static void write_icmp(uint8_t *to, uint8_t type, const struct echo *echo, uint3
 	store_be16(to + 2, checksum_finish(checksum_add(pseudo_header, to, ECHO_SIZE)));
 }
 
-static size_t write_ipv4(uint8_t *to, const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo)
+static size_t write_ipv4(
+	uint8_t *to, const struct netaddr *source, const struct netaddr *destination, const struct echo *echo)
 {
 	memset(to, 0, IPV4_SIZE);
 	to[0] = 0x45;
@@ -50,8 +50,8 @@ static size_t write_ipv4(uint8_t *to, const struct netaddr *source,
 	return IPV4_SIZE + ECHO_SIZE;
 }
 
-static size_t write_ipv6(uint8_t *to, const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo)
+static size_t write_ipv6(
+	uint8_t *to, const struct netaddr *source, const struct netaddr *destination, const struct echo *echo)
 {
 	uint8_t lengths[8] = {0}; /* the rest of the pseudo-header of RFC 8200, 8.1 */
 	uint32_t sum;
@@ -70,15 +70,14 @@ static size_t write_ipv6(uint8_t *to, const struct netaddr *source,
 	return IPV6_SIZE + ECHO_SIZE;
 }
 
-size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo)
+size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
+	const struct echo *echo)
 {
-	return (destination->family == NETADDR_V4 ? write_ipv4 : write_ipv6)(
-		to, source, destination, echo);
+	return (destination->family == NETADDR_V4 ? write_ipv4 : write_ipv6)(to, source, destination, echo);
 }
 
-size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo)
+size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
+	const struct echo *echo)
 {
 	uint8_t protocol = destination->family == NETADDR_V4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6;
 	size_t header = encapsulate_write_gue(to, NULL, 0, protocol);
@@ -98,11 +97,9 @@ static bool read_icmp(struct span span, uint8_t type, struct echo *echo)
 	return true;
 }
 
-bool echo_read_reply(
-	const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo)
+bool echo_read_reply(const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo)
 {
-	return read_icmp(
-		span_of(icmp, size), family == NETADDR_V4 ? ICMP_REPLY : ICMPV6_REPLY, echo);
+	return read_icmp(span_of(icmp, size), family == NETADDR_V4 ? ICMP_REPLY : ICMPV6_REPLY, echo);
 }
 
 bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo)
@@ -110,8 +107,7 @@ bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo)
 	struct span span = span_of(packet, size);
 	const uint8_t *header = span_peek(&span, IPV4_SIZE);
 
-	return header && span_take(&span, (size_t)(header[0] & 0x0f) * 4) &&
-	       read_icmp(span, ICMP_REPLY, echo);
+	return header && span_take(&span, (size_t)(header[0] & 0x0f) * 4) && read_icmp(span, ICMP_REPLY, echo);
 }
 
 bool echo_read_request(const uint8_t *packet, size_t size, struct echo *echo)

@@ -23,17 +23,16 @@ struct echo {
 };
 
 /* The IP packet of a request; both addresses are of one family. Returns its size. */
-size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo);
+size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
+	const struct echo *echo);
 
 /* GLB's GUE header without hops, and the request: the payload of a UDP datagram. Returns its size.
  */
-size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source,
-	const struct netaddr *destination, const struct echo *echo);
+size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
+	const struct echo *echo);
 
 /* A reply from its ICMP header on; false: it is none, or not of ours. */
-bool echo_read_reply(
-	const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo);
+bool echo_read_reply(const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo);
 
 /* A reply from its IPv4 header on, as raw sockets give it. */
 bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo);

@@ -56,8 +56,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 		ev_timer_start(loop, timer);
 		return;
 	}
-	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms",
-		(double)(check_now_us() - probe->started_us) / 1000);
+	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms", (double)(check_now_us() - probe->started_us) / 1000);
 }
 
 void probe_start(struct probe *probe, unsigned timeout_ms)

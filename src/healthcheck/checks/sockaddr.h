@@ -17,8 +17,7 @@ union sockaddr_any {
 };
 
 /* Returns the size to give with it. */
-static inline socklen_t sockaddr_fill(
-	union sockaddr_any *to, const struct netaddr *addr, uint16_t port)
+static inline socklen_t sockaddr_fill(union sockaddr_any *to, const struct netaddr *addr, uint16_t port)
 {
 	memset(to, 0, sizeof(*to));
 	if (addr->family == NETADDR_V4) {

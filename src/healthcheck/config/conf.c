@@ -12,16 +12,14 @@
 
 #define AT(member) .offset = offsetof(struct conf, member)
 
-static void read_address(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_address(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	char value[CONF_VALUE_MAX];
 	struct netaddr addr;
 
 	if (!text || !netaddr_parse(text, &addr) || addr.family != key->min)
-		conf_error(reader, at, NULL, "%s is not an %s address",
-			conf_value(at, CONFIG_TYPE_STRING, value),
+		conf_error(reader, at, NULL, "%s is not an %s address", conf_value(at, CONFIG_TYPE_STRING, value),
 			key->min == NETADDR_V4 ? "IPv4" : "IPv6");
 	else
 		*(struct netaddr *)field = addr;
@@ -50,8 +48,7 @@ static bool parse_listen(const char *text, struct netaddr *ip, uint16_t *port)
 	return netaddr_parse(host, ip) && ip->family == NETADDR_V4;
 }
 
-static void read_listen(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_listen(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	struct conf *conf = reader->conf;
 	const char *text = config_setting_get_string(at);
@@ -68,14 +65,11 @@ static void read_listen(struct conf_reader *reader, const config_setting_t *at,
 			conf_value(at, CONFIG_TYPE_STRING, value));
 }
 
-static void read_forwarding_table(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_forwarding_table(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
-		{.name = "src",
-			.read = conf_read_string,
-			AT(src),
-			.required = "the JSON table that you edit"},
+		{.name = "src", .read = conf_read_string, AT(src), .required = "the JSON table that you edit"},
 		{.name = "dst",
 			.read = conf_read_string,
 			AT(dst),
@@ -96,8 +90,7 @@ static bool is_unit(const char *text)
 	return dot && dot != text && strcmp(dot, ".service") == 0 && !strpbrk(text, " /\t");
 }
 
-static void read_reload(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_reload(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
 		{.name = "build",
@@ -120,16 +113,10 @@ static void read_reload(struct conf_reader *reader, const config_setting_t *at,
 }
 
 static const struct conf_key keys[] = {
-	{.name = "forwarding_table",
-		.read = read_forwarding_table,
-		.required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
+	{.name = "forwarding_table", .read = read_forwarding_table, .required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
 	{.name = "reload_command", .read = conf_read_string, AT(reload_command)},
 	{.name = "reload", .read = read_reload},
-	{.name = "reload_timeout_ms",
-		.read = conf_read_unsigned,
-		AT(reload_timeout_ms),
-		.min = 100,
-		.max = 3600000},
+	{.name = "reload_timeout_ms", .read = conf_read_unsigned, AT(reload_timeout_ms), .min = 100, .max = 3600000},
 	{.name = "interval_ms",
 		.read = conf_read_unsigned,
 		AT(timing.interval_ms),
@@ -140,16 +127,8 @@ static const struct conf_key keys[] = {
 		AT(timing.timeout_ms),
 		.min = TABLE_TIMEOUT_MS_MIN,
 		.max = TABLE_TIMING_MS_MAX},
-	{.name = "trigger",
-		.read = conf_read_unsigned,
-		AT(trigger),
-		.min = 1,
-		.max = TABLE_TRIGGER_MAX},
-	{.name = "trigger_healthy",
-		.read = conf_read_unsigned,
-		AT(timing.trigger_healthy),
-		.min = 1,
-		.max = TABLE_TRIGGER_MAX},
+	{.name = "trigger", .read = conf_read_unsigned, AT(trigger), .min = 1, .max = TABLE_TRIGGER_MAX},
+	{.name = "trigger_healthy", .read = conf_read_unsigned, AT(timing.trigger_healthy), .min = 1, .max = TABLE_TRIGGER_MAX},
 	{.name = "trigger_unhealthy",
 		.read = conf_read_unsigned,
 		AT(timing.trigger_unhealthy),
@@ -157,11 +136,7 @@ static const struct conf_key keys[] = {
 		.max = TABLE_TRIGGER_MAX},
 	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
 	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
-	{.name = "max_concurrent",
-		.read = conf_read_unsigned,
-		AT(max_concurrent),
-		.min = 1,
-		.max = 65535},
+	{.name = "max_concurrent", .read = conf_read_unsigned, AT(max_concurrent), .min = 1, .max = 65535},
 	{.name = "source_ip", .read = read_address, AT(source_ip), .min = NETADDR_V4},
 	{.name = "source_ip6", .read = read_address, AT(source_ip6), .min = NETADDR_V6},
 	{.name = "state_file", .read = conf_read_string, AT(state_file)},
@@ -226,10 +201,8 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 				continue;
 			if (files[i].group)
 				group = config_setting_get_member(root, files[i].group);
-			conf_error(reader, group, files[i].key, "'%s' is also %s; %s",
-				files[i].path, files[other].key,
-				other == 0 ? "what you edit is not written to"
-					   : "give each a file of its own");
+			conf_error(reader, group, files[i].key, "'%s' is also %s; %s", files[i].path, files[other].key,
+				other == 0 ? "what you edit is not written to" : "give each a file of its own");
 			break;
 		}
 }

@@ -16,8 +16,8 @@
 
 struct conf_http {
 	struct status_set status;
-	char *host;    /* of the Host header and SNI; NULL: the proxy's address */
-	char *body;    /* a text that must be in the body; NULL: any */
+	char *host; /* of the Host header and SNI; NULL: the proxy's address */
+	char *body; /* a text that must be in the body; NULL: any */
 	char *ca_file; /* whom to trust; NULL: the system's */
 	bool tls, verify;
 };
@@ -31,8 +31,8 @@ struct conf_table {
 struct conf {
 	char *src, *dst;
 	char *reload_command; /* at most one of this and reload_build is set */
-	char *reload_build;   /* the binary table; NULL: none */
-	char *reload_notify;  /* a unit, or a path of a pid file; NULL: nobody */
+	char *reload_build; /* the binary table; NULL: none */
+	char *reload_notify; /* a unit, or a path of a pid file; NULL: nobody */
 	unsigned reload_timeout_ms;
 	unsigned trigger; /* for both directions, where timing did not say */
 	struct table_timing timing;

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void read_status(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_status(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	struct status_set set;
@@ -16,8 +15,7 @@ static void read_status(struct conf_reader *reader, const config_setting_t *at,
 
 	(void)key;
 	if (!text || !status_set_parse(text, &set))
-		conf_error(reader, at, NULL,
-			"%s is not a set of statuses from 100 to 599 like \"200-299,304\"",
+		conf_error(reader, at, NULL, "%s is not a set of statuses from 100 to 599 like \"200-299,304\"",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		*(struct status_set *)field = set;
@@ -26,8 +24,7 @@ static void read_status(struct conf_reader *reader, const config_setting_t *at,
 #define HOST_MAX 253 /* of a name in DNS */
 
 /* It becomes part of a URL and of a header. */
-static void read_host(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_host(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
 	char value[CONF_VALUE_MAX];
@@ -36,14 +33,12 @@ static void read_host(struct conf_reader *reader, const config_setting_t *at,
 		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
 			text = NULL;
 	if (!text || strlen(text) > HOST_MAX)
-		conf_error(reader, at, NULL, "%s is not a host name",
-			conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_error(reader, at, NULL, "%s is not a host name", conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		conf_read_string(reader, at, key, field);
 }
 
-static void read_ca_file(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+static void read_ca_file(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	size_t errors = reader->faults->errors;
 
@@ -62,36 +57,30 @@ static const struct conf_key http_keys[] = {
 	{0},
 };
 
-void conf_http_read(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_http_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	(void)key;
 	conf_read_group(reader, at, http_keys, field);
 }
 
 /* `table` is the last one so far. */
-static void check_name(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
+static void check_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
 {
 	const struct conf *conf = reader->conf;
 
 	for (const struct conf_table *other = conf->tables; table->name && other < table; other++)
 		if (other->name && strcmp(other->name, table->name) == 0)
-			conf_error(reader, at, "name", "'%s' is given twice; give each table once",
-				table->name);
+			conf_error(reader, at, "name", "'%s' is given twice; give each table once", table->name);
 }
 
-static void read_table(
-	struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
+static void read_table(struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
 {
 	static const struct conf_key keys[] = {
 		{.name = "name",
 			.read = conf_read_string,
 			.offset = offsetof(struct conf_table, name),
 			.required = "the name of a table in src"},
-		{.name = "http",
-			.read = conf_http_read,
-			.offset = offsetof(struct conf_table, http)},
+		{.name = "http", .read = conf_http_read, .offset = offsetof(struct conf_table, http)},
 		{0},
 	};
 	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
@@ -110,8 +99,7 @@ static void read_table(
 	check_name(reader, at, table);
 }
 
-void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *at,
-	const struct conf_key *key, void *field)
+void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	struct conf *conf = reader->conf;
 	char value[CONF_VALUE_MAX];
@@ -120,8 +108,7 @@ void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *a
 	(void)key;
 	(void)field;
 	if (!config_setting_is_list(at)) {
-		conf_error(reader, at, NULL,
-			"%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
+		conf_error(reader, at, NULL, "%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
 			conf_value(at, CONFIG_TYPE_LIST, value));
 		return;
 	}

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static void lint_timing(
-	const struct table_document *document, const struct conf *conf, struct faults *faults)
+static void lint_timing(const struct table_document *document, const struct conf *conf, struct faults *faults)
 {
 	for (uint32_t t = 0; t < document->set.count; t++) {
 		struct table_timing timing = conf->timing;
@@ -14,8 +13,7 @@ static void lint_timing(
 			faults_warn(faults, NULL,
 				"table %s: timeout_ms %u is not less than interval_ms %u: checks that "
 				"time out are run less often",
-				document->set.tables[t].name, timing.timeout_ms,
-				timing.interval_ms);
+				document->set.tables[t].name, timing.timeout_ms, timing.interval_ms);
 	}
 }
 
@@ -32,7 +30,6 @@ void lint_src(const struct table_document *document, const struct conf *conf, st
 	lint_timing(document, conf, faults);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (!has_table(&document->set, conf->tables[i].name))
-			faults_warn(faults, NULL,
-				"has no table '%s', which `tables` in the configuration names",
+			faults_warn(faults, NULL, "has no table '%s', which `tables` in the configuration names",
 				conf->tables[i].name);
 }

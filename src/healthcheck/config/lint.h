@@ -6,7 +6,6 @@
 #include "healthcheck/config/conf.h"
 
 /* Adds warnings. */
-void lint_src(
-	const struct table_document *document, const struct conf *conf, struct faults *faults);
+void lint_src(const struct table_document *document, const struct conf *conf, struct faults *faults);
 
 #endif

@@ -9,8 +9,7 @@
 /* `type` as OpenMetrics has it; a counter's samples end in _total. */
 static void family(FILE *to, const char *name, const char *type, const char *help)
 {
-	fprintf(to, "# TYPE glb_healthcheck_%s %s\n# HELP glb_healthcheck_%s %s\n", name, type,
-		name, help);
+	fprintf(to, "# TYPE glb_healthcheck_%s %s\n# HELP glb_healthcheck_%s %s\n", name, type, name, help);
 }
 
 static void counter(FILE *to, const char *name, const char *help, uint64_t value)
@@ -35,23 +34,20 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 {
 	const struct table_set *set = &monitor->list.document.set;
 
-	family(to, "table_panic", "gauge",
-		"1 where too few backends are healthy, so that all count as healthy");
+	family(to, "table_panic", "gauge", "1 where too few backends are healthy, so that all count as healthy");
 	for (uint32_t t = 0; t < set->count; t++) {
 		fputs("glb_healthcheck_table_panic{table=\"", to);
 		label(to, set->tables[t].name);
 		fprintf(to, "\"} %d\n", monitor->publisher.panic[t]);
 	}
-	family(to, "backend_healthy", "gauge",
-		"0 where a check of a backend has failed, whatever the table says");
+	family(to, "backend_healthy", "gauge", "0 where a check of a backend has failed, whatever the table says");
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
 			char ip[NETADDR_TEXT_MAX];
 
 			fputs("glb_healthcheck_backend_healthy{table=\"", to);
 			label(to, set->tables[t].name);
-			fprintf(to, "\",backend=\"%s\"} %d\n",
-				netaddr_format(&set->tables[t].backends[b].addr, ip),
+			fprintf(to, "\",backend=\"%s\"} %d\n", netaddr_format(&set->tables[t].backends[b].addr, ip),
 				checklist_verdict(&monitor->list, t, b) != DAMPER_UNHEALTHY);
 		}
 }
@@ -75,18 +71,15 @@ static void print_probes(FILE *to, const struct monitor_counters *counters)
 	family(to, "probes", "counter", "probes that ended, by kind and result");
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
 		for (enum check_result result = 0; result < CHECK_RESULT_COUNT; result++)
-			fprintf(to,
-				"glb_healthcheck_probes_total{kind=\"%s\",result=\"%s\"} %" PRIu64
-				"\n",
-				check_kind_name(kind), check_result_name(result),
-				counters->probes[kind][result]);
+			fprintf(to, "glb_healthcheck_probes_total{kind=\"%s\",result=\"%s\"} %" PRIu64 "\n",
+				check_kind_name(kind), check_result_name(result), counters->probes[kind][result]);
 	family(to, "latency_seconds", "summary", "of probes that passed");
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
 		fprintf(to,
 			"glb_healthcheck_latency_seconds_count{kind=\"%s\"} %" PRIu64
 			"\nglb_healthcheck_latency_seconds_sum{kind=\"%s\"} %.6f\n",
-			check_kind_name(kind), counters->probes[kind][CHECK_PASSED],
-			check_kind_name(kind), (double)counters->latency_us[kind] / 1e6);
+			check_kind_name(kind), counters->probes[kind][CHECK_PASSED], check_kind_name(kind),
+			(double)counters->latency_us[kind] / 1e6);
 }
 
 static void print_daemon(FILE *to, const struct monitor *monitor)
@@ -97,27 +90,21 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	counter(to, "transitions", "verdicts that changed", monitor->counters.transitions);
 	counter(to, "src_loads", "times that src was taken", monitor->counters.loads);
 	counter(to, "src_refused", "times that src was refused", monitor->counters.failed_loads);
-	gauge(to, "src_bad", "1 while src is refused and an older one in use",
-		monitor->error[0] != '\0');
+	gauge(to, "src_bad", "1 while src is refused and an older one in use", monitor->error[0] != '\0');
 	counter(to, "writes", "times that dst was written", publisher->writes);
 	counter(to, "write_failures", "times that it could not be", publisher->failed_writes);
-	gauge(to, "write_failing", "1 while dst is not what it should be",
-		publisher->failures != 0);
+	gauge(to, "write_failing", "1 while dst is not what it should be", publisher->failures != 0);
 	counter(to, "reloads", "times that the reload was run", job->runs);
 	counter(to, "reload_failures", "times that it failed", job->failed_runs);
-	gauge(to, "reload_failing", "1 from a reload that failed to one that works",
-		job->failures != 0);
+	gauge(to, "reload_failing", "1 from a reload that failed to one that works", job->failures != 0);
 	gauge(to, "checks", "different checks", monitor->list.check_count);
 	gauge(to, "probes_running", "probes under way", monitor->scheduler.running);
-	counter(to, "delayed", "times that max_concurrent held a start back",
-		monitor->scheduler.delayed);
+	counter(to, "delayed", "times that max_concurrent held a start back", monitor->scheduler.delayed);
 	if (monitor->env.tunnel) {
 		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
 
-		counter(to, "tunnel_replies", "echo replies that belonged to a probe",
-			tunnel->replies);
-		counter(to, "tunnel_foreign",
-			"echo replies ignored: late, of others, or from elsewhere",
+		counter(to, "tunnel_replies", "echo replies that belonged to a probe", tunnel->replies);
+		counter(to, "tunnel_foreign", "echo replies ignored: late, of others, or from elsewhere",
 			tunnel->foreign);
 	}
 }

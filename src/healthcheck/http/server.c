@@ -14,14 +14,12 @@ enum {
 	CONNECTION_TIMEOUT_S = 10,
 };
 
-static enum MHD_Result reply(
-	struct MHD_Connection *connection, unsigned code, const char *type, char *text)
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, const char *type, char *text)
 {
 	static const char empty[] = "out of memory\n";
 	struct MHD_Response *response =
 		text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE)
-		     : MHD_create_response_from_buffer(
-			       sizeof(empty) - 1, (void *)empty, MHD_RESPMEM_PERSISTENT);
+		     : MHD_create_response_from_buffer(sizeof(empty) - 1, (void *)empty, MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
 	if (!response) {
@@ -29,15 +27,13 @@ static enum MHD_Result reply(
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	result = MHD_queue_response(
-		connection, text ? code : MHD_HTTP_INTERNAL_SERVER_ERROR, response);
+	result = MHD_queue_response(connection, text ? code : MHD_HTTP_INTERNAL_SERVER_ERROR, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result answer(void *data, struct MHD_Connection *connection, const char *url,
-	const char *method, const char *version, const char *upload, size_t *upload_size,
-	void **state)
+static enum MHD_Result answer(void *data, struct MHD_Connection *connection, const char *url, const char *method,
+	const char *version, const char *upload, size_t *upload_size, void **state)
 {
 	const struct monitor *monitor = data;
 
@@ -47,13 +43,11 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 	(void)state;
 	/* HEAD is answered as GET; the library leaves the body out. */
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain",
-			strdup("GET only\n"));
+		return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", strdup("GET only\n"));
 	if (strcmp(url, "/status") == 0)
 		return reply(connection, MHD_HTTP_OK, "application/json", status_json(monitor));
 	if (strcmp(url, "/metrics") == 0)
-		return reply(connection, MHD_HTTP_OK,
-			"application/openmetrics-text; version=1.0.0; charset=utf-8",
+		return reply(connection, MHD_HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
 			status_metrics(monitor));
 	return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", strdup("/status or /metrics\n"));
 }
@@ -95,18 +89,16 @@ int server_open(struct server *server, struct monitor *monitor, struct faults *f
 	sockaddr_fill(&address, &conf->listen_ip, conf->listen_port);
 	if (conf->listen_ip.family == NETADDR_V6)
 		flags |= MHD_USE_IPv6;
-	server->daemon = MHD_start_daemon(flags, conf->listen_port, NULL, NULL, answer, monitor,
-		MHD_OPTION_SOCK_ADDR, &address.sa, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+	server->daemon = MHD_start_daemon(flags, conf->listen_port, NULL, NULL, answer, monitor, MHD_OPTION_SOCK_ADDR,
+		&address.sa, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)CONNECTION_TIMEOUT_S, MHD_OPTION_END);
-	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)
-			      : NULL;
+	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		char ip[NETADDR_TEXT_MAX];
 		int error = errno ? errno : EIO;
 
-		faults_error(faults, "listen", "cannot serve on %s port %u: %s",
-			netaddr_format(&conf->listen_ip, ip), conf->listen_port, strerror(error));
+		faults_error(faults, "listen", "cannot serve on %s port %u: %s", netaddr_format(&conf->listen_ip, ip),
+			conf->listen_port, strerror(error));
 		server_close(server);
 		return -error;
 	}

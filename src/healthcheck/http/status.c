@@ -7,9 +7,8 @@ static json_t *check_json(const struct check *check)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:f, s:i, s:I}", "check", check->name, "verdict",
 		damper_name(check->damper.verdict), "result",
-		check->probes ? check_result_name(check->result) : "none yet", "reason",
-		json_text(check->reason), "latency_ms", (double)check->latency_us / 1e3,
-		"against_verdict", (int)check->damper.streak, "changed",
+		check->probes ? check_result_name(check->result) : "none yet", "reason", json_text(check->reason),
+		"latency_ms", (double)check->latency_us / 1e3, "against_verdict", (int)check->damper.streak, "changed",
 		(json_int_t)check->changed_s);
 }
 
@@ -22,9 +21,8 @@ static json_t *backend_json(const struct checklist *list, uint32_t table, uint32
 	for (size_t i = list->first[table][backend]; i < list->first[table][backend + 1]; i++)
 		json_array_append_new(checks, check_json(list->checks[list->uses[i].check]));
 	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "ip", netaddr_format(&of->addr, ip), "state",
-		table_state_name(of->state), "verdict",
-		damper_name(checklist_verdict(list, table, backend)), "healthy", of->healthy,
-		"checks", checks);
+		table_state_name(of->state), "verdict", damper_name(checklist_verdict(list, table, backend)), "healthy",
+		of->healthy, "checks", checks);
 }
 
 static json_t *table_json(const struct monitor *monitor, uint32_t table)
@@ -34,8 +32,8 @@ static json_t *table_json(const struct monitor *monitor, uint32_t table)
 
 	for (uint32_t i = 0; i < of->backend_count; i++)
 		json_array_append_new(backends, backend_json(&monitor->list, table, i));
-	return json_pack("{s:s, s:b, s:o}", "name", of->name, "panic",
-		monitor->publisher.panic[table], "backends", backends);
+	return json_pack(
+		"{s:s, s:b, s:o}", "name", of->name, "panic", monitor->publisher.panic[table], "backends", backends);
 }
 
 char *status_json(const struct monitor *monitor)
@@ -49,15 +47,13 @@ char *status_json(const struct monitor *monitor)
 		json_array_append_new(tables, table_json(monitor, i));
 	status = json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o}, s:{s:o, s:I, s:I, s:o}, "
 			   "s:{s:s, s:I, s:I, s:o}, s:i, s:o}",
-		"version", GLB_VERSION, "ready", monitor->ready, "src", "file",
-		json_text(monitor->conf->src), "loads", (json_int_t)monitor->counters.loads,
-		"refused", (json_int_t)monitor->counters.failed_loads, "error",
+		"version", GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src), "loads",
+		(json_int_t)monitor->counters.loads, "refused", (json_int_t)monitor->counters.failed_loads, "error",
 		json_text(monitor->error), "dst", "file", json_text(monitor->conf->dst), "writes",
-		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes,
-		"error", json_text(publisher->error), "reload", "state", job_state_name(job->state),
-		"runs", (json_int_t)job->runs, "failed", (json_int_t)job->failed_runs, "error",
-		json_text(job->error), "running", (int)monitor->scheduler.running, "tables",
-		tables);
+		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
+		json_text(publisher->error), "reload", "state", job_state_name(job->state), "runs",
+		(json_int_t)job->runs, "failed", (json_int_t)job->failed_runs, "error", json_text(job->error),
+		"running", (int)monitor->scheduler.running, "tables", tables);
 	text = json_dumps(status, JSON_INDENT(2));
 	json_decref(status);
 	return text;

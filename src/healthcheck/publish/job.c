@@ -76,8 +76,7 @@ static void read_output(struct job *job)
 			if (bytes[i] == '\n' || job->line_size == sizeof(job->line))
 				log_output(job);
 			if (bytes[i] != '\n')
-				job->line[job->line_size++] =
-					(unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
+				job->line[job->line_size++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
 		}
 	}
 }
@@ -99,12 +98,11 @@ static void fail(struct job *job, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	snprintf(job->error, sizeof(job->error), "%s%s%s", what, job->last_line[0] ? ": " : "",
-		job->last_line);
+	snprintf(job->error, sizeof(job->error), "%s%s%s", what, job->last_line[0] ? ": " : "", job->last_line);
 	job->state = JOB_FAILED;
 	job->failed_runs++;
-	log_error("%s failed (%u in a row), again in %" PRIu64 " s: %s", title(job), job->failures,
-		wait / 1000, job->error);
+	log_error("%s failed (%u in a row), again in %" PRIu64 " s: %s", title(job), job->failures, wait / 1000,
+		job->error);
 	ev_timer_set(&job->retry, (double)wait / 1e3, 0);
 	ev_timer_start(job->loop, &job->retry);
 }

@@ -35,10 +35,8 @@ static int hang_up(const char *pid_file)
 	long pid = 0;
 	char end = '\n';
 
-	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 ||
-		pid > INT_MAX) {
-		fprintf(stderr, "%s: %s\n", pid_file,
-			file ? "holds no process id" : strerror(errno));
+	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 || pid > INT_MAX) {
+		fprintf(stderr, "%s: %s\n", pid_file, file ? "holds no process id" : strerror(errno));
 		return -EINVAL;
 	}
 	fclose(file);

@@ -48,8 +48,7 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	publisher->failed_writes++;
 	publisher->retry_ms = check_now_ms() + wait;
 	snprintf(publisher->error, sizeof(publisher->error), "%s", error);
-	log_error("table not written (%u in a row), again in %" PRIu64 " s: %s",
-		publisher->failures, wait / 1000, error);
+	log_error("table not written (%u in a row), again in %" PRIu64 " s: %s", publisher->failures, wait / 1000, error);
 	schedule(publisher);
 }
 
@@ -87,8 +86,7 @@ static void write_table(struct publisher *publisher)
 		text = table_document_text(&list->document, &size);
 	log_panics(publisher, panic);
 	memcpy(publisher->panic, panic, sizeof(panic));
-	if (text && publisher->written && size == publisher->written_size &&
-		memcmp(text, publisher->written, size) == 0) {
+	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {
 		succeed(publisher, text, size);
 		if (urgent) {
 			/* Nobody knows what became of the binary table since. */
@@ -101,8 +99,7 @@ static void write_table(struct publisher *publisher)
 	/* First: a dst that is newer than the state would change back and forth at a restart. */
 	if (text)
 		state_file_save(publisher->conf->state_file, list);
-	if (!text || table_file_replace(
-			     publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
+	if (!text || table_file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
 		free(text);
 		fail(publisher, &faults);
 		faults_clear(&faults);
@@ -112,8 +109,7 @@ static void write_table(struct publisher *publisher)
 	damper_hold_written(&publisher->hold, check_now_ms());
 	publisher->writes++;
 	succeed(publisher, text, size);
-	log_info("table %s written, %u backends unhealthy", publisher->conf->dst,
-		count_unhealthy(&list->document.set));
+	log_info("table %s written, %u backends unhealthy", publisher->conf->dst, count_unhealthy(&list->document.set));
 	job_request(&publisher->job);
 }
 
@@ -132,17 +128,14 @@ static void look_at_dst(struct publisher *publisher)
 
 	free(publisher->written);
 	publisher->written = NULL;
-	if (table_file_slurp(publisher->conf->dst, TABLE_FILE_MAX_SIZE, &bytes,
-		    &publisher->written_size, &ignored) == 0)
+	if (table_file_slurp(publisher->conf->dst, TABLE_FILE_MAX_SIZE, &bytes, &publisher->written_size, &ignored) == 0)
 		publisher->written = (char *)bytes;
 	faults_clear(&ignored);
 }
 
-void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf,
-	struct checklist *list)
+void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list)
 {
-	*publisher = (struct publisher){
-		.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
+	*publisher = (struct publisher){.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
 	ev_timer_init(&publisher->timer, on_timer, 0, 0);
 	publisher->timer.data = publisher;
 	job_open(&publisher->job, loop, conf);

@@ -17,10 +17,10 @@ struct publisher {
 	struct damper_hold hold;
 	struct job job;
 	ev_timer timer;
-	bool urgent;          /* the list is new: do not hold, and ask for the job in any case */
+	bool urgent; /* the list is new: do not hold, and ask for the job in any case */
 	uint64_t patience_ms; /* until when to wait for first results */
-	uint64_t retry_ms;    /* not before, after a failure */
-	char *written;        /* what dst holds, last time that we looked; NULL: unknown */
+	uint64_t retry_ms; /* not before, after a failure */
+	char *written; /* what dst holds, last time that we looked; NULL: unknown */
 	size_t written_size;
 	unsigned failures; /* in a row */
 	uint64_t writes, failed_writes;
@@ -28,8 +28,7 @@ struct publisher {
 	bool panic[TABLE_MAX_TABLES];
 };
 
-void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf,
-	struct checklist *list);
+void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list);
 void publisher_close(struct publisher *publisher);
 
 /* A verdict changed. */
@@ -46,7 +45,6 @@ void publisher_new_list(struct publisher *publisher, uint64_t patience_ms);
  * Sets `healthy` of every backend in the list's document; a table in panic has all of them healthy.
  * False: out of memory.
  */
-bool publish_verdicts(
-	struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES]);
+bool publish_verdicts(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES]);
 
 #endif

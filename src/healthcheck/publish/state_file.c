@@ -37,8 +37,8 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 static int write_state(const char *path, const struct checklist *list, struct faults *faults)
 {
 	json_t *state = json_pack("{s:s, s:o}", "_comment",
-		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.",
-		"verdicts", checklist_save(list));
+		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.", "verdicts",
+		checklist_save(list));
 	char *text = state ? json_dumps(state, JSON_INDENT(1)) : NULL;
 	int error = -ENOMEM;
 

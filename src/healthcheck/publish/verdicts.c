@@ -25,16 +25,14 @@ static bool panics(const struct checklist *list, uint32_t table, unsigned thresh
 	return damper_panics(healthy, total, threshold);
 }
 
-bool publish_verdicts(
-	struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES])
+bool publish_verdicts(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES])
 {
 	const struct table_set *set = &list->document.set;
 
 	for (uint32_t t = 0; t < set->count; t++) {
 		panic[t] = panics(list, t, panic_threshold);
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
-			if (!table_document_set_healthy(
-				    &list->document, t, b, panic[t] || is_healthy(list, t, b)))
+			if (!table_document_set_healthy(&list->document, t, b, panic[t] || is_healthy(list, t, b)))
 				return false;
 	}
 	return true;

@@ -15,8 +15,7 @@ INLINE void fetch_some(const struct lanes_job *job)
  * Stage by stage over all blocks: within a block each stage waits for the one before, and the
  * blocks fill each other's waiting times.
  */
-INLINE uint64_t forward_family(
-	const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
+INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {
 	const struct portmap *portmap = job->routes->portmap;
 	uint8_t alt_fields = job->steering->alt_hash_fields;
@@ -55,8 +54,7 @@ INLINE uint64_t forward_family(
 		fetch_some(job);
 		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
 		if (alt_fields)
-			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table,
-				block->alt_hash);
+			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table, block->alt_hash);
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		fetch_some(job);

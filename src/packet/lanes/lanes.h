@@ -41,8 +41,8 @@ lanes_fn lanes_avx512;
 struct lanes_path {
 	const char *name;
 	lanes_fn *forward; /* NULL: no fast path at all */
-	unsigned bits;     /* of its vectors */
-	bool usable;       /* by this CPU */
+	unsigned bits; /* of its vectors */
+	bool usable; /* by this CPU */
 };
 
 /* Every path compiled in, the fastest first; ends with "plain", which is always usable. */

@@ -8,8 +8,7 @@
 #include "packet/lanes/lanes_parse.h"
 #include "packet/routes.h"
 
-INLINE void prepare_patches(
-	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	uint32_t template_sum = job->templates[0].sum, mtu = job->steering->outbound_mtu;
 	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
@@ -17,10 +16,8 @@ INLINE void prepare_patches(
 	EACH (i)
 		entropy[i] = (uint32_t)block->hash[i];
 	EACH (i) {
-		uint32_t total =
-			block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
-		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) +
-			       (block->hops[0][i] >> 16);
+		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
+		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
 		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
 		uint32_t port = (swap16(entropy[i]) ^ hint) | 0x80;
 
@@ -35,8 +32,7 @@ INLINE void prepare_patches(
 }
 
 /* The template with its patches, as far as the second hop. */
-INLINE void write_outer(
-	uint8_t *out, const struct template *template, const uint32_t patch[4], unsigned hops)
+INLINE void write_outer(uint8_t *out, const struct template *template, const uint32_t patch[4], unsigned hops)
 {
 #if defined(__AVX512F__)
 	/* Which byte of the patch goes where, and nowhere else. */
@@ -56,30 +52,27 @@ INLINE void write_outer(
 		[51] = 13,
 		[52] = 14,
 		[53] = 15};
-	const uint64_t patched =
-		3ull << 16 | 3ull << 24 | 0x3full << 30 | 3ull << 38 | 0xfull << 50;
+	const uint64_t patched = 3ull << 16 | 3ull << 24 | 0x3full << 30 | 3ull << 38 | 0xfull << 50;
 	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
 
 	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
-		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(template->bytes), patched, four,
-			_mm512_load_si512(from)));
+		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(template->bytes), patched, four, _mm512_load_si512(from)));
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
 #define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
-		{NONE8, NONE8, 0, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80,
-			0x80, 4, 5},
-		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80, 0x80, 4, 5, 6, 7, 8, 9,
-			0x80, 0x80, 10, 11, NONE8, 0x80, 0x80},
+		{NONE8, NONE8, 0, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80, 0x80, 4, 5},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 3, 0x80, 0x80, 0x80, 0x80, 4, 5, 6, 7, 8, 9, 0x80, 0x80, 10, 11,
+			NONE8, 0x80, 0x80},
 #undef NONE8
 	};
 	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
 
-	_mm256_storeu_si256((__m256i *)out,
-		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)template->bytes),
-			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
-	_mm256_storeu_si256((__m256i *)(out + 18),
-		_mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
-			_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
+	_mm256_storeu_si256(
+		(__m256i *)out, _mm256_or_si256(_mm256_loadu_si256((const __m256i *)template->bytes),
+					_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
+	_mm256_storeu_si256(
+		(__m256i *)(out + 18), _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
+					       _mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
 	if (hops > 1)
 		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
 #else
@@ -94,8 +87,8 @@ INLINE void write_outer(
 #endif
 }
 
-INLINE void write_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
-	unsigned hops, uint8_t *out)
+INLINE void write_lane(
+	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
 {
 	write_outer(out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
 	for (unsigned hop = 2; hop < hops; hop++)
@@ -103,8 +96,7 @@ INLINE void write_lane(const struct lanes_job *job, bool v6, const struct block 
 }
 
 /* All lanes of a block with two hops, which are neighbours in the burst. */
-INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *block,
-	struct burst *burst, uint32_t base)
+INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *block, struct burst *burst, uint32_t base)
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
@@ -119,8 +111,8 @@ INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *b
 	}
 }
 
-INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *block, uint32_t i,
-	struct burst *burst, uint32_t lane)
+INLINE void emit_lane(
+	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
 {
 	uint32_t hops = block->hop_count[i];
 	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
@@ -135,8 +127,7 @@ INLINE void emit_lane(const struct lanes_job *job, bool v6, const struct block *
 /* A lane for no table: a flood of such costs no more than what is forwarded. */
 INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
 {
-	burst->verdict[lane] =
-		job->steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+	burst->verdict[lane] = job->steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
 	burst->out[lane] = NULL;
 }
 

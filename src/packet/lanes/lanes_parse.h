@@ -14,8 +14,7 @@
 
 enum {
 	ETHERNET_SIZE = 14,
-	V4_SMALLEST = ETHERNET_SIZE + 20 +
-		      8, /* as many bytes must be readable to load all that is looked at */
+	V4_SMALLEST = ETHERNET_SIZE + 20 + 8, /* as many bytes must be readable to load all that is looked at */
 	V6_SMALLEST = ETHERNET_SIZE + 40 + 8,
 	TYPE_V4 = 0x0008, /* as loaded little-endian */
 	TYPE_V6 = 0xdd86,
@@ -30,16 +29,16 @@ struct lanes {
 	uint8_t list[BURST_MAX];
 	const uint32_t *size; /* of the frames: the burst's, or those in the list */
 	uint32_t list_size[BURST_MAX];
-	uint32_t first[BURST_MAX];   /* IPv4: bytes 0..3. IPv6: the same */
-	uint32_t second[BURST_MAX];  /* IPv4: bytes 6..9. IPv6: bytes 4..7 */
-	uint32_t ports[BURST_MAX];   /* source, destination */
+	uint32_t first[BURST_MAX]; /* IPv4: bytes 0..3. IPv6: the same */
+	uint32_t second[BURST_MAX]; /* IPv4: bytes 6..9. IPv6: bytes 4..7 */
+	uint32_t ports[BURST_MAX]; /* source, destination */
 	uint64_t ends[4][BURST_MAX]; /* IPv4: source and destination in [0]. IPv6: two each */
 };
 
 /* A block's results, stage by stage. */
 struct block {
-	uint32_t total[BLOCK];     /* bytes of the IP packet */
-	uint32_t ok[BLOCK];        /* ordinary so far */
+	uint32_t total[BLOCK]; /* bytes of the IP packet */
+	uint32_t ok[BLOCK]; /* ordinary so far */
 	uint32_t unmatched[BLOCK]; /* ordinary, but for no table: dropped */
 	uint32_t udp[BLOCK];
 	uint32_t map[BLOCK];
@@ -64,14 +63,12 @@ INLINE uint64_t find_unfit(const struct burst *burst)
 	uint64_t unfit = 0;
 
 	for (uint32_t lane = 0; lane < burst->count; lane++)
-		any |= (burst->readable[lane] != burst->size[lane]) |
-		       (burst->readable[lane] < V4_SMALLEST) |
+		any |= (burst->readable[lane] != burst->size[lane]) | (burst->readable[lane] < V4_SMALLEST) |
 		       (burst->headroom[lane] < BURST_HEADROOM);
 	if (__builtin_expect(!any, 1))
 		return 0;
 	for (uint32_t lane = 0; lane < burst->count; lane++)
-		unfit |= (uint64_t)(burst->readable[lane] != burst->size[lane] ||
-				    burst->readable[lane] < V4_SMALLEST ||
+		unfit |= (uint64_t)(burst->readable[lane] != burst->size[lane] || burst->readable[lane] < V4_SMALLEST ||
 				    burst->headroom[lane] < BURST_HEADROOM)
 			 << lane;
 	return unfit;
@@ -84,8 +81,7 @@ INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
 
 /* Sorts by Ethernet type, without a branch that depends on it. Returns the lanes of neither family,
  * with those of IPv6 that are too short to be loaded. */
-INLINE uint64_t list_families(
-	const struct burst *burst, uint64_t unfit, struct lanes *v4, struct lanes *v6)
+INLINE uint64_t list_families(const struct burst *burst, uint64_t unfit, struct lanes *v4, struct lanes *v6)
 {
 	uint64_t rest = 0;
 
@@ -135,8 +131,7 @@ INLINE uint64_t sort_families(const struct burst *burst, struct lanes *v4, struc
 }
 
 /* The frames and sizes of lanes that are not all, or do not fill their last block. */
-INLINE void pick_lanes(
-	struct lanes *lanes, const struct burst *burst, const uint8_t *frames[BURST_MAX])
+INLINE void pick_lanes(struct lanes *lanes, const struct burst *burst, const uint8_t *frames[BURST_MAX])
 {
 	static const uint8_t zeros[V6_SMALLEST];
 	uint32_t at = 0;

@@ -13,8 +13,7 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 		block->map[i] = 0;
 	for (unsigned l = portmap->v4_levels; l-- > 0;) {
 		const struct portmap_v4_level *level = &portmap->v4[l];
-		uint32_t bucket_shift = level->hash.bucket_shift,
-			 slot_shift = level->hash.slot_shift;
+		uint32_t bucket_shift = level->hash.bucket_shift, slot_shift = level->hash.slot_shift;
 		uint32_t address[BLOCK], at[BLOCK], multiplier[BLOCK];
 		uint64_t slot[BLOCK];
 
@@ -38,8 +37,7 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 	}
 }
 
-INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base,
-	struct block *block)
+INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	EACH (i)
 		block->map[i] = 0;
@@ -50,8 +48,7 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 			uint64_t low = lanes->ends[2][base + i] & level->mask[0];
 			uint64_t high = lanes->ends[3][base + i] & level->mask[1];
 			uint32_t key = portmap_fold(level->factors, low, high);
-			const struct portmap_v6_slot *slot =
-				&level->slots[perfect_slot(&level->hash, key)];
+			const struct portmap_v6_slot *slot = &level->slots[perfect_slot(&level->hash, key)];
 			bool hit = slot->address[0] == low && slot->address[1] == high;
 
 			block->map[i] = hit ? slot->maps[block->udp[i]] : block->map[i];
@@ -78,7 +75,7 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 /* Where the fields stand in the message: words and shifts, which no field straddles. */
 struct message {
 	unsigned words, source, destination; /* first word of an address */
-	unsigned destination_shift;          /* IPv4 */
+	unsigned destination_shift; /* IPv4 */
 	unsigned source_port, source_port_shift, destination_port, destination_port_shift;
 	uint64_t length; /* of the message, in its place in the last word */
 	uint8_t fields;
@@ -108,16 +105,15 @@ INLINE struct message plan_message(uint8_t fields, bool v6)
 	return message;
 }
 
-INLINE void write_message(const struct message *message, const struct lanes *lanes, uint32_t base,
-	bool v6, uint64_t words[MAX_WORDS][BLOCK])
+INLINE void write_message(const struct message *message, const struct lanes *lanes, uint32_t base, bool v6,
+	uint64_t words[MAX_WORDS][BLOCK])
 {
 	for (unsigned w = 0; w < message->words; w++)
 		EACH (i)
 			words[w][i] = w + 1 == message->words ? message->length : 0;
 	if (message->fields & STEERING_SOURCE_ADDRESS) {
 		EACH (i)
-			words[0][i] |= v6 ? lanes->ends[0][base + i]
-					  : lanes->ends[0][base + i] & UINT32_MAX;
+			words[0][i] |= v6 ? lanes->ends[0][base + i] : lanes->ends[0][base + i] & UINT32_MAX;
 		if (v6)
 			EACH (i)
 				words[1][i] |= lanes->ends[1][base + i];
@@ -127,8 +123,7 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 
 		EACH (i)
 			to[i] |= v6 ? lanes->ends[2][base + i]
-				    : (lanes->ends[0][base + i] >> 32)
-						 << message->destination_shift;
+				    : (lanes->ends[0][base + i] >> 32) << message->destination_shift;
 		if (v6)
 			EACH (i)
 				words[message->destination + 1][i] |= lanes->ends[3][base + i];
@@ -137,15 +132,13 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 		uint64_t *to = words[message->source_port];
 
 		EACH (i)
-			to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff)
-				 << message->source_port_shift;
+			to[i] |= (uint64_t)(lanes->ports[base + i] & 0xffff) << message->source_port_shift;
 	}
 	if (message->fields & STEERING_DESTINATION_PORT) {
 		uint64_t *to = words[message->destination_port];
 
 		EACH (i)
-			to[i] |= (uint64_t)(lanes->ports[base + i] >> 16)
-				 << message->destination_port_shift;
+			to[i] |= (uint64_t)(lanes->ports[base + i] >> 16) << message->destination_port_shift;
 	}
 }
 
@@ -166,13 +159,12 @@ INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsig
 	return wide_load(values);
 }
 
-INLINE void hash_block(const struct routes *routes, const struct message *message,
-	uint64_t words[MAX_WORDS][BLOCK], const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
+INLINE void hash_block(const struct routes *routes, const struct message *message, uint64_t words[MAX_WORDS][BLOCK],
+	const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
 	for (unsigned at = 0; at < BLOCK; at += WIDE) {
-		struct siphash_lanes s = {load_keys(routes, tables + at, 0),
-			load_keys(routes, tables + at, 1), load_keys(routes, tables + at, 2),
-			load_keys(routes, tables + at, 3)};
+		struct siphash_lanes s = {load_keys(routes, tables + at, 0), load_keys(routes, tables + at, 1),
+			load_keys(routes, tables + at, 2), load_keys(routes, tables + at, 3)};
 		wide digest;
 
 		for (unsigned w = 0; w < message->words; w++) {
@@ -191,8 +183,7 @@ INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
 }
 
 /* While the next block is hashed: the rows of many tables are more than the caches hold. */
-INLINE void prefetch_pairs(
-	const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
 	for (uint32_t i = 0; i < BLOCK; i++) {
 		uint32_t at = pair_at(tables[i], hash[i]);
@@ -205,9 +196,8 @@ INLINE void prefetch_pairs(
 }
 
 /* By the given fields of the packets. */
-INLINE void hash_lanes(const struct routes *routes, const struct message *message,
-	const struct lanes *lanes, uint32_t base, bool v6, const uint32_t tables[BLOCK],
-	uint64_t hash[BLOCK])
+INLINE void hash_lanes(const struct routes *routes, const struct message *message, const struct lanes *lanes,
+	uint32_t base, bool v6, const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
 	uint64_t words[MAX_WORDS][BLOCK];
 
@@ -220,8 +210,8 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 /* ---- hops ---- */
 
 /* Each row's pair as indices in routes->addresses. */
-INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK],
-	const uint32_t at[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint32_t at[BLOCK],
+	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t pair[BLOCK];
 
@@ -241,8 +231,8 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 }
 
 /* Of rows of any length. */
-INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
-	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
+	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	EACH (i) {
 		const struct routes_table *table = &routes->tables[tables[i]];
@@ -254,8 +244,8 @@ INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
 }
 
 /* The first two hops. */
-INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK],
-	const uint64_t hash[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
+	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t at[BLOCK], indices[2][BLOCK];
 	uint64_t both[BLOCK];

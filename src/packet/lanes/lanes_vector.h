@@ -41,14 +41,12 @@ INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t o
 {
 #if defined(__AVX512F__)
 	for (int i = 0; i < BLOCK; i += 8)
-		_mm512_storeu_si512(out + i,
-			_mm512_i32gather_epi64(
-				_mm256_loadu_si256((const __m256i *)(index + i)), base, 8));
+		_mm512_storeu_si512(
+			out + i, _mm512_i32gather_epi64(_mm256_loadu_si256((const __m256i *)(index + i)), base, 8));
 #elif defined(__AVX2__)
 	for (int i = 0; i < BLOCK; i += 4)
 		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_i32gather_epi64(
-				base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
+			_mm256_i32gather_epi64(base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
 #else
 	EACH (i)
 		out[i] = ((const uint64_t *)base)[index[i]];
@@ -62,8 +60,7 @@ INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t o
 #elif defined(__AVX2__)
 	for (int i = 0; i < BLOCK; i += 8)
 		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_i32gather_epi32(
-				base, _mm256_loadu_si256((const __m256i *)(index + i)), 4));
+			_mm256_i32gather_epi32(base, _mm256_loadu_si256((const __m256i *)(index + i)), 4));
 #else
 	EACH (i)
 		out[i] = ((const uint32_t *)base)[index[i]];
@@ -78,8 +75,7 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 #elif defined(__AVX2__)
 	for (int i = 0; i < BLOCK; i += 8)
 		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_i32gather_epi32(
-				base, _mm256_loadu_si256((const __m256i *)(index + i)), 2));
+			_mm256_i32gather_epi32(base, _mm256_loadu_si256((const __m256i *)(index + i)), 2));
 #else
 	EACH (i)
 		out[i] = ((const uint16_t *)base)[index[i]];
@@ -90,15 +86,12 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
 {
 #if defined(__AVX512F__)
-	_mm512_storeu_si512(
-		out, _mm512_and_si512(_mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 1),
-			     _mm512_set1_epi32(0xff)));
+	_mm512_storeu_si512(out,
+		_mm512_and_si512(_mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 1), _mm512_set1_epi32(0xff)));
 #elif defined(__AVX2__)
 	for (int i = 0; i < BLOCK; i += 8)
 		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_and_si256(
-				_mm256_i32gather_epi32(
-					base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
+			_mm256_and_si256(_mm256_i32gather_epi32(base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
 				_mm256_set1_epi32(0xff)));
 #else
 	EACH (i)

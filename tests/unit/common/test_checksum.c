@@ -19,8 +19,8 @@ static void test_example_of_the_rfc(void **state)
 
 static void test_header_of_a_captured_packet(void **state)
 {
-	static const uint8_t header[] = {0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11,
-		0x00, 0x00, 0xc0, 0xa8, 0x00, 0x01, 0xc0, 0xa8, 0x00, 0xc7};
+	static const uint8_t header[] = {0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x00, 0x00, 0xc0,
+		0xa8, 0x00, 0x01, 0xc0, 0xa8, 0x00, 0xc7};
 
 	(void)state;
 	assert_int_equal(checksum_finish(checksum_add(0, header, sizeof(header))), 0xb861);
@@ -31,8 +31,7 @@ static void test_odd_last_byte_counts_as_the_high_one(void **state)
 	static const uint8_t odd[] = {0x12, 0x34, 0x56}, even[] = {0x12, 0x34, 0x56, 0x00};
 
 	(void)state;
-	assert_int_equal(checksum_finish(checksum_add(0, odd, 3)),
-		checksum_finish(checksum_add(0, even, 4)));
+	assert_int_equal(checksum_finish(checksum_add(0, odd, 3)), checksum_finish(checksum_add(0, even, 4)));
 	assert_int_equal(checksum_finish(checksum_add(0, odd, 3)), 0xffff ^ 0x6834);
 	assert_int_equal(checksum_finish(checksum_add(0, odd, 0)), 0xffff);
 }
@@ -45,8 +44,8 @@ static void test_pieces_sum_to_the_whole(void **state)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)random();
 	for (size_t cut = 0; cut < sizeof(bytes); cut += 2)
-		assert_int_equal(checksum_finish(checksum_add(checksum_add(0, bytes, cut),
-					 bytes + cut, sizeof(bytes) - cut)),
+		assert_int_equal(
+			checksum_finish(checksum_add(checksum_add(0, bytes, cut), bytes + cut, sizeof(bytes) - cut)),
 			checksum_finish(checksum_add(0, bytes, sizeof(bytes))));
 }
 

@@ -15,8 +15,7 @@ static void test_error_names_file_place_and_value(void **state)
 	(void)state;
 	faults_error(&faults, "tables[0].name", "'%s' is taken", "web");
 	assert_int_equal(faults.errors, 1);
-	assert_string_equal(
-		faults_first_error(&faults), "table.json: tables[0].name: 'web' is taken");
+	assert_string_equal(faults_first_error(&faults), "table.json: tables[0].name: 'web' is taken");
 	faults_clear(&faults);
 }
 

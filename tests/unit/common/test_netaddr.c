@@ -36,8 +36,7 @@ static void test_addresses_in_and_out(void **state)
 		{"FDB4:0000:0::0001", "fdb4::1"},
 		{"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
 		{"::ffff:1.2.3.4", "::ffff:1.2.3.4"},
-		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-			"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
 	};
 
 	(void)state;
@@ -54,10 +53,9 @@ static void test_what_others_can_reach(void **state)
 	static const struct {
 		const char *text;
 		bool unicast;
-	} cases[] = {{"0.0.0.0", false}, {"0.255.255.255", false}, {"1.0.0.0", true},
-		{"10.0.0.1", true}, {"126.255.255.255", true}, {"127.0.0.1", false},
-		{"128.0.0.1", true}, {"223.255.255.255", true}, {"224.0.0.1", false},
-		{"240.0.0.1", false}, {"255.255.255.255", false}, {"::", false}, {"::1", false},
+	} cases[] = {{"0.0.0.0", false}, {"0.255.255.255", false}, {"1.0.0.0", true}, {"10.0.0.1", true},
+		{"126.255.255.255", true}, {"127.0.0.1", false}, {"128.0.0.1", true}, {"223.255.255.255", true},
+		{"224.0.0.1", false}, {"240.0.0.1", false}, {"255.255.255.255", false}, {"::", false}, {"::1", false},
 		{"::2", true}, {"fe80::1", true}, {"fdb4::1", true}, {"ff02::1", false}};
 
 	(void)state;
@@ -70,9 +68,8 @@ static void test_what_others_can_reach(void **state)
 
 static void test_bad_addresses_are_refused_and_change_nothing(void **state)
 {
-	static const char *const cases[] = {"", "1.2.3", "1.2.3.4.5", "10.0.0.300", "01.2.3.4",
-		"1.2.3.4 ", " 1.2.3.4", "1.2.3.4/8", "::g", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9",
-		"::1::", "fe80::1%eth0", "host", "0x1.2.3.4"};
+	static const char *const cases[] = {"", "1.2.3", "1.2.3.4.5", "10.0.0.300", "01.2.3.4", "1.2.3.4 ", " 1.2.3.4",
+		"1.2.3.4/8", "::g", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "::1::", "fe80::1%eth0", "host", "0x1.2.3.4"};
 	struct netaddr addr = {.family = 77};
 
 	(void)state;
@@ -148,9 +145,8 @@ static void test_prefixes_in_and_out(void **state)
 
 static void test_bad_prefixes_are_refused(void **state)
 {
-	static const char *const cases[] = {"", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "::/129",
-		"10.0.0.0/-1", "10.0.0.0/8 ", "10.0.0.0/ 8", "10.0.0.0/8/8", "10.0.0.0/00000",
-		"10.0.0.0/4294967304", "10.0.0/8",
+	static const char *const cases[] = {"", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "::/129", "10.0.0.0/-1",
+		"10.0.0.0/8 ", "10.0.0.0/ 8", "10.0.0.0/8/8", "10.0.0.0/00000", "10.0.0.0/4294967304", "10.0.0/8",
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/8"};
 	struct netprefix prefix;
 

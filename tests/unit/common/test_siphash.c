@@ -51,10 +51,8 @@ static void test_golden_vectors(void **state)
 		size_t size;
 
 		from_hex(json_string_value(json_object_get(item, "key")), key, sizeof(key));
-		size = from_hex(json_string_value(json_object_get(item, "message")), message,
-			sizeof(message));
-		from_hex(json_string_value(json_object_get(item, "digest")), expected,
-			sizeof(expected));
+		size = from_hex(json_string_value(json_object_get(item, "message")), message, sizeof(message));
+		from_hex(json_string_value(json_object_get(item, "digest")), expected, sizeof(expected));
 		digest = siphash(key, message, size);
 		assert_memory_equal(&digest, expected, sizeof(expected));
 	}
@@ -74,8 +72,7 @@ static void test_pieces_equal_the_whole(void **state)
 
 			siphash_begin(&sip, bytes);
 			siphash_update(&sip, bytes, cut);
-			assert_int_equal(siphash_end(&sip, bytes + cut, size - cut),
-				siphash(bytes, bytes, size));
+			assert_int_equal(siphash_end(&sip, bytes + cut, size - cut), siphash(bytes, bytes, size));
 		}
 	}
 }

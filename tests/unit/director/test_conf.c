@@ -102,8 +102,7 @@ static void test_every_key_is_read(void **state)
 		&conf);
 	assert_true(conf.gateway_auto);
 	assert_int_equal(conf.steering.hash_fields, STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT);
-	assert_int_equal(
-		conf.steering.alt_hash_fields, STEERING_DESTINATION_ADDRESS | STEERING_DESTINATION_PORT);
+	assert_int_equal(conf.steering.alt_hash_fields, STEERING_DESTINATION_ADDRESS | STEERING_DESTINATION_PORT);
 	assert_false(conf.steering.forward_ping);
 	assert_true(conf.steering.exception_path);
 	assert_true(conf.steering.send_too_big);
@@ -146,12 +145,9 @@ static const struct {
 	{"", {"conf: outbound_gateway_mac: missing; write \"auto\" or the next hop's MAC",
 		     "conf: outbound_src_ip: missing; write the director's own IPv4 address"}},
 	{MAC("\"02:00:5e:10:00\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00'" NOT_MAC}},
-	{MAC("\"02-00-5e-10-00-01\""),
-		{"conf:1: outbound_gateway_mac: '02-00-5e-10-00-01'" NOT_MAC}},
-	{MAC("\"02:00:5e:10:00:0g\""),
-		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
-	{MAC("\"02:00:5e:10:00:01:\""),
-		{"conf:1: outbound_gateway_mac: '02:00:5e:10:00:01:'" NOT_MAC}},
+	{MAC("\"02-00-5e-10-00-01\""), {"conf:1: outbound_gateway_mac: '02-00-5e-10-00-01'" NOT_MAC}},
+	{MAC("\"02:00:5e:10:00:0g\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
+	{MAC("\"02:00:5e:10:00:01:\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00:01:'" NOT_MAC}},
 	{MAC("12"), {"conf:1: outbound_gateway_mac: '12' (a number)" NOT_MAC}},
 	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not "
 					"the MAC of one station"}},
@@ -164,31 +160,23 @@ static const struct {
 			       "others can answer to"}},
 	{IP("\"0.0.0.0\""), {"conf:2: outbound_src_ip: '0.0.0.0' is not a unicast address that "
 			     "others can answer to"}},
-	{BASE "outbound_mtu = 575;",
-		{"conf:2: outbound_mtu: '575' is not an integer from 576 to 9216"}},
-	{BASE "outbound_mtu = 9217;",
-		{"conf:2: outbound_mtu: '9217' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = 575;", {"conf:2: outbound_mtu: '575' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = 9217;", {"conf:2: outbound_mtu: '9217' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = 1500.0;", {"conf:2: outbound_mtu: '1500' (a real number) is not an "
 					 "integer from 576 to 9216"}},
 	{BASE "outbound_mtu = \"1500\";", {"conf:2: outbound_mtu: '1500' (in quotes) is not an "
 					   "integer from 576 to 9216"}},
-	{BASE "outbound_mtu = 4294968796L;",
-		{"conf:2: outbound_mtu: '4294968796' is not an integer from 576 to 9216"}},
-	{BASE "outbound_mtu = { };",
-		{"conf:2: outbound_mtu: '{}' is not an integer from 576 to 9216"}},
-	{BASE "outbound_mtu = { a = 1; };",
-		{"conf:2: outbound_mtu: a group { ... } is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = 4294968796L;", {"conf:2: outbound_mtu: '4294968796' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = { };", {"conf:2: outbound_mtu: '{}' is not an integer from 576 to 9216"}},
+	{BASE "outbound_mtu = { a = 1; };", {"conf:2: outbound_mtu: a group { ... } is not an integer from 576 to 9216"}},
 	{BASE "num_worker_queues = 4294967297;", {"conf:2: '4294967297' does not fit an integer"}},
-	{BASE "num_worker_queues = -1;",
-		{"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
+	{BASE "num_worker_queues = -1;", {"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
 	{BASE "num_worker_queues = \"4\";", {"conf:2: num_worker_queues: '4' (in quotes) is not an "
 					     "integer from 0 to 1024"}},
 	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' (a number) is neither true nor false"}},
-	{BASE "rx_drop_en = \"true\";",
-		{"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
+	{BASE "rx_drop_en = \"true\";", {"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
 	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},
-	{BASE "exception_path = true;",
-		{"conf:2: exception_path: 'true' is not \"none\" or \"tap\" or \"virtio-user\""}},
+	{BASE "exception_path = true;", {"conf:2: exception_path: 'true' is not \"none\" or \"tap\" or \"virtio-user\""}},
 	{BASE "exception_path = \"kni\";", {"conf:2: exception_path: 'kni' left the kernel and "
 					    "DPDK; use \"tap\" or \"virtio-user\""}},
 	{BASE "kni = true;", {"conf:2: kni: KNI is gone from DPDK; remove it and set "
@@ -214,24 +202,18 @@ static const struct {
 	{BASE "lcores = { lcore-1 = { " RTC " }; };",
 		{"conf:2: lcores: needs flow_paths as well; or leave out both, and every lcore "
 		 "polls its own queues"}},
-	{BASE "flow_paths = ( );",
-		{"conf:2: flow_paths: '()' is not a list ( { rx_port = 0; ... }, ... ) of paths"}},
-	{BASE "flow_paths = 1;",
-		{"conf:2: flow_paths: '1' (a number) is not a list ( { rx_port = 0; ... }, ... ) "
-		 "of paths"}},
+	{BASE "flow_paths = ( );", {"conf:2: flow_paths: '()' is not a list ( { rx_port = 0; ... }, ... ) of paths"}},
+	{BASE "flow_paths = 1;", {"conf:2: flow_paths: '1' (a number) is not a list ( { rx_port = 0; ... }, ... ) "
+				  "of paths"}},
 	{BASE "flow_paths = (\n{ rx_port = 32; rx_queue = 1024; tx_port = -1; } );",
 		{"conf:3: flow_paths[0].rx_port: '32' is not an integer from 0 to 31",
 			"conf:3: flow_paths[0].rx_queue: '1024' is not an integer from 0 to 1023",
 			"conf:3: flow_paths[0].tx_port: '-1' is not an integer from 0 to 31",
 			"conf:3: flow_paths[0].tx_queue: missing; write the queue to transmit on"}},
-	{BASE "flow_paths = ( 1 );",
-		{"conf:2: flow_paths[0]: '1' (a number) is not a group { key = value; ... }"}},
-	{LCORES("core-1 = { " RTC " };"),
-		{"conf:4: lcores.core-1: is not named lcore-0 to lcore-127"}},
-	{LCORES("lcore-01 = { " RTC " };"),
-		{"conf:4: lcores.lcore-01: is not named lcore-0 to lcore-127"}},
-	{LCORES("lcore-128 = { " RTC " };"),
-		{"conf:4: lcores.lcore-128: is not named lcore-0 to lcore-127"}},
+	{BASE "flow_paths = ( 1 );", {"conf:2: flow_paths[0]: '1' (a number) is not a group { key = value; ... }"}},
+	{LCORES("core-1 = { " RTC " };"), {"conf:4: lcores.core-1: is not named lcore-0 to lcore-127"}},
+	{LCORES("lcore-01 = { " RTC " };"), {"conf:4: lcores.lcore-01: is not named lcore-0 to lcore-127"}},
+	{LCORES("lcore-128 = { " RTC " };"), {"conf:4: lcores.lcore-128: is not named lcore-0 to lcore-127"}},
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { kni = true; };"),
 		{"conf:5: lcores.lcore-2.kni: KNI is gone from DPDK; remove it and set "
 		 "exception_path = \"tap\""}},
@@ -309,9 +291,7 @@ static void test_integers_are_only_looked_for_outside_strings_and_comments(void 
 	struct conf conf;
 
 	(void)state;
-	read_good("# 99999999999\n// 99999999999\n/* 99999999999\n * \" */\n" BASE
-		  "idle = \"sl\" \"eep\"; /**/",
-		&conf);
+	read_good("# 99999999999\n// 99999999999\n/* 99999999999\n * \" */\n" BASE "idle = \"sl\" \"eep\"; /**/", &conf);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 }
 
@@ -336,10 +316,8 @@ static void test_included_files_are_found_beside_and_named(void **state)
 	fclose(file);
 	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
 	assert_int_equal(faults.errors, 2);
-	assert_non_null(strstr(faults.items[0].text,
-		"hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
-	assert_string_equal(
-		faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
+	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
+	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
 	faults_clear(&faults);
 	unlink(included);
 	unlink(main_path);
@@ -352,8 +330,7 @@ static void test_equal_alt_hash_fields_are_a_warning(void **state)
 	struct faults faults;
 
 	(void)state;
-	assert_int_equal(
-		read_conf(BASE "alt_hash_fields = { src_addr = true; };", &conf, &faults), 0);
+	assert_int_equal(read_conf(BASE "alt_hash_fields = { src_addr = true; };", &conf, &faults), 0);
 	assert_int_equal(faults.count, 1);
 	assert_string_equal(faults.items[0].text, "conf:2: alt_hash_fields: names the same fields "
 						  "as hash_fields, so it does nothing");
@@ -367,8 +344,7 @@ static void test_unreadable_files_are_errors(void **state)
 
 	(void)state;
 	assert_int_equal(conf_read("/nonexistent/director.conf", &conf, &faults), -ENOENT);
-	assert_string_equal(
-		faults_first_error(&faults), "x: cannot be read: No such file or directory");
+	assert_string_equal(faults_first_error(&faults), "x: cannot be read: No such file or directory");
 	faults_clear(&faults);
 	assert_int_equal(conf_read("/tmp", &conf, &faults), -EISDIR);
 	assert_string_equal(faults_first_error(&faults), "x: cannot be read: Is a directory");
@@ -379,8 +355,7 @@ static void test_unreadable_files_are_errors(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(truncate(path, 10), 0); /* zeros */
 	assert_int_equal(conf_read(path, &conf, &faults), -EILSEQ);
-	assert_string_equal(
-		faults_first_error(&faults), "x: cannot be read: it has a NUL byte: not a text");
+	assert_string_equal(faults_first_error(&faults), "x: cannot be read: it has a NUL byte: not a text");
 	faults_clear(&faults);
 }
 

@@ -51,8 +51,8 @@ static int make(struct setting *setting, uint16_t count)
 	return plan_make(&setting->plan, &setting->conf, lcores, count, &setting->faults);
 }
 
-static void assert_path(const struct plan_flow_path *path, uint16_t lcore, enum plan_kind kind,
-	uint16_t rx_port, uint16_t rx_queue, uint16_t tx_port, uint16_t tx_queue)
+static void assert_path(const struct plan_flow_path *path, uint16_t lcore, enum plan_kind kind, uint16_t rx_port,
+	uint16_t rx_queue, uint16_t tx_port, uint16_t tx_queue)
 {
 	assert_int_equal(path->lcore, lcore);
 	assert_int_equal(path->kind, kind);
@@ -159,22 +159,16 @@ static void test_queues_that_a_port_lacks_are_an_error(void **state)
 
 	add_port(setting, 2, 4);
 	setting->conf.num_worker_queues = 3;
-	assert_fails(setting, 4,
-		"num_worker_queues: 3 queue pairs are wanted, but port 0 has 2 rx and 4 tx");
+	assert_fails(setting, 4, "num_worker_queues: 3 queue pairs are wanted, but port 0 has 2 rx and 4 tx");
 }
 
 static void configure_distributor(struct conf *conf)
 {
 	conf->flow_path_count = 1;
-	conf->flow_paths[0] =
-		(struct conf_flow_path){.rx_port = 0, .rx_queue = 0, .tx_port = 1, .tx_queue = 2};
+	conf->flow_paths[0] = (struct conf_flow_path){.rx_port = 0, .rx_queue = 0, .tx_port = 1, .tx_queue = 2};
 	conf->lcore_count = 2;
-	conf->lcores[0] = (struct conf_lcore){.id = 2,
-		.rx = true,
-		.tx = true,
-		.dist = true,
-		.num_dist_workers = 1,
-		.flow_path_count = 1};
+	conf->lcores[0] = (struct conf_lcore){
+		.id = 2, .rx = true, .tx = true, .dist = true, .num_dist_workers = 1, .flow_path_count = 1};
 	conf->lcores[1] = (struct conf_lcore){.id = 1, .work = true, .work_source = 2};
 }
 
@@ -219,11 +213,8 @@ static void test_exception_path_shares_no_queue_with_another_lcore(void **state)
 	conf->exception_path = CONF_EXCEPTION_TAP;
 	for (uint16_t i = 0; i < 2; i++) {
 		conf->flow_paths[i] = (struct conf_flow_path){.rx_port = i, .tx_port = !i};
-		conf->lcores[i] = (struct conf_lcore){.id = i + 1,
-			.rx = true,
-			.tx = true,
-			.flow_path_count = 1,
-			.flow_paths = {i}};
+		conf->lcores[i] = (struct conf_lcore){
+			.id = i + 1, .rx = true, .tx = true, .flow_path_count = 1, .flow_paths = {i}};
 	}
 	conf->flow_path_count = conf->lcore_count = 2;
 	assert_int_equal(make(setting, 2), 0);

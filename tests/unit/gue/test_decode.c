@@ -28,8 +28,7 @@ static void assert_fields(const json_t *fields, const struct decode_packet *pack
 	assert_int_equal(packet->next_hop, vectors_number(fields, "next_hop"));
 	assert_int_equal(packet->hop_count, json_array_size(hops));
 	for (size_t i = 0; i < json_array_size(hops); i++)
-		assert_int_equal(
-			packet->hops[i], inet_addr(json_string_value(json_array_get(hops, i))));
+		assert_int_equal(packet->hops[i], inet_addr(json_string_value(json_array_get(hops, i))));
 	assert_int_equal(packet->inner_size, inner_size);
 	assert_memory_equal(packet->inner, inner, inner_size);
 }
@@ -46,8 +45,7 @@ static void test_every_golden_vector(void **state)
 		uint8_t bytes[FRAME_MAX];
 		uint32_t size = vectors_hex(vectors_string(one, "frame"), bytes, sizeof(bytes));
 		struct decode_packet packet;
-		enum decode_status status =
-			decode_frame(guarded_copy(bytes, size), size, GUE_PORT, &packet);
+		enum decode_status status = decode_frame(guarded_copy(bytes, size), size, GUE_PORT, &packet);
 
 		if (strcmp(decode_status_name(status), vectors_string(one, "status")) != 0)
 			print_error("%s\n", vectors_string(one, "name"));
@@ -138,15 +136,14 @@ static void test_damaged_frames_are_read_only_inside(void **state)
 			bytes[12 + (uint32_t)random() % 50] = (uint8_t)random();
 		frame = guarded_copy(bytes, size);
 		if (decode_frame(frame, size, GUE_PORT, &packet) == DECODE_OK)
-			assert_true(packet.inner >= frame &&
-				    packet.inner + packet.inner_size <= frame + size);
+			assert_true(packet.inner >= frame && packet.inner + packet.inner_size <= frame + size);
 	}
 }
 
 static void test_status_names_are_those_of_the_vectors(void **state)
 {
-	static const char *const names[] = {"ok", "not_gue", "truncated", "bad_version", "control",
-		"bad_flags", "bad_protocol", "bad_length", "bad_type", "bad_index"};
+	static const char *const names[] = {"ok", "not_gue", "truncated", "bad_version", "control", "bad_flags",
+		"bad_protocol", "bad_length", "bad_type", "bad_index"};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)

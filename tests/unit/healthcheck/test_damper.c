@@ -12,8 +12,7 @@
 #include "healthcheck/damper.h"
 
 /* Steps by a text of results: '+' passed, '-' failed. Returns the verdict after each: h, u. */
-static void assert_verdicts(
-	struct damper damper, unsigned up, unsigned down, const char *results, const char *expected)
+static void assert_verdicts(struct damper damper, unsigned up, unsigned down, const char *results, const char *expected)
 {
 	char verdicts[64] = "";
 

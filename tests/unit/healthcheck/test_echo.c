@@ -11,8 +11,7 @@
 #include "common/checksum.h"
 #include "healthcheck/checks/echo.h"
 
-static const struct echo request = {
-	.identifier = 0x1234, .sequence = 0x5678, .nonce = "fifteen bytes.."};
+static const struct echo request = {.identifier = 0x1234, .sequence = 0x5678, .nonce = "fifteen bytes.."};
 
 static struct netaddr address(const char *text)
 {
@@ -25,8 +24,8 @@ static struct netaddr address(const char *text)
 /* RFC 791, 792: written by hand. */
 static void test_ipv4_request(void **state)
 {
-	static const uint8_t expected[] = {0x45, 0, 0, 44, 0x56, 0x78, 0, 0, 64, 1, 0x10, 0x54, 192,
-		0, 2, 1, 192, 0, 2, 2, 8, 0};
+	static const uint8_t expected[] = {
+		0x45, 0, 0, 44, 0x56, 0x78, 0, 0, 64, 1, 0x10, 0x54, 192, 0, 2, 1, 192, 0, 2, 2, 8, 0};
 	struct netaddr source = address("192.0.2.1"), destination = address("192.0.2.2");
 	uint8_t packet[ECHO_MAX_SIZE];
 
@@ -54,8 +53,7 @@ static void test_ipv6_request(void **state)
 	memcpy(pseudo, packet + 8, 32);
 	pseudo[35] = 24;
 	pseudo[39] = 58;
-	assert_int_equal(
-		checksum_finish(checksum_add(checksum_add(0, pseudo, 40), packet + 40, 24)), 0);
+	assert_int_equal(checksum_finish(checksum_add(checksum_add(0, pseudo, 40), packet + 40, 24)), 0);
 }
 
 static void test_gue_header_has_no_hops(void **state)

@@ -88,15 +88,12 @@ static void test_http_of_a_table_starts_from_that_of_all(void **state)
 static void test_faults_name_line_key_and_value(void **state)
 {
 	static const char *const examples[][2] = {
-		{"hold_ms = 1;\n",
-			"h.conf: forwarding_table: missing; write { src = \"FILE\"; dst = "
-			"\"FILE\"; }"},
+		{"hold_ms = 1;\n", "h.conf: forwarding_table: missing; write { src = \"FILE\"; dst = "
+				   "\"FILE\"; }"},
 		{FILES "interval_ms = 'a';\n",
 			"h.conf:2: interval_ms: 'a' (in quotes) is not an integer from 10 to 3600000"},
-		{FILES "panic_threshold = 101;\n",
-			"h.conf:2: panic_threshold: '101' is not an integer from 0 to 100"},
-		{FILES "source_ip = 'fd00::1';\n",
-			"h.conf:2: source_ip: 'fd00::1' is not an IPv4 address"},
+		{FILES "panic_threshold = 101;\n", "h.conf:2: panic_threshold: '101' is not an integer from 0 to 100"},
+		{FILES "source_ip = 'fd00::1';\n", "h.conf:2: source_ip: 'fd00::1' is not an IPv4 address"},
 		{FILES "listen = 'localhost:80';\n", "h.conf:2: listen: 'localhost:80' is neither "
 						     "\"none\" nor an address and port "
 						     "like \"127.0.0.1:19521\" or \"[::1]:19521\""},
@@ -106,14 +103,12 @@ static void test_faults_name_line_key_and_value(void **state)
 		{FILES "http = { status = 200; };\n",
 			"h.conf:2: http.status: '200' (a number) is not a set of statuses from 100 "
 			"to 599 like \"200-299,304\""},
-		{FILES "http = { host = 'a/b'; };\n",
-			"h.conf:2: http.host: 'a/b' is not a host name"},
+		{FILES "http = { host = 'a/b'; };\n", "h.conf:2: http.host: 'a/b' is not a host name"},
 		{FILES "tables = ( { name = 'a'; },\n{ name = 'b'; },\n{ name = 'a'; } );\n",
 			"h.conf:4: tables[2].name: 'a' is given twice; give each table once"},
-		{FILES "reload = { build = 'x'; notify = 'glb'; };\n",
-			"h.conf:2: reload.notify: 'glb' is neither a unit "
-			"(\"glb-director.service\") "
-			"nor the full path of a pid file"},
+		{FILES "reload = { build = 'x'; notify = 'glb'; };\n", "h.conf:2: reload.notify: 'glb' is neither a unit "
+								       "(\"glb-director.service\") "
+								       "nor the full path of a pid file"},
 		{FILES "reload_command = 'a';\nreload = { build = 'x'; };\n",
 			"h.conf: reload_command: given together with reload; give one"},
 		{"forwarding_table = { src = 'a'; dst = 'a'; };\n",
@@ -164,8 +159,7 @@ static void test_links_are_followed(void **state)
 	assert_int_equal(symlink("real", link), 0);
 	snprintf(text, sizeof(text), "forwarding_table = { src = '%s'; dst = '%s'; };", real, link);
 	snprintf(expected, sizeof(expected),
-		"h.conf:1: forwarding_table.dst: '%s' is also src; what you edit is not written to",
-		link);
+		"h.conf:1: forwarding_table.dst: '%s' is also src; what you edit is not written to", link);
 	assert_int_not_equal(read_text(text, error), 0);
 	assert_string_equal(error, expected);
 	unlink(link);

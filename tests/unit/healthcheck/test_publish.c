@@ -11,18 +11,15 @@
 
 #include "healthcheck/publish/publish.h"
 
-#define TABLE(name, more, backends)                                                                \
-	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0',"                     \
-	" 'seed': 'a0b1c2d3e4f5061728394a5b6c7d8e9f'" more ","                                     \
-	" 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80},"                               \
+#define TABLE(name, more, backends)                                            \
+	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0'," \
+	" 'seed': 'a0b1c2d3e4f5061728394a5b6c7d8e9f'" more ","                 \
+	" 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80},"           \
 	"           {'ip': 'fdb4::1', 'proto': 'tcp', 'port': 80}], 'backends': [" backends "]}"
 #define TCP(ip, more) "{'ip': '" ip "', 'state': 'active', 'healthchecks': {'tcp': 22}" more "}"
 
 static struct conf conf = {
-	.timing = {.interval_ms = 2000,
-		.timeout_ms = 1000,
-		.trigger_healthy = 3,
-		.trigger_unhealthy = 3},
+	.timing = {.interval_ms = 2000, .timeout_ms = 1000, .trigger_healthy = 3, .trigger_unhealthy = 3},
 };
 
 /* JSON with ' for ". */
@@ -59,8 +56,7 @@ static void set(const struct checklist *list, const char *name, enum damper_verd
 }
 
 /* `healthy` of the backends of a table as published: "1101". */
-static void assert_published(
-	struct checklist *list, unsigned threshold, uint32_t table, const char *expected)
+static void assert_published(struct checklist *list, unsigned threshold, uint32_t table, const char *expected)
 {
 	bool panic[TABLE_MAX_TABLES];
 	const struct table *of = &list->document.set.tables[table];
@@ -72,8 +68,7 @@ static void assert_published(
 	assert_string_equal(healthy, expected);
 }
 
-#define FOUR                                                                                       \
-	TCP("10.1.0.1", "") "," TCP("10.1.0.2", "") "," TCP("10.1.0.3", "") "," TCP("10.1.0.4", "")
+#define FOUR TCP("10.1.0.1", "") "," TCP("10.1.0.2", "") "," TCP("10.1.0.3", "") "," TCP("10.1.0.4", "")
 
 static void test_check_shared_by_tables_runs_once(void **state)
 {
@@ -95,8 +90,7 @@ static void test_tables_own_timing_overrides_that_of_the_file(void **state)
 	struct checklist list =
 		make("{'healthchecks': {'interval_ms': 500, 'trigger': 5},"
 		     " 'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "," TABLE("b",
-			     ", 'healthchecks': {'trigger_unhealthy': 7, 'timeout_ms': 9}",
-			     TCP("10.1.0.1", "")) "]}");
+			     ", 'healthchecks': {'trigger_unhealthy': 7, 'timeout_ms': 9}", TCP("10.1.0.1", "")) "]}");
 	const struct table_timing *a = &list.checks[0]->timing, *b = &list.checks[1]->timing;
 
 	(void)state;
@@ -162,8 +156,8 @@ static void test_panic_holds_the_table_until_enough_are_healthy(void **state)
 
 static void test_without_a_verdict_src_counts(void **state)
 {
-	struct checklist list = make("{'tables': [" TABLE(
-		"a", "", TCP("10.1.0.1", ", 'healthy': false") "," TCP("10.1.0.2", "")) "]}");
+	struct checklist list =
+		make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", ", 'healthy': false") "," TCP("10.1.0.2", "")) "]}");
 
 	(void)state;
 	assert_published(&list, 0, 0, "01");
@@ -172,9 +166,8 @@ static void test_without_a_verdict_src_counts(void **state)
 
 static void test_only_healthy_is_changed(void **state)
 {
-	struct checklist list =
-		make("{'x-z': [1, {'b': null, 'a': 'äöü'}], 'tables': [" TABLE("a", ", '_n': 1.5",
-			TCP("10.1.0.1", ", '_z': true, 'x-a': 9007199254740993")) "], '_b': 0}");
+	struct checklist list = make("{'x-z': [1, {'b': null, 'a': 'äöü'}], 'tables': [" TABLE(
+		"a", ", '_n': 1.5", TCP("10.1.0.1", ", '_z': true, 'x-a': 9007199254740993")) "], '_b': 0}");
 	bool panic[TABLE_MAX_TABLES];
 	json_t *before = json_deep_copy(list.document.root), *backend;
 	size_t size;
@@ -190,9 +183,7 @@ static void test_only_healthy_is_changed(void **state)
 	assert_non_null(strstr(text, "äöü"));
 	assert_non_null(strstr(text, "9007199254740993"));
 	backend = json_array_get(
-		json_object_get(json_array_get(json_object_get(list.document.root, "tables"), 0),
-			"backends"),
-		0);
+		json_object_get(json_array_get(json_object_get(list.document.root, "tables"), 0), "backends"), 0);
 	assert_true(json_is_false(json_object_get(backend, "healthy")));
 	json_object_del(backend, "healthy");
 	assert_true(json_equal(before, list.document.root));
@@ -208,9 +199,9 @@ static void test_only_healthy_is_changed(void **state)
 static void test_reload_keeps_checks_and_verdicts(void **state)
 {
 	struct checklist old = make("{'tables': [" TABLE("a", "", FOUR) "]}");
-	struct checklist list = make("{'healthchecks': {}, 'tables': [" TABLE(
-		"b", "", TCP("10.1.0.2", "") "," TCP("10.1.0.9", "")) "," TABLE("c",
-		", 'healthchecks': {'trigger': 9}", TCP("10.1.0.3", "")) "]}");
+	struct checklist list = make(
+		"{'healthchecks': {}, 'tables': [" TABLE("b", "", TCP("10.1.0.2", "") "," TCP("10.1.0.9", "")) "," TABLE(
+			"c", ", 'healthchecks': {'trigger': 9}", TCP("10.1.0.3", "")) "]}");
 	struct check *second = find(&old, "tcp 10.1.0.2:22");
 
 	(void)state;
@@ -248,8 +239,8 @@ static void test_restart_keeps_verdicts(void **state)
 	checklist_free(&list);
 }
 
-#define TWO_WAYS                                                                                   \
-	"{'tables': [" TABLE("a", "", TCP("10.1.0.1", "") "," TCP("10.1.0.2", "")) "," TABLE(      \
+#define TWO_WAYS                                                                              \
+	"{'tables': [" TABLE("a", "", TCP("10.1.0.1", "") "," TCP("10.1.0.2", "")) "," TABLE( \
 		"b", ", 'healthchecks': {'trigger': 9}", TCP("10.1.0.1", "")) "]}"
 
 static void test_checks_of_one_proxy_in_two_ways_have_two_names(void **state)

@@ -20,8 +20,7 @@ static struct scheduler make(size_t count, unsigned max_running, unsigned interv
 
 	assert_true(scheduler_reserve(&scheduler, count));
 	for (size_t i = 0; i < count; i++)
-		scheduler_add(&scheduler, &entries[i], scheduler_offset(i, count, interval_ms),
-			interval_ms);
+		scheduler_add(&scheduler, &entries[i], scheduler_offset(i, count, interval_ms), interval_ms);
 	return scheduler;
 }
 

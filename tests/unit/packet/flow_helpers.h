@@ -9,8 +9,7 @@
 
 static inline enum verdict parse(const struct packet *packet, struct flow *flow)
 {
-	return flow_parse(
-		guarded_copy(packet->bytes, packet->size), packet->size, packet->size, true, flow);
+	return flow_parse(guarded_copy(packet->bytes, packet->size), packet->size, packet->size, true, flow);
 }
 
 static inline void assert_verdict(const struct packet *packet, enum verdict expected)
@@ -21,9 +20,8 @@ static inline void assert_verdict(const struct packet *packet, enum verdict expe
 }
 
 /* The packet is a flow of this kind between these ends; the rest is returned for more checks. */
-static inline struct flow assert_flow(const struct packet *packet, enum flow_kind kind,
-	const char *source, uint16_t source_port, const char *destination,
-	uint16_t destination_port)
+static inline struct flow assert_flow(const struct packet *packet, enum flow_kind kind, const char *source,
+	uint16_t source_port, const char *destination, uint16_t destination_port)
 {
 	uint8_t bytes[16] = {0};
 	struct flow flow;
@@ -44,21 +42,18 @@ static inline struct flow assert_own_flow(const struct packet *packet)
 {
 	bool v4 = packet->bytes[packet->ip[0]] >> 4 == 4;
 
-	return assert_flow(
-		packet, FLOW_TRANSPORT, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
+	return assert_flow(packet, FLOW_TRANSPORT, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
 }
 
 static inline struct flow assert_proxys_flow(const struct packet *packet)
 {
 	bool v4 = packet->bytes[packet->ip[0]] >> 4 == 4;
 
-	return assert_flow(
-		packet, FLOW_ICMP_ERROR, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
+	return assert_flow(packet, FLOW_ICMP_ERROR, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
 }
 
 /* A quote of what a proxy sent: from the VIP to the client. */
-static inline void quote4(
-	struct packet *packet, uint8_t protocol, unsigned option_words, uint32_t size)
+static inline void quote4(struct packet *packet, uint8_t protocol, unsigned option_words, uint32_t size)
 {
 	packet_ipv4(packet, VIP, CLIENT, protocol);
 	packet_options(packet, option_words);

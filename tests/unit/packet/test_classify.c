@@ -183,8 +183,7 @@ static void test_lowest_table_wins_where_ranges_overlap(void **state)
 	handmade_bind(&set, 2, "10.0.0.1", TABLE_TCP, 0, 65535);
 	handmade_bind(&set, 1, "10.0.0.1", TABLE_TCP, 100, 200);
 	handmade_bind(&set, 0, "10.0.0.1", TABLE_TCP, 150, 160);
-	handmade_bind(
-		&set, 1, "10.0.0.1", TABLE_TCP, 150, 300); /* one table's ranges may overlap too */
+	handmade_bind(&set, 1, "10.0.0.1", TABLE_TCP, 150, 300); /* one table's ranges may overlap too */
 	build();
 	assert_int_equal(port_of("10.0.0.1", TABLE_TCP, 99), 2);
 	assert_int_equal(port_of("10.0.0.1", TABLE_TCP, 100), 1);
@@ -234,16 +233,13 @@ static void test_fragment_is_ambiguous_where_two_tables_cover_its_address(void *
 	build();
 	assert_int_equal(fragment_of("10.0.0.1"), 2); /* two binds, one table */
 	assert_int_equal(fragment_of("10.0.0.2"), 2);
-	assert_int_equal(
-		fragment_of("10.0.0.5"), CLASSIFY_AMBIGUOUS); /* through the shorter prefix */
-	assert_int_equal(
-		fragment_of("10.0.0.9"), CLASSIFY_AMBIGUOUS); /* other protocol, same address */
+	assert_int_equal(fragment_of("10.0.0.5"), CLASSIFY_AMBIGUOUS); /* through the shorter prefix */
+	assert_int_equal(fragment_of("10.0.0.9"), CLASSIFY_AMBIGUOUS); /* other protocol, same address */
 	assert_int_equal(fragment_of("10.0.1.1"), CLASSIFY_NONE);
 }
 
 /* The definition, read aloud: every bind of every table, in order. */
-static int scan(
-	const struct netaddr *addr, uint8_t protocol, uint16_t port, int *lowest, int *highest)
+static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int *lowest, int *highest)
 {
 	int found = CLASSIFY_NONE;
 
@@ -257,8 +253,8 @@ static int scan(
 			*highest = (int)t;
 			if (*lowest == CLASSIFY_NONE)
 				*lowest = (int)t;
-			if (found == CLASSIFY_NONE && bind->protocol == protocol &&
-				bind->port_start <= port && port <= bind->port_end)
+			if (found == CLASSIFY_NONE && bind->protocol == protocol && bind->port_start <= port &&
+				port <= bind->port_end)
 				found = (int)t;
 		}
 	}
@@ -279,10 +275,8 @@ static void random_bind(uint32_t t)
 {
 	struct netaddr addr = random_address();
 	unsigned bits = netaddr_bits(&addr);
-	uint8_t length = (uint8_t)(random() % 4 ? bits - (unsigned)random() % 12
-						: (unsigned)random() % (bits + 1));
-	uint16_t start = (uint16_t)(random() % 40),
-		 size = (uint16_t)(random() % 2 ? 0 : random() % 20);
+	uint8_t length = (uint8_t)(random() % 4 ? bits - (unsigned)random() % 12 : (unsigned)random() % (bits + 1));
+	uint16_t start = (uint16_t)(random() % 40), size = (uint16_t)(random() % 2 ? 0 : random() % 20);
 	char text[NETPREFIX_TEXT_MAX];
 
 	netprefix_mask(addr.bytes, netaddr_size(&addr), length);
@@ -290,8 +284,7 @@ static void random_bind(uint32_t t)
 	if (random() % 10 == 0) /* to the last port */
 		handmade_bind(&set, t, text, TABLE_TCP, (uint16_t)(65535 - size), 65535);
 	else
-		handmade_bind(&set, t, text, random() % 2 ? TABLE_TCP : TABLE_UDP, start,
-			(uint16_t)(start + size));
+		handmade_bind(&set, t, text, random() % 2 ? TABLE_TCP : TABLE_UDP, start, (uint16_t)(start + size));
 }
 
 /* Half of the time an address near a bind. */
@@ -318,15 +311,11 @@ static void test_random_binds_agree_with_a_linear_scan(void **state)
 		for (int i = 0; i < 2000; i++) {
 			struct netaddr addr = random_destination();
 			uint8_t protocol = random() % 2 ? TABLE_TCP : TABLE_UDP;
-			uint16_t port =
-				(uint16_t)(random() % 8 ? random() % 64 : 65520 + random() % 16);
+			uint16_t port = (uint16_t)(random() % 8 ? random() % 64 : 65520 + random() % 16);
 			int lowest, highest, found = scan(&addr, protocol, port, &lowest, &highest);
 
-			assert_int_equal(
-				classify_port(classifier, addr.family, addr.bytes, protocol, port),
-				found);
-			assert_int_equal(
-				classify_address(classifier, addr.family, addr.bytes), lowest);
+			assert_int_equal(classify_port(classifier, addr.family, addr.bytes, protocol, port), found);
+			assert_int_equal(classify_address(classifier, addr.family, addr.bytes), lowest);
 			assert_int_equal(classify_fragment(classifier, addr.family, addr.bytes),
 				lowest == highest ? lowest : CLASSIFY_AMBIGUOUS);
 		}
@@ -357,20 +346,15 @@ int main(void)
 		cmocka_unit_test_teardown(test_port_ranges_are_inclusive, clear),
 		cmocka_unit_test_teardown(test_prefix_covers_its_first_and_last_address, clear),
 		cmocka_unit_test_teardown(test_prefix_of_no_bits_covers_its_family_only, clear),
-		cmocka_unit_test_teardown(
-			test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart, clear),
-		cmocka_unit_test_teardown(
-			test_families_are_told_apart_wherever_they_are_kept, clear),
+		cmocka_unit_test_teardown(test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart, clear),
+		cmocka_unit_test_teardown(test_families_are_told_apart_wherever_they_are_kept, clear),
 		cmocka_unit_test_teardown(test_lowest_table_wins_whatever_its_prefix_length, clear),
 		cmocka_unit_test_teardown(test_lowest_table_wins_where_ranges_overlap, clear),
-		cmocka_unit_test_teardown(
-			test_longer_prefix_without_the_port_leaves_it_to_a_shorter_one, clear),
+		cmocka_unit_test_teardown(test_longer_prefix_without_the_port_leaves_it_to_a_shorter_one, clear),
 		cmocka_unit_test_teardown(test_ping_takes_the_lowest_table_of_its_address, clear),
-		cmocka_unit_test_teardown(
-			test_fragment_is_ambiguous_where_two_tables_cover_its_address, clear),
+		cmocka_unit_test_teardown(test_fragment_is_ambiguous_where_two_tables_cover_its_address, clear),
 		cmocka_unit_test_teardown(test_random_binds_agree_with_a_linear_scan, clear),
-		cmocka_unit_test_teardown(
-			test_memory_grows_with_the_binds_not_with_what_they_cover, clear),
+		cmocka_unit_test_teardown(test_memory_grows_with_the_binds_not_with_what_they_cover, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,15 +225,13 @@ static void test_other_protocols_are_unmatched(void **state)
 	(void)state;
 	for (unsigned protocol = 0; protocol < 256; protocol++) {
 		struct packet v4 = packet_tcp4(1234, 80), v6 = packet_tcp6(1234, 80);
-		bool extension =
-			protocol == 0 || protocol == 43 || protocol == 44 || protocol == 60;
+		bool extension = protocol == 0 || protocol == 43 || protocol == 44 || protocol == 60;
 
 		v4.bytes[14 + 9] = (uint8_t)protocol;
 		v6.bytes[14 + 6] = (uint8_t)protocol;
 		if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_ICMP)
 			assert_verdict(&v4, VERDICT_DROP_UNMATCHED);
-		if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP &&
-			protocol != IPPROTO_ICMPV6 && !extension)
+		if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_ICMPV6 && !extension)
 			assert_verdict(&v6, VERDICT_DROP_UNMATCHED);
 	}
 }
@@ -277,8 +275,7 @@ static void test_ports_lie_behind_each_extension_header(void **state)
 
 static struct packet chain_of(unsigned count)
 {
-	static const uint8_t types[] = {
-		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS};
+	static const uint8_t types[] = {IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS};
 	struct packet packet = packet_ethernet();
 
 	packet_ipv6(&packet, CLIENT6, VIP6, types[0]);
@@ -309,8 +306,7 @@ static void test_ninth_extension_header_is_dropped_before_its_bytes_are_read(voi
 	struct packet packet = chain_of(8);
 
 	(void)state;
-	packet.bytes[packet.size - 8] =
-		IPPROTO_DSTOPTS; /* a ninth follows, and no byte of it is there */
+	packet.bytes[packet.size - 8] = IPPROTO_DSTOPTS; /* a ninth follows, and no byte of it is there */
 	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
 }
 
@@ -337,8 +333,7 @@ static void test_cut_tcp_and_udp_headers_are_truncated(void **state)
 {
 	(void)state;
 	for (uint32_t size = 0; size <= 20; size++) {
-		struct packet tcp = packet_ethernet(), udp = packet_ethernet(),
-			      udp6 = packet_ethernet();
+		struct packet tcp = packet_ethernet(), udp = packet_ethernet(), udp6 = packet_ethernet();
 
 		packet_ipv4(&tcp, CLIENT, VIP, IPPROTO_TCP);
 		packet_append(&tcp, size);

@@ -30,8 +30,7 @@ static struct packet fragment6(uint8_t protocol, uint16_t offset, bool more, uin
 
 static void test_first_fragment_has_ports_and_gets_no_answer(void **state)
 {
-	struct packet v4 = fragment4(IPPROTO_TCP, 0x2000, 24),
-		      v6 = fragment6(IPPROTO_TCP, 0, true, 24);
+	struct packet v4 = fragment4(IPPROTO_TCP, 0x2000, 24), v6 = fragment6(IPPROTO_TCP, 0, true, 24);
 
 	(void)state;
 	assert_false(assert_own_flow(&v4).answerable);
@@ -66,8 +65,7 @@ static void test_later_fragment_has_neither_ports_nor_hint(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct packet v4 = fragment4(protocols[i], 1, 8),
-			      v6 = fragment6(protocols[i], 1, false, 8);
+		struct packet v4 = fragment4(protocols[i], 1, 8), v6 = fragment6(protocols[i], 1, false, 8);
 		struct flow flow = assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 
 		assert_int_equal(flow.hint, 0);
@@ -106,30 +104,24 @@ static void test_later_fragments_of_what_no_bind_matches_are_unmatched(void **st
 		struct packet v4 = fragment4((uint8_t)protocol, 1, 8);
 		struct packet v6 = fragment6((uint8_t)protocol, 1, true, 8);
 		bool transport = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
-		bool hidden = protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
-			      protocol == IPPROTO_DSTOPTS;
+		bool hidden = protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING || protocol == IPPROTO_DSTOPTS;
 
-		assert_verdict(&v4, transport || protocol == IPPROTO_ICMP ? VERDICT_FORWARDED
-									  : VERDICT_DROP_UNMATCHED);
-		assert_verdict(&v6, transport || hidden || protocol == IPPROTO_ICMPV6
-					    ? VERDICT_FORWARDED
-					    : VERDICT_DROP_UNMATCHED);
+		assert_verdict(&v4, transport || protocol == IPPROTO_ICMP ? VERDICT_FORWARDED : VERDICT_DROP_UNMATCHED);
+		assert_verdict(&v6,
+			transport || hidden || protocol == IPPROTO_ICMPV6 ? VERDICT_FORWARDED : VERDICT_DROP_UNMATCHED);
 	}
 }
 
 static void test_later_fragments_of_pings_follow_the_pings(void **state)
 {
-	struct packet v4 = fragment4(IPPROTO_ICMP, 1, 8),
-		      v6 = fragment6(IPPROTO_ICMPV6, 1, true, 8);
+	struct packet v4 = fragment4(IPPROTO_ICMP, 1, 8), v6 = fragment6(IPPROTO_ICMPV6, 1, true, 8);
 	struct flow flow;
 
 	(void)state;
 	assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 	assert_flow(&v6, FLOW_FRAGMENT, CLIENT6, 0, VIP6, 0);
-	assert_int_equal(
-		flow_parse(v4.bytes, v4.size, v4.size, false, &flow), VERDICT_DROP_UNMATCHED);
-	assert_int_equal(
-		flow_parse(v6.bytes, v6.size, v6.size, false, &flow), VERDICT_DROP_UNMATCHED);
+	assert_int_equal(flow_parse(v4.bytes, v4.size, v4.size, false, &flow), VERDICT_DROP_UNMATCHED);
+	assert_int_equal(flow_parse(v6.bytes, v6.size, v6.size, false, &flow), VERDICT_DROP_UNMATCHED);
 }
 
 static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state)
@@ -143,8 +135,7 @@ static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state
 	flow = assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 	assert_int_equal(flow.hint, 0);
 	assert_false(flow.answerable);
-	v4.bytes[v4.ip[1] + 9] =
-		IPPROTO_ICMP; /* a ping's answer: no flow of ours, even with pings on */
+	v4.bytes[v4.ip[1] + 9] = IPPROTO_ICMP; /* a ping's answer: no flow of ours, even with pings on */
 	assert_verdict(&v4, VERDICT_DROP_UNMATCHED);
 
 	packet_ipv6(&v6, VIP6, CLIENT6, IPPROTO_FRAGMENT);

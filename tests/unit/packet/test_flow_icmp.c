@@ -105,12 +105,10 @@ static void test_echo_request_is_unmatched_where_pings_are_not_forwarded(void **
 	(void)state;
 	packet_ipv4(&packet, CLIENT, VIP, IPPROTO_ICMP);
 	packet_icmp(&packet, 8, 0);
-	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow),
-		VERDICT_DROP_UNMATCHED);
+	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow), VERDICT_DROP_UNMATCHED);
 	packet = packet_error4(3); /* errors are not pings */
 	quote4(&packet, IPPROTO_TCP, 0, 8);
-	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow),
-		VERDICT_FORWARDED);
+	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow), VERDICT_FORWARDED);
 }
 
 /* Quotes */
@@ -124,7 +122,7 @@ static void test_quote_is_the_proxys_flow_with_ends_exchanged(void **state)
 	quote4(&packet, IPPROTO_UDP, 0, 8);
 	flow = assert_proxys_flow(&packet);
 	assert_int_equal(flow.protocol, IPPROTO_UDP);
-	assert_int_equal(flow.hint, 1234);  /* the client's port */
+	assert_int_equal(flow.hint, 1234); /* the client's port */
 	assert_int_equal(flow.ip_size, 56); /* of the error itself */
 	assert_false(flow.answerable);
 }

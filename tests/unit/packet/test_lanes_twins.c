@@ -48,8 +48,7 @@ static void bind_all(struct table_set *set, uint32_t table)
 	snprintf(address, sizeof(address), "10.10.10.%u", 10 + table);
 	handmade_bind(set, table, address, TABLE_TCP, 80, 80);
 	handmade_bind(set, table, address, TABLE_UDP, 0, 65535);
-	handmade_bind(set, table, "10.10.11.0/24", TABLE_TCP, (uint16_t)(1000 * table),
-		(uint16_t)(1000 * table + 1500));
+	handmade_bind(set, table, "10.10.11.0/24", TABLE_TCP, (uint16_t)(1000 * table), (uint16_t)(1000 * table + 1500));
 	handmade_bind(set, table, "10.10.0.0/16", TABLE_UDP, (uint16_t)(50 + table), 100);
 	snprintf(address, sizeof(address), "fdb4::%u", 10 + table);
 	handmade_bind(set, table, address, TABLE_TCP, 80, 443);
@@ -63,11 +62,7 @@ static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
 
 	for (uint32_t t = 0; t < tables; t++) {
 		/* with 2 backends and 4 hops rows name addresses twice */
-		handmade_table(&set,
-			t == 0       ? most
-			: t % 5 == 4 ? 2
-				     : 100,
-			(uint8_t)(two_hops ? 2 : 1 + t % 4));
+		handmade_table(&set, t == 0 ? most : t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 4));
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);
@@ -75,12 +70,11 @@ static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
 
 static void random_packet(struct packet *packet)
 {
-	static const uint8_t protocols[] = {IPPROTO_TCP, IPPROTO_TCP, IPPROTO_TCP, IPPROTO_UDP,
-		IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6, 50};
-	static const char *const vips[] = {"10.10.10.10", "10.10.10.11", "10.10.10.30",
-		"10.10.11.7", "10.10.77.1", "192.0.2.9"};
-	static const char *const vips6[] = {
-		"fdb4::10", "fdb4::11", "fdb4::30", "fdb4:0:0:1::7", "fdb4::"};
+	static const uint8_t protocols[] = {
+		IPPROTO_TCP, IPPROTO_TCP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6, 50};
+	static const char *const vips[] = {
+		"10.10.10.10", "10.10.10.11", "10.10.10.30", "10.10.11.7", "10.10.77.1", "192.0.2.9"};
+	static const char *const vips6[] = {"fdb4::10", "fdb4::11", "fdb4::30", "fdb4:0:0:1::7", "fdb4::"};
 	static const uint16_t ports[] = {80, 80, 443, 0, 65535, 1000, 2500, 60000, 50, 100};
 	uint8_t protocol = protocols[random_below(8)];
 
@@ -98,8 +92,7 @@ static void random_packet(struct packet *packet)
 			packet_extension(packet, protocol, 1);
 		}
 	}
-	packet_ports(packet, protocol == IPPROTO_TCP ? 20 : 8, (uint16_t)random_u64(),
-		ports[random_below(10)]);
+	packet_ports(packet, protocol == IPPROTO_TCP ? 20 : 8, (uint16_t)random_u64(), ports[random_below(10)]);
 	if (random_below(4) == 0)
 		packet_append(packet, random_below(20));
 	if (random_below(4) == 0)
@@ -256,18 +249,13 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
 			uint32_t inputs = INPUTS / usable / 15 / 5 + 1;
-			struct steering_config steering = {.hash_fields = fields,
-				.forward_ping = fields % 2,
-				.outbound_mtu = 1500};
+			struct steering_config steering = {
+				.hash_fields = fields, .forward_ping = fields % 2, .outbound_mtu = 1500};
 
-			assert_true(
-				compare(paths[p].forward, &steering, worlds[0], inputs) > inputs / 40);
-			assert_true(
-				compare(paths[p].forward, &steering, worlds[1], inputs) > inputs / 40);
-			assert_true(
-				compare(paths[p].forward, &steering, worlds[3], inputs) > inputs / 40);
-			assert_true(
-				compare(paths[p].forward, &steering, worlds[4], inputs) > inputs / 40);
+			assert_true(compare(paths[p].forward, &steering, worlds[0], inputs) > inputs / 40);
+			assert_true(compare(paths[p].forward, &steering, worlds[1], inputs) > inputs / 40);
+			assert_true(compare(paths[p].forward, &steering, worlds[3], inputs) > inputs / 40);
+			assert_true(compare(paths[p].forward, &steering, worlds[4], inputs) > inputs / 40);
 			steering.outbound_mtu = 100; /* about half is too big */
 			steering.send_too_big = true;
 			steering.exception_path = true;
@@ -299,8 +287,8 @@ static void test_an_alternative_hash_agrees(void **state)
 
 			for (unsigned world = 0; world < 5; world++)
 				if (world != 2)
-					assert_true(compare(paths[p].forward, &steering, worlds[world],
-							    inputs) > inputs / 40);
+					assert_true(compare(paths[p].forward, &steering, worlds[world], inputs) >
+						    inputs / 40);
 		}
 	}
 }
@@ -319,8 +307,7 @@ static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 {
 	static const uint32_t counts[] = {1, 15, 16, 17, BURST_MAX};
 	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
-	struct pipeline pipeline = {
-		.routes = worlds[0], .steering = &steering, .gateway_known = true, .fast = fast};
+	struct pipeline pipeline = {.routes = worlds[0], .steering = &steering, .gateway_known = true, .fast = fast};
 	struct burst *burst = &bursts[0];
 
 	for (uint32_t size = 0; size <= packet->size; size++) {
@@ -335,8 +322,7 @@ static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 			}
 			pipeline_run(&pipeline, burst);
 			for (uint32_t lane = 0; lane < counts[i]; lane++)
-				assert_int_equal(burst->verdict[lane] == VERDICT_FORWARDED,
-					size == packet->size);
+				assert_int_equal(burst->verdict[lane] == VERDICT_FORWARDED, size == packet->size);
 		}
 	}
 }

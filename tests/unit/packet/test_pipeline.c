@@ -127,8 +127,7 @@ static void test_outer_source_port_mixes_hash_and_hint(void **state)
 		struct packet packet = packet_tcp4((uint16_t)port, 80);
 
 		assert_verdict(&packet, VERDICT_FORWARDED);
-		assert_int_equal(
-			load_be16(burst.out[0] + 34), 0x8000 | ((burst.hash[0] ^ port) & 0x7fff));
+		assert_int_equal(load_be16(burst.out[0] + 34), 0x8000 | ((burst.hash[0] ^ port) & 0x7fff));
 	}
 }
 
@@ -171,8 +170,7 @@ static void test_unmatched_packets_are_dropped_without_an_exception_path(void **
 
 static void test_unmatched_packets_take_the_exception_path_untouched(void **state)
 {
-	struct packet packets[] = {
-		packet_tcp4(1234, 79), packet_tcp4(1234, 79), packet_error6(135)};
+	struct packet packets[] = {packet_tcp4(1234, 79), packet_tcp4(1234, 79), packet_error6(135)};
 
 	(void)state;
 	steering.exception_path = true;
@@ -281,8 +279,7 @@ static void test_mtu_counts_the_hops_of_this_very_packet(void **state)
 	for (uint16_t port = 0; port < 2000; port++) {
 		store_be16(packet.bytes + 34, port);
 		assert_verdict(&packet, run(&packet));
-		assert_int_equal(burst.verdict[0],
-			burst.hop_count[0] <= 3 ? VERDICT_FORWARDED : VERDICT_DROP_TOO_BIG);
+		assert_int_equal(burst.verdict[0], burst.hop_count[0] <= 3 ? VERDICT_FORWARDED : VERDICT_DROP_TOO_BIG);
 	}
 }
 
@@ -351,8 +348,7 @@ static void test_answers_are_limited(void **state)
 
 static void test_errors_and_fragments_are_never_answered(void **state)
 {
-	struct packet error = packet_error4(3), fragment = sized(false, 1461),
-		      later = sized(false, 1461);
+	struct packet error = packet_error4(3), fragment = sized(false, 1461), later = sized(false, 1461);
 	struct packet atomic = packet_ethernet(), ping = packet_ethernet();
 
 	(void)state;
@@ -389,8 +385,7 @@ static void test_full_headroom_is_enough_and_is_not_left(void **state)
 		memcpy(frame, packets[i].bytes, packets[i].size);
 		put(0, frame, BURST_HEADROOM, packets[i].size, packets[i].size);
 		pipeline_run(&pipeline, &burst);
-		assert_int_equal(
-			burst.verdict[0], i < 2 ? VERDICT_FORWARDED : VERDICT_ANSWERED_TOO_BIG);
+		assert_int_equal(burst.verdict[0], i < 2 ? VERDICT_FORWARDED : VERDICT_ANSWERED_TOO_BIG);
 	}
 }
 
@@ -403,8 +398,7 @@ static void test_only_what_is_readable_is_touched(void **state)
 	for (uint32_t readable = 0; readable <= packet.size; readable++) {
 		put(0, guarded_copy(packet.bytes, readable), BURST_HEADROOM, readable, packet.size);
 		pipeline_run(&pipeline, &burst);
-		assert_int_equal(burst.verdict[0],
-			readable < 54 ? VERDICT_DROP_TRUNCATED : VERDICT_FORWARDED);
+		assert_int_equal(burst.verdict[0], readable < 54 ? VERDICT_DROP_TRUNCATED : VERDICT_FORWARDED);
 		if (burst.out[0])
 			assert_int_equal(burst.out_size[0], 54 + 440);
 	}
@@ -413,8 +407,8 @@ static void test_only_what_is_readable_is_touched(void **state)
 static void test_every_lane_has_its_own_verdict(void **state)
 {
 	static uint8_t room[BURST_MAX][BURST_HEADROOM + 200];
-	static const enum verdict expected[] = {VERDICT_FORWARDED, VERDICT_DROP_UNMATCHED,
-		VERDICT_DROP_MALFORMED, VERDICT_DROP_TRUNCATED};
+	static const enum verdict expected[] = {
+		VERDICT_FORWARDED, VERDICT_DROP_UNMATCHED, VERDICT_DROP_MALFORMED, VERDICT_DROP_TRUNCATED};
 
 	(void)state;
 	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
@@ -431,8 +425,7 @@ static void test_every_lane_has_its_own_verdict(void **state)
 		if (lane % 4)
 			assert_null(burst.out[lane]);
 		else
-			assert_int_equal(
-				load_be16(burst.out[lane] + 54 + 20), lane); /* its own port */
+			assert_int_equal(load_be16(burst.out[lane] + 54 + 20), lane); /* its own port */
 	}
 }
 
@@ -474,20 +467,16 @@ static void test_damaged_frames_touch_only_their_own_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(
-			test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged, reset),
+		cmocka_unit_test_setup(test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged, reset),
 		cmocka_unit_test_setup(test_outer_source_port_mixes_hash_and_hint, reset),
 		cmocka_unit_test_setup(test_inner_protocol_follows_the_family, reset),
 		cmocka_unit_test_setup(test_tags_and_padding_are_left_behind, reset),
-		cmocka_unit_test_setup(
-			test_unmatched_packets_are_dropped_without_an_exception_path, reset),
-		cmocka_unit_test_setup(
-			test_unmatched_packets_take_the_exception_path_untouched, reset),
+		cmocka_unit_test_setup(test_unmatched_packets_are_dropped_without_an_exception_path, reset),
+		cmocka_unit_test_setup(test_unmatched_packets_take_the_exception_path_untouched, reset),
 		cmocka_unit_test_setup(test_other_drops_do_not_take_the_exception_path, reset),
 		cmocka_unit_test_setup(test_dropped_frames_stay_as_they_were, reset),
 		cmocka_unit_test_setup(test_more_than_eight_extension_headers_are_dropped, reset),
-		cmocka_unit_test_setup(
-			test_later_fragment_is_forwarded_by_address_or_dropped, reset),
+		cmocka_unit_test_setup(test_later_fragment_is_forwarded_by_address_or_dropped, reset),
 		cmocka_unit_test_setup(test_nothing_is_sent_before_the_gateway_is_known, reset),
 		cmocka_unit_test_setup(test_frame_without_headroom_is_dropped_untouched, reset),
 		cmocka_unit_test_setup(test_mtu_bounds_the_outer_packet, reset),

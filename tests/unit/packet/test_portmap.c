@@ -14,8 +14,7 @@ static struct table_set set;
 static struct classifier *classifier;
 static struct portmap *portmap;
 
-static void add_bind(uint32_t table, struct netaddr addr, uint8_t length, uint8_t protocol,
-	uint16_t start, uint16_t end)
+static void add_bind(uint32_t table, struct netaddr addr, uint8_t length, uint8_t protocol, uint16_t start, uint16_t end)
 {
 	struct table *to = &set.tables[table];
 	struct table_bind *bind;
@@ -53,8 +52,7 @@ static struct netaddr v4(uint32_t address)
 /* Few bits, so that binds and packets meet. */
 static struct netaddr few_addr(void)
 {
-	struct netaddr addr =
-		v4(0x0a000000 | random_below(4) << 16 | random_below(4) << 8 | random_below(8));
+	struct netaddr addr = v4(0x0a000000 | random_below(4) << 16 | random_below(4) << 8 | random_below(8));
 	uint8_t bytes[16] = {0xfd, 0xb4};
 
 	if (random_below(2))
@@ -81,8 +79,7 @@ static void test_random_binds_agree_with_the_classifier(void **state)
 			struct netaddr addr = few_addr();
 			uint16_t start = (uint16_t)random_below(64);
 
-			add_bind(random_below(set.count), addr,
-				lengths[addr.family == NETADDR_V6][random_below(4)],
+			add_bind(random_below(set.count), addr, lengths[addr.family == NETADDR_V6][random_below(4)],
 				random_below(2) ? TABLE_TCP : TABLE_UDP, start,
 				(uint16_t)(random_below(8) ? start + random_below(8) : 65535));
 		}
@@ -123,8 +120,7 @@ static void test_too_many_lengths_are_left_to_the_classifier(void **state)
 	clear(state);
 	set = random_set(1);
 	for (uint8_t length = 8; length <= 8 + PORTMAP_MAX_LEVELS; length++)
-		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP,
-			80, 80);
+		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP, 80, 80);
 	build();
 	assert_null(portmap);
 }
@@ -135,8 +131,7 @@ static void test_as_many_lengths_as_there_is_room_for(void **state)
 	set = random_set(1);
 	for (uint8_t length = 9; length <= 8 + PORTMAP_MAX_LEVELS; length++) {
 		add_bind(0, v4(0x0a0a0a0a), length, TABLE_TCP, 80, 80);
-		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP,
-			80, 80);
+		add_bind(0, netaddr_from_bytes(NETADDR_V6, "0123456789abcdef"), length, TABLE_TCP, 80, 80);
 	}
 	build();
 	assert_non_null(portmap);
@@ -174,12 +169,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_random_binds_agree_with_the_classifier, clear),
-		cmocka_unit_test_teardown(
-			test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not, clear),
+		cmocka_unit_test_teardown(test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not, clear),
 		cmocka_unit_test_teardown(test_too_many_lengths_are_left_to_the_classifier, clear),
 		cmocka_unit_test_teardown(test_as_many_lengths_as_there_is_room_for, clear),
-		cmocka_unit_test_teardown(
-			test_too_many_port_maps_are_left_to_the_classifier, clear),
+		cmocka_unit_test_teardown(test_too_many_port_maps_are_left_to_the_classifier, clear),
 		cmocka_unit_test_teardown(test_no_binds, clear),
 	};
 

@@ -28,9 +28,7 @@ static void test_routes_take_the_set_over(void **state)
 	assert_null(set.tables);
 	assert_ptr_equal(routes->set.tables, tables);
 	assert_int_equal(routes->digest, table_set_digest(&routes->set));
-	assert_int_equal(classify_port(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1},
-				 TABLE_TCP, 80),
-		1);
+	assert_int_equal(classify_port(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}, TABLE_TCP, 80), 1);
 	routes_free(routes);
 }
 
@@ -114,8 +112,7 @@ static void test_no_tables_are_routes_too(void **state)
 	struct routes *routes = handmade_routes(&set);
 
 	(void)state;
-	assert_int_equal(classify_address(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}),
-		CLASSIFY_NONE);
+	assert_int_equal(classify_address(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}), CLASSIFY_NONE);
 	routes_free(routes);
 }
 

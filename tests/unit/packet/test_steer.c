@@ -164,8 +164,7 @@ static void test_hop_that_already_occurred_is_dropped(void **state)
 	unsigned seen = 0;
 
 	(void)state;
-	assert_int_equal(
-		steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_ADDRESS), VERDICT_FORWARDED);
+	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_ADDRESS), VERDICT_FORWARDED);
 	assert_int_equal(burst.hop_count[0], 4);
 	/* By source port, until rows that overlap by one to three hops, on either side, have come
 	 * by. */
@@ -246,8 +245,7 @@ static void test_later_fragment_goes_by_addresses_to_the_only_table(void **state
 	for (uint8_t fields = 1; fields < 4; fields++) {
 		assert_int_equal(steer(&flow, fields, 0), VERDICT_FORWARDED);
 		assert_int_equal(burst.table[0], 1);
-		assert_int_equal(
-			burst.hash[0], expected_hash(&flow4, 1, fields)); /* as its first one */
+		assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, fields)); /* as its first one */
 	}
 	flow.protocol = TABLE_UDP; /* the bind is TCP's: any bind covers */
 	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_FORWARDED);
@@ -349,8 +347,7 @@ int main(void)
 		cmocka_unit_test(test_hop_that_already_occurred_is_dropped),
 		cmocka_unit_test(test_unmatched_flow_is_dropped),
 		cmocka_unit_test(test_quoted_flow_matches_by_its_ports),
-		cmocka_unit_test(
-			test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero),
+		cmocka_unit_test(test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero),
 		cmocka_unit_test(test_later_fragment_goes_by_addresses_to_the_only_table),
 		cmocka_unit_test(test_later_fragment_is_dropped_where_ports_are_hashed),
 		cmocka_unit_test(test_later_fragment_is_dropped_where_two_tables_cover_it),

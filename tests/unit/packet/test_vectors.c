@@ -17,8 +17,7 @@
 
 static json_t *document;
 static struct burst burst;
-static lanes_fn
-	*fast; /* the path at hand; NULL: the stages, which keep what they found on the way */
+static lanes_fn *fast; /* the path at hand; NULL: the stages, which keep what they found on the way */
 static const json_t *cases[BURST_MAX]; /* of the lanes */
 static uint8_t rooms[BURST_MAX][BURST_HEADROOM + FRAME_MAX];
 
@@ -65,8 +64,7 @@ static void assert_steered(uint32_t lane, const json_t *expected)
 	assert_int_equal(burst.hint[lane], vectors_number(expected, "hint"));
 	assert_int_equal(burst.hop_count[lane], json_array_size(hops));
 	for (size_t i = 0; i < json_array_size(hops); i++)
-		assert_int_equal(
-			burst.hops[lane][i], inet_addr(json_string_value(json_array_get(hops, i))));
+		assert_int_equal(burst.hops[lane][i], inet_addr(json_string_value(json_array_get(hops, i))));
 }
 
 static void assert_lane(uint32_t lane)

@@ -9,9 +9,9 @@
 #include "packet/verdict.h"
 
 /* Dashboards and vectors rely on these names. */
-static const char *const names[] = {"forwarded", "answered_too_big", "exception", "drop_unmatched",
-	"drop_truncated", "drop_malformed", "drop_extension_headers", "drop_fragment",
-	"drop_too_big", "drop_no_gateway", "drop_no_buffer", "drop_tx_full", "drop_exception_full"};
+static const char *const names[] = {"forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated",
+	"drop_malformed", "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_gateway",
+	"drop_no_buffer", "drop_tx_full", "drop_exception_full"};
 
 static void test_names_are_those_of_the_reference(void **state)
 {
@@ -27,8 +27,7 @@ static void test_every_verdict_has_its_own_help(void **state)
 	for (int i = 0; i < VERDICT_COUNT; i++) {
 		assert_true(strlen(verdict_help((enum verdict)i)) > 10);
 		for (int j = 0; j < i; j++)
-			assert_string_not_equal(
-				verdict_help((enum verdict)i), verdict_help((enum verdict)j));
+			assert_string_not_equal(verdict_help((enum verdict)i), verdict_help((enum verdict)j));
 	}
 }
 

@@ -13,8 +13,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define KEYS                                                                                       \
-	"'hash_key': '00112233445566778899aabbccddeeff', 'seed': "                                 \
+#define KEYS                                                       \
+	"'hash_key': '00112233445566778899aabbccddeeff', 'seed': " \
 	"'FFeeddccbbaa99887766554433221100'"
 #define BINDS            "'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80}]"
 #define BACKENDS         "'backends': [{'ip': '192.168.0.1', 'state': 'active'}]"
@@ -22,8 +22,7 @@
 #define WITH(members)    TABLE(KEYS ", " BINDS ", " BACKENDS ", " members)
 #define BIND(members)    TABLE(KEYS ", " BACKENDS ", 'binds': [{" members "}]")
 #define BACKEND(members) TABLE(KEYS ", " BINDS ", 'backends': [{" members "}]")
-#define CHECKS(members)                                                                            \
-	BACKEND("'ip': '192.168.0.1', 'state': 'active', 'healthchecks': {" members "}")
+#define CHECKS(members)  BACKEND("'ip': '192.168.0.1', 'state': 'active', 'healthchecks': {" members "}")
 
 static inline int parse(const char *document, struct table_set *set, struct faults *faults)
 {

@@ -12,15 +12,13 @@
 
 static void test_names(void **state)
 {
-	static const char *const good[] = {"a", " ", "~", "web-1 (\"x\")", "\xc2\xa0", "\xdf\xbf",
-		"\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
-		"\xf4\x8f\xbf\xbf"};
+	static const char *const good[] = {"a", " ", "~", "web-1 (\"x\")", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80",
+		"\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
 	/* Control characters, then what is not UTF-8: too long, surrogates, beyond the last, cut,
 	 * loose. */
-	static const char *const bad[] = {"", "\x01", "\x1f", "\x7f", "\xc2\x80", "\xc2\x9f",
-		"\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80",
-		"\xed\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xff", "\xc3",
-		"\xe2\x82", "\xf0\x9f\x92", "\x80", "\xe2\x28\xa1"};
+	static const char *const bad[] = {"", "\x01", "\x1f", "\x7f", "\xc2\x80", "\xc2\x9f", "\xc0\xaf", "\xc1\xbf",
+		"\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf4\x90\x80\x80",
+		"\xf8\x88\x80\x80\x80", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f\x92", "\x80", "\xe2\x28\xa1"};
 	char name[TABLE_MAX_NAME + 2];
 
 	(void)state;
@@ -66,8 +64,7 @@ static void test_good_is_active_or_filling_and_healthy(void **state)
 	for (uint8_t value = TABLE_FILLING; value <= TABLE_INACTIVE; value++) {
 		struct table_backend backend = {.state = value, .healthy = true};
 
-		assert_int_equal(table_backend_is_good(&backend),
-			value == TABLE_ACTIVE || value == TABLE_FILLING);
+		assert_int_equal(table_backend_is_good(&backend), value == TABLE_ACTIVE || value == TABLE_FILLING);
 		backend.healthy = false;
 		assert_false(table_backend_is_good(&backend));
 	}

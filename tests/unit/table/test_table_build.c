@@ -83,8 +83,8 @@ static void assert_equals_twin(const struct table *table, uint32_t first, uint32
 		uint16_t expected[TABLE_MAX_HOPS];
 
 		assert_int_equal(twin_row(table, row, expected), table->row_hops);
-		assert_memory_equal(table->rows + (size_t)row * table->row_hops, expected,
-			table->row_hops * sizeof(*expected));
+		assert_memory_equal(
+			table->rows + (size_t)row * table->row_hops, expected, table->row_hops * sizeof(*expected));
 	}
 }
 
@@ -98,8 +98,7 @@ static void compare_paths(struct table *table)
 	table->row_hops = (uint8_t)(count < table->hops ? count : table->hops);
 	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
 	for (unsigned i = 0, n = table_rows_paths(paths); i < n; i++) {
-		struct table_rows_job job = {
-			table->seed, candidates, count, table->row_hops, table->rows};
+		struct table_rows_job job = {table->seed, candidates, count, table->row_hops, table->rows};
 
 		if (!paths[i].usable) {
 			print_message("%s: not on this CPU\n", paths[i].name);
@@ -125,8 +124,8 @@ static void test_every_path_equals_the_plain_twin(void **state)
 		for (uint8_t hops = TABLE_MIN_HOPS; hops <= TABLE_MAX_HOPS; hops++) {
 			struct table_set set = random_set(1);
 
-			random_table(&set.tables[0], size <= 40 ? size : large[size - 41], 0, hops,
-				size % 3, hops == 2 && size % 2 ? ALL_GOOD : ANY_STATE);
+			random_table(&set.tables[0], size <= 40 ? size : large[size - 41], 0, hops, size % 3,
+				hops == 2 && size % 2 ? ALL_GOOD : ANY_STATE);
 			compare_paths(&set.tables[0]);
 			table_set_free(&set);
 		}
@@ -246,8 +245,8 @@ static bool rows_equal(const struct table *a, const struct table *b, uint32_t ro
 }
 
 /* A built table, and the same without one of its backends. */
-static void with_and_without(struct table_set *set, uint32_t size, uint32_t removed, uint8_t hops,
-	enum random_health health)
+static void with_and_without(
+	struct table_set *set, uint32_t size, uint32_t removed, uint8_t hops, enum random_health health)
 {
 	struct table *with, *without;
 
@@ -272,8 +271,7 @@ static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 		struct table_set set;
 		const struct netaddr *gone;
 
-		with_and_without(&set, size, removed, (uint8_t)(2 + round % 3),
-			round % 2 ? ALL_GOOD : ANY_STATE);
+		with_and_without(&set, size, removed, (uint8_t)(2 + round % 3), round % 2 ? ALL_GOOD : ANY_STATE);
 		gone = &set.tables[0].backends[removed].addr;
 		/* Fewer than `hops` left: every row gets shorter. */
 		if (set.tables[0].row_hops != set.tables[1].row_hops) {
@@ -286,8 +284,7 @@ static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 			assert_int_equal(!rows_equal(&set.tables[0], &set.tables[1], row), had);
 			changed += had;
 		}
-		assert_int_equal(
-			changed > 0, set.tables[0].backends[removed].state != TABLE_INACTIVE);
+		assert_int_equal(changed > 0, set.tables[0].backends[removed].state != TABLE_INACTIVE);
 		table_set_free(&set);
 	}
 }
@@ -300,8 +297,7 @@ static void test_adding_a_backend_only_takes(void **state)
 		struct table_set set;
 		const struct table *after, *before;
 
-		with_and_without(&set, size, added, (uint8_t)(2 + round % 3),
-			round % 2 ? ALL_GOOD : ANY_STATE);
+		with_and_without(&set, size, added, (uint8_t)(2 + round % 3), round % 2 ? ALL_GOOD : ANY_STATE);
 		after = &set.tables[0];
 		before = &set.tables[1];
 		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
@@ -309,8 +305,7 @@ static void test_adding_a_backend_only_takes(void **state)
 
 			/* What is not the new one was there before. */
 			for (unsigned i = 0; i < after->row_hops; i++)
-				assert_true(hops[i] == added ||
-					    row_has(before, row, &after->backends[hops[i]].addr));
+				assert_true(hops[i] == added || row_has(before, row, &after->backends[hops[i]].addr));
 		}
 		table_set_free(&set);
 	}
@@ -323,8 +318,7 @@ static void test_hops_of_a_row_are_distinct_and_in_range(void **state)
 		struct table_set set = random_set(1);
 		struct table *table = &set.tables[0];
 
-		random_table(table, 1 + random_below(12), 0, (uint8_t)(2 + round % 3), NETADDR_NONE,
-			ANY_STATE);
+		random_table(table, 1 + random_below(12), 0, (uint8_t)(2 + round % 3), NETADDR_NONE, ANY_STATE);
 		assert_int_equal(table_build(&set), 0);
 		for (size_t row = 0; row < TABLE_ROWS; row++) {
 			const uint16_t *hops = table->rows + row * table->row_hops;

@@ -79,8 +79,7 @@ static void assert_same_binds(const struct table *a, const struct table *b)
 	}
 }
 
-static void assert_same_tables(
-	const struct table_set *a, const struct table_set *b, uint32_t version)
+static void assert_same_tables(const struct table_set *a, const struct table_set *b, uint32_t version)
 {
 	assert_int_equal(a->count, b->count);
 	for (uint32_t i = 0; i < a->count; i++) {
@@ -139,8 +138,7 @@ static void test_round_trips(void **state)
 /* Rows as good as any, in no time. */
 static void fill_rows(struct table *table)
 {
-	table->row_hops =
-		(uint8_t)(table->hops < table->backend_count ? table->hops : table->backend_count);
+	table->row_hops = (uint8_t)(table->hops < table->backend_count ? table->hops : table->backend_count);
 	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
 	for (size_t i = 0; i < (size_t)TABLE_ROWS * table->row_hops; i++)
 		table->rows[i] = (uint16_t)(i % table->backend_count);
@@ -151,16 +149,14 @@ static void test_round_trip_of_what_only_version_3_says(void **state)
 	static const struct {
 		uint32_t backends, binds;
 		uint8_t hops;
-	} shapes[] = {
-		{257, 1, 2}, {10, 257, 2}, {10, 1, 3}, {10, 1, 4}, {4096, 4096, 4}, {3, 0, 4}};
+	} shapes[] = {{257, 1, 2}, {10, 257, 2}, {10, 1, 3}, {10, 1, 4}, {4096, 4096, 4}, {3, 0, 4}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(shapes); i++) {
 		struct table_set set = random_set(1);
 		struct image image;
 
-		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops,
-			NETADDR_NONE, ALL_GOOD);
+		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops, NETADDR_NONE, ALL_GOOD);
 		fill_rows(&set.tables[0]);
 		check_round_trip(&set, 3);
 		image = encode(&set, TABLE_FILE_AUTO);
@@ -182,8 +178,7 @@ static void test_auto_prefers_version_2(void **state)
 		struct table_set set = random_set(1);
 		struct image image;
 
-		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops,
-			NETADDR_NONE, ALL_GOOD);
+		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops, NETADDR_NONE, ALL_GOOD);
 		fill_rows(&set.tables[0]);
 		image = encode(&set, TABLE_FILE_AUTO);
 		assert_int_equal(version_of(&image), 2);
@@ -219,12 +214,9 @@ static void test_version_2_refuses_what_it_cannot_say(void **state)
 		struct faults faults = {.file = "f"};
 		struct image image = {0};
 
-		random_table(&set.tables[0], cases[i].backends, cases[i].binds, cases[i].hops,
-			NETADDR_V4, ALL_GOOD);
+		random_table(&set.tables[0], cases[i].backends, cases[i].binds, cases[i].hops, NETADDR_V4, ALL_GOOD);
 		fill_rows(&set.tables[0]);
-		assert_int_equal(
-			table_file_encode(&set, TABLE_FILE_V2, &image.bytes, &image.size, &faults),
-			-EINVAL);
+		assert_int_equal(table_file_encode(&set, TABLE_FILE_V2, &image.bytes, &image.size, &faults), -EINVAL);
 		assert_fault(&faults, false, cases[i].error);
 		assert_null(image.bytes);
 		faults_clear(&faults);
@@ -240,9 +232,7 @@ static void test_tables_without_rows_are_not_encoded(void **state)
 
 	(void)state;
 	random_table(&set.tables[0], 3, 1, 2, NETADDR_V4, ALL_GOOD);
-	assert_int_equal(
-		table_file_encode(&set, TABLE_FILE_AUTO, &image.bytes, &image.size, &faults),
-		-EINVAL);
+	assert_int_equal(table_file_encode(&set, TABLE_FILE_AUTO, &image.bytes, &image.size, &faults), -EINVAL);
 	assert_fault(&faults, false, "f: tables[0]: has no rows yet");
 	faults_clear(&faults);
 	table_set_free(&set);
@@ -310,8 +300,7 @@ static bool prefix_is_refused(const struct image *image, size_t size)
 static void check_truncations(const struct image *image)
 {
 	/* All up to the rows and near the end, some between. */
-	for (size_t size = 0; size < image->size;
-		size += size < 14000 || size + 100 > image->size ? 1 : 997)
+	for (size_t size = 0; size < image->size; size += size < 14000 || size + 100 > image->size ? 1 : 997)
 		assert_true(prefix_is_refused(image, size));
 }
 
@@ -450,19 +439,16 @@ static const struct corruption v2_cases[] = {
 	{50, 2, 2, "f: byte 50 (tables[0].backends[0].health): 2; expected 1 (up) or 0 (down)"},
 	{6172, 4, 257, "f: byte 6172 (tables[0].bind_count): 257; expected at most 256"},
 	{6176, 4, 7, "f: byte 6176 (tables[0].binds[0].family): 7; expected 1 (IPv4) or 2 (IPv6)"},
-	{6196, 2, 33,
-		"f: byte 6196 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
+	{6196, 2, 33, "f: byte 6196 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
 	{6224, 2, 129,
 		"f: byte 6224 (tables[0].binds[1].prefix_length): 129; expected at most 128 "
 		"(IPv6)"},
 	{6198, 2, 82,
 		"f: byte 6200 (tables[0].binds[0].port_end): 81; expected at least port_start "
 		"(82)"},
-	{6200, 2, 0,
-		"f: byte 6200 (tables[0].binds[0].port_end): 0; expected at least port_start (80)"},
+	{6200, 2, 0, "f: byte 6200 (tables[0].binds[0].port_end): 0; expected at least port_start (80)"},
 	{6202, 1, 1, "f: byte 6202 (tables[0].binds[0].protocol): 1; expected 6 (TCP) or 17 (UDP)"},
-	{13360, 4, 3,
-		"f: byte 13360 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
+	{13360, 4, 3, "f: byte 13360 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
 	{13360 + 17 * 8 + 4, 4, 0x10000,
 		"f: byte 13500 (tables[0].rows[17].hop[1]): backend index 65536, but the table has "
 		"3"},
@@ -479,13 +465,11 @@ static const struct corruption v3_cases[] = {
 		"file"},
 	{24, 4, 65, "f: byte 24 (table_count): 65; expected at most 64"},
 	{24, 4, 0, "f: byte 40 (size): 262352; expected no bytes after the last section"},
-	{24, 4, 2,
-		"f: byte 40 (tables[0].end): 262400; expected sections that end within the file"},
+	{24, 4, 2, "f: byte 40 (tables[0].end): 262400; expected sections that end within the file"},
 	{28, 4, 65537, "f: byte 28 (rows): 65537; expected 65536"},
 	{32, 4, 48, "f: byte 32 (tables_offset): 48; expected 40"},
 	{36, 4, 256, "f: byte 37 (zero): 1; expected 0"},
-	{56, 4, 87,
-		"f: byte 56 (tables[0].name_offset): 87; expected 88, where this section starts"},
+	{56, 4, 87, "f: byte 56 (tables[0].name_offset): 87; expected 88, where this section starts"},
 	{60, 4, 256, "f: byte 60 (tables[0].name_size): 256; expected at most 255"},
 	{60, 4, 0,
 		"f: byte 64 (tables[0].backends_offset): 96; expected 88, where this section "
@@ -499,14 +483,12 @@ static const struct corruption v3_cases[] = {
 		"starts"},
 	{68, 4, 0, "f: byte 68 (tables[0].backend_count): 0; expected 1 to 4096"},
 	{68, 4, 4097, "f: byte 68 (tables[0].backend_count): 4097; expected 1 to 4096"},
-	{68, 4, 4096,
-		"f: byte 40 (tables[0].end): 344208; expected sections that end within the file"},
+	{68, 4, 4096, "f: byte 40 (tables[0].end): 344208; expected sections that end within the file"},
 	{72, 4, 164,
 		"f: byte 72 (tables[0].binds_offset): 164; expected 160, where this section "
 		"starts"},
 	{76, 4, 4097, "f: byte 76 (tables[0].bind_count): 4097; expected at most 4096"},
-	{80, 4, 210,
-		"f: byte 80 (tables[0].rows_offset): 210; expected 208, where this section starts"},
+	{80, 4, 210, "f: byte 80 (tables[0].rows_offset): 210; expected 208, where this section starts"},
 	{84, 1, 0, "f: byte 84 (tables[0].row_hops): 0; expected 1 to hops"},
 	{84, 1, 3, "f: byte 84 (tables[0].row_hops): 3; expected 1 to hops"},
 	{84, 1, 1, "f: byte 131280 (size): 262352; expected no bytes after the last section"},
@@ -530,18 +512,15 @@ static const struct corruption v3_cases[] = {
 	{156, 1, 1, "f: byte 156 (tables[0].padding): 1; expected 0"},
 	{160, 1, 3, "f: byte 160 (tables[0].binds[0].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
 	{161, 1, 0, "f: byte 161 (tables[0].binds[0].protocol): 0; expected 6 (TCP) or 17 (UDP)"},
-	{162, 1, 33,
-		"f: byte 162 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
-	{186, 1, 129,
-		"f: byte 186 (tables[0].binds[1].prefix_length): 129; expected at most 128 (IPv6)"},
+	{162, 1, 33, "f: byte 162 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
+	{186, 1, 129, "f: byte 186 (tables[0].binds[1].prefix_length): 129; expected at most 128 (IPv6)"},
 	{163, 1, 1, "f: byte 163 (tables[0].binds[0].zero): 1; expected 0"},
 	{166, 1, 1,
 		"f: byte 164 (tables[0].binds[0].address): '10.1.1.0' has bits set beyond the "
 		"prefix "
 		"length"},
 	{168, 1, 1, "f: byte 168 (tables[0].binds[0].address): 1; expected 0"},
-	{180, 2, 82,
-		"f: byte 182 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},
+	{180, 2, 82, "f: byte 182 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},
 	{208, 2, 3, "f: byte 208 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
 	{208 + 17 * 4 + 2, 2, 2,
 		"f: byte 278 (tables[0].rows[17].hop[1]): 2; expected a backend that is not "
@@ -648,11 +627,8 @@ static void test_single_rows_between_others_stay_version_2(void **state)
 	assert_int_equal(other.size, image.size);
 	assert_memory_equal(other.bytes + 13360, image.bytes + 13360, 524288);
 	free(other.bytes);
-	assert_int_equal(
-		table_file_encode(&back, TABLE_FILE_V3, &other.bytes, &other.size, &faults),
-		-EINVAL);
-	assert_fault(&faults, false,
-		"f: tables[0]: row 5 has one hop, others two; only version 2 says that");
+	assert_int_equal(table_file_encode(&back, TABLE_FILE_V3, &other.bytes, &other.size, &faults), -EINVAL);
+	assert_fault(&faults, false, "f: tables[0]: row 5 has one hop, others two; only version 2 says that");
 	faults_clear(&faults);
 	table_set_free(&back);
 	free(image.bytes);

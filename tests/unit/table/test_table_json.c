@@ -15,21 +15,20 @@ static void test_all_members(void **state)
 	const struct table *table;
 
 	(void)state;
-	assert_int_equal(
-		parse("{'healthchecks': {'interval_ms': 2000, 'timeout_ms': 1000, 'trigger': 3},"
-		      " 'tables': [{'name': 'w\xc3\xa4"
-		      "b', " KEYS ", 'hops': 4,"
-		      " 'healthchecks': {'trigger_healthy': 1, 'trigger_unhealthy': 2},"
-		      " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 0},"
-		      "  {'ip': 'fdb4::/64', 'proto': 'udp', 'port_start': 1000, 'port_end': "
-		      "65535}],"
-		      " 'backends': [{'ip': '192.168.0.1', 'state': 'filling', 'healthy': true,"
-		      "   'healthchecks': {'http': 80, 'http_uri': '/', 'tcp': 22, 'gue': 19523, "
-		      "'fou': 1}},"
-		      "  {'ip': '192.168.0.2', 'state': 'active', 'healthy': false},"
-		      "  {'ip': '192.168.0.3', 'state': 'draining'},"
-		      "  {'ip': '192.168.0.4', 'state': 'inactive'}]}]}",
-			&set, &faults),
+	assert_int_equal(parse("{'healthchecks': {'interval_ms': 2000, 'timeout_ms': 1000, 'trigger': 3},"
+			       " 'tables': [{'name': 'w\xc3\xa4"
+			       "b', " KEYS ", 'hops': 4,"
+			       " 'healthchecks': {'trigger_healthy': 1, 'trigger_unhealthy': 2},"
+			       " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 0},"
+			       "  {'ip': 'fdb4::/64', 'proto': 'udp', 'port_start': 1000, 'port_end': "
+			       "65535}],"
+			       " 'backends': [{'ip': '192.168.0.1', 'state': 'filling', 'healthy': true,"
+			       "   'healthchecks': {'http': 80, 'http_uri': '/', 'tcp': 22, 'gue': 19523, "
+			       "'fou': 1}},"
+			       "  {'ip': '192.168.0.2', 'state': 'active', 'healthy': false},"
+			       "  {'ip': '192.168.0.3', 'state': 'draining'},"
+			       "  {'ip': '192.168.0.4', 'state': 'inactive'}]}]}",
+				 &set, &faults),
 		0);
 	assert_no_fault(&faults);
 	assert_int_equal(set.count, 1);
@@ -87,13 +86,12 @@ static void test_comments_are_ignored_everywhere(void **state)
 	struct table_set set;
 
 	(void)state;
-	assert_int_equal(
-		parse("{'_comment': [1, 2], 'x-owner': {'a': null}, 'healthchecks': {'_': 1},"
-		      " 'tables': [{'name': 'web', 'x-': 1, " KEYS ", 'healthchecks': {'x-a': 1},"
-		      " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, '_why': 'x'}],"
-		      " 'backends': [{'ip': '1.1.1.1', 'state': 'active', 'x-rack': 7,"
-		      "  'healthchecks': {'_': 0}}]}]}",
-			&set, &faults),
+	assert_int_equal(parse("{'_comment': [1, 2], 'x-owner': {'a': null}, 'healthchecks': {'_': 1},"
+			       " 'tables': [{'name': 'web', 'x-': 1, " KEYS ", 'healthchecks': {'x-a': 1},"
+			       " 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, '_why': 'x'}],"
+			       " 'backends': [{'ip': '1.1.1.1', 'state': 'active', 'x-rack': 7,"
+			       "  'healthchecks': {'_': 0}}]}]}",
+				 &set, &faults),
 		0);
 	assert_no_fault(&faults);
 	table_set_free(&set);
@@ -108,10 +106,9 @@ static const struct example structure_examples[] = {
 	{"{'tables': [], 'tabels': []}", "t.json: tabels: unknown key; known here: tables, "
 					 "healthchecks (keys that begin with "
 					 "\"x-\" or \"_\" are comments)"},
-	{WITH("'xname': 1"),
-		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, "
-		"binds, "
-		"backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+	{WITH("'xname': 1"), "t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, "
+			     "binds, "
+			     "backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
 		"t.json: tables[0].binds[0].ports: unknown key; known here: ip, proto, port, "
 		"port_start, port_end (keys that begin with \"x-\" or \"_\" are comments)"},
@@ -123,11 +120,9 @@ static const struct example structure_examples[] = {
 		"t.json: tables[0].seed: missing; expected 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'seed': '00112233445566778899aabbccddeeff'"),
 		"t.json: tables[0].hash_key: missing; expected 32 hex digits"},
-	{TABLE(KEYS ", " BINDS),
-		"t.json: tables[0].backends: missing; expected an array of backends"},
+	{TABLE(KEYS ", " BINDS), "t.json: tables[0].backends: missing; expected an array of backends"},
 	{TABLE(KEYS ", " BACKENDS), "t.json: tables[0].binds: missing; expected an array of binds"},
-	{"{'tables': [{" KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: missing; expected a name"},
+	{"{'tables': [{" KEYS ", " BINDS ", " BACKENDS "}]}", "t.json: tables[0].name: missing; expected a name"},
 	{"{'tables': [{'name': '', " KEYS ", " BINDS ", " BACKENDS "}]}",
 		"t.json: tables[0].name: '' is not a name: 1 to 255 bytes without control "
 		"characters"},
@@ -140,20 +135,16 @@ static const struct example structure_examples[] = {
 		"characters"},
 	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
 	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
-	{WITH("'hops': '2'"),
-		"t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
-	{WITH("'hops': 2.0"),
-		"t.json: tables[0].hops: '2' (a real number) is not an integer from 2 to 4"},
+	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
+	{WITH("'hops': 2.0"), "t.json: tables[0].hops: '2' (a real number) is not an integer from 2 to 4"},
 };
 
 static const struct example syntax_examples[] = {
 	{"", "t.json:1:0: not JSON: '[' or '{' expected near end of file"},
 	{"{'tables': [\n  {]}", "t.json:2:4: not JSON: string or '}' expected near ']'"},
-	{"{'tables': [],\n 'tables': []}",
-		"t.json:2:9: not JSON: duplicate object key near '\"tables\"'"},
+	{"{'tables': [],\n 'tables': []}", "t.json:2:9: not JSON: duplicate object key near '\"tables\"'"},
 	{"{'tables': []} x", "t.json:1:16: not JSON: end of file expected near 'x'"},
-	{"{'tables': 99999999999999999999}",
-		"t.json:1:31: not JSON: too big integer near '99999999999999999999'"},
+	{"{'tables': 99999999999999999999}", "t.json:1:31: not JSON: too big integer near '99999999999999999999'"},
 	{"{'tables': ['\x01']}", "t.json:1:13: not JSON: control character 0x1 near '\"'"},
 	{"{'tables': '\\u0000'}", "t.json:1:19: not JSON: \\u0000 is not allowed without "
 				  "JSON_ALLOW_NUL near '\"\\u0000\"'"},
@@ -185,12 +176,11 @@ static void test_all_faults_are_named_not_just_the_first(void **state)
 	struct table_set set;
 
 	(void)state;
-	assert_int_equal(
-		parse("{'tables': [{'name': 'a', " KEYS ", 'hops': 9, 'colour': 'red',"
-		      " 'binds': [{'ip': 'x', 'proto': 'sctp', 'port': 70000}],"
-		      " 'backends': [{'ip': '1.1.1.1', 'state': 'up'}, {'ip': '1.1.1.1'}]},"
-		      " {'name': 'b'}]}",
-			&set, &faults),
+	assert_int_equal(parse("{'tables': [{'name': 'a', " KEYS ", 'hops': 9, 'colour': 'red',"
+			       " 'binds': [{'ip': 'x', 'proto': 'sctp', 'port': 70000}],"
+			       " 'backends': [{'ip': '1.1.1.1', 'state': 'up'}, {'ip': '1.1.1.1'}]},"
+			       " {'name': 'b'}]}",
+				 &set, &faults),
 		-EINVAL);
 	assert_int_equal(faults.errors, 12);
 	assert_fault(&faults, false,
@@ -206,18 +196,16 @@ static void test_all_faults_are_named_not_just_the_first(void **state)
 static void test_long_and_odd_values_are_cut_and_escaped(void **state)
 {
 	(void)state;
-	assert_refused(
-		BACKEND("'ip': "
-			"'0123456789012345678901234567890123456789012345678901234567890123456789',"
-			" 'state': 'active'"),
+	assert_refused(BACKEND("'ip': "
+			       "'0123456789012345678901234567890123456789012345678901234567890123456789',"
+			       " 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: "
 		"'01234567890123456789012345678901234567890123456789"
 		"01234567890123...' is not an IPv4 or IPv6 address");
 	/* Not in the middle of a character, */
-	assert_refused(
-		BACKEND("'ip': "
-			"'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
-			" 'state': 'active'"),
+	assert_refused(BACKEND("'ip': "
+			       "'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
+			       " 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: "
 		"'01234567890123456789012345678901234567890123456789"
 		"0123456789012...' is not an IPv4 or IPv6 address");

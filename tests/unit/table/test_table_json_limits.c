@@ -19,16 +19,15 @@ static char *large_document(unsigned tables, unsigned binds, unsigned backends, 
 
 	fprintf(to, "{\"tables\":[");
 	for (unsigned t = 0; t < tables; t++) {
-		fprintf(to,
-			"%s{\"name\":\"%u\",\"hash_key\":\"%032d\",\"seed\":\"%032d\",\"binds\":[",
-			t ? "," : "", t, 1, 1);
+		fprintf(to, "%s{\"name\":\"%u\",\"hash_key\":\"%032d\",\"seed\":\"%032d\",\"binds\":[", t ? "," : "", t,
+			1, 1);
 		for (unsigned i = 0; i < binds; i++)
-			fprintf(to, "%s{\"ip\":\"10.%u.%u.1/24\",\"proto\":\"tcp\",\"port\":%u}",
-				i ? "," : "", i / 256, i % 256, t);
+			fprintf(to, "%s{\"ip\":\"10.%u.%u.1/24\",\"proto\":\"tcp\",\"port\":%u}", i ? "," : "", i / 256,
+				i % 256, t);
 		fprintf(to, "],\"backends\":[");
 		for (unsigned i = 0; i < backends; i++)
-			fprintf(to, "%s{\"ip\":\"10.%u.%u.%s\",\"state\":\"active\"}", i ? "," : "",
-				i / 256, i % 256, broken ? "x" : "1");
+			fprintf(to, "%s{\"ip\":\"10.%u.%u.%s\",\"state\":\"active\"}", i ? "," : "", i / 256, i % 256,
+				broken ? "x" : "1");
 		fprintf(to, "]}");
 	}
 	fprintf(to, "]}");
@@ -47,14 +46,12 @@ static void test_limits(void **state)
 		{1, 4096, 1, NULL},
 		{1, 4097, 1, "t.json: tables[0].binds: 4097 elements; at most 4096 are possible"},
 		{1, 1, 4096, NULL},
-		{1, 1, 4097,
-			"t.json: tables[0].backends: 4097 elements; at most 4096 are possible"},
+		{1, 1, 4097, "t.json: tables[0].backends: 4097 elements; at most 4096 are possible"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		char *text =
-			large_document(cases[i].tables, cases[i].binds, cases[i].backends, false);
+		char *text = large_document(cases[i].tables, cases[i].binds, cases[i].backends, false);
 		struct faults faults;
 		struct table_set set;
 
@@ -77,8 +74,7 @@ static void test_warnings_of_one_kind_are_capped_in_each_table(void **state)
 	(void)state;
 	assert_int_equal(parse(text, &set, &faults), 0);
 	assert_int_equal(faults.count, 2 * 11);
-	assert_fault(&faults, true,
-		"t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
+	assert_fault(&faults, true, "t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
 	table_set_free(&set);
 	faults_clear(&faults);
 	free(text);
@@ -108,8 +104,8 @@ static void test_deep_nesting_is_refused(void **state)
 	memset(text, '[', 1000000);
 	text[1000000] = '\0';
 	assert_int_equal(parse(text, &set, &faults), -EINVAL);
-	assert_string_equal(faults_first_error(&faults),
-		"t.json:1:2049: not JSON: maximum parsing depth reached near '['");
+	assert_string_equal(
+		faults_first_error(&faults), "t.json:1:2049: not JSON: maximum parsing depth reached near '['");
 	faults_clear(&faults);
 	free(text);
 }

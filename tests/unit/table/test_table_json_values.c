@@ -9,8 +9,7 @@
 #include "tests/unit/table/table_json_helpers.h"
 
 static const struct example keys_examples[] = {
-	{TABLE(BINDS ", " BACKENDS
-		     ", 'seed': '00112233445566778899aabbccddeeff', 'hash_key': '0011'"),
+	{TABLE(BINDS ", " BACKENDS ", 'seed': '00112233445566778899aabbccddeeff', 'hash_key': '0011'"),
 		"t.json: tables[0].hash_key: '0011' (4 characters) is not exactly 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', "
 		     "'seed': '00112233445566778899aabbccddeeff0'"),
@@ -23,10 +22,8 @@ static const struct example keys_examples[] = {
 };
 
 static const struct example binds_examples[] = {
-	{TABLE(KEYS ", " BACKENDS ", 'binds': {}"),
-		"t.json: tables[0].binds: an object is not an array"},
-	{TABLE(KEYS ", " BACKENDS ", 'binds': ['a']"),
-		"t.json: tables[0].binds[0]: 'a' (a string) is not an object"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': {}"), "t.json: tables[0].binds: an object is not an array"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': ['a']"), "t.json: tables[0].binds[0]: 'a' (a string) is not an object"},
 	{BIND("'ip': '10.0.0', 'proto': 'tcp', 'port': 80"),
 		"t.json: tables[0].binds[0].ip: '10.0.0' is not an IPv4 or IPv6 address or CIDR "
 		"prefix"},
@@ -36,8 +33,7 @@ static const struct example binds_examples[] = {
 		"prefix"},
 	{BIND("'proto': 'tcp', 'port': 80"), "t.json: tables[0].binds[0].ip: missing; expected an "
 					     "IPv4 or IPv6 address or CIDR prefix"},
-	{BIND("'ip': '10.0.0.0', 'port': 80"),
-		"t.json: tables[0].binds[0].proto: missing; expected tcp or udp"},
+	{BIND("'ip': '10.0.0.0', 'port': 80"), "t.json: tables[0].binds[0].proto: missing; expected tcp or udp"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'TCP', 'port': 80"),
 		"t.json: tables[0].binds[0].proto: 'TCP' is not a protocol: tcp or udp"},
 	{BIND("'ip': '10.0.0.0', 'proto': 6, 'port': 80"),
@@ -87,8 +83,7 @@ static const struct example backends_examples[] = {
 	{BACKEND("'ip': 167772160, 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: '167772160' (a number) is not an IPv4 or IPv6 "
 		"address"},
-	{BACKEND("'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: missing; expected an IPv4 or IPv6 address"},
+	{BACKEND("'state': 'active'"), "t.json: tables[0].backends[0].ip: missing; expected an IPv4 or IPv6 address"},
 	{BACKEND("'ip': '10.0.0.1'"), "t.json: tables[0].backends[0].state: missing; expected "
 				      "active, filling, draining or "
 				      "inactive"},
@@ -108,21 +103,18 @@ static const struct example backends_examples[] = {
 	{BACKEND("'ip': '10.0.0.1', 'state': 'inactive'"),
 		"t.json: tables[0].backends: every backend is inactive; a table needs at least one "
 		"that is not inactive"},
-	{TABLE(KEYS
-		 ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
-		 "{'ip': '1.1.1.2', 'state': 'active'}, {'ip': '1.1.1.1', 'state': 'inactive'}]"),
+	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
+		    "{'ip': '1.1.1.2', 'state': 'active'}, {'ip': '1.1.1.1', 'state': 'inactive'}]"),
 		"t.json: tables[0].backends[2].ip: '1.1.1.1' is listed twice: backends[0] has this "
 		"address already"},
-	{TABLE(KEYS
-		 ", " BINDS ", 'backends': [{'ip': '192.168.0.9', 'state': 'active'}, "
-		 "{'ip': 'FD00:0::1', 'state': 'active'}, {'ip': 'fd00::0:1', 'state': 'active'}]"),
+	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '192.168.0.9', 'state': 'active'}, "
+		    "{'ip': 'FD00:0::1', 'state': 'active'}, {'ip': 'fd00::0:1', 'state': 'active'}]"),
 		"t.json: tables[0].backends[2].ip: 'fd00::1' is listed twice: backends[1] has this "
 		"address already"},
 };
 
 static const struct example healthchecks_examples[] = {
-	{"{'tables': [], 'healthchecks': 1}",
-		"t.json: healthchecks: '1' (a number) is not an object"},
+	{"{'tables': [], 'healthchecks': 1}", "t.json: healthchecks: '1' (a number) is not an object"},
 	{"{'tables': [], 'healthchecks': {'interval_ms': 0}}",
 		"t.json: healthchecks.interval_ms: '0' is not an integer from 10 to 3600000"},
 	{"{'tables': [], 'healthchecks': {'interval_ms': 3600001}}",
@@ -142,9 +134,8 @@ static const struct example healthchecks_examples[] = {
 	{WITH("'healthchecks': {'trigger': 1.5}"), "t.json: tables[0].healthchecks.trigger: '1.5' "
 						   "(a real number) is not an integer from "
 						   "1 to 1000"},
-	{CHECKS("'http': 0"),
-		"t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to "
-		"65535"},
+	{CHECKS("'http': 0"), "t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to "
+			      "65535"},
 	{CHECKS("'tcp': 65536"), "t.json: tables[0].backends[0].healthchecks.tcp: '65536' is not "
 				 "an integer from 1 to "
 				 "65535"},
@@ -166,9 +157,8 @@ static const struct example healthchecks_examples[] = {
 	{CHECKS("'http_uri': 1"),
 		"t.json: tables[0].backends[0].healthchecks.http_uri: '1' (a number) is not a path "
 		"that starts with '/', of at most 2048 characters, without spaces or control characters"},
-	{CHECKS("'https': 443"),
-		"t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, "
-		"http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
+	{CHECKS("'https': 443"), "t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, "
+				 "http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
 };
 
 static void test_keys(void **state)
@@ -200,8 +190,7 @@ static const struct example warnings_examples[] = {
 		"t.json: tables[0].binds[0].ip: '10.0.0.1/8' has bits set beyond the prefix "
 		"length: "
 		"'10.0.0.0/8' is meant"},
-	{TABLE(KEYS ", " BACKENDS ", 'binds': []"),
-		"t.json: tables[0].binds: there are none: this table gets no packets"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': []"), "t.json: tables[0].binds: there are none: this table gets no packets"},
 	{BACKEND("'ip': 'fd00::1', 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, where hops in GUE "
 		"are IPv4: the director refuses this table"},
@@ -231,11 +220,10 @@ static const struct example warnings_examples[] = {
 		     "'seed': '00000000000000000000000000000000'"),
 		"t.json: tables[0].seed: '00000000000000000000000000000000' is no secret: make one "
 		"with `openssl rand -hex 16`"},
-	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS
-	 ", " BACKENDS ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
+	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
+	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
 		"t.json: tables[1].name: 'a' is the name of tables[0] too"},
-	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS
-	 ", " BACKENDS
+	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.0/24', 'proto': 'tcp', 'port_start': 1, 'port_end': 80}]}]}",
 		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 "
 		"port "

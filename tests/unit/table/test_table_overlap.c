@@ -10,8 +10,8 @@
 
 static bool overlap(const struct table_bind *a, const struct table_bind *b)
 {
-	return a->protocol == b->protocol && a->port_start <= b->port_end &&
-	       b->port_start <= a->port_end && netprefix_overlaps(&a->prefix, &b->prefix);
+	return a->protocol == b->protocol && a->port_start <= b->port_end && b->port_start <= a->port_end &&
+	       netprefix_overlaps(&a->prefix, &b->prefix);
 }
 
 /* Whether any bind of a lower table, or earlier in its own, overlaps this one. */
@@ -35,12 +35,9 @@ static void narrow(struct table_bind *bind)
 		bind->prefix.length = (uint8_t)random_below(4);
 	for (int i = 0; i < 16; i++)
 		bind->prefix.addr.bytes[i] &= bind->prefix.addr.family == NETADDR_V4 ? 1 : 0xff;
-	netprefix_mask(
-		bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr), bind->prefix.length);
-	bind->port_start =
-		(uint16_t)(random_below(2) ? random_below(20) : 65500 + random_below(36));
-	bind->port_end = (uint16_t)(bind->port_start +
-				    random_below(random_below(2) ? 1 : 65536u - bind->port_start));
+	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr), bind->prefix.length);
+	bind->port_start = (uint16_t)(random_below(2) ? random_below(20) : 65500 + random_below(36));
+	bind->port_end = (uint16_t)(bind->port_start + random_below(random_below(2) ? 1 : 65536u - bind->port_start));
 }
 
 static void compare_with_all_pairs(const struct table_set *set)
@@ -52,17 +49,14 @@ static void compare_with_all_pairs(const struct table_set *set)
 	for (uint32_t t = 0; t < set->count; t++) {
 		for (uint32_t i = 0; i < set->tables[t].bind_count; i++) {
 			const struct table_overlap *found = &overlaps[next];
-			bool listed =
-				next < count && found->loser_table == t && found->loser_bind == i;
+			bool listed = next < count && found->loser_table == t && found->loser_bind == i;
 
 			assert_int_equal(listed, loses(set, t, i));
 			if (!listed)
 				continue;
-			assert_true(found->winner_table < t ||
-				    (found->winner_table == t && found->winner_bind < i));
-			assert_true(
-				overlap(&set->tables[found->winner_table].binds[found->winner_bind],
-					&set->tables[t].binds[i]));
+			assert_true(found->winner_table < t || (found->winner_table == t && found->winner_bind < i));
+			assert_true(overlap(
+				&set->tables[found->winner_table].binds[found->winner_bind], &set->tables[t].binds[i]));
 			next++;
 		}
 	}
@@ -77,8 +71,7 @@ static void test_sweep_equals_all_pairs(void **state)
 		struct table_set set = random_set(random_below(5));
 
 		for (uint32_t t = 0; t < set.count; t++) {
-			random_table(&set.tables[t], 1, random_below(round < 300 ? 5 : 25), 2,
-				round % 3, ALL_GOOD);
+			random_table(&set.tables[t], 1, random_below(round < 300 ? 5 : 25), 2, round % 3, ALL_GOOD);
 			for (uint32_t i = 0; i < set.tables[t].bind_count; i++)
 				narrow(&set.tables[t].binds[i]);
 		}

@@ -98,8 +98,7 @@ static void test_new_file_has_the_mode_that_the_umask_allows(void **state)
 
 static void test_new_file_is_as_secret_as_its_source(void **state)
 {
-	static const mode_t modes[][2] = {
-		{0644, 0644}, {0640, 0640}, {0600, 0600}, {0400, 0600}, {0666, 0644}};
+	static const mode_t modes[][2] = {{0644, 0644}, {0640, 0640}, {0600, 0600}, {0400, 0600}, {0666, 0644}};
 	struct faults faults = {.file = "new"};
 
 	(void)state;
@@ -237,8 +236,7 @@ static void test_no_folder(void **state)
 		"the "
 		"file is as it was");
 	replace("file", "x");
-	assert_fails("file/file", 1, -ENOTDIR,
-		"file/file: cannot be replaced: Not a directory; the file is as it was");
+	assert_fails("file/file", 1, -ENOTDIR, "file/file: cannot be replaced: Not a directory; the file is as it was");
 	unlink("file");
 }
 
@@ -269,8 +267,8 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = (struct rlimit){.rlim_cur = 4096, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	assert_fails("file", 10000, -EFBIG,
-		"file: the new file cannot be written: File too large; the file is as it was");
+	assert_fails(
+		"file", 10000, -EFBIG, "file: the new file cannot be written: File too large; the file is as it was");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_holds("file", "old", 0644);
 	assert_int_equal(count_entries("."), 1);
@@ -280,8 +278,7 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 /* A lock tells the file of a writer at work from that of one that was killed. */
 static void test_leftovers_of_killed_writers_are_removed(void **state)
 {
-	static const char *const names[] = {
-		".glb-killed", ".glb-atwork", ".glb-longer1", "glb-killed"};
+	static const char *const names[] = {".glb-killed", ".glb-atwork", ".glb-longer1", "glb-killed"};
 	int fds[4];
 
 	(void)state;
@@ -310,13 +307,12 @@ static void test_leftovers_of_killed_writers_are_removed(void **state)
 
 static void test_load_takes_binary_and_json(void **state)
 {
-	static const char json[] =
-		"{\"tables\": [{\"name\": \"a\", \"hash_key\": "
-		"\"00112233445566778899aabbccddeeff\","
-		" \"seed\": \"00112233445566778899aabbccddeeff\", \"hops\": 3, \"binds\":"
-		" [{\"ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"port\": 80}], \"backends\":"
-		" [{\"ip\": \"1.1.1.1\", \"state\": \"active\"}, {\"ip\": \"1.1.1.2\", \"state\":"
-		" \"filling\"}]}]}";
+	static const char json[] = "{\"tables\": [{\"name\": \"a\", \"hash_key\": "
+				   "\"00112233445566778899aabbccddeeff\","
+				   " \"seed\": \"00112233445566778899aabbccddeeff\", \"hops\": 3, \"binds\":"
+				   " [{\"ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"port\": 80}], \"backends\":"
+				   " [{\"ip\": \"1.1.1.1\", \"state\": \"active\"}, {\"ip\": \"1.1.1.2\", \"state\":"
+				   " \"filling\"}]}]}";
 	struct faults faults = {.file = "t"};
 	struct table_set set;
 	uint64_t digest = 0;
@@ -335,8 +331,7 @@ static void test_load_takes_binary_and_json(void **state)
 		if (expected == 0)
 			digest = table_set_digest(&set);
 		assert_int_equal(table_set_digest(&set), digest);
-		assert_int_equal(
-			table_file_encode(&set, expected == 0 ? 2 : 3, &bytes, &size, &faults), 0);
+		assert_int_equal(table_file_encode(&set, expected == 0 ? 2 : 3, &bytes, &size, &faults), 0);
 		assert_int_equal(table_file_replace("t", NULL, bytes, size, &faults), 0);
 		free(bytes);
 		table_set_free(&set);

@@ -29,8 +29,7 @@ static struct frame tagged(unsigned tags, uint16_t type)
 	return frame;
 }
 
-static struct frame ipv4(unsigned tags, uint8_t ihl, uint16_t fragment, uint8_t protocol,
-	uint8_t client, uint16_t port)
+static struct frame ipv4(unsigned tags, uint8_t ihl, uint16_t fragment, uint8_t protocol, uint8_t client, uint16_t port)
 {
 	struct frame frame = tagged(tags, 0x0800);
 	uint8_t *ip = frame.bytes + frame.size;
@@ -94,8 +93,7 @@ static void test_fragments_of_a_packet_stay_together(void **state)
 	(void)state;
 	assert_int_equal(hash(ipv4(0, 5, 0x2001, 17, 1, 4711)), first);
 	assert_int_equal(hash(ipv4(0, 5, 0x00ff, 17, 1, 4712)), first);
-	assert_int_equal(
-		hash(ipv4(0, 5, 0x4000, 17, 1, 1000)), hash(ipv4(0, 5, 0, 17, 1, 1000))); /* DF */
+	assert_int_equal(hash(ipv4(0, 5, 0x4000, 17, 1, 1000)), hash(ipv4(0, 5, 0, 17, 1, 1000))); /* DF */
 }
 
 static void test_other_protocols_have_no_ports(void **state)
@@ -107,8 +105,7 @@ static void test_other_protocols_have_no_ports(void **state)
 
 static void test_nothing_beyond_a_short_frame_is_read(void **state)
 {
-	struct frame frames[] = {
-		ipv4(2, 15, 0, 6, 1, 1000), ipv4(0, 5, 0, 6, 1, 1000), ipv6(6, 1, 1000)};
+	struct frame frames[] = {ipv4(2, 15, 0, 6, 1, 1000), ipv4(0, 5, 0, 6, 1, 1000), ipv6(6, 1, 1000)};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
@@ -129,9 +126,7 @@ static void test_flows_spread_evenly(void **state)
 	(void)state;
 	for (unsigned client = 0; client < 60; client++)
 		for (unsigned port = 0; port < 100; port++)
-			shares[(uint64_t)hash(ipv4(0, 5, 0, 6, (uint8_t)client, (uint16_t)port)) *
-					3 >>
-				32]++;
+			shares[(uint64_t)hash(ipv4(0, 5, 0, 6, (uint8_t)client, (uint16_t)port)) * 3 >> 32]++;
 	for (unsigned i = 0; i < 3; i++)
 		assert_in_range(shares[i], 1780, 2220);
 }

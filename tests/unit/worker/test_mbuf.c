@@ -46,8 +46,7 @@ static struct rte_mbuf *frame_of(const uint16_t *sizes, unsigned segments)
 }
 
 /* `count` bytes of the frame from `offset` on are those of frame_of() from `from` on. */
-static void assert_bytes(
-	const struct rte_mbuf *mbuf, unsigned offset, unsigned count, unsigned from)
+static void assert_bytes(const struct rte_mbuf *mbuf, unsigned offset, unsigned count, unsigned from)
 {
 	uint8_t copy[2048];
 	const uint8_t *bytes = rte_pktmbuf_read(mbuf, offset, count, copy);
@@ -271,8 +270,8 @@ static void test_an_answer_inside_the_first_segment(void **state)
 
 int main(void)
 {
-	static char *arguments[] = {"test_mbuf", "--no-huge", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--log-level=error", "-m", "16", "-l", "0", NULL};
+	static char *arguments[] = {"test_mbuf", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
+		"--log-level=error", "-m", "16", "-l", "0", NULL};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_private_segment_is_used_as_it_is),
 		cmocka_unit_test(test_commit_takes_the_new_start_and_size),

@@ -33,15 +33,14 @@ static struct reload_live live;
 static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent;
-static unsigned found_by[MOST_FRAMES],
-	sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
-static struct rte_ring *stuck;   /* is full after the first poll, and stays so */
-static uint64_t token;           /* of RCU, from the first poll */
-static bool quiescent;           /* since then, as the last poll sees it */
+static unsigned found_by[MOST_FRAMES], sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
+static struct rte_ring *stuck; /* is full after the first poll, and stays so */
+static uint64_t token; /* of RCU, from the first poll */
+static bool quiescent; /* since then, as the last poll sees it */
 
 /* Of how many frames one is IPv6: the last; 0: none is. */
 static uint32_t v6_every;
-static uint32_t last_sent[2];       /* of IPv4, of IPv6: so many frames, with those before */
+static uint32_t last_sent[2]; /* of IPv4, of IPv6: so many frames, with those before */
 static unsigned full_of_one_family; /* bursts that were sent */
 
 static bool is_v6(uint32_t number)
@@ -54,12 +53,7 @@ static struct rte_mbuf *unmatched_frame(uint32_t number)
 {
 	static const uint8_t headers[2][FRAME_SIZE] = {
 		{[12] = 0x08, [14] = 0x45, [17] = FRAME_SIZE - 14, [22] = 64, [23] = IPPROTO_TCP},
-		{[12] = 0x86,
-			[13] = 0xdd,
-			[14] = 0x60,
-			[19] = FRAME_SIZE - 54,
-			[20] = IPPROTO_TCP,
-			[21] = 64}};
+		{[12] = 0x86, [13] = 0xdd, [14] = 0x60, [19] = FRAME_SIZE - 54, [20] = IPPROTO_TCP, [21] = 64}};
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	char *frame = rte_pktmbuf_append(mbuf, FRAME_SIZE);
 
@@ -132,8 +126,7 @@ static void run(const uint16_t *found, unsigned count)
 	assert_int_equal(worker.counters.verdicts[VERDICT_EXCEPTION], received);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
-#define RUN(...)                                                                                   \
-	run((const uint16_t[]){__VA_ARGS__}, sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+#define RUN(...) run((const uint16_t[]){__VA_ARGS__}, sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
 
 static void test_frames_leave_in_the_order_of_arrival(void **state)
 {
@@ -210,8 +203,7 @@ static void test_none_waits_for_its_family_when_the_port_is_not_full(void **stat
 	RUN(64, 64, 64, 63, 63, 64, 0, 0);
 	v6_every = 0;
 	for (uint32_t number = 0; number < received; number++) /* the next poll was full as well */
-		assert_int_equal(
-			sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
+		assert_int_equal(sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
 }
 
 /* One that has all flows for itself. */
@@ -268,8 +260,8 @@ static void install_port(void)
 
 static int set_up(void **state)
 {
-	static char *arguments[] = {"test_worker", "--no-huge", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--log-level=error", "-m", "16", "-l", "0", NULL};
+	static char *arguments[] = {"test_worker", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
+		"--log-level=error", "-m", "16", "-l", "0", NULL};
 	struct table_set set = {0};
 
 	(void)state;
@@ -282,15 +274,11 @@ static int set_up(void **state)
 	install_port();
 	director.gateway_mac = 1;
 	director.conf.steering = (struct steering_config){.exception_path = true, .outbound_mtu = 1500};
-	director.reload.qsbr =
-		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
+	director.reload.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
 	rte_rcu_qsbr_init(director.reload.qsbr, 1);
 	live.routes = routes;
 	director.reload.live = &live;
-	path = (struct flow_path){.in = {.port = PORT},
-		.out = {.port = PORT},
-		.exception = {.port = PORT},
-		.pool = pool};
+	path = (struct flow_path){.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool};
 	worker = (struct worker){.director = &director, .path_count = 1, .paths = &path};
 	worker.pipeline.steering = &director.conf.steering;
 	worker.pipeline.fast = lanes_choose(0).forward;
