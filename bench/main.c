@@ -22,8 +22,7 @@ struct options {
 
 static void usage(void)
 {
-	fputs("usage: glb-bench --cli GLB_DIRECTOR_CLI [--quick] [--json FILE] [--samples FILE] "
-	      "[--cpu N] [--only N] [--path NAME]\n",
+	fputs("usage: glb-bench --cli GLB_DIRECTOR_CLI [--quick] [--json FILE] [--samples FILE] [--cpu N] [--only N] [--path NAME]\n",
 		stderr);
 	exit(2);
 }

@@ -38,15 +38,13 @@ static struct device describe(enum conf_exception_path path, const struct port *
 static int check_access(enum conf_exception_path path)
 {
 	if (path == CONF_EXCEPTION_TAP && access("/dev/net/tun", R_OK | W_OK) != 0) {
-		log_error("exception_path = \"tap\": /dev/net/tun: %s: load the module (modprobe "
-			  "tun), and let "
-			  "the director open it",
+		log_error("exception_path = \"tap\": /dev/net/tun: %s: load the module (modprobe tun), and let the director open it",
 			strerror(errno));
 		return -ENODEV;
 	}
 	if (path == CONF_EXCEPTION_VIRTIO_USER && access(VHOST_DEVICE, R_OK | W_OK) != 0) {
-		log_error("exception_path = \"virtio-user\": " VHOST_DEVICE ": %s: load the module (modprobe "
-			  "vhost-net) and let the director open it, or use exception_path = \"tap\"",
+		log_error("exception_path = \"virtio-user\": " VHOST_DEVICE
+			  ": %s: load the module (modprobe vhost-net) and let the director open it, or use exception_path = \"tap\"",
 			strerror(errno));
 		return -ENODEV;
 	}
@@ -63,9 +61,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 	if (!error)
 		error = rte_eth_dev_get_port_by_name(device.name, &id);
 	if (error) {
-		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; is "
-			  "CAP_NET_ADMIN missing, or "
-			  "the interface name taken?",
+		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; is CAP_NET_ADMIN missing, or the interface name taken?",
 			port->id, device.name, device.arguments, strerror(-error));
 		return error;
 	}
@@ -73,9 +69,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 	if (error)
 		return error;
 	if (port->rx_queues > exception->info.max_rx_queues) {
-		log_error("exception path of port %u: %u receive queues, but %s has %u at most: "
-			  "lower "
-			  "num_worker_queues",
+		log_error("exception path of port %u: %u receive queues, but %s has %u at most: lower num_worker_queues",
 			port->id, port->rx_queues, device.name, exception->info.max_rx_queues);
 		return -E2BIG;
 	}

@@ -11,8 +11,7 @@
 
 #define EXIT_USAGE 2
 
-static const char usage[] = "usage: glb-director [EAL options] -- --config-file FILE "
-			    "--forwarding-table FILE [--debug]\n";
+static const char usage[] = "usage: glb-director [EAL options] -- --config-file FILE --forwarding-table FILE [--debug]\n";
 
 static void help(void)
 {
@@ -20,19 +19,15 @@ static void help(void)
 	fputs("\n"
 	      "Steers packets for virtual IP addresses to proxies, in GUE.\n"
 	      "\n"
-	      "  -c, --config-file FILE        director.conf: gateway, source address, hash fields "
-	      "...\n"
-	      "  -t, --forwarding-table FILE   binds and backends: built by glb-director-cli, or "
-	      "JSON\n"
+	      "  -c, --config-file FILE        director.conf: gateway, source address, hash fields ...\n"
+	      "  -t, --forwarding-table FILE   binds and backends: built by glb-director-cli, or JSON\n"
 	      "  -d, --debug                   also log what only a developer wants to know\n"
 	      "  -h, --help                    this text\n"
 	      "  -V, --version                 version, and that of DPDK\n"
 	      "\n"
-	      "EAL options choose lcores, memory and ports: -l 0-3, --no-huge -m 64, -a "
-	      "0000:03:10.0,\n"
+	      "EAL options choose lcores, memory and ports: -l 0-3, --no-huge -m 64, -a 0000:03:10.0,\n"
 	      "--vdev net_af_packet0,iface=eth1 (all in \"EAL parameters\" of the DPDK guides).\n"
-	      "SIGHUP or SIGUSR1 reload the forwarding table, SIGTERM stops. See "
-	      "glb-director(8).\n",
+	      "SIGHUP or SIGUSR1 reload the forwarding table, SIGTERM stops. See glb-director(8).\n",
 		stdout);
 }
 

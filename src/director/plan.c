@@ -147,8 +147,7 @@ static void add_configured(
 		if (!lcore_exists(lcores, lcore_count, lcore->id)) {
 			snprintf(where, sizeof(where), "lcores.lcore-%u", lcore->id);
 			faults_error(faults, where,
-				"EAL has no worker lcore %u: give it one (-l or --lcores), besides "
-				"the main lcore",
+				"EAL has no worker lcore %u: give it one (-l or --lcores), besides the main lcore",
 				lcore->id);
 		}
 	}

@@ -76,9 +76,7 @@ static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
 		name, count, PORT_POOL_CACHE, PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
 	if (port->pool)
 		return 0;
-	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more "
-		  "(%s), "
-		  "or lower num_worker_queues: %s",
+	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more (%s), or lower num_worker_queues: %s",
 		port->id, port->name, count, room, (uint32_t)(((uint64_t)count * (room + 256)) >> 20),
 		rte_eal_has_hugepages() ? "reserve more hugepages" : "-m", rte_strerror(rte_errno));
 	return -rte_errno;
@@ -151,9 +149,8 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 	int error = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &device);
 
 	if (error) {
-		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; lower "
-			  "num_worker_queues?",
-			port->id, port->name, port->rx_queues, port->tx_queues, strerror(-error));
+		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; lower num_worker_queues?", port->id,
+			port->name, port->rx_queues, port->tx_queues, strerror(-error));
 		return error;
 	}
 	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : DESCRIPTORS;
@@ -211,9 +208,8 @@ int port_start(struct port *port, const struct conf *conf)
 		return error;
 	}
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx and %u tx queues of %u and %u "
-		 "descriptors",
-		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->tx_queues,
+	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx and %u tx queues of %u and %u descriptors", port->id,
+		port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->tx_queues,
 		port->rx_descriptors, port->tx_descriptors);
 	return 0;
 }

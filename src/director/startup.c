@@ -61,17 +61,15 @@ static bool hugepages_free(void)
 static void explain_permission(void)
 {
 	if (geteuid() != 0)
-		log_error("this may be lack of permission: run as root, or with CAP_NET_ADMIN, "
-			  "CAP_NET_RAW, "
-			  "CAP_IPC_LOCK and access to the device files");
+		log_error(
+			"this may be lack of permission: run as root, or with CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK and access to the device files");
 }
 
 static void explain_eal(int argc, char **argv)
 {
 	if (!has_option(argc, argv, "--no-huge") && !hugepages_free())
-		log_error("there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), "
-			  "or pass "
-			  "--no-huge -m 64 to EAL where speed does not matter");
+		log_error(
+			"there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), or pass --no-huge -m 64 to EAL where speed does not matter");
 	else
 		explain_permission();
 }
@@ -113,8 +111,7 @@ static int check_vdevs(int argc, char **argv)
 		uint16_t port;
 
 		if (vdev && vdev_is_repeated(first, argv, vdev)) {
-			log_error("--vdev %s: a device of this name was given before: number them "
-				  "(net_af_packet0, net_af_packet1)",
+			log_error("--vdev %s: a device of this name was given before: number them (net_af_packet0, net_af_packet1)",
 				vdev);
 			return -EEXIST;
 		}
@@ -123,9 +120,7 @@ static int check_vdevs(int argc, char **argv)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(vdev, ","), vdev);
 		if (rte_eth_dev_get_port_by_name(name, &port) == 0)
 			continue;
-		log_error("--vdev %s: no port came of it: see EAL's messages above; does the "
-			  "interface or file "
-			  "exist, and may it be opened?",
+		log_error("--vdev %s: no port came of it: see EAL's messages above; does the interface or file exist, and may it be opened?",
 			vdev);
 		error = -ENODEV;
 	}
@@ -172,9 +167,8 @@ static int probe_ports(struct director *director)
 	}
 	if (director->port_count)
 		return 0;
-	log_error("DPDK has no port: bind a network card to vfio-pci and allow it (-a "
-		  "0000:03:10.0), or give "
-		  "EAL a virtual one (--vdev net_af_packet0,iface=eth1)");
+	log_error(
+		"DPDK has no port: bind a network card to vfio-pci and allow it (-a 0000:03:10.0), or give EAL a virtual one (--vdev net_af_packet0,iface=eth1)");
 	return -ENODEV;
 }
 

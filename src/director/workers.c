@@ -94,8 +94,7 @@ static int create_rings(struct director *director, struct rings *rings)
 		snprintf(name, sizeof(name), "back-%u", i);
 		rings[i].back = back ? rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags) : NULL;
 		if (!rings[i].to || (back && !rings[i].back)) {
-			log_error("lcore %u: no memory for its rings: give EAL more (-m, or "
-				  "hugepages): %s",
+			log_error("lcore %u: no memory for its rings: give EAL more (-m, or hugepages): %s",
 				path->lcore, rte_strerror(rte_errno));
 			return -ENOMEM;
 		}

@@ -84,9 +84,7 @@ static bool raise_descriptors(void)
 	limit.rlim_cur = wanted;
 	if (limit.rlim_cur <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0)
 		return true;
-	log_error("max_concurrent = %u needs %lu file descriptors, %lu are allowed: lower it, or "
-		  "raise "
-		  "LimitNOFILE= (ulimit -Hn)",
+	log_error("max_concurrent = %u needs %lu file descriptors, %lu are allowed: lower it, or raise LimitNOFILE= (ulimit -Hn)",
 		conf.max_concurrent, (unsigned long)wanted, (unsigned long)limit.rlim_max);
 	return false;
 }

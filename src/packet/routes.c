@@ -19,9 +19,7 @@ static void check_backends(const struct table_set *set, struct faults *faults)
 			if (addr->family == NETADDR_V4)
 				continue;
 			snprintf(where, sizeof(where), "tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
-			faults_error(faults, where,
-				"'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 "
-				"address",
+			faults_error(faults, where, "'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 address",
 				netaddr_format(addr, text));
 		}
 	}

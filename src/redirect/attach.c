@@ -211,9 +211,8 @@ static int check_forwarding(void)
 			continue;
 		if (fscanf(file, "%d", &forwarding) != 1 || forwarding == 0) {
 			fclose(file);
-			return command_error("--syn-cookies on: the kernel does not tell how to reach clients: "
-					     "sysctl -w net.ipv4.conf.lo.forwarding=1 "
-					     "net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
+			return command_error(
+				"--syn-cookies on: the kernel does not tell how to reach clients: sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
 		}
 		fclose(file);
 	}
@@ -239,8 +238,8 @@ static int read_interface(struct request *request)
 	if (error)
 		return command_error("%s: cannot read its type and MTU: %s", request->interface, strerror(error));
 	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER && type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
-		return command_error("%s is no Ethernet interface: attach to the one that GUE "
-				     "arrives on with Ethernet headers",
+		return command_error(
+			"%s is no Ethernet interface: attach to the one that GUE arrives on with Ethernet headers",
 			request->interface);
 	request->settings.mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
 	return COMMAND_OK;
@@ -257,9 +256,8 @@ static int check_and_update(struct request *request, const struct pins *old)
 	if (location.place == PINS_ELSEWHERE)
 		return explain_elsewhere(request->interface);
 	if (location.place == PINS_RENAMED)
-		return command_error("%s: the program that was attached to an interface of this name "
-				     "is still on it, but it is called %s now: "
-				     "glb-redirect detach %s first",
+		return command_error(
+			"%s: the program that was attached to an interface of this name is still on it, but it is called %s now: glb-redirect detach %s first",
 			request->interface, location.name, request->interface);
 	if (request->has_mode && request->generic != generic)
 		return command_error("%s: the program is attached in %s mode: detach it first to change that",

@@ -81,8 +81,8 @@ static bool memory_is_locked_up(void)
 	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
 		limit.rlim_cur == RLIM_INFINITY)
 		return false;
-	command_error("Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: "
-		      "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
+	command_error(
+		"Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
 		name.release, (unsigned long long)limit.rlim_cur);
 	return true;
 }
@@ -108,8 +108,8 @@ int explain_load(int error, bool debug)
 	if (error == -EPERM && memory_is_locked_up())
 		return COMMAND_FAILED;
 	if (error == -EPERM)
-		return command_error("the kernel does not let us load eBPF programs: is it locked down, "
-				     "or is this a container?");
+		return command_error(
+			"the kernel does not let us load eBPF programs: is it locked down, or is this a container?");
 	if (error == -ENOMEM)
 		return command_error("out of memory while loading the program");
 	if (error == -ENOSYS)
@@ -143,15 +143,14 @@ int explain_attach(const char *interface, bool generic, int error)
 		return COMMAND_FAILED;
 	driver_of(interface, driver);
 	if (error == -EOPNOTSUPP && !generic)
-		return command_error("the driver of %s, %s, has no native XDP: "
-				     "--mode generic needs nothing of it, but is slower",
+		return command_error(
+			"the driver of %s, %s, has no native XDP: --mode generic needs nothing of it, but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
 		return command_error("%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
-		return command_error("%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU "
-				     "above one page, LRO, too few queues (see dmesg). "
-				     "--mode generic needs nothing of it, but is slower",
+		return command_error(
+			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU above one page, LRO, too few queues (see dmesg). --mode generic needs nothing of it, but is slower",
 			interface, driver, strerror(-error));
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
@@ -163,9 +162,9 @@ int explain_query(const char *interface, int error)
 
 int explain_elsewhere(const char *interface)
 {
-	return command_error("%s: what is pinned in " PINS_ROOT "/%s belongs to an interface of another "
-			     "network namespace, which shares this bpffs: give each a bpffs of its own, "
-			     "or run glb-redirect there",
+	return command_error(
+		"%s: what is pinned in " PINS_ROOT
+		"/%s belongs to an interface of another network namespace, which shares this bpffs: give each a bpffs of its own, or run glb-redirect there",
 		interface, interface);
 }
 
@@ -223,8 +222,7 @@ int explain_foreign(const char *interface, uint32_t program_id)
 
 	pins_for_each(find_program, &search);
 	if (*search.interface)
-		return command_error("%s was %s when the program was attached to it: "
-				     "glb-redirect detach %s first",
+		return command_error("%s was %s when the program was attached to it: glb-redirect detach %s first",
 			interface, search.interface, search.interface);
 	fd = bpf_prog_get_fd_by_id(program_id);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && *info.name)

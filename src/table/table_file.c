@@ -176,8 +176,7 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 			snprintf(where, sizeof(where), "tables[%u]", t);
 			if (faults)
 				faults_error(faults, where,
-					"'%s' has %u %s; version %u of the binary format has room "
-					"for %u",
+					"'%s' has %u %s; version %u of the binary format has room for %u",
 					table_label(set, t, label), has[i], names[i], version, limits[i]);
 		}
 	}

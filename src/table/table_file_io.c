@@ -86,9 +86,7 @@ static int slurp_fd(int fd, size_t max, uint8_t **bytes, size_t *size, struct fa
 	if (got < 0)
 		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
 	else
-		faults_error(faults, NULL,
-			"changed while it was read; write it under another name "
-			"and rename it");
+		faults_error(faults, NULL, "changed while it was read; write it under another name and rename it");
 	free(*bytes);
 	*bytes = NULL;
 	return -error;

@@ -74,8 +74,7 @@ static void read_uri(struct json_reader *reader, json_t *value, void *into)
 
 	(void)into;
 	snprintf(expected, sizeof(expected),
-		"a path that starts with '/', of at most %d characters, without spaces or "
-		"control characters",
+		"a path that starts with '/', of at most %d characters, without spaces or control characters",
 		TABLE_HTTP_URI_MAX);
 	if (!is_uri(json_string_value(value)))
 		json_reader_reject(reader, value, JSON_STRING, expected);
@@ -299,8 +298,8 @@ static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
 					     : draft->end == -1          ? "port_end"
 									 : "port_start");
 	if (draft->port != -1 && range)
-		json_reader_error(reader, "given together with port_start or port_end; give either "
-					  "port, or both of the others");
+		json_reader_error(
+			reader, "given together with port_start or port_end; give either port, or both of the others");
 	else if (draft->port == -1 && !range)
 		json_reader_error(reader, "missing; expected port, or port_start and port_end");
 	else if (draft->start == -1 || draft->end == -1)

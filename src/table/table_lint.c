@@ -56,8 +56,7 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	snprintf(where, sizeof(where), "tables[%u].backends", t);
 	if (table->backend_count && !good)
 		faults_warn(faults, where,
-			"none of %u is good (active or filling, and healthy): new connections go "
-			"to backends that should not get them",
+			"none of %u is good (active or filling, and healthy): new connections go to backends that should not get them",
 			table->backend_count);
 	lint_addresses(table, t, is_ipv6,
 		"an IPv6 address, where hops in GUE are IPv4: the director refuses this table", faults);

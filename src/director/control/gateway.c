@@ -59,12 +59,10 @@ static void take_mac(struct gateway *gateway, uint64_t mac)
 	gateway->resolved = mac != 0;
 	if (!mac && !gateway->complained) {
 		if (old)
-			log_warning("gateway %s: the kernel does not reach it any more: its last "
-				    "MAC %s stays in use",
+			log_warning("gateway %s: the kernel does not reach it any more: its last MAC %s stays in use",
 				format_hop(&gateway->hop, hop), gateway_format(old, old_text));
 		else
-			log_warning("gateway %s: the kernel does not reach it: without its MAC no "
-				    "packet is sent",
+			log_warning("gateway %s: the kernel does not reach it: without its MAC no packet is sent",
 				format_hop(&gateway->hop, hop));
 		gateway->complained = true;
 	}
@@ -99,9 +97,8 @@ static void resolve(struct gateway *gateway)
 	error = neighbour_route(gateway->questions, gateway->source, gateway->destination, &hop);
 	if (error) {
 		if (!gateway->complained)
-			log_warning("outbound_gateway_mac = \"auto\": the kernel has no route to "
-				    "proxy %s over an IPv4 "
-				    "neighbour (%s): add one, or name the MAC",
+			log_warning(
+				"outbound_gateway_mac = \"auto\": the kernel has no route to proxy %s over an IPv4 neighbour (%s): add one, or name the MAC",
 				format_address(gateway->destination, text), strerror(-error));
 		gateway->complained = true;
 		gateway->hop = (struct neighbour_hop){0};

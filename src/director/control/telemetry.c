@@ -122,8 +122,7 @@ int telemetry_open(struct director *director, struct control *control)
 	} commands[] = {
 		{"/glb/stats", on_stats, "All counters, summed and of each lcore, and the state. No parameters"},
 		{"/glb/tables", on_tables,
-			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds "
-			"and backends of one"},
+			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one"},
 		{"/glb/lookup", on_lookup, "Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
 		{"/glb/reload", on_reload, "Reloads the forwarding table and tells the outcome. No parameters"},
 	};

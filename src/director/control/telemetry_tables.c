@@ -135,8 +135,7 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	int error = 0;
 
 	if (parameters && !parse(parameters, &index, &first))
-		return telemetry_error(data, "parameters: none, or the index of a table, and the "
-					     "first bind and backend");
+		return telemetry_error(data, "parameters: none, or the index of a table, and the first bind and backend");
 	pthread_mutex_lock(&reload->lock);
 	if (parameters && index >= reload->live->routes->set.count) {
 		error = telemetry_error(data, "there is no table with this index");

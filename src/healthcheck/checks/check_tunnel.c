@@ -270,10 +270,7 @@ static int open_leg(struct tunnel *tunnel, enum netaddr_family family, struct fa
 		return 0;
 	if (leg->icmp < 0 && (errno == EPERM || errno == EACCES)) {
 		faults_error(faults, NULL,
-			"gue and fou checks need the capability CAP_NET_RAW, which is missing: "
-			"start "
-			"by glb-healthcheck.service, which grants it, or once as root: setcap "
-			"cap_net_raw+ep PATH-OF-glb-healthcheck");
+			"gue and fou checks need the capability CAP_NET_RAW, which is missing: start by glb-healthcheck.service, which grants it, or once as root: setcap cap_net_raw+ep PATH-OF-glb-healthcheck");
 		return -EPERM;
 	}
 	leg->udp = socket(domain, SOCK_DGRAM | flags, 0);

@@ -60,8 +60,7 @@ static void read_listen(struct conf_reader *reader, const config_setting_t *at, 
 		conf->listen_ip = (struct netaddr){0};
 	else if (!text || !parse_listen(text, &conf->listen_ip, &conf->listen_port))
 		conf_error(reader, at, NULL,
-			"%s is neither \"none\" nor an address and port like "
-			"\"127.0.0.1:19521\" or \"[::1]:19521\"",
+			"%s is neither \"none\" nor an address and port like \"127.0.0.1:19521\" or \"[::1]:19521\"",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 }
 
@@ -107,8 +106,7 @@ static void read_reload(struct conf_reader *reader, const config_setting_t *at, 
 	conf_read_group(reader, at, keys, conf);
 	if (conf->reload_notify && conf->reload_notify[0] != '/' && !is_unit(conf->reload_notify))
 		conf_error(reader, at, "notify",
-			"'%s' is neither a unit (\"glb-director.service\") nor the full path of a "
-			"pid file",
+			"'%s' is neither a unit (\"glb-director.service\") nor the full path of a pid file",
 			conf->reload_notify);
 }
 

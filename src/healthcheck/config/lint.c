@@ -11,8 +11,7 @@ static void lint_timing(const struct table_document *document, const struct conf
 		table_document_timing(document, t, &timing);
 		if (timing.timeout_ms >= timing.interval_ms)
 			faults_warn(faults, NULL,
-				"table %s: timeout_ms %u is not less than interval_ms %u: checks that "
-				"time out are run less often",
+				"table %s: timeout_ms %u is not less than interval_ms %u: checks that time out are run less often",
 				document->set.tables[t].name, timing.timeout_ms, timing.interval_ms);
 	}
 }

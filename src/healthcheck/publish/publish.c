@@ -32,8 +32,7 @@ static void log_panics(const struct publisher *publisher, const bool *panic)
 
 	for (uint32_t t = 0; t < set->count; t++) {
 		if (panic[t] && !publisher->panic[t])
-			log_error("table %s: panic: less than %u %% of its backends are healthy; "
-				  "all count as healthy until more are",
+			log_error("table %s: panic: less than %u %% of its backends are healthy; all count as healthy until more are",
 				set->tables[t].name, publisher->conf->panic_threshold);
 		else if (!panic[t] && publisher->panic[t])
 			log_notice("table %s: panic is over", set->tables[t].name);
