@@ -40,21 +40,16 @@ unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS])
 {
 	static const char *const prefetch[BASELINE_AHEADS] = {
 		"no prefetch", "prefetch of the burst", "prefetch two bursts ahead"};
-	const struct {
-		const char *store;
-		baseline_fn *const *run;
-		bool usable;
-	} sets[] = {
-		{"plain stores", floors_plain, true},
-#ifdef __x86_64__
-		{"two stores of 32 bytes", floors_avx2, __builtin_cpu_supports("avx2")},
-		{"a masked store of 64 bytes", floors_avx512, __builtin_cpu_supports("avx512bw")},
-#endif
+	static const char *const store[ISA_COUNT] = {
+		[ISA_PLAIN] = "plain stores",
+		[ISA_AVX2] = "two stores of 32 bytes",
+		[ISA_AVX512] = "a masked store of 64 bytes",
 	};
+	static baseline_fn *const *const run[ISA_COUNT] = ISA_VARIANTS(floors);
 	unsigned count = 0;
 
-	for (unsigned s = 0; s < sizeof(sets) / sizeof(*sets); s++)
-		for (unsigned a = 0; a < BASELINE_AHEADS && sets[s].usable; a++)
-			floors[count++] = (struct baseline_floor){sets[s].store, prefetch[a], sets[s].run[a]};
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
+		for (unsigned a = 0; a < BASELINE_AHEADS && isa_usable(isa); a++)
+			floors[count++] = (struct baseline_floor){store[isa], prefetch[a], run[isa][a]};
 	return count;
 }

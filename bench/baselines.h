@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/isa.h"
+
 typedef void baseline_fn(uint16_t port, uint16_t queue, const bool *stop);
 
 /* Receives and sends. */
@@ -17,8 +19,7 @@ baseline_fn baseline_macswap;
 /*
  * What no encapsulation can do without: reads the mbuf and the header, stores 54 bytes before the
  * packet. There are several ways, and which is the fastest depends on the machine and on where the
- * frames are: the floor is whichever takes the least. floor.c is compiled once for each instruction
- * set.
+ * frames are: the floor is whichever takes the least. floor.c is compiled once for each ISA.
  */
 struct baseline_floor {
 	const char *store, *prefetch; /* how it does it */
@@ -26,14 +27,12 @@ struct baseline_floor {
 };
 
 #define BASELINE_AHEADS     3
-#define BASELINE_MAX_FLOORS (3 * BASELINE_AHEADS)
+#define BASELINE_MAX_FLOORS (ISA_COUNT * BASELINE_AHEADS)
 
 /* Those that this CPU can run. */
 unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS]);
 
 extern baseline_fn *const floors_plain[BASELINE_AHEADS];
-#ifdef __x86_64__
 extern baseline_fn *const floors_avx2[BASELINE_AHEADS], *const floors_avx512[BASELINE_AHEADS];
-#endif
 
 #endif

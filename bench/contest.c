@@ -138,16 +138,11 @@ static struct contender find_floor(void)
 /* "scalar" is the fast path in plain C, "stages" the director without one. */
 static void add_director(unsigned lcores, bool all)
 {
-	struct lanes_path paths[LANES_MAX_PATHS];
-	unsigned count = lanes_paths(paths);
-	bool plain;
-
-	for (unsigned i = 0; i < count; i++) {
-		if (!paths[i].usable)
+	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
+		if (!isa_usable(isa))
 			continue;
-		plain = strcmp(paths[i].name, "plain") == 0;
 		add((struct contender){
-			.path = plain ? "scalar" : paths[i].name, .fast = paths[i].forward, .lcores = lcores});
+			.path = isa == ISA_PLAIN ? "scalar" : isa_name(isa), .fast = lanes_by_isa[isa], .lcores = lcores});
 		if (!all)
 			return;
 	}
@@ -178,7 +173,7 @@ static void list_contenders(void)
 	add(floor);
 }
 
-const char *contest_paths(void)
+const char *contest_isas(void)
 {
 	static char names[128] = "io macswap floor";
 	static bool listed;
@@ -315,8 +310,8 @@ void contest_run(const struct scenario *scenario, const struct contest_options *
 	open_stage(scenario, routes);
 	list_contenders();
 	verify();
-	if (options->path)
-		keep_only(options->path);
+	if (options->isa)
+		keep_only(options->isa);
 	end = rte_rdtsc() + (uint64_t)(options->seconds * (double)rte_get_tsc_hz());
 	while (contender_count && passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
 		for (unsigned c = 0; c < contender_count; c++)

@@ -12,12 +12,12 @@
 
 struct contest_options {
 	double seconds; /* of a scenario */
-	const char *path; /* only this one, for a profiler; NULL: all */
+	const char *isa; /* runs only the contender of this name, for a profiler; NULL: all */
 	FILE *samples; /* for scenarios that are profiled, or NULL */
 };
 
-/* The names that options.path may have on this CPU, with spaces between them. */
-const char *contest_paths(void);
+/* The names that options.isa may have on this CPU, with spaces between them: the ISAs, and what they are compared with. */
+const char *contest_isas(void);
 
 /* Into the report. Ends the process where a frame is lost, or has other bytes than another path
  * gave it. */

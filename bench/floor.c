@@ -5,14 +5,8 @@
 
 #include <rte_ethdev.h>
 
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
 #include <immintrin.h>
-#define FLOORS floors_avx512
-#elif defined(__AVX2__)
-#include <immintrin.h>
-#define FLOORS floors_avx2
-#else
-#define FLOORS floors_plain
 #endif
 
 #define BURST      64
@@ -32,7 +26,7 @@ enum prefetch {
 
 INLINE void store(uint8_t *to, const uint8_t from[64])
 {
-#if defined(__AVX512BW__)
+#if defined(__AVX512F__)
 	_mm512_mask_storeu_epi8(to, (1ull << OUTER_SIZE) - 1, _mm512_loadu_si512(from));
 #elif defined(__AVX2__)
 	const __m256i *low = (const __m256i *)from;
@@ -108,4 +102,4 @@ FLOOR(prefetch_nothing, AHEAD_NONE)
 FLOOR(prefetch_burst, AHEAD_BURST)
 FLOOR(prefetch_next, AHEAD_NEXT)
 
-baseline_fn *const FLOORS[BASELINE_AHEADS] = {prefetch_nothing, prefetch_burst, prefetch_next};
+baseline_fn *const ISA_NAME(floors)[BASELINE_AHEADS] = {prefetch_nothing, prefetch_burst, prefetch_next};

@@ -14,7 +14,7 @@
 #include "bench/report.h"
 
 struct options {
-	const char *json, *samples, *path, *cli;
+	const char *json, *samples, *isa, *cli;
 	int cpus[2]; /* the second is -1 where there is none */
 	int only; /* scenario; -1: all */
 	bool quick;
@@ -22,7 +22,7 @@ struct options {
 
 static void usage(void)
 {
-	fputs("usage: glb-bench --cli GLB_DIRECTOR_CLI [--quick] [--json FILE] [--samples FILE] [--cpu N] [--only N] [--path NAME]\n",
+	fputs("usage: glb-bench --cli GLB_DIRECTOR_CLI [--quick] [--json FILE] [--samples FILE] [--cpu N] [--only N] [--isa NAME]\n",
 		stderr);
 	exit(2);
 }
@@ -58,15 +58,15 @@ static int parse_number(const char *option, const char *text, long most)
 	exit(2);
 }
 
-static const char *parse_path(const char *text)
+static const char *parse_isa(const char *text)
 {
-	const char *names = contest_paths();
+	const char *names = contest_isas();
 	const char *at = strstr(names, text);
 	size_t size = strlen(text);
 
 	if (size && at && (at == names || at[-1] == ' ') && (at[size] == ' ' || !at[size]))
 		return text;
-	fprintf(stderr, "--path: '%s' is none of: %s\n", text, names);
+	fprintf(stderr, "--isa: '%s' is none of: %s\n", text, names);
 	exit(2);
 }
 
@@ -75,9 +75,9 @@ static struct options parse(int argc, char **argv)
 	static const struct option known[] = {
 		{"cli", required_argument, NULL, 'l'},
 		{"cpu", required_argument, NULL, 'c'},
+		{"isa", required_argument, NULL, 'i'},
 		{"json", required_argument, NULL, 'j'},
 		{"only", required_argument, NULL, 'o'},
-		{"path", required_argument, NULL, 'p'},
 		{"quick", no_argument, NULL, 'q'},
 		{"samples", required_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
@@ -93,14 +93,14 @@ static struct options parse(int argc, char **argv)
 		case 'c':
 			cpu = parse_number("cpu", optarg, CPU_SETSIZE - 1);
 			break;
+		case 'i': /* for a profiler */
+			options.isa = parse_isa(optarg);
+			break;
 		case 'j':
 			options.json = optarg;
 			break;
 		case 'o':
 			options.only = parse_number("only", optarg, scenario_count - 1);
-			break;
-		case 'p': /* for a profiler */
-			options.path = parse_path(optarg);
 			break;
 		case 'q':
 			options.quick = true;
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 	struct options options = parse(argc, argv);
 	struct contest_options contest = {
 		.seconds = options.quick ? 0.4 : 3,
-		.path = options.path,
+		.isa = options.isa,
 		.samples = open_samples(options.samples),
 	};
 

@@ -39,7 +39,7 @@ def main(source):
     try:
         page = render(tables.Figures(rows), PAGE.read_text(encoding="utf-8"))
     except tables.Missing as missing:
-        sys.exit(f"{source}: no figure of {missing}: let script/bench run in whole, without --quick, --only and --path")
+        sys.exit(f"{source}: no figure of {missing}: let script/bench run in whole, without --quick, --only and --isa")
     PAGE.write_text(page, encoding="utf-8")
     PAGE.with_suffix(".svg").write_text(svg(rows), encoding="utf-8")
     PAGE.with_suffix(".json").write_text(text, encoding="utf-8")

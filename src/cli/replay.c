@@ -162,7 +162,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->steering = &replay->conf.steering;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->gateway_known = true;
-	pipeline->fast = lanes_choose(UINT_MAX).forward;
+	pipeline->fast = lanes_by_isa[isa_choose(UINT_MAX)];
 	if (!args->options[GATEWAY_MAC])
 		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
 	replay->in = capture_open(replay->in_path);

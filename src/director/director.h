@@ -28,7 +28,7 @@ struct director {
 	uint16_t exception_count;
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
-	struct lanes_path packet_path; /* of all workers */
+	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
 	struct reload reload; /* see there */

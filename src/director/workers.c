@@ -188,7 +188,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->paths = paths;
 	worker->pipeline.steering = &director->conf.steering;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
-	worker->pipeline.fast = director->packet_path.forward;
+	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
 	return worker;
 }
 
@@ -197,8 +197,8 @@ int worker_create_all(struct director *director)
 	struct rings rings[PLAN_MAX_PATHS] = {0};
 	int error;
 
-	director->packet_path = lanes_choose(rte_vect_get_max_simd_bitwidth());
-	log_info("packet path: %s", director->packet_path.name);
+	director->packet_isa = isa_choose(rte_vect_get_max_simd_bitwidth());
+	log_info("packet path: %s", isa_name(director->packet_isa));
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
 		struct worker *worker = create(director, i);
 

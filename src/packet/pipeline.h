@@ -20,7 +20,7 @@ struct pipeline {
 	struct encapsulate_outer outer;
 	bool gateway_known; /* outer.destination_mac is valid */
 	uint32_t answers; /* ICMP errors that may still be sent; counts down */
-	lanes_fn *fast; /* lanes_choose(); NULL: the stages do all */
+	lanes_fn *fast; /* one of lanes_by_isa; NULL: the stages do all */
 	struct prefetch prefetch; /* the fast path fetches what it can of it */
 
 	/* The pipeline's own. */

@@ -2,6 +2,7 @@
 #include "table/table_build.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,16 +22,6 @@ struct build {
 	uint32_t chunk_count;
 	atomic_uint_fast32_t next; /* chunk to be taken */
 };
-
-static table_rows_fn *fastest_fill(void)
-{
-	struct table_rows_path paths[TABLE_ROWS_PATHS], *path = paths;
-
-	table_rows_paths(paths);
-	while (!path->usable)
-		path++;
-	return path->fill;
-}
 
 static void job_close(const struct table_rows_job *job)
 {
@@ -99,7 +90,7 @@ static void take_rows(struct table *table, struct table_rows_job *job)
 int table_build_threads(struct table_set *set, unsigned threads)
 {
 	struct build build = {
-		.fill = fastest_fill(),
+		.fill = table_rows_by_isa[isa_choose(UINT_MAX)],
 		.jobs = calloc(set->count + 1, sizeof(*build.jobs)),
 		.chunk_count = set->count * CHUNKS,
 	};

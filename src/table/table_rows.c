@@ -9,14 +9,9 @@
  * A lane is a row. GROUPS vectors are hashed side by side; more of them run out of registers.
  */
 #if defined(__AVX512F__)
-#define TABLE_ROWS_NAME table_rows_avx512
-#define GROUPS          4
-#elif defined(__AVX2__)
-#define TABLE_ROWS_NAME table_rows_avx2
-#define GROUPS          2
+#define GROUPS 4
 #else
-#define TABLE_ROWS_NAME table_rows_plain
-#define GROUPS          2
+#define GROUPS 2
 #endif
 #define BLOCK (WIDE * GROUPS)
 
@@ -212,7 +207,7 @@ INLINE void store_rows(const struct best *best, unsigned hops, uint16_t *rows)
 	}
 }
 
-void TABLE_ROWS_NAME(const struct table_rows_job *job, uint32_t first, uint32_t end)
+void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint32_t end)
 {
 	const bool any_first = all_preferred(job);
 	struct siphash_lanes fresh;

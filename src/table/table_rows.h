@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The inner loop of table_build: hashes every candidate in many rows at once and keeps the best few
- * of each row. table_rows.c is compiled once for each instruction set; the results are equal to the
+ * of each row. table_rows.c is compiled once for each ISA; the results are equal to the
  * byte. Writes only the rows that it is given, so different ranges may run in different threads.
  */
 #ifndef GLB_TABLE_TABLE_ROWS_H
 #define GLB_TABLE_TABLE_ROWS_H
 
+#include "common/isa.h"
 #include "table/table.h"
 
 /* A backend that takes part in the rows: its address as the words that SipHash absorbs after the
@@ -31,21 +32,10 @@ typedef void table_rows_fn(const struct table_rows_job *job, uint32_t first, uin
 
 #define TABLE_ROWS_BLOCK 64
 
-table_rows_fn table_rows_plain;
-#ifdef __x86_64__
-table_rows_fn table_rows_avx2;
-table_rows_fn table_rows_avx512;
-#endif
+table_rows_fn table_rows_plain, table_rows_avx2, table_rows_avx512;
 
-struct table_rows_path {
-	const char *name;
-	table_rows_fn *fill;
-	bool usable; /* by this CPU */
-};
-
-/* Every path compiled in, the fastest usable one first; ends with plain, which is always usable. */
-#define TABLE_ROWS_PATHS 3
-unsigned table_rows_paths(struct table_rows_path paths[TABLE_ROWS_PATHS]);
+/* Call only the variants that isa_usable() accepts. */
+extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
 
 /* The candidates of a table, in the order of its backends; `out` has room for all backends. Returns
  * how many. */

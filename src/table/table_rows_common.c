@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is compiled once, beside the variants of table_rows.c. */
+/* Compiled once, beside the variants of table_rows.c. */
 #include "table/table_rows.h"
 
 #include "common/byteorder.h"
 
-unsigned table_rows_paths(struct table_rows_path paths[TABLE_ROWS_PATHS])
-{
-	unsigned count = 0;
-
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	paths[count++] = (struct table_rows_path){
-		"avx512", table_rows_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")};
-	paths[count++] = (struct table_rows_path){"avx2", table_rows_avx2, __builtin_cpu_supports("avx2")};
-#endif
-	paths[count++] = (struct table_rows_path){"plain", table_rows_plain, true};
-	return count;
-}
+table_rows_fn *const table_rows_by_isa[ISA_COUNT] = ISA_VARIANTS(table_rows);
 
 /* Good backends come first; without any, healthy ones; without any, all. */
 static unsigned backend_rank(const struct table_backend *backend)

@@ -35,7 +35,7 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
 	rte_tel_data_add_dict_string(
 		data, "gateway_mac", gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
-	rte_tel_data_add_dict_string(data, "packet_path", director->packet_path.name);
+	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));
 	pthread_mutex_lock(&reload->lock);
 	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
 	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);

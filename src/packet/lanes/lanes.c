@@ -76,7 +76,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	return rest;
 }
 
-uint64_t LANES_NAME(const struct lanes_job *job, struct burst *burst)
+uint64_t ISA_NAME(lanes)(const struct lanes_job *job, struct burst *burst)
 {
 	struct lanes v4, v6;
 	uint64_t rest = sort_families(burst, &v4, &v6);

@@ -4,7 +4,7 @@
  * header without extensions, not fragmented, not tagged) through all stages, a vector of lanes at a
  * time. What is not ordinary, or is neither forwarded nor unmatched, is left for the stages in
  * pipeline.c, which can do all; their results are equal. lanes.c is compiled once for each
- * instruction set. Pure; reads the pipeline, writes the burst.
+ * ISA. Pure; reads the pipeline, writes the burst.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/isa.h"
 #include "gue/template.h"
 #include "packet/burst.h"
 #include "packet/prefetch.h"
@@ -32,24 +33,9 @@ struct lanes_job {
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 
-lanes_fn lanes_plain;
-#ifdef __x86_64__
-lanes_fn lanes_avx2;
-lanes_fn lanes_avx512;
-#endif
+lanes_fn lanes_plain, lanes_avx2, lanes_avx512;
 
-struct lanes_path {
-	const char *name;
-	lanes_fn *forward; /* NULL: no fast path at all */
-	unsigned bits; /* of its vectors */
-	bool usable; /* by this CPU */
-};
-
-/* Every path compiled in, the fastest first; ends with "plain", which is always usable. */
-#define LANES_MAX_PATHS 3
-unsigned lanes_paths(struct lanes_path paths[LANES_MAX_PATHS]);
-
-/* The fastest usable path with vectors of at most so many bits. */
-struct lanes_path lanes_choose(unsigned max_bits);
+/* Call only the variants that isa_usable() accepts. */
+extern lanes_fn *const lanes_by_isa[ISA_COUNT];
 
 #endif

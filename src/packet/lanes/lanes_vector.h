@@ -8,14 +8,6 @@
 
 #include "common/siphash_lanes.h"
 
-#if defined(__AVX512F__)
-#define LANES_NAME lanes_avx512
-#elif defined(__AVX2__)
-#define LANES_NAME lanes_avx2
-#else
-#define LANES_NAME lanes_plain
-#endif
-
 #define BLOCK 16 /* lanes that a stage works on at a time */
 /* gcc would unroll such a loop before it sees a vector in it. */
 #if defined(__GNUC__) && !defined(__clang__)

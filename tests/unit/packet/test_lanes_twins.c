@@ -236,15 +236,16 @@ static uint64_t compare(
 
 static void test_each_fast_path_agrees_with_the_stages(void **state)
 {
-	struct lanes_path paths[LANES_MAX_PATHS];
-	unsigned count = lanes_paths(paths), usable = 0;
+	unsigned usable = 0;
 
 	(void)state;
-	for (unsigned p = 0; p < count; p++)
-		usable += paths[p].usable;
-	for (unsigned p = 0; p < count; p++) {
-		if (!paths[p].usable) {
-			print_message("%s: not on this CPU\n", paths[p].name);
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
+		usable += isa_usable(isa);
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		lanes_fn *forward = lanes_by_isa[isa];
+
+		if (!isa_usable(isa)) {
+			print_message("%s: not on this CPU\n", isa_name(isa));
 			continue;
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
@@ -252,14 +253,14 @@ static void test_each_fast_path_agrees_with_the_stages(void **state)
 			struct steering_config steering = {
 				.hash_fields = fields, .forward_ping = fields % 2, .outbound_mtu = 1500};
 
-			assert_true(compare(paths[p].forward, &steering, worlds[0], inputs) > inputs / 40);
-			assert_true(compare(paths[p].forward, &steering, worlds[1], inputs) > inputs / 40);
-			assert_true(compare(paths[p].forward, &steering, worlds[3], inputs) > inputs / 40);
-			assert_true(compare(paths[p].forward, &steering, worlds[4], inputs) > inputs / 40);
+			assert_true(compare(forward, &steering, worlds[0], inputs) > inputs / 40);
+			assert_true(compare(forward, &steering, worlds[1], inputs) > inputs / 40);
+			assert_true(compare(forward, &steering, worlds[3], inputs) > inputs / 40);
+			assert_true(compare(forward, &steering, worlds[4], inputs) > inputs / 40);
 			steering.outbound_mtu = 100; /* about half is too big */
 			steering.send_too_big = true;
 			steering.exception_path = true;
-			compare(paths[p].forward, &steering, worlds[1], 2 * inputs);
+			compare(forward, &steering, worlds[1], 2 * inputs);
 		}
 	}
 }
@@ -274,12 +275,9 @@ static void test_without_tables_nothing_is_forwarded(void **state)
 
 static void test_an_alternative_hash_agrees(void **state)
 {
-	struct lanes_path paths[LANES_MAX_PATHS];
-	unsigned count = lanes_paths(paths);
-
 	(void)state;
-	for (unsigned p = 0; p < count; p++) {
-		for (uint8_t alt = 1; paths[p].usable && alt < 16; alt++) {
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		for (uint8_t alt = 1; isa_usable(isa) && alt < 16; alt++) {
 			uint32_t inputs = INPUTS / 1000 + 2000;
 			struct steering_config steering = {.hash_fields = (uint8_t)(alt % 5 + 1),
 				.alt_hash_fields = alt,
@@ -287,18 +285,10 @@ static void test_an_alternative_hash_agrees(void **state)
 
 			for (unsigned world = 0; world < 5; world++)
 				if (world != 2)
-					assert_true(compare(paths[p].forward, &steering, worlds[world], inputs) >
+					assert_true(compare(lanes_by_isa[isa], &steering, worlds[world], inputs) >
 						    inputs / 40);
 		}
 	}
-}
-
-static void test_the_choice_respects_the_width(void **state)
-{
-	(void)state;
-	assert_string_equal(lanes_choose(64).name, "plain");
-	assert_true(lanes_choose(256).bits <= 256);
-	assert_true(lanes_choose(512).usable);
 }
 
 /* Frames of every size, each before a page that faults, in lanes that fill vectors and that do not;
@@ -327,22 +317,19 @@ static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 	}
 }
 
-static void test_no_path_loads_what_is_not_readable(void **state)
+static void test_no_isa_loads_what_is_not_readable(void **state)
 {
 	struct packet v4 = packet_ethernet(), v6 = packet_ethernet();
-	struct lanes_path paths[LANES_MAX_PATHS];
-	unsigned count = lanes_paths(paths);
-
 	(void)state;
 	packet_ipv4(&v4, "203.0.113.7", "10.10.10.10", IPPROTO_UDP);
 	packet_ports(&v4, 8, 1234, 80);
 	packet_ipv6(&v6, "2001:db8::77", "fdb4:0:0:1::7", IPPROTO_UDP);
 	packet_ports(&v6, 8, 1234, 80);
-	for (unsigned p = 0; p < count; p++) {
-		if (!paths[p].usable)
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		if (!isa_usable(isa))
 			continue;
-		load_at_guard(paths[p].forward, &v4);
-		load_at_guard(paths[p].forward, &v6);
+		load_at_guard(lanes_by_isa[isa], &v4);
+		load_at_guard(lanes_by_isa[isa], &v6);
 	}
 }
 
@@ -352,8 +339,7 @@ int main(void)
 		cmocka_unit_test(test_each_fast_path_agrees_with_the_stages),
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_an_alternative_hash_agrees),
-		cmocka_unit_test(test_no_path_loads_what_is_not_readable),
-		cmocka_unit_test(test_the_choice_respects_the_width),
+		cmocka_unit_test(test_no_isa_loads_what_is_not_readable),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -88,25 +88,24 @@ static void assert_equals_twin(const struct table *table, uint32_t first, uint32
 	}
 }
 
-/* Every path that this CPU can run, on the first and the last rows. */
-static void compare_paths(struct table *table)
+/* Every ISA that this CPU can run, on the first and the last rows. */
+static void compare_isas(struct table *table)
 {
-	struct table_rows_path paths[TABLE_ROWS_PATHS];
 	struct table_candidate *candidates = calloc(table->backend_count, sizeof(*candidates));
 	uint32_t count = table_rows_candidates(table, candidates);
 
 	table->row_hops = (uint8_t)(count < table->hops ? count : table->hops);
 	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
-	for (unsigned i = 0, n = table_rows_paths(paths); i < n; i++) {
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
 		struct table_rows_job job = {table->seed, candidates, count, table->row_hops, table->rows};
 
-		if (!paths[i].usable) {
-			print_message("%s: not on this CPU\n", paths[i].name);
+		if (!isa_usable(isa)) {
+			print_message("%s: not on this CPU\n", isa_name(isa));
 			continue;
 		}
 		memset(table->rows, 0xff, sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
-		paths[i].fill(&job, 0, TWIN_ROWS / 2);
-		paths[i].fill(&job, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
+		table_rows_by_isa[isa](&job, 0, TWIN_ROWS / 2);
+		table_rows_by_isa[isa](&job, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
 		assert_equals_twin(table, 0, TWIN_ROWS / 2);
 		assert_equals_twin(table, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
 		/* It keeps to its rows. */
@@ -115,7 +114,7 @@ static void compare_paths(struct table *table)
 	free(candidates);
 }
 
-static void test_every_path_equals_the_plain_twin(void **state)
+static void test_every_isa_equals_the_plain_twin(void **state)
 {
 	static const uint32_t large[] = {63, 64, 65, 100, 257};
 
@@ -126,7 +125,7 @@ static void test_every_path_equals_the_plain_twin(void **state)
 
 			random_table(&set.tables[0], size <= 40 ? size : large[size - 41], 0, hops, size % 3,
 				hops == 2 && size % 2 ? ALL_GOOD : ANY_STATE);
-			compare_paths(&set.tables[0]);
+			compare_isas(&set.tables[0]);
 			table_set_free(&set);
 		}
 	}
@@ -139,7 +138,6 @@ static void test_equal_hashes_keep_the_order_of_backends(void **state)
 	enum { COUNT = 24, HOPS = 4 };
 	static uint16_t rows[TABLE_ROWS * HOPS];
 	struct table_candidate candidates[COUNT] = {0};
-	struct table_rows_path paths[TABLE_ROWS_PATHS];
 	const uint8_t seed[SIPHASH_KEY_SIZE] = {1};
 	const struct table_rows_job job = {seed, candidates, COUNT, HOPS, rows};
 
@@ -150,10 +148,10 @@ static void test_equal_hashes_keep_the_order_of_backends(void **state)
 		candidates[i].preferred = i >= COUNT / 3;
 		candidates[i].backend = i;
 	}
-	for (unsigned i = 0, n = table_rows_paths(paths); i < n; i++) {
-		if (!paths[i].usable)
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		if (!isa_usable(isa))
 			continue;
-		paths[i].fill(&job, 0, TWIN_ROWS);
+		table_rows_by_isa[isa](&job, 0, TWIN_ROWS);
 		for (const uint16_t *row = rows; row < rows + TWIN_ROWS * HOPS; row += HOPS) {
 			assert_in_range(row[0], COUNT / 3, 2 * COUNT / 3 - 1);
 			assert_int_equal(row[1], row[0] - COUNT / 3);
@@ -387,7 +385,7 @@ static void test_no_backend_in_use_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_path_equals_the_plain_twin),
+		cmocka_unit_test(test_every_isa_equals_the_plain_twin),
 		cmocka_unit_test(test_equal_hashes_keep_the_order_of_backends),
 		cmocka_unit_test(test_whole_table_equals_the_plain_twin),
 		cmocka_unit_test(test_golden_vectors),

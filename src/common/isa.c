@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/isa.h"
+
+#ifdef __x86_64__
+static bool cpu_has(enum isa isa)
+{
+	bool avx2, avx512;
+
+	__builtin_cpu_init();
+	avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+	avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+	return avx2 && (isa == ISA_AVX2 || avx512);
+}
+#else
+static bool cpu_has(enum isa isa)
+{
+	(void)isa;
+	return false;
+}
+#endif
+
+const char *isa_name(enum isa isa)
+{
+	static const char *const names[ISA_COUNT] = {[ISA_PLAIN] = "plain", [ISA_AVX2] = "avx2", [ISA_AVX512] = "avx512"};
+
+	return names[isa];
+}
+
+bool isa_usable(enum isa isa)
+{
+	return isa == ISA_PLAIN || cpu_has(isa);
+}
+
+enum isa isa_choose(unsigned max_bits)
+{
+	if (max_bits >= 512 && isa_usable(ISA_AVX512))
+		return ISA_AVX512;
+	if (max_bits >= 256 && isa_usable(ISA_AVX2))
+		return ISA_AVX2;
+	return ISA_PLAIN;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Instruction sets. Some sources are compiled once for each ISA of this list; src/meson.build has the compiler flags. The
+ * program asks the CPU once and calls the variant that fits. Pure, thread-safe.
+ */
+#ifndef GLB_COMMON_ISA_H
+#define GLB_COMMON_ISA_H
+
+#include <stdbool.h>
+
+enum isa {
+	ISA_PLAIN, /* what the compiler makes of plain C for the oldest CPU of the architecture */
+	ISA_AVX2, /* with BMI2 */
+	ISA_AVX512, /* F, BW, DQ and VL */
+};
+
+#define ISA_COUNT 3
+
+/* "plain", "avx2", "avx512". */
+const char *isa_name(enum isa isa);
+
+/* True when there are variants for this ISA and the CPU can run them. ISA_PLAIN is always usable. */
+bool isa_usable(enum isa isa);
+
+/* The fastest usable ISA with vectors of at most `max_bits` bits. ISA_PLAIN counts as 0 bits. */
+enum isa isa_choose(unsigned max_bits);
+
+/* In a source that is compiled for each ISA: the name of this variant, such as lanes_avx512. */
+#if defined(__AVX512F__)
+#define ISA_NAME(prefix) prefix##_avx512
+#elif defined(__AVX2__)
+#define ISA_NAME(prefix) prefix##_avx2
+#else
+#define ISA_NAME(prefix) prefix##_plain
+#endif
+
+/* Initialises an array of ISA_COUNT pointers to the variants. Those that do not exist on this architecture are NULL. */
+#ifdef __x86_64__
+#define ISA_VARIANTS(prefix)                                                                             \
+	{                                                                                                \
+		[ISA_PLAIN] = prefix##_plain, [ISA_AVX2] = prefix##_avx2, [ISA_AVX512] = prefix##_avx512 \
+	}
+#else
+#define ISA_VARIANTS(prefix)                 \
+	{                                    \
+		[ISA_PLAIN] = prefix##_plain \
+	}
+#endif
+
+#endif
