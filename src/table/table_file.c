@@ -2,124 +2,14 @@
 #include "table/table_file.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "table/table_file_codec.h"
 #include "table/table_file_layout.h"
 
-#define MAX_REJECTED 20 /* a binary file is not mended by hand: more would help nobody */
-
-void table_file_at(struct table_file_reader *reader, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reader->place, sizeof(reader->place), format, args);
-	va_end(args);
-}
-
-/* "byte 12 (tables[0].backends[1].family)" */
-static const char *describe_place(
-	const struct table_file_reader *reader, const void *at, const char *field, char buf[128])
-{
-	snprintf(buf, 128, "byte %zu (%s%s%s)", (size_t)((const uint8_t *)at - reader->bytes), reader->place,
-		*reader->place ? "." : "", field);
-	return buf;
-}
-
-void table_file_reject(struct table_file_reader *reader, const void *at, const char *field, const char *format, ...)
-{
-	char where[128], what[160];
-	va_list args;
-
-	if (reader->rejected++ > MAX_REJECTED)
-		return;
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	if (reader->rejected <= MAX_REJECTED)
-		faults_error(reader->faults, describe_place(reader, at, field, where), "%s", what);
-	else
-		faults_error(reader->faults, NULL, "more than %d faults: the rest is not listed", MAX_REJECTED);
-}
-
-bool table_file_check(struct table_file_reader *reader, bool ok, const void *at, const char *field, uint64_t value,
-	const char *expected)
-{
-	if (!ok)
-		table_file_reject(reader, at, field, "%llu; expected %s", (unsigned long long)value, expected);
-	return ok;
-}
-
-void table_file_warn(struct table_file_reader *reader, const void *at, const char *field, const char *what)
-{
-	char where[128];
-
-	faults_warn(reader->faults, describe_place(reader, at, field, where), "%s", what);
-}
-
-bool table_file_check_family(struct table_file_reader *reader, const void *at, uint32_t value)
-{
-	return table_file_check(
-		reader, value == NETADDR_V4 || value == NETADDR_V6, at, "family", value, "1 (IPv4) or 2 (IPv6)");
-}
-
-bool table_file_check_prefix(struct table_file_reader *reader, const void *at, uint32_t value, uint32_t family)
-{
-	return table_file_check(reader, value <= (family == NETADDR_V4 ? 32 : 128), at, "prefix_length", value,
-		family == NETADDR_V4 ? "at most 32 (IPv4)" : "at most 128 (IPv6)");
-}
-
-bool table_file_check_protocol(struct table_file_reader *reader, const void *at, uint32_t value)
-{
-	return table_file_check(
-		reader, value == TABLE_TCP || value == TABLE_UDP, at, "protocol", value, "6 (TCP) or 17 (UDP)");
-}
-
-bool table_file_check_ports(struct table_file_reader *reader, const void *at, uint32_t start, uint32_t end)
-{
-	char expected[40];
-
-	snprintf(expected, sizeof(expected), "at least port_start (%u)", start);
-	return table_file_check(reader, start <= end, at, "port_end", end, expected);
-}
-
-bool table_file_check_health(struct table_file_reader *reader, const void *at, uint32_t value)
-{
-	return table_file_check(reader, value <= 1, at, "health", value, "1 (up) or 0 (down)");
-}
-
-bool table_file_check_hop(struct table_file_reader *reader, const void *at, size_t row, unsigned hop, uint32_t index,
-	const struct table *table)
-{
-	char field[32];
-
-	if (index < table->backend_count)
-		return true;
-	snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-	table_file_reject(reader, at, field, "backend index %u, but the table has %u", index, table->backend_count);
-	return false;
-}
-
-bool table_file_alloc(
-	struct table_file_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops)
-{
-	table->backends = calloc(backends + 1, sizeof(*table->backends));
-	table->binds = calloc(binds + 1, sizeof(*table->binds));
-	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * row_hops);
-	if (table->backends && table->binds && table->rows) {
-		table->backend_count = backends;
-		table->bind_count = binds;
-		table->row_hops = row_hops;
-		return true;
-	}
-	faults_error(reader->faults, NULL, "out of memory");
-	return false;
-}
-
-static bool parse(struct table_file_reader *reader, struct table_set *set, uint32_t *version)
+static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t *version)
 {
 	const struct table_file_start *start = (const void *)reader->bytes;
 
@@ -128,7 +18,7 @@ static bool parse(struct table_file_reader *reader, struct table_set *set, uint3
 			"no binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC "\" and a version");
 		return false;
 	}
-	if (!table_file_check(reader, start->version == 2 || start->version == 3, &start->version, "version",
+	if (!binary_reader_check(reader, start->version == 2 || start->version == 3, &start->version, "version",
 		    start->version, "2 or 3"))
 		return false;
 	*version = start->version;
@@ -137,7 +27,7 @@ static bool parse(struct table_file_reader *reader, struct table_set *set, uint3
 
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults)
 {
-	struct table_file_reader reader = {.bytes = bytes, .size = size, .faults = faults};
+	struct binary_reader reader = {.bytes = bytes, .size = size, .faults = faults};
 	size_t errors = faults->errors;
 	uint32_t found;
 

@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strict where a value is used; unused slots and padding may hold anything, as deployed writers may
  * have left it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "table/table_file_codec.h"
 #include "table/table_file_layout.h"
 
-static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
+static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 {
 	const struct v2_header *header = (const void *)reader->bytes;
 	char expected[64];
 	size_t size;
 
-	if (!table_file_check(reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size,
+	if (!binary_reader_check(reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size,
 		    "at least 24 bytes") ||
-		!table_file_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
-			header->table_count, "at most 64") ||
-		!table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") ||
-		!table_file_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots, "backend_slots",
+		!binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count,
+			"table_count", header->table_count, "at most 64") ||
+		!binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") ||
+		!binary_reader_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots, "backend_slots",
 			header->backend_slots, "256") ||
-		!table_file_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots, "bind_slots",
+		!binary_reader_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots, "bind_slots",
 			header->bind_slots, "256"))
 		return false;
 	size = sizeof(*header) + header->table_count * sizeof(struct v2_table);
 	snprintf(expected, sizeof(expected), "%zu bytes for %u tables", size, header->table_count);
 	*tables = header->table_count;
-	return table_file_check(
+	return binary_reader_check(
 		reader, reader->size == size, reader->bytes + reader->size, "size", reader->size, expected);
 }
 
-static void parse_backend(struct table_file_reader *reader, const struct v2_backend *wire, struct table_backend *backend)
+static void parse_backend(struct binary_reader *reader, const struct v2_backend *wire, struct table_backend *backend)
 {
-	bool ok = table_file_check_family(reader, &wire->family, wire->family);
+	bool ok = binary_reader_check_family(reader, &wire->family, wire->family);
 
-	ok &= table_file_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state", wire->state,
+	ok &= binary_reader_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state", wire->state,
 		"0 (filling), 1 (active) or 2 (draining)");
-	ok &= table_file_check_health(reader, &wire->health, wire->health);
+	ok &= binary_reader_check_health(reader, &wire->health, wire->health);
 	if (!ok)
 		return;
 	backend->addr = netaddr_from_bytes(wire->family, wire->address);
@@ -44,21 +45,21 @@ static void parse_backend(struct table_file_reader *reader, const struct v2_back
 	backend->healthy = wire->health;
 }
 
-static void parse_bind(struct table_file_reader *reader, const struct v2_bind *wire, struct table_bind *bind)
+static void parse_bind(struct binary_reader *reader, const struct v2_bind *wire, struct table_bind *bind)
 {
-	bool ok = table_file_check_family(reader, &wire->family, wire->family);
+	bool ok = binary_reader_check_family(reader, &wire->family, wire->family);
 	struct netaddr whole;
 
-	ok = ok && table_file_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family);
-	ok &= table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
-	ok &= table_file_check_protocol(reader, &wire->protocol, wire->protocol);
+	ok = ok && binary_reader_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family);
+	ok &= binary_reader_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
+	ok &= binary_reader_check_protocol(reader, &wire->protocol, wire->protocol);
 	if (!ok)
 		return;
 	whole = netaddr_from_bytes(wire->family, wire->address);
 	bind->prefix = (struct netprefix){.addr = whole, .length = (uint8_t)wire->prefix_length};
 	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&whole), bind->prefix.length);
 	if (netaddr_compare(&whole, &bind->prefix.addr) != 0)
-		table_file_warn(
+		binary_reader_warn(
 			reader, wire->address, "address", "has bits set beyond the prefix length; they are ignored");
 	bind->port_start = wire->port_start;
 	bind->port_end = wire->port_end;
@@ -77,45 +78,45 @@ static void shrink_rows(struct table *table)
 	table->row_hops = 1;
 }
 
-static void parse_rows(struct table_file_reader *reader, const struct v2_table *wire, struct table *table)
+static void parse_rows(struct binary_reader *reader, const struct v2_table *wire, struct table *table)
 {
 	for (size_t row = 0; row < TABLE_ROWS; row++) {
 		for (unsigned hop = 0; hop < V2_HOPS; hop++) {
 			const void *at = &wire->rows[row][hop];
 
-			if (table_file_check_hop(reader, at, row, hop, wire->rows[row][hop], table))
+			if (binary_reader_check_hop(reader, at, row, hop, wire->rows[row][hop], table))
 				table->rows[row * V2_HOPS + hop] = (uint16_t)wire->rows[row][hop];
 		}
 	}
 	shrink_rows(table);
 }
 
-static bool parse_table(struct table_file_reader *reader, const struct v2_table *wire, uint32_t index, struct table *table)
+static bool parse_table(struct binary_reader *reader, const struct v2_table *wire, uint32_t index, struct table *table)
 {
 	bool ok;
 
-	table_file_at(reader, "tables[%u]", index);
-	ok = table_file_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS, &wire->backend_count,
-		"backend_count", wire->backend_count, "1 to 256");
-	ok &= table_file_check(
+	binary_reader_at(reader, "tables[%u]", index);
+	ok = binary_reader_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS,
+		&wire->backend_count, "backend_count", wire->backend_count, "1 to 256");
+	ok &= binary_reader_check(
 		reader, wire->bind_count <= V2_SLOTS, &wire->bind_count, "bind_count", wire->bind_count, "at most 256");
-	if (!ok || !table_file_alloc(reader, table, wire->backend_count, wire->bind_count, V2_HOPS))
+	if (!ok || !binary_reader_alloc_table(reader, table, wire->backend_count, wire->bind_count, V2_HOPS))
 		return false;
 	table->hops = TABLE_DEFAULT_HOPS;
 	memcpy(table->hash_key, wire->hash_key, sizeof(table->hash_key));
 	parse_rows(reader, wire, table);
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		table_file_at(reader, "tables[%u].backends[%u]", index, i);
+		binary_reader_at(reader, "tables[%u].backends[%u]", index, i);
 		parse_backend(reader, &wire->backends[i], &table->backends[i]);
 	}
 	for (uint32_t i = 0; i < table->bind_count; i++) {
-		table_file_at(reader, "tables[%u].binds[%u]", index, i);
+		binary_reader_at(reader, "tables[%u].binds[%u]", index, i);
 		parse_bind(reader, &wire->binds[i], &table->binds[i]);
 	}
 	return reader->rejected == 0;
 }
 
-bool table_file_parse_v2(struct table_file_reader *reader, struct table_set *set)
+bool table_file_parse_v2(struct binary_reader *reader, struct table_set *set)
 {
 	const struct v2_table *wire = (const void *)(reader->bytes + sizeof(struct v2_header));
 	bool ok = true;

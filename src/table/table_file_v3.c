@@ -4,6 +4,7 @@
  * that every byte is either checked against its only possible value or covered by a check of its
  * own, and sections cannot overlap.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,71 +45,71 @@ static uint64_t file_digest(const uint8_t *bytes, size_t size)
 	return siphash_end(&state, bytes + after, size - after);
 }
 
-static bool check_zero(struct table_file_reader *reader, const uint8_t *at, size_t size, const char *field)
+static bool check_zero(struct binary_reader *reader, const uint8_t *at, size_t size, const char *field)
 {
 	for (size_t i = 0; i < size; i++)
-		if (!table_file_check(reader, at[i] == 0, at + i, field, at[i], "0"))
+		if (!binary_reader_check(reader, at[i] == 0, at + i, field, at[i], "0"))
 			return false;
 	return true;
 }
 
-static bool parse_header(struct table_file_reader *reader, uint32_t *tables)
+static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 {
 	const struct v3_header *header = (const void *)reader->bytes;
 	char expected[48];
 	uint64_t digest;
 
-	if (!table_file_check(
+	if (!binary_reader_check(
 		    reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size, "at least 40 bytes"))
 		return false;
 	snprintf(expected, sizeof(expected), "%zu, the size of the file", reader->size);
-	if (!table_file_check(reader, header->total_size == reader->size, &header->total_size, "total_size",
+	if (!binary_reader_check(reader, header->total_size == reader->size, &header->total_size, "total_size",
 		    header->total_size, expected))
 		return false;
 	digest = file_digest(reader->bytes, reader->size);
 	snprintf(expected, sizeof(expected), "%llu: the file is damaged", (unsigned long long)digest);
-	if (!table_file_check(reader, header->digest == digest, &header->digest, "digest", header->digest, expected))
+	if (!binary_reader_check(reader, header->digest == digest, &header->digest, "digest", header->digest, expected))
 		return false;
 	*tables = header->table_count;
-	return table_file_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
+	return binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
 		       header->table_count, "at most 64") &&
-	       table_file_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
-	       table_file_check(reader, header->tables_offset == sizeof(*header), &header->tables_offset,
+	       binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
+	       binary_reader_check(reader, header->tables_offset == sizeof(*header), &header->tables_offset,
 		       "tables_offset", header->tables_offset, "40") &&
 	       check_zero(reader, (const uint8_t *)&header->zero, sizeof(header->zero), "zero") &&
-	       table_file_check(reader, header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),
+	       binary_reader_check(reader,
+		       header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),
 		       &header->table_count, "table_count", header->table_count,
 		       "no more entries than the file has bytes for");
 }
 
-static bool check_offset(
-	struct table_file_reader *reader, const void *at, const char *field, uint32_t value, size_t expected)
+static bool check_offset(struct binary_reader *reader, const void *at, const char *field, uint32_t value, size_t expected)
 {
 	char text[48];
 
 	snprintf(text, sizeof(text), "%zu, where this section starts", expected);
-	return table_file_check(reader, value == expected, at, field, value, text);
+	return binary_reader_check(reader, value == expected, at, field, value, text);
 }
 
 /* The counts of an entry, then the places of its sections, which follow from them. */
-static bool check_entry(struct table_file_reader *reader, const struct v3_table *entry, size_t start, struct sections *at)
+static bool check_entry(struct binary_reader *reader, const struct v3_table *entry, size_t start, struct sections *at)
 {
-	bool ok = table_file_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
+	bool ok = binary_reader_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
 		entry->name_size, "at most 255");
 
-	ok &= table_file_check(reader, entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
+	ok &= binary_reader_check(reader, entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
 		&entry->backend_count, "backend_count", entry->backend_count, "1 to 4096");
-	ok &= table_file_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count, "bind_count",
+	ok &= binary_reader_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count, "bind_count",
 		entry->bind_count, "at most 4096");
-	ok &= table_file_check(reader, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
+	ok &= binary_reader_check(reader, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
 		"hops", entry->hops, "2 to 4");
-	ok &= table_file_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
+	ok &= binary_reader_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
 		"row_hops", entry->row_hops, "1 to hops");
 	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");
 	if (!ok)
 		return false;
 	*at = place_sections(start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
-	return table_file_check(
+	return binary_reader_check(
 		       reader, at->end <= reader->size, entry, "end", at->end, "sections that end within the file") &&
 	       check_offset(reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
 	       check_offset(reader, &entry->backends_offset, "backends_offset", entry->backends_offset, at->backends) &&
@@ -118,40 +119,40 @@ static bool check_entry(struct table_file_reader *reader, const struct v3_table 
 
 /* An address and the zeros behind it. */
 static bool parse_address(
-	struct table_file_reader *reader, const uint8_t *family, const uint8_t address[16], struct netaddr *addr)
+	struct binary_reader *reader, const uint8_t *family, const uint8_t address[16], struct netaddr *addr)
 {
-	if (!table_file_check_family(reader, family, *family))
+	if (!binary_reader_check_family(reader, family, *family))
 		return false;
 	*addr = netaddr_from_bytes(*family, address);
 	return check_zero(reader, address + netaddr_size(addr), 16 - netaddr_size(addr), "address");
 }
 
-static void parse_backend(struct table_file_reader *reader, const struct v3_backend *wire, struct table_backend *backend)
+static void parse_backend(struct binary_reader *reader, const struct v3_backend *wire, struct table_backend *backend)
 {
 	parse_address(reader, &wire->family, wire->address, &backend->addr);
-	table_file_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
+	binary_reader_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
 		"0 (filling), 1 (active), 2 (draining) or 3 (inactive)");
-	table_file_check_health(reader, &wire->health, wire->health);
+	binary_reader_check_health(reader, &wire->health, wire->health);
 	check_zero(reader, &wire->zero, 1, "zero");
 	backend->state = wire->state;
 	backend->healthy = wire->health;
 }
 
-static void parse_bind(struct table_file_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
+static void parse_bind(struct binary_reader *reader, const struct v3_bind *wire, struct table_bind *bind)
 {
 	struct netaddr masked;
 	char text[NETADDR_TEXT_MAX];
 
 	if (parse_address(reader, &wire->family, wire->address, &bind->prefix.addr) &&
-		table_file_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
+		binary_reader_check_prefix(reader, &wire->prefix_length, wire->prefix_length, wire->family)) {
 		masked = bind->prefix.addr;
 		netprefix_mask(masked.bytes, netaddr_size(&masked), wire->prefix_length);
 		if (netaddr_compare(&masked, &bind->prefix.addr) != 0)
-			table_file_reject(reader, wire->address, "address",
+			binary_reader_reject(reader, wire->address, "address",
 				"'%s' has bits set beyond the prefix length", netaddr_format(&bind->prefix.addr, text));
 	}
-	table_file_check_protocol(reader, &wire->protocol, wire->protocol);
-	table_file_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
+	binary_reader_check_protocol(reader, &wire->protocol, wire->protocol);
+	binary_reader_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
 	check_zero(reader, &wire->zero, 1, "zero");
 	bind->prefix.length = wire->prefix_length;
 	bind->port_start = wire->port_start;
@@ -171,7 +172,7 @@ static const char *hop_fault(const struct table *table, const uint16_t *hops, un
 	return NULL;
 }
 
-static void check_rows(struct table_file_reader *reader, const uint8_t *wire, const struct table *table)
+static void check_rows(struct binary_reader *reader, const uint8_t *wire, const struct table *table)
 {
 	char field[32];
 
@@ -182,23 +183,23 @@ static void check_rows(struct table_file_reader *reader, const uint8_t *wire, co
 			const uint8_t *at = wire + (row * table->row_hops + hop) * sizeof(*hops);
 			const char *expected;
 
-			if (!table_file_check_hop(reader, at, row, hop, hops[hop], table))
+			if (!binary_reader_check_hop(reader, at, row, hop, hops[hop], table))
 				continue;
 			expected = hop_fault(table, hops, hop);
 			if (!expected)
 				continue;
 			snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-			table_file_check(reader, false, at, field, hops[hop], expected);
+			binary_reader_check(reader, false, at, field, hops[hop], expected);
 		}
 	}
 }
 
-static bool parse_name(struct table_file_reader *reader, const uint8_t *at, uint32_t size, struct table *table)
+static bool parse_name(struct binary_reader *reader, const uint8_t *at, uint32_t size, struct table *table)
 {
 	if (size == 0)
 		return true;
 	if (!table_name_is_valid((const char *)at, size)) {
-		table_file_reject(reader, at, "name", "is not UTF-8 without control characters");
+		binary_reader_reject(reader, at, "name", "is not UTF-8 without control characters");
 		return false;
 	}
 	table->name = strndup((const char *)at, size);
@@ -208,7 +209,7 @@ static bool parse_name(struct table_file_reader *reader, const uint8_t *at, uint
 }
 
 /* The zeros between the sections. */
-static void check_gaps(struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at)
+static void check_gaps(struct binary_reader *reader, const struct v3_table *entry, const struct sections *at)
 {
 	const size_t ends[] = {
 		at->name + entry->name_size,
@@ -221,7 +222,7 @@ static void check_gaps(struct table_file_reader *reader, const struct v3_table *
 		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
 }
 
-static bool parse_sections(struct table_file_reader *reader, const struct v3_table *entry, const struct sections *at,
+static bool parse_sections(struct binary_reader *reader, const struct v3_table *entry, const struct sections *at,
 	uint32_t index, struct table *table)
 {
 	const struct v3_backend *backends = (const void *)(reader->bytes + at->backends);
@@ -229,25 +230,25 @@ static bool parse_sections(struct table_file_reader *reader, const struct v3_tab
 
 	check_gaps(reader, entry, at);
 	if (!parse_name(reader, reader->bytes + at->name, entry->name_size, table) ||
-		!table_file_alloc(reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
+		!binary_reader_alloc_table(reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
 		return false;
 	table->hops = entry->hops;
 	memcpy(table->hash_key, entry->hash_key, sizeof(table->hash_key));
 	memcpy(table->rows, reader->bytes + at->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		table_file_at(reader, "tables[%u].backends[%u]", index, i);
+		binary_reader_at(reader, "tables[%u].backends[%u]", index, i);
 		parse_backend(reader, &backends[i], &table->backends[i]);
 	}
 	for (uint32_t i = 0; i < table->bind_count; i++) {
-		table_file_at(reader, "tables[%u].binds[%u]", index, i);
+		binary_reader_at(reader, "tables[%u].binds[%u]", index, i);
 		parse_bind(reader, &binds[i], &table->binds[i]);
 	}
-	table_file_at(reader, "tables[%u]", index);
+	binary_reader_at(reader, "tables[%u]", index);
 	check_rows(reader, reader->bytes + at->rows, table);
 	return reader->rejected == 0;
 }
 
-bool table_file_parse_v3(struct table_file_reader *reader, struct table_set *set)
+bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
 {
 	const struct v3_table *entries = (const void *)(reader->bytes + sizeof(struct v3_header));
 	struct sections at;
@@ -263,14 +264,14 @@ bool table_file_parse_v3(struct table_file_reader *reader, struct table_set *set
 	set->count = count;
 	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
 	for (uint32_t i = 0; i < count; i++) {
-		table_file_at(reader, "tables[%u]", i);
+		binary_reader_at(reader, "tables[%u]", i);
 		/* A table of unknown extent leaves the next one's place unknown. */
 		if (!check_entry(reader, &entries[i], at.end, &at) ||
 			!parse_sections(reader, &entries[i], &at, i, &set->tables[i]))
 			return false;
 	}
-	table_file_at(reader, "%s", "");
-	return table_file_check(reader, at.end == reader->size, reader->bytes + at.end, "size", reader->size,
+	binary_reader_at(reader, "%s", "");
+	return binary_reader_check(reader, at.end == reader->size, reader->bytes + at.end, "size", reader->size,
 		"no bytes after the last section");
 }
 

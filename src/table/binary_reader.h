@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the readers of all binary table versions need: faults that name the byte offset, the place, the field and its
+ * value, and checks of the fields that the versions share. Pure; one reader per file, everything is borrowed.
+ */
+#ifndef GLB_TABLE_BINARY_READER_H
+#define GLB_TABLE_BINARY_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/faults.h"
+#include "table/table.h"
+
+struct binary_reader {
+	const uint8_t *bytes;
+	size_t size;
+	struct faults *faults;
+	unsigned rejected; /* errors so far */
+	char place[64]; /* prefix of the fields' names: "tables[0].binds[3]" */
+};
+
+/* Sets the place that the following faults name. */
+void binary_reader_at(struct binary_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds an error "byte OFFSET (PLACE.FIELD): TEXT"; `at` points into the file. After 20 errors, a last one says that
+ * the rest is not listed. */
+void binary_reader_reject(struct binary_reader *reader, const void *at, const char *field, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Returns `ok`. If it is false, adds the error "VALUE; expected EXPECTED". */
+bool binary_reader_check(
+	struct binary_reader *reader, bool ok, const void *at, const char *field, uint64_t value, const char *expected);
+
+/* Adds a warning "byte OFFSET (PLACE.FIELD): WHAT". */
+void binary_reader_warn(struct binary_reader *reader, const void *at, const char *field, const char *what);
+
+/* Checks of fields that all versions have. `value` was read at `at`. */
+bool binary_reader_check_family(struct binary_reader *reader, const void *at, uint32_t value);
+bool binary_reader_check_prefix(struct binary_reader *reader, const void *at, uint32_t value, uint32_t family);
+bool binary_reader_check_protocol(struct binary_reader *reader, const void *at, uint32_t value);
+bool binary_reader_check_ports(struct binary_reader *reader, const void *at, uint32_t start, uint32_t end);
+bool binary_reader_check_health(struct binary_reader *reader, const void *at, uint32_t value);
+
+/* Checks that hop number `hop` of a row, which is `index`, is a backend of the table. */
+bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_t row, unsigned hop, uint32_t index,
+	const struct table *table);
+
+/* Allocates the table's backends, binds and rows, and sets their counts. False, with an error: out of memory; the
+ * caller frees the table in either case. */
+bool binary_reader_alloc_table(
+	struct binary_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops);
+
+#endif
