@@ -85,7 +85,7 @@ static void print_probes(FILE *to, const struct monitor_counters *counters)
 static void print_daemon(FILE *to, const struct monitor *monitor)
 {
 	const struct publisher *publisher = &monitor->publisher;
-	const struct job *job = &publisher->job;
+	const struct reload_hook *hook = &publisher->reload_hook;
 
 	counter(to, "transitions", "verdicts that changed", monitor->counters.transitions);
 	counter(to, "src_loads", "times that src was taken", monitor->counters.loads);
@@ -94,9 +94,9 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	counter(to, "writes", "times that dst was written", publisher->writes);
 	counter(to, "write_failures", "times that it could not be", publisher->failed_writes);
 	gauge(to, "write_failing", "1 while dst is not what it should be", publisher->failures != 0);
-	counter(to, "reloads", "times that the reload was run", job->runs);
-	counter(to, "reload_failures", "times that it failed", job->failed_runs);
-	gauge(to, "reload_failing", "1 from a reload that failed to one that works", job->failures != 0);
+	counter(to, "reloads", "times that the reload was run", hook->runs);
+	counter(to, "reload_failures", "times that it failed", hook->failed_runs);
+	gauge(to, "reload_failing", "1 from a reload that failed to one that works", hook->failures != 0);
 	gauge(to, "checks", "different checks", monitor->list.check_count);
 	gauge(to, "probes_running", "probes under way", monitor->scheduler.running);
 	counter(to, "delayed", "times that max_concurrent held a start back", monitor->scheduler.delayed);

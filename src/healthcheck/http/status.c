@@ -39,7 +39,7 @@ static json_t *table_json(const struct monitor *monitor, uint32_t table)
 char *status_json(const struct monitor *monitor)
 {
 	const struct publisher *publisher = &monitor->publisher;
-	const struct job *job = &publisher->job;
+	const struct reload_hook *hook = &publisher->reload_hook;
 	json_t *tables = json_array(), *status;
 	char *text;
 
@@ -50,8 +50,8 @@ char *status_json(const struct monitor *monitor)
 		(json_int_t)monitor->counters.loads, "refused", (json_int_t)monitor->counters.failed_loads, "error",
 		json_text(monitor->error), "dst", "file", json_text(monitor->conf->dst), "writes",
 		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
-		json_text(publisher->error), "reload", "state", job_state_name(job->state), "runs",
-		(json_int_t)job->runs, "failed", (json_int_t)job->failed_runs, "error", json_text(job->error),
+		json_text(publisher->error), "reload", "state", reload_hook_state_name(hook->state), "runs",
+		(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error", json_text(hook->error),
 		"running", (int)monitor->scheduler.running, "tables", tables);
 	text = json_dumps(status, JSON_INDENT(2));
 	json_decref(status);

@@ -91,7 +91,7 @@ static void write_table(struct publisher *publisher)
 			/* Nobody knows what became of the binary table since. */
 			log_info("table %s is as it should be", publisher->conf->dst);
 			damper_hold_written(&publisher->hold, check_now_ms());
-			job_request(&publisher->job);
+			reload_hook_request(&publisher->reload_hook);
 		}
 		return;
 	}
@@ -109,7 +109,7 @@ static void write_table(struct publisher *publisher)
 	publisher->writes++;
 	succeed(publisher, text, size);
 	log_info("table %s written, %u backends unhealthy", publisher->conf->dst, count_unhealthy(&list->document.set));
-	job_request(&publisher->job);
+	reload_hook_request(&publisher->reload_hook);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -137,13 +137,13 @@ void publisher_open(struct publisher *publisher, struct ev_loop *loop, const str
 	*publisher = (struct publisher){.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
 	ev_timer_init(&publisher->timer, on_timer, 0, 0);
 	publisher->timer.data = publisher;
-	job_open(&publisher->job, loop, conf);
+	reload_hook_open(&publisher->reload_hook, loop, conf);
 }
 
 void publisher_close(struct publisher *publisher)
 {
 	ev_timer_stop(publisher->loop, &publisher->timer);
-	job_close(&publisher->job);
+	reload_hook_close(&publisher->reload_hook);
 	free(publisher->written);
 }
 

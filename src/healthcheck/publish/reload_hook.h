@@ -4,8 +4,8 @@
  * the director. It runs in a child process, so that checks go on; what the child says on stdout
  * and stderr is logged, but for what is too much; a failure is retried with backoff until it works.
  */
-#ifndef GLB_HEALTHCHECK_PUBLISH_JOB_H
-#define GLB_HEALTHCHECK_PUBLISH_JOB_H
+#ifndef GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
+#define GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
 
 #include <ev.h>
 #include <stdbool.h>
@@ -14,18 +14,18 @@
 
 #include "healthcheck/config/conf.h"
 
-enum job_state {
-	JOB_NONE, /* nothing is configured */
-	JOB_IDLE, /* not asked for yet */
-	JOB_RUNNING,
-	JOB_DONE,
-	JOB_FAILED, /* a retry will come */
+enum reload_hook_state {
+	RELOAD_HOOK_NONE, /* nothing is configured */
+	RELOAD_HOOK_IDLE, /* not asked for yet */
+	RELOAD_HOOK_RUNNING,
+	RELOAD_HOOK_DONE,
+	RELOAD_HOOK_FAILED, /* a retry will come */
 };
 
-struct job {
+struct reload_hook {
 	struct ev_loop *loop;
 	const struct conf *conf;
-	enum job_state state;
+	enum reload_hook_state state;
 	bool again; /* asked for while it ran */
 	pid_t pid;
 	int output;
@@ -41,14 +41,14 @@ struct job {
 	ev_timer timeout, retry;
 };
 
-void job_open(struct job *job, struct ev_loop *loop, const struct conf *conf);
+void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const struct conf *conf);
 
 /* Runs it now, or once more if it is running. */
-void job_request(struct job *job);
+void reload_hook_request(struct reload_hook *hook);
 
 /* Kills the child, if there is one. */
-void job_close(struct job *job);
+void reload_hook_close(struct reload_hook *hook);
 
-const char *job_state_name(enum job_state state);
+const char *reload_hook_state_name(enum reload_hook_state state);
 
 #endif

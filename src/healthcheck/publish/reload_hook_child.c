@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/publish/job_child.h"
+#include "healthcheck/publish/reload_hook_child.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -46,7 +46,7 @@ static int hang_up(const char *pid_file)
 	return -errno;
 }
 
-_Noreturn void job_child_run(const struct conf *conf)
+_Noreturn void reload_hook_child_run(const struct conf *conf)
 {
 	if (conf->reload_command) {
 		execl("/bin/sh", "sh", "-c", conf->reload_command, (char *)NULL);

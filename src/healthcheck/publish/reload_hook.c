@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/publish/reload_hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "healthcheck/damper.h"
+#include "healthcheck/publish/reload_hook_child.h"
+
+const char *reload_hook_state_name(enum reload_hook_state state)
+{
+	static const char *const names[] = {
+		[RELOAD_HOOK_NONE] = "none",
+		[RELOAD_HOOK_IDLE] = "idle",
+		[RELOAD_HOOK_RUNNING] = "running",
+		[RELOAD_HOOK_DONE] = "done",
+		[RELOAD_HOOK_FAILED] = "failed",
+	};
+
+	return names[state];
+}
+
+static const char *title(const struct reload_hook *hook)
+{
+	return hook->conf->reload_command ? "reload_command" : "reload";
+}
+
+#define LINES_MAX 100 /* in the log, of one run */
+
+static void log_output(struct reload_hook *hook)
+{
+	if (hook->line_size == 0)
+		return;
+	if (hook->lines < LINES_MAX)
+		log_warning("%s: %.*s", title(hook), (int)hook->line_size, hook->line);
+	else if (hook->lines == LINES_MAX)
+		log_warning("%s: and more, which is not logged", title(hook));
+	hook->lines += hook->lines <= LINES_MAX;
+	snprintf(hook->last_line, sizeof(hook->last_line), "%.*s", (int)hook->line_size, hook->line);
+	hook->line_size = 0;
+}
+
+static void close_output(struct reload_hook *hook)
+{
+	if (hook->output < 0)
+		return;
+	ev_io_stop(hook->loop, &hook->io);
+	close(hook->output);
+	hook->output = -1;
+	log_output(hook);
+}
+
+static void read_output(struct reload_hook *hook)
+{
+	char bytes[4096];
+	ssize_t size;
+
+	for (int round = 0; hook->output >= 0 && round < 16; round++) {
+		size = read(hook->output, bytes, sizeof(bytes));
+		if (size < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (size <= 0) {
+			close_output(hook);
+			return;
+		}
+		for (ssize_t i = 0; i < size; i++) {
+			if (bytes[i] == '\n' || hook->line_size == sizeof(hook->line))
+				log_output(hook);
+			if (bytes[i] != '\n')
+				hook->line[hook->line_size++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
+		}
+	}
+}
+
+static void on_output(struct ev_loop *loop, ev_io *io, int events)
+{
+	(void)loop;
+	(void)events;
+	read_output(io->data);
+}
+
+static void fail(struct reload_hook *hook, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail(struct reload_hook *hook, const char *format, ...)
+{
+	uint64_t wait = damper_backoff_ms(++hook->failures);
+	char what[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	snprintf(hook->error, sizeof(hook->error), "%s%s%s", what, hook->last_line[0] ? ": " : "", hook->last_line);
+	hook->state = RELOAD_HOOK_FAILED;
+	hook->failed_runs++;
+	log_error("%s failed (%u in a row), again in %" PRIu64 " s: %s", title(hook), hook->failures, wait / 1000,
+		hook->error);
+	ev_timer_set(&hook->retry, (double)wait / 1e3, 0);
+	ev_timer_start(hook->loop, &hook->retry);
+}
+
+static void succeed(struct reload_hook *hook)
+{
+	hook->state = RELOAD_HOOK_DONE;
+	if (hook->failures)
+		log_notice("%s works again, after %u failures", title(hook), hook->failures);
+	else
+		log_debug("%s done", title(hook));
+	hook->failures = 0;
+	hook->error[0] = '\0';
+}
+
+static void run(struct reload_hook *hook);
+
+static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
+{
+	struct reload_hook *hook = child->data;
+	int status = child->rstatus;
+
+	(void)events;
+	ev_child_stop(loop, child);
+	ev_timer_stop(loop, &hook->timeout);
+	hook->pid = 0;
+	/* What it wrote; a grandchild may keep the pipe open, which is not waited for. */
+	read_output(hook);
+	close_output(hook);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		succeed(hook);
+	else if (WIFEXITED(status))
+		fail(hook, "exit status %d", WEXITSTATUS(status));
+	else
+		fail(hook, "killed by signal %d", WTERMSIG(status));
+	if (hook->again)
+		run(hook);
+}
+
+/* The child leads a process group, so that what it started goes with it. */
+static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct reload_hook *hook = timer->data;
+
+	(void)loop;
+	(void)events;
+	log_error("%s: no end after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
+	kill(-hook->pid, SIGKILL);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	run(timer->data);
+}
+
+static _Noreturn void be_child(const struct conf *conf, int output)
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0); /* sockets of libraries may survive exec */
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	reload_hook_child_run(conf);
+}
+
+static void run(struct reload_hook *hook)
+{
+	int pipes[2];
+
+	ev_timer_stop(hook->loop, &hook->retry);
+	hook->again = false;
+	hook->last_line[0] = '\0';
+	hook->lines = 0;
+	hook->runs++;
+	if (pipe2(pipes, O_CLOEXEC) < 0) {
+		fail(hook, "no pipe: %s", strerror(errno));
+		return;
+	}
+	hook->pid = fork();
+	if (hook->pid == 0)
+		be_child(hook->conf, pipes[1]);
+	close(pipes[1]);
+	if (hook->pid < 0) {
+		close(pipes[0]);
+		hook->pid = 0;
+		fail(hook, "no process: %s", strerror(errno));
+		return;
+	}
+	setpgid(hook->pid, hook->pid); /* whoever comes first */
+	hook->state = RELOAD_HOOK_RUNNING;
+	hook->output = pipes[0];
+	fcntl(hook->output, F_SETFL, O_NONBLOCK);
+	ev_io_set(&hook->io, hook->output, EV_READ);
+	ev_io_start(hook->loop, &hook->io);
+	ev_child_set(&hook->child, hook->pid, 0);
+	ev_child_start(hook->loop, &hook->child);
+	ev_timer_set(&hook->timeout, hook->conf->reload_timeout_ms / 1e3, 0);
+	ev_timer_start(hook->loop, &hook->timeout);
+}
+
+void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const struct conf *conf)
+{
+	*hook = (struct reload_hook){.loop = loop, .conf = conf, .output = -1};
+	hook->state = conf->reload_command || conf->reload_build ? RELOAD_HOOK_IDLE : RELOAD_HOOK_NONE;
+	ev_io_init(&hook->io, on_output, -1, EV_READ);
+	ev_child_init(&hook->child, on_exit_of_child, 0, 0);
+	ev_timer_init(&hook->timeout, on_timeout, 0, 0);
+	ev_timer_init(&hook->retry, on_retry, 0, 0);
+	hook->io.data = hook->child.data = hook->timeout.data = hook->retry.data = hook;
+}
+
+void reload_hook_request(struct reload_hook *hook)
+{
+	if (hook->state == RELOAD_HOOK_RUNNING)
+		hook->again = true;
+	else if (hook->state != RELOAD_HOOK_NONE)
+		run(hook);
+}
+
+void reload_hook_close(struct reload_hook *hook)
+{
+	if (hook->pid > 0)
+		kill(-hook->pid, SIGKILL);
+	ev_child_stop(hook->loop, &hook->child);
+	ev_timer_stop(hook->loop, &hook->timeout);
+	ev_timer_stop(hook->loop, &hook->retry);
+	close_output(hook);
+}
