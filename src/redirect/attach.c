@@ -13,8 +13,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "redirect/explain.h"
 #include "gue/gue_wire.h"
+#include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/pins.h"
 #include "redirect/program.h"

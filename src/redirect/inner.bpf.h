@@ -12,7 +12,7 @@
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 
-#include "redirect/cursor.bpf.h"
+#include "bpf/cursor.bpf.h"
 #include "redirect/redirect.h"
 
 #define INNER_MAX_EXTENSION_HEADERS 8

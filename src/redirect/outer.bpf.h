@@ -14,7 +14,7 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
-#include "redirect/cursor.bpf.h"
+#include "bpf/cursor.bpf.h"
 #include "gue/gue_wire.h"
 #include "redirect/redirect.h"
 

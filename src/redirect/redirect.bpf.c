@@ -10,7 +10,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-#include "redirect/cursor.bpf.h"
+#include "bpf/cursor.bpf.h"
 #include "redirect/decide.bpf.h"
 #include "redirect/outer.bpf.h"
 #include "redirect/redirect.h"

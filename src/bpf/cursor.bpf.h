@@ -4,8 +4,8 @@
  * position is a number that is checked against a constant, then against the packet, each time that
  * bytes are taken.
  */
-#ifndef GLB_REDIRECT_CURSOR_BPF_H
-#define GLB_REDIRECT_CURSOR_BPF_H
+#ifndef GLB_BPF_CURSOR_BPF_H
+#define GLB_BPF_CURSOR_BPF_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
