@@ -8,27 +8,22 @@
 #ifndef GLB_REDIRECT_OUTER_BPF_H
 #define GLB_REDIRECT_OUTER_BPF_H
 
-#include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
 #include "bpf/cursor.bpf.h"
+#include "bpf/ethernet.bpf.h"
 #include "gue/gue_wire.h"
 #include "redirect/redirect.h"
 
-#define OUTER_MAX_TAGS 2
 #define OUTER_FRAGMENT 0x3fff /* more fragments, or an offset */
 
 enum outer_result {
 	OUTER_GUE = -2,
 	OUTER_NOT_GUE = -1,
 	/* or a counter, all of which are >= 0 */
-};
-
-struct vlan_tag {
-	__be16 control, ethertype;
 };
 
 /* Pointers into the packet, good until its head is moved. */
@@ -41,35 +36,6 @@ struct outer {
 	bool has_next_hop;
 	__be32 next_hop;
 };
-
-static __always_inline bool is_tag(__be16 ethertype)
-{
-	return ethertype == bpf_htons(ETH_P_8021Q) || ethertype == bpf_htons(ETH_P_8021AD);
-}
-
-/* Moves to the IPv4 header. */
-static __always_inline int outer_ethernet(struct cursor *cursor, struct outer *outer)
-{
-	struct ethhdr *ethernet = cursor_take(cursor, sizeof(*ethernet));
-	__be16 ethertype;
-
-	if (!ethernet)
-		return OUTER_NOT_GUE;
-	ethertype = ethernet->h_proto;
-#pragma unroll
-	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
-		struct vlan_tag *tag;
-
-		if (!is_tag(ethertype))
-			break;
-		tag = cursor_take(cursor, sizeof(*tag));
-		if (!tag)
-			return OUTER_NOT_GUE;
-		ethertype = tag->ethertype;
-		outer->tags++;
-	}
-	return ethertype == bpf_htons(ETH_P_IP) ? OUTER_GUE : OUTER_NOT_GUE;
-}
 
 /* Moves to the GUE header and ends the packet where UDP does. */
 static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *outer, __u16 port)
@@ -147,10 +113,11 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 
 static __always_inline int outer_parse(struct cursor *cursor, struct outer *outer, __u16 port)
 {
-	int result = outer_ethernet(cursor, outer);
+	int result;
 
-	if (result == OUTER_GUE)
-		result = outer_ip_udp(cursor, outer, port);
+	if (ethernet_take(cursor, &outer->tags) != bpf_htons(ETH_P_IP))
+		return OUTER_NOT_GUE;
+	result = outer_ip_udp(cursor, outer, port);
 	if (result == OUTER_GUE)
 		result = outer_gue(cursor, outer);
 	return result;

@@ -5,6 +5,7 @@
 #ifndef GLB_REDIRECT_REWRITE_BPF_H
 #define GLB_REDIRECT_REWRITE_BPF_H
 
+#include "bpf/ethernet.bpf.h"
 #include "redirect/outer.bpf.h"
 
 #define ECN_MASK    3
@@ -109,7 +110,7 @@ static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool i
 /* Ethernet as it was, its type apart. */
 struct link_header {
 	__u8 addresses[2 * ETH_ALEN];
-	__be16 tags[OUTER_MAX_TAGS][2]; /* identifier, control */
+	__be16 tags[ETHERNET_MAX_TAGS][2]; /* identifier, control */
 };
 
 static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags, struct link_header *link)
@@ -120,7 +121,7 @@ static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags,
 	if (!addresses)
 		return false;
 	__builtin_memcpy(link->addresses, addresses, sizeof(link->addresses));
-	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
+	for (int i = 0; i < ETHERNET_MAX_TAGS; i++) {
 		__be16 *tag;
 
 		if (i >= tags)
@@ -143,7 +144,7 @@ static __always_inline bool link_header_restore(
 	if (!addresses)
 		return false;
 	__builtin_memcpy(addresses, link->addresses, sizeof(link->addresses));
-	for (int i = 0; i < OUTER_MAX_TAGS; i++) {
+	for (int i = 0; i < ETHERNET_MAX_TAGS; i++) {
 		__be16 *tag;
 
 		if (i >= tags)

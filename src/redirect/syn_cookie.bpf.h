@@ -12,6 +12,7 @@
 #ifndef GLB_REDIRECT_SYN_COOKIE_BPF_H
 #define GLB_REDIRECT_SYN_COOKIE_BPF_H
 
+#include "bpf/ethernet.bpf.h"
 #include "redirect/decide.bpf.h"
 
 /* <sys/socket.h> would draw in the C library. */

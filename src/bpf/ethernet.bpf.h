@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Parses the Ethernet header and the VLAN tags behind it.
+ */
+#ifndef GLB_BPF_ETHERNET_BPF_H
+#define GLB_BPF_ETHERNET_BPF_H
+
+#include <linux/if_ether.h>
+#include <linux/types.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/cursor.bpf.h"
+
+#define ETHERNET_MAX_TAGS 2 /* the director accepts as many */
+
+struct vlan_tag {
+	__be16 control;
+	__be16 ethertype; /* of what follows the tag */
+};
+
+static __always_inline bool ethernet_is_tag(__be16 ethertype)
+{
+	return ethertype == bpf_htons(ETH_P_8021Q) || ethertype == bpf_htons(ETH_P_8021AD);
+}
+
+/*
+ * Moves the cursor behind the last tag and counts the tags in *tags. Returns the Ethernet type of the
+ * bytes at the cursor, in network byte order, or 0 if the frame ends inside these headers. With more
+ * than ETHERNET_MAX_TAGS tags, that is the type of the next tag.
+ */
+static __always_inline __be16 ethernet_take(struct cursor *cursor, __u32 *tags)
+{
+	struct ethhdr *ethernet = cursor_take(cursor, sizeof(*ethernet));
+	__be16 ethertype;
+
+	if (!ethernet)
+		return 0;
+	ethertype = ethernet->h_proto;
+#pragma unroll
+	for (int i = 0; i < ETHERNET_MAX_TAGS; i++) {
+		struct vlan_tag *tag;
+
+		if (!ethernet_is_tag(ethertype))
+			break;
+		tag = cursor_take(cursor, sizeof(*tag));
+		if (!tag)
+			return 0;
+		ethertype = tag->ethertype;
+		++*tags;
+	}
+	return ethertype;
+}
+
+#endif
