@@ -44,10 +44,10 @@ uint32_t encapsulate_write_gue(uint8_t *to, const uint32_t *later_hops, unsigned
 		.version_control_hlen = (uint8_t)(1 + later_count),
 		.inner_protocol = inner_protocol,
 	};
-	struct gue_private private = {.hop_count = (uint8_t)later_count};
+	struct gue_private private_data = {.hop_count = (uint8_t)later_count};
 
 	memcpy(to, &header, sizeof(header));
-	memcpy(to + sizeof(header), &private, sizeof(private));
+	memcpy(to + sizeof(header), &private_data, sizeof(private_data));
 	if (later_count)
 		memcpy(to + GUE_BASE_SIZE, later_hops, 4 * later_count);
 	return GUE_BASE_SIZE + 4 * later_count;

@@ -32,7 +32,7 @@ struct outer {
 	struct iphdr *ip;
 	struct udphdr *udp;
 	struct gue_header *gue;
-	struct gue_private *private;
+	struct gue_private *private_data;
 	bool has_next_hop;
 	__be32 next_hop;
 };
@@ -74,7 +74,7 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 {
 	struct cursor hop = *cursor;
 	struct gue_header *gue = cursor_peek(cursor, GUE_BASE_SIZE);
-	struct gue_private *private = (void *)(gue + 1);
+	struct gue_private *private_data = (void *)(gue + 1);
 	__u32 words;
 
 	if (!gue)
@@ -90,18 +90,18 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 		return REDIRECT_DROP_BAD_PROTOCOL;
 	if (!cursor_skip(cursor, sizeof(*gue) + 4 * words))
 		return REDIRECT_DROP_BAD_LENGTH;
-	if (private->type != bpf_htons(GUE_PRIVATE_TYPE))
+	if (private_data->type != bpf_htons(GUE_PRIVATE_TYPE))
 		return REDIRECT_DROP_BAD_TYPE;
-	if (words != 1u + private->hop_count)
+	if (words != 1u + private_data->hop_count)
 		return REDIRECT_DROP_BAD_LENGTH;
-	if (private->next_hop > private->hop_count)
+	if (private_data->next_hop > private_data->hop_count)
 		return REDIRECT_DROP_BAD_INDEX;
 	outer->gue = gue;
-	outer->private = private;
-	if (private->next_hop < private->hop_count) {
+	outer->private_data = private_data;
+	if (private_data->next_hop < private_data->hop_count) {
 		__be32 *address;
 
-		hop.at += GUE_BASE_SIZE + 4 * (private->next_hop & GUE_HLEN_MASK);
+		hop.at += GUE_BASE_SIZE + 4 * (private_data->next_hop & GUE_HLEN_MASK);
 		address = cursor_peek(&hop, sizeof(*address));
 		if (!address) /* cannot be: words was checked */
 			return REDIRECT_DROP_BAD_LENGTH;

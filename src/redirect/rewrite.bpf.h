@@ -48,21 +48,21 @@ static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct 
 {
 	struct iphdr *ip = outer->ip;
 	struct udphdr *udp = outer->udp;
-	struct gue_private *private = outer->private;
+	struct gue_private *private_data = outer->private_data;
 	__be32 old_source = ip->saddr, hop = outer->next_hop;
 	__be16 old_ttl_word, old_index_word, ttl_word, index_word;
 
 	old_ttl_word = bpf_htons(ip->ttl << 8 | ip->protocol);
 	ttl_word = bpf_htons((ip->ttl - 1) << 8 | ip->protocol);
-	old_index_word = bpf_htons(private->next_hop << 8 | private->hop_count);
-	index_word = bpf_htons((private->next_hop + 1) << 8 | private->hop_count);
+	old_index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count);
+	index_word = bpf_htons((private_data->next_hop + 1) << 8 | private_data->hop_count);
 
 	ip->saddr = ip->daddr;
 	ip->daddr = hop;
 	ip->ttl--;
 	ip->check = checksum_replace_address(ip->check, old_source, hop);
 	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
-	private->next_hop++;
+	private_data->next_hop++;
 	if (udp->check) { /* 0: not in use, as the director sends it */
 		udp->check = checksum_replace_address(udp->check, old_source, hop);
 		udp->check = checksum_replace(udp->check, old_index_word, index_word);
