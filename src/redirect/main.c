@@ -2,7 +2,6 @@
 /* glb-redirect: attaches the second chance to a proxy's interfaces, and tells how it fares. */
 #include "redirect/loader.h"
 
-#include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>
 
@@ -14,22 +13,6 @@ static const struct command *const commands[] = {
 	&status_command,
 	&stats_command,
 };
-
-const char *loader_mode_name(uint8_t attached)
-{
-	return attached == XDP_ATTACHED_SKB ? "generic" : "native";
-}
-
-const char *loader_udp_name(uint16_t udp)
-{
-	return udp == REDIRECT_UDP_CONNECTED ? "connected" : "first-hop";
-}
-
-void loader_print_settings(const struct redirect_settings *settings)
-{
-	printf("port %u, udp %s, syn-cookies %s", settings->port, loader_udp_name(settings->udp),
-		settings->syn_cookies ? "on" : "off");
-}
 
 static int check_interface(const struct command_args *args)
 {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/loader.h"
+
+#include <linux/if_link.h>
+
+const char *loader_mode_name(uint8_t attached)
+{
+	return attached == XDP_ATTACHED_SKB ? "generic" : "native";
+}
+
+const char *loader_udp_name(uint16_t udp)
+{
+	return udp == REDIRECT_UDP_CONNECTED ? "connected" : "first-hop";
+}
+
+void loader_print_settings(const struct redirect_settings *settings)
+{
+	printf("port %u, udp %s, syn-cookies %s", settings->port, loader_udp_name(settings->udp),
+		settings->syn_cookies ? "on" : "off");
+}
