@@ -20,10 +20,10 @@ STAGES = {
     "SipHash": "plan_message write_message hash_lanes hash_block steer_hash siphash_begin siphash_update siphash_end",
     "rows and hops": "prefetch_pairs find_pairs find_alternative_hops load_rows find_hops steer_hops",
     "lengths and checksum": "prepare_patches",
-    "write headers": "emit template_write encapsulate_write",
+    "write headers": "emit prebuilt_write encapsulate_write",
     "mbufs out": "settle_forwarded settle_lane all_forwarded mbuf_commit",
     "send and count": "transmit count_sent send_to_port outbox_put take",
-    "once a burst": "receive worker_run run_path run_ahead distribute_due steer_families steer_bin prepare refresh_templates "
+    "once a burst": "receive worker_run run_path run_ahead distribute_due steer_families steer_bin prepare refresh_prebuilt "
                     "pipeline_run steer forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"

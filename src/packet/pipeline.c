@@ -56,8 +56,8 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 
 		burst->out[lane] = out;
 		burst->out_size[lane] = encapsulate_size(hops) + inner;
-		if (hops <= TEMPLATE_MAX_HOPS)
-			template_write(out, &pipeline->templates[TEMPLATE_INDEX(!v4, hops)], burst->hops[lane], hops,
+		if (hops <= PREBUILT_MAX_HOPS)
+			prebuilt_write(out, &pipeline->prebuilt[PREBUILT_INDEX(!v4, hops)], burst->hops[lane], hops,
 				inner, GUE_PORT_SOURCE_BIT | entropy);
 		else
 			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
@@ -83,14 +83,13 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 	return pipeline->fast && routes->set.count && routes->portmap && pipeline->gateway_known;
 }
 
-static void refresh_templates(struct pipeline *pipeline)
+static void refresh_prebuilt(struct pipeline *pipeline)
 {
-	if (pipeline->templates_valid &&
-		memcmp(&pipeline->templates_outer, &pipeline->outer, sizeof(pipeline->outer)) == 0)
+	if (pipeline->prebuilt_valid && memcmp(&pipeline->prebuilt_outer, &pipeline->outer, sizeof(pipeline->outer)) == 0)
 		return;
-	pipeline->templates_outer = pipeline->outer;
-	pipeline->templates_valid = true;
-	template_fill(pipeline->templates, &pipeline->outer);
+	pipeline->prebuilt_outer = pipeline->outer;
+	pipeline->prebuilt_valid = true;
+	prebuilt_fill(pipeline->prebuilt, &pipeline->outer);
 }
 
 void pipeline_run(struct pipeline *pipeline, struct burst *burst)
@@ -98,9 +97,9 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	uint64_t lanes = burst_lanes(burst);
 
 	burst->mixed = false;
-	refresh_templates(pipeline);
+	refresh_prebuilt(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering, pipeline->templates,
+		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering, pipeline->prebuilt,
 					       &pipeline->prefetch},
 			burst);
 	if (!lanes)

@@ -24,9 +24,9 @@ struct pipeline {
 	struct prefetch prefetch; /* the fast path fetches what it can of it */
 
 	/* The pipeline's own. */
-	struct encapsulate_outer templates_outer; /* what the templates were made for */
-	bool templates_valid;
-	struct template templates[TEMPLATE_COUNT];
+	struct encapsulate_outer prebuilt_outer; /* what `prebuilt` was built from */
+	bool prebuilt_valid;
+	struct prebuilt_headers prebuilt[PREBUILT_COUNT];
 };
 
 /*

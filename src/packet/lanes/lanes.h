@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/isa.h"
-#include "gue/template.h"
+#include "gue/prebuilt.h"
 #include "packet/burst.h"
 #include "packet/prefetch.h"
 #include "packet/steering.h"
@@ -23,7 +23,7 @@ struct routes;
 struct lanes_job {
 	const struct routes *routes; /* with a portmap */
 	const struct steering_config *steering;
-	const struct template *templates;
+	const struct prebuilt_headers *prebuilt;
 	struct prefetch *prefetch;
 };
 

@@ -10,14 +10,14 @@
 
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	uint32_t template_sum = job->templates[0].sum, mtu = job->steering->outbound_mtu;
+	uint32_t constant_sum = job->prebuilt[0].sum, mtu = job->steering->outbound_mtu;
 	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
 
 	EACH (i)
 		entropy[i] = (uint32_t)block->hash[i];
 	EACH (i) {
 		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
-		uint32_t sum = template_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
+		uint32_t sum = constant_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
 		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
 		uint32_t port = (swap16(entropy[i]) ^ hint) | 0x80;
 
@@ -31,12 +31,12 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 	interleave(lengths, block->hops[0], udp, block->hops[1], block->patches);
 }
 
-/* The template with its patches, as far as the second hop. */
-INLINE void write_outer(uint8_t *out, const struct template *template, const uint32_t patch[4], unsigned hops)
+/* Copies the prebuilt headers and writes the patches into them, up to the second hop. */
+INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4], unsigned hops)
 {
 #if defined(__AVX512F__)
 	/* Which byte of the patch goes where, and nowhere else. */
-	static const uint8_t from[TEMPLATE_SIZE] __attribute__((aligned(64))) = {[16] = 0,
+	static const uint8_t from[PREBUILT_SIZE] __attribute__((aligned(64))) = {[16] = 0,
 		[17] = 1,
 		[24] = 2,
 		[25] = 3,
@@ -56,7 +56,7 @@ INLINE void write_outer(uint8_t *out, const struct template *template, const uin
 	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
 
 	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
-		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(template->bytes), patched, four, _mm512_load_si512(from)));
+		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(headers->bytes), patched, four, _mm512_load_si512(from)));
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
 #define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -68,31 +68,31 @@ INLINE void write_outer(uint8_t *out, const struct template *template, const uin
 	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
 
 	_mm256_storeu_si256(
-		(__m256i *)out, _mm256_or_si256(_mm256_loadu_si256((const __m256i *)template->bytes),
+		(__m256i *)out, _mm256_or_si256(_mm256_loadu_si256((const __m256i *)headers->bytes),
 					_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
 	_mm256_storeu_si256(
-		(__m256i *)(out + 18), _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(template->bytes + 18)),
+		(__m256i *)(out + 18), _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(headers->bytes + 18)),
 					       _mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
 	if (hops > 1)
-		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #else
-	memcpy(out, template->bytes, TEMPLATE_HOPS);
-	memcpy(out + TEMPLATE_TOTAL_LENGTH, &patch[0], 2);
-	memcpy(out + TEMPLATE_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
-	memcpy(out + TEMPLATE_DESTINATION, &patch[1], 4);
-	memcpy(out + TEMPLATE_SOURCE_PORT, &patch[2], 2);
-	memcpy(out + TEMPLATE_UDP_LENGTH, (const uint8_t *)&patch[2] + 2, 2);
+	memcpy(out, headers->bytes, PREBUILT_HOPS);
+	memcpy(out + PREBUILT_TOTAL_LENGTH, &patch[0], 2);
+	memcpy(out + PREBUILT_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
+	memcpy(out + PREBUILT_DESTINATION, &patch[1], 4);
+	memcpy(out + PREBUILT_SOURCE_PORT, &patch[2], 2);
+	memcpy(out + PREBUILT_UDP_LENGTH, (const uint8_t *)&patch[2] + 2, 2);
 	if (hops > 1)
-		memcpy(out + TEMPLATE_HOPS, &patch[3], 4);
+		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #endif
 }
 
 INLINE void write_lane(
 	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
 {
-	write_outer(out, &job->templates[TEMPLATE_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
+	write_outer(out, &job->prebuilt[PREBUILT_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
 	for (unsigned hop = 2; hop < hops; hop++)
-		memcpy(out + TEMPLATE_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
+		memcpy(out + PREBUILT_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
 }
 
 /* All lanes of a block with two hops, which are neighbours in the burst. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/byteorder.h"
-#include "gue/template.h"
+#include "gue/prebuilt.h"
 #include "packet/burst.h"
 #include "packet/lanes/lanes_vector.h"
 
@@ -44,7 +44,7 @@ struct block {
 	uint32_t map[BLOCK];
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
-	uint32_t hops[TEMPLATE_MAX_HOPS][BLOCK];
+	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK];
 	uint32_t patches[BLOCK][4]; /* total length, checksum; first hop; source port, UDP length;
 				       second hop */
 	uint32_t hop_count[BLOCK];

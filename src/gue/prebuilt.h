@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Outer headers that are built once and copied for every packet. Each struct holds all bytes that are the same for packets of
+ * one inner family and one number of hops. What differs per packet is written at the offsets below: lengths, IPv4 checksum, hops
+ * and source port. Pure.
+ */
+#ifndef GLB_GUE_PREBUILT_H
+#define GLB_GUE_PREBUILT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "common/byteorder.h"
+#include "gue/encapsulate.h"
+#include "gue/gue_wire.h"
+
+#define PREBUILT_MAX_HOPS 4
+#define PREBUILT_SIZE     64
+
+/* Byte offsets of the fields that differ per packet, from the Ethernet header on. */
+enum prebuilt_offset {
+	PREBUILT_TOTAL_LENGTH = 16,
+	PREBUILT_CHECKSUM = 24,
+	PREBUILT_DESTINATION = 30,
+	PREBUILT_SOURCE_PORT = 34,
+	PREBUILT_UDP_LENGTH = 38,
+	PREBUILT_HOPS = 50, /* second and later hops */
+};
+
+struct prebuilt_headers {
+	uint8_t bytes[PREBUILT_SIZE] __attribute__((aligned(64)));
+	/* Sum of the IPv4 header's 16-bit words, loaded little-endian, with total length and destination still 0. */
+	uint32_t sum;
+};
+
+/* Index for an inner family (v6: 0 or 1) and 1 to PREBUILT_MAX_HOPS hops. */
+#define PREBUILT_INDEX(v6, hops) ((v6)*PREBUILT_MAX_HOPS + (hops)-1)
+#define PREBUILT_COUNT           (2 * PREBUILT_MAX_HOPS)
+
+/*
+ * Writes the same bytes as encapsulate_write(). headers: those for the inner family and hop_count. hops: network order.
+ * inner_size: bytes from the inner IP header on. source_port: host order.
+ */
+static inline void prebuilt_write(uint8_t *to, const struct prebuilt_headers *headers, const uint32_t *hops,
+	unsigned hop_count, uint32_t inner_size, uint16_t source_port)
+{
+	uint32_t udp_length = inner_size + GUE_OUTER_SIZE(hop_count - 1u) - GUE_IPV4_SIZE;
+	uint32_t length = __builtin_bswap16((uint16_t)(udp_length + GUE_IPV4_SIZE));
+	uint32_t sum = headers->sum + length + (hops[0] & 0xffff) + (hops[0] >> 16);
+	uint16_t checksum;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	checksum = (uint16_t) ~(sum + (sum >> 16));
+	memcpy(to, headers->bytes, PREBUILT_HOPS);
+	memcpy(to + PREBUILT_TOTAL_LENGTH, &length, 2);
+	memcpy(to + PREBUILT_CHECKSUM, &checksum, 2);
+	memcpy(to + PREBUILT_DESTINATION, hops, 4);
+	store_be16(to + PREBUILT_SOURCE_PORT, source_port);
+	store_be16(to + PREBUILT_UDP_LENGTH, (uint16_t)udp_length);
+	for (unsigned i = 1; i < hop_count; i++)
+		memcpy(to + PREBUILT_HOPS + 4 * (i - 1), &hops[i], 4);
+}
+
+/* Builds all of them anew; the caller does so after `outer` has changed. */
+void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struct encapsulate_outer *outer);
+
+#endif
