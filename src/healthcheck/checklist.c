@@ -48,7 +48,7 @@ static char *what_of(const struct check_spec *spec, const char *host)
 /* Settings of HTTP are told apart by their address: there is one of each in the configuration. */
 static char *key_of(const struct check *check)
 {
-	const struct table_timing *timing = &check->timing;
+	const struct check_timing *timing = &check->timing;
 	char *key;
 
 	if (asprintf(&key, "%s %p %u %u %u %u", check->what, (const void *)check->spec.http, timing->interval_ms,
@@ -57,7 +57,7 @@ static char *key_of(const struct check *check)
 	return key;
 }
 
-static struct check *check_new(const struct check_spec *spec, const char *uri, const struct table_timing *timing)
+static struct check *check_new(const struct check_spec *spec, const char *uri, const struct check_timing *timing)
 {
 	struct check *check = calloc(1, sizeof(*check));
 
@@ -78,7 +78,7 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 
 /* Index of the check of this kind, which is made on first use; -1: out of memory. */
 static int64_t find_or_add(
-	struct builder *builder, const struct check_spec *spec, const char *uri, const struct table_timing *timing)
+	struct builder *builder, const struct check_spec *spec, const char *uri, const struct check_timing *timing)
 {
 	struct checklist *list = builder->list;
 	struct check *check = check_new(spec, uri, timing);
@@ -98,11 +98,11 @@ static int64_t find_or_add(
 
 static void use(struct builder *builder, uint32_t table, uint32_t backend, const struct check_spec *spec, const char *uri)
 {
-	struct table_timing timing = builder->conf->timing;
+	struct check_timing timing = builder->conf->timing;
 	struct checklist *list = builder->list;
 	int64_t check;
 
-	table_document_timing(&list->document, table, &timing);
+	table_health_timing(&list->document.health, table, &timing);
 	check = find_or_add(builder, spec, uri, &timing);
 	if (check < 0)
 		builder->failed = true;
@@ -145,27 +145,27 @@ static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 {
 	const struct table_document *document = &builder->list->document;
 	const struct table *of = &document->set.tables[table];
-	struct table_checks checks = table_document_checks(document, table, backend);
+	const struct check_targets *targets = &document->health.tables[table].backends[backend];
 	struct check_spec spec = {.addr = of->backends[backend].addr};
 
 	if (of->backends[backend].state == TABLE_INACTIVE)
 		return;
-	if (checks.http) {
+	if (targets->http) {
 		spec.kind = CHECK_HTTP;
-		spec.port = checks.http;
+		spec.port = targets->http;
 		spec.http = conf_http_of(builder->conf, of->name);
-		use(builder, table, backend, &spec, checks.http_uri);
+		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
 		spec.http = NULL;
 	}
-	if (checks.tcp) {
+	if (targets->tcp) {
 		spec.kind = CHECK_TCP;
-		spec.port = checks.tcp;
+		spec.port = targets->tcp;
 		use(builder, table, backend, &spec, NULL);
 	}
-	if (checks.gue)
-		use_tunnel(builder, table, backend, CHECK_GUE, checks.gue);
-	if (checks.fou)
-		use_tunnel(builder, table, backend, CHECK_FOU, checks.fou);
+	if (targets->gue)
+		use_tunnel(builder, table, backend, CHECK_GUE, targets->gue);
+	if (targets->fou)
+		use_tunnel(builder, table, backend, CHECK_FOU, targets->fou);
 }
 
 static void use_table(struct builder *builder, uint32_t table)

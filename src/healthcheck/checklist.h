@@ -18,7 +18,7 @@ struct check {
 	struct scheduler_entry entry;
 	struct probe probe;
 	struct check_spec spec;
-	struct table_timing timing;
+	struct check_timing timing;
 	char *what; /* is checked: "tcp 192.168.50.10:22" */
 	char *name; /* the same before and after a restart; "WHAT of TABLE" where others check WHAT */
 	char *key; /* of what, settings and timing: checks with one key are one check */

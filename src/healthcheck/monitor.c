@@ -14,6 +14,7 @@
 #include "healthcheck/config/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "table/table_file_io.h"
+#include "table/table_json.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
 
@@ -182,7 +183,7 @@ static bool read_list(
 	struct table_document document;
 
 	*list = (struct checklist){0};
-	if (table_document_parse(text, size, &document, faults))
+	if (table_json_parse_document(text, size, &document, faults))
 		return false;
 	lint_src(&document, monitor->conf, faults);
 	if (!checklist_build(list, &document, monitor->conf))

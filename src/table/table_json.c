@@ -8,14 +8,28 @@
 
 #include "table/json_reader.h"
 #include "table/table_document.h"
+#include "table/table_json_health.h"
 #include "table/table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A table being read; `reader` methods get it as `into`. */
+/* What a file is read into. */
+struct file_draft {
+	struct table_set *set;
+	struct table_health *health;
+};
+
+/* A table being read; `read` functions get it as `into`. */
 struct table_draft {
 	struct table *table;
+	struct table_health_table *health;
 	size_t host_bits; /* binds warned about */
+};
+
+/* A backend being read; likewise. */
+struct backend_draft {
+	struct table_backend *backend;
+	struct check_targets *targets;
 };
 
 struct bind_draft {
@@ -24,94 +38,14 @@ struct bind_draft {
 	json_int_t port, start, end; /* -1: absent; -2: bad, and reported */
 };
 
-static void read_interval(struct json_reader *reader, json_t *value, void *into)
-{
-	json_int_t ignored;
-
-	(void)into;
-	json_reader_integer(reader, value, TABLE_INTERVAL_MS_MIN, TABLE_TIMING_MS_MAX, &ignored);
-}
-
-static void read_timeout(struct json_reader *reader, json_t *value, void *into)
-{
-	json_int_t ignored;
-
-	(void)into;
-	json_reader_integer(reader, value, TABLE_TIMEOUT_MS_MIN, TABLE_TIMING_MS_MAX, &ignored);
-}
-
-static void read_trigger(struct json_reader *reader, json_t *value, void *into)
-{
-	json_int_t ignored;
-
-	(void)into;
-	json_reader_integer(reader, value, 1, TABLE_TRIGGER_MAX, &ignored);
-}
-
-static void read_port(struct json_reader *reader, json_t *value, void *into)
-{
-	json_int_t ignored;
-
-	(void)into;
-	json_reader_integer(reader, value, 1, UINT16_MAX, &ignored);
-}
-
-static bool is_uri(const char *text)
-{
-	size_t size = text ? strlen(text) : 0;
-
-	if (size == 0 || size > TABLE_HTTP_URI_MAX || text[0] != '/')
-		return false;
-	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f)
-			return false;
-	return true;
-}
-
-static void read_uri(struct json_reader *reader, json_t *value, void *into)
-{
-	char expected[128];
-
-	(void)into;
-	snprintf(expected, sizeof(expected),
-		"a path that starts with '/', of at most %d characters, without spaces or control characters",
-		TABLE_HTTP_URI_MAX);
-	if (!is_uri(json_string_value(value)))
-		json_reader_reject(reader, value, JSON_STRING, expected);
-}
-
-/* The file's and each table's own; only checked here, the healthcheck daemon uses them. */
-static void read_healthchecks(struct json_reader *reader, json_t *value, void *into)
-{
-	static const struct json_field fields[] = {
-		{"interval_ms", NULL, read_interval},
-		{"timeout_ms", NULL, read_timeout},
-		{"trigger", NULL, read_trigger},
-		{"trigger_healthy", NULL, read_trigger},
-		{"trigger_unhealthy", NULL, read_trigger},
-	};
-
-	(void)into;
-	json_reader_object(reader, value, fields, COUNT(fields), NULL);
-}
-
 static void read_backend_healthchecks(struct json_reader *reader, json_t *value, void *into)
 {
-	static const struct json_field fields[] = {
-		{"http", NULL, read_port},
-		{"http_uri", NULL, read_uri},
-		{"tcp", NULL, read_port},
-		{"gue", NULL, read_port},
-		{"fou", NULL, read_port},
-	};
-
-	(void)into;
-	json_reader_object(reader, value, fields, COUNT(fields), NULL);
+	table_json_health_targets(reader, value, ((struct backend_draft *)into)->targets);
 }
 
 static void read_backend_ip(struct json_reader *reader, json_t *value, void *into)
 {
-	struct table_backend *backend = into;
+	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 
 	if (!json_is_string(value) || !netaddr_parse(json_string_value(value), &backend->addr))
 		json_reader_reject(reader, value, JSON_STRING, "an IPv4 or IPv6 address");
@@ -119,7 +53,7 @@ static void read_backend_ip(struct json_reader *reader, json_t *value, void *int
 
 static void read_state(struct json_reader *reader, json_t *value, void *into)
 {
-	struct table_backend *backend = into;
+	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 	const char *name = json_string_value(value);
 
 	for (uint8_t state = 0; name && state <= TABLE_INACTIVE; state++) {
@@ -133,7 +67,7 @@ static void read_state(struct json_reader *reader, json_t *value, void *into)
 
 static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 {
-	struct table_backend *backend = into;
+	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 
 	if (json_is_boolean(value))
 		backend->healthy = json_is_true(value);
@@ -141,7 +75,7 @@ static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 		json_reader_reject(reader, value, JSON_TRUE, "true or false");
 }
 
-static void read_backend(struct json_reader *reader, json_t *value, struct table_backend *backend)
+static void read_backend(struct json_reader *reader, json_t *value, struct backend_draft *draft)
 {
 	static const struct json_field fields[] = {
 		{"ip", "an IPv4 or IPv6 address", read_backend_ip},
@@ -151,9 +85,9 @@ static void read_backend(struct json_reader *reader, json_t *value, struct table
 	};
 
 	/* Also what stands for a bad state, so that it causes no other fault. */
-	backend->state = TABLE_ACTIVE;
-	backend->healthy = true;
-	json_reader_object(reader, value, fields, COUNT(fields), backend);
+	draft->backend->state = TABLE_ACTIVE;
+	draft->backend->healthy = true;
+	json_reader_object(reader, value, fields, COUNT(fields), draft);
 }
 
 /* By address, then by place; backends without a (good) address come first. */
@@ -213,19 +147,22 @@ static void check_duplicates(struct json_reader *reader, const struct table *tab
 static void read_backends(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table *table = ((struct table_draft *)into)->table;
+	struct table_health_table *health = ((struct table_draft *)into)->health;
 	size_t count = json_reader_array(reader, value, TABLE_MAX_BACKENDS);
 	bool any = false;
 
 	table->backends = calloc(count + 1, sizeof(*table->backends));
-	if (!table->backends) {
+	health->backends = calloc(count + 1, sizeof(*health->backends));
+	if (!table->backends || !health->backends) {
 		json_reader_error(reader, "out of memory");
 		return;
 	}
-	table->backend_count = (uint32_t)count;
+	table->backend_count = health->backend_count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
+		struct backend_draft draft = {&table->backends[i], &health->backends[i]};
 		size_t mark = json_reader_enter_index(reader, i);
 
-		read_backend(reader, json_array_get(value, i), &table->backends[i]);
+		read_backend(reader, json_array_get(value, i), &draft);
 		any |= table->backends[i].state != TABLE_INACTIVE;
 		json_reader_leave(reader, mark);
 	}
@@ -411,6 +348,11 @@ static void read_hops(struct json_reader *reader, json_t *value, void *into)
 		((struct table_draft *)into)->table->hops = (uint8_t)hops;
 }
 
+static void read_table_healthchecks(struct json_reader *reader, json_t *value, void *into)
+{
+	table_json_health_timing(reader, value, &((struct table_draft *)into)->health->timing);
+}
+
 static void read_tables(struct json_reader *reader, json_t *value, void *into)
 {
 	static const struct json_field fields[] = {
@@ -420,19 +362,21 @@ static void read_tables(struct json_reader *reader, json_t *value, void *into)
 		{"hops", NULL, read_hops},
 		{"binds", "an array of binds", read_binds},
 		{"backends", "an array of backends", read_backends},
-		{"healthchecks", NULL, read_healthchecks},
+		{"healthchecks", NULL, read_table_healthchecks},
 	};
-	struct table_set *set = into;
+	struct table_set *set = ((struct file_draft *)into)->set;
+	struct table_health *health = ((struct file_draft *)into)->health;
 	size_t count = json_reader_array(reader, value, TABLE_MAX_TABLES);
 
 	set->tables = calloc(count + 1, sizeof(*set->tables));
-	if (!set->tables) {
+	health->tables = calloc(count + 1, sizeof(*health->tables));
+	if (!set->tables || !health->tables) {
 		json_reader_error(reader, "out of memory");
 		return;
 	}
-	set->count = (uint32_t)count;
+	set->count = health->count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
-		struct table_draft draft = {.table = &set->tables[i]};
+		struct table_draft draft = {.table = &set->tables[i], .health = &health->tables[i]};
 		size_t mark = json_reader_enter_index(reader, i);
 
 		draft.table->hops = TABLE_DEFAULT_HOPS;
@@ -441,47 +385,50 @@ static void read_tables(struct json_reader *reader, json_t *value, void *into)
 	}
 }
 
-static void read_document(struct json_reader *reader, json_t *root, struct table_set *set)
+static void read_file_healthchecks(struct json_reader *reader, json_t *value, void *into)
+{
+	table_json_health_timing(reader, value, &((struct file_draft *)into)->health->timing);
+}
+
+static void read_root(struct json_reader *reader, json_t *root, struct table_document *document)
 {
 	static const struct json_field fields[] = {
 		{"tables", "an array of tables", read_tables},
-		{"healthchecks", NULL, read_healthchecks},
+		{"healthchecks", NULL, read_file_healthchecks},
 	};
+	struct file_draft draft = {&document->set, &document->health};
 
-	json_reader_object(reader, root, fields, COUNT(fields), set);
+	json_reader_object(reader, root, fields, COUNT(fields), &draft);
 }
 
-int table_json_load(const char *text, size_t size, struct json_t **document, struct table_set *set, struct faults *faults)
+int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults)
 {
 	struct json_reader reader = {.faults = faults};
 	size_t errors = faults->errors;
 	char shown[JSON_READER_TEXT_MAX];
 	json_error_t where;
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 
-	*set = (struct table_set){0};
-	if (!root) {
+	*document = (struct table_document){.root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)};
+	if (!document->root) {
 		faults_error_at(
 			faults, where.line, where.column, "not JSON: %s", json_reader_text(where.text, 120, shown));
 		return -EINVAL;
 	}
-	read_document(&reader, root, set);
-	table_lint(set, faults);
-	if (faults->errors == errors) {
-		*document = root;
+	read_root(&reader, document->root, document);
+	table_lint(&document->set, faults);
+	if (faults->errors == errors)
 		return 0;
-	}
-	json_decref(root);
-	table_set_free(set);
+	table_document_free(document);
 	return -EINVAL;
 }
 
 int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults)
 {
-	json_t *document;
-	int error = table_json_load(text, size, &document, set, faults);
+	struct table_document document;
+	int error = table_json_parse_document(text, size, &document, faults);
 
-	if (!error)
-		json_decref(document);
+	*set = document.set;
+	document.set = (struct table_set){0};
+	table_document_free(&document);
 	return error;
 }

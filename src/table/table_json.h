@@ -19,11 +19,9 @@ int table_json_read(const char *path, struct table_set *set, struct faults *faul
 /* The same from memory. */
 int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults);
 
-struct json_t; /* jansson's */
+struct table_document;
 
-/* The same, and on 0 *document is the valid document itself; the caller gives it to json_decref().
- */
-int table_json_load(
-	const char *text, size_t size, struct json_t **document, struct table_set *set, struct faults *faults);
+/* As table_json_parse(); on 0 *document is filled, and the caller frees it with table_document_free(). */
+int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
+#include "healthcheck/checks/settings.h"
 #include "healthcheck/config/status_set.h"
-#include "table/table_document.h"
 
 struct conf_http {
 	struct status_set status;
@@ -35,7 +35,7 @@ struct conf {
 	char *reload_notify; /* a unit, or a path of a pid file; NULL: nobody */
 	unsigned reload_timeout_ms;
 	unsigned trigger; /* for both directions, where timing did not say */
-	struct table_timing timing;
+	struct check_timing timing;
 	unsigned hold_ms, panic_threshold, max_concurrent;
 	struct netaddr source_ip, source_ip6; /* of no family: the kernel chooses */
 	char *state_file;

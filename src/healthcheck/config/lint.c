@@ -6,9 +6,9 @@
 static void lint_timing(const struct table_document *document, const struct conf *conf, struct faults *faults)
 {
 	for (uint32_t t = 0; t < document->set.count; t++) {
-		struct table_timing timing = conf->timing;
+		struct check_timing timing = conf->timing;
 
-		table_document_timing(document, t, &timing);
+		table_health_timing(&document->health, t, &timing);
 		if (timing.timeout_ms >= timing.interval_ms)
 			faults_warn(faults, NULL,
 				"table %s: timeout_ms %u is not less than interval_ms %u: checks that time out are run less often",

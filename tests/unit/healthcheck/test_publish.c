@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "healthcheck/publish/publish.h"
+#include "table/table_json.h"
 
 #define TABLE(name, more, backends)                                            \
 	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0'," \
@@ -33,7 +34,7 @@ static struct checklist make(const char *json)
 	for (char *c = text; *c; c++)
 		if (*c == '\'')
 			*c = '"';
-	if (table_document_parse(text, strlen(text), &document, &faults))
+	if (table_json_parse_document(text, strlen(text), &document, &faults))
 		fail_msg("%s", faults_first_error(&faults));
 	faults_clear(&faults);
 	free(text);
@@ -91,7 +92,7 @@ static void test_tables_own_timing_overrides_that_of_the_file(void **state)
 		make("{'healthchecks': {'interval_ms': 500, 'trigger': 5},"
 		     " 'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "," TABLE("b",
 			     ", 'healthchecks': {'trigger_unhealthy': 7, 'timeout_ms': 9}", TCP("10.1.0.1", "")) "]}");
-	const struct table_timing *a = &list.checks[0]->timing, *b = &list.checks[1]->timing;
+	const struct check_timing *a = &list.checks[0]->timing, *b = &list.checks[1]->timing;
 
 	(void)state;
 	assert_int_equal(list.check_count, 2); /* not run alike, so not shared */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/table_health.h"
+
+#include <stdlib.h>
+
+static void override(unsigned *value, unsigned with)
+{
+	if (with)
+		*value = with;
+}
+
+static void override_timing(struct check_timing *timing, const struct check_timing *with)
+{
+	override(&timing->interval_ms, with->interval_ms);
+	override(&timing->timeout_ms, with->timeout_ms);
+	override(&timing->trigger_healthy, with->trigger_healthy);
+	override(&timing->trigger_unhealthy, with->trigger_unhealthy);
+}
+
+void table_health_timing(const struct table_health *health, uint32_t table, struct check_timing *timing)
+{
+	override_timing(timing, &health->timing);
+	override_timing(timing, &health->tables[table].timing);
+}
+
+void table_health_free(struct table_health *health)
+{
+	for (uint32_t t = 0; t < health->count; t++) {
+		for (uint32_t b = 0; b < health->tables[t].backend_count; b++)
+			free(health->tables[t].backends[b].http_uri);
+		free(health->tables[t].backends);
+	}
+	free(health->tables);
+	*health = (struct table_health){0};
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a JSON table says about health checks, beside its struct table_set. table_json fills it; then it is read-only. */
+#ifndef GLB_TABLE_TABLE_HEALTH_H
+#define GLB_TABLE_TABLE_HEALTH_H
+
+#include <stdint.h>
+
+#include "healthcheck/checks/settings.h"
+
+/* Settings of one table. */
+struct table_health_table {
+	struct check_timing timing;
+	uint32_t backend_count;
+	struct check_targets *backends; /* same indices as in struct table; owned, with their strings */
+};
+
+struct table_health {
+	struct check_timing timing; /* for all tables */
+	uint32_t count;
+	struct table_health_table *tables; /* same indices as in the set; owned */
+};
+
+/* Overwrites the members of *timing that the file sets for all tables, then those that it sets for this table. */
+void table_health_timing(const struct table_health *health, uint32_t table, struct check_timing *timing);
+
+/* Frees all; *health is empty and usable again. */
+void table_health_free(struct table_health *health);
+
+#endif
