@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/text.h"
-
-#define NANOSECONDS UINT64_C(1000000000)
 
 static const char *name = "glb";
 static enum log_level threshold = LOG_LEVEL_INFO;
@@ -70,12 +68,9 @@ void log_line(enum log_level level, const char *format, ...)
 
 bool log_due(uint64_t *last)
 {
-	struct timespec time;
-	uint64_t now, before = __atomic_load_n(last, __ATOMIC_RELAXED);
+	uint64_t now = clock_coarse_ns(), before = __atomic_load_n(last, __ATOMIC_RELAXED);
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-	now = (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
-	if (before && now - before < NANOSECONDS)
+	if (before && now - before < CLOCK_NS_PER_S)
 		return false;
 	return __atomic_compare_exchange_n(last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "director/control/control.h"
 #include "director/control/telemetry.h"
@@ -87,15 +87,13 @@ static void run_workers(struct control *control)
 static int serve(const cpu_set_t *cpus)
 {
 	struct control *control;
-	struct timespec now;
 	int error;
 
 	if (open_table() || startup_ports(&director) || worker_create_all(&director))
 		return -EINVAL;
 	if (!director.conf.gateway_auto)
 		memcpy(&director.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	director.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	director.started_ns = clock_now_ns();
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor.h"
@@ -32,7 +33,7 @@ static void log_faults(const struct faults *faults)
 
 static void reload(bool asked)
 {
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, check_now_us());
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_us());
 	monitor_reload(&monitor, asked);
 	if (monitor.ready)
 		sd_notify(0, "READY=1");

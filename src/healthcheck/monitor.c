@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tunnel.h"
@@ -94,7 +95,7 @@ static void apply(struct monitor *monitor, struct check *check)
 
 static void arm_start(struct monitor *monitor)
 {
-	uint64_t wait = scheduler_wait(&monitor->scheduler, check_now_ms());
+	uint64_t wait = scheduler_wait(&monitor->scheduler, clock_now_ms());
 
 	ev_timer_stop(monitor->loop, &monitor->start);
 	if (wait == SCHEDULER_NEVER)
@@ -124,7 +125,7 @@ static void on_done(struct probe *probe)
 		if (--monitor->left == 0)
 			monitor->on_all_done(monitor);
 	} else {
-		scheduler_done(&monitor->scheduler, &check->entry, check_now_ms());
+		scheduler_done(&monitor->scheduler, &check->entry, clock_now_ms());
 	}
 	arm_start(monitor);
 }
@@ -133,7 +134,7 @@ static void start_due(struct monitor *monitor)
 {
 	struct scheduler_entry *entry;
 
-	while ((entry = scheduler_start(&monitor->scheduler, check_now_ms()))) {
+	while ((entry = scheduler_start(&monitor->scheduler, clock_now_ms()))) {
 		struct check *check = (struct check *)entry; /* its first member */
 
 		probe_start(&check->probe, check->timing.timeout_ms);
@@ -217,7 +218,7 @@ static void retire(struct monitor *monitor, struct checklist *old)
 static uint64_t enlist(struct monitor *monitor)
 {
 	struct checklist *list = &monitor->list;
-	uint64_t now = check_now_ms(), longest = 0;
+	uint64_t now = clock_now_ms(), longest = 0;
 
 	for (uint32_t i = 0; i < list->check_count; i++) {
 		struct check *check = list->checks[i];
@@ -260,7 +261,7 @@ static void take_list(struct monitor *monitor, struct checklist *list)
 	arm_start(monitor);
 	if (monitor->on_all_done)
 		return;
-	publisher_new_list(&monitor->publisher, check_now_ms() + longest);
+	publisher_new_list(&monitor->publisher, clock_now_ms() + longest);
 	if (!monitor->ready) {
 		ev_timer_set(&monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
 		ev_timer_start(monitor->loop, &monitor->ready_timer);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "director/control/gateway.h"
 #include "director/control/notify.h"
@@ -60,19 +61,6 @@ static uint32_t first_proxy(const struct director *director)
 	const struct routes *routes = director->reload.live->routes;
 
 	return routes->set.count ? routes->tables[0].addresses[0] : 0;
-}
-
-static struct timespec timespec_of(uint64_t us)
-{
-	return (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
-}
-
-static uint64_t monotonic_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 /* Every worker goes round its queues: even asleep, several times in a tick. */
@@ -124,7 +112,7 @@ static int load(struct control *control)
 	if (pthread_create(&thread, NULL, run_reload, director))
 		return reload_run(&director->reload, worker_sum_slot, director);
 	for (;;) {
-		struct timespec until = timespec_of(monotonic_us() + control->tick_us);
+		struct timespec until = clock_timespec(clock_now_us() + control->tick_us);
 
 		if (pthread_clockjoin_np(thread, &error, CLOCK_MONOTONIC, &until) == 0)
 			return (int)(intptr_t)error;
@@ -180,13 +168,11 @@ static void take_requests(struct control *control)
 
 bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome)
 {
-	struct timespec until;
+	struct timespec until = clock_timespec(clock_now_us() + timeout_ms * UINT64_C(1000));
 	uint64_t one = 1, ticket;
 	bool answered;
 	int error = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
 	pthread_mutex_lock(&control->lock);
 	ticket = ++control->asked;
 	if (write(control->requests, &one, sizeof(one)) < 0)
@@ -235,7 +221,7 @@ static uint64_t tick_of(uint64_t watchdog_us)
 
 static int open_timer(uint64_t us)
 {
-	struct timespec interval = timespec_of(us);
+	struct timespec interval = clock_timespec(us);
 	struct itimerspec setting = {.it_interval = interval, .it_value = interval};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 

@@ -2,9 +2,10 @@
 #include "director/control/notify.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include <systemd/sd-daemon.h>
+
+#include "common/clock.h"
 
 void notify_ready(const struct director *director)
 {
@@ -18,11 +19,7 @@ void notify_ready(const struct director *director)
 
 void notify_reloading(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-		(uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_us());
 }
 
 void notify_stopping(void)

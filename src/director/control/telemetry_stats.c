@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "director/control/gateway.h"
 #include "worker/worker.h"
 
@@ -18,21 +18,13 @@ static void add_counters(struct rte_tel_data *data, const struct counters *count
 		rte_tel_data_add_dict_uint(data, values[i].name, values[i].value);
 }
 
-static uint64_t uptime_seconds(const struct director *director)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - director->started_ns) / 1000000000;
-}
-
 static void add_state(struct rte_tel_data *data, struct director *director)
 {
 	struct reload *reload = &director->reload;
 	char text[32];
 
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
-	rte_tel_data_add_dict_uint(data, "uptime", uptime_seconds(director));
+	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
 	rte_tel_data_add_dict_string(
 		data, "gateway_mac", gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
 	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));

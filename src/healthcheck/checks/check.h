@@ -100,13 +100,6 @@ void probe_end_errno(struct probe *probe, int error);
 const char *check_result_name(enum check_result result);
 const char *check_kind_name(enum check_kind kind);
 
-/* CLOCK_MONOTONIC. */
-uint64_t check_now_us(void);
-static inline uint64_t check_now_ms(void)
-{
-	return check_now_us() / 1000;
-}
-
 extern const struct check_method check_http, check_tcp, check_gue, check_fou;
 
 #endif

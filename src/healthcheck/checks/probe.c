@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 static const struct check_method *const methods[CHECK_KIND_COUNT] = {
 	[CHECK_HTTP] = &check_http,
@@ -13,14 +14,6 @@ static const struct check_method *const methods[CHECK_KIND_COUNT] = {
 	[CHECK_GUE] = &check_gue,
 	[CHECK_FOU] = &check_fou,
 };
-
-uint64_t check_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 const char *check_result_name(enum check_result result)
 {
@@ -56,7 +49,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 		ev_timer_start(loop, timer);
 		return;
 	}
-	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms", (double)(check_now_us() - probe->started_us) / 1000);
+	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms", (double)(clock_now_us() - probe->started_us) / 1000);
 }
 
 void probe_start(struct probe *probe, unsigned timeout_ms)
@@ -70,7 +63,7 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	probe->overdue = false;
 	probe->state = NULL;
 	probe->running = true;
-	probe->started_us = check_now_us();
+	probe->started_us = clock_now_us();
 	/* Counted from now, not from when the loop last looked at the clock. */
 	ev_now_update(probe->env->loop);
 	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
@@ -94,7 +87,7 @@ void probe_end(struct probe *probe, enum check_result result, const char *format
 	vsnprintf(probe->reason, sizeof(probe->reason), format, args);
 	va_end(args);
 	probe->result = result;
-	probe->latency_us = check_now_us() - probe->started_us;
+	probe->latency_us = clock_now_us() - probe->started_us;
 	stop(probe);
 	probe->done(probe);
 }

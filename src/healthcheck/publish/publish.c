@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "healthcheck/publish/state_file.h"
 #include "table/table_file.h"
@@ -14,7 +15,7 @@
 
 static void schedule(struct publisher *publisher)
 {
-	uint64_t now = check_now_ms();
+	uint64_t now = clock_now_ms();
 	uint64_t at = publisher->urgent ? now : now + damper_hold_wait(&publisher->hold, now);
 
 	if (publisher->list->unknown && publisher->patience_ms > at)
@@ -45,7 +46,7 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	uint64_t wait = damper_backoff_ms(++publisher->failures);
 
 	publisher->failed_writes++;
-	publisher->retry_ms = check_now_ms() + wait;
+	publisher->retry_ms = clock_now_ms() + wait;
 	snprintf(publisher->error, sizeof(publisher->error), "%s", error);
 	log_error("table not written (%u in a row), again in %" PRIu64 " s: %s", publisher->failures, wait / 1000, error);
 	schedule(publisher);
@@ -90,7 +91,7 @@ static void write_table(struct publisher *publisher)
 		if (urgent) {
 			/* Nobody knows what became of the binary table since. */
 			log_info("table %s is as it should be", publisher->conf->dst);
-			damper_hold_written(&publisher->hold, check_now_ms());
+			damper_hold_written(&publisher->hold, clock_now_ms());
 			reload_hook_request(&publisher->reload_hook);
 		}
 		return;
@@ -105,7 +106,7 @@ static void write_table(struct publisher *publisher)
 		return;
 	}
 	faults_clear(&faults);
-	damper_hold_written(&publisher->hold, check_now_ms());
+	damper_hold_written(&publisher->hold, clock_now_ms());
 	publisher->writes++;
 	succeed(publisher, text, size);
 	log_info("table %s written, %u backends unhealthy", publisher->conf->dst, count_unhealthy(&list->document.set));

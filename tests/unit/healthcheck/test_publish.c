@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "healthcheck/publish/publish.h"
 #include "table/table_json.h"
 
@@ -296,7 +297,7 @@ static void test_edits_in_a_row_wait_for_results_once(void **state)
 	struct conf own = {.dst = (char *)"/nonexistent/dst.json"};
 	struct publisher publisher;
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
-	uint64_t now = check_now_ms();
+	uint64_t now = clock_now_ms();
 
 	(void)state;
 	list.unknown = 4;
