@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/container_of.h"
 #include "common/log.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tunnel.h"
@@ -21,12 +22,12 @@
 
 static struct monitor *monitor_of(const struct probe *probe)
 {
-	return (struct monitor *)((char *)probe->env - offsetof(struct monitor, env));
+	return container_of(probe->env, struct monitor, env);
 }
 
 static struct check *check_of(struct probe *probe)
 {
-	return (struct check *)((char *)probe - offsetof(struct check, probe));
+	return container_of(probe, struct check, probe);
 }
 
 /* "web 192.168.50.10, git 192.168.50.10": who is concerned. */
@@ -135,7 +136,7 @@ static void start_due(struct monitor *monitor)
 	struct scheduler_entry *entry;
 
 	while ((entry = scheduler_start(&monitor->scheduler, clock_now_ms()))) {
-		struct check *check = (struct check *)entry; /* its first member */
+		struct check *check = container_of(entry, struct check, entry);
 
 		probe_start(&check->probe, check->timing.timeout_ms);
 	}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef GLB_COMMON_CONTAINER_OF_H
+#define GLB_COMMON_CONTAINER_OF_H
+
+#include <stddef.h>
+
+/* From a pointer to a member to the struct of this type that the member is in. DPDK has the same macro. */
+#ifndef container_of
+#define container_of(pointer, type, member)                                        \
+	__extension__({                                                            \
+		__typeof__(((type *)0)->member) *member_pointer = (pointer);       \
+		(type *)(void *)((char *)member_pointer - offsetof(type, member)); \
+	})
+#endif
+
+#endif
