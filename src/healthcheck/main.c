@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
-#include "common/clock.h"
 #include "common/log.h"
+#include "common/service.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor.h"
 #include "healthcheck/once.h"
@@ -33,10 +32,10 @@ static void log_faults(const struct faults *faults)
 
 static void reload(bool asked)
 {
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_us());
+	service_reloading();
 	monitor_reload(&monitor, asked);
 	if (monitor.ready)
-		sd_notify(0, "READY=1");
+		service_ready();
 }
 
 static void on_src_changed(void *data)
@@ -65,13 +64,13 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)timer;
 	(void)events;
-	sd_notify(0, "WATCHDOG=1");
+	service_alive();
 }
 
 static void on_ready(struct monitor *of)
 {
 	log_info("ready, %" PRIu32 " checks", of->list.check_count);
-	sd_notify(0, "READY=1");
+	service_ready();
 }
 
 /* Every probe may need a socket. */
@@ -113,7 +112,7 @@ static int serve(struct ev_loop *loop, struct faults *faults)
 {
 	ev_signal hang_up, terminate, interrupt;
 	ev_timer watchdog;
-	uint64_t watchdog_us = 0;
+	uint64_t watchdog_us = service_watchdog_us();
 	int error = open_all(loop, faults);
 
 	if (!error) {
@@ -123,14 +122,14 @@ static int serve(struct ev_loop *loop, struct faults *faults)
 		ev_signal_start(loop, &hang_up);
 		ev_signal_start(loop, &terminate);
 		ev_signal_start(loop, &interrupt);
-		if (sd_watchdog_enabled(0, &watchdog_us) > 0) {
+		if (watchdog_us) {
 			double period_s = (double)watchdog_us / 3e6;
 
 			ev_timer_init(&watchdog, on_watchdog, period_s, period_s);
 			ev_timer_start(loop, &watchdog);
 		}
 		ev_run(loop, 0);
-		sd_notify(0, "STOPPING=1");
+		service_stopping();
 	}
 	watch_close(&watch);
 	server_close(&server);

@@ -2,6 +2,7 @@
 #include "director/control/control.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/service.h"
 #include "director/control/gateway.h"
-#include "director/control/notify.h"
 #include "worker/worker.h"
 
 #define TICK_US UINT64_C(1000000)
@@ -91,7 +92,7 @@ static void take_tick(struct control *control)
 	if (control->gateway)
 		gateway_tick(control->gateway);
 	if (control->watchdog_us && workers_are_alive(control))
-		notify_alive();
+		service_alive();
 }
 
 static void *run_reload(void *argument)
@@ -120,11 +121,22 @@ static int load(struct control *control)
 	}
 }
 
+/* Tells the service manager about the table and, after a reload that failed, about the error. */
+static void notify_ready(const struct director *director)
+{
+	const struct reload *state = &director->reload;
+	const struct reload_live *live = state->live;
+
+	service_ready_status("%" PRIu32 " tables, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
+		live->routes->set.count, live->generation, live->routes->digest,
+		state->last_error[0] ? "; last reload failed: " : "", state->last_error);
+}
+
 static void reload(struct control *control)
 {
 	struct director *director = control->director;
 
-	notify_reloading();
+	service_reloading();
 	if (load(control) == 0 && control->gateway)
 		gateway_follow(control->gateway, first_proxy(director));
 	notify_ready(director);
@@ -141,7 +153,7 @@ static void take_signal(struct control *control)
 		return;
 	}
 	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
-	notify_stopping();
+	service_stopping();
 	__atomic_store_n(&control->director->stop, true, __ATOMIC_RELAXED);
 }
 
@@ -266,7 +278,7 @@ static int open_all(struct control *control)
 	struct director *director = control->director;
 
 	open_lock(control);
-	control->watchdog_us = notify_watchdog_us();
+	control->watchdog_us = service_watchdog_us();
 	control->epoll = epoll_create1(EPOLL_CLOEXEC);
 	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
