@@ -63,7 +63,7 @@ def test_headers_follow_each_other():
 
 def test_decode_statuses_are_those_of_the_decoder():
     listed = re.findall(r'X\(DECODE_\w+, "(\w+)",\s+"([^"]*)"\)', read("src/gue/decode.h"))
-    assert [tuple(row) for row in PAGE["What `glb-director-cli decode` says"]] == listed
+    assert [tuple(row) for row in PAGE["Decode statuses"]] == listed
     assert len(listed) == 10
 
 
