@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a hop is where it is in its row (formats.md section 3). */
+/* Why a hop is where it is in its row (docs/reference/table-rows.md#hops). */
 #ifndef GLB_CLI_EXPLAIN_H
 #define GLB_CLI_EXPLAIN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a frame to its flow: addresses and ports as the client sends them (formats.md section 6), whatever carries them: TCP,
- * UDP, the packet quoted by an ICMP error, a ping, a fragment. Pure, thread-safe.
+ * From a frame to its flow: addresses and ports as the client sends them (docs/reference/steering.md#flow), whatever
+ * carries them: TCP, UDP, the packet quoted by an ICMP error, a ping, a fragment. Pure, thread-safe.
  */
 #ifndef GLB_PACKET_FLOW_H
 #define GLB_PACKET_FLOW_H

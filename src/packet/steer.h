@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From flows to hops: hash, row, hops, for the given lanes of a burst (formats.md sections 3 and
- * 6). Pure; reads routes, writes the burst. */
+/* From flows to hops: hash, row, hops, for the given lanes of a burst (docs/reference/steering.md#packet-hash).
+ * Pure; reads routes, writes the burst. */
 #ifndef GLB_PACKET_STEER_H
 #define GLB_PACKET_STEER_H
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fields of the packet hash, concatenated in this order (formats.md section 6). */
+/* Fields of the packet hash, concatenated in this order (docs/reference/steering.md#packet-hash). */
 enum steering_field {
 	STEERING_SOURCE_ADDRESS = 1 << 0,
 	STEERING_DESTINATION_ADDRESS = 1 << 1,

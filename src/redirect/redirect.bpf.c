@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The second chance on the proxies (formats.md section 9). A GUE packet that this host knows is
+ * The second chance on the proxies (docs/reference/redirect.md#the-decision). A GUE packet that this host knows is
  * stripped and handed to the kernel; one that it does not know goes to the next hop it names.
  * Everything else passes untouched.
  *

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /*
- * What became of a GUE packet (formats.md section 9): exactly one of these each, and each in
+ * What became of a GUE packet (docs/reference/redirect.md#the-decision): exactly one of these each, and each in
  * `total`. This list is the only one: the counters' map, `glb-redirect stats` and
  * docs/reference/redirect.md come from it. New ones go to the end, so that an upgrade can keep the
  * old ones. symbol, name, help

@@ -3,7 +3,7 @@
  * Forwarding tables in memory, wherever they came from: JSON (table_json), a binary file
  * (table_file), with rows once they are built (table_build). A set owns everything below it;
  * table_set_free() frees it all. Immutable once filled, so it may then be read by any thread.
- * Limits and meaning: formats.md, docs/reference.
+ * Limits and meaning: docs/reference/table-json.md.
  */
 #ifndef GLB_TABLE_TABLE_H
 #define GLB_TABLE_TABLE_H

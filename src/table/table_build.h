@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fills the rows of tables by rendezvous hashing (Thaler, Ravishankar 1998) with SipHash, as
- * formats.md section 3 says. Pure: depends on nothing but the table; byte-identical on every
+ * docs/reference/table-rows.md says. Pure: depends on nothing but the table; byte-identical on every
  * machine and with any number of threads.
  */
 #ifndef GLB_TABLE_TABLE_BUILD_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binary forwarding tables, versions 2 and 3 (formats.md sections 4 and 5; docs/reference has
- * version 3 byte by byte). The reader validates everything before it uses anything and never
- * crashes, whatever the bytes are.
+ * Binary forwarding tables, versions 2 and 3 (docs/reference/table-binary.md). The reader validates
+ * everything before it uses anything and never crashes, whatever the bytes are.
  */
 #ifndef GLB_TABLE_TABLE_FILE_H
 #define GLB_TABLE_TABLE_FILE_H

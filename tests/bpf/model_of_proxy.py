@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy's decision on a frame (formats section 9): the reference for the redirect program.
+"""A proxy's decision on a frame (docs/reference/redirect.md#the-decision): the reference for the redirect program.
 
 decide() says which counter it is counted as (None: not GUE), what XDP answers, and the frame afterwards.
 """

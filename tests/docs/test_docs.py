@@ -148,14 +148,15 @@ def test_every_page_of_the_docs_is_in_the_index():
         assert relative == "README.md" or f"({relative})" in index, f"docs/README.md does not link {relative}"
 
 
-def test_sections_of_the_formats_that_code_cites_exist():
-    page = (TREE / "docs/reference/formats.md").read_text()
-    sections = set(re.findall(r"^## (\d+)\. ", page, flags=re.MULTILINE))
-    sources = [path for top in ("src", "tests") for path in (TREE / top).rglob("*") if path.suffix in (".c", ".h", ".py")]
-    cited = [(path.name, number) for path in sources for numbers in
-             re.findall(r"formats(?:\.md)? sections? ([\d]+(?: and [\d]+)?)", path.read_text()) for number in numbers.split(" and ")]
-    assert len(cited) >= 20
-    assert [cite for cite in cited if cite[1] not in sections] == []
+def test_pages_that_code_cites_exist():
+    """Sources cite a page of the docs by path, a section by its anchor: docs/reference/steering.md#flow."""
+    tops = ("src", "tests", "lab", "bench", "packaging")
+    sources = [path for top in tops for path in (TREE / top).rglob("*") if path.suffix in (".c", ".h", ".py", ".lua", ".md")]
+    cited = [(path.name, page, anchor) for path in sources for page, anchor in
+             re.findall(r"(docs/[\w/.-]+\.md)(?:#([\w-]+))?", path.read_text())]
+    assert len([anchor for _, _, anchor in cited if anchor]) >= 15
+    assert [cite for cite in cited if not (TREE / cite[1]).exists()] == []
+    assert [cite for cite in cited if cite[2] and cite[2] not in anchors(TREE / cite[1])] == []
 
 
 def known_keys():
@@ -227,7 +228,9 @@ def test_profile_names_functions_that_exist(monkeypatch):
     monkeypatch.syspath_prepend(TREE / "bench")
     functions = importlib.import_module("stages").STAGE_OF
     sources = "".join(path.read_text() for folder in ("src", "bench") for path in (TREE / folder).rglob("*.[ch]"))
-    assert [name for name in functions if not re.search(rf"\b{name}\(|LANES_NAME +{name}\b", sources)] == []
+    prefixes = re.findall(r"ISA_NAME\((\w+)\)", sources)
+    defined = {f"{prefix}_{isa}" for prefix in prefixes for isa in ("avx512", "avx2", "plain")}
+    assert [name for name in functions if name not in defined and not re.search(rf"\b{name}\(", sources)] == []
 
 
 def test_words_of_the_performance_page_have_no_figures_of_their_own():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The frames that leave: GUE (formats section 8) and "too big" answers (section 10)."""
+"""The frames that leave: GUE (docs/reference/gue.md) and too-big replies (docs/reference/steering.md#too-big-replies)."""
 
 import struct
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a frame to the flow that decides its way (formats sections 6 and 7).
+"""From a frame to the flow that decides its way (docs/reference/steering.md#ethernet to #later-fragments).
 
 Raises Stop with the verdict of the first rule that ends the parsing.
 """

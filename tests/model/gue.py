@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GUE as a proxy receives it (formats section 8): the reference for every decoder.
+"""GUE as a proxy receives it (docs/reference/gue.md#decoding): the reference for every decoder.
 
 decode_gue() -> (status, fields). Status "ok" comes with fields, every other one with None:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a flow to its table, hash, row and hops (formats sections 6 and 7)."""
+"""From a flow to its table, hash, row and hops (docs/reference/steering.md#table to #row-and-hops)."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forwarding tables: the JSON of formats section 2 and the rows of section 3.
+"""Forwarding tables: the JSON (docs/reference/table-json.md) and the rows (docs/reference/table-rows.md).
 
 The JSON is taken as valid: refusing bad input is the command line's job, not the model's.
 Addresses are bytes in network order, 4 or 16 of them; their number is the address family.
@@ -64,7 +64,7 @@ class Backend:
 
 
 def order_hops(natural, hops):
-    """The hops of a row, from its backends in natural order (formats section 3)."""
+    """The hops of a row, from its backends in natural order (docs/reference/table-rows.md#hops)."""
     good = [backend for backend in natural if backend.good]
     healthy = [backend for backend in natural if backend.healthy]
     first = (good or healthy or natural)[0]

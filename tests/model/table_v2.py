@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The binary forwarding table, version 2 (formats section 4)."""
+"""The binary forwarding table, version 2 (docs/reference/table-binary.md#version-2-file)."""
 
 import struct
 

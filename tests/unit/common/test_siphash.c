@@ -21,7 +21,7 @@ static size_t from_hex(const char *hex, uint8_t *out, size_t max)
 	return size;
 }
 
-/* formats.md section 1, which is the example of the paper. */
+/* The example of the paper: docs/reference/table-rows.md#siphash. */
 static void test_example_of_the_paper(void **state)
 {
 	static const uint8_t expected[8] = {0xe5, 0x45, 0xbe, 0x49, 0x61, 0xca, 0x29, 0xa1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing, rule by rule in the order of formats.md section 7: Ethernet, IPv4, IPv6, TCP and UDP. */
+/* Parsing, rule by rule in the order of docs/reference/steering.md#ethernet: Ethernet, IPv4, IPv6, TCP and UDP. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing of fragments, first and later: formats.md section 7. */
+/* Parsing of fragments, first and later: docs/reference/steering.md#later-fragments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing of ICMP and of what its errors quote: formats.md section 6. */
+/* Parsing of ICMP and of what its errors quote: docs/reference/steering.md#icmp-errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table, hash, row, hops (formats.md sections 3 and 6), over tables whose rows are known without a
+/* Table, hash, row, hops (docs/reference/steering.md#table), over tables whose rows are known without a
  * hash. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ICMP "too big" answers (formats.md section 10). */
+/* ICMP "too big" answers (docs/reference/steering.md#too-big-replies). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

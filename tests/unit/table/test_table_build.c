@@ -15,7 +15,7 @@
 
 #define TWIN_ROWS 256u
 
-/* The plain twin: formats.md section 3 word for word, with siphash() and a full sort. */
+/* The plain twin: docs/reference/table-rows.md word for word, with siphash() and a full sort. */
 
 struct ranked {
 	uint8_t digest[8];

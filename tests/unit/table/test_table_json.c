@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Documents as a whole, formats.md section 2: what is read, structure, syntax, how faults are told. */
+/* Documents as a whole, docs/reference/table-json.md: what is read, structure, syntax, how faults are told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

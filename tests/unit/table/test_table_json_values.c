@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every rule of formats.md section 2 for a value, with its message. */
+/* Every rule of docs/reference/table-json.md#members for a value, with its message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
