@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bars of what the paths take in each scenario, as SVG."""
+"""Draws what a packet costs in each scenario, as bars in SVG."""
 
 from html import escape
 
@@ -11,6 +11,15 @@ COLOURS = {
     "avx2": "#4f8fc0",
     "avx512": "#1f4e79",
 }
+PATH_NAMES = {
+    "io": "io",
+    "macswap": "macswap",
+    "floor": "floor",
+    "stages": "general path",
+    "scalar": "plain C",
+    "avx2": "AVX2",
+    "avx512": "AVX-512",
+}
 BAR, GAP, LEFT, WIDTH = 9, 14, 230, 620
 
 
@@ -21,14 +30,14 @@ def title(row):
 
 
 def is_drawn(row):
-    """Not what repeats others, and of odd packets only two floods."""
+    """False for scenarios that repeat another one. Of the odd packets only two kinds are drawn."""
     if row["family"] == "odd":
         return row["what"] in ("all kinds", "everything at once")
     return row["what"] not in ("two lcores", "software spread", "once more", "MTU 65535")
 
 
 def scenarios(rows):
-    """Titles with their rows by path, in the order of the rows."""
+    """{title: {path: row}}, in the order of the rows."""
     groups = {}
     for row in rows:
         if row["path"] in COLOURS and is_drawn(row):
@@ -59,7 +68,7 @@ def legend():
     out, x = [], LEFT
     for path, colour in COLOURS.items():
         out.append(f'<rect x="{x}" y="12" width="10" height="10" fill="{colour}"/>')
-        out.append(text(x + 14, 21, path))
+        out.append(text(x + 14, 21, PATH_NAMES[path]))
         x += 80
     return out
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Usage: bench/publish.py FILE.json
 
-Makes docs/explanation/performance.md say what `script/bench --json FILE.json` measured: keeps the file beside the page, draws the plot,
-and writes what is between the page's markers, tables and single numbers. Words outside of them are written by hand, numbers are not.
+Publishes what `script/bench --json FILE.json` measured. It writes the numbers and tables between the markers of
+docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside it. The text outside
+the markers is written by hand and has no figures.
 """
 
 import json
@@ -14,18 +15,20 @@ from pathlib import Path
 import tables
 from plot import svg
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/explanation/performance.md"
+TREE = Path(__file__).resolve().parents[1]
+PAGE = TREE / "docs/explanation/performance.md"
+PAGES = (PAGE, TREE / "bench/targets.md")
 MARKED = re.compile(r"<!--begin ([\w-]+)-->\n(.*?)<!--end-->|<!--is ([\w-]+)-->(.*?)<!---->", flags=re.DOTALL)
 
 
 def render(figures, page):
-    """The page with these figures."""
+    """The text of the page with these figures between its markers."""
     blocks, values = tables.blocks(figures), tables.values(figures)
 
     def fill(match):
         block, value = match[1], match[3]
         if (block or value) not in (blocks if block else values):
-            sys.exit(f"{PAGE.name}: '{block or value}' is none of: {', '.join(blocks if block else values)}")
+            sys.exit(f"unknown marker '{block or value}'; known: {', '.join(blocks if block else values)}")
         if block:
             return f"<!--begin {block}-->\n{blocks[block]}\n<!--end-->"
         return f"<!--is {value}-->{values[value]}<!---->"
@@ -37,10 +40,11 @@ def main(source):
     text = Path(source).read_text(encoding="utf-8")
     rows = json.loads(text)
     try:
-        page = render(tables.Figures(rows), PAGE.read_text(encoding="utf-8"))
+        texts = [render(tables.Figures(rows), page.read_text(encoding="utf-8")) for page in PAGES]
     except tables.Missing as missing:
-        sys.exit(f"{source}: no figure of {missing}: let script/bench run in whole, without --quick, --only and --isa")
-    PAGE.write_text(page, encoding="utf-8")
+        sys.exit(f"{source}: the figure of {missing} is missing: run script/bench without --quick, --only and --isa")
+    for page, rendered in zip(PAGES, texts):
+        page.write_text(rendered, encoding="utf-8")
     PAGE.with_suffix(".svg").write_text(svg(rows), encoding="utf-8")
     PAGE.with_suffix(".json").write_text(text, encoding="utf-8")
 

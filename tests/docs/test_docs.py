@@ -20,9 +20,10 @@ import pytest
 
 from support.tree import BUILD, TREE
 
-PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", *(TREE / "docs").rglob("*.md")])
+PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", TREE / "bench/targets.md", *(TREE / "docs").rglob("*.md")])
+MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool and others that pages name by themselves.
-FOREIGN_OPTIONS = {"--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 END = "@@ end of a command @@"
 
 
@@ -213,14 +214,17 @@ def test_settings_of_the_unit_exist():
             assert variable in known, f"{name(page)}: {variable}"
 
 
-def test_performance_page_says_what_was_measured(monkeypatch):
-    """Its tables and numbers are those of the figures beside it. After a new run: bench/publish.py FILE."""
+def test_measured_pages_say_what_was_measured(monkeypatch):
+    """Their tables and numbers are those of performance.json. After a new run: bench/publish.py FILE."""
     monkeypatch.syspath_prepend(TREE / "bench")
     publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
+    assert list(publish.PAGES) == MEASURED
     rows = json.loads(publish.PAGE.with_suffix(".json").read_text())
-    page = publish.PAGE.read_text()
-    assert publish.render(tables.Figures(rows), page) == page
+    for page in MEASURED:
+        assert publish.render(tables.Figures(rows), page.read_text()) == page.read_text()
     assert plot.svg(rows) == publish.PAGE.with_suffix(".svg").read_text()
+    shown = re.findall(r"<!--(?:begin|is) ([\w-]+)-->", "".join(page.read_text() for page in MEASURED))
+    assert set(shown) == {*tables.BLOCKS, *tables.values(tables.Figures(rows))}
 
 
 def test_profile_names_functions_that_exist(monkeypatch):
@@ -233,9 +237,10 @@ def test_profile_names_functions_that_exist(monkeypatch):
     assert [name for name in functions if name not in defined and not re.search(rf"\b{name}\(", sources)] == []
 
 
-def test_words_of_the_performance_page_have_no_figures_of_their_own():
+@pytest.mark.parametrize("page", MEASURED, ids=name)
+def test_words_of_measured_pages_have_no_figures_of_their_own(page):
     """Cycles, milliseconds and ratios stand where bench/publish.py writes them."""
-    words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", (TREE / "docs/explanation/performance.md").read_text(), flags=re.DOTALL)
+    words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", page.read_text(), flags=re.DOTALL)
     assert re.findall(r"\d[\d.]*\s*(?:cy|cycles|ms|MB|GHz|M/s|%|times|x)\b", words) == []
 
 
