@@ -7,10 +7,9 @@
 
 #include <rte_errno.h>
 
-#include "director/port.h"
+#include "worker/mbuf.h"
 
-#define PRIVATE_SIZE 40 /* as the director's own pools (port.c) */
-#define ELEMENT_SIZE (sizeof(struct rte_mbuf) + PRIVATE_SIZE + RTE_MBUF_DEFAULT_BUF_SIZE)
+#define ELEMENT_SIZE (sizeof(struct rte_mbuf) + MBUF_PRIVATE_SIZE + RTE_MBUF_DEFAULT_BUF_SIZE)
 #define HUGE_PAGE    (2u << 20)
 #define SPARE        3072 /* mbufs for copies, second segments and the caches of lcores */
 #define FIRST_PIECE  14
@@ -21,13 +20,13 @@ static bool create_pool(struct frames *frames, unsigned queue, uint32_t count)
 {
 	static unsigned serial;
 	struct rte_pktmbuf_pool_private own = {
-		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE, .mbuf_priv_size = PRIVATE_SIZE};
+		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE, .mbuf_priv_size = MBUF_PRIVATE_SIZE};
 	size_t size = count * (ELEMENT_SIZE + 256ul) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
 	char name[RTE_MEMPOOL_NAMESIZE], *memory;
 	struct rte_mempool *pool;
 
 	snprintf(name, sizeof(name), "frames-%u-%u", queue, serial++);
-	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, PORT_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
+	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, MBUF_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
 		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* else no frame may cross a small page */
 	memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!pool || memory == MAP_FAILED)

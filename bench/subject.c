@@ -7,6 +7,8 @@
 
 #include <rte_malloc.h>
 
+#define DESCRIPTORS 2048
+
 static const uint8_t gateway_mac[6] = {2, 0, 0, 0, 0, 1}, own_mac[6] = {2, 0, 0, 0, 0, 2};
 
 static void *allocate(size_t size)
@@ -43,7 +45,7 @@ static void add_path(struct subject *subject, uint16_t index, uint16_t port, str
 		.exception = {.port = port, .queue = index},
 		.segments_allowed = true,
 		.pool = pool,
-		.descriptors = PORT_MAX_DESCRIPTORS,
+		.descriptors = DESCRIPTORS,
 	};
 	memcpy(path->source_mac, own_mac, sizeof(own_mac));
 }

@@ -13,11 +13,12 @@
 
 #include "common/log.h"
 #include "director/descriptors.h"
+#include "worker/mbuf.h"
+#include "worker/queue.h"
 
 enum {
 	DESCRIPTORS = 1024,
 	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver fills that many whatever it is asked for */
-	PRIVATE_SIZE = 40, /* with it the outer headers of an untagged frame share a cache line */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
 	/* Without hugepages elements below a page get a page each, and all headers the same cache
 	   sets. */
@@ -67,13 +68,13 @@ static uint16_t data_room(const struct port *port)
 static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
 {
 	uint32_t count = port->rx_queues * port->rx_descriptors + port->tx_queues * port->tx_descriptors +
-			 lcores * (PORT_POOL_CACHE * 3 / 2 + 2 * PORT_BURST) + extra;
+			 lcores * (MBUF_POOL_CACHE * 3 / 2 + 2 * QUEUE_BURST) + extra;
 	uint16_t room = data_room(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	snprintf(name, sizeof(name), "frames-%u", port->id);
 	port->pool = rte_pktmbuf_pool_create(
-		name, count, PORT_POOL_CACHE, PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
+		name, count, MBUF_POOL_CACHE, MBUF_PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
 	if (port->pool)
 		return 0;
 	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more (%s), or lower num_worker_queues: %s",

@@ -15,10 +15,8 @@
 
 #include "director/conf.h"
 
-#define PORT_BURST           64 /* frames asked for at a time */
 #define PORT_MAX_DESCRIPTORS 2048 /* of a queue */
 #define PORT_MAX_QUEUES      256 /* of each kind */
-#define PORT_POOL_CACHE      256 /* mbufs that each lcore may keep for itself */
 
 struct port {
 	uint16_t id;

@@ -228,7 +228,7 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
 		queues += path->kind != PLAN_WORK && director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * PORT_BURST;
+	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * QUEUE_BURST;
 }
 
 static bool is_used(const struct port *port)

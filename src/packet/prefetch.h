@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void prefetch_packets(struct prefet
 		const uint8_t *packet = packets[i];
 		const uint8_t *frame = packet + prefetch->frame_offset;
 
-		/* The outer headers begin in the first of the frame's lines, as port.c places it. */
+		/* The outer headers begin in the first of the frame's lines, as MBUF_PRIVATE_SIZE places it. */
 		__builtin_prefetch(packet, 1);
 		__builtin_prefetch(frame, 1);
 		__builtin_prefetch(frame + PREFETCH_FRAME_END);

@@ -23,7 +23,7 @@ struct distributor *distribute_create(uint16_t ring_count, bool works_itself)
 static bool rings_have_room(const struct distributor *distributor)
 {
 	for (uint16_t i = 0; i < distributor->ring_count; i++)
-		if (rte_ring_free_count(distributor->shares[i].ring.ring) < PORT_BURST)
+		if (rte_ring_free_count(distributor->shares[i].ring.ring) < QUEUE_BURST)
 			return false;
 	return true;
 }
@@ -46,7 +46,7 @@ static void hand_out(struct distributor *distributor, struct distribute_share *s
 	unsigned room;
 	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(share->ring.ring, (void **)share->mbufs, share->count, &room);
 
-	if (room < PORT_BURST)
+	if (room < QUEUE_BURST)
 		distributor->pressed = true;
 	if (unlikely(sent < share->count)) {
 		rte_pktmbuf_free_bulk(share->mbufs + sent, share->count - sent);

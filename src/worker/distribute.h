@@ -12,9 +12,8 @@
 
 #include <rte_mbuf.h>
 
-#include "director/port.h"
 #include "worker/counters.h"
-#include "worker/transmit.h"
+#include "worker/queue.h"
 
 #define DISTRIBUTE_RING_SIZE \
 	2048 /* packets that may wait for an lcore, to its distributor and back                    \
@@ -22,7 +21,7 @@
 
 struct distribute_share {
 	uint16_t count; /* of this burst */
-	struct rte_mbuf *mbufs[PORT_BURST];
+	struct rte_mbuf *mbufs[QUEUE_BURST];
 	struct queue ring; /* of a worker */
 };
 

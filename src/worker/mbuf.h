@@ -29,6 +29,10 @@ _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, 
 		       offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, pkt_len) + 6,
 	"lengths of 32 and 16 bits, and a tag");
 
+/* How pools of frames are made. With this private size the outer headers of an untagged frame share a cache line. */
+#define MBUF_PRIVATE_SIZE 40
+#define MBUF_POOL_CACHE   256 /* mbufs that each lcore may keep for itself */
+
 #define MBUF_PLAIN 0x00010001u /* refcnt and nb_segs, both 1 */
 
 /* Not 0: its bytes may not be overwritten in place, or it has several segments. */

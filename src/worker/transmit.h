@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where packets come from and go to: a queue of a port, or a ring between two lcores. And the one
- * place that sends, frees what could not be sent, and counts the verdict of both. Called by the
- * owner of the counters and of its end of the queue.
+ * The one place that sends packets, frees those that could not be sent, and counts the verdict of both. Called by the lcore
+ * that owns the counters and the sending end of the queue.
  */
 #ifndef GLB_WORKER_TRANSMIT_H
 #define GLB_WORKER_TRANSMIT_H
@@ -10,25 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_ethdev.h>
-#include <rte_ring.h>
+#include <rte_mbuf.h>
 
 #include "packet/burst.h"
 #include "worker/counters.h"
-#include "worker/doorbell.h"
+#include "worker/queue.h"
 
-struct queue {
-	uint16_t port, queue;
-	struct rte_ring *ring; /* instead of the port's queue; one producer, one consumer */
-	struct doorbell *bell; /* of who takes from the ring; NULL: it never sleeps */
-};
-
-static inline uint16_t queue_receive(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
-{
-	if (queue->ring)
-		return (uint16_t)rte_ring_sc_dequeue_burst(queue->ring, (void **)mbufs, count, NULL);
-	return rte_eth_rx_burst(queue->port, queue->queue, mbufs, count);
-}
+_Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
 /* What becomes of a packet once it is sent. It travels in mbuf->hash.usr where another lcore
  * transmits. */

@@ -18,7 +18,7 @@
 #define WAITING_ROUNDS 4
 
 /* What a round may send, with all that was held before it. */
-#define ROUND_MAX (4 * PORT_BURST)
+#define ROUND_MAX (4 * QUEUE_BURST)
 
 static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
@@ -215,13 +215,13 @@ static void sort_into_bins(struct bin bins[2], const struct held *due)
 
 static void steer_bin(struct worker *worker, const struct flow_path *path, const struct reload_live *live, struct bin *bin)
 {
-	uint16_t count = RTE_MIN(bin->count, PORT_BURST);
+	uint16_t count = RTE_MIN(bin->count, QUEUE_BURST);
 
 	if (count)
 		steer(worker, path, live, bin->mbufs, count);
 	bin->count -= count;
 	bin->rounds = 0;
-	memcpy(bin->mbufs, bin->mbufs + PORT_BURST, bin->count * sizeof(*bin->mbufs));
+	memcpy(bin->mbufs, bin->mbufs + QUEUE_BURST, bin->count * sizeof(*bin->mbufs));
 }
 
 /*
@@ -231,14 +231,14 @@ static void steer_bin(struct worker *worker, const struct flow_path *path, const
 static void steer_families(struct worker *worker, struct flow_path *path, const struct reload_live *live, bool more)
 {
 	struct held *due = &path->held[path->due];
-	bool sort = path->sorting && more && due->count == PORT_BURST;
+	bool sort = path->sorting && more && due->count == QUEUE_BURST;
 
 	if (sort)
 		sort_into_bins(path->bins, due);
 	for (unsigned b = 0; b < RTE_DIM(path->bins); b++) {
 		struct bin *bin = &path->bins[b];
 
-		if (!sort || bin->count >= PORT_BURST || ++bin->rounds >= WAITING_ROUNDS)
+		if (!sort || bin->count >= QUEUE_BURST || ++bin->rounds >= WAITING_ROUNDS)
 			steer_bin(worker, path, live, bin);
 	}
 	path->sorting -= path->sorting > 0;
@@ -272,14 +272,14 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
 	struct prefetch *prefetch = &worker->pipeline.prefetch;
 
-	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, PORT_BURST);
+	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
 	*prefetch = (struct prefetch){(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
 	if (path->kind == FLOW_PATH_DISTRIBUTE && !end)
 		distribute_due(worker, path, live);
 	else
-		steer_families(worker, path, live, next->count == PORT_BURST);
+		steer_families(worker, path, live, next->count == QUEUE_BURST);
 	prefetch_packets(prefetch, prefetch->left);
 	due->count = 0;
 	path->due = !path->due;
@@ -288,14 +288,14 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 
 static uint16_t run_path(struct worker *worker, struct flow_path *path, const struct reload_live *live)
 {
-	struct rte_mbuf *mbufs[PORT_BURST];
+	struct rte_mbuf *mbufs[QUEUE_BURST];
 	uint16_t count;
 
 	if (!may_receive(path))
 		return 0;
 	if (path->kind == FLOW_PATH_STEER || path->kind == FLOW_PATH_DISTRIBUTE)
 		return run_ahead(worker, path, live, false);
-	count = queue_receive(&path->in, mbufs, PORT_BURST);
+	count = queue_receive(&path->in, mbufs, QUEUE_BURST);
 	if (count && path->kind == FLOW_PATH_COLLECT)
 		collect(worker, path, mbufs, count);
 	else if (count)

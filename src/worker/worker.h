@@ -14,6 +14,7 @@
 #include "worker/counters.h"
 #include "worker/distribute.h"
 #include "worker/idle.h"
+#include "worker/queue.h"
 #include "worker/transmit.h"
 
 enum flow_path_kind {
@@ -26,14 +27,14 @@ enum flow_path_kind {
 /* A burst that was received. */
 struct held {
 	uint16_t count;
-	struct rte_mbuf *mbufs[PORT_BURST];
+	struct rte_mbuf *mbufs[QUEUE_BURST];
 };
 
 /* Packets of one family that are to fill a burst. */
 struct bin {
 	uint16_t count;
 	uint16_t rounds; /* so long it waits already */
-	struct rte_mbuf *mbufs[2 * PORT_BURST];
+	struct rte_mbuf *mbufs[2 * QUEUE_BURST];
 };
 
 struct flow_path {

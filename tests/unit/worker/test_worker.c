@@ -99,7 +99,7 @@ static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 		rte_pktmbuf_free(mbufs[i]);
 	}
 	sent += count;
-	full_of_one_family += count == PORT_BURST && v6 % PORT_BURST == 0;
+	full_of_one_family += count == QUEUE_BURST && v6 % QUEUE_BURST == 0;
 	return count;
 }
 
