@@ -55,7 +55,7 @@ static int run_lcore(void *unused)
 	while (__atomic_load_n(&stage.arrived, __ATOMIC_ACQUIRE) < contender->lcores)
 		rte_pause();
 	if (contender->baseline)
-		contender->baseline(PORT, (uint16_t)index, &stage.subject.director.stop);
+		contender->baseline(PORT, (uint16_t)index, &stage.subject.shared.stop);
 	else
 		worker_run(stage.subject.workers[index]);
 	return 0;
@@ -262,7 +262,7 @@ static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
 static void open_stage(const struct scenario *scenario, struct routes *routes)
 {
 	uint32_t frames = scenario_frames(scenario);
-	struct steering_config *steering = &stage.subject.director.conf.steering;
+	struct steering_config *steering = &stage.subject.steering;
 
 	stage.scenario = scenario;
 	line_open(&stage.line, PORT, LINE_QUEUES * frames);
@@ -274,7 +274,7 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	frames_consume(&stage.frames[0], scenario->shape != FRAMES_WHOLE || scenario->dropped);
 	subject_open(&stage.subject, PORT, routes, stage.frames[0].pool);
 	stage.line.burst = scenario->burst ? scenario->burst : 64;
-	stage.line.stop = &stage.subject.director.stop;
+	stage.line.stop = &stage.subject.shared.stop;
 	if (scenario->hash_fields)
 		steering->hash_fields = scenario->hash_fields;
 	steering->alt_hash_fields = scenario->alt_hash_fields;

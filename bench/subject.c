@@ -26,11 +26,11 @@ static void add_worker(struct subject *subject, uint16_t index)
 	struct worker *worker = allocate(sizeof(*worker));
 
 	subject->workers[index] = worker;
-	worker->director = &subject->director;
+	worker->shared = &subject->shared;
 	worker->index = index;
 	worker->path_count = 1;
 	worker->paths = &subject->paths[index];
-	worker->pipeline.steering = &subject->director.conf.steering;
+	worker->pipeline.steering = &subject->steering;
 	worker->pipeline.outer.source_ip = 0x010200c0;
 }
 
@@ -50,7 +50,7 @@ static void add_path(struct subject *subject, uint16_t index, uint16_t port, str
 	memcpy(path->source_mac, own_mac, sizeof(own_mac));
 }
 
-/* As worker_create.c has it for a distributor with one worker and a tx queue each. */
+/* As workers.c has it for a distributor with one worker and a tx queue each. */
 static void add_distributor(struct subject *subject)
 {
 	subject->distributor = distribute_create(1, distribute_works_itself(1));
@@ -66,13 +66,13 @@ static void add_distributor(struct subject *subject)
 void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool)
 {
 	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
-	subject->director.reload.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));
-	rte_rcu_qsbr_init(subject->director.reload.qsbr, LINE_QUEUES);
+	subject->shared.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));
+	rte_rcu_qsbr_init(subject->shared.qsbr, LINE_QUEUES);
 	for (unsigned i = 0; i < TABLE_MAX_TABLES; i++)
 		subject->live.slot[i] = (uint8_t)i;
-	subject->director.reload.live = &subject->live;
-	memcpy(&subject->director.gateway_mac, gateway_mac, sizeof(gateway_mac));
-	subject->director.conf.steering = (struct steering_config){
+	subject->shared.live = &subject->live;
+	memcpy(&subject->shared.gateway_mac, gateway_mac, sizeof(gateway_mac));
+	subject->steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
 	for (uint16_t i = 0; i < LINE_QUEUES; i++) {
 		add_worker(subject, i);
@@ -87,7 +87,7 @@ void subject_close(struct subject *subject)
 		rte_free(subject->workers[i]);
 	rte_ring_free(subject->distributor->shares[0].ring.ring);
 	rte_free(subject->distributor);
-	rte_free(subject->director.reload.qsbr);
+	rte_free(subject->shared.qsbr);
 }
 
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
@@ -97,5 +97,5 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 	subject->paths[1].in.ring = distributor ? subject->distributor->shares[0].ring.ring : NULL;
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		subject->workers[i]->pipeline.fast = fast;
-	subject->director.stop = false;
+	subject->shared.stop = false;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The director's own workers (worker.c, unchanged), with just so much of a director around them as
- * they look at. */
+/* The director's own workers (worker.c, unchanged), with what they share. */
 #ifndef GLB_BENCH_SUBJECT_H
 #define GLB_BENCH_SUBJECT_H
 
@@ -8,8 +7,9 @@
 #include "worker/worker.h"
 
 struct subject {
-	struct director director;
-	struct reload_live live;
+	struct worker_shared shared;
+	struct live_table live;
+	struct steering_config steering;
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];
 	struct distributor *distributor; /* from the first worker to the second */

@@ -4,7 +4,6 @@
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "director/conf.h"
@@ -13,6 +12,7 @@
 #include "director/plan.h"
 #include "director/port.h"
 #include "packet/lanes/lanes.h"
+#include "worker/worker_shared.h"
 
 struct worker;
 
@@ -31,18 +31,9 @@ struct director {
 	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
-	struct reload reload; /* see there */
-
-	/* The gateway's MAC in the low 48 bits, its first byte lowest; 0: not known. The control
-	 * thread writes it. */
-	uint64_t gateway_mac;
-	bool stop; /* the control thread sets it, once */
+	struct reload reload;
+	struct worker_shared shared;
 };
-
-static inline bool director_stopping(const struct director *director)
-{
-	return __atomic_load_n(&director->stop, __ATOMIC_RELAXED);
-}
 
 /* By its id of DPDK; it must be one of them. */
 const struct port *director_port(const struct director *director, uint16_t id);

@@ -16,6 +16,7 @@
 #include "director/control/control.h"
 #include "director/control/telemetry.h"
 #include "director/startup.h"
+#include "director/workers.h"
 #include "worker/worker.h"
 
 static struct director director;
@@ -42,7 +43,8 @@ const struct port *director_exception_port(const struct director *of, uint16_t i
 static int open_table(void)
 {
 	struct faults faults = {0};
-	int error = reload_open(&director.reload, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
+	int error = reload_open(
+		&director.reload, &director.shared, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
 
 	if (error)
 		startup_log_faults(&faults);
@@ -56,7 +58,7 @@ static void print_counters(void)
 	struct counters sum;
 	unsigned count;
 
-	worker_sum(&director, &sum);
+	workers_sum(&director, &sum);
 	count = counters_list(&sum, values);
 	for (unsigned i = 0; i < count; i++)
 		printf("%-24s %20" PRIu64 "\n", values[i].name, values[i].value);
@@ -89,10 +91,10 @@ static int serve(const cpu_set_t *cpus)
 	struct control *control;
 	int error;
 
-	if (open_table() || startup_ports(&director) || worker_create_all(&director))
+	if (open_table() || startup_ports(&director) || workers_create(&director))
 		return -EINVAL;
 	if (!director.conf.gateway_auto)
-		memcpy(&director.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
+		memcpy(&director.shared.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
 	director.started_ns = clock_now_ns();
 	control = control_start(&director, cpus);
 	if (!control)
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
 			port_close(&director.exceptions[i]);
 	for (uint16_t i = 0; i < director.port_count; i++)
 		port_close(&director.ports[i]);
-	worker_free_all(&director);
+	workers_free(&director);
 	reload_close(&director.reload);
 	rte_eal_cleanup();
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;

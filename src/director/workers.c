@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the plan to workers with their paths; main thread only. */
 #define ALLOW_EXPERIMENTAL_API /* rte_vect_get_max_simd_bitwidth() before DPDK 23.11 */
-#include "worker/worker.h"
+#include "director/workers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <rte_vect.h>
 
 #include "common/log.h"
+#include "worker/worker.h"
 
 /* The rings of a PLAN_WORK path; `back` only where something is handed back. */
 struct rings {
@@ -46,9 +46,9 @@ static struct queue exception_queue(const struct director *director, const struc
 	return (struct queue){.port = port ? port->id : 0, .queue = plan->rx_queue};
 }
 
-static struct flow_path *add_path(struct worker *worker, const struct plan_flow_path *plan, enum flow_path_kind kind)
+static struct flow_path *add_path(const struct director *director, struct worker *worker,
+	const struct plan_flow_path *plan, enum flow_path_kind kind)
 {
-	const struct director *director = worker->director;
 	const struct port *rx = director_port(director, plan->rx_port);
 	const struct port *tx = director_port(director, plan->tx_port);
 	struct flow_path *path = &worker->paths[worker->path_count++];
@@ -66,10 +66,10 @@ static struct flow_path *add_path(struct worker *worker, const struct plan_flow_
 	return path;
 }
 
-static void add_return(struct worker *worker, const struct plan_flow_path *plan)
+static void add_return(const struct director *director, struct worker *worker, const struct plan_flow_path *plan)
 {
-	const struct port *exception = director_exception_port(worker->director, plan->rx_port);
-	struct flow_path *path = add_path(worker, plan, FLOW_PATH_RETURN);
+	const struct port *exception = director_exception_port(director, plan->rx_port);
+	struct flow_path *path = add_path(director, worker, plan, FLOW_PATH_RETURN);
 
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
 	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
@@ -103,10 +103,11 @@ static int create_rings(struct director *director, struct rings *rings)
 }
 
 /* Receives and hands out, and collects what comes back. */
-static int add_distributor(struct worker *worker, uint16_t index, const struct rings *rings)
+static int add_distributor(
+	const struct director *director, struct worker *worker, uint16_t index, const struct rings *rings)
 {
-	const struct plan *plan = &worker->director->plan;
-	struct flow_path *path = add_path(worker, &plan->paths[index], FLOW_PATH_DISTRIBUTE);
+	const struct plan *plan = &director->plan;
+	struct flow_path *path = add_path(director, worker, &plan->paths[index], FLOW_PATH_DISTRIBUTE);
 	uint16_t count = 0;
 
 	for (uint16_t i = 0; i < plan->path_count; i++)
@@ -122,21 +123,19 @@ static int add_distributor(struct worker *worker, uint16_t index, const struct r
 
 		if (work->kind != PLAN_WORK || work->source != index)
 			continue;
-		path->distributor->shares[count++].ring =
-			ring_to(rings[i].to, find_worker(worker->director, work->lcore));
+		path->distributor->shares[count++].ring = ring_to(rings[i].to, find_worker(director, work->lcore));
 		if (rings[i].back) /* by the distributor's own queues */
-			add_path(worker, &plan->paths[index], FLOW_PATH_COLLECT)->in =
+			add_path(director, worker, &plan->paths[index], FLOW_PATH_COLLECT)->in =
 				(struct queue){.ring = rings[i].back};
 	}
 	return 0;
 }
 
-static void add_work(struct worker *worker, uint16_t index, const struct rings *rings)
+static void add_work(const struct director *director, struct worker *worker, uint16_t index, const struct rings *rings)
 {
-	const struct director *director = worker->director;
 	const struct plan_flow_path *plan = &director->plan.paths[index];
 	uint16_t distributor = director->plan.paths[plan->source].lcore;
-	struct flow_path *path = add_path(worker, plan, FLOW_PATH_STEER);
+	struct flow_path *path = add_path(director, worker, plan, FLOW_PATH_STEER);
 
 	path->in = (struct queue){.ring = rings[index].to};
 	if (rings[index].back)
@@ -145,23 +144,23 @@ static void add_work(struct worker *worker, uint16_t index, const struct rings *
 		path->out = path->exception;
 }
 
-static int add_planned(struct director *director, uint16_t index, const struct rings *rings)
+static int add_planned(const struct director *director, uint16_t index, const struct rings *rings)
 {
 	const struct plan_flow_path *plan = &director->plan.paths[index];
 	struct worker *worker = find_worker(director, plan->lcore);
 	int error = 0;
 
 	if (plan->kind == PLAN_WORK) {
-		add_work(worker, index, rings);
+		add_work(director, worker, index, rings);
 		return 0;
 	}
 	idle_watch(&worker->idle, port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
 	if (plan->kind == PLAN_DIRECT)
-		add_path(worker, plan, FLOW_PATH_STEER);
+		add_path(director, worker, plan, FLOW_PATH_STEER);
 	else
-		error = add_distributor(worker, index, rings);
+		error = add_distributor(director, worker, index, rings);
 	if (!error && has_exceptions(director))
-		add_return(worker, plan);
+		add_return(director, worker, plan);
 	return error;
 }
 
@@ -182,7 +181,7 @@ static struct worker *create(struct director *director, uint16_t index)
 		rte_free(paths);
 		return NULL;
 	}
-	worker->director = director;
+	worker->shared = &director->shared;
 	worker->index = index;
 	worker->lcore = lcore;
 	worker->paths = paths;
@@ -192,7 +191,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	return worker;
 }
 
-int worker_create_all(struct director *director)
+int workers_create(struct director *director)
 {
 	struct rings rings[PLAN_MAX_PATHS] = {0};
 	int error;
@@ -224,9 +223,25 @@ static void free_worker(struct worker *worker)
 	rte_free(worker);
 }
 
-void worker_free_all(struct director *director)
+void workers_free(struct director *director)
 {
 	for (uint16_t i = 0; i < director->worker_count; i++)
 		free_worker(director->workers[i]);
 	director->worker_count = 0;
+}
+
+void workers_sum(const struct director *director, struct counters *sum)
+{
+	*sum = (struct counters){0};
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		counters_sum(sum, &director->workers[i]->counters);
+}
+
+struct counters_table workers_sum_slot(void *context, uint8_t slot)
+{
+	const struct director *director = context;
+	struct counters sum;
+
+	workers_sum(director, &sum);
+	return sum.tables[slot];
 }

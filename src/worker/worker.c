@@ -78,10 +78,10 @@ static void refill_answers(struct worker *worker)
 }
 
 /* What the gateway and the limits are for this burst. */
-static void prepare(struct worker *worker, const struct flow_path *path, const struct reload_live *live)
+static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
-	uint64_t mac = __atomic_load_n(&worker->director->gateway_mac, __ATOMIC_RELAXED);
+	uint64_t mac = __atomic_load_n(&worker->shared->gateway_mac, __ATOMIC_RELAXED);
 
 	pipeline->routes = live->routes;
 	pipeline->gateway_known = mac != 0;
@@ -91,7 +91,7 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 		refill_answers(worker);
 }
 
-static void settle_lane(struct worker *worker, const struct flow_path *path, const struct reload_live *live,
+static void settle_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	uint32_t lane, struct rte_mbuf *mbuf)
 {
 	const struct burst *burst = &worker->burst;
@@ -122,7 +122,7 @@ static bool all_forwarded(const struct burst *burst)
 }
 
 /* The usual burst: all lanes are forwarded, in mbufs of one segment. */
-static void settle_forwarded(struct worker *worker, const struct reload_live *live, struct rte_mbuf **mbufs)
+static void settle_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* empty */
@@ -144,7 +144,7 @@ static void settle_forwarded(struct worker *worker, const struct reload_live *li
 	outbox->slots_differ = differing;
 }
 
-static void steer(struct worker *worker, const struct flow_path *path, const struct reload_live *live,
+static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
 	bool plain = view(worker, path, mbufs, count);
@@ -213,7 +213,7 @@ static void sort_into_bins(struct bin bins[2], const struct held *due)
 	bins[1].count = rest;
 }
 
-static void steer_bin(struct worker *worker, const struct flow_path *path, const struct reload_live *live, struct bin *bin)
+static void steer_bin(struct worker *worker, const struct flow_path *path, const struct live_table *live, struct bin *bin)
 {
 	uint16_t count = RTE_MIN(bin->count, QUEUE_BURST);
 
@@ -228,7 +228,7 @@ static void steer_bin(struct worker *worker, const struct flow_path *path, const
  * Half-empty vectors take as long as full ones: where both families come, and more than fits a
  * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
  */
-static void steer_families(struct worker *worker, struct flow_path *path, const struct reload_live *live, bool more)
+static void steer_families(struct worker *worker, struct flow_path *path, const struct live_table *live, bool more)
 {
 	struct held *due = &path->held[path->due];
 	bool sort = path->sorting && more && due->count == QUEUE_BURST;
@@ -250,7 +250,7 @@ static void steer_families(struct worker *worker, struct flow_path *path, const 
 }
 
 /* Hands the others theirs, and steers the rest. */
-static void distribute_due(struct worker *worker, struct flow_path *path, const struct reload_live *live)
+static void distribute_due(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
 	struct held *due = &path->held[path->due];
 	struct distribute_share *own = distribute_burst(path->distributor, due->mbufs, due->count, &worker->counters);
@@ -267,7 +267,7 @@ static void distribute_due(struct worker *worker, struct flow_path *path, const 
  * it waits for the next round, however little comes then. Returns how many were received; nothing
  * is at the end, when this lcore steers all that it holds.
  */
-static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct reload_live *live, bool end)
+static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool end)
 {
 	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
 	struct prefetch *prefetch = &worker->pipeline.prefetch;
@@ -286,7 +286,7 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 	return next->count;
 }
 
-static uint16_t run_path(struct worker *worker, struct flow_path *path, const struct reload_live *live)
+static uint16_t run_path(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
 	struct rte_mbuf *mbufs[QUEUE_BURST];
 	uint16_t count;
@@ -318,7 +318,7 @@ static bool all_is_done(const struct worker *worker)
 
 static void sleep_a_while(struct worker *worker)
 {
-	struct rte_rcu_qsbr *qsbr = worker->director->reload.qsbr;
+	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
 
 	doorbell_announce(&worker->idle.bell);
 	if (!all_is_done(worker)) {
@@ -334,15 +334,15 @@ static void sleep_a_while(struct worker *worker)
 int worker_run(void *argument)
 {
 	struct worker *worker = argument;
-	struct director *director = worker->director;
-	struct rte_rcu_qsbr *qsbr = director->reload.qsbr;
+	const struct worker_shared *shared = worker->shared;
+	struct rte_rcu_qsbr *qsbr = shared->qsbr;
 
 	rte_rcu_qsbr_thread_register(qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
 	worker->pipeline.answers = ANSWERS_PER_SECOND;
 	worker->answers_at = rte_rdtsc();
-	while (!director_stopping(director)) {
-		const struct reload_live *live = reload_live(&director->reload);
+	while (!worker_shared_stopping(shared)) {
+		const struct live_table *live = worker_shared_live(shared);
 		uint32_t count = 0;
 
 		for (uint16_t i = 0; i < worker->path_count; i++)
@@ -357,24 +357,8 @@ int worker_run(void *argument)
 			sleep_a_while(worker);
 	}
 	for (uint16_t i = 0; i < worker->path_count; i++)
-		run_ahead(worker, &worker->paths[i], reload_live(&director->reload), true);
+		run_ahead(worker, &worker->paths[i], worker_shared_live(shared), true);
 	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
 	return 0;
-}
-
-void worker_sum(const struct director *director, struct counters *sum)
-{
-	*sum = (struct counters){0};
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		counters_sum(sum, &director->workers[i]->counters);
-}
-
-struct counters_table worker_sum_slot(void *context, uint8_t slot)
-{
-	const struct director *director = context;
-	struct counters sum;
-
-	worker_sum(director, &sum);
-	return sum.tables[slot];
 }

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/director.h"
 #include "packet/pipeline.h"
 #include "worker/counters.h"
 #include "worker/distribute.h"
 #include "worker/idle.h"
 #include "worker/queue.h"
 #include "worker/transmit.h"
+#include "worker/worker_shared.h"
 
 enum flow_path_kind {
 	FLOW_PATH_STEER, /* in -> pipeline -> out, or exception */
@@ -53,8 +53,8 @@ struct flow_path {
 };
 
 struct worker {
-	struct director *director;
-	uint16_t index; /* in director->workers; its thread for RCU */
+	const struct worker_shared *shared;
+	uint16_t index; /* its thread id for RCU */
 	uint16_t lcore;
 	uint16_t path_count;
 	struct flow_path *paths;
@@ -67,18 +67,7 @@ struct worker {
 	struct counters counters;
 };
 
-/* The workers of director->plan, with their paths; the ports are set up. 0, or -errno after logging
- * why. */
-int worker_create_all(struct director *director);
-void worker_free_all(struct director *director);
-
-/* Runs until director_stopping(); `argument` is a struct worker. For rte_eal_remote_launch(). */
+/* Runs until worker_shared_stopping(); `argument` is a struct worker. For rte_eal_remote_launch(). */
 int worker_run(void *argument);
-
-/* Sum over all workers; any thread. */
-void worker_sum(const struct director *director, struct counters *sum);
-
-/* What all workers have counted for a slot of the counters; context: the director. */
-struct counters_table worker_sum_slot(void *context, uint8_t slot);
 
 #endif

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/service.h"
 #include "director/control/gateway.h"
+#include "director/workers.h"
 #include "worker/worker.h"
 
 #define TICK_US UINT64_C(1000000)
@@ -59,7 +60,7 @@ void control_block_signals(void)
 /* The first hop of most packets; the others are taken to be behind the same router. */
 static uint32_t first_proxy(const struct director *director)
 {
-	const struct routes *routes = director->reload.live->routes;
+	const struct routes *routes = director->shared.live->routes;
 
 	return routes->set.count ? routes->tables[0].addresses[0] : 0;
 }
@@ -99,7 +100,7 @@ static void *run_reload(void *argument)
 {
 	struct director *director = argument;
 
-	return (void *)(intptr_t)reload_run(&director->reload, worker_sum_slot, director);
+	return (void *)(intptr_t)reload_run(&director->reload, workers_sum_slot, director);
 }
 
 /* A large JSON table takes longer to build than the watchdog waits for a sign of life, so another
@@ -111,7 +112,7 @@ static int load(struct control *control)
 	void *error;
 
 	if (pthread_create(&thread, NULL, run_reload, director))
-		return reload_run(&director->reload, worker_sum_slot, director);
+		return reload_run(&director->reload, workers_sum_slot, director);
 	for (;;) {
 		struct timespec until = clock_timespec(clock_now_us() + control->tick_us);
 
@@ -125,7 +126,7 @@ static int load(struct control *control)
 static void notify_ready(const struct director *director)
 {
 	const struct reload *state = &director->reload;
-	const struct reload_live *live = state->live;
+	const struct live_table *live = director->shared.live;
 
 	service_ready_status("%" PRIu32 " tables, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
 		live->routes->set.count, live->generation, live->routes->digest,
@@ -154,7 +155,7 @@ static void take_signal(struct control *control)
 	}
 	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
 	service_stopping();
-	__atomic_store_n(&control->director->stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&control->director->shared.stop, true, __ATOMIC_RELAXED);
 }
 
 /* One reload answers all requests that were made before it began. */
@@ -170,8 +171,8 @@ static void take_requests(struct control *control)
 	pthread_mutex_unlock(&control->lock);
 	reload(control);
 	pthread_mutex_lock(&control->lock);
-	control->outcome.generation = state->live->generation;
-	control->outcome.digest = state->live->routes->digest;
+	control->outcome.generation = state->shared->live->generation;
+	control->outcome.digest = state->shared->live->routes->digest;
 	memcpy(control->outcome.error, state->last_error, sizeof(control->outcome.error));
 	control->answers = asked;
 	pthread_cond_broadcast(&control->answered);
@@ -189,7 +190,7 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 	ticket = ++control->asked;
 	if (write(control->requests, &one, sizeof(one)) < 0)
 		error = errno;
-	while (!error && control->answers < ticket && !director_stopping(control->director))
+	while (!error && control->answers < ticket && !worker_shared_stopping(&control->director->shared))
 		error = pthread_cond_timedwait(&control->answered, &control->lock, &until);
 	answered = control->answers >= ticket;
 	if (answered)
@@ -205,7 +206,7 @@ static void *run(void *argument)
 	if (control->gateway)
 		gateway_follow(control->gateway, first_proxy(control->director));
 	notify_ready(control->director);
-	while (!director_stopping(control->director)) {
+	while (!worker_shared_stopping(&control->director->shared)) {
 		struct epoll_event event;
 
 		if (epoll_wait(control->epoll, &event, 1, -1) != 1)
@@ -285,7 +286,7 @@ static int open_all(struct control *control)
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	if (director->conf.gateway_auto) {
-		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
+		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->shared.gateway_mac);
 		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
 			return errno;
 	}

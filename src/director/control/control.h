@@ -18,7 +18,7 @@ void control_block_signals(void);
 
 /*
  * Starts the thread on `cpus`. NULL after logging why. The director must outlive it; it sets
- * director->stop after SIGTERM or SIGINT.
+ * director->shared.stop after SIGTERM or SIGINT.
  */
 struct control *control_start(struct director *director, const cpu_set_t *cpus);
 

@@ -12,7 +12,7 @@
 struct gateway;
 
 /*
- * source: outbound_src_ip, network order. *mac: see director.h; written by relaxed stores, never
+ * source: outbound_src_ip, network order. *mac: worker_shared.gateway_mac; written by relaxed stores, never
  * back to 0. NULL after logging why: no memory, or no netlink.
  */
 struct gateway *gateway_open(uint32_t source, uint64_t *mac);

@@ -30,7 +30,7 @@ static struct reload_slot *find_slot(struct reload *reload, const char *name)
 
 /* Gives every table of *live the slot of its name, or a free one, which always exists: there are
  * twice as many. */
-static void assign_slots(struct reload *reload, struct reload_live *live,
+static void assign_slots(struct reload *reload, struct live_table *live,
 	struct counters_table (*count)(void *context, uint8_t slot), void *context)
 {
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
@@ -51,7 +51,7 @@ static void assign_slots(struct reload *reload, struct reload_live *live,
 }
 
 /* Slots of tables that are gone can be given away, once no worker counts in them. */
-static void release_slots(struct reload *reload, const struct reload_live *live)
+static void release_slots(struct reload *reload, const struct live_table *live)
 {
 	bool used[COUNTERS_SLOTS] = {false};
 
@@ -69,14 +69,15 @@ static void log_warnings(const struct faults *faults)
 			log_warning("%s", faults->items[i].text);
 }
 
-int reload_open(struct reload *reload, const char *path, unsigned workers, struct faults *faults)
+int reload_open(
+	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults)
 {
-	struct reload_live *live = calloc(1, sizeof(*live));
+	struct live_table *live = calloc(1, sizeof(*live));
 
-	*reload = (struct reload){.path = path};
+	*reload = (struct reload){.path = path, .shared = shared};
 	pthread_mutex_init(&reload->lock, NULL);
-	reload->qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(workers), RTE_CACHE_LINE_SIZE);
-	if (!live || !reload->qsbr || rte_rcu_qsbr_init(reload->qsbr, workers)) {
+	shared->qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(workers), RTE_CACHE_LINE_SIZE);
+	if (!live || !shared->qsbr || rte_rcu_qsbr_init(shared->qsbr, workers)) {
 		faults_error(faults, NULL, "out of memory");
 		free(live);
 		return -ENOMEM;
@@ -89,7 +90,7 @@ int reload_open(struct reload *reload, const char *path, unsigned workers, struc
 	log_warnings(faults);
 	live->generation = 1;
 	assign_slots(reload, live, NULL, NULL);
-	reload->live = live;
+	shared->live = live;
 	log_info("forwarding table %s: %" PRIu32 " tables, digest %016" PRIx64, path, live->routes->set.count,
 		live->routes->digest);
 	return 0;
@@ -113,7 +114,7 @@ static int fail(struct reload *reload, const struct faults *faults)
 int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context)
 {
 	struct faults faults = {0};
-	struct reload_live *old = reload->live, *live = calloc(1, sizeof(*live));
+	struct live_table *old = reload->shared->live, *live = calloc(1, sizeof(*live));
 	int error = 0;
 
 	if (live)
@@ -132,10 +133,10 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 
 	pthread_mutex_lock(&reload->lock);
 	assign_slots(reload, live, count, context);
-	__atomic_store_n(&reload->live, live, __ATOMIC_RELEASE);
+	__atomic_store_n(&reload->shared->live, live, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&reload->lock);
 	/* Not under the lock: telemetry answers even where a worker is stuck. */
-	rte_rcu_qsbr_synchronize(reload->qsbr, RTE_QSBR_THRID_INVALID);
+	rte_rcu_qsbr_synchronize(reload->shared->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_lock(&reload->lock);
 	release_slots(reload, live);
 	reload->reloads++;
@@ -152,10 +153,14 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 
 void reload_close(struct reload *reload)
 {
-	if (reload->live)
-		routes_free(reload->live->routes);
-	free(reload->live);
-	rte_free(reload->qsbr);
+	struct worker_shared *shared = reload->shared;
+
+	if (shared->live)
+		routes_free(shared->live->routes);
+	free(shared->live);
+	shared->live = NULL;
+	rte_free(shared->qsbr);
+	shared->qsbr = NULL;
 	pthread_mutex_destroy(&reload->lock);
 	*reload = (struct reload){0};
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The forwarding table in use and its replacement while packets flow. Workers take reload_live()
- * afresh each round and say when they hold nothing (RCU); the control thread alone has it replaced.
- * Others that read it, such as telemetry, lock `lock`.
+ * Loads the forwarding table and replaces it while packets flow (RCU, worker_shared.h). Only the control thread has it replaced.
+ * Threads other than the workers, for example telemetry's, hold `lock` while they read the table.
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
@@ -10,20 +9,12 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include <rte_rcu_qsbr.h>
-
-#include "packet/routes.h"
+#include "common/faults.h"
 #include "worker/counters.h"
+#include "worker/worker_shared.h"
 
 #define RELOAD_ERROR_SIZE 512
 #define RELOAD_NAME_SIZE  256
-
-/* Read-only once published. */
-struct reload_live {
-	struct routes *routes;
-	uint64_t generation; /* 1 for the table at start */
-	uint8_t slot[TABLE_MAX_TABLES]; /* of each table, in counters.tables */
-};
 
 /* Who a slot of the counters counts for: a table keeps it over reloads, by its name. */
 struct reload_slot {
@@ -33,18 +24,21 @@ struct reload_slot {
 
 struct reload {
 	const char *path; /* borrowed */
-	struct rte_rcu_qsbr *qsbr; /* one thread a worker, by its index */
-	struct reload_live *live; /* atomic; written under lock */
+	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
 
-	pthread_mutex_t lock; /* for what follows, and for *live to stay while a thread other than a
-				 worker reads it */
+	/* Protects the members below, and shared->live from being freed while a thread that is no worker reads it. */
+	pthread_mutex_t lock;
 	uint64_t reloads, failures;
 	char last_error[RELOAD_ERROR_SIZE]; /* of the last reload; "" where it succeeded */
 	struct reload_slot slots[COUNTERS_SLOTS];
 };
 
-/* 0, or -errno: an error in faults. Loads `path` (kept) for the first time. */
-int reload_open(struct reload *reload, const char *path, unsigned workers, struct faults *faults);
+/*
+ * Loads `path` for the first time and fills shared->live and shared->qsbr, the latter for `workers` workers. Both pointers are
+ * kept until reload_close(). 0, or -errno with an error in faults.
+ */
+int reload_open(
+	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
 
 /*
  * Loads the file again, and returns when no worker uses the old table any more. 0, or -errno: the
@@ -53,12 +47,7 @@ int reload_open(struct reload *reload, const char *path, unsigned workers, struc
  */
 int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context);
 
-/* When no worker runs any more. */
+/* Frees the table. No worker runs any more. */
 void reload_close(struct reload *reload);
-
-static inline const struct reload_live *reload_live(const struct reload *reload)
-{
-	return __atomic_load_n(&reload->live, __ATOMIC_ACQUIRE);
-}
 
 #endif

@@ -73,7 +73,7 @@ static void add_hops(struct rte_tel_data *data, const struct burst *burst)
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
-static void add_answer(struct rte_tel_data *data, const struct burst *burst, const struct reload_live *live)
+static void add_answer(struct rte_tel_data *data, const struct burst *burst, const struct live_table *live)
 {
 	uint8_t verdict = burst->verdict[0];
 	char text[32];
@@ -112,12 +112,12 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 		burst->verdict[0] = VERDICT_DROP_UNMATCHED;
 	rte_tel_data_start_dict(data);
 	pthread_mutex_lock(&reload->lock);
-	steer_classify(burst, burst_lanes(burst), reload->live->routes, steering);
-	steer_hash(burst, burst_lanes(burst), reload->live->routes, steering);
-	steer_hops(burst, burst_lanes(burst), reload->live->routes, steering);
+	steer_classify(burst, burst_lanes(burst), reload->shared->live->routes, steering);
+	steer_hash(burst, burst_lanes(burst), reload->shared->live->routes, steering);
+	steer_hops(burst, burst_lanes(burst), reload->shared->live->routes, steering);
 	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && steering->exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
-	add_answer(data, burst, reload->live);
+	add_answer(data, burst, reload->shared->live);
 	pthread_mutex_unlock(&reload->lock);
 	free(burst);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "director/control/gateway.h"
+#include "director/workers.h"
 #include "worker/worker.h"
 
 static void add_counters(struct rte_tel_data *data, const struct counters *counters)
@@ -25,13 +26,13 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
-	rte_tel_data_add_dict_string(
-		data, "gateway_mac", gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
+	rte_tel_data_add_dict_string(data, "gateway_mac",
+		gateway_format(__atomic_load_n(&director->shared.gateway_mac, __ATOMIC_RELAXED), text));
 	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));
 	pthread_mutex_lock(&reload->lock);
-	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->live->routes));
-	rte_tel_data_add_dict_uint(data, "generation", reload->live->generation);
-	snprintf(text, sizeof(text), "%016" PRIx64, reload->live->routes->digest);
+	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->shared->live->routes));
+	rte_tel_data_add_dict_uint(data, "generation", reload->shared->live->generation);
+	snprintf(text, sizeof(text), "%016" PRIx64, reload->shared->live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
 	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
 	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
@@ -101,7 +102,7 @@ int telemetry_stats(struct director *director, const char *parameters __rte_unus
 	rte_tel_data_start_dict(data);
 	rte_tel_data_start_dict(lcores);
 	rte_tel_data_start_dict(ports);
-	worker_sum(director, &sum);
+	workers_sum(director, &sum);
 	add_counters(data, &sum);
 	add_state(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)

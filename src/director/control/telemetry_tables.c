@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "director/workers.h"
 #include "worker/worker.h"
 
 #define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
 #define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
 
-static void add_summary(struct rte_tel_data *data, const struct director *director, const struct reload_live *live,
+static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
 	uint32_t index, const struct counters *sum)
 {
 	const struct table_set *set = &live->routes->set;
@@ -34,7 +35,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - before->bytes);
 }
 
-static void add_list(struct rte_tel_data *data, const struct director *director, const struct reload_live *live)
+static void add_list(struct rte_tel_data *data, const struct director *director, const struct live_table *live)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	struct counters sum;
@@ -42,7 +43,7 @@ static void add_list(struct rte_tel_data *data, const struct director *director,
 
 	if (!list)
 		return;
-	worker_sum(director, &sum);
+	workers_sum(director, &sum);
 	rte_tel_data_start_dict(list);
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		struct rte_tel_data *table = rte_tel_data_alloc();
@@ -100,7 +101,7 @@ static struct rte_tel_data *list_backends(const struct table *table, uint32_t fi
 	return list;
 }
 
-static void add_details(struct rte_tel_data *data, const struct director *director, const struct reload_live *live,
+static void add_details(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
 	uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
@@ -108,7 +109,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 	uint64_t end = (uint64_t)first + PAGE;
 	struct counters sum;
 
-	worker_sum(director, &sum);
+	workers_sum(director, &sum);
 	add_summary(data, director, live, index, &sum);
 	rte_tel_data_add_dict_uint(data, "first", first);
 	if (binds)
@@ -137,14 +138,14 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	if (parameters && !parse(parameters, &index, &first))
 		return telemetry_error(data, "parameters: none, or the index of a table, and the first bind and backend");
 	pthread_mutex_lock(&reload->lock);
-	if (parameters && index >= reload->live->routes->set.count) {
+	if (parameters && index >= reload->shared->live->routes->set.count) {
 		error = telemetry_error(data, "there is no table with this index");
 	} else {
 		rte_tel_data_start_dict(data);
 		if (parameters)
-			add_details(data, director, reload->live, index, first);
+			add_details(data, director, reload->shared->live, index, first);
 		else
-			add_list(data, director, reload->live);
+			add_list(data, director, reload->shared->live);
 	}
 	pthread_mutex_unlock(&reload->lock);
 	return error;

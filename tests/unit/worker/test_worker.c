@@ -24,12 +24,13 @@ enum {
 
 static struct rte_mempool *pool;
 static struct routes *routes;
-static struct director director;
+static struct worker_shared shared;
+static struct steering_config steering;
 static struct worker worker;
 static struct flow_path path;
-static struct reload_live live;
+static struct live_table live;
 
-/* What each poll finds; the last one stops the director. */
+/* What each poll finds; the last one stops the worker. */
 static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent;
@@ -69,12 +70,12 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	(void)queue;
 	assert_true(found <= count);
 	if (polls_done == 0)
-		token = rte_rcu_qsbr_start(director.reload.qsbr);
-	quiescent = rte_rcu_qsbr_check(director.reload.qsbr, token, false) == 1;
+		token = rte_rcu_qsbr_start(shared.qsbr);
+	quiescent = rte_rcu_qsbr_check(shared.qsbr, token, false) == 1;
 	while (stuck && rte_ring_sp_enqueue(stuck, stuck) == 0)
 		;
 	if (++polls_done == polls)
-		director.stop = true;
+		shared.stop = true;
 	for (uint16_t i = 0; i < found; i++) {
 		found_by[received] = polls_done;
 		mbufs[i] = unmatched_frame(received++);
@@ -112,7 +113,7 @@ static void start(const uint16_t *found, unsigned count)
 	last_sent[0] = last_sent[1] = 0;
 	full_of_one_family = 0;
 	path.sorting = 0;
-	director.stop = false;
+	shared.stop = false;
 	worker.counters = (struct counters){0};
 }
 
@@ -272,15 +273,15 @@ static int set_up(void **state)
 	handmade_bind(&set, 0, "192.0.2.9", TABLE_TCP, 80, 80);
 	routes = handmade_routes(&set);
 	install_port();
-	director.gateway_mac = 1;
-	director.conf.steering = (struct steering_config){.exception_path = true, .outbound_mtu = 1500};
-	director.reload.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
-	rte_rcu_qsbr_init(director.reload.qsbr, 1);
+	shared.gateway_mac = 1;
+	steering = (struct steering_config){.exception_path = true, .outbound_mtu = 1500};
+	shared.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
+	rte_rcu_qsbr_init(shared.qsbr, 1);
 	live.routes = routes;
-	director.reload.live = &live;
+	shared.live = &live;
 	path = (struct flow_path){.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool};
-	worker = (struct worker){.director = &director, .path_count = 1, .paths = &path};
-	worker.pipeline.steering = &director.conf.steering;
+	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path};
+	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
 	return 0;
 }
@@ -289,7 +290,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	routes_free(routes);
-	rte_free(director.reload.qsbr);
+	rte_free(shared.qsbr);
 	rte_mempool_free(pool);
 	rte_eal_cleanup();
 	return 0;

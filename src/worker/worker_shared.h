@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What all workers read and only the control thread writes, once workers run: the forwarding table in use, the gateway's MAC
+ * and the order to stop. Members marked as atomic are read and written without a lock. Workers read all of it in every
+ * iteration, so it has a cache line for itself.
+ */
+#ifndef GLB_WORKER_WORKER_SHARED_H
+#define GLB_WORKER_WORKER_SHARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "packet/routes.h"
+
+/* A forwarding table in use. Read-only once published. */
+struct live_table {
+	struct routes *routes;
+	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
+	uint8_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
+};
+
+struct worker_shared {
+	/*
+	 * Atomic. Workers fetch it once per iteration with worker_shared_live() and report a quiescent state after the
+	 * iteration. A table that was replaced is freed when all workers have done so.
+	 */
+	struct live_table *live;
+	struct rte_rcu_qsbr *qsbr; /* the RCU thread id is worker->index */
+
+	/* Atomic. The gateway's MAC in the low 48 bits, its first byte lowest; 0: not known yet. */
+	uint64_t gateway_mac;
+	bool stop; /* atomic; set once */
+} __attribute__((aligned(64)));
+
+static inline const struct live_table *worker_shared_live(const struct worker_shared *shared)
+{
+	return __atomic_load_n(&shared->live, __ATOMIC_ACQUIRE);
+}
+
+static inline bool worker_shared_stopping(const struct worker_shared *shared)
+{
+	return __atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
+}
+
+#endif
