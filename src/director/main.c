@@ -21,25 +21,6 @@
 
 static struct director director;
 
-static uint16_t port_index(const struct director *of, uint16_t id)
-{
-	uint16_t i = 0;
-
-	while (i < of->port_count && of->ports[i].id != id)
-		i++;
-	return i;
-}
-
-const struct port *director_port(const struct director *of, uint16_t id)
-{
-	return &of->ports[port_index(of, id)];
-}
-
-const struct port *director_exception_port(const struct director *of, uint16_t id)
-{
-	return of->exception_count ? &of->exceptions[port_index(of, id)] : NULL;
-}
-
 static int open_table(void)
 {
 	struct faults faults = {0};
