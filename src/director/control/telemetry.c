@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "director/control/telemetry_commands.h"
+#include "director/control/telemetry_reply.h"
 
 #define RELOAD_TIMEOUT_MS 60000
 
@@ -15,9 +17,9 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct director *served;
 static struct control *served_control;
 
-typedef int answer_function(struct director *director, const char *parameters, struct rte_tel_data *data);
+typedef int command_function(struct director *director, const char *parameters, struct rte_tel_data *data);
 
-static int answer(answer_function *function, const char *parameters, struct rte_tel_data *data)
+static int reply(command_function *function, const char *parameters, struct rte_tel_data *data)
 {
 	int error = -ESHUTDOWN;
 
@@ -26,50 +28,6 @@ static int answer(answer_function *function, const char *parameters, struct rte_
 		error = function(served, parameters, data);
 	pthread_rwlock_unlock(&lock);
 	return error;
-}
-
-int telemetry_error(struct rte_tel_data *data, const char *text)
-{
-	rte_tel_data_start_dict(data);
-	telemetry_add_text(data, "error", text);
-	return 0;
-}
-
-void telemetry_add_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "%u", number);
-	if (value)
-		rte_tel_data_add_dict_container(data, name, value, 0);
-}
-
-/* One piece of a text in ASCII, for DPDK 22.11 makes broken JSON of other bytes: '?' for each other character. */
-static const char *take_piece(const char *text, char piece[TELEMETRY_TEXT_SIZE])
-{
-	size_t size = 0;
-
-	for (; *text && size < TELEMETRY_TEXT_SIZE - 1; text++) {
-		if (((unsigned char)*text & 0xc0) == 0x80) /* UTF-8: not the first byte */
-			continue;
-		piece[size++] = *text >= ' ' && *text <= '~' ? *text : '?';
-	}
-	piece[size] = '\0';
-	return text;
-}
-
-void telemetry_add_text(struct rte_tel_data *data, const char *key, const char *text)
-{
-	char piece[TELEMETRY_TEXT_SIZE], name[32];
-
-	snprintf(name, sizeof(name), "%s", key);
-	for (unsigned part = 2;; part++) {
-		text = take_piece(text, piece);
-		rte_tel_data_add_dict_string(data, name, piece);
-		if (!*text)
-			return;
-		snprintf(name, sizeof(name), "%s_%u", key, part);
-	}
 }
 
 static int reload(struct director *director __rte_unused, const char *parameters __rte_unused, struct rte_tel_data *data)
@@ -89,28 +47,28 @@ static int reload(struct director *director __rte_unused, const char *parameters
 	snprintf(text, sizeof(text), "%016" PRIx64, outcome.digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
 	if (outcome.error[0])
-		telemetry_add_text(data, "error", outcome.error);
+		telemetry_reply_text(data, "error", outcome.error);
 	return 0;
 }
 
 static int on_stats(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
-	return answer(telemetry_stats, parameters, data);
+	return reply(telemetry_stats, parameters, data);
 }
 
 static int on_tables(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
-	return answer(telemetry_tables, parameters, data);
+	return reply(telemetry_tables, parameters, data);
 }
 
 static int on_lookup(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
-	return answer(telemetry_lookup, parameters, data);
+	return reply(telemetry_lookup, parameters, data);
 }
 
 static int on_reload(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
-	return answer(reload, parameters, data);
+	return reply(reload, parameters, data);
 }
 
 int telemetry_open(struct director *director, struct control *control)

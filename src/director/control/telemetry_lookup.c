@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry.h"
+#include "director/control/telemetry_commands.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "director/control/telemetry_reply.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 
@@ -83,7 +84,7 @@ static void add_answer(struct rte_tel_data *data, const struct burst *burst, con
 	if (verdict != VERDICT_FORWARDED)
 		return;
 	rte_tel_data_add_dict_uint(data, "table", burst->table[0]);
-	telemetry_add_text(data, "table_name", table_label(&live->routes->set, burst->table[0], text));
+	telemetry_reply_text(data, "table_name", table_label(&live->routes->set, burst->table[0], text));
 	snprintf(text, sizeof(text), "%016" PRIx64, burst->hash[0]);
 	rte_tel_data_add_dict_string(data, "hash", text);
 	rte_tel_data_add_dict_uint(data, "row", burst->row[0]);
@@ -104,7 +105,7 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 		return -ENOMEM;
 	if (!parse(parameters, &flow)) {
 		free(burst);
-		return telemetry_error(data, USAGE);
+		return telemetry_reply_error(data, USAGE);
 	}
 	burst->count = 1;
 	burst_set_flow(burst, 0, VERDICT_FORWARDED, &flow);

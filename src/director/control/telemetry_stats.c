@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry.h"
+#include "director/control/telemetry_commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "director/control/gateway.h"
+#include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 #include "worker/worker.h"
 
@@ -36,7 +37,7 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_string(data, "digest", text);
 	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
 	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
-	telemetry_add_text(data, "last_error", reload->last_error);
+	telemetry_reply_text(data, "last_error", reload->last_error);
 	pthread_mutex_unlock(&reload->lock);
 }
 
@@ -82,7 +83,7 @@ enum {
 
 static uint16_t lcores_that_fit(const struct director *director)
 {
-	int fit = (TELEMETRY_ANSWER - COMMON_SIZE - director->port_count * PORT_SIZE) / LCORE_SIZE;
+	int fit = (TELEMETRY_REPLY_SIZE - COMMON_SIZE - director->port_count * PORT_SIZE) / LCORE_SIZE;
 
 	fit = RTE_MIN(fit, (int)MAX_LCORES);
 	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);
@@ -106,9 +107,9 @@ int telemetry_stats(struct director *director, const char *parameters __rte_unus
 	add_counters(data, &sum);
 	add_state(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)
-		telemetry_add_numbered(ports, director->ports[i].id, describe_port(&director->ports[i]));
+		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(&director->ports[i]));
 	for (uint16_t i = 0; i < lcore_count; i++)
-		telemetry_add_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
+		telemetry_reply_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);
 	rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
 	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > lcore_count);

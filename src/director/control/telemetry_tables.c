@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry.h"
+#include "director/control/telemetry_commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "director/control/telemetry_reply.h"
 #include "director/workers.h"
-#include "worker/worker.h"
 
-#define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_ANSWER */
+#define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
@@ -26,7 +26,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 		good += table_backend_is_good(&table->backends[i]);
 	rte_tel_data_add_dict_uint(data, "index", index);
 	snprintf(name, sizeof(name), "%s", table_label(set, index, label));
-	telemetry_add_text(data, "name", name);
+	telemetry_reply_text(data, "name", name);
 	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
@@ -52,7 +52,7 @@ static void add_list(struct rte_tel_data *data, const struct director *director,
 			break;
 		rte_tel_data_start_dict(table);
 		add_summary(table, director, live, i, &sum);
-		telemetry_add_numbered(list, i, table);
+		telemetry_reply_numbered(list, i, table);
 	}
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, live->routes->digest);
@@ -96,7 +96,7 @@ static struct rte_tel_data *list_backends(const struct table *table, uint32_t fi
 		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
 		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
-		telemetry_add_numbered(list, i, data);
+		telemetry_reply_numbered(list, i, data);
 	}
 	return list;
 }
@@ -136,10 +136,11 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	int error = 0;
 
 	if (parameters && !parse(parameters, &index, &first))
-		return telemetry_error(data, "parameters: none, or the index of a table, and the first bind and backend");
+		return telemetry_reply_error(
+			data, "parameters: none, or the index of a table, and the first bind and backend");
 	pthread_mutex_lock(&reload->lock);
 	if (parameters && index >= reload->shared->live->routes->set.count) {
-		error = telemetry_error(data, "there is no table with this index");
+		error = telemetry_reply_error(data, "there is no table with this index");
 	} else {
 		rte_tel_data_start_dict(data);
 		if (parameters)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Helpers for the replies of telemetry commands: what DPDK's functions lack, or what DPDK 22.11 gets wrong. */
+#ifndef GLB_DIRECTOR_CONTROL_TELEMETRY_REPLY_H
+#define GLB_DIRECTOR_CONTROL_TELEMETRY_REPLY_H
+
+#include "director/control/dpdk_compat.h"
+
+#define TELEMETRY_REPLY_SIZE 16384 /* DPDK leaves out what does not fit a reply of this size */
+#define TELEMETRY_TEXT_SIZE  128 /* of a string in a reply, with its terminating zero */
+
+/* Makes the reply {"error": TEXT}. Returns 0, so that a command can return it. */
+int telemetry_reply_error(struct rte_tel_data *data, const char *text);
+
+/*
+ * Adds `value` under its number as the key, and takes it over. An object per element, because DPDK 22.11 drops arrays of
+ * objects that are not outermost. NULL adds nothing.
+ */
+void telemetry_reply_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value);
+
+/*
+ * Adds text of any length. What does not fit `key` goes on in KEY_2, KEY_3 and so on. '?' replaces each character that is not
+ * printable ASCII.
+ */
+void telemetry_reply_text(struct rte_tel_data *data, const char *key, const char *text);
+
+#endif
