@@ -90,7 +90,7 @@ static int run(const struct command_args *args)
 
 	for (int i = 0; i < args->count; i++) {
 		const char *path = args->operands[i];
-		struct faults faults = {.file = path};
+		struct faults faults = {.file = path, .strict = true};
 		enum kind kind = detect(path);
 
 		check_file(path, kind, &faults);

@@ -18,6 +18,7 @@ struct fault {
 
 struct faults {
 	const char *file; /* prefix of each text; borrowed; NULL for none */
+	bool strict; /* set by the caller: what the director refuses is an error, not a warning */
 	struct fault *items;
 	size_t count;
 	size_t errors;
@@ -39,7 +40,7 @@ const char *faults_first_error(const struct faults *faults);
 /* Errors first, then warnings, a line each: "error: TEXT", "warning: TEXT". */
 void faults_print(const struct faults *faults, FILE *to);
 
-/* Frees the texts; the list is empty and usable again, and keeps its file name. */
+/* Frees the texts. The list is then empty and usable again; `file` and `strict` stay. */
 void faults_clear(struct faults *faults);
 
 #endif

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "packet/routes.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/big_alloc.h"
+#include "table/table_lint.h"
 
 #define PAIR_ADDRESSES_TABLES 4 /* 512 KB each */
-
-static void check_backends(const struct table_set *set, struct faults *faults)
-{
-	for (uint32_t t = 0; t < set->count; t++) {
-		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
-			const struct netaddr *addr = &set->tables[t].backends[i].addr;
-			char where[64], text[NETADDR_TEXT_MAX];
-
-			if (addr->family == NETADDR_V4)
-				continue;
-			snprintf(where, sizeof(where), "tables[%" PRIu32 "].backends[%" PRIu32 "].ip", t, i);
-			faults_error(faults, where, "'%s': GUE hops are IPv4 addresses; give this proxy an IPv4 address",
-				netaddr_format(addr, text));
-		}
-	}
-}
 
 /* Version 2 says a row of one hop by naming it twice, and nothing keeps it from listing an address
  * twice. */
@@ -131,7 +115,7 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 	struct routes *routes = NULL;
 	size_t errors = faults->errors;
 
-	check_backends(set, faults);
+	table_lint_hops(set, faults);
 	if (faults->errors == errors)
 		routes = calloc(1, sizeof(*routes));
 	if (!routes) {

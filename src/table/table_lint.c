@@ -58,8 +58,9 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 		faults_warn(faults, where,
 			"none of %u is good (active or filling, and healthy): new connections go to backends that should not get them",
 			table->backend_count);
-	lint_addresses(table, t, is_ipv6,
-		"an IPv6 address, where hops in GUE are IPv4: the director refuses this table", faults);
+	if (!faults->strict)
+		lint_addresses(table, t, is_ipv6,
+			"an IPv6 address, but hops in GUE are IPv4: the director refuses this table", faults);
 	lint_addresses(table, t, is_no_host, "no address that a proxy can have: what goes there is lost", faults);
 }
 
@@ -113,6 +114,23 @@ static void lint_overlaps(const struct table_set *set, struct faults *faults)
 	free(overlaps);
 }
 
+void table_lint_hops(const struct table_set *set, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
+			const struct netaddr *addr = &set->tables[t].backends[i].addr;
+			char where[48], text[NETADDR_TEXT_MAX];
+
+			if (!is_ipv6(addr))
+				continue;
+			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
+			faults_error(faults, where,
+				"'%s' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address",
+				netaddr_format(addr, text));
+		}
+	}
+}
+
 void table_lint(const struct table_set *set, struct faults *faults)
 {
 	char where[48];
@@ -127,4 +145,6 @@ void table_lint(const struct table_set *set, struct faults *faults)
 			faults_warn(faults, where, "there are none: this table gets no packets");
 	}
 	lint_overlaps(set, faults);
+	if (faults->strict)
+		table_lint_hops(set, faults);
 }

@@ -13,7 +13,16 @@
 /* Warnings of one kind about one table, before "and N more". */
 #define TABLE_LINT_MAX 10
 
-/* Skips what table_json could not read: names that are NULL, addresses of no family. */
+/*
+ * Adds an error for each backend with an IPv6 address. Hops in GUE are IPv4, so the director refuses every table that has such a
+ * backend; version 2 files of GLB may have one.
+ */
+void table_lint_hops(const struct table_set *set, struct faults *faults);
+
+/*
+ * Skips what table_json could not read: names that are NULL, addresses of no family. IPv6 backends are errors if faults->strict is
+ * set; otherwise a warning for each table.
+ */
 void table_lint(const struct table_set *set, struct faults *faults);
 
 /* Two binds with addresses, protocol and ports in common. Where they meet, `winner` gets the

@@ -536,8 +536,21 @@ def test_check_does_not_wait_for_a_fifo(tmp_path):
     assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stdout
 
 
-def test_check_warns_of_a_binary_table_that_the_director_refuses(tmp_path):
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("fd00::1"), backend("10.0.0.1")]))
-    run("build-config", source, tmp_path / "table.bin")
-    found = run("check", tmp_path / "table.bin", code=CHECK_WARNINGS).stdout
-    assert "tables[0].backends[0].ip: 'fd00::1' is an IPv6 address" in found
+@pytest.mark.parametrize("file", ["table.json", "2.bin", "3.bin"])
+def test_check_refuses_ipv6_backends_as_the_director_does(tmp_path, file):
+    backends = [backend("fd00::1"), backend("10.0.0.1"), backend("fd00::2")]
+    source = write_tables(tmp_path / "table.json", table(backends=backends))
+    for version in "23":
+        warning = run("build-config", source, tmp_path / f"{version}.bin", "--format", version).stderr
+        assert warning == (
+            f"glb-director-cli: warning: {source}: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are "
+            "IPv4: the director refuses this table (and 1 more of this table)\n")
+    errors = [
+        f"{tmp_path / file}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 address, but hops in GUE are IPv4: "
+        "give this proxy an IPv4 address" for index, ip in ((0, "fd00::1"), (2, "fd00::2"))]
+    assert run("check", tmp_path / file, code=CHECK_ERRORS).stdout.splitlines() == [f"error: {text}" for text in errors]
+    found = run_json("check", tmp_path / file, "--json", code=CHECK_ERRORS)["files"][0]
+    assert (found["errors"], found["warnings"]) == (errors, [])
+    # lookup loads routes with the director's own function.
+    refused = run("lookup", tmp_path / file, "192.0.2.1:1", "10.0.0.1:80", "--config", write_conf(tmp_path / "director.conf"), code=FAILED)
+    assert refused.stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]

@@ -252,8 +252,9 @@ def test_bad_json_table(start):
     start.assert_fails(start.table, "tables[1].backends[3].ip", "'10.0.0.300'")
 
 
-def test_ipv6_backend(start):
+@pytest.mark.parametrize("version", ["json", "2", "3"])
+def test_ipv6_backend(start, version):
     document = traffic.document(hops=2)
     document["tables"][0]["backends"][1]["ip"] = "2001:db8::1"
-    write_table(start.table, document)
+    write_table(start.table, document, version)
     start.assert_fails(start.table, "tables[0].backends[1].ip", "'2001:db8::1'")

@@ -17,6 +17,7 @@ static struct routes *load(const char *path, struct faults *faults)
 	uint32_t version;
 
 	faults->file = path;
+	faults->strict = true;
 	return table_load(path, &set, &version, faults) < 0 ? NULL : routes_create(&set, faults);
 }
 

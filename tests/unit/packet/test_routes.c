@@ -129,8 +129,7 @@ static void test_ipv6_backends_are_refused_by_name(void **state)
 	assert_null(routes_create(&set, &faults));
 	assert_int_equal(faults.errors, 2);
 	assert_string_equal(faults_first_error(&faults),
-		"table.bin: tables[1].backends[0].ip: '2001:db8::7': GUE hops are IPv4 addresses; "
-		"give this proxy an IPv4 address");
+		"table.bin: tables[1].backends[0].ip: '2001:db8::7' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
 	assert_int_equal(set.count, 0); /* freed all the same */
 	assert_null(set.tables);
 	faults_clear(&faults);

@@ -192,12 +192,10 @@ static const struct example warnings_examples[] = {
 		"'10.0.0.0/8' is meant"},
 	{TABLE(KEYS ", " BACKENDS ", 'binds': []"), "t.json: tables[0].binds: there are none: this table gets no packets"},
 	{BACKEND("'ip': 'fd00::1', 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, where hops in GUE "
-		"are IPv4: the director refuses this table"},
+		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are IPv4: the director refuses this table"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': 'fd00::2', 'state': 'active'}, {'ip': 'fd00::1', 'state': 'active'}]"),
-		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, where hops in GUE "
-		"are IPv4: the director refuses this table (and 1 more of this table)"},
+		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, but hops in GUE are IPv4: the director refuses this table (and 1 more of this table)"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': '224.0.0.1', 'state': 'active'}, {'ip': '0.0.0.0', 'state': 'active'}, "
 		    "{'ip': '127.0.0.1', 'state': 'active'}]"),
@@ -242,6 +240,29 @@ static void test_warnings(void **state)
 		assert_warned(warnings_examples[i].document, warnings_examples[i].fault);
 }
 
+/* With the table's other error: one reading finds both. */
+static void test_ipv6_backends_are_errors_for_a_strict_reader(void **state)
+{
+	const char *text =
+		"{\"tables\": [{\"name\": \"a\", \"hash_key\": \"00112233445566778899aabbccddeeff\", "
+		"\"seed\": \"bad\", \"binds\": [{\"ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"port\": 80}], "
+		"\"backends\": [{\"ip\": \"fd00::1\", \"state\": \"active\"}, {\"ip\": \"fd00::2\", \"state\": \"active\"}]}]}";
+	struct faults faults = {.file = "t.json", .strict = true};
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(table_json_parse(text, strlen(text), &set, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 3);
+	assert_int_equal(faults.count, 3);
+	assert_fault(&faults, false,
+		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
+	assert_fault(&faults, false,
+		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
+	faults_clear(&faults);
+	assert_true(faults.strict);
+	table_set_free(&set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_backends),
 		cmocka_unit_test(test_healthchecks),
 		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_ipv6_backends_are_errors_for_a_strict_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
