@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * A bounded walk through a packet, in the shape that the verifier of Linux 5.10 can follow: the
- * position is a number that is checked against a constant, then against the packet, each time that
- * bytes are taken.
+ * A position in a packet, and bounds checks in a form that the verifier of Linux 5.10 understands: the
+ * position is an offset, and each access compares it with a constant and then with the packet's end.
  */
 #ifndef GLB_BPF_CURSOR_BPF_H
 #define GLB_BPF_CURSOR_BPF_H
@@ -12,17 +11,18 @@
 #include <stdbool.h>
 
 /*
- * The verifier tracks packet offsets up to 0xffff; the longest chain of headers that is walked ends
- * near 0x8200.
+ * The verifier tracks packet offsets up to 0xffff. The longest chain of headers that redirect parses
+ * ends near 0x8200.
  */
 #define CURSOR_LIMIT 0xf000
 
 struct cursor {
-	void *frame, *frame_end; /* what the kernel lets us read */
-	__u64 at; /* offset of the next byte */
-	__u64 end; /* offset behind what is parsed: lengths in headers shrink it */
+	void *frame, *frame_end; /* the bytes that the kernel lets the program read */
+	__u64 at; /* offset of the next byte in the frame */
+	__u64 end; /* offset of the packet's end in the frame; a header's length field can lower it */
 };
 
+/* A cursor at the start of the frame. */
 static __always_inline struct cursor cursor_of(const struct xdp_md *context)
 {
 	void *frame = (void *)(long)context->data, *frame_end = (void *)(long)context->data_end;
@@ -30,7 +30,7 @@ static __always_inline struct cursor cursor_of(const struct xdp_md *context)
 	return (struct cursor){.frame = frame, .frame_end = frame_end, .end = frame_end - frame};
 }
 
-/* A packet that lies from `at` up to `end` in the frame. */
+/* A cursor at the start of the packet that occupies offsets `at` to `end` of the frame. */
 static __always_inline struct cursor cursor_within(const struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_of(context);
@@ -40,13 +40,13 @@ static __always_inline struct cursor cursor_within(const struct xdp_md *context,
 	return cursor;
 }
 
-/* The `size` bytes (a constant) at the cursor, or NULL. */
+/* Returns the next `size` bytes, or NULL if the packet ends before. `size` is a constant. */
 static __always_inline void *cursor_peek(const struct cursor *cursor, __u32 size)
 {
 	__u64 at = cursor->at;
 	void *bytes;
 
-	/* Opaque to the compiler, so that it adds the very register that it compared. */
+	/* Hides `at` from the optimizer, so that it adds the same register that it compared. */
 	asm volatile("" : "+r"(at));
 	if (at > CURSOR_LIMIT || at + size > cursor->end)
 		return NULL;
@@ -54,7 +54,7 @@ static __always_inline void *cursor_peek(const struct cursor *cursor, __u32 size
 	return bytes + size > cursor->frame_end ? NULL : bytes;
 }
 
-/* As cursor_peek(), and moves behind them. */
+/* As cursor_peek(), and moves the cursor behind these bytes. */
 static __always_inline void *cursor_take(struct cursor *cursor, __u32 size)
 {
 	void *bytes = cursor_peek(cursor, size);
@@ -64,7 +64,7 @@ static __always_inline void *cursor_take(struct cursor *cursor, __u32 size)
 	return bytes;
 }
 
-/* Moves on by a number that comes from the packet; false where that is beyond the end. */
+/* Moves the cursor by `size` bytes, a number from the packet. Returns false if the packet ends before. */
 static __always_inline bool cursor_skip(struct cursor *cursor, __u32 size)
 {
 	if (cursor->at + size > cursor->end)
@@ -73,9 +73,7 @@ static __always_inline bool cursor_skip(struct cursor *cursor, __u32 size)
 	return true;
 }
 
-/*
- * Ends the packet `size` bytes from here, for a header's claim; false where that is beyond the end.
- */
+/* Lowers the packet's end to `size` bytes from the cursor. Returns false if the packet ends before. */
 static __always_inline bool cursor_cut(struct cursor *cursor, __u32 size)
 {
 	if (cursor->at + size > cursor->end)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Parses the Ethernet header and the VLAN tags behind it.
- */
+/* Parses the Ethernet header and the VLAN tags behind it. */
 #ifndef GLB_BPF_ETHERNET_BPF_H
 #define GLB_BPF_ETHERNET_BPF_H
 
@@ -12,7 +10,7 @@
 
 #include "bpf/cursor.bpf.h"
 
-#define ETHERNET_MAX_TAGS 2 /* the director accepts as many */
+#define ETHERNET_MAX_TAGS 2 /* the director accepts the same number */
 
 struct vlan_tag {
 	__be16 control;
@@ -25,9 +23,10 @@ static __always_inline bool ethernet_is_tag(__be16 ethertype)
 }
 
 /*
- * Moves the cursor behind the last tag and counts the tags in *tags. Returns the Ethernet type of the
- * bytes at the cursor, in network byte order, or 0 if the frame ends inside these headers. With more
- * than ETHERNET_MAX_TAGS tags, that is the type of the next tag.
+ * Moves the cursor behind the last VLAN tag and adds the number of tags to *tags. Returns the
+ * Ethernet type of the bytes at the cursor, or 0 if the frame ends inside these headers. If the frame
+ * has more than ETHERNET_MAX_TAGS tags, the cursor stops behind the last of these, and the type is
+ * that of another tag.
  */
 static __always_inline __be16 ethernet_take(struct cursor *cursor, __u32 *tags)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Whose is the inner packet? This host keeps it if it opens a connection, belongs to one of this
- * host's sockets, or is of a kind that has no sockets. Helpers: bpf_skc_lookup_tcp and
- * bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp with 4.20. bpf_sk_lookup_tcp would
- * hide sockets in SYN_RECV and TIME_WAIT.
+ * Decides whether this host accepts the inner packet. It does if the packet opens a connection, belongs
+ * to one of this host's sockets, or is of a kind that has no sockets.
+ *
+ * The helpers bpf_skc_lookup_tcp and bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp
+ * with 4.20. bpf_sk_lookup_tcp does not find sockets in SYN_RECV and TIME_WAIT, so it is not used.
  */
 #ifndef GLB_REDIRECT_DECIDE_BPF_H
 #define GLB_REDIRECT_DECIDE_BPF_H
@@ -14,21 +15,22 @@
 #include "gue/gue_wire.h"
 #include "redirect/inner.bpf.h"
 
-/* Set before the program is loaded: constant for the verifier, and the only read-only data. */
+/* The loader sets this, the program's only read-only data, before it loads the program. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};
 
 #define QUIC_LONG_HEADER 0x80
 
-/* <linux/icmp.h> would draw in the C library. */
+/* <linux/icmp.h> includes headers of the C library, which BPF programs do not have. */
 #define ICMP_HEADER_SIZE    8
 #define ICMP_DEST_UNREACH   3
 #define ICMP_TIME_EXCEEDED  11
 #define ICMP_PARAMETERPROB  12
 #define ICMPV6_DEST_UNREACH 1
-#define ICMPV6_PARAMPROB    4 /* 2 and 3: packet too big, time exceeded */
+#define ICMPV6_PARAMPROB    4 /* 2 is packet too big, 3 is time exceeded */
 
 enum {
-	DECIDE_UNKNOWN = -1, /* the next hop may know; or a counter */
+	DECIDE_UNKNOWN = -1, /* no socket of this host; the next hop may have one */
+	/* An enum redirect_counter, which is >= 0, is the final decision. */
 };
 
 static __always_inline __u32 flow_size(bool ipv6)
@@ -38,7 +40,7 @@ static __always_inline __u32 flow_size(bool ipv6)
 	return ipv6 ? sizeof(flow->ipv6) : sizeof(flow->ipv4);
 }
 
-/* True where tcp acknowledges a SYN cookie that `listener` sent: an ACK, neither SYN nor RST. */
+/* True if `tcp` has ACK, not SYN or RST, and acknowledges a SYN cookie that `listener` sent. */
 static __always_inline bool is_syn_cookie(
 	struct bpf_sock *listener, const struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
@@ -47,7 +49,7 @@ static __always_inline bool is_syn_cookie(
 	return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct iphdr), tcp, sizeof(*tcp)) == 0;
 }
 
-/* tcp: NULL for a quote. */
+/* tcp: NULL for a packet that an ICMP error quotes. */
 static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
 	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
@@ -70,7 +72,7 @@ static __always_inline int decide_udp_socket(struct xdp_md *context, struct inne
 
 	if (!socket)
 		return DECIDE_UNKNOWN;
-	/* connect() puts UDP sockets into TCP's state of that name. */
+	/* connect() sets the state of a UDP socket to this TCP state. */
 	if (socket->state == BPF_TCP_ESTABLISHED)
 		decision = REDIRECT_ACCEPTED_ESTABLISHED;
 	bpf_sk_release(socket);
@@ -112,7 +114,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB;
 }
 
-/* As the flow of the quoted packet, of which 8 bytes beyond the IP header are enough. */
+/* Decides about an ICMP error as about the flow that it quotes. 8 bytes behind the quoted IP header are enough. */
 static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6)
 {
 	struct inner quoted = {0};
@@ -135,9 +137,10 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 }
 
 /*
- * Global functions (Linux 5.6), which the verifier checks once each and apart from their callers:
- * the number of paths adds up instead of multiplying. They take numbers only, the part of the frame
- * to look at. Return DECIDE_UNKNOWN or a counter.
+ * These are global functions (Linux 5.6). The verifier checks each of them once, apart from its
+ * callers, so the numbers of branches add up instead of multiplying. A global function can take
+ * no pointers but the context, so the arguments are offsets: the packet occupies `at` to `end` of the
+ * frame. Returns DECIDE_UNKNOWN or a counter.
  */
 __noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end)
 {
@@ -184,6 +187,7 @@ static __always_inline int decide_packet(struct xdp_md *context, struct cursor *
 	return REDIRECT_ACCEPTED_OTHER;
 }
 
+/* The inner packet occupies offsets `at` to `end` of the frame. Returns DECIDE_UNKNOWN or a counter. */
 __noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_within(context, at, end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The IP headers of an inner packet, or of the packet that an ICMP error in it quotes, up to the
- * upper protocol.
+ * Parses the IP headers, including IPv6 extension headers, of an inner packet, or of the packet that
+ * an inner ICMP error quotes.
  */
 #ifndef GLB_REDIRECT_INNER_BPF_H
 #define GLB_REDIRECT_INNER_BPF_H
@@ -16,23 +16,25 @@
 #include "redirect/redirect.h"
 
 #define INNER_MAX_EXTENSION_HEADERS 8
-#define INNER_IPV4_OFFSET           0x1fff
-#define INNER_IPV6_OFFSET           0xfff8
+/* The bits of the fragment offset in their header fields. */
+#define INNER_IPV4_OFFSET 0x1fff
+#define INNER_IPV6_OFFSET 0xfff8
 
 enum {
-	INNER_OK = -1, /* or a counter */
+	INNER_OK = -1,
+	/* An enum redirect_counter, which is >= 0, says why the packet is dropped. */
 };
 
 struct inner {
-	void *ip; /* struct iphdr or struct ipv6hdr */
-	bool later_fragment; /* no ports to be seen */
-	__u8 protocol; /* the upper one, behind extension headers */
-	struct bpf_sock_tuple flow; /* as this host receives it; ports come last */
+	void *ip; /* struct iphdr or struct ipv6hdr in the packet */
+	bool later_fragment; /* not the first fragment, so it has no ports */
+	__u8 protocol; /* of the transport header behind extension headers */
+	struct bpf_sock_tuple flow; /* as this host receives it; inner_set_ports() sets the ports */
 };
 
 /*
- * quoted: by an ICMP error. This host sent that packet, so its ends are exchanged, and its length
- * is not to be believed.
+ * quoted: an ICMP error quotes this packet. This host sent it, so source and destination are swapped
+ * in `flow`. Its total length is ignored, because the quote can be shorter.
  */
 static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner, bool quoted)
 {
@@ -60,14 +62,14 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 #define EXTENSION_HEADERS \
 	(1ull << IPPROTO_HOPOPTS | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT | 1ull << IPPROTO_DSTOPTS)
 
-/* For a fragment header, `length` is reserved and `offset` says where it goes. */
 struct extension_header {
-	__u8 next, length; /* in units of 8 bytes, without the first */
-	__be16 offset;
+	__u8 next;
+	__u8 length; /* in units of 8 bytes, without the first; reserved in a fragment header */
+	__be16 offset; /* of a fragment header, with flags */
 	__be32 rest;
 };
 
-/* Without branches on what kind of header it is: the verifier walks every path, 8 times over. */
+/* Does not branch on the kind of header, because the verifier walks every branch in each of 8 rounds. */
 static __always_inline int inner_extension_headers(struct cursor *cursor, struct inner *inner)
 {
 	for (int i = 0; i <= INNER_MAX_EXTENSION_HEADERS; i++) {
@@ -112,18 +114,16 @@ static __always_inline int inner_ipv6(struct cursor *cursor, struct inner *inner
 }
 
 /*
- * Moves to the upper protocol. `ipv6` is a constant everywhere: what lies on the stack is not one
- * to the verifier.
+ * Moves the cursor from the IP header to the transport header. Returns INNER_OK or a counter. All
+ * callers pass constants for `ipv6` and `quoted`: the verifier does not track a bool on the stack as
+ * a constant.
  */
 static __always_inline int inner_parse(struct cursor *cursor, struct inner *inner, bool ipv6, bool quoted)
 {
 	return ipv6 ? inner_ipv6(cursor, inner, quoted) : inner_ipv4(cursor, inner, quoted);
 }
 
-/*
- * The ports of TCP and UDP are the first two words of either; a quote has them from the other end's
- * view.
- */
+/* ports: source and destination port, the first 4 bytes of TCP and of UDP. A quoted packet has them swapped. */
 static __always_inline void inner_set_ports(struct inner *inner, bool ipv6, const __be16 *ports, bool quoted)
 {
 	__be16 source = ports[quoted ? 1 : 0], destination = ports[quoted ? 0 : 1];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * From Ethernet to the end of the GUE header. A packet is GUE once its whole UDP header is there,
- * unfragmented, and names the port: from then on every fault is a counted drop. Whatever faults a
- * packet has before that are the kernel's to find. Checksums are not verified: the director sends
- * none over UDP, and the inner packet has its own.
+ * Parses a frame from the Ethernet header to the end of the GUE header. A packet is GUE if it is not a
+ * fragment and has a whole UDP header with our destination port. The program drops and counts a GUE
+ * packet with an error behind that point. It passes a packet with an error before that point to the
+ * kernel. It verifies no checksums: the director sends UDP without one, and the inner packet has its
+ * own.
  */
 #ifndef GLB_REDIRECT_OUTER_BPF_H
 #define GLB_REDIRECT_OUTER_BPF_H
@@ -18,15 +19,15 @@
 #include "gue/gue_wire.h"
 #include "redirect/redirect.h"
 
-#define OUTER_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define OUTER_FRAGMENT 0x3fff /* the bits of more-fragments and fragment offset */
 
 enum outer_result {
 	OUTER_GUE = -2,
 	OUTER_NOT_GUE = -1,
-	/* or a counter, all of which are >= 0 */
+	/* An enum redirect_counter, which is >= 0, says why the packet is dropped. */
 };
 
-/* Pointers into the packet, good until its head is moved. */
+/* The pointers are into the packet. They are valid until the program moves the packet's start. */
 struct outer {
 	__u32 tags;
 	struct iphdr *ip;
@@ -37,7 +38,7 @@ struct outer {
 	__be32 next_hop;
 };
 
-/* Moves to the GUE header and ends the packet where UDP does. */
+/* Moves the cursor from the IPv4 header to the GUE header, and lowers the end to UDP's length. */
 static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *outer, __u16 port)
 {
 	struct cursor ip_start = *cursor;
@@ -69,7 +70,7 @@ static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *out
 	return OUTER_GUE;
 }
 
-/* Moves to the inner packet. The order of the checks is that of gue/decode.c. */
+/* Moves the cursor from the GUE header to the inner packet. Checks in the same order as gue/decode.c. */
 static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 {
 	struct cursor hop = *cursor;
@@ -103,7 +104,7 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 
 		hop.at += GUE_BASE_SIZE + 4 * (private_data->next_hop & GUE_HLEN_MASK);
 		address = cursor_peek(&hop, sizeof(*address));
-		if (!address) /* cannot be: words was checked */
+		if (!address) /* impossible, because `words` was checked; the verifier needs it */
 			return REDIRECT_DROP_BAD_LENGTH;
 		outer->has_next_hop = true;
 		outer->next_hop = *address;
@@ -111,6 +112,7 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 	return OUTER_GUE;
 }
 
+/* Moves the cursor to the inner packet of a GUE packet to UDP port `port`. Returns an enum outer_result. */
 static __always_inline int outer_parse(struct cursor *cursor, struct outer *outer, __u16 port)
 {
 	int result;

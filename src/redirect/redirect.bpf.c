@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The second chance on the proxies (docs/reference/redirect.md#the-decision). A GUE packet that this host knows is
- * stripped and handed to the kernel; one that it does not know goes to the next hop it names.
- * Everything else passes untouched.
+ * The second chance on the proxies (docs/reference/redirect.md#the-decision). If a GUE packet belongs to
+ * this host, the program removes the outer headers and passes the inner packet to the kernel. If not,
+ * the program sends the packet to the next hop in its GUE header. All other packets pass unchanged.
  *
- * Runs on Linux 5.10 and newer: no helper, map or construct is younger, and no kernel structure is
- * looked into.
+ * Runs on Linux 5.10 and newer. It uses no newer helper, map type or instruction, and reads no kernel
+ * structure.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -17,7 +17,7 @@
 #include "redirect/rewrite.bpf.h"
 #include "redirect/syn_cookie.bpf.h"
 
-/* Written by the processor that counts; readers add up, and nobody resets. */
+/* Each CPU writes its own value of a counter. Readers add them up. Nothing resets them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, REDIRECT_COUNTER_COUNT);
@@ -33,7 +33,7 @@ static __always_inline void count(__u32 counter)
 		++*value;
 }
 
-/* An unknown packet: to the next hop, if there is one and it is another host. */
+/* Returns the counter for a packet that belongs to no socket of this host. */
 static __always_inline int next_hop_outcome(const struct outer *outer)
 {
 	if (!outer->has_next_hop)
@@ -43,7 +43,7 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 	return outer->ip->ttl > 1 ? REDIRECT_FORWARDED_TO_ALTERNATE : REDIRECT_DROP_TTL;
 }
 
-/* For a packet whose headers were found well-formed. */
+/* Returns the counter for a packet whose outer and GUE headers are valid; `inner` is at the inner packet. */
 static __always_inline int outcome_of(struct xdp_md *context, const struct outer *outer, const struct cursor *inner)
 {
 	int outcome;
@@ -65,22 +65,26 @@ static __always_inline bool is_sent(int outcome)
 	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_SYN_COOKIE_SENT;
 }
 
+/*
+ * Strips a packet that this host accepts, or turns a SYN into the SYN-ACK with a cookie. Returns the
+ * counter, which differs from `outcome` if that was a SYN-ACK or failed.
+ */
 static __always_inline int keep(struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
 	__u32 outer_size;
 
-	if (!packet) /* cannot be: decide() saw more of it */
+	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
 	outer_size = packet - (void *)outer->ip;
 	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;
 	if (outcome == REDIRECT_ACCEPTED_SYN && settings.syn_cookies) {
 		if (ipv6)
-			outcome = answer_ipv6_syn(context, inner->at, inner->end, outer->tags);
+			outcome = reply_to_ipv6_syn(context, inner->at, inner->end, outer->tags);
 		else
-			outcome = answer_ipv4_syn(context, inner->at, inner->end, outer->tags);
+			outcome = reply_to_ipv4_syn(context, inner->at, inner->end, outer->tags);
 		if (outcome != REDIRECT_ACCEPTED_SYN)
 			return outcome;
 	}
@@ -107,11 +111,11 @@ int glb_redirect(struct xdp_md *context)
 	}
 	count(REDIRECT_TOTAL);
 	count(outcome);
-	/* Not XDP_TX: it loses packets on a veth pair, whatever is at the other end. */
+	/* XDP_TX would lose packets on a veth pair, whatever is at the other end. */
 	if (is_sent(outcome))
 		return bpf_redirect(context->ingress_ifindex, 0);
 	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
 }
 
-/* Both licences: the kernel offers bpf_tcp_check_syncookie to programs under the GPL only. */
+/* The kernel offers bpf_tcp_check_syncookie only to programs under the GPL. */
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * What is done to a packet: sent on to the next hop, or stripped to the inner packet.
- */
+/* Changes packets: addresses one to its next hop, or strips it to the inner packet. */
 #ifndef GLB_REDIRECT_REWRITE_BPF_H
 #define GLB_REDIRECT_REWRITE_BPF_H
 
@@ -14,23 +12,23 @@
 #define ECN_ECT_0   2
 #define ECN_CE      3
 
-/* The checksum after a 16-bit word changed from `old` to `fresh` (RFC 1624, equation 3). */
-static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 fresh)
+/* Returns the checksum after a 16-bit word changed from `old` to `new` (RFC 1624, equation 3). */
+static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 new)
 {
-	__u32 sum = (__u16)~checksum + (__u16)~old + fresh;
+	__u32 sum = (__u16)~checksum + (__u16)~old + new;
 
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return ~sum;
 }
 
-static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 fresh)
+static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 new)
 {
-	checksum = checksum_replace(checksum, old & 0xffff, fresh & 0xffff);
-	return checksum_replace(checksum, old >> 16, fresh >> 16);
+	checksum = checksum_replace(checksum, old & 0xffff, new & 0xffff);
+	return checksum_replace(checksum, old >> 16, new >> 16);
 }
 
-static __always_inline void exchange_addresses(struct ethhdr *ethernet)
+static __always_inline void swap_mac_addresses(struct ethhdr *ethernet)
 {
 	__u8 destination[ETH_ALEN];
 
@@ -40,9 +38,9 @@ static __always_inline void exchange_addresses(struct ethhdr *ethernet)
 }
 
 /*
- * Addresses the packet to its next hop, by way of the router that it came from. There is one, and
- * TTL > 1. The old destination becomes the source, so the sum over the addresses changes from the
- * old source to the new destination.
+ * Addresses the packet to its next hop, and the frame to the router that delivered it. The caller
+ * checked that there is a next hop and that TTL > 1. The old destination becomes the source, so both
+ * checksums change by the old source and the new destination only.
  */
 static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct outer *outer)
 {
@@ -63,13 +61,13 @@ static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct 
 	ip->check = checksum_replace_address(ip->check, old_source, hop);
 	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
 	private_data->next_hop++;
-	if (udp->check) { /* 0: not in use, as the director sends it */
+	if (udp->check) { /* 0: no checksum; the director sends none */
 		udp->check = checksum_replace_address(udp->check, old_source, hop);
 		udp->check = checksum_replace(udp->check, old_index_word, index_word);
 		if (!udp->check)
 			udp->check = 0xffff;
 	}
-	exchange_addresses(ethernet);
+	swap_mac_addresses(ethernet);
 }
 
 static __always_inline __u8 inner_ecn(void *ip, bool ipv6)
@@ -93,8 +91,8 @@ static __always_inline void set_inner_ecn(void *ip, bool ipv6, __u8 ecn)
 }
 
 /*
- * Carries congestion marks inwards, by the table of RFC 6040 section 4.2. False: the packet must be
- * dropped.
+ * Copies the outer congestion mark to the inner IP header, by the table of RFC 6040 section 4.2.
+ * Returns false if the packet must be dropped.
  */
 static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool ipv6)
 {
@@ -107,10 +105,10 @@ static __always_inline bool propagate_ecn(__u8 outer_tos, void *inner_ip, bool i
 	return true;
 }
 
-/* Ethernet as it was, its type apart. */
+/* A copy of the Ethernet header and its VLAN tags, without the last Ethernet type. */
 struct link_header {
 	__u8 addresses[2 * ETH_ALEN];
-	__be16 tags[ETHERNET_MAX_TAGS][2]; /* identifier, control */
+	__be16 tags[ETHERNET_MAX_TAGS][2]; /* Ethernet type of the tag, tag control information */
 };
 
 static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags, struct link_header *link)
@@ -162,8 +160,8 @@ static __always_inline bool link_header_restore(
 }
 
 /*
- * Removes `size` bytes between the link header and the inner packet. Pointers into the packet are
- * void afterwards.
+ * Removes the `size` bytes between the link header and the inner packet, and sets the Ethernet type.
+ * Returns false if the kernel refuses. Pointers into the packet are invalid afterwards.
  */
 static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size, bool ipv6)
 {

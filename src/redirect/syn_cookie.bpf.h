@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * SYN floods: once a listener's queue of half-open connections is full, the kernel answers each
- * SYN with a cookie and keeps nothing of it. This answers in its place, before the kernel has spent
- * anything on the packet. When a cookie is due, and which, is the kernel's to say; its answer to
- * the client's ACK is found by decide.bpf.h. Helpers: bpf_tcp_gen_syncookie came with Linux 5.3,
- * bpf_xdp_adjust_tail and bpf_fib_lookup with 4.18.
+ * Sends SYN cookies during a SYN flood. When a listener's queue of half-open connections is full, the
+ * kernel replies to each SYN with a cookie and stores nothing. This code sends that reply instead of
+ * the kernel, before the kernel has spent time on the packet. The kernel still decides when a cookie
+ * is due, and computes it. decide.bpf.h recognizes the client's ACK.
  *
- * Unlike the kernel's, these cookies carry nothing but the MSS: no window scaling, no SACK, as what
- * hides them in a timestamp is not offered to eBPF.
+ * The helper bpf_tcp_gen_syncookie came with Linux 5.3, bpf_xdp_adjust_tail and bpf_fib_lookup with 4.18.
+ *
+ * These cookies carry only the MSS. The kernel's own also carry window scaling and SACK, which they
+ * hide in the TCP timestamp, but the kernel does not offer that to eBPF.
  */
 #ifndef GLB_REDIRECT_SYN_COOKIE_BPF_H
 #define GLB_REDIRECT_SYN_COOKIE_BPF_H
@@ -15,25 +16,26 @@
 #include "bpf/ethernet.bpf.h"
 #include "redirect/decide.bpf.h"
 
-/* <sys/socket.h> would draw in the C library. */
+/* <sys/socket.h> is a header of the C library, which BPF programs do not have. */
 #define AF_INET  2
 #define AF_INET6 10
 
 #define TCP_OPTION_MSS       2
 #define SYN_ACK_TTL          64
-#define SYN_ACK_WINDOW       29200 /* bytes; two initial flights: then the kernel's ACKs say more */
+#define SYN_ACK_WINDOW       29200 /* bytes, two initial windows; the kernel's ACKs raise it later */
 #define IPV4_DONT_FRAGMENT   0x4000
-#define ETHERNET_MIN         60 /* without checksum; not every driver pads */
-#define ETHERNET_MAX_PADDING 2 /* an answer without tags is 58 bytes long */
+#define ETHERNET_MIN         60 /* bytes without FCS; the program pads, because not every driver does */
+#define ETHERNET_MAX_PADDING 2 /* the shortest SYN-ACK, IPv4 without tags, is a frame of 58 bytes */
 
 /*
- * Routes are looked up as for the host's own packets. bpf_fib_lookup refuses where the interface
- * that is asked about does not forward, so this is asked about, not the one the SYN came from.
+ * The program looks up routes as for the host's own packets. bpf_fib_lookup fails if forwarding is off
+ * on the interface in the query, so the query names the loopback interface instead of the SYN's.
  */
 #define LOOPBACK_INDEX 1
 
 struct syn_ack {
 	struct tcphdr tcp;
+	/* The only TCP option, the MSS. */
 	__u8 option, option_size;
 	__be16 mss;
 };
@@ -48,13 +50,13 @@ struct syn_ack_ipv6 {
 	struct syn_ack segment;
 };
 
-/* A copy of the SYN's header: the helper wants as much as its length says, in one piece. */
+/* A copy of the SYN's TCP header with all its options, which bpf_tcp_gen_syncookie needs in one piece. */
 struct syn_header {
 	struct tcphdr tcp;
-	__be32 options[15]; /* 10 can be; so that a mask bounds the size */
+	__be32 options[15]; /* TCP has 10 at most; 15 so that the mask 60 bounds their size in bytes */
 };
 
-/* Bytes of options, or -1. */
+/* Returns the number of bytes of options, or -1 if the packet ends before. */
 static __always_inline int copy_syn(struct cursor *cursor, struct syn_header *syn)
 {
 	struct tcphdr *tcp = cursor_take(cursor, sizeof(*tcp));
@@ -76,17 +78,21 @@ static __always_inline int copy_syn(struct cursor *cursor, struct syn_header *sy
 	return 4 * words;
 }
 
-/* The cookie and, above its 32 bits, the MSS that it carries; negative where none is due. */
+/*
+ * Returns the cookie in the low 32 bits and the MSS that it carries above these, or a negative number
+ * if no cookie is due. options_size: bytes of options in *syn.
+ */
 static __always_inline __s64 cookie_for(
-	struct xdp_md *context, struct inner *inner, bool ipv6, struct syn_header *syn, __u64 size)
+	struct xdp_md *context, struct inner *inner, bool ipv6, struct syn_header *syn, __u64 options_size)
 {
+	__u64 size = options_size;
 	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
 	__s64 cookie = -1;
 
 	if (!socket)
 		return -1;
 	if (socket->state == BPF_TCP_LISTEN) {
-		/* Here, as Linux 5.10 forgets bounds of what lies on the stack. */
+		/* Directly before the call, because Linux 5.10 forgets the bounds of values on the stack. */
 		asm volatile("%0 &= 60" : "+r"(size));
 		size += sizeof(syn->tcp);
 		if (ipv6)
@@ -109,14 +115,15 @@ static __always_inline bool is_same_address(const __u8 *one, const __u8 *other)
 }
 
 /*
- * Fills in the MAC addresses. False where the host's own way to the client is not the one that the
- * SYN came by, or is not known without asking the neighbour. A tagged frame's way is through a VLAN
- * interface; it is the same one if the frame came from the router that the way leads to.
+ * Sets the MAC addresses of *ethernet for the host's route to the client. Returns false if that route
+ * leaves by another interface than the SYN's, or if the neighbour's MAC address is not known yet. The
+ * route for a tagged frame leaves by a VLAN interface, which the program cannot compare with the SYN's
+ * interface. It then compares the next hop's MAC address with the frame's source.
  */
-static __always_inline bool find_way_back(
+static __always_inline bool find_route_back(
 	struct xdp_md *context, const struct inner *inner, bool ipv6, __u32 tags, struct ethhdr *ethernet)
 {
-	struct bpf_fib_lookup way = {
+	struct bpf_fib_lookup route = {
 		.family = ipv6 ? AF_INET6 : AF_INET,
 		.l4_protocol = IPPROTO_TCP,
 		.ifindex = LOOPBACK_INDEX,
@@ -127,28 +134,29 @@ static __always_inline bool find_way_back(
 	if (!received)
 		return false;
 	if (ipv6) {
-		__builtin_memcpy(way.ipv6_src, inner->flow.ipv6.daddr, 16);
-		__builtin_memcpy(way.ipv6_dst, inner->flow.ipv6.saddr, 16);
-		way.sport = inner->flow.ipv6.dport;
-		way.dport = inner->flow.ipv6.sport;
+		__builtin_memcpy(route.ipv6_src, inner->flow.ipv6.daddr, 16);
+		__builtin_memcpy(route.ipv6_dst, inner->flow.ipv6.saddr, 16);
+		route.sport = inner->flow.ipv6.dport;
+		route.dport = inner->flow.ipv6.sport;
 	} else {
-		way.ipv4_src = inner->flow.ipv4.daddr;
-		way.ipv4_dst = inner->flow.ipv4.saddr;
-		way.sport = inner->flow.ipv4.dport;
-		way.dport = inner->flow.ipv4.sport;
+		route.ipv4_src = inner->flow.ipv4.daddr;
+		route.ipv4_dst = inner->flow.ipv4.saddr;
+		route.sport = inner->flow.ipv4.dport;
+		route.dport = inner->flow.ipv4.sport;
 	}
-	if (bpf_fib_lookup(context, &way, sizeof(way), 0) != BPF_FIB_LKUP_RET_SUCCESS)
+	if (bpf_fib_lookup(context, &route, sizeof(route), 0) != BPF_FIB_LKUP_RET_SUCCESS)
 		return false;
-	__builtin_memcpy(ethernet->h_dest, way.dmac, ETH_ALEN);
-	__builtin_memcpy(ethernet->h_source, way.smac, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_dest, route.dmac, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_source, route.smac, ETH_ALEN);
 	if (tags)
-		return is_same_address(way.dmac, received->h_source);
-	return way.ifindex == context->ingress_ifindex;
+		return is_same_address(route.dmac, received->h_source);
+	return route.ifindex == context->ingress_ifindex;
 }
 
-static __always_inline __u16 checksum_of(const void *bytes, __u32 size, __u32 seed)
+/* Returns the Internet checksum of `bytes`. pseudo_header: the sum of what is not among them. */
+static __always_inline __u16 checksum_of(const void *bytes, __u32 size, __u32 pseudo_header)
 {
-	__u64 sum = bpf_csum_diff(NULL, 0, (void *)bytes, size, seed);
+	__u64 sum = bpf_csum_diff(NULL, 0, (void *)bytes, size, pseudo_header);
 
 	sum = (sum & 0xffff) + (sum >> 16 & 0xffff);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -175,41 +183,45 @@ static __always_inline void fill_segment(
 	segment->mss = bpf_htons(mss < largest_mss ? mss : largest_mss);
 }
 
-/* In both families the addresses end the IP header, so that they lie before what they go with. */
-#define SEGMENT_CHECKSUM(answer)                                                                  \
-	checksum_of(&(answer)->ip.saddr, 2 * sizeof((answer)->ip.saddr) + sizeof(struct syn_ack), \
+/* In both families the addresses end the IP header, so one sum covers them and the TCP segment behind them. */
+#define SEGMENT_CHECKSUM(reply)                                                                 \
+	checksum_of(&(reply)->ip.saddr, 2 * sizeof((reply)->ip.saddr) + sizeof(struct syn_ack), \
 		bpf_htons(IPPROTO_TCP) + bpf_htons(sizeof(struct syn_ack)))
 
-static __always_inline void fill_ipv4(struct syn_ack_ipv4 *answer, const struct inner *inner)
+static __always_inline void fill_ipv4(struct syn_ack_ipv4 *reply, const struct inner *inner)
 {
-	answer->ip = (struct iphdr){
+	reply->ip = (struct iphdr){
 		.version = 4,
-		.ihl = sizeof(answer->ip) / 4,
-		.tot_len = bpf_htons(sizeof(*answer)),
+		.ihl = sizeof(reply->ip) / 4,
+		.tot_len = bpf_htons(sizeof(*reply)),
 		.frag_off = bpf_htons(IPV4_DONT_FRAGMENT),
 		.ttl = SYN_ACK_TTL,
 		.protocol = IPPROTO_TCP,
 		.saddr = inner->flow.ipv4.daddr,
 		.daddr = inner->flow.ipv4.saddr,
 	};
-	answer->ip.check = checksum_of(&answer->ip, sizeof(answer->ip), 0);
-	answer->segment.tcp.check = SEGMENT_CHECKSUM(answer);
+	reply->ip.check = checksum_of(&reply->ip, sizeof(reply->ip), 0);
+	reply->segment.tcp.check = SEGMENT_CHECKSUM(reply);
 }
 
-static __always_inline void fill_ipv6(struct syn_ack_ipv6 *answer, const struct inner *inner)
+static __always_inline void fill_ipv6(struct syn_ack_ipv6 *reply, const struct inner *inner)
 {
-	answer->ip = (struct ipv6hdr){
+	reply->ip = (struct ipv6hdr){
 		.version = 6,
-		.payload_len = bpf_htons(sizeof(answer->segment)),
+		.payload_len = bpf_htons(sizeof(reply->segment)),
 		.nexthdr = IPPROTO_TCP,
 		.hop_limit = SYN_ACK_TTL,
 	};
-	__builtin_memcpy(&answer->ip.saddr, inner->flow.ipv6.daddr, 16);
-	__builtin_memcpy(&answer->ip.daddr, inner->flow.ipv6.saddr, 16);
-	answer->segment.tcp.check = SEGMENT_CHECKSUM(answer);
+	__builtin_memcpy(&reply->ip.saddr, inner->flow.ipv6.daddr, 16);
+	__builtin_memcpy(&reply->ip.daddr, inner->flow.ipv6.saddr, 16);
+	reply->segment.tcp.check = SEGMENT_CHECKSUM(reply);
 }
 
-/* Makes the frame one with that packet, tagged as before. Pointers into it are void afterwards. */
+/*
+ * Replaces the frame by one with the MAC addresses and type in *ethernet, the received VLAN tags and
+ * the IP packet `packet`. Returns false if the kernel refuses. Pointers into the frame are invalid
+ * afterwards.
+ */
 static __always_inline bool replace_frame(
 	struct xdp_md *context, __u32 tags, const struct ethhdr *ethernet, const void *packet, __u32 size)
 {
@@ -219,7 +231,7 @@ static __always_inline bool replace_frame(
 	__u8 *addresses, *bytes;
 	__be16 *type;
 
-	/* Opaque to the compiler, which would add to a pointer before it makes a size of it. */
+	/* Hides the size from the optimizer, which would otherwise do arithmetic on packet pointers. */
 	asm volatile("" : "+r"(received));
 	if (frame_size < ETHERNET_MIN)
 		frame_size = ETHERNET_MIN;
@@ -246,19 +258,20 @@ static __always_inline bool replace_frame(
 	return true;
 }
 
-/* See answer_ipv4_syn(). */
-static __always_inline int answer_syn(struct xdp_md *context, struct cursor *cursor, __u32 tags, bool ipv6)
+/* See reply_to_ipv4_syn(). */
+static __always_inline int reply_to_syn(struct xdp_md *context, struct cursor *cursor, __u32 tags, bool ipv6)
 {
+	/* Bytes of the outer IPv4, UDP and GUE headers. */
 	__u32 overhead = cursor->at - sizeof(struct ethhdr) - sizeof(struct vlan_tag) * tags;
 	__u32 largest_mss =
 		settings.mtu - overhead - sizeof(struct tcphdr) - (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	struct ethhdr ethernet = {.h_proto = bpf_htons(ipv6 ? ETH_P_IPV6 : ETH_P_IP)};
 	struct syn_header syn = {0};
 	struct inner inner = {0};
-	struct syn_ack_ipv4 ipv4_answer;
-	struct syn_ack_ipv6 ipv6_answer;
+	struct syn_ack_ipv4 ipv4_reply;
+	struct syn_ack_ipv6 ipv6_reply;
 	__s64 cookie;
-	bool sent;
+	bool replaced;
 	int size;
 
 	if (inner_parse(cursor, &inner, ipv6, false) != INNER_OK)
@@ -268,37 +281,38 @@ static __always_inline int answer_syn(struct xdp_md *context, struct cursor *cur
 		return REDIRECT_ACCEPTED_SYN;
 	inner_set_ports(&inner, ipv6, &syn.tcp.source, false);
 	cookie = cookie_for(context, &inner, ipv6, &syn, size);
-	if (cookie < 0 || !find_way_back(context, &inner, ipv6, tags, &ethernet))
+	if (cookie < 0 || !find_route_back(context, &inner, ipv6, tags, &ethernet))
 		return REDIRECT_ACCEPTED_SYN;
 	if (ipv6) {
-		fill_segment(&ipv6_answer.segment, &syn.tcp, cookie, largest_mss);
-		fill_ipv6(&ipv6_answer, &inner);
-		sent = replace_frame(context, tags, &ethernet, &ipv6_answer, sizeof(ipv6_answer));
+		fill_segment(&ipv6_reply.segment, &syn.tcp, cookie, largest_mss);
+		fill_ipv6(&ipv6_reply, &inner);
+		replaced = replace_frame(context, tags, &ethernet, &ipv6_reply, sizeof(ipv6_reply));
 	} else {
-		fill_segment(&ipv4_answer.segment, &syn.tcp, cookie, largest_mss);
-		fill_ipv4(&ipv4_answer, &inner);
-		sent = replace_frame(context, tags, &ethernet, &ipv4_answer, sizeof(ipv4_answer));
+		fill_segment(&ipv4_reply.segment, &syn.tcp, cookie, largest_mss);
+		fill_ipv4(&ipv4_reply, &inner);
+		replaced = replace_frame(context, tags, &ethernet, &ipv4_reply, sizeof(ipv4_reply));
 	}
-	return sent ? REDIRECT_SYN_COOKIE_SENT : REDIRECT_DROP_NOT_STRIPPED;
+	return replaced ? REDIRECT_SYN_COOKIE_SENT : REDIRECT_DROP_NOT_STRIPPED;
 }
 
 /*
- * For a SYN, whose packet lies from `at` up to `end` in the frame. REDIRECT_SYN_COOKIE_SENT: the
- * frame is its answer now, to be sent. REDIRECT_ACCEPTED_SYN: the frame is as it was, and for the
- * kernel.
+ * Replies to an inner SYN, which occupies offsets `at` to `end` of the frame, if a cookie is due.
+ * Returns REDIRECT_SYN_COOKIE_SENT if the frame is the SYN-ACK now, which the caller sends.
+ * REDIRECT_ACCEPTED_SYN: the frame is unchanged, and the kernel replies. REDIRECT_DROP_NOT_STRIPPED:
+ * the kernel could not resize the frame. A global function, as decide_ipv4_quote().
  */
-__noinline int answer_ipv4_syn(struct xdp_md *context, __u32 at, __u32 end, __u32 tags)
+__noinline int reply_to_ipv4_syn(struct xdp_md *context, __u32 at, __u32 end, __u32 tags)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return answer_syn(context, &cursor, tags, false);
+	return reply_to_syn(context, &cursor, tags, false);
 }
 
-__noinline int answer_ipv6_syn(struct xdp_md *context, __u32 at, __u32 end, __u32 tags)
+__noinline int reply_to_ipv6_syn(struct xdp_md *context, __u32 at, __u32 end, __u32 tags)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return answer_syn(context, &cursor, tags, true);
+	return reply_to_syn(context, &cursor, tags, true);
 }
 
 #endif
