@@ -28,11 +28,11 @@ enum {
 };
 
 static const struct command_option options[] = {
-	{"mode", "native|generic", "in the driver (default), or slower in any interface"},
+	{"mode", "native|generic", "run in the driver (default), or on any interface but slower"},
 	{"port", "N", "UDP port of GUE (default: 19523)"},
-	{"udp", "first-hop|connected", "who keeps UDP: the first hop (default), or connected sockets"},
-	{"syn-cookies", "off|on", "who answers SYNs to a listener with a full queue: the kernel (default), or we"},
-	{"debug", NULL, "show what libbpf and the verifier say"},
+	{"udp", "first-hop|connected", "accept all UDP at the first hop (default), or only for connected sockets"},
+	{"syn-cookies", "off|on", "on: the program, not the kernel, replies to SYNs for a full queue (default: off)"},
+	{"debug", NULL, "print the messages of libbpf and of the kernel's verifier"},
 	{0},
 };
 
@@ -44,7 +44,7 @@ struct request {
 	bool debug;
 };
 
-/* Index of text in two words, or -1. */
+/* Returns 0 if text is `first`, 1 if it is `second`, else -1. */
 static int word_index(const char *text, const char *first, const char *second)
 {
 	if (strcmp(text, first) == 0)
@@ -101,9 +101,9 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return vfprintf(stderr, format, args);
 }
 
-static void report(const struct request *request, const char *what)
+static void print_result(const struct request *request, const char *result)
 {
-	printf("%s: %s, %s mode, ", request->interface, what, request->generic ? "generic" : "native");
+	printf("%s: %s, %s mode, ", request->interface, result, request->generic ? "generic" : "native");
 	loader_print_settings(&request->settings);
 	putchar('\n');
 }
@@ -138,7 +138,7 @@ static int attach_new(const struct request *request)
 		explain_folder(request->interface, error);
 		goto out;
 	}
-	report(request, "attached");
+	print_result(request, "attached");
 	code = COMMAND_OK;
 out:
 	if (code != COMMAND_OK)
@@ -150,8 +150,9 @@ out:
 }
 
 /*
- * Exchanges the program at once: no packet misses both. Counters go on in the same map; where ours
- * are more than the old ones, in a copy, which lacks what was counted since.
+ * Replaces the attached program atomically, so that every packet meets the old or the new one. The new
+ * program continues in the old map of counters. If it has more counters, it starts with a copy of the
+ * old values, which misses what the old program counts after the copy.
  */
 static int update(const struct request *request, const struct pins *old)
 {
@@ -165,8 +166,8 @@ static int update(const struct request *request, const struct pins *old)
 		goto out;
 	}
 	if (known == 0)
-		command_note(
-			"the attached program has other counters than version " GLB_VERSION ": they start at 0 again");
+		command_note("the attached program has other counters than version " GLB_VERSION
+			     ", so all counters start at 0");
 	else if (known < REDIRECT_COUNTER_COUNT)
 		error = pins_copy_counters(old, program.counters, known);
 	if (error) {
@@ -185,7 +186,7 @@ static int update(const struct request *request, const struct pins *old)
 		explain_folder(request->interface, error);
 		goto out;
 	}
-	report(request, "replaced the attached program");
+	print_result(request, "replaced the attached program");
 	code = COMMAND_OK;
 out:
 	program_unload(&program);
@@ -193,8 +194,9 @@ out:
 }
 
 /*
- * Without forwarding the kernel does not tell eBPF where packets go. The loopback interface is asked
- * about, on which nothing arrives that could be forwarded. Without IPv6 it has no such file.
+ * The kernel looks up routes for eBPF only if forwarding is enabled on the interface in the query. The
+ * program queries the loopback interface, which receives nothing that the host could forward. The
+ * second file does not exist if the kernel has no IPv6.
  */
 static int check_forwarding(void)
 {
@@ -212,19 +214,20 @@ static int check_forwarding(void)
 		if (fscanf(file, "%d", &forwarding) != 1 || forwarding == 0) {
 			fclose(file);
 			return command_error(
-				"--syn-cookies on: the kernel does not tell how to reach clients: sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this makes no router of the host)");
+				"--syn-cookies on: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this does not make the host a router)");
 		}
 		fclose(file);
 	}
 	return COMMAND_OK;
 }
 
-/*
- * GUE of larger packets than usual may be cut off on its way, whatever this interface could take.
- */
+/* An MTU in bytes that the network between director and proxy surely has, even if this interface's is larger. */
 #define USUAL_MTU 1500
 
-/* Without Ethernet headers (tun, WireGuard) the program would recognize nothing. */
+/*
+ * Reads the MTU. Refuses an interface without Ethernet headers (tun, WireGuard), because the program
+ * would recognize no packet on it.
+ */
 static int read_interface(struct request *request)
 {
 	struct ifreq type = {0}, mtu;
@@ -236,10 +239,11 @@ static int read_interface(struct request *request)
 	if (fd >= 0)
 		close(fd);
 	if (error)
-		return command_error("%s: cannot read its type and MTU: %s", request->interface, strerror(error));
+		return command_error(
+			"%s: cannot read the interface's type and MTU: %s", request->interface, strerror(error));
 	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER && type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
 		return command_error(
-			"%s is no Ethernet interface: attach to the one that GUE arrives on with Ethernet headers",
+			"%s is not an Ethernet interface: attach to the interface that receives GUE with Ethernet headers",
 			request->interface);
 	request->settings.mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
 	return COMMAND_OK;
@@ -257,10 +261,10 @@ static int check_and_update(struct request *request, const struct pins *old)
 		return explain_elsewhere(request->interface);
 	if (location.place == PINS_RENAMED)
 		return command_error(
-			"%s: the program that was attached to an interface of this name is still on it, but it is called %s now: glb-redirect detach %s first",
+			"%s: the program is still attached to the interface that had this name, which is called %s now: run glb-redirect detach %s first",
 			request->interface, location.name, request->interface);
 	if (request->has_mode && request->generic != generic)
-		return command_error("%s: the program is attached in %s mode: detach it first to change that",
+		return command_error("%s: the program is attached in %s mode: detach it first to change the mode",
 			request->interface, loader_mode_name(location.mode));
 	request->generic = generic;
 	return update(request, old);
@@ -295,7 +299,7 @@ static int attach(const struct command_args *args)
 	if (error && error != -ENOENT)
 		return explain_folder(request.interface, error);
 	if (!error && old.link_ifindex == 0) {
-		/* Its interface was deleted, and now there is another of that name. */
+		/* The link's interface was deleted, and this is a new one with the same name. */
 		pins_close(&old);
 		pins_remove(request.interface);
 		error = -ENOENT;

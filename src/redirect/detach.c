@@ -15,7 +15,7 @@ static int remove_leftovers(const char *interface)
 {
 	if (!pins_remove(interface))
 		return command_error("%s: not attached", interface);
-	printf("%s: was not attached; removed what an interrupted attach left\n", interface);
+	printf("%s: was not attached; removed the pins of an interrupted attach\n", interface);
 	return COMMAND_OK;
 }
 
@@ -38,8 +38,8 @@ static int detach(const struct command_args *args)
 		return error ? explain_query(interface, error) : explain_elsewhere(interface);
 	}
 	/*
-	 * Also for those who hold the link open. Fails where the interface is gone, and the program
-	 * with it.
+	 * Detaches the program even if another process holds the link open. Fails if the interface was
+	 * deleted, but then the program is detached already.
 	 */
 	bpf_link_detach(pins.link);
 	pins_close(&pins);

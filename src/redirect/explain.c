@@ -20,8 +20,9 @@
 #include "redirect/loader.h"
 #include "redirect/pins.h"
 
-#define OLDEST_KERNEL          510 /* 5.10, in hundreds */
-#define KERNEL_WITHOUT_MEMLOCK 511 /* maps are charged to the memory control group since then */
+/* Kernel versions as 100 * major + minor. */
+#define OLDEST_KERNEL          510
+#define KERNEL_WITHOUT_MEMLOCK 511 /* counts maps against the memory control group, not RLIMIT_MEMLOCK */
 
 static int kernel_version(struct utsname *name)
 {
@@ -69,11 +70,11 @@ static bool capabilities_are_missing(void)
 			strcat(strcat(missing, " "), needed[i].name);
 	if (!*missing)
 		return false;
-	command_error("not permitted: run it as root; missing:%s", missing);
+	command_error("not permitted: run glb-redirect as root; missing:%s", missing);
 	return true;
 }
 
-static bool memory_is_locked_up(void)
+static bool memlock_is_too_low(void)
 {
 	struct rlimit limit;
 	struct utsname name;
@@ -82,7 +83,7 @@ static bool memory_is_locked_up(void)
 		limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	command_error(
-		"Linux %s charges eBPF to the limit of locked memory, which is %llu bytes: raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
+		"Linux %s counts eBPF maps against the limit of locked memory, which is %llu bytes: raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
 		name.release, (unsigned long long)limit.rlim_cur);
 	return true;
 }
@@ -90,7 +91,7 @@ static bool memory_is_locked_up(void)
 int explain_folder(const char *interface, int error)
 {
 	if (error == -ENODEV)
-		return command_error("there is no bpffs on " PINS_BPFFS ": mount -t bpf bpf " PINS_BPFFS);
+		return command_error("there is no bpffs on " PINS_BPFFS ": run mount -t bpf bpf " PINS_BPFFS);
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
 		return COMMAND_FAILED;
 	return command_error(
@@ -105,18 +106,18 @@ int explain_load(int error, bool debug)
 		return COMMAND_FAILED;
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
 		return COMMAND_FAILED;
-	if (error == -EPERM && memory_is_locked_up())
+	if (error == -EPERM && memlock_is_too_low())
 		return COMMAND_FAILED;
 	if (error == -EPERM)
 		return command_error(
-			"the kernel does not let us load eBPF programs: is it locked down, or is this a container?");
+			"the kernel does not permit loading eBPF programs: is it in lockdown mode, or is this a container?");
 	if (error == -ENOMEM)
 		return command_error("out of memory while loading the program");
 	if (error == -ENOSYS)
-		return command_error("this kernel is built without eBPF (CONFIG_BPF_SYSCALL)");
+		return command_error("this kernel was built without eBPF (CONFIG_BPF_SYSCALL)");
 	kernel_version(&name);
 	return command_error("the verifier of Linux %s refused the program: %s%s", name.release, strerror(-error),
-		debug ? "" : "; --debug shows why");
+		debug ? "" : "; add --debug to see why");
 }
 
 static void driver_of(const char *interface, char driver[ETHTOOL_BUSINFO_LEN])
@@ -144,27 +145,27 @@ int explain_attach(const char *interface, bool generic, int error)
 	driver_of(interface, driver);
 	if (error == -EOPNOTSUPP && !generic)
 		return command_error(
-			"the driver of %s, %s, has no native XDP: --mode generic needs nothing of it, but is slower",
+			"%s: its driver, %s, does not support native XDP: use --mode generic, which works with any driver but is slower",
 			interface, driver);
 	if (error == -EBUSY || error == -EEXIST)
 		return command_error("%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
 		return command_error(
-			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU above one page, LRO, too few queues (see dmesg). --mode generic needs nothing of it, but is slower",
+			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU above one page, LRO, too few queues (see dmesg). --mode generic works with any driver but is slower",
 			interface, driver, strerror(-error));
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
 
 int explain_query(const char *interface, int error)
 {
-	return command_error("%s: cannot ask the kernel for its XDP program: %s", interface, strerror(-error));
+	return command_error("%s: cannot read the interface's XDP program: %s", interface, strerror(-error));
 }
 
 int explain_elsewhere(const char *interface)
 {
 	return command_error(
-		"%s: what is pinned in " PINS_ROOT
-		"/%s belongs to an interface of another network namespace, which shares this bpffs: give each a bpffs of its own, or run glb-redirect there",
+		"%s: the link pinned in " PINS_ROOT
+		"/%s belongs to an interface of another network namespace, which shares this bpffs: mount a separate bpffs in each namespace, or run glb-redirect there",
 		interface, interface);
 }
 
@@ -197,8 +198,11 @@ static bool link_has_program(uint32_t link_id, uint32_t program_id)
 	return has;
 }
 
-/* What removes a program depends on how it is attached, which needs CAP_SYS_ADMIN to find out. */
-static void print_remedy(char *remedy, size_t size, const char *interface, uint32_t program_id)
+/*
+ * Writes the command that removes the program. It depends on how the program is attached. Without
+ * CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
+ */
+static void format_remedy(char *remedy, size_t size, const char *interface, uint32_t program_id)
 {
 	uint32_t id = 0;
 	int error;
@@ -209,7 +213,7 @@ static void print_remedy(char *remedy, size_t size, const char *interface, uint3
 			return;
 		}
 	snprintf(remedy, size, "%sip link set dev %s xdp off",
-		error == -ENOENT ? "" : "bpftool link detach, if bpftool link list has it, else ", interface);
+		error == -ENOENT ? "" : "bpftool link detach id ID, if bpftool link list shows it, else ", interface);
 }
 
 int explain_foreign(const char *interface, uint32_t program_id)
@@ -222,15 +226,15 @@ int explain_foreign(const char *interface, uint32_t program_id)
 
 	pins_for_each(find_program, &search);
 	if (*search.interface)
-		return command_error("%s was %s when the program was attached to it: glb-redirect detach %s first",
+		return command_error("%s was called %s when the program was attached: run glb-redirect detach %s first",
 			interface, search.interface, search.interface);
 	fd = bpf_prog_get_fd_by_id(program_id);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && *info.name)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
-	print_remedy(remedy, sizeof(remedy), interface, program_id);
-	return command_error("%s already has an XDP program, %sid %u, that is not pinned below " PINS_ROOT
+	format_remedy(remedy, sizeof(remedy), interface, program_id);
+	return command_error("%s already has another XDP program, %sid %u, which is not pinned in " PINS_ROOT
 			     ": remove it first (%s)",
 		interface, name, program_id, remedy);
 }

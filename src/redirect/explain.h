@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts the kernel's refusals into words. Each prints, and returns COMMAND_FAILED. */
+/*
+ * Explains errors of the kernel. Each function prints one message that names the cause and what to do,
+ * and returns COMMAND_FAILED.
+ */
 #ifndef GLB_REDIRECT_EXPLAIN_H
 #define GLB_REDIRECT_EXPLAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* error: -errno of the step of that name. */
-int explain_folder(const char *interface, int error); /* NULL: the one of all interfaces */
-int explain_load(int error, bool debug);
-int explain_attach(const char *interface, bool generic, int error);
-int explain_query(const char *interface, int error); /* what program an interface has */
+/* `error` is the -errno of the operation that failed. */
 
-/* The link that is pinned for the interface is in another network namespace. */
+/* An operation on the interface's folder in bpffs, or with NULL on the folder of all interfaces. */
+int explain_folder(const char *interface, int error);
+/* Loading the program. debug: libbpf's messages were printed already. */
+int explain_load(int error, bool debug);
+/* Attaching the program to the interface, or replacing it. */
+int explain_attach(const char *interface, bool generic, int error);
+/* Reading which XDP program the interface has. */
+int explain_query(const char *interface, int error);
+
+/* The interface's pinned link belongs to another network namespace (PINS_ELSEWHERE). */
 int explain_elsewhere(const char *interface);
 
-/* The interface runs an XDP program that is not pinned for it: somebody else's, or ours by another name. */
+/*
+ * The interface has an XDP program that is not pinned in its folder: another tool's, or ours that was
+ * attached when the interface had another name.
+ */
 int explain_foreign(const char *interface, uint32_t program_id);
 
 #endif

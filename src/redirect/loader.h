@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the subcommands of glb-redirect share. One thread; only these files print.
+ * Shared by the subcommands of glb-redirect, which has one thread. Only the subcommands' files and
+ * explain.c print.
  */
 #ifndef GLB_REDIRECT_LOADER_H
 #define GLB_REDIRECT_LOADER_H
@@ -12,22 +13,20 @@
 #include "common/command.h"
 #include "redirect/redirect.h"
 
-#define LOADER_PROGRAM "glb_redirect" /* as the kernel knows it */
-
-/* One for each file of this name. */
+/* Each in the file of its name, such as attach.c. */
 extern const struct command attach_command, detach_command, status_command, stats_command;
 
-/* The interface that was named, or NULL. */
+/* The interface on the command line, or NULL. */
 static inline const char *loader_interface(const struct command_args *args)
 {
 	return args->count ? args->operands[0] : NULL;
 }
 
-/* "native" or "generic" of an XDP_ATTACHED_* value. */
+/* "native" or "generic" for an XDP_ATTACHED_* value; "first-hop" or "connected" for an enum redirect_udp. */
 const char *loader_mode_name(uint8_t attached);
 const char *loader_udp_name(uint16_t udp);
 
-/* "port 19523, udp first-hop, syn-cookies off" */
+/* Prints "port 19523, udp first-hop, syn-cookies off" without a newline. */
 void loader_print_settings(const struct redirect_settings *settings);
 
 #endif

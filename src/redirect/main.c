@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* glb-redirect: attaches the second chance to a proxy's interfaces, and tells how it fares. */
+/* glb-redirect: attaches the second chance program to a proxy's interfaces, and prints its state and counters. */
 #include "redirect/loader.h"
 
 #include <net/if.h>
@@ -19,7 +19,7 @@ static int check_interface(const struct command_args *args)
 	const char *interface = loader_interface(args);
 
 	if (interface && (!*interface || strlen(interface) >= IFNAMSIZ || strpbrk(interface, "/: \t\n")))
-		return command_usage("'%s' is not a name for an interface", interface);
+		return command_usage("'%s' is not an interface name", interface);
 	return COMMAND_OK;
 }
 
@@ -32,6 +32,6 @@ static const struct command_program program = {
 
 int main(int argc, char **argv)
 {
-	libbpf_set_print(NULL); /* messages are ours; attach --debug shows libbpf's */
+	libbpf_set_print(NULL); /* print our own messages only; attach --debug prints libbpf's, too */
 	return command_main(&program, argc, argv);
 }

@@ -22,8 +22,8 @@
 
 static const char *const names[] = {"link", "counters", "settings"};
 
-/* bpffs keeps dots for itself, and interfaces have no colons. */
-static void exchange_characters(char *text, char from, char to)
+/* bpffs allows no dots in names. Names of interfaces have no colons, so a colon replaces each dot. */
+static void replace_characters(char *text, char from, char to)
 {
 	for (; *text; text++)
 		if (*text == from)
@@ -35,7 +35,7 @@ static void path_of(char path[PATH_SIZE], const char *interface, const char *nam
 	char folder[IFNAMSIZ];
 
 	snprintf(folder, sizeof(folder), "%.*s", IFNAMSIZ - 1, interface);
-	exchange_characters(folder, '.', ':');
+	replace_characters(folder, '.', ':');
 	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
 }
 
@@ -84,7 +84,10 @@ int pins_open(const char *interface, struct pins *pins)
 	return error;
 }
 
-/* Numbers of interfaces are a namespace's own, numbers of programs are not: those tell it apart. */
+/*
+ * The same ifindex can exist in several network namespaces, but a program id is unique on the host. So
+ * the link's interface is in our namespace if the interface with that index has the link's program.
+ */
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location)
 {
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
@@ -138,16 +141,16 @@ int pins_make_folder(const char *interface)
 
 int pins_put(const char *interface, const char *name, int fd)
 {
-	char path[PATH_SIZE], fresh[PATH_SIZE];
+	char path[PATH_SIZE], temporary[PATH_SIZE];
 	int error;
 
 	path_of(path, interface, name);
-	path_of(fresh, interface, "fresh");
-	unlink(fresh);
-	error = bpf_obj_pin(fd, fresh);
+	path_of(temporary, interface, "fresh");
+	unlink(temporary);
+	error = bpf_obj_pin(fd, temporary);
 	if (error)
 		return error;
-	return rename(fresh, path) != 0 ? -errno : 0;
+	return rename(temporary, path) != 0 ? -errno : 0;
 }
 
 bool pins_remove(const char *interface)
@@ -161,11 +164,11 @@ bool pins_remove(const char *interface)
 	}
 	path_of(path, interface, "");
 	removed = rmdir(path) == 0;
-	rmdir(PINS_ROOT); /* fails while other interfaces are there */
+	rmdir(PINS_ROOT); /* fails while it has folders of other interfaces */
 	return removed;
 }
 
-/* Not so, if `attach` was interrupted, or is at it. */
+/* False if `attach` was interrupted, or is running now. */
 static bool has_link(const char *interface)
 {
 	char path[PATH_SIZE];
@@ -187,7 +190,7 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 	if (count < 0)
 		return errno == ENOENT ? 0 : -errno;
 	for (int i = 0; i < count; i++) {
-		exchange_characters(entries[i]->d_name, ':', '.');
+		replace_characters(entries[i]->d_name, ':', '.');
 		if (result == 0 && has_link(entries[i]->d_name))
 			result = each(entries[i]->d_name, data);
 		free(entries[i]);
@@ -197,9 +200,9 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data)
 }
 
 /*
- * Entries of a map; 0 where it is not of that type, or its values are not between `smallest` and
- * `largest` bytes long. Maps of another version may have other sizes, and the kernel writes as much
- * as the map has.
+ * Returns the number of entries of a map, or 0 if it has another type, or if the size of its values is
+ * not between `smallest` and `largest` bytes. A map of another version can have larger values, and a
+ * lookup writes the map's size to our buffer, so this check comes first.
  */
 static uint32_t map_entries(int map, uint32_t type, uint32_t smallest, uint32_t largest)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What outlives the loader: a folder in bpffs for each interface. It holds `link`, which keeps the
- * program attached, `counters`, and `settings`, the program's read-only data.
+ * The kernel objects that the loader pins, so that they outlive it. Each interface has a folder in
+ * bpffs with three pins: `link`, which keeps the program attached, the map `counters`, and the map
+ * `settings`, the program's read-only data.
+ *
+ * One thread. Functions that return int return 0 or -errno, unless a comment says otherwise.
  */
 #ifndef GLB_REDIRECT_PINS_H
 #define GLB_REDIRECT_PINS_H
@@ -16,61 +19,63 @@
 #define PINS_ROOT  PINS_BPFFS "/glb-redirect"
 
 struct pins {
-	int link, counters, settings; /* descriptors; -1: not there */
-	uint32_t link_ifindex; /* in a network namespace that may be another; 0: gone */
+	int link, counters, settings; /* file descriptors; -1: not pinned */
+	/* The interface of the link, in whichever network namespace it is; 0: it was deleted. */
+	uint32_t link_ifindex;
 	uint32_t program_id;
 };
 
 /*
- * 0 or -errno. -ENOENT: no link is pinned for this interface; anything that is missing otherwise is
- * -1 in *pins.
+ * Opens the pins of an interface. Returns -ENOENT if no link is pinned; the other pins may be missing.
+ * After an error *pins needs no pins_close().
  */
 int pins_open(const char *interface, struct pins *pins);
 void pins_close(struct pins *pins);
 
-/* Where the program of a pinned link is, seen from our network namespace. */
+/* Where the program of a pinned link is, as seen from the loader's network namespace. */
 enum pins_place {
-	PINS_GONE, /* nowhere: its interface was deleted */
-	PINS_HERE,
-	PINS_RENAMED, /* on the same interface, which has another name now */
-	PINS_ELSEWHERE, /* in another network namespace, which shares this bpffs or got the interface */
+	PINS_GONE, /* nowhere, because its interface was deleted */
+	PINS_HERE, /* on the interface with the name of the pins' folder */
+	PINS_RENAMED, /* on the interface that had this name, but has another name now */
+	/* In another network namespace, which shares this bpffs, or to which the interface was moved. */
+	PINS_ELSEWHERE,
 };
 
 struct pins_location {
 	enum pins_place place;
-	char name[IFNAMSIZ]; /* of the interface, unless it is gone or elsewhere */
-	uint8_t mode; /* XDP_ATTACHED_*, likewise */
+	/* Both are valid for PINS_HERE and PINS_RENAMED only. */
+	char name[IFNAMSIZ]; /* of the interface */
+	uint8_t mode; /* XDP_ATTACHED_* */
 };
 
-/* 0 or -errno. */
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location);
 
-/* Waits until no other loader changes pins; lasts until this process ends. */
+/* Waits until no other loader changes pins, and keeps others out until this process ends. */
 void pins_lock(void);
 
-/* Makes the folder. 0 or -errno; -ENODEV: there is no bpffs. */
+/* Creates the interface's folder if it is missing. Returns -ENODEV if bpffs is not mounted. */
 int pins_make_folder(const char *interface);
 
-/* Pins over whatever has that name. 0 or -errno. */
+/* Pins `fd` as `name`, and replaces a pin of that name. */
 int pins_put(const char *interface, const char *name, int fd);
 
-/* Removes all that is pinned for the interface, and its folder. False: there was no folder. */
+/* Removes the interface's pins and its folder. Returns false if there was no folder. */
 bool pins_remove(const char *interface);
 
 /*
- * Calls `each` for every interface with a pinned link, in order of name; stops at the first that does not
- * return 0 and returns that. -errno: the folder cannot be read.
+ * Calls `each` for every interface with a pinned link, in order of name. Stops at the first call that
+ * does not return 0, and returns its result. Returns -errno if the folder cannot be read.
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 
-/* 0 or -errno; -EPROTO: of a version that we cannot read. */
+/* Both return -EPROTO if the pins are of a version with another layout. Counters are sums over all CPUs. */
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
 int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
 
-/* How many of our counters the pinned ones are: the first so many. 0: they are others. */
+/* Returns n if the pinned counters are the first n of ours, or 0 if they are others. */
 uint32_t pins_known_counters(const struct pins *pins);
 
-/* Writes the first `count` of the pinned counters to another map. 0 or -errno. */
+/* Writes the values of the first `count` pinned counters to another map, whose descriptor is `map`. */
 int pins_copy_counters(const struct pins *pins, int map, uint32_t count);
 
 #endif

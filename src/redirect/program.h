@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The eBPF program in the loader's hands. */
+/* Loads the eBPF program into the kernel. One thread. */
 #ifndef GLB_REDIRECT_PROGRAM_H
 #define GLB_REDIRECT_PROGRAM_H
 
@@ -12,15 +12,16 @@ struct redirect_bpf;
 
 struct program {
 	struct redirect_bpf *skeleton;
-	int program, counters, settings; /* descriptors, which the skeleton owns */
+	int program, counters, settings; /* file descriptors, which the skeleton owns */
 };
 
-/* Identifies the first `count` in the list of counters. */
+/* Returns a hash of the names of the first `count` counters, which identifies this list. */
 uint32_t program_layout(uint32_t count);
 
 /*
- * wanted: layout and version are filled in here. counters: a map to count in, or -1 for a new one.
- * 0 or -errno; program_unload() frees in either case.
+ * Loads the program with the `wanted` settings; sets their members layout and version itself. counters:
+ * the descriptor of a map to count in, or -1 for a new one. Returns 0 or -errno. The caller calls
+ * program_unload() in either case.
  */
 int program_load(struct program *program, const struct redirect_settings *wanted, int counters);
 void program_unload(struct program *program);

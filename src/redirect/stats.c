@@ -19,8 +19,8 @@ enum {
 };
 
 static const struct command_option options[] = {
-	{"json", NULL, "as an object with a member for each interface"},
-	{"watch", NULL, "again every second, with what each second added, until interrupted"},
+	{"json", NULL, "print a JSON object with a member for each interface"},
+	{"watch", NULL, "print again every second, with the increase per second, until interrupted"},
 	{0},
 };
 
@@ -59,7 +59,7 @@ static int take_sample(const char *interface, void *data)
 	pins_close(&pins);
 	if (error == -EPROTO)
 		return command_error("%s: the attached program has other counters than version " GLB_VERSION
-				     ": attach again",
+				     ": attach it again",
 			interface);
 	if (error)
 		return command_error("%s: cannot read the counters: %s", interface, strerror(-error));

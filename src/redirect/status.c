@@ -16,21 +16,21 @@ enum {
 };
 
 static const struct command_option options[] = {
-	{"json", NULL, "as an object with a member for each interface"},
+	{"json", NULL, "print a JSON object with a member for each interface"},
 	{0},
 };
 
-/* What one interface has. */
+/* The state of the program on one interface. */
 struct state {
-	const char *interface;
+	const char *interface; /* the name of the pins' folder */
 	struct pins_location location;
-	uint32_t ifindex; /* of the link; 0: the interface is gone */
+	uint32_t ifindex; /* of the link; 0: the interface was deleted */
 	uint32_t program_id;
-	bool has_settings; /* false: pinned by a version with others */
+	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
 };
 
-/* COMMAND_OK, or COMMAND_FAILED after an error message. */
+/* Returns COMMAND_OK, or COMMAND_FAILED after an error message. */
 static int read_state(const char *interface, struct state *state)
 {
 	struct pins pins;
@@ -76,7 +76,7 @@ static void print_text(const struct state *state)
 		loader_print_settings(&state->settings);
 		printf(", version %.16s", state->settings.version);
 	} else {
-		printf(", by a version with other settings");
+		printf(", by a version with settings that version " GLB_VERSION " cannot read");
 	}
 	printf(", program %u\n", state->program_id);
 }
@@ -111,7 +111,7 @@ static int print_interface(const char *interface, void *data)
 
 	if (read_state(interface, &state) != COMMAND_OK) {
 		printing->code = COMMAND_FAILED;
-		return 0; /* on with the others */
+		return 0; /* continue with the other interfaces */
 	}
 	if (!is_attached(&state))
 		printing->code = COMMAND_FAILED;
