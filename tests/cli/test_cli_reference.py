@@ -126,6 +126,22 @@ def test_the_manual_of_the_table_has_every_member():
     assert set(re.findall(r"\*([a-z_]+)\*", described)) == members and len(members) > 20
 
 
+def test_errors_that_the_page_of_the_table_shows(tmp_path, monkeypatch):
+    """A table with the mistakes behind the errors in table-json.md, section Faults."""
+    page = section((TREE / "docs/reference/table-json.md").read_text(), "Faults")
+    several, syntax = re.findall(r"^```\n(.*?)^```$", page, re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    backends = [backend(f"10.0.0.{i}") for i in (9, 2, 1, 4, 5, 6, 7, 8)]
+    first = table(backends=[{**one, "ip": "10.0.0.300"} if i == 3 else one for i, one in enumerate(backends)])
+    second = table("second", backends=[*backends[:7], backend("10.0.0.1")], hops=5, colour=1)
+    del first["seed"]
+    write_tables(tmp_path / "table.json", first, second)
+    printed = run("check", "table.json", code=CHECK_ERRORS).stdout
+    assert [line for line in printed.splitlines() if line.startswith("error")] == several.splitlines()
+    (tmp_path / "table.json").write_text('{ "tables": [ { "binds": [\n      {\n        "proto": "tcp"\n        "port": 80\n')
+    assert run("check", "table.json", code=CHECK_ERRORS).stdout.splitlines()[0] == syntax.strip()
+
+
 def test_completion_asks_the_program(tmp_path):
     def complete(*words):
         script = (f'source {TREE}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
