@@ -223,6 +223,41 @@ def test_version_2_reads_by_the_page_alone(tmp_path):
         check_rows(found, model)
 
 
+def numbers(*values, width=4):
+    return b"".join(value.to_bytes(width, "little") for value in values)
+
+
+def packed(ip):
+    """(family, 16 bytes)"""
+    ip = ipaddress.ip_address(ip)
+    return {4: 1, 6: 2}[ip.version], ip.packed.ljust(16, b"\0")
+
+
+def route_digest(tables):
+    message = b""
+    for table in tables:
+        message += bytes.fromhex(table["hash_key"]) + numbers(len(table["backends"]), len(table["binds"]))
+        for backend in table["backends"]:
+            family, address_bytes = packed(backend["ip"])
+            message += numbers(family, 0) + address_bytes
+        for bind in table["binds"]:
+            ip, length = bind["ip"].split("/")
+            family, address_bytes = packed(ip)
+            protocol = {"tcp": 6, "udp": 17}[bind["proto"]]
+            message += numbers(family, int(length) + 256 * protocol) + address_bytes
+            message += numbers(bind["port_start"], bind["port_end"])
+        rows = [list(dict.fromkeys(table["row"](row))) for row in range(ROWS)]
+        message += b"".join(numbers(*hops, *[0xFFFF] * (4 - len(hops)), width=2) for hops in rows)
+    return f"{int.from_bytes(siphash24(bytes(16), message), 'little'):016x}"
+
+
+@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
+def test_route_digest_is_that_of_the_page(tmp_path, version, decode):
+    document = {"tables": documents(2)["tables"][:2]}
+    tables = list(decode(build(tmp_path, document, version)))
+    assert route_digest(tables) == cli_helpers.run_json("show", tmp_path / "t.bin")["digest"]
+
+
 def test_no_tables(tmp_path):
     assert not list(decode_v2(build(tmp_path, {"tables": []}, 2)))
     assert not list(decode_v3(build(tmp_path, {"tables": []}, 3)))
