@@ -68,7 +68,7 @@ static int run(const struct command_args *args)
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);
 	table_set_free(&set);
-	cli_print_faults(&faults, true);
+	cli_print_faults(&faults, FAULTS_ALL);
 	return error == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 

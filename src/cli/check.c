@@ -67,20 +67,24 @@ static void check_file(const char *path, enum kind kind, struct faults *faults)
 		table_set_free(&set);
 }
 
-static json_t *texts(const struct faults *faults, bool warnings)
+static void append(void *array, bool warning, const char *text)
+{
+	(void)warning;
+	json_array_append_new(array, json_text(text));
+}
+
+static json_t *texts(const struct faults *faults, enum faults_kinds kinds)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < faults->count; i++)
-		if (faults->items[i].warning == warnings)
-			json_array_append_new(array, json_text(faults->items[i].text));
+	faults_report(faults, kinds, append, array);
 	return array;
 }
 
 static json_t *describe(const char *path, enum kind kind, const struct faults *faults)
 {
 	return json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(path), "kind", kind_names[kind], "errors",
-		texts(faults, false), "warnings", texts(faults, true));
+		texts(faults, FAULTS_ERRORS), "warnings", texts(faults, FAULTS_WARNINGS));
 }
 
 static int run(const struct command_args *args)

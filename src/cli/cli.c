@@ -6,16 +6,15 @@
 
 #include "table/table_file.h"
 
-int cli_print_faults(struct faults *faults, bool warnings)
+static void print_fault(void *unused, bool warning, const char *text)
 {
-	for (size_t i = 0; i < faults->count; i++)
-		if (!faults->items[i].warning)
-			command_error("%s", faults->items[i].text);
-	for (size_t i = 0; warnings && i < faults->count; i++)
-		if (faults->items[i].warning)
-			command_error("warning: %s", faults->items[i].text);
-	if (faults->out_of_memory)
-		command_error("out of memory: some faults are not listed");
+	(void)unused;
+	command_error("%s%s", warning ? "warning: " : "", text);
+}
+
+int cli_print_faults(struct faults *faults, enum faults_kinds kinds)
+{
+	faults_report(faults, kinds, print_fault, NULL);
 	faults_clear(faults);
 	return COMMAND_FAILED;
 }
@@ -39,7 +38,7 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)
 	if (loaded)
 		faults_clear(&faults); /* warnings are for check and build-config */
 	else
-		cli_print_faults(&faults, false);
+		cli_print_faults(&faults, FAULTS_ERRORS);
 	return loaded;
 }
 
@@ -53,7 +52,7 @@ bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version
 		return false;
 	*routes = routes_create(&set, &faults);
 	if (!*routes)
-		cli_print_faults(&faults, false);
+		cli_print_faults(&faults, FAULTS_ERRORS);
 	return *routes;
 }
 
@@ -65,7 +64,7 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	if (loaded)
 		faults_clear(&faults);
 	else
-		cli_print_faults(&faults, false);
+		cli_print_faults(&faults, FAULTS_ERRORS);
 	return loaded;
 }
 

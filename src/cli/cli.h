@@ -28,8 +28,8 @@ enum {
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, reload_command, stats_command;
 
-/* Errors, and warnings if wanted, on stderr; clears the faults. Returns COMMAND_FAILED. */
-int cli_print_faults(struct faults *faults, bool warnings);
+/* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
+int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
 
 /* Prints `json`, which it takes over, on stdout. Returns COMMAND_OK or COMMAND_FAILED. */
 int cli_print_json(json_t *json);

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/faults.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
-/* "FILE: WHERE: WHAT", without the parts that are NULL or empty. */
-static char *join(const char *file, const char *where, const char *what)
-{
-	const char *file_sep = file ? ": " : "";
-	const char *where_sep = where && *where ? ": " : "";
-	char *text;
-
-	if (asprintf(&text, "%s%s%s%s%s", file ? file : "", file_sep, where ? where : "", where_sep, what) < 0)
-		return NULL;
-	return text;
-}
-
 /* Takes text, which may be NULL. */
-static void add(struct faults *faults, bool warning, char *text)
+static void keep(struct faults *faults, bool warning, char *text)
 {
 	struct fault *items;
 
@@ -33,18 +20,32 @@ static void add(struct faults *faults, bool warning, char *text)
 	faults->items[faults->count++] = (struct fault){.warning = warning, .text = text};
 }
 
-static char *compose(const char *file, const char *where, const char *format, va_list args)
-	__attribute__((format(printf, 3, 0)));
-
-static char *compose(const char *file, const char *where, const char *format, va_list args)
+/* "FILE:LINE:COLUMN: WHERE: WHAT", or NULL. */
+static char *join(const char *file, const struct faults_place *place, const char *what)
 {
-	char *what, *text;
+	const char *where = place->where ? place->where : "";
+	char line[16] = "", column[16] = "", *text;
 
-	if (vasprintf(&what, format, args) < 0)
+	if (place->line)
+		snprintf(line, sizeof(line), "%s%d", file ? ":" : "", place->line);
+	if (place->has_column)
+		snprintf(column, sizeof(column), ":%d", place->column);
+	if (asprintf(&text, "%s%s%s%s%s%s%s", file ? file : "", line, column, file || place->line ? ": " : "", where,
+		    *where ? ": " : "", what) < 0)
 		return NULL;
-	text = join(file, where, what);
-	free(what);
 	return text;
+}
+
+void faults_add(struct faults *faults, bool warning, const struct faults_place *place, const char *format, va_list args)
+{
+	char *what;
+
+	if (vasprintf(&what, format, args) < 0) {
+		keep(faults, warning, NULL);
+		return;
+	}
+	keep(faults, warning, join(place->file ? place->file : faults->file, place, what));
+	free(what);
 }
 
 void faults_error(struct faults *faults, const char *where, const char *format, ...)
@@ -52,7 +53,7 @@ void faults_error(struct faults *faults, const char *where, const char *format, 
 	va_list args;
 
 	va_start(args, format);
-	add(faults, false, compose(faults->file, where, format, args));
+	faults_add(faults, false, &(struct faults_place){.where = where}, format, args);
 	va_end(args);
 }
 
@@ -61,23 +62,17 @@ void faults_warn(struct faults *faults, const char *where, const char *format, .
 	va_list args;
 
 	va_start(args, format);
-	add(faults, true, compose(faults->file, where, format, args));
+	faults_add(faults, true, &(struct faults_place){.where = where}, format, args);
 	va_end(args);
 }
 
-void faults_error_at(struct faults *faults, int line, int column, const char *format, ...)
+void faults_error_at(struct faults *faults, const struct faults_place *place, const char *format, ...)
 {
-	char *file;
 	va_list args;
 
-	if (asprintf(&file, "%s%s%d:%d", faults->file ? faults->file : "", faults->file ? ":" : "", line, column) < 0) {
-		add(faults, false, NULL);
-		return;
-	}
 	va_start(args, format);
-	add(faults, false, compose(file, NULL, format, args));
+	faults_add(faults, false, place, format, args);
 	va_end(args);
-	free(file);
 }
 
 const char *faults_first_error(const struct faults *faults)
@@ -88,19 +83,31 @@ const char *faults_first_error(const struct faults *faults)
 	return faults->errors ? "out of memory" : "";
 }
 
-static void print_kind(const struct faults *faults, FILE *to, bool warning)
+static void report_kind(const struct faults *faults, bool warning, faults_sink *sink, void *context)
 {
 	for (size_t i = 0; i < faults->count; i++)
 		if (faults->items[i].warning == warning)
-			fprintf(to, "%s: %s\n", warning ? "warning" : "error", faults->items[i].text);
+			sink(context, warning, faults->items[i].text);
+}
+
+void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_sink *sink, void *context)
+{
+	if (kinds & FAULTS_ERRORS)
+		report_kind(faults, false, sink, context);
+	if (kinds & FAULTS_WARNINGS)
+		report_kind(faults, true, sink, context);
+	if (faults->out_of_memory && (kinds & FAULTS_ERRORS))
+		sink(context, false, "out of memory: some faults are not listed");
+}
+
+static void print(void *to, bool warning, const char *text)
+{
+	fprintf(to, "%s: %s\n", warning ? "warning" : "error", text);
 }
 
 void faults_print(const struct faults *faults, FILE *to)
 {
-	print_kind(faults, to, false);
-	print_kind(faults, to, true);
-	if (faults->out_of_memory)
-		fputs("error: out of memory: some faults are not listed\n", to);
+	faults_report(faults, FAULTS_ALL, print, to);
 }
 
 void faults_clear(struct faults *faults)

@@ -7,6 +7,7 @@
 #ifndef GLB_COMMON_FAULTS_H
 #define GLB_COMMON_FAULTS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,14 +31,36 @@ void faults_error(struct faults *faults, const char *where, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 void faults_warn(struct faults *faults, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A place in the text of the file: "FILE:LINE:COLUMN: ...". */
-void faults_error_at(struct faults *faults, int line, int column, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+/* A place in a text: the fault begins with "FILE:LINE:COLUMN: WHERE: ", without what is missing. */
+struct faults_place {
+	const char *file; /* NULL: faults->file */
+	int line; /* 0: none */
+	bool has_column;
+	int column;
+	const char *where;
+};
+
+void faults_error_at(struct faults *faults, const struct faults_place *place, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void faults_add(struct faults *faults, bool warning, const struct faults_place *place, const char *format, va_list args)
+	__attribute__((format(printf, 4, 0)));
 
 /* The text of the first error, "" where there is none. Borrowed until faults_clear(). */
 const char *faults_first_error(const struct faults *faults);
 
-/* Errors first, then warnings, a line each: "error: TEXT", "warning: TEXT". */
+enum faults_kinds {
+	FAULTS_ERRORS = 1,
+	FAULTS_WARNINGS = 2,
+	FAULTS_ALL = FAULTS_ERRORS | FAULTS_WARNINGS,
+};
+
+/* Called with one text and the context that faults_report() was given. */
+typedef void faults_sink(void *context, bool warning, const char *text);
+
+/* Calls the sink for each fault of these kinds: errors first, then warnings, then an error if memory for some ran out. */
+void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_sink *sink, void *context);
+
+/* Reports all, a line each: "error: TEXT", "warning: TEXT". */
 void faults_print(const struct faults *faults, FILE *to);
 
 /* Frees the texts. The list is then empty and usable again; `file` and `strict` stay. */

@@ -66,6 +66,17 @@ void log_line(enum log_level level, const char *format, ...)
 		return; /* nowhere left to say so */
 }
 
+static void log_fault(void *unused, bool warning, const char *text)
+{
+	(void)unused;
+	log_line(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
+}
+
+void log_faults(const struct faults *faults, enum faults_kinds kinds)
+{
+	faults_report(faults, kinds, log_fault, NULL);
+}
+
 bool log_due(uint64_t *last)
 {
 	uint64_t now = clock_coarse_ns(), before = __atomic_load_n(last, __ATOMIC_RELAXED);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/faults.h"
+
 enum log_level { /* the numbers of syslog(3) */
 	LOG_LEVEL_ERROR = 3,
 	LOG_LEVEL_WARNING = 4,
@@ -28,6 +30,9 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* Logs the faults of these kinds, each with the level of its kind. */
+void log_faults(const struct faults *faults, enum faults_kinds kinds);
 
 /* True once a second for each *last; 0 at first. */
 bool log_due(uint64_t *last);

@@ -35,26 +35,17 @@ static void report(struct conf_reader *reader, const config_setting_t *at, const
 	const char *format, va_list args)
 {
 	struct faults *faults = reader->faults;
-	const char *file = config_setting_source_file(at); /* set in included files only */
-	const char *saved = faults->file;
-	char where[256], prefix[512], *what;
+	const char *included = config_setting_source_file(at); /* NULL in the file itself */
+	char where[256];
 
 	key_path(at, child, where, sizeof(where));
-	if (!file)
-		file = saved ? saved : CONF_TEXT_NO_NAME;
-	if (config_setting_is_root(at))
-		snprintf(prefix, sizeof(prefix), "%s", file);
-	else
-		snprintf(prefix, sizeof(prefix), "%s:%u", file, (unsigned)config_setting_source_line(at));
-	if (vasprintf(&what, format, args) < 0)
-		what = NULL;
-	faults->file = prefix;
-	if (warning)
-		faults_warn(faults, where, "%s", what ? what : "out of memory");
-	else
-		faults_error(faults, where, "%s", what ? what : "out of memory");
-	faults->file = saved;
-	free(what);
+	faults_add(faults, warning,
+		&(struct faults_place){
+			.file = included ? included : conf_text_name(faults),
+			.line = config_setting_is_root(at) ? 0 : (int)config_setting_source_line(at),
+			.where = where,
+		},
+		format, args);
 }
 
 void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)

@@ -51,25 +51,15 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 	return NULL;
 }
 
-static void error_at_line(struct faults *faults, const char *file, unsigned line, const char *what)
-{
-	const char *saved = faults->file;
-	char prefix[512];
-
-	snprintf(prefix, sizeof(prefix), "%s:%u", file ? file : saved ? saved : CONF_TEXT_NO_NAME, line);
-	faults->file = prefix;
-	faults_error(faults, NULL, "%s", what);
-	faults->file = saved;
-}
-
 void conf_text_error(const char *text, struct faults *faults, const config_t *config)
 {
 	bool json = text[strspn(text, " \t\r\n")] == '{';
-	char what[256];
+	const char *included = config_error_file(config);
 
-	snprintf(what, sizeof(what), "%s%s", config_error_text(config),
-		json ? "; this looks like JSON, write key = value;" : "");
-	error_at_line(faults, config_error_file(config), (unsigned)config_error_line(config), what);
+	faults_error_at(faults,
+		&(struct faults_place){
+			.file = included ? included : conf_text_name(faults), .line = config_error_line(config)},
+		"%s%s", config_error_text(config), json ? "; this looks like JSON, write key = value;" : "");
 }
 
 /* Behind the string, comment or name that begins at `at`; at itself where none does. */
@@ -96,17 +86,17 @@ static const char *skip_token(const char *at)
 }
 
 /* Behind the number at `at`. */
-static const char *check_integer(const char *at, unsigned line, struct faults *faults)
+static const char *check_integer(const char *at, int line, struct faults *faults)
 {
 	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
-	char *end, what[96];
+	char *end;
 	unsigned long long value = strtoull(at, &end, hex ? 16 : 10);
 
 	if (*end == '.' || *end == 'e' || *end == 'E') {
 		strtod(at, &end);
 	} else if (*end != 'L' && value > INT32_MAX) {
-		snprintf(what, sizeof(what), "'%.*s' does not fit an integer", (int)(end - at < 48 ? end - at : 48), at);
-		error_at_line(faults, NULL, line, what);
+		faults_error_at(faults, &(struct faults_place){.file = conf_text_name(faults), .line = line},
+			"'%.*s' does not fit an integer", (int)(end - at < 48 ? end - at : 48), at);
 	}
 	return end + strspn(end, "L");
 }
@@ -114,7 +104,7 @@ static const char *check_integer(const char *at, unsigned line, struct faults *f
 bool conf_text_check_integers(const char *text, struct faults *faults)
 {
 	size_t errors = faults->errors;
-	unsigned line = 1;
+	int line = 1;
 
 	while (*text) {
 		const char *end = skip_token(text);

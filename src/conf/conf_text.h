@@ -9,8 +9,11 @@
 
 #include "common/faults.h"
 
-/* In faults, where the caller gave the file no name. */
-#define CONF_TEXT_NO_NAME "configuration"
+/* The name of the file in faults: faults->file, or "configuration" where the caller gave none. */
+static inline const char *conf_text_name(const struct faults *faults)
+{
+	return faults->file ? faults->file : "configuration";
+}
 
 /* The whole file; the caller frees it. NULL: an error says why, *error is -errno. (libconfig would
  * exit() on a folder.) */

@@ -28,7 +28,7 @@ static int open_table(void)
 		&director.reload, &director.shared, director.options.forwarding_table, PLAN_MAX_LCORES, &faults);
 
 	if (error)
-		startup_log_faults(&faults);
+		log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 	return error;
 }

@@ -14,24 +14,12 @@
 #include "director/exception.h"
 #include "worker/distribute.h"
 
-void startup_log_faults(const struct faults *faults)
-{
-	for (size_t i = 0; i < faults->count; i++)
-		if (!faults->items[i].warning)
-			log_error("%s", faults->items[i].text);
-	for (size_t i = 0; i < faults->count; i++)
-		if (faults->items[i].warning)
-			log_warning("%s", faults->items[i].text);
-	if (faults->out_of_memory)
-		log_error("out of memory: some faults are not listed");
-}
-
 int startup_conf(struct director *director)
 {
 	struct faults faults = {.file = director->options.config_file};
 	int error = conf_read(director->options.config_file, &director->conf, &faults);
 
-	startup_log_faults(&faults);
+	log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 	return error;
 }
@@ -186,7 +174,7 @@ static int make_plan(struct director *director)
 			.max_tx_queues = RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
-	startup_log_faults(&faults);
+	log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 	return error;
 }

@@ -8,9 +8,6 @@
 
 #include "director/director.h"
 
-/* Errors, and warnings, a line each. */
-void startup_log_faults(const struct faults *faults);
-
 int startup_conf(struct director *director);
 
 /* rte_eal_init(), and all --vdev asked for are there. */

@@ -24,12 +24,6 @@ static struct monitor monitor;
 static struct server server;
 static struct watch watch;
 
-static void log_faults(const struct faults *faults)
-{
-	for (size_t i = 0; i < faults->count; i++)
-		log_line(faults->items[i].warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", faults->items[i].text);
-}
-
 static void reload(bool asked)
 {
 	service_reloading();
@@ -170,7 +164,7 @@ int main(int argc, char **argv)
 	log_open("glb-healthcheck", options.debug);
 	signal(SIGPIPE, SIG_IGN);
 	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {
-		log_faults(&faults);
+		log_faults(&faults, FAULTS_ALL);
 		faults_clear(&faults);
 		loop = ev_default_loop(EVFLAG_AUTO);
 		if (!loop)
@@ -178,7 +172,7 @@ int main(int argc, char **argv)
 		else
 			status = options.check_once ? check_once(loop, &faults) : serve(loop, &faults);
 	}
-	log_faults(&faults);
+	log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 	conf_free(&conf);
 	return status;

@@ -269,13 +269,6 @@ static void take_list(struct monitor *monitor, struct checklist *list)
 	}
 }
 
-static void log_warnings(const struct faults *faults)
-{
-	for (size_t i = 0; i < faults->count; i++)
-		if (faults->items[i].warning)
-			log_warning("%s", faults->items[i].text);
-}
-
 int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
 	void (*on_all_done)(struct monitor *), struct faults *faults)
 {
@@ -298,13 +291,13 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	monitor->text = (char *)bytes;
 	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
 		return -EINVAL;
-	log_warnings(faults);
+	log_faults(faults, FAULTS_WARNINGS);
 	faults_clear(faults);
 	if (!on_all_done) {
 		struct faults unused = {.file = conf->state_file};
 
 		state_file_read(conf->state_file, &list, &unused);
-		log_warnings(&unused);
+		log_faults(&unused, FAULTS_WARNINGS);
 		faults_clear(&unused);
 		publisher_open(&monitor->publisher, loop, conf, &monitor->list);
 	}
@@ -377,7 +370,7 @@ void monitor_reload(struct monitor *monitor, bool asked)
 		if (monitor->error[0])
 			log_notice("%s is good again", monitor->conf->src);
 		monitor->error[0] = '\0';
-		log_warnings(&faults);
+		log_faults(&faults, FAULTS_WARNINGS);
 		take_list(monitor, &list);
 	} else {
 		refuse(monitor, &faults);

@@ -410,8 +410,9 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 
 	*document = (struct table_document){.root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)};
 	if (!document->root) {
-		faults_error_at(
-			faults, where.line, where.column, "not JSON: %s", json_reader_text(where.text, 120, shown));
+		faults_error_at(faults,
+			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},
+			"not JSON: %s", json_reader_text(where.text, 120, shown));
 		return -EINVAL;
 	}
 	read_root(&reader, document->root, document);

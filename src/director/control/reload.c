@@ -63,13 +63,6 @@ static void release_slots(struct reload *reload, const struct live_table *live)
 			reload->slots[i].name[0] = '\0';
 }
 
-static void log_warnings(const struct faults *faults)
-{
-	for (size_t i = 0; i < faults->count; i++)
-		if (faults->items[i].warning)
-			log_warning("%s", faults->items[i].text);
-}
-
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults)
 {
@@ -88,7 +81,7 @@ int reload_open(
 		free(live);
 		return -EINVAL;
 	}
-	log_warnings(faults);
+	log_faults(faults, FAULTS_WARNINGS);
 	live->generation = 1;
 	assign_slots(reload, live, NULL, NULL);
 	shared->live = live;
@@ -128,7 +121,7 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 		faults_clear(&faults);
 		return error;
 	}
-	log_warnings(&faults);
+	log_faults(&faults, FAULTS_WARNINGS);
 	faults_clear(&faults);
 	live->generation = old->generation + 1;
 
