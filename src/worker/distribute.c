@@ -32,22 +32,22 @@ bool distribute_ready(struct distributor *distributor, const struct queue *in, u
 {
 	int waiting;
 
-	if (likely(!distributor->pressed))
+	if (likely(!distributor->backpressure))
 		return true;
-	distributor->pressed = !rings_have_room(distributor);
-	if (!distributor->pressed)
+	distributor->backpressure = !rings_have_room(distributor);
+	if (!distributor->backpressure)
 		return true;
 	waiting = rte_eth_rx_queue_count(in->port, in->queue);
 	return waiting >= descriptors / 2; /* a driver that cannot tell has a kernel or a file behind it */
 }
 
-static void hand_out(struct distributor *distributor, struct distribute_share *share, struct counters *counters)
+static void enqueue(struct distributor *distributor, struct distribute_share *share, struct counters *counters)
 {
 	unsigned room;
 	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(share->ring.ring, (void **)share->mbufs, share->count, &room);
 
 	if (room < QUEUE_BURST)
-		distributor->pressed = true;
+		distributor->backpressure = true;
 	if (unlikely(sent < share->count)) {
 		rte_pktmbuf_free_bulk(share->mbufs + sent, share->count - sent);
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], share->count - sent);
@@ -68,6 +68,6 @@ struct distribute_share *distribute_burst(
 	}
 	for (uint16_t i = 0; i < distributor->ring_count; i++)
 		if (distributor->shares[i].count)
-			hand_out(distributor, &distributor->shares[i], counters);
+			enqueue(distributor, &distributor->shares[i], counters);
 	return distributor->share_count > distributor->ring_count ? &distributor->shares[distributor->ring_count] : NULL;
 }

@@ -31,7 +31,7 @@ struct distributor {
 	uint16_t share_count; /* workers, and the receiving lcore itself in the last place if it
 				 works too */
 	uint16_t ring_count; /* workers */
-	bool pressed; /* a ring has no room for a whole burst */
+	bool backpressure; /* a ring has no room for a whole burst */
 	struct distribute_share shares[]; /* one an lcore */
 };
 

@@ -34,7 +34,7 @@ void idle_close(struct idle *idle)
 void idle_watch(struct idle *idle, int fd)
 {
 	if (fd < 0 || idle->fd_count == IDLE_MAX_FDS)
-		idle->blind = true;
+		idle->must_nap = true;
 	else
 		idle->fds[idle->fd_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
@@ -60,7 +60,7 @@ static bool only_errors(const struct idle *idle)
 
 void idle_sleep(struct idle *idle)
 {
-	uint32_t wait_us = idle->blind ? next_nap(idle) : LONGEST_WAIT_US;
+	uint32_t wait_us = idle->must_nap ? next_nap(idle) : LONGEST_WAIT_US;
 	struct timespec wait = {.tv_nsec = (long)wait_us * 1000};
 
 	if (ppoll(idle->fds, idle->fd_count, &wait, NULL) > 0 && only_errors(idle))

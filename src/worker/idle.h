@@ -17,8 +17,8 @@
 
 struct idle {
 	bool may_sleep;
-	bool blind; /* some queue has no descriptor */
-	uint32_t empty_rounds; /* in a row */
+	bool must_nap; /* some queue has no descriptor */
+	uint32_t empty_iterations; /* in a row */
 	uint32_t nap_us; /* the next one, where blind */
 	unsigned fd_count;
 	struct pollfd fds[IDLE_MAX_FDS]; /* the first is the doorbell's */
@@ -33,14 +33,14 @@ void idle_close(struct idle *idle);
 void idle_watch(struct idle *idle, int fd);
 
 /* After each round. True: time to sleep. */
-static inline bool idle_round(struct idle *idle, uint32_t packets)
+static inline bool idle_iteration(struct idle *idle, uint32_t packets)
 {
 	if (packets) {
-		idle->empty_rounds = 0;
+		idle->empty_iterations = 0;
 		idle->nap_us = 0;
 		return false;
 	}
-	return ++idle->empty_rounds > 200 && idle->may_sleep;
+	return ++idle->empty_iterations > 200 && idle->may_sleep;
 }
 
 /* Waits 100 ms at most, 1 ms where blind. The doorbell must be announced already, and is withdrawn.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "worker/mbuf.h"
 
-struct rte_mbuf *mbuf_privatise(struct rte_mbuf *mbuf, struct rte_mempool *pool)
+struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, pool, 0, UINT32_MAX);
 
@@ -29,7 +29,7 @@ static void cut(struct rte_mbuf *mbuf, uint32_t size)
 	segment->next = NULL;
 }
 
-bool mbuf_commit_segments(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
+bool mbuf_commit_chain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
 	uint16_t offset = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
 

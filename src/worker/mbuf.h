@@ -33,21 +33,22 @@ _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, 
 #define MBUF_PRIVATE_SIZE 40
 #define MBUF_POOL_CACHE   256 /* mbufs that each lcore may keep for itself */
 
-#define MBUF_PLAIN 0x00010001u /* refcnt and nb_segs, both 1 */
+#define MBUF_SINGLE 0x00010001u /* refcnt and nb_segs, both 1 */
 
 /* Not 0: its bytes may not be overwritten in place, or it has several segments. */
-static inline uint64_t mbuf_oddity(const struct rte_mbuf *mbuf)
+static inline uint64_t mbuf_obstacles(const struct rte_mbuf *mbuf)
 {
 	uint64_t rearm;
 
 	__builtin_memcpy(&rearm, &mbuf->rearm_data, sizeof(rearm));
-	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_PLAIN) | (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
+	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_SINGLE) |
+	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
 }
 
 /* Its bytes may be overwritten in place. */
-static inline bool mbuf_is_plain(const struct rte_mbuf *mbuf)
+static inline bool mbuf_is_writable(const struct rte_mbuf *mbuf)
 {
-	return mbuf_oddity(mbuf) == 0;
+	return mbuf_obstacles(mbuf) == 0;
 }
 
 /* From an mbuf of the pool to the frame in it, as drivers receive. */
@@ -60,10 +61,10 @@ static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
  * A private copy of *mbuf from `pool`, with headroom and the first 2 KB or more in the first
  * segment; *mbuf is freed. NULL, and *mbuf kept: no buffer.
  */
-struct rte_mbuf *mbuf_privatise(struct rte_mbuf *mbuf, struct rte_mempool *pool);
+struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool);
 
 /* Makes the frame a lane; it must be private. */
-static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, uint32_t lane)
+static inline void mbuf_to_lane(const struct rte_mbuf *mbuf, struct burst *burst, uint32_t lane)
 {
 	burst->frame[lane] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	burst->headroom[lane] = mbuf->data_off;
@@ -72,16 +73,16 @@ static inline void mbuf_view(const struct rte_mbuf *mbuf, struct burst *burst, u
 }
 
 /* mbuf_commit() of a chain. */
-bool mbuf_commit_segments(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
+bool mbuf_commit_chain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
 
 /*
  * mbuf_commit() of one segment, in as few stores as there can be: they are most of what it takes.
  * The buffer is private, so no flag says who owns it.
  */
-static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
+static inline void mbuf_commit_single(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
 {
 	uint64_t data_off = (uint16_t)(out - (const uint8_t *)mbuf->buf_addr);
-	uint64_t rearm = data_off | (uint64_t)MBUF_PLAIN << 16 | (uint64_t)RTE_MBUF_PORT_INVALID << 48;
+	uint64_t rearm = data_off | (uint64_t)MBUF_SINGLE << 16 | (uint64_t)RTE_MBUF_PORT_INVALID << 48;
 	uint64_t lengths = size | (uint64_t)size << 32; /* at most 16 bits: no tag */
 	uint64_t rearm_and_flags __attribute__((vector_size(16))) = {rearm, 0};
 
@@ -97,8 +98,8 @@ static inline void mbuf_commit_plain(struct rte_mbuf *mbuf, const uint8_t *out, 
 static inline bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {
 	if (unlikely(mbuf->nb_segs != 1))
-		return mbuf_commit_segments(mbuf, out, size, segments_allowed);
-	mbuf_commit_plain(mbuf, out, size);
+		return mbuf_commit_chain(mbuf, out, size, segments_allowed);
+	mbuf_commit_single(mbuf, out, size);
 	return true;
 }
 

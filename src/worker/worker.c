@@ -14,51 +14,52 @@
 
 /* After a burst of both families bursts are sorted for so many rounds; a packet waits for others of
  * its own for so many at most. */
-#define SORTING_ROUNDS 256
-#define WAITING_ROUNDS 4
+#define SPLIT_ITERATIONS 256
+#define WAIT_ITERATIONS  4
 
 /* What a round may send, with all that was held before it. */
-#define ROUND_MAX (4 * QUEUE_BURST)
+#define ITERATION_MAX (4 * QUEUE_BURST)
 
-static void free_lane(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
+static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
 	counters_add(&worker->counters.verdicts[verdict], 1);
 	rte_pktmbuf_free(mbuf);
 }
 
-/* view() where some mbufs are not plain: those that cannot be made so are dropped, and the others
+/* load_mbufs() where some mbufs are not plain: those that cannot be made so are dropped, and the others
  * close up. Returns how many are left. */
-static uint16_t view_odd(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t load_with_copies(
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint16_t lanes = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		if (!mbuf_is_plain(mbuf)) {
+		if (!mbuf_is_writable(mbuf)) {
 			counters_add(&worker->counters.slow_path, 1);
-			mbuf = mbuf_privatise(mbufs[i], path->pool);
+			mbuf = mbuf_make_writable(mbufs[i], path->pool);
 			if (!mbuf) {
-				free_lane(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
+				drop(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
 				continue;
 			}
 		}
-		mbuf_view(mbuf, &worker->burst, lanes);
+		mbuf_to_lane(mbuf, &worker->burst, lanes);
 		mbufs[lanes++] = mbuf;
 	}
 	return lanes;
 }
 
 /* Makes lanes of the mbufs. True: each of its own lane, and all of one segment. */
-static bool view(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static bool load_mbufs(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint64_t odd = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
-		odd |= mbuf_oddity(mbufs[i]);
-		mbuf_view(mbufs[i], &worker->burst, i);
+		odd |= mbuf_obstacles(mbufs[i]);
+		mbuf_to_lane(mbufs[i], &worker->burst, i);
 	}
-	worker->burst.count = likely(!odd) ? count : view_odd(worker, path, mbufs, count);
+	worker->burst.count = likely(!odd) ? count : load_with_copies(worker, path, mbufs, count);
 	return !odd;
 }
 
@@ -91,7 +92,7 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 		refill_answers(worker);
 }
 
-static void settle_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+static void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	uint32_t lane, struct rte_mbuf *mbuf)
 {
 	const struct burst *burst = &worker->burst;
@@ -101,14 +102,14 @@ static void settle_lane(struct worker *worker, const struct flow_path *path, con
 		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
 			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
 		else
-			free_lane(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
 	} else if (verdict == VERDICT_EXCEPTION) {
 		mbuf->ol_flags = 0; /* said how it was received */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] && worker->pipeline.steering->send_too_big)
 			counters_add(&worker->counters.too_big_limited, 1);
-		free_lane(worker, mbuf, verdict);
+		drop(worker, mbuf, verdict);
 	}
 }
 
@@ -122,7 +123,7 @@ static bool all_forwarded(const struct burst *burst)
 }
 
 /* The usual burst: all lanes are forwarded, in mbufs of one segment. */
-static void settle_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
+static void finish_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* empty */
@@ -130,7 +131,7 @@ static void settle_forwarded(struct worker *worker, const struct live_table *liv
 	uint8_t differing = 0;
 
 	for (uint32_t lane = 0; lane < count; lane++)
-		mbuf_commit_plain(mbufs[lane], burst->out[lane], burst->out_size[lane]);
+		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
 	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
 	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
 	for (uint32_t lane = 0; lane < count; lane++)
@@ -147,15 +148,15 @@ static void settle_forwarded(struct worker *worker, const struct live_table *liv
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
-	bool plain = view(worker, path, mbufs, count);
+	bool plain = load_mbufs(worker, path, mbufs, count);
 
 	prepare(worker, path, live);
 	pipeline_run(&worker->pipeline, &worker->burst);
 	if (likely(plain && all_forwarded(&worker->burst)))
-		settle_forwarded(worker, live, mbufs);
+		finish_forwarded(worker, live, mbufs);
 	else
 		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
-			settle_lane(worker, path, live, lane, mbufs[lane]);
+			finish_lane(worker, path, live, lane, mbufs[lane]);
 	transmit(&path->out, &worker->outbox, &worker->counters);
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
@@ -189,7 +190,7 @@ static bool may_receive(struct flow_path *path)
 
 	if (path->kind == FLOW_PATH_DISTRIBUTE)
 		return distribute_ready(path->distributor, &path->in, path->descriptors);
-	return !back || rte_ring_free_count(back) >= ROUND_MAX;
+	return !back || rte_ring_free_count(back) >= ITERATION_MAX;
 }
 
 static bool is_ipv6(const struct rte_mbuf *mbuf)
@@ -198,30 +199,31 @@ static bool is_ipv6(const struct rte_mbuf *mbuf)
 }
 
 /* Without a branch that depends on it. */
-static void sort_into_bins(struct bin bins[2], const struct held *due)
+static void split_families(struct family_batch families[2], const struct rx_burst *current)
 {
-	uint16_t v6 = bins[0].count, rest = bins[1].count;
+	uint16_t v6 = families[0].count, rest = families[1].count;
 
-	for (uint16_t i = 0; i < due->count; i++) {
-		bool is_v6 = is_ipv6(due->mbufs[i]);
+	for (uint16_t i = 0; i < current->count; i++) {
+		bool is_v6 = is_ipv6(current->mbufs[i]);
 
-		bins[0].mbufs[v6] = bins[1].mbufs[rest] = due->mbufs[i];
+		families[0].mbufs[v6] = families[1].mbufs[rest] = current->mbufs[i];
 		v6 += is_v6;
 		rest += !is_v6;
 	}
-	bins[0].count = v6;
-	bins[1].count = rest;
+	families[0].count = v6;
+	families[1].count = rest;
 }
 
-static void steer_bin(struct worker *worker, const struct flow_path *path, const struct live_table *live, struct bin *bin)
+static void steer_family(
+	struct worker *worker, const struct flow_path *path, const struct live_table *live, struct family_batch *batch)
 {
-	uint16_t count = RTE_MIN(bin->count, QUEUE_BURST);
+	uint16_t count = RTE_MIN(batch->count, QUEUE_BURST);
 
 	if (count)
-		steer(worker, path, live, bin->mbufs, count);
-	bin->count -= count;
-	bin->rounds = 0;
-	memcpy(bin->mbufs, bin->mbufs + QUEUE_BURST, bin->count * sizeof(*bin->mbufs));
+		steer(worker, path, live, batch->mbufs, count);
+	batch->count -= count;
+	batch->waited = 0;
+	memcpy(batch->mbufs, batch->mbufs + QUEUE_BURST, batch->count * sizeof(*batch->mbufs));
 }
 
 /*
@@ -230,30 +232,31 @@ static void steer_bin(struct worker *worker, const struct flow_path *path, const
  */
 static void steer_families(struct worker *worker, struct flow_path *path, const struct live_table *live, bool more)
 {
-	struct held *due = &path->held[path->due];
-	bool sort = path->sorting && more && due->count == QUEUE_BURST;
+	struct rx_burst *current = &path->bursts[path->current];
+	bool split = path->split_left && more && current->count == QUEUE_BURST;
 
-	if (sort)
-		sort_into_bins(path->bins, due);
-	for (unsigned b = 0; b < RTE_DIM(path->bins); b++) {
-		struct bin *bin = &path->bins[b];
+	if (split)
+		split_families(path->families, current);
+	for (unsigned b = 0; b < RTE_DIM(path->families); b++) {
+		struct family_batch *batch = &path->families[b];
 
-		if (!sort || bin->count >= QUEUE_BURST || ++bin->rounds >= WAITING_ROUNDS)
-			steer_bin(worker, path, live, bin);
+		if (!split || batch->count >= QUEUE_BURST || ++batch->waited >= WAIT_ITERATIONS)
+			steer_family(worker, path, live, batch);
 	}
-	path->sorting -= path->sorting > 0;
-	if (sort || !due->count)
+	path->split_left -= path->split_left > 0;
+	if (split || !current->count)
 		return;
-	steer(worker, path, live, due->mbufs, due->count);
+	steer(worker, path, live, current->mbufs, current->count);
 	if (worker->burst.mixed)
-		path->sorting = SORTING_ROUNDS;
+		path->split_left = SPLIT_ITERATIONS;
 }
 
 /* Hands the others theirs, and steers the rest. */
-static void distribute_due(struct worker *worker, struct flow_path *path, const struct live_table *live)
+static void distribute_current(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
-	struct held *due = &path->held[path->due];
-	struct distribute_share *own = distribute_burst(path->distributor, due->mbufs, due->count, &worker->counters);
+	struct rx_burst *current = &path->bursts[path->current];
+	struct distribute_share *own =
+		distribute_burst(path->distributor, current->mbufs, current->count, &worker->counters);
 
 	if (!own)
 		return;
@@ -269,7 +272,7 @@ static void distribute_due(struct worker *worker, struct flow_path *path, const 
  */
 static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool end)
 {
-	struct held *due = &path->held[path->due], *next = &path->held[!path->due];
+	struct rx_burst *current = &path->bursts[path->current], *next = &path->bursts[!path->current];
 	struct prefetch *prefetch = &worker->pipeline.prefetch;
 
 	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
@@ -277,12 +280,12 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 		counters_add(&worker->counters.received, next->count);
 	*prefetch = (struct prefetch){(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
 	if (path->kind == FLOW_PATH_DISTRIBUTE && !end)
-		distribute_due(worker, path, live);
+		distribute_current(worker, path, live);
 	else
 		steer_families(worker, path, live, next->count == QUEUE_BURST);
 	prefetch_packets(prefetch, prefetch->left);
-	due->count = 0;
-	path->due = !path->due;
+	current->count = 0;
+	path->current = !path->current;
 	return next->count;
 }
 
@@ -304,24 +307,24 @@ static uint16_t run_path(struct worker *worker, struct flow_path *path, const st
 }
 
 /* Nothing is left in a ring, or held because a ring was full. */
-static bool all_is_done(const struct worker *worker)
+static bool is_drained(const struct worker *worker)
 {
 	for (uint16_t i = 0; i < worker->path_count; i++) {
 		const struct flow_path *path = &worker->paths[i];
 
-		if (path->held[path->due].count || path->bins[0].count || path->bins[1].count ||
+		if (path->bursts[path->current].count || path->families[0].count || path->families[1].count ||
 			(path->in.ring && !rte_ring_empty(path->in.ring)))
 			return false;
 	}
 	return true;
 }
 
-static void sleep_a_while(struct worker *worker)
+static void sleep_if_drained(struct worker *worker)
 {
 	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
 
 	doorbell_announce(&worker->idle.bell);
-	if (!all_is_done(worker)) {
+	if (!is_drained(worker)) {
 		doorbell_withdraw(&worker->idle.bell);
 		return;
 	}
@@ -353,8 +356,8 @@ int worker_run(void *argument)
 			counters_add(&worker->counters.empty_polls, 1);
 			rte_pause();
 		}
-		if (idle_round(&worker->idle, count))
-			sleep_a_while(worker);
+		if (idle_iteration(&worker->idle, count))
+			sleep_if_drained(worker);
 	}
 	for (uint16_t i = 0; i < worker->path_count; i++)
 		run_ahead(worker, &worker->paths[i], worker_shared_live(shared), true);

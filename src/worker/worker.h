@@ -25,22 +25,22 @@ enum flow_path_kind {
 };
 
 /* A burst that was received. */
-struct held {
+struct rx_burst {
 	uint16_t count;
 	struct rte_mbuf *mbufs[QUEUE_BURST];
 };
 
 /* Packets of one family that are to fill a burst. */
-struct bin {
+struct family_batch {
 	uint16_t count;
-	uint16_t rounds; /* so long it waits already */
+	uint16_t waited; /* so long it waits already */
 	struct rte_mbuf *mbufs[2 * QUEUE_BURST];
 };
 
 struct flow_path {
 	uint8_t kind; /* enum flow_path_kind */
-	uint8_t due; /* which of held is steered next; the other is received into */
-	uint16_t sorting; /* rounds left in which IPv4 and IPv6 are steered apart */
+	uint8_t current; /* which of held is steered next; the other is received into */
+	uint16_t split_left; /* rounds left in which IPv4 and IPv6 are steered apart */
 	struct queue in, out;
 	struct queue exception; /* for what is unmatched */
 	bool segments_allowed; /* by the port that transmits */
@@ -48,8 +48,8 @@ struct flow_path {
 	struct distributor *distributor; /* FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors; /* of the rx queue */
 	uint8_t source_mac[6]; /* of the port that transmits */
-	struct held held[2]; /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
-	struct bin bins[2]; /* FLOW_PATH_STEER: IPv6, and all else */
+	struct rx_burst bursts[2]; /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
+	struct family_batch families[2]; /* FLOW_PATH_STEER: IPv6, and all else */
 };
 
 struct worker {

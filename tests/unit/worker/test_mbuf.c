@@ -62,8 +62,8 @@ static void test_one_private_segment_is_used_as_it_is(void **state)
 	struct burst *burst = calloc(1, sizeof(*burst));
 
 	(void)state;
-	assert_true(mbuf_is_plain(mbuf));
-	mbuf_view(mbuf, burst, 5);
+	assert_true(mbuf_is_writable(mbuf));
+	mbuf_to_lane(mbuf, burst, 5);
 	assert_ptr_equal(burst->frame[5], rte_pktmbuf_mtod(mbuf, void *));
 	assert_int_equal(burst->headroom[5], RTE_PKTMBUF_HEADROOM);
 	assert_int_equal(burst->readable[5], 100);
@@ -91,7 +91,7 @@ static void test_commit_takes_the_new_start_and_size(void **state)
 	assert_int_equal(mbuf->vlan_tci, 0);
 	assert_int_equal(mbuf->hash.rss, 0x12345678);
 	assert_int_equal(mbuf->port, RTE_MBUF_PORT_INVALID); /* received by none */
-	assert_true(mbuf_is_plain(mbuf));
+	assert_true(mbuf_is_writable(mbuf));
 	assert_bytes(mbuf, 40, 90, 0);
 	rte_mbuf_sanity_check(mbuf, 1);
 	rte_pktmbuf_free(mbuf);
@@ -103,10 +103,10 @@ static void test_several_segments_are_copied_into_one_that_holds_them(void **sta
 	struct rte_mbuf *mbuf = frame_of((uint16_t[]){10, 60, 1, 80}, 4);
 
 	(void)state;
-	assert_false(mbuf_is_plain(mbuf));
-	mbuf = mbuf_privatise(mbuf, pool);
+	assert_false(mbuf_is_writable(mbuf));
+	mbuf = mbuf_make_writable(mbuf, pool);
 	assert_non_null(mbuf);
-	assert_true(mbuf_is_plain(mbuf));
+	assert_true(mbuf_is_writable(mbuf));
 	assert_int_equal(mbuf->data_len, 151);
 	assert_true(mbuf->data_off >= BURST_HEADROOM);
 	assert_bytes(mbuf, 0, 151, 0);
@@ -120,7 +120,7 @@ static void test_a_copy_fills_its_first_segment(void **state)
 	struct rte_mbuf *mbuf = frame_of((uint16_t[]){14, 200, 200, 200}, 4);
 
 	(void)state;
-	mbuf = mbuf_privatise(mbuf, pool);
+	mbuf = mbuf_make_writable(mbuf, pool);
 	assert_non_null(mbuf);
 	assert_int_equal(mbuf->data_len, DATA_ROOM - RTE_PKTMBUF_HEADROOM);
 	assert_int_equal(mbuf->pkt_len, 614);
@@ -136,10 +136,10 @@ static void test_a_shared_frame_is_not_written_to(void **state)
 
 	(void)state;
 	rte_mbuf_refcnt_update(mbuf, 1);
-	assert_false(mbuf_is_plain(mbuf));
-	mbuf = mbuf_privatise(mbuf, pool);
+	assert_false(mbuf_is_writable(mbuf));
+	mbuf = mbuf_make_writable(mbuf, pool);
 	assert_ptr_not_equal(mbuf, other);
-	assert_true(mbuf_is_plain(mbuf));
+	assert_true(mbuf_is_writable(mbuf));
 	memset(rte_pktmbuf_mtod(mbuf, void *), 0xee, 100);
 	assert_int_equal(rte_mbuf_refcnt_read(other), 1);
 	assert_bytes(other, 0, 100, 0);
@@ -154,14 +154,14 @@ static void test_a_clone_is_not_written_to(void **state)
 	struct rte_mbuf *mbuf = rte_pktmbuf_clone(other, pool);
 
 	(void)state;
-	assert_false(mbuf_is_plain(mbuf));
-	assert_false(mbuf_is_plain(other)); /* its buffer has two users as well */
-	mbuf = mbuf_privatise(mbuf, pool);
-	assert_true(mbuf_is_plain(mbuf));
+	assert_false(mbuf_is_writable(mbuf));
+	assert_false(mbuf_is_writable(other)); /* its buffer has two users as well */
+	mbuf = mbuf_make_writable(mbuf, pool);
+	assert_true(mbuf_is_writable(mbuf));
 	assert_bytes(mbuf, 0, 100, 0);
 	memset(rte_pktmbuf_mtod(mbuf, void *), 0xee, 100);
 	assert_bytes(other, 0, 100, 0);
-	assert_true(mbuf_is_plain(other));
+	assert_true(mbuf_is_writable(other));
 	rte_pktmbuf_free(mbuf);
 	rte_pktmbuf_free(other);
 	assert_nothing_leaked();
@@ -189,9 +189,9 @@ static void test_an_external_buffer_is_copied(void **state)
 	mbuf->data_off = 0;
 	mbuf->data_len = 100;
 	mbuf->pkt_len = 100;
-	assert_false(mbuf_is_plain(mbuf));
-	mbuf = mbuf_privatise(mbuf, pool);
-	assert_true(mbuf_is_plain(mbuf));
+	assert_false(mbuf_is_writable(mbuf));
+	mbuf = mbuf_make_writable(mbuf, pool);
+	assert_true(mbuf_is_writable(mbuf));
 	assert_true(freed);
 	assert_bytes(mbuf, 0, 100, 0);
 	rte_pktmbuf_free(mbuf);
@@ -206,7 +206,7 @@ static void test_without_a_buffer_the_frame_stays(void **state)
 
 	(void)state;
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, all, rest), 0);
-	assert_null(mbuf_privatise(mbuf, pool));
+	assert_null(mbuf_make_writable(mbuf, pool));
 	assert_bytes(mbuf, 0, 30, 0);
 	rte_pktmbuf_free_bulk(all, rest);
 	rte_pktmbuf_free(mbuf);
@@ -216,7 +216,7 @@ static void test_without_a_buffer_the_frame_stays(void **state)
 /* 614 bytes in segments of 256, 256, 102; `cut` bytes fewer, 40 more in front. */
 static void check_commit_of_segments(unsigned cut, unsigned segments)
 {
-	struct rte_mbuf *mbuf = mbuf_privatise(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
+	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
 	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *) - 40;
 
 	assert_int_equal(mbuf_commit(mbuf, out, 654 - cut, false), segments == 1);
@@ -244,7 +244,7 @@ static void test_padding_is_cut_off_whatever_segments_it_is_in(void **state)
 
 static void test_segments_are_sent_where_they_may(void **state)
 {
-	struct rte_mbuf *mbuf = mbuf_privatise(frame_of((uint16_t[]){200, 200}, 2), pool);
+	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){200, 200}, 2), pool);
 
 	(void)state;
 	assert_true(mbuf_commit(mbuf, rte_pktmbuf_mtod(mbuf, uint8_t *) - 40, 440, true));
@@ -256,7 +256,7 @@ static void test_segments_are_sent_where_they_may(void **state)
 
 static void test_an_answer_inside_the_first_segment(void **state)
 {
-	struct rte_mbuf *mbuf = mbuf_privatise(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
+	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
 	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *) + 8; /* tags make room */
 
 	(void)state;

@@ -112,7 +112,7 @@ static void start(const uint16_t *found, unsigned count)
 	received = sent = 0;
 	last_sent[0] = last_sent[1] = 0;
 	full_of_one_family = 0;
-	path.sorting = 0;
+	path.split_left = 0;
 	shared.stop = false;
 	worker.counters = (struct counters){0};
 }
