@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters of one lcore, which alone writes them (plain stores); any thread may read, and adds up.
- * They only ever grow. received = the sum of the verdicts over all lcores whenever no packet is
- * under way.
+ * The counters of one lcore. Only that lcore writes them, with plain stores. Any thread may read them and add them up. They
+ * only grow. Over all lcores, `received` is the sum of all verdicts whenever the director holds no packet.
  */
 #ifndef GLB_WORKER_COUNTERS_H
 #define GLB_WORKER_COUNTERS_H
@@ -12,24 +11,27 @@
 #include "packet/verdict.h"
 #include "table/table.h"
 
-/* Tables of the old and of the new routes can be counted apart, whatever their names. */
+/*
+ * Twice the number of tables. During a reload, workers still count for the old tables while the new ones already have slots,
+ * and the new ones may all have other names.
+ */
 #define COUNTERS_SLOTS (2 * TABLE_MAX_TABLES)
 
-/* member and name, help */
-#define COUNTERS_LIST(X)                                                                    \
-	X(received, "frames taken from the ports")                                          \
-	X(tx_packets, "frames that the ports took for sending")                             \
-	X(tx_bytes, "their bytes, Ethernet headers included")                               \
-	X(slow_path, "received frames that were copied: in several segments, or shared")    \
-	X(too_big_limited, "of drop_too_big: not answered because of the rate limit")       \
-	X(exception_returned, "frames of the exception path that were sent")                \
-	X(exception_return_full, "frames of the exception path that the port did not take") \
-	X(polls, "rounds over all queues of the lcore")                                     \
-	X(empty_polls, "rounds that found nothing")                                         \
-	X(sleeps, "times the lcore slept (idle = \"sleep\")")
+/* member, which is also the name of the counter; help text (docs/reference/counters.md has the same) */
+#define COUNTERS_LIST(X)                                                                                                  \
+	X(received, "frames received from the ports")                                                                     \
+	X(tx_packets, "frames that the ports accepted for sending")                                                       \
+	X(tx_bytes, "bytes of the frames in tx_packets, with their Ethernet headers")                                     \
+	X(slow_path, "received frames that the worker had to copy, because they had several segments or a shared buffer") \
+	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
+	X(exception_returned, "frames from the exception path that a port accepted for sending")                          \
+	X(exception_return_full, "frames from the exception path that were dropped because the transmit queue was full")  \
+	X(polls, "iterations of the lcore over all its queues")                                                           \
+	X(empty_polls, "iterations that received no packet")                                                              \
+	X(sleeps, "times that the lcore slept (only with idle = \"sleep\")")
 
 struct counters_table {
-	uint64_t packets, bytes; /* forwarded; bytes as sent */
+	uint64_t packets, bytes; /* forwarded for this table; bytes with the outer headers */
 };
 
 struct counters {
@@ -40,7 +42,7 @@ struct counters {
 	struct counters_table tables[COUNTERS_SLOTS];
 } __attribute__((aligned(64)));
 
-/* By the owner. A reader sees the old or the new value, never half of it. */
+/* Called by the owner. A reader sees the old value or the new one, never a mix of both. */
 static inline void counters_add(uint64_t *counter, uint64_t value)
 {
 	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
@@ -56,8 +58,7 @@ struct counters_value {
 
 #define COUNTERS_VALUES (VERDICT_COUNT + 10)
 
-/* All but the tables, for people and telemetry: received, the verdicts, the rest. Returns how many.
- */
+/* Lists all counters except those of tables, in the order received, verdicts, others. Returns their number. */
 unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);
 
 #endif

@@ -9,8 +9,8 @@
 struct distributor *distribute_create(uint16_t ring_count, bool works_itself)
 {
 	uint16_t share_count = ring_count + works_itself;
-	struct distributor *distributor = rte_zmalloc(
-		"spread", sizeof(*distributor) + share_count * sizeof(distributor->shares[0]), RTE_CACHE_LINE_SIZE);
+	struct distributor *distributor = rte_zmalloc("distributor",
+		sizeof(*distributor) + share_count * sizeof(distributor->shares[0]), RTE_CACHE_LINE_SIZE);
 
 	if (!distributor)
 		return NULL;
@@ -38,7 +38,8 @@ bool distribute_ready(struct distributor *distributor, const struct queue *in, u
 	if (!distributor->backpressure)
 		return true;
 	waiting = rte_eth_rx_queue_count(in->port, in->queue);
-	return waiting >= descriptors / 2; /* a driver that cannot tell has a kernel or a file behind it */
+	/* Drivers that return an error here read from the kernel or a file, which can keep the packets. */
+	return waiting >= descriptors / 2;
 }
 
 static void enqueue(struct distributor *distributor, struct distribute_share *share, struct counters *counters)

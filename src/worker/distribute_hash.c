@@ -18,8 +18,7 @@ enum {
 	PROTOCOL_UDP = 17,
 };
 
-/* Folds the 128-bit product; odd constants from the digits of pi keep zeros from absorbing the
- * rest. */
+/* Folds the 128-bit product. The constants, digits of pi, keep a zero on one side from cancelling the other side. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ 0x243f6a8885a308d3) * (b ^ 0x13198a2e03707345);
@@ -27,7 +26,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Source and destination port as one number, 0 where the packet has none at `offset`. */
+/* Returns both ports as one number, or 0 if the packet has none at `offset`. */
 static uint32_t ports(const uint8_t *frame, uint32_t readable, uint32_t offset, uint8_t protocol)
 {
 	bool has_ports = protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
@@ -39,7 +38,7 @@ static uint64_t hash_ipv4(const uint8_t *frame, uint32_t readable, uint32_t offs
 {
 	const uint8_t *ip = frame + offset;
 	uint32_t header_size = 4u * (ip[0] & 0xf);
-	bool fragment = load_be16(ip + 6) & 0x3fff; /* an offset, or more to come */
+	bool fragment = load_be16(ip + 6) & 0x3fff; /* fragment offset, or "more fragments" */
 
 	return mix(load_le64(ip + 12), seed ^ (fragment ? 0 : ports(frame, readable, offset + header_size, ip[9])));
 }

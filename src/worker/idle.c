@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-	LONGEST_WAIT_US = 100 * 1000, /* so that the lcore sees that it should stop, and the
-					 watchdog that it lives */
+	/* The lcore wakes up this often to see whether it should stop, and to show the watchdog that it is alive. */
+	LONGEST_WAIT_US = 100 * 1000,
 	FIRST_NAP_US = 50,
 	LONGEST_NAP_US = 1000,
 };
@@ -39,8 +39,7 @@ void idle_watch(struct idle *idle, int fd)
 		idle->fds[idle->fd_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Longer the longer nothing comes: a burst that ends the silence finds a receive queue that can
- * take it. */
+/* Each nap is twice as long as the one before, up to a limit at which the receive queue can still hold what arrives. */
 static uint32_t next_nap(struct idle *idle)
 {
 	uint32_t nap = idle->nap_us ? idle->nap_us : FIRST_NAP_US;
@@ -49,7 +48,7 @@ static uint32_t next_nap(struct idle *idle)
 	return nap;
 }
 
-/* An interface that is down: its descriptor is always ready, but not with packets. */
+/* True for an interface that is down: poll() always returns its file descriptor, but with an error instead of packets. */
 static bool only_errors(const struct idle *idle)
 {
 	for (unsigned i = 0; i < idle->fd_count; i++)

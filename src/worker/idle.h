@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an lcore does that finds no packets: with idle = "poll" look again at once; with "sleep",
- * after a while, wait for the descriptors of its queues and its doorbell, or take short naps where
- * a driver has no descriptor. Belongs to one lcore.
+ * What an lcore does when it finds no packets. With idle = "poll" it polls again at once. With idle = "sleep", after a number of
+ * empty iterations, it waits for the file descriptors of its queues and for its doorbell, or takes short naps if the driver of some
+ * queue has no file descriptor. Owned by one lcore.
  */
 #ifndef GLB_WORKER_IDLE_H
 #define GLB_WORKER_IDLE_H
@@ -13,26 +13,27 @@
 
 #include "worker/doorbell.h"
 
-#define IDLE_MAX_FDS 64
+#define IDLE_MAX_FDS          64
+#define IDLE_EMPTY_ITERATIONS 200 /* before the lcore sleeps */
 
 struct idle {
 	bool may_sleep;
-	bool must_nap; /* some queue has no descriptor */
-	uint32_t empty_iterations; /* in a row */
-	uint32_t nap_us; /* the next one, where blind */
+	bool must_nap; /* some queue has no file descriptor */
+	uint32_t empty_iterations; /* consecutive */
+	uint32_t nap_us; /* length of the next nap; 0: the shortest */
 	unsigned fd_count;
-	struct pollfd fds[IDLE_MAX_FDS]; /* the first is the doorbell's */
+	struct pollfd fds[IDLE_MAX_FDS]; /* the first is the doorbell */
 	struct doorbell bell;
 };
 
-/* 0 or -errno: no descriptor for the doorbell. */
+/* 0, or -errno: no file descriptor for the doorbell. */
 int idle_open(struct idle *idle, bool may_sleep);
 void idle_close(struct idle *idle);
 
-/* One more queue to wait for; -1: without a descriptor. */
+/* Adds a queue to wait for. fd: readable when the queue has packets; -1: the queue has no file descriptor. */
 void idle_watch(struct idle *idle, int fd);
 
-/* After each round. True: time to sleep. */
+/* Called after each iteration with the number of packets received. Returns whether it is time to sleep. */
 static inline bool idle_iteration(struct idle *idle, uint32_t packets)
 {
 	if (packets) {
@@ -40,11 +41,10 @@ static inline bool idle_iteration(struct idle *idle, uint32_t packets)
 		idle->nap_us = 0;
 		return false;
 	}
-	return ++idle->empty_iterations > 200 && idle->may_sleep;
+	return ++idle->empty_iterations > IDLE_EMPTY_ITERATIONS && idle->may_sleep;
 }
 
-/* Waits 100 ms at most, 1 ms where blind. The doorbell must be announced already, and is withdrawn.
- */
+/* Sleeps for at most 100 ms, or 1 ms if must_nap. The caller has called doorbell_announce(); idle_sleep() withdraws it. */
 void idle_sleep(struct idle *idle);
 
 #endif

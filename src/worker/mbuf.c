@@ -10,7 +10,7 @@ struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *p
 	return copy;
 }
 
-/* Keeps the first `size` bytes, and no segment without any. */
+/* Keeps the first `size` bytes and frees the segments that have none of them. */
 static void cut(struct rte_mbuf *mbuf, uint32_t size)
 {
 	struct rte_mbuf *segment = mbuf;

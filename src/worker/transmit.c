@@ -3,8 +3,7 @@
 
 #include <rte_pause.h>
 
-/* A queue that is full drains at line rate, or not at all: waiting longer only delays what arrives.
- */
+/* A full queue drains at line rate or not at all. More attempts would only delay the packets that arrive meanwhile. */
 #define ATTEMPTS 4
 
 static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
@@ -49,7 +48,10 @@ static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, str
 	}
 }
 
-/* What is alike is added up first: a counter that grows by one packet after the other waits for itself. */
+/*
+ * Adds equal outcomes up first. If a counter were incremented for packet after packet, each addition would wait for the store
+ * of the one before.
+ */
 static void count_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
 {
 	const struct outcome *outcomes = outbox->outcomes;

@@ -17,21 +17,22 @@
 
 _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
-/* What becomes of a packet once it is sent. It travels in mbuf->hash.usr where another lcore
- * transmits. */
+/* What to count for a packet once a port has accepted it. If another lcore transmits the packet, it travels in mbuf->hash.usr. */
 struct outcome {
 	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
-	uint8_t slot; /* of the table, with VERDICT_FORWARDED */
+	uint8_t slot; /* of the table in counters.tables; for VERDICT_FORWARDED only */
 };
 
-#define OUTCOME_RETURNED VERDICT_COUNT /* not received from a port: it has no verdict */
+/* The packet comes from the exception path, not from a port, so it has no verdict. */
+#define OUTCOME_RETURNED VERDICT_COUNT
 
+/* Packets that are sent together. */
 struct outbox {
 	uint16_t count;
-	bool verdicts_differ, slots_differ; /* among the outcomes */
+	bool verdicts_differ, slots_differ; /* some outcome differs from outcomes[0] in this member */
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct outcome outcomes[BURST_MAX];
-	uint32_t sizes[BURST_MAX]; /* an mbuf that was sent may be gone */
+	uint32_t sizes[BURST_MAX]; /* kept, because the driver may already have freed an mbuf that it sent */
 };
 
 static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint8_t slot)
@@ -45,11 +46,13 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 	outbox->slots_differ |= outbox->outcomes[0].slot != slot;
 }
 
-/* Sends all, in order, and empties the outbox. Packets that go into a ring are counted by who
- * transmits them. */
+/*
+ * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If the queue is
+ * a ring, the lcore that later transmits the packets counts them.
+ */
 void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
-/* The outcome that transmit() gave to an mbuf out of a ring. */
+/* For an mbuf from a ring: the outcome that it had in the outbox of the lcore that put it there. */
 static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)
 {
 	return (struct outcome){

@@ -12,12 +12,13 @@
 /* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
 #define ANSWERS_PER_SECOND 100
 
-/* After a burst of both families bursts are sorted for so many rounds; a packet waits for others of
- * its own for so many at most. */
+/* After a burst with both families, the following bursts are split by family for this number of iterations. */
 #define SPLIT_ITERATIONS 256
-#define WAIT_ITERATIONS  4
 
-/* What a round may send, with all that was held before it. */
+/* A packet waits at most this number of iterations for other packets of its family. */
+#define WAIT_ITERATIONS 4
+
+/* A flow path sends fewer packets than this in one iteration: its current burst and a burst of each family. */
 #define ITERATION_MAX (4 * QUEUE_BURST)
 
 static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
@@ -26,8 +27,10 @@ static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 	rte_pktmbuf_free(mbuf);
 }
 
-/* load_mbufs() where some mbufs are not plain: those that cannot be made so are dropped, and the others
- * close up. Returns how many are left. */
+/*
+ * load_mbufs() if some mbufs are not writable: replaces these by copies. Packets for which there is no buffer are dropped, and the
+ * others move up in mbufs[]. Returns the number of packets left.
+ */
 static uint16_t load_with_copies(
 	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
@@ -50,17 +53,17 @@ static uint16_t load_with_copies(
 	return lanes;
 }
 
-/* Makes lanes of the mbufs. True: each of its own lane, and all of one segment. */
+/* Loads the mbufs into the burst, one lane per packet. True: all were writable, so mbufs[] is unchanged. */
 static bool load_mbufs(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint64_t odd = 0;
+	uint64_t obstacles = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
-		odd |= mbuf_obstacles(mbufs[i]);
+		obstacles |= mbuf_obstacles(mbufs[i]);
 		mbuf_to_lane(mbufs[i], &worker->burst, i);
 	}
-	worker->burst.count = likely(!odd) ? count : load_with_copies(worker, path, mbufs, count);
-	return !odd;
+	worker->burst.count = likely(!obstacles) ? count : load_with_copies(worker, path, mbufs, count);
+	return !obstacles;
 }
 
 /* A bucket of ANSWERS_PER_SECOND that fills within a second. */
@@ -78,7 +81,7 @@ static void refill_answers(struct worker *worker)
 	}
 }
 
-/* What the gateway and the limits are for this burst. */
+/* Tells the pipeline what may have changed since the last burst: the table, the MACs and the rate limit. */
 static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
@@ -104,7 +107,7 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		else
 			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
 	} else if (verdict == VERDICT_EXCEPTION) {
-		mbuf->ol_flags = 0; /* said how it was received */
+		mbuf->ol_flags = 0; /* the flags of the receiving driver */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG && burst->answerable[lane] && worker->pipeline.steering->send_too_big)
@@ -122,11 +125,11 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-/* The usual burst: all lanes are forwarded, in mbufs of one segment. */
+/* finish_lane() for all lanes of the most frequent kind of burst: all are forwarded, and all mbufs have one segment. */
 static void finish_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
-	struct outbox *outbox = &worker->outbox; /* empty */
+	struct outbox *outbox = &worker->outbox; /* it is empty now */
 	uint32_t count = burst->count;
 	uint8_t differing = 0;
 
@@ -148,11 +151,11 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
-	bool plain = load_mbufs(worker, path, mbufs, count);
+	bool writable = load_mbufs(worker, path, mbufs, count);
 
 	prepare(worker, path, live);
 	pipeline_run(&worker->pipeline, &worker->burst);
-	if (likely(plain && all_forwarded(&worker->burst)))
+	if (likely(writable && all_forwarded(&worker->burst)))
 		finish_forwarded(worker, live, mbufs);
 	else
 		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
@@ -173,7 +176,7 @@ static void collect(struct worker *worker, const struct flow_path *path, struct 
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
 
-static void send_back(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static void return_packets(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
@@ -182,8 +185,7 @@ static void send_back(struct worker *worker, const struct flow_path *path, struc
 	transmit(&path->out, &worker->outbox, &worker->counters);
 }
 
-/* A worker leaves packets where they are while its distributor does not collect those before them.
- */
+/* If a worker sends to its distributor's ring, it receives only while that ring has room for all that it may send. */
 static bool may_receive(struct flow_path *path)
 {
 	const struct rte_ring *back = path->out.ring ? path->out.ring : path->exception.ring;
@@ -198,7 +200,7 @@ static bool is_ipv6(const struct rte_mbuf *mbuf)
 	return load_le16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == 0xdd86;
 }
 
-/* Without a branch that depends on it. */
+/* Appends the packets of the burst to the batch of their family. Without a branch per packet, which would be mispredicted. */
 static void split_families(struct family_batch families[2], const struct rx_burst *current)
 {
 	uint16_t v6 = families[0].count, rest = families[1].count;
@@ -227,8 +229,9 @@ static void steer_family(
 }
 
 /*
- * Half-empty vectors take as long as full ones: where both families come, and more than fits a
- * burst, each is gathered over a few rounds. A flow is of one family, so its packets stay in order.
+ * Steers the current burst. The fast path works on one family at a time, and a half-empty vector takes as long as a full one.
+ * So while full bursts of both families arrive, packets are gathered over a few iterations until there is a full burst of one
+ * family. A flow has only one family, so its packets stay in order. more: the next burst is full, too.
  */
 static void steer_families(struct worker *worker, struct flow_path *path, const struct live_table *live, bool more)
 {
@@ -251,7 +254,7 @@ static void steer_families(struct worker *worker, struct flow_path *path, const 
 		path->split_left = SPLIT_ITERATIONS;
 }
 
-/* Hands the others theirs, and steers the rest. */
+/* Distributes the current burst and steers the distributor's own share. */
 static void distribute_current(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
 	struct rx_burst *current = &path->bursts[path->current];
@@ -266,9 +269,9 @@ static void distribute_current(struct worker *worker, struct flow_path *path, co
 }
 
 /*
- * Works on what was received before, while that which is received now is fetched into the caches:
- * it waits for the next round, however little comes then. Returns how many were received; nothing
- * is at the end, when this lcore steers all that it holds.
+ * Receives the next burst and works on the current one, while the headers of the next are prefetched into the caches. The next
+ * burst is steered in the next iteration, even if no packet arrives then. Returns the number of packets received. end: the last
+ * iteration, which receives nothing and steers everything that this lcore still has.
  */
 static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool end)
 {
@@ -302,11 +305,11 @@ static uint16_t run_path(struct worker *worker, struct flow_path *path, const st
 	if (count && path->kind == FLOW_PATH_COLLECT)
 		collect(worker, path, mbufs, count);
 	else if (count)
-		send_back(worker, path, mbufs, count);
+		return_packets(worker, path, mbufs, count);
 	return count;
 }
 
-/* Nothing is left in a ring, or held because a ring was full. */
+/* No packet waits in a ring to this worker, in its bursts or in its batches. */
 static bool is_drained(const struct worker *worker)
 {
 	for (uint16_t i = 0; i < worker->path_count; i++) {
@@ -329,7 +332,7 @@ static void sleep_if_drained(struct worker *worker)
 		return;
 	}
 	counters_add(&worker->counters.sleeps, 1);
-	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* a reload need not wait for it */
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
 	idle_sleep(&worker->idle);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
 }

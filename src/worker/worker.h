@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An lcore at work: it goes round its paths, each from a queue to a queue. Built by main, then
- * owned by the lcore that runs it; others read only its counters.
+ * A worker: what one lcore runs. In every iteration it serves each of its flow paths, from a receive queue or ring to a transmit
+ * queue or ring. The main thread creates a worker. From then on its lcore owns it, and other threads only read the counters.
  */
 #ifndef GLB_WORKER_WORKER_H
 #define GLB_WORKER_WORKER_H
@@ -18,44 +18,44 @@
 #include "worker/worker_shared.h"
 
 enum flow_path_kind {
-	FLOW_PATH_STEER, /* in -> pipeline -> out, or exception */
-	FLOW_PATH_DISTRIBUTE, /* in -> rings of workers; the rest as FLOW_PATH_STEER */
-	FLOW_PATH_COLLECT, /* ring of a worker -> out, or exception, as the worker has decided */
+	FLOW_PATH_STEER, /* in -> pipeline -> out or exception */
+	FLOW_PATH_DISTRIBUTE, /* in -> rings of workers; the distributor's own share as FLOW_PATH_STEER */
+	FLOW_PATH_COLLECT, /* ring from a worker -> out or exception, by the outcome that the worker has set */
 	FLOW_PATH_RETURN, /* exception path -> out, unchanged */
 };
 
-/* A burst that was received. */
+/* The packets of one rx burst, until they are steered or distributed. */
 struct rx_burst {
 	uint16_t count;
 	struct rte_mbuf *mbufs[QUEUE_BURST];
 };
 
-/* Packets of one family that are to fill a burst. */
+/* Packets of one family that wait until there are enough for a whole burst. */
 struct family_batch {
 	uint16_t count;
-	uint16_t waited; /* so long it waits already */
+	uint16_t waited; /* how long the oldest packet has waited, in iterations */
 	struct rte_mbuf *mbufs[2 * QUEUE_BURST];
 };
 
 struct flow_path {
 	uint8_t kind; /* enum flow_path_kind */
-	uint8_t current; /* which of held is steered next; the other is received into */
-	uint16_t split_left; /* rounds left in which IPv4 and IPv6 are steered apart */
+	uint8_t current; /* index in bursts[] of the burst to steer next; the other one receives */
+	uint16_t split_left; /* iterations for which IPv4 and IPv6 are still steered separately */
 	struct queue in, out;
-	struct queue exception; /* for what is unmatched */
-	bool segments_allowed; /* by the port that transmits */
-	struct rte_mempool *pool; /* for copies */
-	struct distributor *distributor; /* FLOW_PATH_DISTRIBUTE */
-	uint16_t descriptors; /* of the rx queue */
+	struct queue exception; /* for unmatched packets */
+	bool segments_allowed; /* the port that transmits accepts mbufs with several segments */
+	struct rte_mempool *pool; /* for copies; may be shared with other lcores */
+	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */
+	uint16_t descriptors; /* of the receive queue */
 	uint8_t source_mac[6]; /* of the port that transmits */
-	struct rx_burst bursts[2]; /* FLOW_PATH_STEER, FLOW_PATH_DISTRIBUTE */
-	struct family_batch families[2]; /* FLOW_PATH_STEER: IPv6, and all else */
+	struct rx_burst bursts[2]; /* of FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE */
+	struct family_batch families[2]; /* of FLOW_PATH_STEER; [0]: IPv6, [1]: all other packets */
 };
 
 struct worker {
 	const struct worker_shared *shared;
-	uint16_t index; /* its thread id for RCU */
-	uint16_t lcore;
+	uint16_t index; /* of the worker among all workers; its thread id for RCU */
+	uint16_t lcore; /* DPDK lcore id */
 	uint16_t path_count;
 	struct flow_path *paths;
 
@@ -67,7 +67,7 @@ struct worker {
 	struct counters counters;
 };
 
-/* Runs until worker_shared_stopping(); `argument` is a struct worker. For rte_eal_remote_launch(). */
+/* Runs the worker until worker_shared_stopping(). For rte_eal_remote_launch(). argument: a struct worker. Returns 0. */
 int worker_run(void *argument);
 
 #endif

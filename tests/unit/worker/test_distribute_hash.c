@@ -66,7 +66,7 @@ static uint32_t hash(struct frame frame)
 	return distribute_hash(frame.bytes, frame.size, SEED);
 }
 
-static void test_ports_of_a_flow_count(void **state)
+static void test_addresses_and_ports_change_the_hash(void **state)
 {
 	(void)state;
 	assert_int_equal(hash(ipv4(0, 5, 0, 6, 1, 1000)), hash(ipv4(0, 5, 0, 6, 1, 1000)));
@@ -76,7 +76,7 @@ static void test_ports_of_a_flow_count(void **state)
 	assert_int_not_equal(hash(ipv6(17, 1, 1000)), hash(ipv6(17, 2, 1000)));
 }
 
-static void test_tags_and_options_do_not_count(void **state)
+static void test_tags_and_options_do_not_change_the_hash(void **state)
 {
 	uint32_t expected = hash(ipv4(0, 5, 0, 6, 1, 1000));
 
@@ -118,8 +118,8 @@ static void test_nothing_beyond_a_short_frame_is_read(void **state)
 	}
 }
 
-/* 6000 flows over 3 lcores: each gets 2000, give or take six times the standard deviation of 37. */
-static void test_flows_spread_evenly(void **state)
+/* With 6000 flows and 3 lcores, each lcore gets 2000 plus or minus six times the standard deviation of 37. */
+static void test_flows_are_distributed_evenly(void **state)
 {
 	unsigned shares[3] = {0};
 
@@ -131,7 +131,7 @@ static void test_flows_spread_evenly(void **state)
 		assert_in_range(shares[i], 1780, 2220);
 }
 
-static void test_another_seed_spreads_differently(void **state)
+static void test_another_seed_distributes_differently(void **state)
 {
 	struct frame frame = ipv4(0, 5, 0, 6, 1, 1000);
 
@@ -142,13 +142,13 @@ static void test_another_seed_spreads_differently(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ports_of_a_flow_count),
-		cmocka_unit_test(test_tags_and_options_do_not_count),
+		cmocka_unit_test(test_addresses_and_ports_change_the_hash),
+		cmocka_unit_test(test_tags_and_options_do_not_change_the_hash),
 		cmocka_unit_test(test_fragments_of_a_packet_stay_together),
 		cmocka_unit_test(test_other_protocols_have_no_ports),
 		cmocka_unit_test(test_nothing_beyond_a_short_frame_is_read),
-		cmocka_unit_test(test_flows_spread_evenly),
-		cmocka_unit_test(test_another_seed_spreads_differently),
+		cmocka_unit_test(test_flows_are_distributed_evenly),
+		cmocka_unit_test(test_another_seed_distributes_differently),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

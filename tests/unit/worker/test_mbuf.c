@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames in all the shapes that drivers hand out, against the DPDK library itself. */
+/* mbuf.h on frames of every shape that a driver may deliver. Uses the real DPDK library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void assert_nothing_leaked(void)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
-/* Byte i of the frame is i modulo 251, whatever the segments are. */
+/* Byte i of the frame is i modulo 251, independent of the segments. */
 static struct rte_mbuf *frame_of(const uint16_t *sizes, unsigned segments)
 {
 	struct rte_mbuf *first = NULL;
@@ -45,7 +45,7 @@ static struct rte_mbuf *frame_of(const uint16_t *sizes, unsigned segments)
 	return first;
 }
 
-/* `count` bytes of the frame from `offset` on are those of frame_of() from `from` on. */
+/* Checks that `count` bytes of the frame at `offset` are the bytes at `from` of a frame of frame_of(). */
 static void assert_bytes(const struct rte_mbuf *mbuf, unsigned offset, unsigned count, unsigned from)
 {
 	uint8_t copy[2048];
@@ -56,7 +56,7 @@ static void assert_bytes(const struct rte_mbuf *mbuf, unsigned offset, unsigned 
 		assert_int_equal(bytes[i], (from + i) % 251);
 }
 
-static void test_one_private_segment_is_used_as_it_is(void **state)
+static void test_a_writable_mbuf_is_used_as_it_is(void **state)
 {
 	struct rte_mbuf *mbuf = frame_of((uint16_t[]){100}, 1);
 	struct burst *burst = calloc(1, sizeof(*burst));
@@ -90,7 +90,7 @@ static void test_commit_takes_the_new_start_and_size(void **state)
 	assert_int_equal(mbuf->ol_flags, 0);
 	assert_int_equal(mbuf->vlan_tci, 0);
 	assert_int_equal(mbuf->hash.rss, 0x12345678);
-	assert_int_equal(mbuf->port, RTE_MBUF_PORT_INVALID); /* received by none */
+	assert_int_equal(mbuf->port, RTE_MBUF_PORT_INVALID); /* as if no port had received it */
 	assert_true(mbuf_is_writable(mbuf));
 	assert_bytes(mbuf, 40, 90, 0);
 	rte_mbuf_sanity_check(mbuf, 1);
@@ -155,7 +155,7 @@ static void test_a_clone_is_not_written_to(void **state)
 
 	(void)state;
 	assert_false(mbuf_is_writable(mbuf));
-	assert_false(mbuf_is_writable(other)); /* its buffer has two users as well */
+	assert_false(mbuf_is_writable(other)); /* two mbufs use its buffer */
 	mbuf = mbuf_make_writable(mbuf, pool);
 	assert_true(mbuf_is_writable(mbuf));
 	assert_bytes(mbuf, 0, 100, 0);
@@ -213,7 +213,7 @@ static void test_without_a_buffer_the_frame_stays(void **state)
 	assert_nothing_leaked();
 }
 
-/* 614 bytes in segments of 256, 256, 102; `cut` bytes fewer, 40 more in front. */
+/* Commits a copy of 614 bytes, in segments of 256, 256 and 102, with 40 bytes more in front and `cut` bytes less at the end. */
 static void check_commit_of_segments(unsigned cut, unsigned segments)
 {
 	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
@@ -229,7 +229,7 @@ static void check_commit_of_segments(unsigned cut, unsigned segments)
 	assert_nothing_leaked();
 }
 
-static void test_padding_is_cut_off_whatever_segments_it_is_in(void **state)
+static void test_padding_is_cut_off_in_any_segment(void **state)
 {
 	(void)state;
 	check_commit_of_segments(0, 3);
@@ -242,7 +242,7 @@ static void test_padding_is_cut_off_whatever_segments_it_is_in(void **state)
 	check_commit_of_segments(500, 1);
 }
 
-static void test_segments_are_sent_where_they_may(void **state)
+static void test_several_segments_are_sent_if_allowed(void **state)
 {
 	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){200, 200}, 2), pool);
 
@@ -254,10 +254,10 @@ static void test_segments_are_sent_where_they_may(void **state)
 	assert_nothing_leaked();
 }
 
-static void test_an_answer_inside_the_first_segment(void **state)
+static void test_a_reply_inside_the_first_segment(void **state)
 {
 	struct rte_mbuf *mbuf = mbuf_make_writable(frame_of((uint16_t[]){14, 200, 200, 200}, 4), pool);
-	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *) + 8; /* tags make room */
+	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *) + 8; /* the removed VLAN tags leave room */
 
 	(void)state;
 	assert_true(mbuf_commit(mbuf, out, 100, false));
@@ -273,7 +273,7 @@ int main(void)
 	static char *arguments[] = {"test_mbuf", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
 		"--log-level=error", "-m", "16", "-l", "0", NULL};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_private_segment_is_used_as_it_is),
+		cmocka_unit_test(test_a_writable_mbuf_is_used_as_it_is),
 		cmocka_unit_test(test_commit_takes_the_new_start_and_size),
 		cmocka_unit_test(test_several_segments_are_copied_into_one_that_holds_them),
 		cmocka_unit_test(test_a_copy_fills_its_first_segment),
@@ -281,9 +281,9 @@ int main(void)
 		cmocka_unit_test(test_a_clone_is_not_written_to),
 		cmocka_unit_test(test_an_external_buffer_is_copied),
 		cmocka_unit_test(test_without_a_buffer_the_frame_stays),
-		cmocka_unit_test(test_padding_is_cut_off_whatever_segments_it_is_in),
-		cmocka_unit_test(test_segments_are_sent_where_they_may),
-		cmocka_unit_test(test_an_answer_inside_the_first_segment),
+		cmocka_unit_test(test_padding_is_cut_off_in_any_segment),
+		cmocka_unit_test(test_several_segments_are_sent_if_allowed),
+		cmocka_unit_test(test_a_reply_inside_the_first_segment),
 	};
 	int failed;
 

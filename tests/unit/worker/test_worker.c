@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker on a port whose polls are told beforehand: no frame is lost, late, or before another. */
+/* Runs a worker on a port that follows a script. No frame may be lost, be late, or overtake another frame of its family. */
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,26 +30,26 @@ static struct worker worker;
 static struct flow_path path;
 static struct live_table live;
 
-/* What each poll finds; the last one stops the worker. */
+/* The number of frames that each poll receives. The last poll stops the worker. */
 static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent;
-static unsigned found_by[MOST_FRAMES], sent_after[MOST_FRAMES]; /* so many polls, by the frame's number */
-static struct rte_ring *stuck; /* is full after the first poll, and stays so */
-static uint64_t token; /* of RCU, from the first poll */
-static bool quiescent; /* since then, as the last poll sees it */
+static unsigned received_at[MOST_FRAMES], sent_at[MOST_FRAMES]; /* number of the poll, by the number of the frame */
+static struct rte_ring *stuck; /* NULL, or a ring that is full after the first poll and stays full */
+static uint64_t token; /* of RCU, taken at the first poll */
+static bool quiescent; /* the worker has reported a quiescent state between the first poll and the last */
 
-/* Of how many frames one is IPv6: the last; 0: none is. */
+/* The last of this number of frames is IPv6. 0: no frame is. */
 static uint32_t v6_every;
-static uint32_t last_sent[2]; /* of IPv4, of IPv6: so many frames, with those before */
-static unsigned full_of_one_family; /* bursts that were sent */
+static uint32_t next_number[2]; /* of IPv4 and IPv6: the lowest number that may be sent next */
+static unsigned full_of_one_family; /* full bursts of one family that were sent */
 
 static bool is_v6(uint32_t number)
 {
 	return v6_every && number % v6_every == v6_every - 1;
 }
 
-/* TCP to where no table is; its number in place of a MAC. */
+/* A TCP segment that matches no table, with its number in place of a MAC. */
 static struct rte_mbuf *unmatched_frame(uint32_t number)
 {
 	static const uint8_t headers[2][FRAME_SIZE] = {
@@ -77,13 +77,13 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	if (++polls_done == polls)
 		shared.stop = true;
 	for (uint16_t i = 0; i < found; i++) {
-		found_by[received] = polls_done;
+		received_at[received] = polls_done;
 		mbufs[i] = unmatched_frame(received++);
 	}
 	return found;
 }
 
-/* Those of a family in the order of arrival. */
+/* Checks that the frames of a family are sent in the order of arrival. */
 static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 {
 	unsigned v6 = 0;
@@ -93,10 +93,10 @@ static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 		uint32_t number;
 
 		memcpy(&number, rte_pktmbuf_mtod(mbufs[i], void *), sizeof(number));
-		assert_in_range(number, last_sent[is_v6(number)], received - 1);
-		last_sent[is_v6(number)] = number + 1;
+		assert_in_range(number, next_number[is_v6(number)], received - 1);
+		next_number[is_v6(number)] = number + 1;
 		v6 += is_v6(number);
-		sent_after[number] = polls_done;
+		sent_at[number] = polls_done;
 		rte_pktmbuf_free(mbufs[i]);
 	}
 	sent += count;
@@ -110,7 +110,7 @@ static void start(const uint16_t *found, unsigned count)
 	polls = count;
 	polls_done = 0;
 	received = sent = 0;
-	last_sent[0] = last_sent[1] = 0;
+	next_number[0] = next_number[1] = 0;
 	full_of_one_family = 0;
 	path.split_left = 0;
 	shared.stop = false;
@@ -139,18 +139,18 @@ static void test_a_frame_leaves_at_the_next_poll_even_if_that_is_empty(void **st
 {
 	(void)state;
 	RUN(1, 0, 0, 0);
-	assert_int_equal(sent_after[0], 2);
+	assert_int_equal(sent_at[0], 2);
 }
 
 static void test_a_burst_leaves_when_the_next_is_received(void **state)
 {
 	(void)state;
 	RUN(64, 1, 0);
-	assert_int_equal(sent_after[63], 2);
-	assert_int_equal(sent_after[64], 3);
+	assert_int_equal(sent_at[63], 2);
+	assert_int_equal(sent_at[64], 3);
 }
 
-static void test_what_is_held_leaves_before_the_end(void **state)
+static void test_all_frames_leave_before_the_end(void **state)
 {
 	(void)state;
 	RUN(64);
@@ -160,7 +160,7 @@ static void test_what_is_held_leaves_before_the_end(void **state)
 	v6_every = 0;
 }
 
-static void test_a_reload_need_not_wait_for_silence(void **state)
+static void test_a_busy_worker_reports_a_quiescent_state(void **state)
 {
 	(void)state;
 	RUN(64, 64, 64);
@@ -181,34 +181,34 @@ static void test_full_bursts_of_both_families_are_steered_apart(void **state)
 	v6_every = 2;
 	RUN(64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0);
 	v6_every = 0;
-	/* the first tells that there are both; the last finds the port empty */
+	/* Neither the first burst, which shows that there are both families, nor the last, after which the port is empty. */
 	assert_int_equal(full_of_one_family, 8);
 }
 
-static void test_the_few_of_a_family_wait_for_a_few_rounds(void **state)
+static void test_the_few_of_a_family_wait_for_four_iterations(void **state)
 {
 	(void)state;
 	v6_every = 64;
 	RUN(64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0);
 	v6_every = 0;
-	assert_int_equal(sent_after[63], 2);
+	assert_int_equal(sent_at[63], 2);
 	for (uint32_t number = 127; number < received; number += 64)
-		assert_in_range(sent_after[number], found_by[number] + 1, found_by[number] + 4);
-	assert_int_equal(sent_after[127], found_by[127] + 4);
+		assert_in_range(sent_at[number], received_at[number] + 1, received_at[number] + 4);
+	assert_int_equal(sent_at[127], received_at[127] + 4);
 }
 
-static void test_none_waits_for_its_family_when_the_port_is_not_full(void **state)
+static void test_no_frame_waits_for_its_family_unless_bursts_are_full(void **state)
 {
 	(void)state;
 	v6_every = 2;
 	RUN(64, 64, 64, 63, 63, 64, 0, 0);
 	v6_every = 0;
-	for (uint32_t number = 0; number < received; number++) /* the next poll was full as well */
-		assert_int_equal(sent_after[number], found_by[number] + (found_by[number] == 2 ? 2 : 1));
+	for (uint32_t number = 0; number < received; number++) /* only the second burst was followed by a full one */
+		assert_int_equal(sent_at[number], received_at[number] + (received_at[number] == 2 ? 2 : 1));
 }
 
-/* One that has all flows for itself. */
-static void test_a_distributor_holds_no_longer(void **state)
+/* The distributor has no workers but itself. */
+static void test_a_distributor_sends_a_frame_at_the_next_poll(void **state)
 {
 	(void)state;
 	path.kind = FLOW_PATH_DISTRIBUTE;
@@ -216,15 +216,15 @@ static void test_a_distributor_holds_no_longer(void **state)
 	assert_non_null(path.distributor);
 	RUN(64, 3, 64, 0, 1, 0);
 	for (uint32_t number = 0; number < received; number++)
-		assert_int_equal(sent_after[number], found_by[number] + 1);
+		assert_int_equal(sent_at[number], received_at[number] + 1);
 	RUN(5, 64);
 	rte_free(path.distributor);
 	path.kind = FLOW_PATH_STEER;
 	path.distributor = NULL;
 }
 
-/* A ring back to the distributor has no room for what the first poll found; another queue is empty. */
-static void test_an_lcore_that_holds_frames_does_not_sleep(void **state)
+/* The ring back to the distributor has no room for the frames of the first poll. The other flow path receives nothing. */
+static void test_an_lcore_with_frames_left_does_not_sleep(void **state)
 {
 	static uint16_t found[300] = {64};
 	struct flow_path paths[2] = {path, path};
@@ -302,13 +302,13 @@ int main(void)
 		cmocka_unit_test(test_frames_leave_in_the_order_of_arrival),
 		cmocka_unit_test(test_a_frame_leaves_at_the_next_poll_even_if_that_is_empty),
 		cmocka_unit_test(test_a_burst_leaves_when_the_next_is_received),
-		cmocka_unit_test(test_what_is_held_leaves_before_the_end),
-		cmocka_unit_test(test_a_reload_need_not_wait_for_silence),
+		cmocka_unit_test(test_all_frames_leave_before_the_end),
+		cmocka_unit_test(test_a_busy_worker_reports_a_quiescent_state),
 		cmocka_unit_test(test_full_bursts_of_both_families_are_steered_apart),
-		cmocka_unit_test(test_the_few_of_a_family_wait_for_a_few_rounds),
-		cmocka_unit_test(test_none_waits_for_its_family_when_the_port_is_not_full),
-		cmocka_unit_test(test_a_distributor_holds_no_longer),
-		cmocka_unit_test(test_an_lcore_that_holds_frames_does_not_sleep),
+		cmocka_unit_test(test_the_few_of_a_family_wait_for_four_iterations),
+		cmocka_unit_test(test_no_frame_waits_for_its_family_unless_bursts_are_full),
+		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
+		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
