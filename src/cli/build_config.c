@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "common/byteorder.h"
 #include "common/cpus.h"
+#include "common/file.h"
 #include "table/table_build.h"
 #include "table/table_file.h"
 #include "table/table_json.h"
@@ -43,7 +44,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 		error = table_file_encode(set, format, &bytes, &size, faults);
 	if (error == 0) {
 		faults->file = to;
-		error = table_file_replace(to, from, bytes, size, faults);
+		error = file_replace(to, from, bytes, size, faults);
 	}
 	if (error == 0 && verbose)
 		printf("%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64 "\n", to, load_le32(bytes + 4), size,

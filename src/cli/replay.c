@@ -5,10 +5,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "common/file.h"
 #include "packet/pipeline.h"
 
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
@@ -143,13 +143,6 @@ static int print(const struct replay *replay)
 	return COMMAND_OK;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat one, other;
-
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 /* COMMAND_OK, or what could not be opened was reported. */
 static int open_all(const struct command_args *args, struct replay *replay)
 {
@@ -168,7 +161,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	replay->in = capture_open(replay->in_path);
 	if (!replay->in)
 		return COMMAND_FAILED;
-	if (replay->out_path && same_file(replay->in_path, replay->out_path))
+	if (replay->out_path && file_is_same(replay->in_path, replay->out_path))
 		return command_error("%s: is the capture that is read; write to another file", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return COMMAND_FAILED;

@@ -3,51 +3,25 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "common/file.h"
 
 #define MAX_FILE_SIZE (1 << 20) /* far beyond any configuration */
 
 char *conf_text_read(const char *path, struct faults *faults, int *error)
 {
-	struct stat status;
-	char *text = NULL;
+	char *text;
 	size_t size;
-	/* O_NONBLOCK: a FIFO is refused, not waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-	if (!file || fstat(fileno(file), &status) < 0)
-		*error = -errno;
-	else if (!S_ISREG(status.st_mode))
-		*error = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
-	else if (status.st_size > MAX_FILE_SIZE)
-		*error = -EFBIG;
-	else if (!(text = malloc(MAX_FILE_SIZE + 1)))
-		*error = -ENOMEM;
-	if (text) {
-		size = fread(text, 1, MAX_FILE_SIZE, file);
-		text[size] = '\0';
-		*error = ferror(file) ? -EIO : 0;
-		if (*error == 0 && strlen(text) != size)
-			*error = -EILSEQ;
-	}
-	if (file)
-		fclose(file);
-	else if (fd >= 0)
-		close(fd);
-	if (*error == 0)
+	*error = file_read(path, "a configuration", MAX_FILE_SIZE, &text, &size, faults);
+	if (*error || strlen(text) == size)
 		return text;
+	*error = -EILSEQ;
+	faults_error(faults, NULL, "cannot be read: it has a NUL byte: not a text");
 	free(text);
-	faults_error(faults, NULL, "cannot be read: %s",
-		*error == -EINVAL   ? "not a regular file"
-		: *error == -EILSEQ ? "it has a NUL byte: not a text"
-				    : strerror(-*error));
 	return NULL;
 }
 

@@ -15,7 +15,7 @@
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/config/lint.h"
 #include "healthcheck/publish/state_file.h"
-#include "table/table_file_io.h"
+#include "table/table_file.h"
 #include "table/table_json.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
@@ -273,7 +273,6 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	void (*on_all_done)(struct monitor *), struct faults *faults)
 {
 	struct checklist list;
-	uint8_t *bytes;
 	int error;
 
 	*monitor = (struct monitor){.loop = loop, .conf = conf, .on_all_done = on_all_done};
@@ -285,10 +284,9 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	monitor->start.data = monitor->save.data = monitor->ready_timer.data = monitor;
 
 	faults->file = conf->src;
-	error = table_file_slurp(conf->src, TABLE_FILE_MAX_SIZE, &bytes, &monitor->text_size, faults);
+	error = table_file_slurp(conf->src, &monitor->text, &monitor->text_size, faults);
 	if (error)
 		return error;
-	monitor->text = (char *)bytes;
 	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
 		return -EINVAL;
 	log_faults(faults, FAULTS_WARNINGS);
@@ -347,18 +345,18 @@ void monitor_reload(struct monitor *monitor, bool asked)
 {
 	struct faults faults = {.file = monitor->conf->src};
 	struct checklist list;
-	uint8_t *bytes = NULL;
-	size_t size = 0;
+	char *text;
+	size_t size;
 	bool same;
 
-	if (table_file_slurp(monitor->conf->src, TABLE_FILE_MAX_SIZE, &bytes, &size, &faults)) {
+	if (table_file_slurp(monitor->conf->src, &text, &size, &faults)) {
 		refuse(monitor, &faults);
 		faults_clear(&faults);
 		return;
 	}
-	same = size == monitor->text_size && memcmp(bytes, monitor->text, size) == 0;
+	same = size == monitor->text_size && memcmp(text, monitor->text, size) == 0;
 	free(monitor->text);
-	monitor->text = (char *)bytes;
+	monitor->text = text;
 	monitor->text_size = size;
 	if (same && !asked && !monitor->error[0]) {
 		faults_clear(&faults);

@@ -35,18 +35,11 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults);
 
-/*
- * Puts `size` bytes at `path`, whole or not at all: a temporary name in the same folder, fsync,
- * rename, fsync of the folder. Mode and, where permitted, owner of an existing file are kept; a new
- * one has the mode that the umask allows and, since keys are secret, nobody but its owner may do
- * more with it than with `source`, the file that it was made from (NULL: none). Not while other
- * threads make files: the umask is read by setting it. A symbolic link is itself replaced by the
- * file, its target stays; what is no regular file (a device, a folder) is refused. On failure
- * `path` is as it was, no temporary file stays, an error in faults (prefixed with faults->file)
- * says which step failed. A writer that is killed leaves its temporary file (.glb-*), which the
- * next one in that folder removes. 0 or -errno.
- */
-int table_file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);
+/* More than any table within the limits needs, in either form. */
+#define TABLE_FILE_MAX_SIZE ((size_t)64 << 20)
+
+/* file_read() of a table in either form; an empty file is an error. */
+int table_file_slurp(const char *path, char **text, size_t *size, struct faults *faults);
 
 /*
  * Whatever `path` holds: a binary table (by its magic), or else JSON, whose rows are then built. As

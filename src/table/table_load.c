@@ -4,37 +4,49 @@
 #include <string.h>
 
 #include "common/cpus.h"
+#include "common/file.h"
 #include "table/table_build.h"
 #include "table/table_file.h"
-#include "table/table_file_io.h"
 #include "table/table_file_layout.h"
 #include "table/table_json.h"
 
+int table_file_slurp(const char *path, char **text, size_t *size, struct faults *faults)
+{
+	int error = file_read(path, "a table", TABLE_FILE_MAX_SIZE, text, size, faults);
+
+	if (error || *size)
+		return error;
+	faults_error(faults, NULL, "is empty");
+	free(*text);
+	*text = NULL;
+	return -EINVAL;
+}
+
 int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
 {
-	uint8_t *bytes;
+	char *text;
 	size_t size;
-	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+	int error = table_file_slurp(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)
 		return error;
-	error = table_file_parse(bytes, size, set, version, faults);
-	free(bytes);
+	error = table_file_parse((const uint8_t *)text, size, set, version, faults);
+	free(text);
 	return error;
 }
 
 int table_json_read(const char *path, struct table_set *set, struct faults *faults)
 {
-	uint8_t *bytes;
+	char *text;
 	size_t size;
-	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+	int error = table_file_slurp(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)
 		return error;
-	error = table_json_parse((const char *)bytes, size, set, faults);
-	free(bytes);
+	error = table_json_parse(text, size, set, faults);
+	free(text);
 	return error;
 }
 
@@ -54,20 +66,20 @@ static int load_json(const char *text, size_t size, struct table_set *set, struc
 
 int table_load(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
 {
-	uint8_t *bytes;
+	char *text;
 	size_t size;
-	int error = table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, faults);
+	int error = table_file_slurp(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)
 		return error;
-	if (size >= 4 && memcmp(bytes, TABLE_FILE_MAGIC, 4) == 0) {
-		error = table_file_parse(bytes, size, set, version, faults);
+	if (size >= 4 && memcmp(text, TABLE_FILE_MAGIC, 4) == 0) {
+		error = table_file_parse((const uint8_t *)text, size, set, version, faults);
 	} else {
-		error = load_json((const char *)bytes, size, set, faults);
+		error = load_json(text, size, set, faults);
 		if (!error && version)
 			*version = 0;
 	}
-	free(bytes);
+	free(text);
 	return error;
 }

@@ -637,7 +637,7 @@ def test_address_in_use(daemon, here):
     ((), 2, "glb-healthcheck: error: --config-file is needed\nusage: "),
     (("-c", "x", "y"), 2, "glb-healthcheck: error: 'y' is not an option\nusage: "),
     (("--help",), 0, "usage: glb-healthcheck --config-file FILE"),
-    (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be read: No such file or directory\n"),
+    (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be opened: No such file or directory\n"),
 ])
 def test_command_line(arguments, code, text):
     run = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
@@ -653,7 +653,7 @@ def test_levels_are_for_the_journal_only(tmp_path):
             environment = {"JOURNAL_STREAM": stream} if stream is not None else {}
             subprocess.run([PROGRAM, "-c", "/nonexistent"], stderr=log, env=environment, check=False)
         log.seek(0)
-        text = "/nonexistent: cannot be read: No such file or directory\n"
+        text = "/nonexistent: cannot be opened: No such file or directory\n"
         assert log.read() == "<3>" + text + 3 * ("glb-healthcheck: error: " + text)
 
 

@@ -200,5 +200,5 @@ def test_fifo_is_refused_as_configuration(tmp_path):
     write_table(tmp_path / "TABLE", traffic.TABLE)
     words = "lookup TABLE 192.0.2.9:1 10.10.11.7:80 --config director.conf".split()
     done = subprocess.run([CLI, *words], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
-    assert "director.conf: cannot be read: not a regular file" in done.stdout + done.stderr
+    assert "director.conf: is a FIFO; expected a regular file" in done.stdout + done.stderr
     assert done.returncode != 0

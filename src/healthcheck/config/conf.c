@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "common/file.h"
 #include "conf/conf_reader.h"
 #include "healthcheck/config/conf_http.h"
 
@@ -147,37 +147,6 @@ static const struct conf_key keys[] = {
 	{0},
 };
 
-/* The folder's real path and the name in it, of a file that need not exist. NULL: out of memory. */
-static char *resolve(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	char *real = folder ? realpath(folder, NULL) : NULL;
-	char *resolved;
-
-	if (asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : path) < 0)
-		resolved = NULL;
-	free(folder);
-	free(real);
-	return resolved;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	char *first, *second;
-	bool same;
-
-	if (stat(a, &x) == 0 && stat(b, &y) == 0)
-		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-	first = resolve(a);
-	second = resolve(b);
-	same = first && second && strcmp(first, second) == 0;
-	free(first);
-	free(second);
-	return same;
-}
-
 /* No file may be two of these, under whatever names: one would destroy the other. */
 static void check_files(struct conf_reader *reader, const config_setting_t *root)
 {
@@ -195,7 +164,7 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 		for (size_t other = 0; files[i].path && other < i; other++) {
 			const config_setting_t *group = root;
 
-			if (!files[other].path || !same_file(files[i].path, files[other].path))
+			if (!files[other].path || !file_is_same(files[i].path, files[other].path))
 				continue;
 			if (files[i].group)
 				group = config_setting_get_member(root, files[i].group);

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "healthcheck/publish/state_file.h"
 #include "table/table_file.h"
-#include "table/table_file_io.h"
 
 static void schedule(struct publisher *publisher)
 {
@@ -99,7 +99,7 @@ static void write_table(struct publisher *publisher)
 	/* First: a dst that is newer than the state would change back and forth at a restart. */
 	if (text)
 		state_file_save(publisher->conf->state_file, list);
-	if (!text || table_file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
+	if (!text || file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
 		free(text);
 		fail(publisher, &faults);
 		faults_clear(&faults);
@@ -124,12 +124,9 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static void look_at_dst(struct publisher *publisher)
 {
 	struct faults ignored = {0};
-	uint8_t *bytes;
 
 	free(publisher->written);
-	publisher->written = NULL;
-	if (table_file_slurp(publisher->conf->dst, TABLE_FILE_MAX_SIZE, &bytes, &publisher->written_size, &ignored) == 0)
-		publisher->written = (char *)bytes;
+	table_file_slurp(publisher->conf->dst, &publisher->written, &publisher->written_size, &ignored);
 	faults_clear(&ignored);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "table/table_file.h"
 
 static int build(const struct conf *conf)
@@ -23,7 +24,7 @@ static int build(const struct conf *conf)
 		error = table_file_encode(&set, TABLE_FILE_AUTO, &bytes, &size, &faults);
 	faults.file = conf->reload_build;
 	if (!error)
-		error = table_file_replace(conf->reload_build, conf->src, bytes, size, &faults);
+		error = file_replace(conf->reload_build, conf->src, bytes, size, &faults);
 	if (faults.errors)
 		fprintf(stderr, "%s\n", faults_first_error(&faults));
 	return error;

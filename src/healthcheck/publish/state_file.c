@@ -6,22 +6,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/log.h"
 #include "table/table_file.h"
-#include "table/table_file_io.h"
 
 void state_file_read(const char *path, struct checklist *list, struct faults *faults)
 {
 	struct faults unread = {0};
 	json_error_t error = {.text = ""};
 	json_t *state = NULL;
-	uint8_t *bytes;
+	char *text;
 	size_t size;
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return;
-	if (table_file_slurp(path, TABLE_FILE_MAX_SIZE, &bytes, &size, &unread) == 0)
-		state = json_loadb((char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
+	if (table_file_slurp(path, &text, &size, &unread) == 0)
+		state = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(json_object_get(state, "verdicts")))
 		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
 			unread.errors ? faults_first_error(&unread)
@@ -30,7 +30,7 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 	else
 		checklist_restore(list, json_object_get(state, "verdicts"));
 	json_decref(state);
-	free(bytes);
+	free(text);
 	faults_clear(&unread);
 }
 
@@ -43,7 +43,7 @@ static int write_state(const char *path, const struct checklist *list, struct fa
 	int error = -ENOMEM;
 
 	if (text)
-		error = table_file_replace(path, NULL, text, strlen(text), faults);
+		error = file_replace(path, NULL, text, strlen(text), faults);
 	else
 		faults_error(faults, NULL, "out of memory");
 	free(text);

@@ -344,13 +344,13 @@ static void test_unreadable_files_are_errors(void **state)
 
 	(void)state;
 	assert_int_equal(conf_read("/nonexistent/director.conf", &conf, &faults), -ENOENT);
-	assert_string_equal(faults_first_error(&faults), "x: cannot be read: No such file or directory");
+	assert_string_equal(faults_first_error(&faults), "x: cannot be opened: No such file or directory");
 	faults_clear(&faults);
 	assert_int_equal(conf_read("/tmp", &conf, &faults), -EISDIR);
-	assert_string_equal(faults_first_error(&faults), "x: cannot be read: Is a directory");
+	assert_string_equal(faults_first_error(&faults), "x: is a directory; expected a regular file");
 	faults_clear(&faults);
 	assert_int_equal(conf_read("/dev/null", &conf, &faults), -EINVAL);
-	assert_string_equal(faults_first_error(&faults), "x: cannot be read: not a regular file");
+	assert_string_equal(faults_first_error(&faults), "x: is a device; expected a regular file");
 	faults_clear(&faults);
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(truncate(path, 10), 0); /* zeros */

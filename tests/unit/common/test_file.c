@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file is replaced whole or not at all, and nothing is left behind. */
+/* A file is read whole or not at all, and replaced so; nothing is left behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "table/table_build.h"
-#include "table/table_file.h"
+#include "common/file.h"
 #include "tests/unit/table_helpers.h"
 
-static char folder[] = "/tmp/test_table_replace.XXXXXX";
+static char folder[] = "/tmp/test_file.XXXXXX";
 
 static int enter_folder(void **state)
 {
@@ -66,7 +65,7 @@ static void replace(const char *path, const char *text)
 {
 	struct faults faults = {.file = path};
 
-	assert_int_equal(table_file_replace(path, NULL, text, strlen(text), &faults), 0);
+	assert_int_equal(file_replace(path, NULL, text, strlen(text), &faults), 0);
 	assert_no_fault(&faults);
 }
 
@@ -75,7 +74,7 @@ static void assert_fails(const char *path, size_t size, int expected, const char
 	struct faults faults = {.file = path};
 	uint8_t *bytes = calloc(1, size + 1);
 
-	assert_int_equal(table_file_replace(path, NULL, bytes, size, &faults), expected);
+	assert_int_equal(file_replace(path, NULL, bytes, size, &faults), expected);
 	assert_fault(&faults, false, text);
 	assert_int_equal(faults.count, 1);
 	faults_clear(&faults);
@@ -105,13 +104,13 @@ static void test_new_file_is_as_secret_as_its_source(void **state)
 	replace("source", "key");
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod("source", modes[i][0]), 0);
-		assert_int_equal(table_file_replace("new", "source", "hello", 5, &faults), 0);
+		assert_int_equal(file_replace("new", "source", "hello", 5, &faults), 0);
 		assert_no_fault(&faults);
 		assert_holds("new", "hello", modes[i][1]);
 		unlink("new");
 	}
 	unlink("source");
-	assert_int_equal(table_file_replace("new", "source", "hello", 5, &faults), 0);
+	assert_int_equal(file_replace("new", "source", "hello", 5, &faults), 0);
 	assert_holds("new", "hello", 0644);
 	unlink("new");
 }
@@ -153,7 +152,7 @@ static int replace_as_nobody(void)
 
 	if (setgid(65534) != 0 || setuid(65534) != 0)
 		return 2;
-	return table_file_replace("file", NULL, "two", 3, &faults) != 0;
+	return file_replace("file", NULL, "two", 3, &faults) != 0;
 }
 
 /* Whose folder it is may put a file of its own in place of root's. */
@@ -305,66 +304,96 @@ static void test_leftovers_of_killed_writers_are_removed(void **state)
 	unlink("file");
 }
 
-static void test_load_takes_binary_and_json(void **state)
+static void assert_unreadable(const char *path, size_t max, int error, const char *expected)
 {
-	static const char json[] = "{\"tables\": [{\"name\": \"a\", \"hash_key\": "
-				   "\"00112233445566778899aabbccddeeff\","
-				   " \"seed\": \"00112233445566778899aabbccddeeff\", \"hops\": 3, \"binds\":"
-				   " [{\"ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"port\": 80}], \"backends\":"
-				   " [{\"ip\": \"1.1.1.1\", \"state\": \"active\"}, {\"ip\": \"1.1.1.2\", \"state\":"
-				   " \"filling\"}]}]}";
-	struct faults faults = {.file = "t"};
-	struct table_set set;
-	uint64_t digest = 0;
+	struct faults faults = {.file = path};
+	char *text = (char *)path;
+	size_t size;
 
-	(void)state;
-	replace("t", json);
-	for (uint32_t expected = 0; expected <= 3; expected += expected ? 1 : 2) {
-		uint32_t version = 99;
-		uint8_t *bytes;
-		size_t size;
-
-		assert_int_equal(table_load("t", &set, &version, &faults), 0);
-		assert_no_fault(&faults);
-		assert_int_equal(version, expected);
-		assert_int_equal(set.tables[0].row_hops, 2);
-		if (expected == 0)
-			digest = table_set_digest(&set);
-		assert_int_equal(table_set_digest(&set), digest);
-		assert_int_equal(table_file_encode(&set, expected == 0 ? 2 : 3, &bytes, &size, &faults), 0);
-		assert_int_equal(table_file_replace("t", NULL, bytes, size, &faults), 0);
-		free(bytes);
-		table_set_free(&set);
-	}
-	unlink("t");
+	assert_int_equal(file_read(path, "a note", max, &text, &size, &faults), error);
+	assert_null(text);
+	assert_fault(&faults, false, expected);
+	assert_int_equal(faults.count, 1);
+	faults_clear(&faults);
 }
 
-static void test_load_names_what_is_wrong(void **state)
+static void test_a_file_is_read_with_a_nul_behind_it(void **state)
 {
-	static const struct {
-		const char *text;
-		const char *error;
-	} cases[] = {
-		{"", "t: is empty"},
-		{"GLBD", "t: byte 0: no binary forwarding table: it does not begin with \"GLBD\" "
-			 "and a "
-			 "version"},
-		{"GLBX", "t:1:4: not JSON: '[' or '{' expected near 'GLBX'"},
-		{"{\"tables\": 1}", "t: tables: '1' (a number) is not an array"},
-	};
+	static const char *const texts[] = {"", "hello", "hello, hello"};
+	struct faults faults = {.file = "file"};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct faults faults = {.file = "t"};
-		struct table_set set;
+	for (size_t i = 0; i < 3; i++) {
+		char *text;
+		size_t size;
 
-		replace("t", cases[i].text);
-		assert_int_equal(table_load("t", &set, NULL, &faults), -EINVAL);
-		assert_fault(&faults, false, cases[i].error);
-		assert_null(set.tables);
-		faults_clear(&faults);
+		replace("file", texts[i]);
+		assert_int_equal(file_read("file", "a note", 12, &text, &size, &faults), 0);
+		assert_no_fault(&faults);
+		assert_int_equal(size, strlen(texts[i]));
+		assert_string_equal(text, texts[i]);
+		free(text);
 	}
-	unlink("t");
+	unlink("file");
+}
+
+static void test_a_file_over_the_maximum_is_not_read(void **state)
+{
+	(void)state;
+	replace("file", "hello");
+	assert_unreadable("file", 4, -EFBIG, "file: has 5 bytes; a note has at most 4");
+	unlink("file");
+}
+
+static void test_only_regular_files_are_read(void **state)
+{
+	(void)state;
+	assert_unreadable("none", 9, -ENOENT, "none: cannot be opened: No such file or directory");
+	assert_unreadable(".", 9, -EISDIR, ".: is a directory; expected a regular file");
+	assert_unreadable("/dev/null", 9, -EINVAL, "/dev/null: is a device; expected a regular file");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_unreadable("fifo", 9, -EINVAL, "fifo: is a FIFO; expected a regular file");
+	unlink("fifo");
+}
+
+/* Files in /proc say that they are empty. */
+static void test_a_file_that_grows_is_not_read(void **state)
+{
+	(void)state;
+	assert_unreadable("/proc/self/stat", 4096, -EAGAIN,
+		"/proc/self/stat: changed while it was read; write it under another name and rename it");
+}
+
+static void test_two_paths_of_a_file_are_the_same(void **state)
+{
+	(void)state;
+	replace("file", "x");
+	replace("other", "x");
+	assert_int_equal(link("file", "hard"), 0);
+	assert_int_equal(symlink("file", "soft"), 0);
+	assert_true(file_is_same("file", "file"));
+	assert_true(file_is_same("file", "./file"));
+	assert_true(file_is_same("file", "hard"));
+	assert_true(file_is_same("soft", "file"));
+	assert_false(file_is_same("file", "other"));
+	assert_false(file_is_same("file", "none"));
+	unlink("file");
+	unlink("other");
+	unlink("hard");
+	unlink("soft");
+}
+
+static void test_paths_to_a_file_that_is_not_there_yet(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("dir", 0755), 0);
+	assert_int_equal(symlink("dir", "link"), 0);
+	assert_true(file_is_same("dir/none", "link/none"));
+	assert_true(file_is_same("none", "dir/../none"));
+	assert_false(file_is_same("none", "dir/none"));
+	assert_false(file_is_same("dir/none", "dir/other"));
+	unlink("link");
+	rmdir("dir");
 }
 
 int main(void)
@@ -382,8 +411,12 @@ int main(void)
 		cmocka_unit_test(test_unwritable_folder),
 		cmocka_unit_test(test_a_write_that_fails_half_way_changes_nothing),
 		cmocka_unit_test(test_leftovers_of_killed_writers_are_removed),
-		cmocka_unit_test(test_load_takes_binary_and_json),
-		cmocka_unit_test(test_load_names_what_is_wrong),
+		cmocka_unit_test(test_a_file_is_read_with_a_nul_behind_it),
+		cmocka_unit_test(test_a_file_over_the_maximum_is_not_read),
+		cmocka_unit_test(test_only_regular_files_are_read),
+		cmocka_unit_test(test_a_file_that_grows_is_not_read),
+		cmocka_unit_test(test_two_paths_of_a_file_are_the_same),
+		cmocka_unit_test(test_paths_to_a_file_that_is_not_there_yet),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

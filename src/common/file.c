@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_file_io.h"
+#include "common/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "table/table_file.h"
-
 static const char *kind_of(mode_t mode)
 {
 	return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 /* As read(), until `size` bytes or the end. */
-static ssize_t read_all(int fd, uint8_t *bytes, size_t size)
+static ssize_t read_all(int fd, char *bytes, size_t size)
 {
 	size_t done = 0;
 
@@ -40,7 +39,7 @@ static ssize_t read_all(int fd, uint8_t *bytes, size_t size)
 }
 
 /* Why the open file cannot be read into memory; 0 where it can. */
-static int check_readable(int fd, size_t max, size_t *size, struct faults *faults)
+static int check_readable(int fd, const char *what, size_t max, size_t *size, struct faults *faults)
 {
 	struct stat info;
 
@@ -55,61 +54,59 @@ static int check_readable(int fd, size_t max, size_t *size, struct faults *fault
 		return S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
 	}
 	if ((uintmax_t)info.st_size > max) {
-		faults_error(faults, NULL, "has %jd bytes; a table has at most %zu", (intmax_t)info.st_size, max);
+		faults_error(faults, NULL, "has %jd bytes; %s has at most %zu", (intmax_t)info.st_size, what, max);
 		return -EFBIG;
-	}
-	if (info.st_size == 0) {
-		faults_error(faults, NULL, "is empty");
-		return -EINVAL;
 	}
 	*size = (size_t)info.st_size;
 	return 0;
 }
 
-static int slurp_fd(int fd, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
+static int read_file(int fd, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
 {
-	int error = check_readable(fd, max, size, faults);
+	int error = check_readable(fd, what, max, size, faults);
 	ssize_t got;
 
 	if (error)
 		return error;
-	*bytes = malloc(*size + 1);
-	if (!*bytes) {
+	*text = malloc(*size + 1);
+	if (!*text) {
 		faults_error(faults, NULL, "cannot be read: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	/* One more than there should be tells a file that grows. */
-	got = read_all(fd, *bytes, *size + 1);
-	if (got == (ssize_t)*size)
+	got = read_all(fd, *text, *size + 1);
+	if (got == (ssize_t)*size) {
+		(*text)[*size] = '\0';
 		return 0;
+	}
 	error = got < 0 ? errno : EAGAIN;
 	if (got < 0)
 		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
 	else
 		faults_error(faults, NULL, "changed while it was read; write it under another name and rename it");
-	free(*bytes);
-	*bytes = NULL;
+	free(*text);
+	*text = NULL;
 	return -error;
 }
 
-int table_file_slurp(const char *path, size_t max, uint8_t **bytes, size_t *size, struct faults *faults)
+int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
 {
 	/* O_NONBLOCK: a FIFO is refused, not waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int error;
 
-	*bytes = NULL;
+	*text = NULL;
 	if (fd < 0) {
 		error = errno;
 		faults_error(faults, NULL, "cannot be opened: %s", strerror(error));
 		return -error;
 	}
-	error = slurp_fd(fd, max, bytes, size, faults);
+	error = read_file(fd, what, max, text, size, faults);
 	close(fd);
 	return error;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
+static int write_all(int fd, const char *bytes, size_t size)
 {
 	while (size > 0) {
 		ssize_t done = write(fd, bytes, size);
@@ -261,7 +258,7 @@ static int replace_in(
 	return error;
 }
 
-int table_file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
+int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
@@ -274,4 +271,35 @@ int table_file_replace(const char *path, const char *source, const void *bytes, 
 	error = replace_in(folder, path, source, bytes, size, faults);
 	free(folder);
 	return error;
+}
+
+/* The folder's real path and the name in it, of a file that need not exist. NULL: out of memory. */
+static char *resolve(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *real = folder ? realpath(folder, NULL) : NULL;
+	char *resolved;
+
+	if (asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : path) < 0)
+		resolved = NULL;
+	free(folder);
+	free(real);
+	return resolved;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+	char *first, *second;
+	bool same;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0)
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	first = resolve(a);
+	second = resolve(b);
+	same = first && second && strcmp(first, second) == 0;
+	free(first);
+	free(second);
+	return same;
 }
