@@ -15,8 +15,8 @@
 enum { FORMAT, VERBOSE };
 
 static const struct command_option options[] = {
-	[FORMAT] = {"format", "auto|2|3", "file version; auto: 2 where it can say everything"},
-	[VERBOSE] = {"verbose", NULL, "print version, size and digest of what was written"},
+	[FORMAT] = {"format", "auto|2|3", "file version; auto (default) is 2 if possible, else 3"},
+	[VERBOSE] = {"verbose", NULL, "print version, size and digest of the written table"},
 	{0},
 };
 
@@ -79,6 +79,6 @@ const struct command build_config_command = {
 	.operands = "SRC.json DST.bin",
 	.min_operands = 2,
 	.max_operands = 2,
-	.summary = "Build a binary forwarding table from its JSON",
+	.summary = "Build a binary forwarding table from a JSON table",
 	.options = options,
 };

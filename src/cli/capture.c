@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 
-/* libpcap begins some messages with the path itself. */
-static int report(const char *path, const char *text)
+/* Prints libpcap's message with the path in front, which some of these messages have already. */
+static int print_error(const char *path, const char *text)
 {
 	size_t length = strlen(path);
 
@@ -23,13 +23,13 @@ pcap_t *capture_open(const char *path)
 	const char *name;
 
 	if (!in) {
-		report(path, text);
+		print_error(path, text);
 		return NULL;
 	}
 	if (pcap_datalink(in) == DLT_EN10MB)
 		return in;
 	name = pcap_datalink_val_to_name(pcap_datalink(in));
-	command_error("%s: link type %d (%s), but only Ethernet (EN10MB) can be read", path, pcap_datalink(in),
+	command_error("%s: link type is %d (%s), but only Ethernet (EN10MB) is supported", path, pcap_datalink(in),
 		name ? name : "unknown");
 	pcap_close(in);
 	return NULL;
@@ -40,11 +40,11 @@ bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, con
 	int result = pcap_next_ex(in, header, frame);
 
 	if (result == PCAP_ERROR) {
-		report(path, pcap_geterr(in));
+		print_error(path, pcap_geterr(in));
 		*failed = true;
 	}
 	if (result == 1 && (*header)->caplen > CAPTURE_MAX_FRAME) {
-		report(path, "a frame is larger than any link's");
+		print_error(path, "a frame is larger than 262144 bytes");
 		*failed = true;
 		return false;
 	}
@@ -58,9 +58,9 @@ pcap_dumper_t *capture_create(const char *path)
 	pcap_dumper_t *out = dead && file ? pcap_dump_fopen(dead, file) : NULL;
 
 	if (!file)
-		command_error("%s: cannot be written: %s", path, strerror(errno));
+		command_error("%s: cannot write the capture: %s", path, strerror(errno));
 	else if (!out)
-		report(path, dead ? pcap_geterr(dead) : "out of memory");
+		print_error(path, dead ? pcap_geterr(dead) : "out of memory");
 	if (file && !out)
 		fclose(file);
 	if (dead)
@@ -73,7 +73,7 @@ bool capture_finish(pcap_dumper_t *out, const char *path)
 	bool written = pcap_dump_flush(out) == 0 && !ferror(pcap_dump_file(out));
 
 	if (!written)
-		command_error("%s: cannot be written: %s", path, strerror(errno));
+		command_error("%s: cannot write the capture: %s", path, strerror(errno));
 	pcap_dump_close(out);
 	return written;
 }

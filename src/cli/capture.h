@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Captures of Ethernet frames, pcap or pcapng in, pcap out, by libpcap. */
+/* Reads captures of Ethernet frames (pcap or pcapng) and writes captures (pcap) with libpcap. One thread. */
 #ifndef GLB_CLI_CAPTURE_H
 #define GLB_CLI_CAPTURE_H
 
@@ -7,20 +7,28 @@
 
 #include <pcap/pcap.h>
 
-#define CAPTURE_MAX_FRAME 262144 /* libpcap's own limit for Ethernet */
+#define CAPTURE_MAX_FRAME 262144 /* bytes, libpcap's own limit for Ethernet */
 
-/* NULL: cannot be opened or is no Ethernet capture, and was reported. Timestamps have nanoseconds.
- * pcap_close() it. */
+/*
+ * Opens a capture for reading; timestamps have nanoseconds. Prints an error and returns NULL if the
+ * file cannot be read or is not an Ethernet capture. The caller calls pcap_close().
+ */
 pcap_t *capture_open(const char *path);
 
-/* The next frame, of at most CAPTURE_MAX_FRAME bytes. False at the end; *failed tells that the file
- * broke off, which was reported with `path`. */
+/*
+ * Reads the next frame, at most CAPTURE_MAX_FRAME bytes. *header and *frame are valid until the next
+ * call. Returns false at the end of the capture, and after an error, which it prints with `path`. Sets
+ * *failed after an error, and leaves it alone otherwise.
+ */
 bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame, bool *failed);
 
-/* NULL: cannot be written, and was reported. capture_finish() it. */
+/*
+ * Creates a capture with nanoseconds. Prints an error and returns NULL if that fails. The caller calls
+ * capture_finish().
+ */
 pcap_dumper_t *capture_create(const char *path);
 
-/* False: not everything could be written, which was reported. */
+/* Closes the capture. Prints an error and returns false if not all of it could be written. */
 bool capture_finish(pcap_dumper_t *out, const char *path);
 
 #endif

@@ -25,13 +25,15 @@ enum kind {
 
 static const char *const kind_names[] = {"binary table", "JSON table", "director.conf"};
 
-/* By its magic, by its name, or else JSON where the first character says so. Unreadable files get
- * an error later. */
+/*
+ * Guesses the kind of a file: by the magic of binary tables, then by the file's name, then by the first
+ * character. A file that cannot be read gets an error later.
+ */
 static enum kind detect(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 	char head[256] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not keep us waiting */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for the writer of a FIFO */
 	ssize_t size = fd >= 0 ? read(fd, head, sizeof(head) - 1) : 0;
 
 	if (fd >= 0)
@@ -44,7 +46,7 @@ static enum kind detect(const char *path)
 		return KIND_TABLE;
 	if (dot && strcmp(dot, ".bin") == 0)
 		return KIND_BINARY;
-	/* A setting, or one of libconfig's comments. */
+	/* A director.conf starts with the name of a setting or with a comment of libconfig. */
 	head[strcspn(head, "\n")] = '\0';
 	for (char *c = head; *c; c++)
 		if (!isspace((unsigned char)*c))
@@ -107,14 +109,14 @@ static int run(const struct command_args *args)
 		else if (faults.count || faults.errors)
 			faults_print(&faults, stdout);
 		else
-			printf("%s: a good %s\n", path, kind_names[kind]);
+			printf("%s: valid %s\n", path, kind_names[kind]);
 		faults_clear(&faults);
 	}
 	if (!args->options[JSON])
 		json_decref(files);
 	else if (cli_print_json(json_pack("{s:o}", "files", files)) != COMMAND_OK)
 		return CLI_CHECK_ERRORS;
-	/* What nobody could read must not pass for warnings; command_main() says what happened. */
+	/* If stdout failed, nobody saw the errors, so the exit code must not mean only warnings. command_main() prints why. */
 	return fflush(stdout) != 0 || ferror(stdout) ? CLI_CHECK_ERRORS : worst;
 }
 

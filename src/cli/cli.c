@@ -36,7 +36,7 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)
 	bool loaded = table_load(path, set, version, &faults) == 0;
 
 	if (loaded)
-		faults_clear(&faults); /* warnings are for check and build-config */
+		faults_clear(&faults); /* only check and build-config print warnings */
 	else
 		cli_print_faults(&faults, FAULTS_ERRORS);
 	return loaded;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the subcommands share. One thread; only these files print.
- */
+/* Shared by the subcommands. The program has one thread. Only the files of this folder print. */
 #ifndef GLB_CLI_CLI_H
 #define GLB_CLI_CLI_H
 
@@ -24,7 +22,7 @@ enum {
 	CLI_CHECK_ERRORS = 2,
 };
 
-/* One for each file of this name. */
+/* Each in the file of its name, such as show.c. */
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, reload_command, stats_command;
 
@@ -34,13 +32,15 @@ int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
 /* Prints `json`, which it takes over, on stdout. Returns COMMAND_OK or COMMAND_FAILED. */
 int cli_print_json(json_t *json);
 
-/* Read a file, or print why not and return false. The caller frees the result. *version: 0 for
- * JSON; may be NULL. */
+/*
+ * Read a file. They print the errors and return false if that fails. The caller frees the result.
+ * *version is the version of a binary table or 0 for JSON; it may be NULL.
+ */
 bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
-/* False where text is no decimal number from 0 to max. */
+/* Returns false if text is not a decimal number from 0 to max. */
 bool cli_parse_number(const char *text, uint32_t max, uint32_t *number);
 
 #define CLI_BIND_MAX (NETPREFIX_TEXT_MAX + 32)
@@ -50,7 +50,7 @@ bool cli_parse_number(const char *text, uint32_t max, uint32_t *number);
 const char *cli_bind_text(const struct table_bind *bind, char buf[CLI_BIND_MAX]);
 json_t *cli_bind_json(const struct table_bind *bind);
 
-/* "up", "down" */
+/* "up" or "down" */
 const char *cli_health_name(bool healthy);
 
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "gue/decode.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +7,14 @@
 #include "cli/cli.h"
 #include "cli/endpoint.h"
 #include "common/byteorder.h"
+#include "gue/decode.h"
 #include "packet/flow.h"
 
 enum { PORT, JSON };
 
 static const struct command_option options[] = {
-	[PORT] = {"port", "N", "UDP port of GUE; 19523 unless given"},
-	[JSON] = {"json", NULL, "print it as JSON"},
+	[PORT] = {"port", "N", "UDP port of GUE (default: 19523)"},
+	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
 
@@ -30,12 +29,12 @@ struct decode {
 	bool failed;
 	uint64_t number; /* of the packet in the capture, from 1 */
 	uint64_t counts[STATUS_COUNT];
-	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet, as a frame */
+	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet behind an Ethernet header */
 };
 
 struct inner {
-	const char *what;
-	enum verdict verdict; /* VERDICT_FORWARDED where the flow is known */
+	enum verdict verdict; /* VERDICT_FORWARDED: the other members are valid */
+	const char *what; /* kind of packet, for output */
 	struct endpoint source, destination;
 };
 
@@ -46,7 +45,7 @@ static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
 	return netaddr_format(&addr, buf);
 }
 
-/* Reads the inner packet like the director, which takes frames. */
+/* Parses the inner packet with the director's parser, which expects an Ethernet frame. */
 static void parse_inner(struct decode *decode, const struct decode_packet *packet, struct inner *inner)
 {
 	uint32_t size = packet->inner_size < UINT16_MAX ? packet->inner_size : UINT16_MAX;
@@ -183,7 +182,7 @@ static int run(const struct command_args *args)
 	decode->in = capture_open(decode->path);
 	decode->failed = !decode->in;
 	if (decode->in) {
-		/* One at a time: a capture may be larger than memory. */
+		/* Prints each packet at once, because a capture can be larger than memory. */
 		if (decode->json)
 			fputs("{\"packets\": [", stdout);
 		while (capture_next(decode->in, decode->path, &header, &frame, &decode->failed))
@@ -202,6 +201,6 @@ const struct command decode_command = {
 	.operands = "IN.pcap",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "Print the GUE packets of a capture: outer, hops, inner",
+	.summary = "Print the GUE packets of a capture: addresses, hops, inner flow",
 	.options = options,
 };

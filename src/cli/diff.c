@@ -9,8 +9,8 @@
 enum { MAX_BROKEN, JSON };
 
 static const struct command_option options[] = {
-	[MAX_BROKEN] = {"max-broken", "PCT", "exit 3 only if more percent of all rows break"},
-	[JSON] = {"json", NULL, "print it as JSON"},
+	[MAX_BROKEN] = {"max-broken", "PCT", "exit with 3 only if more than PCT % of all rows break"},
+	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
 
@@ -102,14 +102,14 @@ static void print(const struct table_diff *diff)
 	if (diff->key_changed)
 		puts("  hash_key changed: flows move to other rows, so every row counts as broken");
 	if (diff->binds_changed)
-		puts("  binds changed: flows that only one table covers are not in these counts");
+		puts("  binds changed: these counts exclude flows that only one of the tables matches");
 	if (!kept || diff->changed || diff->broken)
 		print_backends(diff);
 	putchar('\n');
 }
 
-/* COMMAND_OK unless a comparison or printing failed. */
-static int report(struct table_diff *pairs, uint32_t count, bool json, struct totals *totals)
+/* Compares and prints all pairs, and adds up the totals. Returns the exit code, which ignores broken rows. */
+static int compare_and_print(struct table_diff *pairs, uint32_t count, bool json, struct totals *totals)
 {
 	json_t *tables = json_array();
 
@@ -156,7 +156,7 @@ static int diff(const struct table_set *before, const struct table_set *after, b
 	if (!pairs)
 		return command_error("out of memory");
 	count = table_diff_pair(before, after, pairs);
-	code = report(pairs, count, json, &totals);
+	code = compare_and_print(pairs, count, json, &totals);
 	for (uint32_t i = 0; i < count; i++)
 		table_diff_free(&pairs[i]);
 	free(pairs);

@@ -7,8 +7,8 @@
 #include "common/byteorder.h"
 #include "common/siphash.h"
 
-/* A backend's rank in a row: lower is earlier. */
-static uint64_t rank(const struct table *table, uint16_t row, const struct netaddr *addr)
+/* A backend's score in a row. The natural order of the row is by ascending score. */
+static uint64_t score(const struct table *table, uint16_t row, const struct netaddr *addr)
 {
 	uint8_t row_bytes[4], message[8 + 16];
 	uint64_t row_seed;
@@ -20,10 +20,10 @@ static uint64_t rank(const struct table *table, uint16_t row, const struct netad
 	return __builtin_bswap64(siphash(table->seed, message, 8 + netaddr_size(addr)));
 }
 
-/* The backend's place in the natural order, from 1; *owner is the backend with place 1. */
+/* Returns the backend's place in the row's natural order, from 1. Sets *owner to the backend in place 1. */
 static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
 {
-	uint64_t own = rank(table, row, &table->backends[backend].addr), least = own;
+	uint64_t own = score(table, row, &table->backends[backend].addr), least = own;
 	uint32_t place = 1;
 
 	*owner = backend;
@@ -32,7 +32,7 @@ static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t 
 
 		if (table->backends[i].state == TABLE_INACTIVE || i == backend)
 			continue;
-		other = rank(table, row, &table->backends[i].addr);
+		other = score(table, row, &table->backends[i].addr);
 		place += other < own || (other == own && i < backend);
 		if (other < least || (other == least && i < *owner)) {
 			least = other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a hop is where it is in its row (docs/reference/table-rows.md#hops). */
+/* Explains the position of a hop in its row (docs/reference/table-rows.md#hops). Pure. */
 #ifndef GLB_CLI_EXPLAIN_H
 #define GLB_CLI_EXPLAIN_H
 
@@ -12,8 +12,9 @@
 #define EXPLAIN_MAX 160
 
 /*
- * The reason for hop `position` of `row`; returns buf. has_seed: the table came from JSON, so the
- * natural order can be computed; binary tables only have the outcome.
+ * Writes the reason for the hop at `position` (from 0) of `row`, and returns buf. has_seed: the table
+ * was read from JSON, so it has the seed that determines the natural order. Without it the text has no
+ * reason.
  */
 const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed, char buf[EXPLAIN_MAX]);
 

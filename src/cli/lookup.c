@@ -12,10 +12,10 @@
 enum { CONFIG, PROTO, HINT, JSON };
 
 static const struct command_option options[] = {
-	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
-	[PROTO] = {"proto", "tcp|udp|icmp", "tcp unless given; icmp is an echo request"},
-	[HINT] = {"hint", "N", "of a ping: IPv4 identification or IPv6 flow label"},
-	[JSON] = {"json", NULL, "print it as JSON"},
+	[CONFIG] = {"config", "FILE", "the director's configuration file (required)"},
+	[PROTO] = {"proto", "tcp|udp|icmp", "tcp (default), udp, or icmp for an echo request"},
+	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label"},
+	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
 
@@ -62,13 +62,14 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	if (!endpoint_parse(destination, &lookup->destination))
 		return command_usage("lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
 	if (lookup->source.addr.family != lookup->destination.addr.family)
-		return command_usage("lookup: '%s' and '%s' are not of one address family", source, destination);
+		return command_usage("lookup: '%s' and '%s' have different address families", source, destination);
 	if (icmp && (lookup->source.has_port || lookup->destination.has_port))
-		return command_usage("lookup: echo requests have no ports: write addresses only");
+		return command_usage("lookup: echo requests have no ports: give addresses only");
 	if (!icmp && !lookup->destination.has_port)
 		return command_usage("lookup: DST: '%s' has no port; %s needs one", destination, lookup->protocol);
 	if (!icmp && args->options[HINT])
-		return command_usage("lookup: --hint is for echo requests; here it is the source port");
+		return command_usage(
+			"lookup: --hint is only for --proto icmp; the hint of TCP and UDP is the source port");
 	return COMMAND_OK;
 }
 
@@ -87,7 +88,8 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 	};
 
 	if (!icmp && !lookup->source.has_port && needs_source_port(steering))
-		return command_usage("lookup: SRC: '%s' has no port, but the hash uses it", args->operands[1]);
+		return command_usage(
+			"lookup: SRC: '%s' has no port, but the configured hash includes it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
 	if (args->options[HINT] && !cli_parse_number(args->options[HINT], UINT16_MAX, &hint))
 		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
@@ -245,7 +247,7 @@ static void print(const struct lookup *lookup)
 	if (lookup->hint_known)
 		printf("outer     UDP %u > %u\n", outer_source_port(burst), GUE_PORT);
 	if (!lookup->has_seed)
-		puts("(Only the table's JSON has the seed that tells the natural order.)");
+		puts("(For the reasons, use the JSON table: only the JSON has the seed.)");
 }
 
 static int run(const struct command_args *args)
@@ -255,7 +257,7 @@ static int run(const struct command_args *args)
 	int code;
 
 	if (!args->options[CONFIG])
-		return command_usage("lookup: --config FILE is missing: it says what is hashed");
+		return command_usage("lookup: --config FILE is missing: it has the hash fields");
 	lookup = calloc(1, sizeof(*lookup));
 	if (!lookup)
 		return command_error("out of memory");
@@ -284,6 +286,6 @@ const struct command lookup_command = {
 	.operands = "TABLE SRC[:PORT] DST[:PORT]",
 	.min_operands = 3,
 	.max_operands = 3,
-	.summary = "Say where a flow goes, and why",
+	.summary = "Print the hops of a flow, and why they are its hops",
 	.options = options,
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* glb-director-cli: everything about forwarding tables and captures that needs no running director.
+/*
+ * glb-director-cli: works on forwarding tables and captures without a director, and sends requests to
+ * a running director.
  */
 #include "cli/cli.h"
 
@@ -17,7 +19,7 @@ static const struct command *const commands[] = {
 
 static const struct command_program program = {
 	.name = "glb-director-cli",
-	.note = "Tables are read as JSON or binary, whichever the file is.",
+	.note = "A table (TABLE, OLD, NEW) is a JSON or a binary file.",
 	.commands = commands,
 	.count = sizeof(commands) / sizeof(commands[0]),
 };

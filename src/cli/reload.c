@@ -7,28 +7,28 @@ enum { JSON = TELEMETRY_OPTIONS };
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
-	[JSON] = {"json", NULL, "print the answer as JSON"},
+	[JSON] = {"json", NULL, "print the reply as JSON"},
 	{0},
 };
 
 static int run(const struct command_args *args)
 {
-	json_t *answer;
-	int code = telemetry_ask(args, "/glb/reload", &answer);
+	json_t *reply;
+	int code = telemetry_request(args, "/glb/reload", &reply);
 	const char *error, *digest;
 
 	if (code != COMMAND_OK)
 		return code;
-	error = json_string_value(json_object_get(answer, "error"));
-	digest = json_string_value(json_object_get(answer, "digest"));
-	if (!json_integer_value(json_object_get(answer, "ok")))
+	error = json_string_value(json_object_get(reply, "error"));
+	digest = json_string_value(json_object_get(reply, "digest"));
+	if (!json_integer_value(json_object_get(reply, "ok")))
 		code = command_error("the director keeps its table: %s", error ? error : "no reason given");
 	else if (!args->options[JSON])
 		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
-			json_integer_value(json_object_get(answer, "generation")), digest ? digest : "unknown");
+			json_integer_value(json_object_get(reply, "generation")), digest ? digest : "unknown");
 	if (!args->options[JSON])
-		json_decref(answer);
-	else if (cli_print_json(answer) != COMMAND_OK)
+		json_decref(reply);
+	else if (cli_print_json(reply) != COMMAND_OK)
 		code = COMMAND_FAILED;
 	return code;
 }
@@ -37,6 +37,6 @@ const struct command reload_command = {
 	.name = "reload",
 	.run = run,
 	.operands = "",
-	.summary = "Have a running director read its table again",
+	.summary = "Make a running director load its table again",
 	.options = options,
 };

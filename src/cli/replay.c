@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A capture through exactly the code that forwards: pipeline_run() in bursts, as a worker lcore
- * does. */
+/* Runs a capture through pipeline_run() in bursts, exactly as a worker lcore of the director does. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,9 +13,9 @@
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
 
 static const struct command_option options[] = {
-	[CONFIG] = {"config", "FILE", "the director.conf (required)"},
-	[GATEWAY_MAC] = {"gateway-mac", "MAC", "of the next hop, if not the configured one"},
-	[PORT_MAC] = {"port-mac", "MAC", "of the director's port; 02:00:00:00:00:01 unless given"},
+	[CONFIG] = {"config", "FILE", "the director's configuration file (required)"},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the gateway (default: the configured one)"},
+	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
 	[JSON] = {"json", NULL, "print the counts as JSON"},
 	{0},
 };
@@ -41,7 +40,7 @@ struct replay {
 	uint8_t *memory; /* the lanes' frames, each behind BURST_HEADROOM */
 };
 
-/* Fills the burst from the capture; false when there is nothing more. */
+/* Fills the burst from the capture. Returns false at the capture's end. */
 static bool fill(struct replay *replay)
 {
 	struct burst *burst = &replay->burst;
@@ -53,8 +52,8 @@ static bool fill(struct replay *replay)
 	while (burst->count < BURST_MAX && capture_next(replay->in, replay->in_path, &header, &frame, &replay->failed)) {
 		uint32_t lane = burst->count++;
 
-		/* A cut frame is handled as one whose rest is in a later segment: what is there is
-		 * all that is read. */
+		/* A frame that the snap length truncated is like one whose other bytes are in a later mbuf
+		 * segment: the packet code can read only the first bytes. */
 		at += BURST_HEADROOM;
 		burst->frame[lane] = memcpy(at, frame, header->caplen);
 		burst->headroom[lane] = BURST_HEADROOM;
@@ -135,7 +134,7 @@ static int print(const struct replay *replay)
 	}
 	printf("%12" PRIu64 "  packets read, each with one verdict\n", sum);
 	if (replay->cut)
-		printf("%12" PRIu64 "  of them cut by the capture's snap length\n", replay->cut);
+		printf("%12" PRIu64 "  of these are truncated by the capture's snap length\n", replay->cut);
 	printf("%12" PRIu64 "  packets %s%s\n", replay->written, replay->out_path ? "written to " : "would be sent",
 		replay->out_path ? replay->out_path : "");
 	if (sum != replay->packets)
@@ -143,7 +142,7 @@ static int print(const struct replay *replay)
 	return COMMAND_OK;
 }
 
-/* COMMAND_OK, or what could not be opened was reported. */
+/* Opens all files. Returns COMMAND_OK, or the exit code after an error message. */
 static int open_all(const struct command_args *args, struct replay *replay)
 {
 	struct pipeline *pipeline = &replay->pipeline;
@@ -162,7 +161,8 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	if (!replay->in)
 		return COMMAND_FAILED;
 	if (replay->out_path && file_is_same(replay->in_path, replay->out_path))
-		return command_error("%s: is the capture that is read; write to another file", replay->out_path);
+		return command_error(
+			"%s: this file is the input, too: name another file for the output", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return COMMAND_FAILED;
 	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));
@@ -201,7 +201,7 @@ static int run(const struct command_args *args)
 	int code;
 
 	if (!args->options[CONFIG])
-		return command_usage("replay: --config FILE is missing: it says what is hashed");
+		return command_usage("replay: --config FILE is missing: it has the hash fields");
 	replay = calloc(1, sizeof(*replay));
 	if (!replay)
 		return command_error("out of memory");
@@ -229,6 +229,6 @@ const struct command replay_command = {
 	.operands = "TABLE IN.pcap [OUT.pcap]",
 	.min_operands = 2,
 	.max_operands = 3,
-	.summary = "Run a capture through the code that forwards",
+	.summary = "Run a capture through the director's packet code",
 	.options = options,
 };

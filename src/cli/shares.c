@@ -22,10 +22,10 @@ bool shares_count_rows(struct shares *shares, const struct table *table)
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		uint32_t count = shares_count(shares, i, 0);
 
-		shares->taking += count || table_backend_is_good(&table->backends[i]);
+		shares->used += count || table_backend_is_good(&table->backends[i]);
 		most = count > most ? count : most;
 	}
-	shares->imbalance = (double)most * shares->taking / TABLE_ROWS;
+	shares->imbalance = (double)most * shares->used / TABLE_ROWS;
 	return true;
 }
 

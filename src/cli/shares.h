@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the backends of a table share its rows. */
+/* Counts the rows in which each backend of a table is first hop, second hop, and so on. Pure but for memory. */
 #ifndef GLB_CLI_SHARES_H
 #define GLB_CLI_SHARES_H
 
@@ -9,17 +9,20 @@
 #include "table/table.h"
 
 struct shares {
-	uint32_t *counts; /* backend * row_hops + hop: rows that have it there; owned */
+	uint32_t *counts; /* [backend * row_hops + hop]: number of rows; owned */
 	unsigned row_hops;
-	uint32_t taking; /* backends that are good, or first hop of some row */
-	double imbalance; /* most first hops of a backend / mean over the taking ones */
+	uint32_t used; /* number of backends that are good, or are first hop of at least one row */
+	double imbalance; /* the largest number of first hops of a backend, divided by the mean of the used ones */
 };
 
-/* The rows of hop `hop` that repeat the first hop (version 2's way to say none) do not count.
- * False: out of memory. */
+/*
+ * Fills *shares. A later hop that repeats the first hop does not count, because a table of version 2
+ * has it where a row has no such hop. Returns false if out of memory.
+ */
 bool shares_count_rows(struct shares *shares, const struct table *table);
 void shares_free(struct shares *shares);
 
+/* The number of rows that have the backend as hop `hop`, from 0; shares_percent() in percent of all rows. */
 static inline uint32_t shares_count(const struct shares *shares, uint32_t backend, unsigned hop)
 {
 	return shares->counts[backend * shares->row_hops + hop];

@@ -10,7 +10,7 @@
 enum { JSON };
 
 static const struct command_option options[] = {
-	[JSON] = {"json", NULL, "print it as JSON"},
+	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
 
@@ -46,7 +46,7 @@ static json_t *describe_backends(const struct table *table, const struct shares 
 static json_t *describe_table(const struct table *table, const struct shares *shares)
 {
 	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
-		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->taking, "binds",
+		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "binds",
 		describe_binds(table), "backends", describe_backends(table, shares));
 }
 
@@ -94,8 +94,8 @@ static void print_table(const struct table_set *set, uint32_t index, const struc
 	printf("\ntable %s: %" PRIu32 " backends, rows of %u %s\n", table_label(set, index, label),
 		table->backend_count, table->row_hops, table->row_hops == 1 ? "hop" : "hops");
 	print_binds(table);
-	printf("  imbalance %.3f: the most first hops over the mean, of %" PRIu32 " backends\n", shares->imbalance,
-		shares->taking);
+	printf("  imbalance %.3f: the most first hops of a backend / mean of %" PRIu32 " backends\n", shares->imbalance,
+		shares->used);
 	print_backends(table, shares);
 }
 
@@ -148,6 +148,6 @@ const struct command show_command = {
 	.operands = "TABLE",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "Print a table's binds, backends and how they share the rows",
+	.summary = "Print a table's binds, and each backend's share of the rows",
 	.options = options,
 };

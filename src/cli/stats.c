@@ -7,11 +7,11 @@ enum { JSON = TELEMETRY_OPTIONS };
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
-	[JSON] = {"json", NULL, "print the answer as JSON"},
+	[JSON] = {"json", NULL, "print the reply as JSON"},
 	{0},
 };
 
-/* A line for each value, indented below its group. */
+/* Prints a line for each value. Members of an object or array are indented. */
 static void print(const char *key, const json_t *value, int depth)
 {
 	const char *name;
@@ -30,16 +30,16 @@ static void print(const char *key, const json_t *value, int depth)
 
 static int run(const struct command_args *args)
 {
-	json_t *answer, *member;
+	json_t *reply, *member;
 	const char *key;
-	int code = telemetry_ask(args, "/glb/stats", &answer);
+	int code = telemetry_request(args, "/glb/stats", &reply);
 
 	if (code != COMMAND_OK)
 		return code;
 	if (args->options[JSON])
-		return cli_print_json(answer);
-	json_object_foreach(answer, key, member) print(key, member, 0);
-	json_decref(answer);
+		return cli_print_json(reply);
+	json_object_foreach(reply, key, member) print(key, member, 0);
+	json_decref(reply);
 	return COMMAND_OK;
 }
 
@@ -47,6 +47,6 @@ const struct command stats_command = {
 	.name = "stats",
 	.run = run,
 	.operands = "",
-	.summary = "Print a running director's counters",
+	.summary = "Print the counters of a running director",
 	.options = options,
 };

@@ -16,9 +16,8 @@ static bool names_are_distinct(const struct table_set *set)
 	return true;
 }
 
-/* The index in `set` of the partner of tables[index] of another set; set->count where there is
- * none. */
-static uint32_t partner(const struct table_set *set, const struct table *table, uint32_t index, bool by_name)
+/* Returns the index in `set` of the partner of `table`, which has `index` in the other set, or set->count. */
+static uint32_t find_partner(const struct table_set *set, const struct table *table, uint32_t index, bool by_name)
 {
 	uint32_t i = 0;
 
@@ -35,7 +34,7 @@ uint32_t table_diff_pair(const struct table_set *before, const struct table_set 
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < after->count; i++) {
-		uint32_t old = partner(before, &after->tables[i], i, by_name);
+		uint32_t old = find_partner(before, &after->tables[i], i, by_name);
 
 		pairs[count++] = (struct table_diff){
 			.before = old < before->count ? &before->tables[old] : NULL,
@@ -44,7 +43,7 @@ uint32_t table_diff_pair(const struct table_set *before, const struct table_set 
 		};
 	}
 	for (uint32_t i = 0; i < before->count; i++)
-		if (partner(after, &before->tables[i], i, by_name) == after->count)
+		if (find_partner(after, &before->tables[i], i, by_name) == after->count)
 			pairs[count++] = (struct table_diff){.before = &before->tables[i], .index = i};
 	return count;
 }
@@ -55,7 +54,7 @@ static int compare_backends(const void *a, const void *b)
 		&((const struct table_diff_backend *)a)->addr, &((const struct table_diff_backend *)b)->addr);
 }
 
-/* The backends of both tables by address, each once. */
+/* Sets diff->backends to the backends of both tables, each once. */
 static bool join_backends(struct table_diff *diff)
 {
 	const struct table *before = diff->before, *after = diff->after;
@@ -85,7 +84,7 @@ static bool join_backends(struct table_diff *diff)
 	return true;
 }
 
-/* Maps the backend indices of both tables to those of the diff. */
+/* Sets before[i] and after[i] to the index in diff->backends of backend i of the old and the new table. */
 static void map_backends(const struct table_diff *diff, uint32_t *before, uint32_t *after)
 {
 	for (uint32_t i = 0; i < diff->backend_count; i++) {
@@ -111,22 +110,22 @@ static void compare_rows(struct table_diff *diff, const uint32_t *old_map, const
 	const struct table *before = diff->before, *after = diff->after;
 
 	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
-		uint32_t old = UINT32_MAX, new = UINT32_MAX;
+		uint32_t old_first = UINT32_MAX, new_first = UINT32_MAX;
 
 		if (before)
-			old = old_map[before->rows[(size_t)row * before->row_hops]];
+			old_first = old_map[before->rows[(size_t)row * before->row_hops]];
 		if (after)
-			new = new_map[after->rows[(size_t)row * after->row_hops]];
+			new_first = new_map[after->rows[(size_t)row * after->row_hops]];
 		if (before)
-			diff->backends[old].first_before++;
+			diff->backends[old_first].first_before++;
 		if (after)
-			diff->backends[new].first_after++;
-		if (old != new &&before)
-			diff->backends[old].lost++;
-		if (old != new &&after)
-			diff->backends[new].gained++;
-		diff->changed += before && (old != new || diff->key_changed);
-		diff->broken += before && (!after || diff->key_changed || !row_has(after, row, new_map, old));
+			diff->backends[new_first].first_after++;
+		if (before && old_first != new_first)
+			diff->backends[old_first].lost++;
+		if (after && old_first != new_first)
+			diff->backends[new_first].gained++;
+		diff->changed += before && (old_first != new_first || diff->key_changed);
+		diff->broken += before && (!after || diff->key_changed || !row_has(after, row, new_map, old_first));
 	}
 }
 

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #define GREETING_MAX 1024
-#define ANSWER_MAX   (1 << 20) /* what we believe of max_output_len */
+#define REPLY_MAX    (1 << 20) /* bytes, the largest max_output_len that is plausible */
 
-/* Where EAL puts it (eal_create_runtime_dir()); false where the path is too long for a socket. */
+/*
+ * Writes the path at which EAL creates the socket (eal_create_runtime_dir()). Returns false if it is
+ * too long for a socket.
+ */
 static bool socket_path(const char *prefix, char *path, size_t size)
 {
 	const char *base = getenv("RUNTIME_DIRECTORY");
@@ -30,7 +33,7 @@ static int connect_to(const char *path, uint32_t timeout)
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct timeval wait = {.tv_sec = timeout};
 
-	strcpy(addr.sun_path, path); /* as long as socket_path() allows */
+	strcpy(addr.sun_path, path); /* socket_path() checked the length */
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0 &&
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
 		connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
@@ -42,7 +45,7 @@ static int connect_to(const char *path, uint32_t timeout)
 	return -1;
 }
 
-/* A datagram as JSON; NULL was reported. */
+/* Receives a datagram of JSON. Returns NULL after an error message. */
 static json_t *receive(int fd, const char *path, size_t max)
 {
 	char *text = malloc(max);
@@ -51,13 +54,13 @@ static json_t *receive(int fd, const char *path, size_t max)
 	json_t *json = NULL;
 
 	if (size < 0 && errno == EAGAIN)
-		command_error("%s: no answer in time; the director may still be busy", path);
+		command_error("%s: no reply before the timeout; the director may still be busy", path);
 	else if (size < 0)
 		command_error("%s: %s", path, strerror(errno));
 	else if (size == 0)
-		command_error("%s: closed without an answer", path);
+		command_error("%s: the connection was closed without a reply", path);
 	else if (!(json = json_loadb(text, (size_t)size, 0, &error)))
-		command_error("%s: the answer is no JSON: %s", path, error.text);
+		command_error("%s: the reply is not JSON: %s", path, error.text);
 	free(text);
 	return json;
 }
@@ -70,20 +73,23 @@ static json_t *exchange(int fd, const char *path, const char *command)
 	if (!greeting)
 		return NULL;
 	json_decref(greeting);
-	if (max <= 0 || max > ANSWER_MAX) {
-		command_error("%s: the greeting names no sensible max_output_len", path);
+	if (max <= 0 || max > REPLY_MAX) {
+		command_error("%s: the greeting has no valid max_output_len", path);
 		return NULL;
 	}
 	if (send(fd, command, strlen(command), MSG_NOSIGNAL) < 0) {
 		command_error("%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	/* A telemetry answer may exceed max_output_len by its own name and braces. */
+	/* A reply can exceed max_output_len by the command's name and braces. */
 	reply = receive(fd, path, (size_t)max + GREETING_MAX);
 	return reply;
 }
 
-/* Puts KEY, KEY_2, KEY_3 ... together: no string of telemetry is longer than 127 bytes. */
+/*
+ * Joins the strings KEY, KEY_2, KEY_3 and so on to one string KEY. The director splits long texts,
+ * because a string of DPDK's telemetry has at most 127 bytes.
+ */
 static void join_text(json_t *object, const char *key)
 {
 	json_t *whole = json_object_get(object, key);
@@ -102,13 +108,13 @@ static void join_text(json_t *object, const char *key)
 	}
 }
 
-int telemetry_ask(const struct command_args *args, const char *command, json_t **answer)
+int telemetry_request(const struct command_args *args, const char *command, json_t **reply)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
 	const char *wait = args->options[TELEMETRY_TIMEOUT];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	uint32_t timeout = 10;
-	json_t *reply;
+	json_t *received;
 	int fd;
 
 	if (wait && (!cli_parse_number(wait, 3600, &timeout) || timeout == 0))
@@ -118,17 +124,17 @@ int telemetry_ask(const struct command_args *args, const char *command, json_t *
 	fd = connect_to(path, timeout);
 	if (fd < 0)
 		return COMMAND_FAILED;
-	reply = exchange(fd, path, command);
+	received = exchange(fd, path, command);
 	close(fd);
-	if (!reply)
+	if (!received)
 		return COMMAND_FAILED;
-	*answer = json_incref(json_object_get(reply, command));
-	json_decref(reply);
-	if (json_is_object(*answer)) {
-		join_text(*answer, "error");
-		join_text(*answer, "last_error");
+	*reply = json_incref(json_object_get(received, command));
+	json_decref(received);
+	if (json_is_object(*reply)) {
+		join_text(*reply, "error");
+		join_text(*reply, "last_error");
 		return COMMAND_OK;
 	}
-	json_decref(*answer);
-	return command_error("%s: does not know %s: is this another DPDK program than glb-director?", path, command);
+	json_decref(*reply);
+	return command_error("%s: this DPDK program has no command %s: is it glb-director?", path, command);
 }

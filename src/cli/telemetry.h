@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions to a running director over DPDK's telemetry socket, version 2: one JSON object a
- * datagram. */
+/*
+ * Sends requests to a running director over DPDK's telemetry socket, version 2. A datagram carries one
+ * JSON object. One thread; blocks.
+ */
 #ifndef GLB_CLI_TELEMETRY_H
 #define GLB_CLI_TELEMETRY_H
 
@@ -8,17 +10,17 @@
 
 #include "cli/cli.h"
 
-/* The first two options of subcommands that ask, in this order. */
+/* The first two options of every subcommand that sends a request, in this order. */
 enum { TELEMETRY_FILE_PREFIX, TELEMETRY_TIMEOUT, TELEMETRY_OPTIONS };
 
-#define TELEMETRY_OPTION_LIST                                                                  \
-	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's; rte unless given"}, \
-	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "to wait for the answer; 10 unless given"}
+#define TELEMETRY_OPTION_LIST                                                                             \
+	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's --file-prefix (default: rte)"}, \
+	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "seconds to wait for the reply (default: 10)"}
 
 /*
- * Asks for `command`. COMMAND_OK: *answer is the JSON object under the command's name, which the caller
- * frees. Otherwise why not was reported, and the result is the exit code.
+ * Sends the telemetry command `command` and waits for the reply. Returns COMMAND_OK and the reply's JSON
+ * object in *reply, which the caller frees, or the exit code after an error message.
  */
-int telemetry_ask(const struct command_args *args, const char *command, json_t **answer);
+int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
 
 #endif

@@ -12,7 +12,7 @@ static void print_line(const char *kind, const char *format, va_list args) __att
 
 static void print_line(const char *kind, const char *format, va_list args)
 {
-	fflush(stdout); /* so that both make sense on one terminal */
+	fflush(stdout); /* keeps the order of both streams on a terminal */
 	fprintf(stderr, "%s: %s", program_name, kind);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
@@ -35,7 +35,7 @@ int command_usage(const char *format, ...)
 	va_start(args, format);
 	print_line("", format, args);
 	va_end(args);
-	fprintf(stderr, "Try '%s --help', or --help behind a subcommand.\n", program_name);
+	fprintf(stderr, "Try '%s --help' or '%s SUBCOMMAND --help'.\n", program_name, program_name);
 	return COMMAND_USAGE;
 }
 
@@ -53,14 +53,15 @@ static int print_help(const struct command_program *program)
 	printf("usage: %s SUBCOMMAND [OPERANDS] [OPTIONS]\n\n", program->name);
 	for (size_t i = 0; i < program->count; i++)
 		printf("  %-13s %s\n", program->commands[i]->name, program->commands[i]->summary);
-	printf("\n%s SUBCOMMAND --help describes each; --version prints the version.\n", program->name);
+	printf("\nFor the options of a subcommand: %s SUBCOMMAND --help\n", program->name);
+	printf("For the version: %s --version\n", program->name);
 	if (program->note)
 		puts(program->note);
 	return COMMAND_OK;
 }
 
-/* "--name ARGUMENT", as help shows it. Returns its length. */
-static int name_option(const struct command_option *option, char *text, size_t size)
+/* Writes "--name ARGUMENT" as --help shows it. Returns its length. */
+static int format_option(const struct command_option *option, char *text, size_t size)
 {
 	return snprintf(text, size, "--%s%s%s", option->name, option->argument ? " " : "",
 		option->argument ? option->argument : "");
@@ -70,20 +71,20 @@ static int print_command_help(const struct command *command)
 {
 	const struct command_option *option;
 	char left[64];
-	int width = 22; /* of most programs' options */
+	int width = 22; /* fits the options of most subcommands */
 
 	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name, command->operands[0] ? " " : "",
 		command->operands, command->summary);
 	for (option = command->options; option->name; option++) {
-		int length = name_option(option, left, sizeof(left));
+		int length = format_option(option, left, sizeof(left));
 
 		width = length > width ? length : width;
 	}
 	for (option = command->options; option->name; option++) {
-		name_option(option, left, sizeof(left));
+		format_option(option, left, sizeof(left));
 		printf("  %-*s %s\n", width, left, option->help);
 	}
-	printf("  %-*s print this\n  %-*s print the version\n", width, "--help", width, "--version");
+	printf("  %-*s print this help\n  %-*s print the version\n", width, "--help", width, "--version");
 	return COMMAND_OK;
 }
 
@@ -93,7 +94,7 @@ static int print_version(void)
 	return COMMAND_OK;
 }
 
-/* The completion script asks for words: of a subcommand, or the subcommands themselves. */
+/* Prints words for the completion script: the options of subcommand `name`, or with NULL the subcommands. */
 static int print_words(const struct command_program *program, const char *name)
 {
 	for (size_t i = 0; i < program->count; i++) {
@@ -148,10 +149,10 @@ static int run(const struct command_program *program, const struct command *comm
 		case ':':
 			return command_usage("%s: %s needs an argument", command->name, argv[optind - 1]);
 		case '?':
-			/* A letter may stand among others; the options themselves are numbered. */
+			/* optopt is the letter of an unknown short option, which can be one of several in argv[]. */
 			if (optopt > OPTION_VERSION)
-				return command_usage("%s: '-%c' is not an option of it", command->name, optopt);
-			return command_usage("%s: '%s' is not an option of it", command->name, argv[optind - 1]);
+				return command_usage("%s: unknown option '-%c'", command->name, optopt);
+			return command_usage("%s: unknown option '%s'", command->name, argv[optind - 1]);
 		default:
 			args.options[option] = optarg ? optarg : "";
 		}
@@ -159,10 +160,9 @@ static int run(const struct command_program *program, const struct command *comm
 	args.count = argc - optind;
 	args.operands = argv + optind;
 	if (args.count < command->min_operands)
-		return command_usage("%s: operands are missing: %s", command->name, command->operands);
+		return command_usage("%s: missing operand; the operands are: %s", command->name, command->operands);
 	if (args.count > command->max_operands)
-		return command_usage("%s: '%s' is one operand too many: %s", command->name,
-			args.operands[command->max_operands], command->operands);
+		return command_usage("%s: unexpected operand '%s'", command->name, args.operands[command->max_operands]);
 	if (program->check) {
 		int code = program->check(&args);
 
@@ -187,7 +187,7 @@ static int dispatch(const struct command_program *program, int argc, char **argv
 	for (size_t i = 0; i < program->count; i++)
 		if (strcmp(name, program->commands[i]->name) == 0)
 			return run(program, program->commands[i], argc - 1, argv + 1);
-	return command_usage("'%s' is not a subcommand", name);
+	return command_usage("unknown subcommand '%s'", name);
 }
 
 int command_main(const struct command_program *program, int argc, char **argv)

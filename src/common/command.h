@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs made of subcommands: how these are described, called and report. The description is the
- * only one: parsing, --help and completion come from it. For main threads only: prints, but never
- * exits.
+ * Runs programs that consist of subcommands. A struct command describes a subcommand; parsing, --help
+ * and completion all use this description. One thread. Nothing here exits.
  */
 #ifndef GLB_COMMON_COMMAND_H
 #define GLB_COMMON_COMMAND_H
@@ -12,53 +11,56 @@
 /* Exit codes that all programs share. */
 enum {
 	COMMAND_OK = 0,
-	COMMAND_FAILED = 1, /* bad input, I/O, not permitted */
-	COMMAND_USAGE = 2,
+	COMMAND_FAILED = 1, /* bad input, an I/O error or a missing permission */
+	COMMAND_USAGE = 2, /* invalid command line */
 };
 
 #define COMMAND_MAX_OPTIONS  8
 #define COMMAND_ANY_OPERANDS 1000000
 
 struct command_option {
-	const char *name; /* without dashes; NULL ends the list */
-	const char *argument; /* as help shows it; NULL: takes none */
+	const char *name; /* without dashes; NULL ends the array */
+	const char *argument; /* the argument's name in --help; NULL: the option takes none */
 	const char *help;
 };
 
-/* The command line of a subcommand, taken apart. */
+/* The parsed command line of a subcommand. The strings are those of argv. */
 struct command_args {
-	/* In the order of the command's options, "" for no argument; NULL: not given. */
+	/* In the order of the command's options; NULL: not given, "": given, but takes no argument. */
 	const char *options[COMMAND_MAX_OPTIONS];
-	int count;
-	char **operands; /* count of them */
+	int count; /* of operands */
+	char **operands;
 };
 
 struct command {
 	const char *name;
 	int (*run)(const struct command_args *args); /* returns the exit code */
-	const char *operands; /* as help shows them */
+	const char *operands; /* their names in --help; "": takes none */
 	int min_operands, max_operands;
-	const char *summary;
+	const char *summary; /* a sentence without full stop */
 	const struct command_option *options;
 };
 
 struct command_program {
 	const char *name;
-	const char *note; /* the end of --help; NULL: none */
+	const char *note; /* the last line of --help; NULL: none */
 	const struct command *const *commands;
 	size_t count;
-	/* Called before run(), which COMMAND_OK lets go on; NULL: none. */
+	/* Checks the operands of every subcommand before run(). Returns COMMAND_OK, or the exit code. NULL: no check. */
 	int (*check)(const struct command_args *args);
 };
 
-/* Runs the subcommand that argv names, and returns the exit code for main(). */
+/* Runs the subcommand that argv names. Returns the exit code for main(). */
 int command_main(const struct command_program *program, int argc, char **argv);
 
-/* "PROGRAM: ..." on stderr; return COMMAND_FAILED, or COMMAND_USAGE with a pointer to --help. */
+/*
+ * Print "PROGRAM: ..." on stderr. command_usage() also says how to get help. They return COMMAND_FAILED
+ * and COMMAND_USAGE.
+ */
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "PROGRAM: note: ..." on stderr. */
+/* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

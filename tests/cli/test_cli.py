@@ -58,26 +58,26 @@ def test_words_for_completion_are_those_of_the_help():
 
 @pytest.mark.parametrize("args, message", [
     ([], "a subcommand is missing"),
-    (["frobnicate"], "'frobnicate' is not a subcommand"),
-    (["show"], "show: operands are missing: TABLE"),
-    (["show", "a", "b"], "show: 'b' is one operand too many: TABLE"),
-    (["show", "--frob", "a"], "show: '--frob' is not an option of it"),
-    (["show", "-f", "a"], "show: '-f' is not an option of it"),
-    (["show", "a", "-xyz"], "show: '-x' is not an option of it"),
-    (["show", "a", "--json=b"], "show: '--json=b' is not an option of it"),
+    (["frobnicate"], "unknown subcommand 'frobnicate'"),
+    (["show"], "show: missing operand; the operands are: TABLE"),
+    (["show", "a", "b"], "show: unexpected operand 'b'"),
+    (["show", "--frob", "a"], "show: unknown option '--frob'"),
+    (["show", "-f", "a"], "show: unknown option '-f'"),
+    (["show", "a", "-xyz"], "show: unknown option '-x'"),
+    (["show", "a", "--json=b"], "show: unknown option '--json=b'"),
     (["diff", "a", "b", "--max-broken"], "diff: --max-broken needs an argument"),
     (["diff", "a", "b", "--max-broken", "101"], "diff: --max-broken: '101' is not a percentage from 0 to 100"),
     (["diff", "a", "b", "--max-broken", "nan"], "diff: --max-broken: 'nan' is not a percentage from 0 to 100"),
     (["build-config", "a", "b", "--format", "4"], "build-config: --format: '4' is not auto, 2 or 3"),
-    (["lookup", "a", "1.1.1.1:1", "2.2.2.2:2"], "lookup: --config FILE is missing: it says what is hashed"),
-    (["replay", "a", "b"], "replay: --config FILE is missing: it says what is hashed"),
+    (["lookup", "a", "1.1.1.1:1", "2.2.2.2:2"], "lookup: --config FILE is missing: it has the hash fields"),
+    (["replay", "a", "b"], "replay: --config FILE is missing: it has the hash fields"),
     (["replay", "a", "b", "--config", "c", "--port-mac", "x"],
      "replay: --port-mac: 'x' is not a MAC like 02:00:00:00:00:01"),
     (["replay", "a", "b", "--config", "c", "--gateway-mac", "1"],
      "replay: --gateway-mac: '1' is not a MAC like 02:00:00:00:00:01"),
     (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a port"),
     (["reload", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
-    (["stats", "now"], "stats: 'now' is one operand too many: "),
+    (["stats", "now"], "stats: unexpected operand 'now'"),
 ])
 def test_usage_errors_name_the_offender(args, message):
     done = run(*args, code=USAGE)
@@ -176,7 +176,7 @@ def test_check_detects_the_kind_by_name_or_content(files):
     assert [file["kind"] for file in result["files"]] == list(kinds.values())
     assert all(file["errors"] == file["warnings"] == [] for file in result["files"])
     text = run("check", files / "table.json").stdout
-    assert text == f"{files / 'table.json'}: a good JSON table\n"
+    assert text == f"{files / 'table.json'}: valid JSON table\n"
 
 
 def test_check_exits_1_for_warnings_and_2_for_errors(files):
@@ -187,7 +187,7 @@ def test_check_exits_1_for_warnings_and_2_for_errors(files):
     assert f"error: {bad}:3: idle: 'never' is not \"poll\" or \"sleep\"\n" in text
     assert f"error: {bad}:4: color: unknown key; expected one of outbound_gateway_mac, " in text
     assert f"warning: {warned}: " in text
-    assert f"{files / 'table.bin'}: a good binary table" in text
+    assert f"{files / 'table.bin'}: valid binary table" in text
     result = run_json("check", bad, warned, code=CHECK_ERRORS)
     assert [len(file["errors"]) for file in result["files"]] == [2, 0]
     assert [len(file["warnings"]) for file in result["files"]] == [0, 1]
@@ -394,12 +394,12 @@ def test_the_hint_of_an_echo_request_moves_the_outer_port(tmp_path):
     (["1.2.3.4:", "10.10.10.10:80"], "SRC: '1.2.3.4:' is not ADDRESS or ADDRESS:PORT"),
     (["[::1", "[::1]:80"], "SRC: '[::1' is not ADDRESS or ADDRESS:PORT"),
     (["::1", "[::1]80"], "DST: '[::1]80' is not ADDRESS or ADDRESS:PORT"),
-    (["1.2.3.4:1", "[::1]:80"], "'1.2.3.4:1' and '[::1]:80' are not of one address family"),
+    (["1.2.3.4:1", "[::1]:80"], "'1.2.3.4:1' and '[::1]:80' have different address families"),
     (["1.2.3.4:1", "10.10.10.10"], "DST: '10.10.10.10' has no port; tcp needs one"),
-    (["1.2.3.4", "10.10.10.10:80"], "SRC: '1.2.3.4' has no port, but the hash uses it"),
+    (["1.2.3.4", "10.10.10.10:80"], "SRC: '1.2.3.4' has no port, but the configured hash includes it"),
     (["1.2.3.4:1", "10.10.10.10:80", "--proto", "sctp"], "--proto: 'sctp' is not tcp, udp or icmp"),
-    (["1.2.3.4:1", "10.10.10.10", "--proto", "icmp"], "echo requests have no ports: write addresses only"),
-    (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is for echo requests; here it is the source port"),
+    (["1.2.3.4:1", "10.10.10.10", "--proto", "icmp"], "echo requests have no ports: give addresses only"),
+    (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is only for --proto icmp; the hint of TCP and UDP is the source port"),
     (["1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "x"], "--hint: 'x' is not a number from 0 to 65535"),
 ])
 def test_lookup_usage(tmp_path, args, message):

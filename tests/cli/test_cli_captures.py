@@ -86,7 +86,7 @@ def test_packets_cut_by_the_snap_length_are_steered_by_their_headers(setup):
     (_, kept, size), = pcap.read_records(setup / "out.pcap")
     assert kept == all_of_it[: len(kept)] and len(kept) == 40 + 60 - 14 + 14
     assert size == len(all_of_it)
-    assert "1  of them cut by the capture's snap length" in run(
+    assert "1  of these are truncated by the capture's snap length" in run(
         "replay", setup / "table.json", setup / "cut.pcap", "--config", setup / "director.conf").stdout
 
 
@@ -109,7 +109,7 @@ def test_only_ethernet_is_read(setup):
         capture = pcap.write(setup / "in.pcap", [tcp_frame()], link_type=link_type)
         for command in (["replay", setup / "table.json", capture, "--config", setup / "director.conf"],
                         ["decode", capture]):
-            assert f"({name}), but only Ethernet (EN10MB) can be read" in run(*command, code=FAILED).stderr
+            assert f"({name}), but only Ethernet (EN10MB) is supported" in run(*command, code=FAILED).stderr
 
 
 def test_what_cannot_be_read_or_written_is_named(setup):
@@ -120,9 +120,9 @@ def test_what_cannot_be_read_or_written_is_named(setup):
         return run("replay", setup / "table.json", *args, "--config", setup / "director.conf", code=FAILED).stderr
 
     assert f"{setup / 'none.pcap'}: No such file" in error(setup / "none.pcap")
-    assert f"{setup / 'no' / 'out'}: cannot be written: No such file" in error(capture, setup / "no" / "out")
-    assert "/dev/full: cannot be written: No space left" in error(capture, "/dev/full")
-    assert f"{capture}: is the capture that is read; write to another file" in error(capture, capture)
+    assert f"{setup / 'no' / 'out'}: cannot write the capture: No such file" in error(capture, setup / "no" / "out")
+    assert "/dev/full: cannot write the capture: No space left" in error(capture, "/dev/full")
+    assert f"{capture}: this file is the input, too: name another file for the output" in error(capture, capture)
     assert capture.read_bytes() == before
     assert f"{setup / 'table.json'}: unknown file format" in error(setup / "table.json")
 

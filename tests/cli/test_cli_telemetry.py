@@ -110,10 +110,10 @@ def test_stats_prints_every_value(tmp_path):
 
 
 @pytest.mark.parametrize("answer, message", [
-    ({"/glb/reload": None}, "does not know /glb/reload: is this another DPDK program than glb-director?"),
-    (b"nonsense", "the answer is no JSON"),
-    (None, "closed without an answer"),
-    (SILENCE, "no answer in time"),
+    ({"/glb/reload": None}, "this DPDK program has no command /glb/reload: is it glb-director?"),
+    (b"nonsense", "the reply is not JSON"),
+    (None, "the connection was closed without a reply"),
+    (SILENCE, "no reply before the timeout"),
 ])
 def test_what_is_no_answer_is_said(tmp_path, answer, message):
     with director(tmp_path, answer) as (environment, _):
@@ -124,7 +124,7 @@ def test_a_greeting_is_not_believed_blindly(tmp_path):
     for index, size in enumerate((0, -1, 1 << 40, "x")):
         folder = tmp_path / str(index)
         with director(folder, None, greeting={"max_output_len": size}) as (environment, _):
-            assert "no sensible max_output_len" in run("reload", code=FAILED, env=environment).stderr
+            assert "no valid max_output_len" in run("reload", code=FAILED, env=environment).stderr
 
 
 def test_no_director_says_what_to_look_at(tmp_path):
