@@ -187,6 +187,33 @@ def test_reference_of_the_redirect_has_every_counter_once():
     assert sorted(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == sorted(redirect_counters())
 
 
+def listed(path, macro):
+    """[(name, help)] of a list of counters in a header: X(SYMBOL, "name", "help") or X(name, "help")."""
+    body = re.search(rf"#define {macro}\(X\)(.*?)\n\n", (TREE / path).read_text(), flags=re.DOTALL)[1].replace("\\\n", "")
+    return [(name, text.replace('\\"', '"')) for name, text in re.findall(r'X\((?:\w+,\s*)?"?(\w+)"?,\s*"((?:[^"\\]|\\.)*)"\)', body)]
+
+
+@pytest.mark.parametrize("page, heading, path, macro", [
+    ("counters.md", "Verdicts", "src/packet/verdict.h", "VERDICT_LIST"),
+    ("counters.md", "Other counters", "src/worker/counters.h", "COUNTERS_LIST"),
+    ("redirect.md", "Counters", "src/redirect/redirect.h", "REDIRECT_COUNTER_LIST"),
+])
+def test_reference_of_counters_is_that_of_the_header(page, heading, path, macro):
+    section = (TREE / "docs/reference" / page).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    shown = re.findall(r"^\| `(\w+)` \| (.*) \|$", section.split("What to do")[0], flags=re.MULTILINE)
+    assert shown == listed(path, macro) and len(shown) >= 10
+
+
+def test_reference_of_telemetry_has_every_key():
+    sources = "".join(path.read_text() for path in (TREE / "src/director/control").glob("telemetry*.c"))
+    keys = set(re.findall(r'(?:add_dict_\w+|telemetry_reply_text)\(\s*\w+, "(\w+)"', sources))
+    page = (TREE / "docs/reference/telemetry.md").read_text()
+    assert len(keys) >= 35
+    assert {key for key in keys if not re.search(rf'[`"]{key}[`"]', page)} == set()
+    commands = re.findall(r'\{"(/glb/\w+)"', sources)
+    assert re.findall(r"^## (/glb/\w+)", page, flags=re.MULTILINE) == commands
+
+
 def verdicts():
     return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/packet/verdict.h").read_text())
 
