@@ -160,6 +160,20 @@ def test_pages_that_code_cites_exist():
     assert [cite for cite in cited if cite[2] and cite[2] not in anchors(TREE / cite[1])] == []
 
 
+def test_reference_of_the_lab_has_every_option_and_scenario():
+    page = (TREE / "docs/reference/lab.md").read_text()
+    documented = {(command, option) for options, commands in re.findall(r"^\| (`--[^|]*) \| ([a-z, ]+) \|", page, flags=re.MULTILINE)
+                  for command in commands.split(", ") for option in re.findall(r"--[a-z]+", options)}
+    commands = re.findall(r"^\| `lab/lab ([a-z]+)", page, flags=re.MULTILINE)
+    helps = {command: subprocess.run([TREE / "lab/lab", command, "--help"], capture_output=True, text=True).stdout for command in commands}
+    known = {(command, option) for command, text in helps.items() for option in re.findall(r"--[a-z]+", text)} - {
+        (command, "--help") for command in commands}
+    assert documented == known
+    listed = subprocess.run([TREE / "lab/lab", "list"], capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|", page.split("## Scenarios")[1].split("The result")[0], flags=re.MULTILINE)
+    assert re.findall(r"`([a-z-]+)`", " ".join(rows)) == [line.split()[0] for line in listed.splitlines()]
+
+
 def known_keys():
     """Of director.conf and healthcheck.conf: the examples in config/ have them all."""
     return {key for file in ("director.conf", "healthcheck.conf")
