@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 
-from lab.tools import LabError, read, wait_for, write
+from lab.tools import LabError, read, wait_until, write
 from lab.topology import VIP4, VIP6
 
 TIMERS = """\
@@ -64,7 +64,7 @@ class Bird:
         write(self.conf, conf)
         with open(self.log, "w") as log:
             self.process = host.start(
-                ["bird", "-f", "-c", self.conf, "-s", self.control], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                "bird", "-f", "-c", self.conf, "-s", self.control, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def check(self):
         if self.process.poll() is not None:
@@ -78,7 +78,7 @@ class Bird:
             return subprocess.run(
                 ["birdc", "-s", self.control, "configure"], capture_output=True).returncode == 0
 
-        wait_for("bird", done)
+        wait_until(done, "bird")
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -128,11 +128,11 @@ class BgpRoutes:
             for bird in [self.bird, *self.birds.values()]:
                 bird.check()
             for family, vip, attribute in (("-4", VIP4, "address"), ("-6", VIP6, "address6")):
-                route = self.router.output(["ip", family, "route", "show", vip])
+                route = self.router.run("ip", family, "route", "show", vip).stdout
                 wanted = {getattr(each.leg, attribute) for each in self.directors}
                 words = route.split()
                 if {words[at + 1] for at, word in enumerate(words) if word == "via"} != wanted:
                     return False
             return True
 
-        wait_for("the routes of BGP", settled)
+        wait_until(settled, "the routes of BGP")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A lab that stays up in the background, found again by its name.
+"""Capsules: mount, process and network namespaces that end with their first process, and labs that stay up in one.
 
-The name is that of an abstract Unix socket, on which the capsule's process 1 listens once the lab is up. The kernel tells a
+enter_capsule() re-executes the calling program in a capsule. Nothing that is made in it outlives it, not even after kill -9.
+
+A lab in the background is found again by its name. The name is that of an abstract Unix socket, on which the capsule's process 1 listens once the lab is up. The kernel tells a
 client which process that is. There is no file, so nothing to go stale: the name ends with the process, whatever ends it.
 """
 
@@ -16,12 +18,41 @@ import subprocess
 import sys
 import time
 
-from lab.net import capsule_argv
 from lab.tools import BUILD, PROGRAMS, LabError
 
+MARK = "GLB_LAB_CAPSULE"
+# The kernel keeps nothing of a capsule: `unshare` asks it to kill its child, which is process 1 of the capsule.
+UNSHARE = [
+    "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc",
+]
 PREFIX = "glb-lab-"
 UP_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
 COLOURS = "GLB_LAB_COLOURS"  # in the environment: what is said ends up on a terminal
+
+
+def capsule_argv(command):
+    """The command line that runs `command`, which calls enter_capsule(), as process 1 of a new capsule."""
+    return ["env", f"{MARK}=1", *UNSHARE, *command]
+
+
+def dying_with_us(argv):
+    """The command line that also ends when the process that starts it does, even by kill -9."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+
+
+def enter_capsule():
+    """Returns inside the capsule; outside it, replaces this process. Needs root."""
+    if os.environ.get(MARK) != "1":
+        os.environ[MARK] = "1"
+        os.execvp(UNSHARE[0], UNSHARE + sys.orig_argv)
+    del os.environ[MARK]
+    # A private /run holds DPDK's sockets and our own files.
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "capsule", "/run"], check=True)
+    for folder in ("/run/hosts", "/run/dpdk", "/run/lab"):
+        os.mkdir(folder)
+    os.environ.pop("XDG_RUNTIME_DIR", None)
+    os.environ.pop("RUNTIME_DIRECTORY", None)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 def _address(name):
@@ -155,8 +186,8 @@ def host_argv(pid, host, command):
 
 
 def inside_argv(pid, command):
-    folders = sorted({os.path.join(BUILD, os.path.dirname(path)) for path in PROGRAMS.values()})
-    path = ":".join([*folders, os.environ.get("PATH", os.defpath)])
+    folders = sorted({BUILD / os.path.dirname(path) for path in PROGRAMS.values()})
+    path = ":".join([*map(str, folders), os.environ.get("PATH", os.defpath)])
     return ["nsenter", f"--target={pid}", "--all", "--", "env", f"PATH={path}", f"GLB_BUILD={BUILD}", *command]
 
 

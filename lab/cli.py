@@ -24,7 +24,6 @@ import sys
 
 from lab import capsule, demo, scenario, status
 from lab.fleet import Fleet
-from lab.net import capsule_argv, dying_with_us, enter_capsule
 from lab.tools import LabError, check_tools
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
 
@@ -115,7 +114,7 @@ def do_up(arguments):
 
 
 def in_capsule_up(arguments):
-    enter_capsule()
+    capsule.enter_capsule()
     fleet = Fleet(Shape(**arguments.shape)).up()
     keep = capsule.announce(arguments.fds)
     signal.pause()
@@ -124,12 +123,12 @@ def in_capsule_up(arguments):
 
 def do_demo(arguments):
     if not arguments.keep:
-        return subprocess.run(dying_with_us(capsule_argv(capsule.self_argv("_demo")))).returncode
+        return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
     return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), "lab/lab down") else 1
 
 
 def in_capsule_demo(arguments):
-    enter_capsule()
+    capsule.enter_capsule()
     keeping = arguments.fds is not None
     fleet, broken = demo.run(keeping)
     if broken or not keeping:
@@ -200,7 +199,7 @@ def _play(name, shape, seconds):
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
     if seconds:
         argv += ["--seconds", str(seconds)]
-    process = subprocess.Popen(dying_with_us(capsule_argv(argv)), pass_fds=[theirs])
+    process = subprocess.Popen(capsule.dying_with_us(capsule.capsule_argv(argv)), pass_fds=[theirs])
     os.close(theirs)
     with os.fdopen(ours) as pipe:
         text = pipe.read()
@@ -210,7 +209,7 @@ def _play(name, shape, seconds):
 
 
 def in_capsule_scenario(arguments):
-    enter_capsule()
+    capsule.enter_capsule()
     result = scenario.run(arguments.scenario, arguments.shape, arguments.seconds)
     with os.fdopen(int(arguments.fds), "w") as pipe:
         json.dump(result, pipe)

@@ -27,7 +27,7 @@ class Load:
             "echo_port": ECHO_PORT, "http_port": HTTP_PORT,
         }
         self.process = client.start(
-            [*PYTHON, f"{TREE}/lab/load.py", json.dumps(settings)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            *PYTHON, f"{TREE}/lab/load.py", json.dumps(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.first = self._answer()
 
     def _answer(self):
@@ -111,8 +111,8 @@ def start_download(client, address, port, vip, path, bytes_per_second):
     """curl, from a chosen address and port. Its result is finished_download()."""
     host = f"[{vip}]" if ":" in vip else vip
     return client.start(
-        ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--interface", address, "--local-port", str(port),
-         "--limit-rate", str(bytes_per_second), "--output", path, f"http://{host}/download"],
+        "curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--interface", address, "--local-port", str(port),
+        "--limit-rate", str(bytes_per_second), "--output", path, f"http://{host}/download",
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

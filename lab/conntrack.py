@@ -52,7 +52,7 @@ def new_entry(number):
 
 def fill(host, free):
     """Leaves room for so many connections. Returns how many entries the table has."""
-    size = int(host.output(["cat", f"{PROC}/nf_conntrack_max"]))
+    size = int(host.run("cat", f"{PROC}/nf_conntrack_max").stdout)
     if size > LARGEST:
         raise LabError(f"nf_conntrack_max is {size}, too many to fill in: sysctl -w net.netfilter.nf_conntrack_max=262144")
     wanted = size - free - tracked(host)
@@ -67,11 +67,11 @@ def fill(host, free):
 
 def tracked(host):
     """Connections that a host's kernel tracks now."""
-    return int(host.output(["cat", f"{PROC}/nf_conntrack_count"]))
+    return int(host.run("cat", f"{PROC}/nf_conntrack_count").stdout)
 
 
 def counters(host):
     """By name. A line for each CPU, in hexadecimal."""
-    head, *rows = host.output(["cat", "/proc/net/stat/nf_conntrack"]).splitlines()
+    head, *rows = host.run("cat", "/proc/net/stat/nf_conntrack").stdout.splitlines()
     totals = [sum(int(word, 16) for word in column) for column in zip(*(row.split() for row in rows), strict=True)]
     return dict(zip(head.split(), totals, strict=True))

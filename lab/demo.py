@@ -80,8 +80,8 @@ class Demo:
         capture = Capture(self.fleet.network.router, [director.leg.device for director in directors])
         for vip, address in ((VIP4, CLIENTS4[1]), (VIP6, CLIENTS6[1])):
             url = f"http://[{vip}]/" if ":" in vip else f"http://{vip}/"
-            self.fleet.client.output(["curl", "-s", "--max-time", "5", "--interface", address, url])
-            self.fleet.client.output(["ping", "-c", "1", "-W", "5", "-I", address, vip])
+            self.fleet.client.run("curl", "-s", "--max-time", "5", "--interface", address, url)
+            self.fleet.client.run("ping", "-c", "1", "-W", "5", "-I", address, vip)
         capture.stop()
         total = equal = 0
         for director in directors:

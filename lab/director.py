@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 
-from lab.tools import LabError, cli, cli_json, program, read, wait_for, write
+from lab.tools import LabError, cli, cli_json, program, read, wait_until, write
 from lab.topology import GUE_MTU, VIPS
 
 # One lcore, on whichever CPU is free: EAL would pin all directors of the lab to the first.
@@ -50,7 +50,7 @@ class Director:
             wide = address.packed if address.version == 6 else bytes(10) + b"\xff\xff" + address.packed
             key = (128).to_bytes(4, "little") + wide
             commands.append(f"map update pinned {VIP_MAP} key hex {key.hex(' ')} value hex 01")
-        self.host.run(["bpftool", "batch", "file", "-"], input="\n".join(commands) + "\n", stdout=subprocess.DEVNULL)
+        self.host.run("bpftool", "batch", "file", "-", input="\n".join(commands) + "\n")
 
     def write_table(self, table):
         write(self.source, table.json())
@@ -72,15 +72,15 @@ class Director:
         """Does not wait: see wait_ready()."""
         if self.pmd == "af_xdp":
             # Of a director that was killed: DPDK would refuse to start over it.
-            self.host.ip("link set dev eth0 xdp off\n")
+            self.host.ip("link set dev eth0 xdp off")
             vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
         else:
             vdev = "net_af_packet0,iface=eth0,qdisc_bypass=1"
         # A descriptor of its own: a failed start must say why.
         with open(self.log, "a") as log:
             self.process = self.host.start(
-                [program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
-                 "--config-file", self.conf, "--forwarding-table", self.table],
+                program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
+                "--config-file", self.conf, "--forwarding-table", self.table,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         write(self.pid_file, f"{self.process.pid}\n")
 
@@ -92,7 +92,7 @@ class Director:
                 [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
             return done.returncode == 0 and json.loads(done.stdout)["gateway_mac"] != "unknown"
 
-        wait_for(self.name, ready)
+        wait_until(ready, self.name)
 
     def reload(self, table=None):
         if table:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from functools import partial
 
-from lab.tools import PATIENCE_S, LabError, program, read, wait_for, write
+from lab.tools import TIMEOUT_S, LabError, program, read, wait_until, write
 
 LISTEN = ("127.0.0.1", 19521)
 INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 250, 3
@@ -41,7 +41,7 @@ class Healthcheck:
             write(self.source, table.json())
         with open(self.log, "a") as log:
             self.process = self.director.host.start(
-                [program("glb-healthcheck"), "--config-file", self.conf],
+                program("glb-healthcheck"), "--config-file", self.conf,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait_ready(self):
@@ -55,7 +55,7 @@ class Healthcheck:
                 return False
             return status["ready"] and status["reload"]["state"] == "done" and self.in_use()
 
-        wait_for(f"glb-healthcheck on {self.director.name}", ready)
+        wait_until(ready, f"glb-healthcheck on {self.director.name}")
 
     def kill(self):
         self.process.kill()
@@ -66,13 +66,13 @@ class Healthcheck:
         write(f"{self.source}.new", table.json())
         os.replace(f"{self.source}.new", self.source)
         states = {each["ip"]: each["state"] for each in table.backends}
-        wait_for(f"{self.director.name} to have the operators' table",
-                 lambda: {ip: each["state"] for ip, each in self.written().items()} == states and self.in_use())
+        wait_until(lambda: {ip: each["state"] for ip, each in self.written().items()} == states and self.in_use(),
+                   f"{self.director.name} to have the operators' table")
 
     def status(self):
         connection = http.client.HTTPConnection(*LISTEN)
         connection.sock = self.director.host.socket(socket.AF_INET, socket.SOCK_STREAM)
-        connection.sock.settimeout(PATIENCE_S)
+        connection.sock.settimeout(TIMEOUT_S)
         try:
             connection.sock.connect(LISTEN)
             connection.request("GET", "/status")
@@ -130,7 +130,7 @@ def follow(healthchecks, address, healthy, since):
     times = {}
     for step, reached in STEPS.items():
         for each in healthchecks:
-            wait_for(f"{step} at {each.director.name}: {address} {'up' if healthy else 'down'}",
-                     partial(reached, each, address, healthy))
+            wait_until(partial(reached, each, address, healthy),
+                       f"{step} at {each.director.name}: {address} {'up' if healthy else 'down'}")
         times[step] = round(time.monotonic() - since, 2)
     return times

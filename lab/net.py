@@ -1,136 +1,123 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Network namespaces inside a capsule: a private mount, process and network world that dies with its first process.
-
-enter_capsule() re-executes the calling program in one. Nothing that is made in it outlives it, not even after kill -9.
-"""
+"""Network namespaces as hosts, for the lab and the tests. A namespace ends with the process that made it."""
 
 import ctypes
 import json
 import os
 import socket
 import subprocess
-import sys
 
-CAPSULE_MARK = "GLB_LAB_CAPSULE"
-# Not kept when the capsule dies: `unshare` asks the kernel to kill its child, which is process 1 of the capsule.
-UNSHARE = [
-    "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc",
-]
+from lab.tools import LabError
+
 CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
+SO_RCVBUFFORCE = 33
+SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+RECEIVE_BUFFER = 64 << 20  # bytes
+
+# IPv6 addresses are usable at once, without duplicate address detection. There is no reverse path filter, because a proxy
+# receives packets from its tunnel and answers them through its Ethernet interface. `cat` ends when the pipe to it closes.
+HOLD = """
+hostname "$0"
+mount -t bpf bpf /sys/fs/bpf
+sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 net.ipv6.conf.all.accept_dad=0 \
+    net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.default.router_solicitations=0
+ip link set lo up
+echo ready
+exec cat
+"""
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def capsule_argv(command):
-    """The command line that runs `command`, which calls enter_capsule(), as process 1 of a new capsule."""
-    return ["env", f"{CAPSULE_MARK}=1", *UNSHARE, *command]
-
-
-def dying_with_us(argv):
-    """The command line that also ends when the process that starts it does, even by kill -9."""
-    return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
-
-
-def enter_capsule():
-    """Returns inside the capsule; outside it, replaces this process. Needs root."""
-    if os.environ.get(CAPSULE_MARK) != "1":
-        os.environ[CAPSULE_MARK] = "1"
-        os.execvp(UNSHARE[0], UNSHARE + sys.orig_argv)
-    del os.environ[CAPSULE_MARK]
-    # A private /run holds the namespaces' names, DPDK's sockets and our own files. ip(8) wants a shared mount there.
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "capsule", "/run"], check=True)
-    for folder in ("/run/netns", "/run/hosts", "/run/dpdk", "/run/lab"):
-        os.mkdir(folder)
-    os.environ.pop("XDG_RUNTIME_DIR", None)
-    os.environ.pop("RUNTIME_DIRECTORY", None)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-
-
-HOLD = "hostname $0; mount -t bpf bpf /sys/fs/bpf && echo ready && exec sleep infinity"
+def _set_network(fd):
+    """Moves the calling thread to another network namespace."""
+    if _libc.setns(fd, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 class Namespace:
-    """A host: a network namespace by name, a hostname, and a mount namespace in which /sys/fs/bpf is its own.
+    """A host: a network namespace, a hostname, and a mount namespace with a bpf file system of its own in /sys/fs/bpf.
 
-    Commands run in all of these, with nsenter: `ip netns exec` would mount a new /sys and so hide what is pinned in
-    /sys/fs/bpf. The rest of the file system, /run too, is the capsule's.
+    Commands run in all three, with nsenter: `ip netns exec` would mount a new /sys, which hides what is pinned in
+    /sys/fs/bpf. The rest of the file system is that of the caller. Within `with namespace:` the calling thread is in the
+    network namespace, so that its new sockets are.
     """
 
-    def __init__(self, name):
+    def __init__(self, name="host"):
         self.name = name
-        subprocess.run(["ip", "netns", "add", name], check=True)
-        # Without a process, mount namespaces need bind mounts, which unshare(1) makes unreliably.
-        self.holder = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{name}", "unshare", "--mount", "--uts", "sh", "-c", HOLD, name],
-            stdout=subprocess.PIPE, text=True)
-        if self.holder.stdout.readline() != "ready\n":
-            raise OSError(f"{name}: no bpf file system in its mount namespace")
-        with open(f"/run/hosts/{name}", "w") as file:
-            file.write(f"{self.holder.pid}\n")
-        # No duplicate address detection: an IPv6 address is usable at once. No reverse path filter: a proxy receives
-        # from its tunnel and answers by its Ethernet.
-        self.sysctl({
-            "net.ipv4.conf.all.rp_filter": 0,
-            "net.ipv4.conf.default.rp_filter": 0,
-            "net.ipv6.conf.all.accept_dad": 0,
-            "net.ipv6.conf.default.accept_dad": 0,
-            "net.ipv6.conf.default.router_solicitations": 0,
-        })
-        self.ip("link set lo up")
+        self._holder = subprocess.Popen(
+            ["unshare", "--net", "--mount", "--uts", "sh", "-ec", HOLD, name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._holder.stdout.readline() != "ready\n":
+            raise LabError(f"namespace '{name}' was not set up: see the message above; it needs root and a bpf file system")
+        self.pid = self._holder.pid
+        self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
-    def argv(self, command):
-        return ["nsenter", f"--target={self.holder.pid}", "--net", "--mount", "--uts", "--root", "--", *command]
+    def __enter__(self):
+        self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        _set_network(self._network)
+        return self
 
-    def run(self, command, **options):
-        return subprocess.run(self.argv(command), check=True, text=True, **options)
+    def __exit__(self, *_):
+        _set_network(self._outside)
+        os.close(self._outside)
 
-    def output(self, command):
-        return self.run(command, stdout=subprocess.PIPE).stdout
+    def command(self, *words):
+        """The command line that runs a command inside. Without words: what to put before one."""
+        return ["nsenter", f"--target={self.pid}", "--net", "--mount", "--uts", "--root", "--wd=.", "--", *words]
 
-    def start(self, command, **options):
-        return subprocess.Popen(self.argv(command), text=True, **options)
+    def start(self, *words, **options):
+        return subprocess.Popen(self.command(*words), text=True, **options)
+
+    def run(self, *words, check=True, **options):
+        """Waits for a command's end; the result has its output. With `check` the command must succeed."""
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False, **options)
+        if check and done.returncode != 0:
+            raise LabError(f"{self.name}: {' '.join(words)}: {done.stderr or done.stdout}")
+        return done
+
+    def ip(self, *lines):
+        """Commands for `ip -batch`, one a line."""
+        self.run("ip", "-batch", "-", input="\n".join([*lines, ""]))
 
     def sysctl(self, values):
-        lines = (f"echo {value} > /proc/sys/{key.replace('.', '/')}" for key, value in values.items())
-        self.run(["sh", "-ec", "\n".join(lines)])
-
-    def ip(self, batch):
-        """Lines for `ip -batch`, one command a line."""
-        self.run(["ip", "-batch", "-"], input=batch)
+        self.run("sysctl", "-qw", *(f"{key}={value}" for key, value in values.items()))
 
     def offload(self, device, *settings):
-        """ethtool -K; settings that a device does not know are no error there."""
-        self.run(["ethtool", "-K", device, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """ethtool -K, which ignores settings that the device does not have."""
+        self.run("ethtool", "-K", device, *settings)
 
     def offloads_off(self, device):
-        """Whole packets with whole checksums leave `device`, as on a wire; veth would hand over 64 KB with none."""
+        """Packets leave `device` as on a wire: with their checksums, and no larger than the MTU. veth would hand over 64 KB."""
         self.offload(device, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
 
     def socket(self, *arguments):
-        """A socket of this process on this host."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open("/proc/self/ns/net") as ours, open(f"/run/netns/{self.name}") as theirs:
-            if libc.setns(theirs.fileno(), CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), f"setns {self.name}")
-            try:
-                return socket.socket(*arguments)
-            finally:
-                libc.setns(ours.fileno(), CLONE_NEWNET)
+        with self:
+            return socket.socket(*arguments)
 
-    def packet_socket(self, device):
-        """One that sends and receives whole frames on `device`."""
-        raw = self.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-        raw.bind((device, 0))
+    def packet_socket(self, device, ignore_outgoing=False):
+        """A socket that sends and receives whole frames on `device`."""
+        raw = self.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+        raw.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, int(ignore_outgoing))
+        raw.bind((device, ETH_P_ALL))
         return raw
 
+    def close(self):
+        self._holder.stdin.close()
+        self._holder.wait()
+        self._holder.stdout.close()
+        os.close(self._network)
 
-def veth(left, left_device, right, right_device, mtu=1500):
-    """A cable between two namespaces."""
+
+def connect(left, left_device, right, right_device, mtu=1500):
+    """A veth pair between two namespaces, up."""
     subprocess.run(
-        ["ip", "link", "add", left_device, "netns", left.name, "mtu", str(mtu), "type", "veth",
-         "peer", "name", right_device, "netns", right.name, "mtu", str(mtu)], check=True)
-    for namespace, device in ((left, left_device), (right, right_device)):
-        namespace.ip(f"link set {device} up")
+        ["ip", "link", "add", left_device, "netns", str(left.pid), "mtu", str(mtu), "type", "veth",
+         "peer", "name", right_device, "netns", str(right.pid), "mtu", str(mtu)], check=True)
+    left.ip(f"link set dev {left_device} up")
+    right.ip(f"link set dev {right_device} up")
 
 
 def mac(namespace, device):
-    return json.loads(namespace.output(["ip", "-json", "link", "show", device]))[0]["address"]
+    return json.loads(namespace.run("ip", "-json", "link", "show", device).stdout)[0]["address"]

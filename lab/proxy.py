@@ -71,12 +71,12 @@ class Proxy:
         self.start_nginx()
         with open(self.log, "a") as log:
             self.echo = self.host.start(
-                [sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT)],
+                sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def attach(self, *options):
         """Or exchanges the program for one with other options."""
-        self.host.run([program("glb-redirect"), "attach", "eth0", *options], stdout=subprocess.DEVNULL)
+        self.host.run(program("glb-redirect"), "attach", "eth0", *options)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
@@ -85,7 +85,7 @@ class Proxy:
     def start_nginx(self):
         with open(self.log, "a") as log:
             self.nginx = self.host.start(
-                ["nginx", "-e", f"{self.folder}/nginx.log", "-c", self.nginx_conf],
+                "nginx", "-e", f"{self.folder}/nginx.log", "-c", self.nginx_conf,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop_nginx(self):
@@ -105,7 +105,7 @@ class Proxy:
         return os.path.exists(self.folder + HEALTH_URI)
 
     def stats(self):
-        return json.loads(self.host.output([program("glb-redirect"), "stats", "eth0", "--json"]))["eth0"]
+        return json.loads(self.host.run(program("glb-redirect"), "stats", "eth0", "--json").stdout)["eth0"]
 
     def power_off(self):
         self.network.unplug(self.leg)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from lab.clients import Load
 from lab.healthcheck import follow
 from lab.packet import read_pcap
-from lab.tools import LabError, cli_json, wait_for
+from lab.tools import LabError, cli_json, poll, wait_until
 from lab.topology import GUE_MTU, HTTP_PORT
 
 BECOME_S = 3
@@ -48,8 +48,8 @@ class Capture:
         for device in devices:
             path = self.path(device)
             process = router.start(
-                ["tcpdump", f"--interface={device}", "--immediate-mode", "--packet-buffered", "-s", str(GUE_MTU + 64),
-                 "-Z", "root", "-c", str(self.LIMIT), "-w", path, "udp port 19523"],
+                "tcpdump", f"--interface={device}", "--immediate-mode", "--packet-buffered", "-s", str(GUE_MTU + 64),
+                "-Z", "root", "-c", str(self.LIMIT), "-w", path, "udp port 19523",
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             self.processes.append((process, path))
         for process, _ in self.processes:
@@ -113,7 +113,7 @@ class Stage:
             found = self.load.report()["short_by_label"].get(label, {})
             return found if sum(found.values()) >= at_least else None
 
-        return wait_for(f"{at_least} new connections", counts)
+        return wait_until(counts, f"{at_least} new connections")
 
     # The story.
 
@@ -168,7 +168,7 @@ class Stage:
 
     def sockets(self, proxy, port):
         """What `ss` says about the sockets of a proxy whose client has a port."""
-        return self.fleet.proxies[proxy].host.output(["ss", "-tanOi", f"dport = :{port}"]).splitlines()[1:]
+        return self.fleet.proxies[proxy].host.run("ss", "-tanOi", f"dport = :{port}").stdout.splitlines()[1:]
 
     def socket_state(self, proxy, port):
         """"ESTAB", "TIME-WAIT" ..., or None."""
@@ -180,14 +180,12 @@ class Stage:
         def pmtu():
             return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
 
-        deadline = time.monotonic() + BECOME_S
-        while (found := pmtu()) != wanted and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return found
+        poll(lambda: pmtu() == wanted, BECOME_S)
+        return pmtu()
 
     def route_mtu(self, proxy, client):
         """That a proxy's kernel has learnt for its way to a client, or that of its route."""
-        found = self.fleet.proxies[proxy].host.output(["ip", "route", "get", client])
+        found = self.fleet.proxies[proxy].host.run("ip", "route", "get", client).stdout
         return int(found.split("mtu ")[1].split()[0]) if "mtu " in found else None
 
     # The end.

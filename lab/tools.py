@@ -5,9 +5,10 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
-TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("GLB_BUILD") or os.path.join(TREE, "build")
+TREE = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("GLB_BUILD") or TREE / "build").resolve()
 PROGRAMS = {
     "glb-director": "src/director/glb-director",
     "glb-director-cli": "src/cli/glb-director-cli",
@@ -15,7 +16,8 @@ PROGRAMS = {
     "glb-redirect": "src/redirect/glb-redirect",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
-PATIENCE_S = 20  # for anything that should be there in a moment
+POLL_S = 0.02
+TIMEOUT_S = 30  # for what normally takes a fraction of a second, on a busy machine
 
 
 class LabError(Exception):
@@ -23,10 +25,10 @@ class LabError(Exception):
 
 
 def program(name):
-    path = os.path.join(BUILD, PROGRAMS[name])
-    if not os.path.exists(path):
+    path = BUILD / PROGRAMS[name]
+    if not path.exists():
         raise LabError(f"{path} is missing: run script/bootstrap and script/build")
-    return path
+    return str(path)
 
 
 # Of iproute2, util-linux and others; what a single scenario needs beyond these it says itself.
@@ -57,14 +59,20 @@ def cli_json(*arguments):
     return json.loads(cli(*arguments, "--json"))
 
 
-def wait_for(what, condition, patience_s=PATIENCE_S):
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.02)
-    raise LabError(f"waited {patience_s} s for {what}")
+def poll(condition, timeout_s):
+    """Calls condition() until it returns something true, or until the time is over. Returns what it returned last."""
+    deadline = time.monotonic() + timeout_s
+    while not (result := condition()) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return result
+
+
+def wait_until(condition, what, timeout_s=TIMEOUT_S):
+    """As poll(), but condition() must become true. `what` says so in the error: a text, or a function that returns it."""
+    result = poll(condition, timeout_s)
+    if not result:
+        raise LabError(f"waited {timeout_s} s for {what() if callable(what) else what}")
+    return result
 
 
 def read(path):

@@ -11,7 +11,8 @@ to the client.
 
 from dataclasses import dataclass
 
-from lab.net import Namespace, mac, veth
+from lab.net import Namespace, connect, mac
+from lab.tools import write
 
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 VIPS = (VIP4, VIP6)
@@ -81,10 +82,17 @@ def proxy_leg(index):
     return Leg(FIRST_PROXY - 1 + index, f"proxy-{index}")
 
 
+def make_host(name):
+    """A host that lab/lab finds by its name."""
+    host = Namespace(name)
+    write(f"/run/hosts/{name}", f"{host.pid}\n")
+    return host
+
+
 class Network:
     def __init__(self):
-        self.client, self.router = Namespace("client"), Namespace("router")
-        veth(self.client, "eth0", self.router, "to-client", mtu=CLIENT_MTU)
+        self.client, self.router = make_host("client"), make_host("router")
+        connect(self.client, "eth0", self.router, "to-client", mtu=CLIENT_MTU)
         self._router()
         self._client()
 
@@ -100,37 +108,34 @@ class Network:
             "net.ipv4.conf.default.send_redirects": 0,
         })
         # The same ECMP each time, where the kernel lets us choose (6.11 or newer).
-        self.router.run(["sh", "-c", "echo 1 2>/dev/null > /proc/sys/net/ipv4/fib_multipath_hash_seed || true"])
-        self.router.ip(
-            "addr add 198.51.100.1/24 dev to-client\naddr add 2001:db8:c::1/64 dev to-client nodad\n")
+        self.router.run("sysctl", "-qew", "net.ipv4.fib_multipath_hash_seed=1", check=False)
+        self.router.ip("addr add 198.51.100.1/24 dev to-client", "addr add 2001:db8:c::1/64 dev to-client nodad")
 
     def _client(self):
         addresses = [f"addr add {address}/24 dev eth0" for address in CLIENTS4]
         addresses += [f"addr add {address}/64 dev eth0 nodad" for address in CLIENTS6]
-        self.client.ip("\n".join([
-            *addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1", ""]))
+        self.client.ip(*addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1")
         # A client that reads slowly holds up its sender; with the usual 6 MB the kernel would take a whole download at once.
         self.client.sysctl({"net.ipv4.tcp_rmem": "4096 65536 262144"})
         # Else the client's checksums are only begun, and its segments 64 KB: the directors would see both.
         self.client.offloads_off("eth0")
         link = mac(self.client, "eth0")
-        self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client\n"
-                       f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client\n")
+        self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client",
+                       f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client")
 
     def add_host(self, leg):
         """With a cable to the router, and addresses on it."""
-        host = Namespace(leg.name)
-        veth(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
-        host.ip(f"addr add {leg.address}/30 dev eth0\naddr add {leg.address6}/64 dev eth0 nodad\n")
-        self.router.ip(f"addr add {leg.gateway}/30 dev {leg.device}\n"
-                       f"addr add {leg.gateway6}/64 dev {leg.device} nodad\n")
+        host = make_host(leg.name)
+        connect(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
+        host.ip(f"addr add {leg.address}/30 dev eth0", f"addr add {leg.address6}/64 dev eth0 nodad")
+        self.router.ip(f"addr add {leg.gateway}/30 dev {leg.device}", f"addr add {leg.gateway6}/64 dev {leg.device} nodad")
         return host
 
     def add_director(self, leg):
         host = self.add_host(leg)
         # What the director leaves to the kernel (all, with AF_PACKET) must not be forwarded as well.
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
-        host.ip(f"route add default via {leg.gateway}\nroute add default via {leg.gateway6}\n")
+        host.ip(f"route add default via {leg.gateway}", f"route add default via {leg.gateway6}")
         host.offloads_off("eth0")
         self.router.offloads_off(leg.device)
         return host
@@ -139,9 +144,9 @@ class Network:
         host = self.add_host(leg)
         # Answers go to the client's leg. With rp_filter the default route must be where the tunnel comes from: it is.
         host.ip(
-            f"addr add {VIP4}/32 dev lo\naddr add {VIP6}/128 dev lo nodad\n"
-            f"route add default via {leg.gateway} mtu {CLIENT_MTU}\n"
-            f"route add default via {leg.gateway6} mtu {CLIENT_MTU}\n")
+            f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad",
+            f"route add default via {leg.gateway} mtu {CLIENT_MTU}",
+            f"route add default via {leg.gateway6} mtu {CLIENT_MTU}")
         host.offloads_off("eth0")
         # What the proxy's XDP program sends to the next hop only arrives at a veth that has NAPI, which GRO gives it.
         self.router.offload(leg.device, "tx", "off", "gro", "on")
@@ -149,7 +154,7 @@ class Network:
 
     def unplug(self, leg):
         """What a host whose power fails looks like to the others."""
-        self.router.ip(f"link set {leg.device} down\n")
+        self.router.ip(f"link set {leg.device} down")
 
 
 class StaticRoutes:
@@ -163,8 +168,8 @@ class StaticRoutes:
 
     def announce(self, director):
         leg = director.leg
-        self.router.ip(f"nexthop add id {10 * leg.number + 4} via {leg.address} dev {leg.device}\n"
-                       f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}\n")
+        self.router.ip(f"nexthop add id {10 * leg.number + 4} via {leg.address} dev {leg.device}",
+                       f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}")
         self._set([*self.legs, leg])
 
     add = announce  # static routes are there at once
@@ -172,7 +177,7 @@ class StaticRoutes:
     def withdraw(self, director):
         leg = director.leg
         self._set([other for other in self.legs if other != leg])
-        self.router.ip(f"nexthop del id {10 * leg.number + 4}\nnexthop del id {10 * leg.number + 6}\n")
+        self.router.ip(f"nexthop del id {10 * leg.number + 4}", f"nexthop del id {10 * leg.number + 6}")
 
     def wait_ready(self):
         pass
@@ -183,6 +188,6 @@ class StaticRoutes:
             raise ValueError("the last director's route stays: the lab has no other way for the VIPs")
         for family, group in self.GROUPS:
             members = "/".join(str(10 * leg.number + family) for leg in legs)
-            self.router.ip(f"nexthop replace id {group} group {members}\n")
+            self.router.ip(f"nexthop replace id {group} group {members}")
         if first:
-            self.router.ip(f"route add {VIP4} nhid {self.GROUPS[0][1]}\nroute add {VIP6} nhid {self.GROUPS[1][1]}\n")
+            self.router.ip(f"route add {VIP4} nhid {self.GROUPS[0][1]}", f"route add {VIP6} nhid {self.GROUPS[1][1]}")

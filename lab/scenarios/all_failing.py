@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A check that is wrong must not empty the edge."""
 
-from lab.tools import wait_for
+from lab.tools import wait_until
 
 SUMMARY = "the page that checks ask for fails on two of three proxies, then on all: panic, and the tables stay as they are"
 SHAPE = {"healthcheck": True}
@@ -18,7 +18,7 @@ def run(stage):
     for proxy in fleet.proxies.values():
         proxy.say_healthy(True)
     for each in fleet.healthchecks():
-        wait_for(f"panic to be over at {each.director.name}", lambda each=each: settled(each, False, "healthy", 3))
+        wait_until(lambda each=each: settled(each, False, "healthy", 3), f"panic to be over at {each.director.name}")
     share(stage, "over")
     stage.say("all checks pass again: panic is over")
     stage.settle()
@@ -32,7 +32,7 @@ def doubt(stage, label, names):
         fleet.proxies[name].say_healthy(False)
     failing = sum(1 for proxy in fleet.proxies.values() if not proxy.says_healthy())
     for each in fleet.healthchecks():
-        wait_for(f"panic at {each.director.name}", lambda each=each: settled(each, True, "unhealthy", failing))
+        wait_until(lambda each=each: settled(each, True, "unhealthy", failing), f"panic at {each.director.name}")
         stage.expect("panic is in the log", PANIC in each.text(), each.log)
     share(stage, label)
     stage.say(f"{failing} of {len(fleet.proxies)} fail their checks: all count as healthy, and get new connections")

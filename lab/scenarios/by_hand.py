@@ -2,8 +2,8 @@
 """What the scenarios with packets made by hand share. No scenario itself."""
 
 import contextlib
-import time
 
+from lab.tools import poll
 from lab.wire import PATIENCE_S, Cable
 
 
@@ -26,9 +26,7 @@ class Counters:
 
     def expect(self, proxy, counter):
         """In a moment: the packet that is to be counted may still be on its way."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not (counted := self.change(proxy, counter)) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        counted = poll(lambda: self.change(proxy, counter), PATIENCE_S)
         self.stage.expect(f"{proxy} counts {counter}", counted > 0)
 
 

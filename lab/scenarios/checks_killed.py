@@ -5,7 +5,7 @@ import os
 import time
 
 from lab.healthcheck import TRIGGER
-from lab.tools import wait_for
+from lab.tools import wait_until
 
 SUMMARY = "every glb-healthcheck is killed (-9), a proxy being unhealthy, and started again: the tables stay as they are"
 SHAPE = {"healthcheck": True}
@@ -19,7 +19,7 @@ def run(stage):
     fleet.proxies[FAILING].say_healthy(False)
     stage.follow(FAILING, healthy=False, since=time.monotonic())
     for each in fleet.healthchecks():
-        wait_for("the verdict to be saved", lambda each=each: "unhealthy" in each.saved().values())
+        wait_until(lambda each=each: "unhealthy" in each.saved().values(), "the verdict to be saved")
     before = tables(fleet)
 
     killed = time.monotonic()
@@ -36,7 +36,7 @@ def run(stage):
         each.start()
     for each in fleet.healthchecks():
         each.wait_ready()
-        wait_for("probes", lambda each=each: probes(fleet, each.text()[logged[each]:]) >= 2 * TRIGGER)
+        wait_until(lambda each=each: probes(fleet, each.text()[logged[each]:]) >= 2 * TRIGGER, "probes")
         changes = [line for line in each.text()[logged[each]:].splitlines() if " -> " in line]
         stage.expect("no verdict changes", not changes, changes)
         writes = each.status()["dst"]["writes"]

@@ -26,14 +26,14 @@ def add_nat(fleet):
     """A host beside the directors, with a VIP of its own."""
     network, leg = fleet.network, Leg(OTHER, "nat")
     host = network.add_host(leg)
-    host.ip(f"route add default via {leg.gateway}\n")
+    host.ip(f"route add default via {leg.gateway}")
     host.sysctl({"net.ipv4.ip_forward": 1})
-    network.router.ip(f"route add {NAT_VIP} via {leg.address}\n")
+    network.router.ip(f"route add {NAT_VIP} via {leg.address}")
     addresses = [proxy.address for proxy in fleet.proxies.values()]
     rules = RULES.format(
         vip=NAT_VIP, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=leg.address,
         proxies=", ".join(f"{number} : {address}" for number, address in enumerate(addresses)))
-    host.run(["nft", "-f", "-"], input=rules)
+    host.run("nft", "-f", "-", input=rules)
     return host
 
 

@@ -42,8 +42,8 @@ def run(stage):
     uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
     stage.settle()
     # Both ends of the client's cable. What proxies send above that, the router answers to the VIP: with ICMP.
-    fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}\n")
-    fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}\n")
+    fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}")
+    fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}")
     stage.say(f"in the middle of two downloads and two uploads, the client's link shrinks to {NARROW_MTU} bytes")
     for vip, address in ways:
         owner = fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT)

@@ -38,7 +38,7 @@ def _frames(cable):
 class Flood:
     def __init__(self, client, lines, syns):
         self.process = client.start(
-            [sys.executable, "-B", f"{TREE}/lab/flood.py", "eth0", str(syns), str(PER_SECOND)],
+            sys.executable, "-B", f"{TREE}/lab/flood.py", "eth0", str(syns), str(PER_SECOND),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.process.stdin.write(lines)
         self.process.stdin.close()
@@ -85,7 +85,7 @@ def run(stage):
     fleet = stage.fleet
     stage.start_load()
     # Their owners are silent: no RST frees a proxy's queue.
-    fleet.network.router.ip("route add blackhole 198.18.0.0/15\nroute add blackhole 2001:2::/48\n")
+    fleet.network.router.ip("route add blackhole 198.18.0.0/15", "route add blackhole 2001:2::/48")
     stage.say(f"A flood for port {HTTP_PORT} of {VIP4} and {VIP6}, from {2 * SOURCES} addresses that never answer")
     lines = frames(Cable(fleet.network))
     kernel = flood(stage, "kernel", lines, BY_KERNEL_SYNS)

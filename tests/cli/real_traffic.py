@@ -13,12 +13,13 @@ import struct
 import subprocess
 import sys
 import threading
-import time
+from pathlib import Path
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, TREE)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lab.net import Namespace, enter_capsule, veth  # noqa: E402
+from lab.capsule import enter_capsule  # noqa: E402
+from lab.net import Namespace, connect  # noqa: E402
+from lab.tools import wait_until  # noqa: E402
 
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 27)]
@@ -139,41 +140,35 @@ def ask():
 
 def build():
     client, server = Namespace("client"), Namespace("server")
-    veth(client, "eth0", server, "eth0")
+    connect(client, "eth0", server, "eth0")
     for namespace in (client, server):
         namespace.offloads_off("eth0")
-    client.ip("".join(
-        [f"addr add {address}/24 dev eth0\n" for address in CLIENTS4]
-        + [f"addr add {address}/64 dev eth0 nodad\n" for address in CLIENTS6]
-        + ["route add default via 198.51.100.1\n", "route add default via 2001:db8:c::1\n"]))
-    server.ip(
-        "addr add 198.51.100.1/24 dev eth0\naddr add 2001:db8:c::1/64 dev eth0 nodad\n"
-        f"addr add {VIP4}/32 dev lo\naddr add {VIP6}/128 dev lo nodad\n")
+    client.ip(
+        *(f"addr add {address}/24 dev eth0" for address in CLIENTS4),
+        *(f"addr add {address}/64 dev eth0 nodad" for address in CLIENTS6),
+        "route add default via 198.51.100.1", "route add default via 2001:db8:c::1")
+    server.ip("addr add 198.51.100.1/24 dev eth0", "addr add 2001:db8:c::1/64 dev eth0 nodad",
+              f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad")
     return client, server
 
 
-def wait_for_end(path):
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.path.getsize(path) - 4096))
-            if LAST_WORDS in file.read():
-                return
-        time.sleep(0.02)
-    sys.exit("real_traffic.py: tcpdump did not write the last packet")
+def is_complete(path):
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - 4096))
+        return LAST_WORDS in file.read()
 
 
 def capture(path):
     client, server = build()
     this = ["/usr/bin/python3", "-B", os.path.abspath(__file__)]
-    service = server.start([*this, "serve"], stdout=subprocess.PIPE)
+    service = server.start(*this, "serve", stdout=subprocess.PIPE)
     assert service.stdout.readline() == "ready\n"
     tcpdump = server.start(
-        ["tcpdump", "-i", "eth0", "-Z", "root", "--immediate-mode", "-U", "-s", "2000", "-B", "65536", "-w", path],
+        "tcpdump", "-i", "eth0", "-Z", "root", "--immediate-mode", "-U", "-s", "2000", "-B", "65536", "-w", path,
         stderr=subprocess.PIPE)
     assert "listening on" in tcpdump.stderr.readline()
-    client.run([*this, "ask"])
-    wait_for_end(path)
+    client.run(*this, "ask")
+    wait_until(lambda: is_complete(path), "tcpdump to write the last packet")
     tcpdump.terminate()
     tcpdump.wait()
 

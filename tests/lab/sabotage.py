@@ -2,13 +2,13 @@
 """A scenario that must fail: what would a director do with rows of its own? Prints its result."""
 
 import json
-import os
 import sys
+from pathlib import Path
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from lab.capsule import enter_capsule  # noqa: E402
 from lab.fleet import Fleet  # noqa: E402
-from lab.net import enter_capsule  # noqa: E402
 from lab.stage import Result, Stage  # noqa: E402
 from lab.table import SEED  # noqa: E402
 from lab.tools import cli, read, write  # noqa: E402
