@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
-sys.path.append(str(TREE / "tests/bpf"))
-from netns import Namespace, connect  # noqa: E402
+sys.path.append(str(TREE))
+from lab.net import Namespace, connect  # noqa: E402
 
 SECONDS = 1.0
 CHUNK = bytes(1 << 20)

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-redirect in the kernel, against a model of a proxy. Needs root, and no module that is not loaded.
+"""glb-redirect in the kernel, against a model of a proxy. Needs root, and no module that is not loaded."""
 
-GLB_BUILD names the build folder (build/ by default).
-"""
-
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
-
-from host import Host  # noqa: E402
-from model_of_proxy import Outcome  # noqa: E402
+from host import Host
+from model_of_proxy import Outcome
+from support.tree import BUILD, REDIRECT
 
 
 def run_frames(namespace, frames, port=19523, udp="first-hop", cookies=()):
@@ -49,4 +42,4 @@ def host():
 
 @pytest.fixture(scope="session")
 def glb_redirect():
-    return str(BUILD / "src/redirect/glb-redirect")
+    return str(REDIRECT)

@@ -3,14 +3,13 @@
 
 import contextlib
 import functools
-import json
 import socket
 import struct
 
 from cases import frames as f
+from lab.net import Namespace, connect, mac
 from model.flow import TCP, UDP
 from model_of_proxy import Sockets
-from netns import Namespace, connect
 
 PROXY = "192.168.50.10"
 VIP = {4: "10.10.10.10", 6: "fdb4::10"}
@@ -53,10 +52,8 @@ class Host:
     def _build_network(self):
         host, network = self.namespace, self.network
         connect(host, "eth0", network, "net0")
-        for namespace in (host, network):
-            namespace.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv4__conf__all__rp_filter=0)
         # Half-open connections last as long as the tests, not 63 s.
-        host.sysctl(net__ipv4__tcp_synack_retries=15)
+        host.sysctl({"net.ipv4.tcp_synack_retries": 15})
         host.ip(
             f"addr add {PROXY}/24 dev eth0",
             "addr add fd50::10/64 dev eth0 nodad",
@@ -138,9 +135,9 @@ class Host:
             self._get_cookie(family, DUAL_STACK)
 
     def _get_cookie(self, family, to):
-        self.namespace.sysctl(net__ipv4__tcp_syncookies=2)
+        self.namespace.sysctl({"net.ipv4.tcp_syncookies": 2})
         number = (self._half_open(family, COOKIE, to) + 1) & 0xFFFFFFFF
-        self.namespace.sysctl(net__ipv4__tcp_syncookies=1)
+        self.namespace.sysctl({"net.ipv4.tcp_syncookies": 1})
         self.cookie[family, to] = number
         flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), to)
         self.sockets.cookies.add(flow + (number,))
@@ -175,13 +172,8 @@ class Host:
 
     @functools.cached_property
     def mac(self):
-        return mac_of(self.namespace, "eth0")
+        return f.mac(mac(self.namespace, "eth0"))
 
     @functools.cached_property
     def router_mac(self):
-        return mac_of(self.network, "net0")
-
-
-def mac_of(namespace, interface):
-    links = json.loads(namespace.run("ip", "-json", "link", "show", interface).stdout)
-    return f.mac(links[0]["address"])
+        return f.mac(mac(self.network, "net0"))

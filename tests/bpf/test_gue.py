@@ -6,9 +6,10 @@ import struct
 
 import pytest
 
-from conftest import TREE, run_frames
+from conftest import run_frames
 from model_of_proxy import XDP_DROP, XDP_PASS, decide
 from packets import KINDS, SELF, gue_frame
+from support.tree import TREE
 
 SHORTEST_RUN = 14  # the kernel runs no frame without an Ethernet header
 VECTORS = json.loads((TREE / "tests/vectors/gue.json").read_text())

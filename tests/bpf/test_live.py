@@ -11,14 +11,14 @@ import select
 import socket
 import struct
 import threading
-import time
 
 import pytest
 
 from cases import frames as f
 from host import CLIENT, FAMILY, FULL, HTTP, SILENT, VIP, checksummed_tcp, packet
+from lab.net import Namespace, connect
+from lab.tools import wait_until
 from model_of_proxy import announced_mss
-from netns import Namespace, connect
 
 DIRECTOR = "203.0.113.2"
 PROXY = {"a": "192.168.50.10", "b": "192.168.51.10"}
@@ -75,7 +75,7 @@ class Lab:
         names = ("client", "network", "a", "b")
         self.namespaces = {name: self.close.enter_context(contextlib.closing(Namespace())) for name in names}
         network = self.namespaces["network"]
-        network.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
+        network.sysctl({"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
         self._leg("client", "203.0.113.10", "fd00::10")
         for name in PROXY:
             self._leg(name, PROXY[name], PROXY6[name])
@@ -83,7 +83,7 @@ class Lab:
             # A native program forwards through the driver, which needs the other end ready for that: GRO there does it since
             # Linux 5.13, any XDP program always.
             network.run(glb_redirect, "attach", name, "--port", "1")
-            self.namespaces[name].sysctl(net__ipv4__conf__lo__forwarding=1, net__ipv6__conf__lo__forwarding=1)
+            self.namespaces[name].sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
             self.attach(name, "--mode", mode)
         self._addresses("client", CLIENT)
         # What the director takes must have whole checksums, and be no larger than a packet.
@@ -155,13 +155,6 @@ def lab(request, glb_redirect):
         yield lab
 
 
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-
-
 def unacknowledged(sender):
     """Bytes that the peer did not acknowledge yet (SIOCOUTQ)."""
     return struct.unpack("i", fcntl.ioctl(sender, 0x5411, bytes(4)))[0]
@@ -230,7 +223,7 @@ def test_connection_by_a_cookie(lab, family):
     for port in range(42000, 42010):
         segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, FULL))
         lab.director.send(packet(family, f.TCP, segment, src=SILENT[family]))
-    wait_until(lambda: lab.stats("a")["syn_cookie_sent"] > before["syn_cookie_sent"])
+    wait_until(lambda: lab.stats("a")["syn_cookie_sent"] > before["syn_cookie_sent"], "a SYN cookie")
 
     # What the client is told to send at most leaves room for GUE in the MTU that the loader found.
     lab.namespaces["a"].ip("link set eth0 mtu 1450")
@@ -279,10 +272,10 @@ def test_path_mtu_reaches_the_owner_through_another_proxy(lab, family):
     client = lab.dial(family)
     server = lab.accept("a", family)
     talk(client, server, b"so that sequence numbers are known")
-    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1500)
+    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1500, "a path MTU of 1500")
     lab.director.hops = ("b", "a")
     talk(client, server, b"and acknowledged")
-    wait_until(lambda: unacknowledged(server) == 0)
+    wait_until(lambda: unacknowledged(server) == 0, "all data to be acknowledged")
 
     ports = struct.pack(">HH", HTTP, client.getsockname()[1])
     build = f.ipv4 if family == 4 else f.ipv6
@@ -291,4 +284,4 @@ def test_path_mtu_reaches_the_owner_through_another_proxy(lab, family):
     type_, protocol = {4: (3, f.ICMP), 6: (2, f.ICMPV6)}[family]
     error = f.icmp(type_, 4 if family == 4 else 0, 1280, quote)
     lab.director.send(build(ROUTER[family], VIP[family], protocol, checksummed_icmp(family, error)))
-    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1280)
+    wait_until(lambda: server.getsockopt(*IP_MTU[family]) == 1280, "a path MTU of 1280")

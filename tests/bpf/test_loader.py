@@ -9,9 +9,9 @@ import subprocess
 import pytest
 
 from cases import frames as f
-from conftest import BUILD
-from netns import Namespace, connect
+from lab.net import Namespace, connect
 from packets import gue_frame
+from support.tree import REDIRECT_OBJECT
 
 PINS = "/sys/fs/bpf/glb-redirect"
 
@@ -161,7 +161,7 @@ def test_status_of_an_older_version(proxy):
 
 
 def test_syn_cookies_on_and_off_again(proxy):
-    proxy.namespace.sysctl(net__ipv4__conf__lo__forwarding=1, net__ipv6__conf__lo__forwarding=1)
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
     assert proxy("attach", "eth0", "--syn-cookies", "on").endswith("syn-cookies on\n")
     assert proxy.status()["syn_cookies"] is True
     assert ", syn-cookies on, version" in proxy("status")
@@ -170,10 +170,10 @@ def test_syn_cookies_on_and_off_again(proxy):
 
 
 def test_syn_cookies_need_forwarding_of_each_family(proxy):
-    proxy.namespace.sysctl(net__ipv4__conf__lo__forwarding=1)
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1})
     message = "the kernel looks up routes for eBPF only if forwarding is enabled on lo"
     assert message in proxy("attach", "eth0", "--syn-cookies", "on", code=1)
-    proxy.namespace.sysctl(net__ipv4__conf__lo__forwarding=0, net__ipv6__conf__lo__forwarding=1)
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 0, "net.ipv6.conf.lo.forwarding": 1})
     assert message in proxy("attach", "eth0", "--syn-cookies", "on", code=1)
     assert proxy("status") == "not attached to any interface\n"
 
@@ -208,8 +208,7 @@ def test_mode_of_an_attached_program_stays(proxy):
 
 
 def test_foreign_program_is_named_and_stays(proxy, tmp_path):
-    program = str(BUILD / "src/redirect/redirect.bpf.o")
-    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", program, "/sys/fs/bpf/foreign", "type", "xdp")
+    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), "/sys/fs/bpf/foreign", "type", "xdp")
     proxy.namespace.run("/usr/sbin/bpftool", "net", "attach", "xdp", "pinned", "/sys/fs/bpf/foreign", "dev", "eth0")
     shown = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
     identifier = shown[0]["xdp"]["prog"]["id"]

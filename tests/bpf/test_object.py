@@ -3,7 +3,7 @@
 
 import struct
 
-from conftest import BUILD
+from support.tree import REDIRECT_OBJECT
 
 NEWEST_HELPER = 155  # of Linux 5.10: bpf_redirect_peer
 CALL, PSEUDO_CALL = 0x85, 1
@@ -13,7 +13,7 @@ CLASS_MASK, CLASS_JUMP32, CLASS_STORE, MODE_ATOMIC = 0x07, 0x06, 0x03, 0xC0
 
 def code_sections():
     """The instructions of the ELF file's executable sections."""
-    elf = (BUILD / "src/redirect/redirect.bpf.o").read_bytes()
+    elf = REDIRECT_OBJECT.read_bytes()
     at, size, count = struct.unpack_from("<Q10xHH", elf, 40)
     for number in range(count):
         flags, _, offset, length = struct.unpack_from("<QQQQ", elf, at + number * size + 8)

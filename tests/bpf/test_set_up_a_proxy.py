@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from conftest import TREE
-from netns import Namespace, connect
+from lab.net import Namespace, connect
+from support.tree import TREE
 
 PAGE = TREE / "docs/howto/set-up-a-proxy.md"
 EXAMPLES = re.findall(r"^```\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)

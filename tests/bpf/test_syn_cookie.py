@@ -67,7 +67,7 @@ def outcome_of(host, inner, **outer):
 
 
 def allow_forwarding(host):
-    host.namespace.sysctl(net__ipv4__conf__lo__forwarding=1, net__ipv6__conf__lo__forwarding=1)
+    host.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,13 +76,13 @@ def forwarding(host):
 
 
 @contextlib.contextmanager
-def sysctl(host, **values):
+def sysctl(host, values):
     """For a while; `values` of now are {name: (then, now)}."""
-    host.namespace.sysctl(**{name: then for name, (then, _) in values.items()})
+    host.namespace.sysctl({name: then for name, (then, _) in values.items()})
     try:
         yield
     finally:
-        host.namespace.sysctl(**{name: now for name, (_, now) in values.items()})
+        host.namespace.sysctl({name: now for name, (_, now) in values.items()})
 
 
 @pytest.mark.parametrize("mtu", [1500, 1400])
@@ -184,7 +184,7 @@ def test_without_the_option_the_kernel_answers(host, family):
 def test_never_and_always_of_the_kernel_hold(host, family):
     frames = [from_the_router(host, gue_frame(syn(family, to=to))) for to in (FULL, HTTP, CLOSED)]
     for setting, expected in ((0, [ACCEPTED] * 3), (2, [SENT, SENT, ACCEPTED]), (1, [SENT, ACCEPTED, ACCEPTED])):
-        with sysctl(host, net__ipv4__tcp_syncookies=(setting, 1)):
+        with sysctl(host, {"net.ipv4.tcp_syncookies": (setting, 1)}):
             assert [outcome.counter for outcome in run(host, frames)] == expected
 
 
@@ -201,8 +201,7 @@ def left_to_the_kernel(host, family, **fields):
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_without_forwarding_the_way_is_not_known(host, family):
-    name = f"net__ipv{family}__conf__lo__forwarding"
-    with sysctl(host, **{name: (0, 1)}):
+    with sysctl(host, {f"net.ipv{family}.conf.lo.forwarding": (0, 1)}):
         assert left_to_the_kernel(host, family)
     assert not left_to_the_kernel(host, family)
 

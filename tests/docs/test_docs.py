@@ -3,7 +3,7 @@
 
 Fenced blocks marked `console` are run: lines after `$ ` (and `> `) are commands, the rest is what they print; a line `...`
 stands for any lines. A page's blocks run in order, in an empty folder with config/ and examples/ in it. Blocks marked otherwise are
-not run. After a change of output: python3 tests/docs/test_docs.py --update, and read the difference.
+not run. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update, and read the difference.
 """
 
 import importlib

@@ -2,15 +2,13 @@
 """docs/reference/gue.md against the C headers, and against GUE packets read by its offsets alone."""
 
 import json
-import os
 import re
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support.tree import TREE
 
 
 def read(path):
-    with open(os.path.join(TREE, path)) as file:
-        return file.read()
+    return (TREE / path).read_text()
 
 
 def tables(page):

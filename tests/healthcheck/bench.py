@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What checking many proxies costs: CPU time of one core, descriptors, memory of glb-healthcheck. Needs root.
 
-usage: bench.py [BACKENDS] [SECONDS]
+usage: PYTHONPATH=.:tests python3 tests/healthcheck/bench.py [BACKENDS] [SECONDS]
 
 Every backend has two checks every 2 s. Servers share the machine, but only the daemon's own time is counted; that includes
 what the kernel does for the other end of the veth pair in the daemon's name.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,8 +15,9 @@ from pathlib import Path
 
 import nginx
 import peers
-from daemon import Daemon, backend, table, wait_for
-from network import Host, connect
+from daemon import Daemon, backend, table
+from lab.tools import wait_until
+from network import make_hosts
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -32,7 +32,7 @@ def measure(host, folder, name, count, seconds, network="10.78", **checks):
     folder.mkdir()
     daemon = Daemon(host, folder, table(*backends), interval_ms=2000, timeout_ms=1000, trigger=3, hold_ms=10000)
     daemon.start().wait_ready()
-    wait_for(lambda: set(daemon.healthy().values()) == {True}, daemon.log())
+    wait_until(lambda: set(daemon.healthy().values()) == {True}, daemon.log)
     before, descriptors = cpu_s(daemon.pid()), 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -51,13 +51,11 @@ def measure(host, folder, name, count, seconds, network="10.78", **checks):
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-    here, proxies = Host(), Host()
-    connect(here, proxies)
+    here, proxies = make_hosts()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         servers = nginx.start(proxies, folder / "nginx", "server {{ listen 80 backlog=4096; return 200; }}")
-        tunnels = proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
-        tunnels.stdout.readline()
+        tunnels = peers.start(proxies)
         try:
             measure(here, folder / "1", "(http + gue)", count, seconds, http=80, gue=peers.GUE)
             measure(here, folder / "2", "(http + tcp)", count, seconds, http=80, tcp=80)

@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-healthcheck against real servers, on hosts that are network namespaces. Needs root.
-
-GLB_BUILD names the build folder (build/ by default).
-"""
-
-import subprocess
-import sys
-from pathlib import Path
+"""glb-healthcheck against real servers, on hosts that are network namespaces. Needs root."""
 
 import pytest
 
 import nginx
-from daemon import Daemon, wait_for
-from network import Host, connect
+import peers
+from daemon import Daemon
+from lab.tools import wait_until
+from network import make_hosts
 
 
 @pytest.fixture(scope="session")
 def hosts():
-    here, proxies = Host(), Host()
-    connect(here, proxies)
+    here, proxies = make_hosts()
     yield here, proxies
     here.close()
     proxies.close()
@@ -40,10 +34,9 @@ def servers(proxies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("servers")
     nginx.make_certificate(folder)
     web = nginx.start(proxies, folder)
-    peers = proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
-    assert peers.stdout.readline() == "ready\n"
+    odd = peers.start(proxies)
     yield folder
-    for process in (web, peers):
+    for process in (web, odd):
         process.terminate()
         process.wait()
 
@@ -57,7 +50,7 @@ def own_nginx(proxies, tmp_path):
         def start(self):
             self.process = nginx.start(proxies, tmp_path / "nginx", "server {{ listen 8080; return 200; }}")
             pid_file = tmp_path / "nginx/nginx.pid"
-            wait_for(lambda: pid_file.exists() and pid_file.read_text() == f"{self.process.pid}\n", "nginx listens")
+            wait_until(lambda: pid_file.exists() and pid_file.read_text() == f"{self.process.pid}\n", "nginx listens")
 
         def stop(self):
             if self.process:

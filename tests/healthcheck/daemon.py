@@ -5,26 +5,11 @@ import http.client
 import json
 import os
 import signal
-import subprocess
-import time
-from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
-PROGRAM = str(BUILD / "src/healthcheck/glb-healthcheck")
-CLI = str(BUILD / "src/cli/glb-director-cli")
-DEADLINE_S = 30
+from lab.tools import wait_until
+from support.tree import HEALTHCHECK
 
-
-def wait_for(condition, what):
-    """Until condition() is true; the deadline is for what will never be."""
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.02)
-    raise AssertionError(f"never: {what}")
+PROGRAM = str(HEALTHCHECK)
 
 
 def backend(ip, state="active", **checks):
@@ -78,8 +63,7 @@ class Daemon:
 
     def check_once(self):
         """-> exit code, {check: (result, reason)}"""
-        run = subprocess.run(self.host.command(PROGRAM, "--config-file", str(self.conf), "--check-once"),
-                             capture_output=True, text=True, check=False)
+        run = self.host.run(PROGRAM, "--config-file", str(self.conf), "--check-once", check=False)
         lines = run.stdout.splitlines()
         assert lines, run.stderr
         at = {name: lines[0].index(name) for name in ("CHECK", "RESULT", "LATENCY", "REASON")}
@@ -110,15 +94,15 @@ class Daemon:
             except OSError:
                 return False
 
-        wait_for(ready, f"ready: {self.log()}")
-        wait_for(self.dst.exists, "first write")
+        wait_until(ready, lambda: f"ready: {self.log()}")
+        wait_until(self.dst.exists, "first write")
         return self
 
     def log(self):
         return self.log_file.read_text() if self.log_file.exists() else ""
 
     def logged(self, text, times=1):
-        wait_for(lambda: self.log().count(text) >= times, f"{times} x {text!r} in the log:\n{self.log()}")
+        wait_until(lambda: self.log().count(text) >= times, lambda: f"{times} x {text!r} in the log:\n{self.log()}")
 
     def healthy(self, index=0):
         """{ip: healthy} of a table in dst."""
@@ -126,4 +110,5 @@ class Daemon:
         return {backend["ip"]: backend["healthy"] for backend in document["tables"][index]["backends"]}
 
     def wait_healthy(self, expected, index=0):
-        wait_for(lambda: self.healthy(index) == expected, f"{expected} in dst; it is {self.healthy(index)}\n{self.log()}")
+        wait_until(lambda: self.healthy(index) == expected,
+                   lambda: f"{expected} in dst; it is {self.healthy(index)}\n{self.log()}")

@@ -8,6 +8,8 @@ import fcntl
 import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 
@@ -18,6 +20,13 @@ ELSEWHERE = "10.77.0.99"
 LATE_S = 0.6
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+
+
+def start(host):
+    """Runs this file on the proxies' host; returns once everything listens."""
+    process = host.start(sys.executable, __file__, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    return process
 
 
 def hang(connection):

@@ -9,8 +9,9 @@ from pathlib import Path
 import nginx
 import peers
 import pytest
-from daemon import BUILD, PROGRAM, TREE, Daemon, backend, table
+from daemon import PROGRAM, Daemon, backend, table
 from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
+from support.tree import REDIRECT, TREE
 
 GUE_REDIRECT = 19524
 
@@ -138,12 +139,10 @@ def test_tunnel_over_ipv6(daemon):
 
 def test_tunnel_through_glb_redirect(daemon, proxies):
     """The real end of the tunnel, on a port where otherwise nobody listens."""
-    redirect = str(BUILD / "src/redirect/glb-redirect")
     checks = [f"gue {PROXY}:{GUE_REDIRECT} to {to}" for to in (PROXY, VIP, VIP6)]
-    proxies.run("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
-    proxies.run(redirect, "attach", "wire", "--port", str(GUE_REDIRECT), stdout=subprocess.DEVNULL)
+    proxies.run(str(REDIRECT), "attach", "wire", "--port", str(GUE_REDIRECT))
     assert once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True) == dict.fromkeys(checks, ("passed", "echo reply"))
-    proxies.run(redirect, "detach", "wire", stdout=subprocess.DEVNULL)
+    proxies.run(str(REDIRECT), "detach", "wire")
     rows = once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True)
     assert rows == dict.fromkeys(checks, ("refused", "Connection refused"))
 
@@ -174,9 +173,7 @@ def test_each_proxy_has_its_own_source_address(daemon, here, proxies):
 
 def test_missing_capability_is_named(daemon, here):
     made = daemon(table(backend(PROXY, gue=peers.GUE)))
-    run = subprocess.run(
-        here.command("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", PROGRAM, "-c", str(made.conf), "-1"),
-        capture_output=True, text=True, check=False)
+    run = here.run("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", PROGRAM, "-c", str(made.conf), "-1", check=False)
     assert run.returncode == 1
     assert re.search(r"error: .*src.json: gue and fou checks need the capability CAP_NET_RAW, which is missing", run.stderr)
 
@@ -197,9 +194,7 @@ def test_one_capability_is_enough(here, servers):
 def test_no_privilege_is_needed_without_tunnels(daemon, here):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.folder.chmod(0o755)
-    run = subprocess.run(
-        here.command("setpriv", "--bounding-set=-all", "--inh-caps=-all", PROGRAM, "-c", str(made.conf), "-1"),
-        capture_output=True, text=True, check=False)
+    run = here.run("setpriv", "--bounding-set=-all", "--inh-caps=-all", PROGRAM, "-c", str(made.conf), "-1", check=False)
     assert (run.returncode, run.stderr.count("error")) == (0, 0), run.stderr
 
 

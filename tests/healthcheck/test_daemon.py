@@ -9,12 +9,16 @@ import socket
 import stat
 import subprocess
 import time
+from pathlib import Path
 
 import nginx
 import peers
 import pytest
-from daemon import CLI, PROGRAM, TREE, backend, table, wait_for
+from daemon import PROGRAM, backend, table
+from lab.tools import wait_until
 from network import ELSEWHERE, PROXY
+from support.service_manager import ServiceManager
+from support.tree import CLI, TREE
 
 OWN = nginx.OWN
 
@@ -30,7 +34,7 @@ def probes(daemon):
 
 def wait_probes(daemon, more):
     before = probes(daemon)
-    wait_for(lambda: probes(daemon) >= before + more, f"{more} probes")
+    wait_until(lambda: probes(daemon) >= before + more, f"{more} probes")
 
 
 def test_only_healthy_changes(daemon):
@@ -109,11 +113,11 @@ def test_stall_of_this_host_is_no_timeout(daemon):
         except OSError:
             return False
 
-    wait_for(running, "a probe")
+    wait_until(running, "a probe")
     made.kill(signal.SIGSTOP)
     time.sleep(3.5)
     made.kill(signal.SIGCONT)
-    wait_for(lambda: metric("glb_healthcheck_tunnel_replies_total") != "0", "the reply")
+    wait_until(lambda: metric("glb_healthcheck_tunnel_replies_total") != "0", "the reply")
     assert metric('glb_healthcheck_probes_total{kind="gue",result="timeout"}') == "0"
 
 
@@ -177,7 +181,7 @@ def test_reload_command(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command=f'"echo ran >> {made.folder}/ran"')
     made.start().wait_ready()
-    wait_for(lambda: made.status()["reload"]["state"] == "done", "reload")
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
     assert (made.folder / "ran").read_text() == "ran\n"
 
 
@@ -201,7 +205,7 @@ def test_status_can_tell_of_what_is_not_utf8(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command=r'''"printf 'caf\\351 ferm\\351\\n'; exit 3"''', http=f'{{ body = "{text}"; }}')
     made.start().wait_ready()
-    wait_for(lambda: made.get("/status")[0] == 200 and made.status()["reload"]["state"] == "failed", "a failed reload")
+    wait_until(lambda: made.get("/status")[0] == 200 and made.status()["reload"]["state"] == "failed", "a failed reload")
     status = made.status()
     assert status["reload"]["error"] == "exit status 3: caf? ferm?"
     check, = status["tables"][0]["backends"][0]["checks"]
@@ -214,11 +218,11 @@ def test_write_during_a_reload_is_reloaded_too(daemon):
     copy = made.folder / "copy"
     made.write_conf(reload_command=f'"cp {made.dst} {copy}.new && mv {copy}.new {copy}; sleep 1"')
     made.start().wait_ready()
-    wait_for(copy.exists, "first reload")
+    wait_until(copy.exists, "first reload")
     made.write_src(table(backend(ELSEWHERE, http=nginx.OK)))
-    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+    wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
     assert made.status()["reload"]["runs"] == 1  # still under way
-    wait_for(lambda: copy.read_text() == made.dst.read_text(), "another reload")
+    wait_until(lambda: copy.read_text() == made.dst.read_text(), "another reload")
 
 
 def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
@@ -226,13 +230,13 @@ def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
     pid_file = made.folder / "pid"
     made.write_conf(reload_command=f'"sleep 1000 & echo $! > {pid_file}; sleep 1000"', reload_timeout_ms=1000)
     made.start().wait_ready()
-    wait_for(lambda: pid_file.exists() and pid_file.read_text(), "the command")
+    wait_until(lambda: pid_file.exists() and pid_file.read_text(), "the command")
     grandchild = f"/proc/{pid_file.read_text().strip()}/cmdline"
     wait_probes(made, 3)
     assert made.status()["reload"]["state"] == "running"
     made.logged("reload_command: no end after 1000 ms, killed")
     made.logged("reload_command failed (1 in a row), again in 1 s: killed by signal 9")
-    wait_for(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
+    wait_until(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
 
 
 def test_reload_command_that_floods_does_not_flood_the_log(daemon):
@@ -272,10 +276,10 @@ def test_build_and_notify_by_pid_file(daemon):
     binary, pid_file, ran = (made.folder / name for name in ("table.bin", "pid", "hup"))
     director = subprocess.Popen(["sh", "-c", f"trap 'echo hup >> {ran}' HUP; echo $$ > {pid_file}; "
                                              "while :; do sleep 0.05; done"])
-    wait_for(lambda: pid_file.exists() and pid_file.read_text(), "pid file")
+    wait_until(lambda: pid_file.exists() and pid_file.read_text(), "pid file")
     made.write_conf(reload=f'{{ build = "{binary}"; notify = "{pid_file}"; }}')
     made.start().wait_ready()
-    wait_for(lambda: ran.exists() and ran.read_text() == "hup\n", "SIGHUP")
+    wait_until(lambda: ran.exists() and ran.read_text() == "hup\n", "SIGHUP")
     director.kill()
     director.wait()
     digests = [json.loads(subprocess.run([CLI, "show", "--json", file], check=True, capture_output=True).stdout)["digest"]
@@ -307,7 +311,7 @@ def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
     new.write_text(json.dumps({"tables": [table(backend(ELSEWHERE, http=nginx.OK))]}))
     wait_probes(made, 5)  # what the folder's own making woke is over
     new.rename(made.src)
-    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+    wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
 def test_folder_of_src_is_exchanged(daemon, tmp_path):
@@ -322,7 +326,7 @@ def test_folder_of_src_is_exchanged(daemon, tmp_path):
     current.mkdir()
     for ip in (ELSEWHERE, PROXY):
         made.write_src(table(backend(ip, http=nginx.OK)))
-        wait_for(lambda: list(made.healthy()) == [ip], f"the table with {ip}")
+        wait_until(lambda: list(made.healthy()) == [ip], f"the table with {ip}")
 
 
 def test_src_behind_a_symbolic_link(daemon, tmp_path):
@@ -337,7 +341,7 @@ def test_src_behind_a_symbolic_link(daemon, tmp_path):
     made.start().wait_ready()
     (tmp_path / "data.new").symlink_to("b")
     (tmp_path / "data.new").rename(tmp_path / "data")
-    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+    wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
 def test_hang_up_reads_src_where_it_is_not_watched(daemon):
@@ -346,7 +350,7 @@ def test_hang_up_reads_src_where_it_is_not_watched(daemon):
     wait_probes(made, 5)
     assert list(made.healthy()) == [PROXY]
     made.kill(signal.SIGHUP)
-    wait_for(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
+    wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
 def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon):
@@ -405,7 +409,7 @@ def test_reload_storm(daemon):
         made.write_src(table(*(backend(f"10.78.0.{1 + (i + j) % 20}", http=nginx.OK, gue=peers.GUE) for j in range(10))),
                        _storm=i)
         made.kill(signal.SIGHUP)
-    wait_for(lambda: json.loads(made.dst.read_text()).get("_storm") == 299, "the last table")
+    wait_until(lambda: json.loads(made.dst.read_text()).get("_storm") == 299, "the last table")
     made.wait_healthy({f"10.78.0.{1 + (299 + j) % 20}": True for j in range(10)})
     assert "unhealthy" not in made.log().replace("0 backends unhealthy", "")
     assert len(os.listdir(f"/proc/{made.pid()}/fd")) < 60
@@ -416,14 +420,14 @@ def test_hang_up_repairs_what_was_deleted(daemon):
     binary = made.folder / "table.bin"
     made.write_conf(reload=f'{{ build = "{binary}"; }}')
     made.start().wait_ready()
-    wait_for(binary.exists, "table.bin")
+    wait_until(binary.exists, "table.bin")
     whole = made.dst.read_text()
     for damage in (made.dst.unlink, lambda: made.dst.write_text("{}"), binary.unlink, lambda: binary.write_text("")):
-        wait_for(lambda: made.status()["reload"]["state"] == "done", "the reload before")
+        wait_until(lambda: made.status()["reload"]["state"] == "done", "the reload before")
         damage()
         made.kill(signal.SIGHUP)
-        wait_for(lambda: made.dst.exists() and made.dst.read_text() == whole, "dst")
-        wait_for(lambda: binary.exists() and binary.stat().st_size, "table.bin")
+        wait_until(lambda: made.dst.exists() and made.dst.read_text() == whole, "dst")
+        wait_until(lambda: binary.exists() and binary.stat().st_size, "table.bin")
 
 
 # --- Its own files ---
@@ -437,7 +441,7 @@ def test_folder_of_dst_is_missing_and_comes_back(daemon, tmp_path):
     made.logged("error: table not written (1 in a row), again in 1 s: ")
     made.logged("a new file in its folder cannot be made: No such file or directory; the file is as it was")
     made.dst.parent.mkdir()
-    wait_for(made.dst.exists, "dst")
+    wait_until(made.dst.exists, "dst")
     assert made.status()["dst"]["error"] == ""
 
 
@@ -450,9 +454,9 @@ def test_disk_full(daemon, here, own_nginx, tmp_path):
     made.dst = disk / "dst.json"
     made.write_conf()
     made.start()
-    made.dst = here.path(made.dst)
+    made.dst = Path(f"/proc/{here.pid}/root{made.dst}")  # as this process sees the host's mounts
     made.wait_ready().wait_healthy({PROXY: True, ELSEWHERE: True})
-    here.run("sh", "-c", f"cat /dev/zero > {disk}/filler || true", stderr=subprocess.DEVNULL)
+    here.run("sh", "-c", f"cat /dev/zero > {disk}/filler || true")
     own_nginx.stop()
     made.logged("dst.json: the new file cannot be written: No space left on device; the file is as it was")
     made.logged("state not saved: ")
@@ -470,7 +474,7 @@ def test_restart_causes_no_flap(daemon, own_nginx):
     made.start().wait_ready()
     expected = {PROXY: True, ELSEWHERE: False, "10.78.0.1": True}
     made.wait_healthy(expected)
-    wait_for(lambda: "unhealthy" in (made.folder / "dst.json.state").read_text(), "state")
+    wait_until(lambda: "unhealthy" in (made.folder / "dst.json.state").read_text(), "state")
     before, transitions = made.dst.stat(), made.log().count(" -> ")
     made.stop(signal.SIGKILL)
     own_nginx.stop()  # a first result that is believed at once would now take it out
@@ -514,7 +518,7 @@ def test_killed_while_it_writes(daemon):
     sources = [json.dumps({"tables": [one]}) for one in tables]
     made.src.write_text(sources[0])
     made.start()
-    wait_for(made.dst.exists, "first write")
+    wait_until(made.dst.exists, "first write")
     made.stop(signal.SIGKILL)
 
     def leftovers():
@@ -540,7 +544,7 @@ def test_killed_while_it_writes(daemon):
     assert 50 < changed < 1000 and left, (changed, left)
     made.src.write_text(json.dumps({"tables": [table(backend("10.78.0.9"))]}))
     made.start()
-    wait_for(lambda: "10.78.0.9" in made.dst.read_text(), "last write")
+    wait_until(lambda: "10.78.0.9" in made.dst.read_text(), "last write")
     made.stop(signal.SIGKILL)
     assert not leftovers()
 
@@ -555,37 +559,28 @@ def test_state_file_that_is_a_fifo_is_not_waited_for(daemon):
 # --- As a service ---
 
 
-class Manager:
-    """The end of sd_notify that systemd has."""
-
-    def __init__(self, folder):
-        self.path = str(folder / "notify")
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(self.path)
-        self.socket.settimeout(30)
-
-    def next(self):
-        return self.socket.recv(4096).decode().split("\n")[0]
+@pytest.fixture
+def manager():
+    with ServiceManager() as manager:
+        yield manager
 
 
-def test_notifies_the_service_manager(daemon, tmp_path):
-    manager = Manager(tmp_path)
+def test_notifies_the_service_manager(daemon, manager):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.start(NOTIFY_SOCKET=manager.path)
-    assert manager.next() == "READY=1"
+    assert manager.next()[0] == "READY=1"
     made.kill(signal.SIGHUP)
-    assert manager.next() == "RELOADING=1"
-    assert manager.next() == "READY=1"
+    assert manager.next()[0] == "RELOADING=1"
+    assert manager.next()[0] == "READY=1"
     made.process.terminate()
-    assert manager.next() == "STOPPING=1"
+    assert manager.next()[0] == "STOPPING=1"
     assert made.process.wait() == 0
 
 
-def test_feeds_the_watchdog(daemon, tmp_path):
-    manager = Manager(tmp_path)
+def test_feeds_the_watchdog(daemon, manager):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.start(NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="300000")
-    got = [manager.next() for _ in range(4)]
+    got = [manager.next()[0] for _ in range(4)]
     assert got.count("WATCHDOG=1") >= 2
 
 
@@ -662,7 +657,7 @@ def test_dst_keeps_its_mode(daemon):
     made.dst.write_text("old")
     made.dst.chmod(0o640)
     made.start().wait_ready()
-    wait_for(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after that")
+    wait_until(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after that")
     made.wait_healthy({PROXY: True})
     assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
 
@@ -674,7 +669,7 @@ def test_no_new_file_is_less_secret_than_src(daemon):
     made.src.chmod(0o600)
     made.write_conf(reload=f'{{ build = "{binary}"; }}')
     made.start().wait_ready()
-    wait_for(binary.exists, "table.bin")
+    wait_until(binary.exists, "table.bin")
     assert [stat.S_IMODE(path.stat().st_mode) for path in (made.dst, binary)] == [0o600, 0o600]
     subprocess.run([CLI, "build-config", made.src, made.folder / "other.bin"], check=True)
     assert stat.S_IMODE((made.folder / "other.bin").stat().st_mode) == 0o600

@@ -5,14 +5,15 @@ import json
 import re
 import socket
 import subprocess
-import sys
 from itertools import groupby
-from pathlib import Path
 
 import nginx
+import peers
 import pytest
-from daemon import PROGRAM, TREE, backend, table, wait_for
-from network import Host, connect
+from daemon import PROGRAM, backend, table
+from lab.tools import wait_until
+from network import make_hosts
+from support.tree import TREE
 
 PROXIES = ["192.168.50.10", "192.168.50.11", "192.168.50.12"]
 PAGE = (TREE / "docs/howto/health-checks.md").read_text()
@@ -36,12 +37,10 @@ class Site:
 
     def __init__(self, folder):
         self.folder, self.web = folder, {}
-        self.here, self.proxies = Host(), Host()
-        connect(self.here, self.proxies)
+        self.here, self.proxies = make_hosts()
         self.here.ip("address add 192.168.50.3/24 dev wire")
-        self.proxies.ip("".join(f"address add {ip}/24 dev wire\n" for ip in PROXIES))
-        self.tunnels = self.proxies.start(sys.executable, str(Path(__file__).with_name("peers.py")), stdout=subprocess.PIPE)
-        assert self.tunnels.stdout.readline() == "ready\n"
+        self.proxies.ip(*(f"address add {ip}/24 dev wire" for ip in PROXIES))
+        self.tunnels = peers.start(self.proxies)
         checks = json.loads("{" + block_with('"healthchecks": ') + "}")["healthchecks"]
         (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip, **checks) for ip in PROXIES))]}))
 
@@ -51,7 +50,7 @@ class Site:
     def start_nginx(self, ip):
         servers = f"server {{{{ listen {ip}:80; return 200; }}}}"
         self.web[ip] = nginx.start(self.proxies, self.folder / ip, servers)
-        wait_for(lambda: self.answers(ip), f"nginx on {ip}")
+        wait_until(lambda: self.answers(ip), f"nginx on {ip}")
 
     def answers(self, ip):
         with self.proxies, socket.socket() as client:
@@ -100,7 +99,7 @@ def test_watch_it(site):
         daemon = site.here.start(PROGRAM, "--config-file", "healthcheck.conf", cwd=site.folder, stderr=output)
 
     def await_lines(text, times):
-        wait_for(lambda: log.read_text().count(text) == times, f"{times} x {text!r} in {log.read_text()}")
+        wait_until(lambda: log.read_text().count(text) == times, lambda: f"{times} x {text!r} in {log.read_text()}")
 
     try:
         await_lines("written, 0 backends", 1)

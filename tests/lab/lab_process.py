@@ -5,20 +5,19 @@ import glob
 import os
 import re
 import subprocess
-import time
 import uuid
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("GLB_BUILD") or os.path.join(TREE, "build")
-LAB = os.path.join(TREE, "lab/lab")
-DEMO = os.path.join(TREE, "script/demo")
+from lab.tools import wait_until
+from support.tree import BUILD, TREE
+
+LAB, DEMO = str(TREE / "lab/lab"), str(TREE / "script/demo")
 MARK = "GLB_LAB_TEST"  # in the environment of a lab and all that it starts
-PATIENCE_S = 60
+UP_S = 60  # until a lab runs
 END_S = 5  # until what was killed is gone; less than a scenario or the demo takes
 
 
 def environment(mark=""):
-    return {**os.environ, "GLB_BUILD": BUILD, MARK: mark}
+    return {**os.environ, "GLB_BUILD": str(BUILD), MARK: mark}
 
 
 def lab(*arguments, mark="", timeout=200):
@@ -55,13 +54,11 @@ def left_behind():
     return re.findall(r"to-director|proxy-\d|^capsule|/run/lab|/run/hosts", everything, re.MULTILINE)
 
 
-def wait_until(condition, patience_s=PATIENCE_S):
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def wait_for_process(mark, word):
+    """The pids of processes that have the mark, and the word in their command line, once there are some."""
+    return wait_until(lambda: [pid for pid, command in started_by(mark).items() if word in command], word, UP_S)
 
 
 def assert_nothing_left(mark):
-    wait_until(lambda: not started_by(mark), END_S)
+    wait_until(lambda: not started_by(mark), lambda: f"the end of {started_by(mark)}", END_S)
     assert left_behind() == []

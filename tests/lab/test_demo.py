@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, started_by, wait_until
+from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_keep_leaves_the_lab_up():
 def test_leaves_nothing_behind_when_it_is_stopped(how):
     mark = new_mark()
     process = start([DEMO], mark)
-    wait_until(lambda: any("load.py" in command for command in started_by(mark).values()))  # everything runs by now
+    wait_for_process(mark, "load.py")  # everything runs by now
     os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
     process.communicate()
     assert process.returncode != 0

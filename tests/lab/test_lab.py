@@ -10,7 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from lab_process import LAB, TREE, assert_nothing_left, environment, lab, new_mark, start, started_by, wait_until
+from lab.tools import wait_until
+from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from support.tree import TREE
 
 
 @pytest.fixture
@@ -35,10 +37,6 @@ def on(name, host, *command):
     done = lab("exec", "--name", name, host, *command)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
-
-
-def pids(mark, word):
-    return [pid for pid, command in started_by(mark).items() if word in command]
 
 
 def test_up_status_exec_shell_down(up):
@@ -86,7 +84,7 @@ def test_up_with_healthcheck(up):
     assert status["reload"]["state"] == "done"
     on(name, "director-1", "sed", "-i", "0,/active/s//draining/", "healthcheck.json")
     show = "glb-director-cli show forwarding_table.bin --json".split()
-    wait_until(lambda: "draining" in on(name, "director-1", *show))
+    wait_until(lambda: "draining" in on(name, "director-1", *show), "the operators' table")
 
 
 def test_two_labs_side_by_side(up):
@@ -107,7 +105,7 @@ def test_the_same_name_twice(up):
 @pytest.mark.parametrize("word", ["unshare", "_up"], ids=["capsule", "process 1"])
 def test_kill_leaves_nothing(up, word):
     name, mark = up()
-    os.kill(pids(mark, word)[0], signal.SIGKILL)
+    os.kill(wait_for_process(mark, word)[0], signal.SIGKILL)
     assert_nothing_left(mark)
     assert "is not up" in lab("status", "--name", name).stderr
 
@@ -115,7 +113,7 @@ def test_kill_leaves_nothing(up, word):
 def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
     mark = new_mark()
     process = start([LAB, "up", "--name", new_mark()], mark)
-    wait_until(lambda: pids(mark, "glb-director"))
+    wait_for_process(mark, "glb-director")
     os.killpg(process.pid, signal.SIGINT)
     process.communicate()
     assert process.returncode == 1
@@ -125,7 +123,7 @@ def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
 def test_a_scenario_that_is_killed_leaves_nothing():
     mark = new_mark()
     process = start([LAB, "scenario", "skew"], mark)
-    wait_until(lambda: pids(mark, "load.py"))
+    wait_for_process(mark, "load.py")
     process.kill()
     process.communicate()
     assert_nothing_left(mark)
@@ -138,9 +136,8 @@ def test_directors_on_af_packet(tmp_path):
 
 
 def test_the_load_notices_directors_that_disagree():
-    sabotage = os.path.join(TREE, "tests/lab/sabotage.py")
     done = subprocess.run(
-        [sys.executable, "-B", sabotage], env=environment(), capture_output=True, text=True, timeout=100)
+        [sys.executable, "-B", TREE / "tests/lab/sabotage.py"], env=environment(), capture_output=True, text=True, timeout=100)
     result = json.loads(done.stdout)
     assert not result["passed"]
     assert result["broken"] > 20

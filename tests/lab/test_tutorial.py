@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tutorial/lab.md shows what its commands print. Run by itself, this file makes it so.
+"""docs/tutorial/lab.md shows what its commands print. PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py makes it so.
 
 Its blocks marked `lab` are run, in order, at the top of the tree: lines after `$ ` and `> ` are commands, the rest is what they
 print. Numbers may differ, and which proxy answers; so only the words are compared.
 """
 
-import contextlib
-import os
 import re
 import subprocess
 import tempfile
 
-from lab_process import TREE, environment, lab
+from lab_process import environment, lab
+from support.tree import TREE
 
-PAGE = os.path.join(TREE, "docs/tutorial/lab.md")
+PAGE = TREE / "docs/tutorial/lab.md"
 BLOCK = re.compile(r"^```lab\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -63,21 +62,16 @@ def printed(page):
         return BLOCK.sub(block, page), pairs
     finally:
         lab("down")
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(os.path.join(TREE, "result.json"))
+        (TREE / "result.json").unlink(missing_ok=True)
 
 
 def test_the_tutorial_shows_what_its_commands_print():
-    with open(PAGE) as file:
-        _, pairs = printed(file.read())
+    _, pairs = printed(PAGE.read_text())
     assert len(pairs) > 15
     for command, shown, output in pairs:
         assert (command, words(output)) == (command, words(shown))
 
 
 if __name__ == "__main__":
-    with open(PAGE) as file:
-        before = file.read()
-    after, _ = printed(before)
-    with open(PAGE, "w") as file:
-        file.write(after)
+    after, _ = printed(PAGE.read_text())
+    PAGE.write_text(after)

@@ -3,7 +3,21 @@ import os
 
 import pytest
 
-from support.namespace import Link
+from lab.net import Namespace, connect
+
+
+class Link:
+    """A veth pair: "client" in one namespace, "director" in the other. The kernel sends nothing on it by itself."""
+
+    def __init__(self):
+        self.client, self.director = Namespace("client"), Namespace("director")
+        for namespace in (self.client, self.director):
+            namespace.sysctl({"net.ipv6.conf.default.addr_gen_mode": 1})  # no link-local address
+        connect(self.client, "client", self.director, "director")
+
+    def close(self):
+        self.client.close()
+        self.director.close()
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.tools import TIMEOUT_S
 from support import pcap
 from support import traffic
 from support.director_conf import CONFIG, write_config
-from support.director_process import DEADLINE, NOBODY, write_table
+from support.director_process import NOBODY, write_table
 from support.tree import DIRECTOR
 
 EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors".split()
@@ -56,7 +57,7 @@ def run(*arguments, user=None, folder=None):
         command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)} if folder else None
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=DEADLINE, env=environment
+        command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment
     )
     assert done.returncode >= 0, f"died of signal {-done.returncode}:\n{done.stderr}"
     return done

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """outbound_gateway_mac = "auto", against a kernel's routes and neighbours."""
 
-import json
-
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from lab.net import mac
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
 from support.director_conf import CONFIG
-from support.director_process import DEADLINE, DirectorProcess, sum_of_verdicts, wait_until, write_table
+from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 
 AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
 ROUTER, OTHER = "02:00:00:00:01:01", "02:00:00:00:01:02"
@@ -23,25 +23,25 @@ FRAME = bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.10.11.7") / UDP(spo
 def kernel(link):
     """The director's: it reaches 10.255.0.0/24 by the link, and runs commands of ip."""
     link.director.run(*"ip address add 10.255.0.1/24 dev director".split())
-    return lambda words: link.director.run("ip", *words.split())
+    return lambda words: link.director.run("ip", *words.split()).stdout
 
 
 @pytest.fixture
 def director(kernel, link, tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE)
-    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.enter) as director:
+    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.command()) as director:
         yield director
 
 
-def wait_for_mac(director, mac):
-    return wait_until(lambda: director.stats()[MAC] == mac, f"gateway {mac}: {director.log}")
+def wait_for_mac(director, gateway):
+    return wait_until(lambda: director.stats()[MAC] == gateway, lambda: f"gateway {gateway}: {director.log}")
 
 
 def send(link, director, verdict):
     """A frame that a table covers, and what came of it; None if it was not forwarded."""
     with link.client.packet_socket("client", ignore_outgoing=True) as client:
         before = director.stats()[verdict]
-        client.settimeout(DEADLINE)
+        client.settimeout(TIMEOUT_S)
         client.send(FRAME)
         stats = wait_until(lambda: counted(director, verdict, before), verdict)
         assert stats["received"] == sum_of_verdicts(stats)
@@ -95,10 +95,9 @@ def test_follows_routes_and_neighbours(director, link, kernel):
 def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kernel):
     link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
     kernel(f"route add {PROXIES} via 10.255.0.7")
-    (client,) = json.loads(link.client.run(*"ip -json link show client".split()))
-    mac = client["address"]
-    wait_for_mac(director, mac)
-    assert send(link, director, "forwarded").dst == mac
+    client_mac = mac(link.client, "client")
+    wait_for_mac(director, client_mac)
+    assert send(link, director, "forwarded").dst == client_mac
 
 
 def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
@@ -108,10 +107,9 @@ def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
     pcap.write(tmp_path / "rx.pcap", [])
     table = write_table(tmp_path / "table", traffic.TABLE)
     vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"
-    prefix = [*link.director.enter, "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
+    prefix = [*link.director.command(), "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
     with DirectorProcess([vdev], AUTO, table, prefix=prefix) as director:
-        (client,) = json.loads(link.client.run(*"ip -json link show client".split()))
-        wait_for_mac(director, client["address"])
+        wait_for_mac(director, mac(link.client, "client"))
 
 
 def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, monkeypatch):
@@ -120,9 +118,9 @@ def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, mo
     link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
     kernel(f"route add {PROXIES} via 10.255.0.7")
     table = write_table(tmp_path / "table", traffic.TABLE)
-    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.enter) as director:
-        mac = wait_until(lambda: director.stats()[MAC].replace("unknown", ""), "a gateway")
-        kernel(f"neigh replace 10.255.0.7 lladdr {mac} nud stale dev director")
+    with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.command()) as director:
+        known = wait_until(lambda: director.stats()[MAC].replace("unknown", ""), "a gateway")
+        kernel(f"neigh replace 10.255.0.7 lladdr {known} nud stale dev director")
         wait_until(lambda: "STALE" not in kernel("neigh show 10.255.0.7 dev director"), "a question to the kernel")
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The director on a veth pair, with a kernel's own traffic: ping, TCP SYNs, UDP, fragments."""
 
-import contextlib
 import os
 import select
 import socket
@@ -9,9 +8,10 @@ import time
 
 import pytest
 
+from lab.tools import wait_until
 from support import traffic
 from support.director_conf import CONFIG
-from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, wait_until, write_table
+from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, write_table
 from model import Director
 from support.compare import count
 
@@ -54,8 +54,7 @@ def give_client_addresses(client, gateway_mac):
 def send_pings(client, address, sizes):
     for size in sizes:
         # Nobody answers, so it ends with status 1.
-        with contextlib.suppress(AssertionError):
-            client.run(*f"ping -c 2 -i 0.01 -W 0.05 -s {size} {address}".split())
+        client.run(*f"ping -c 2 -i 0.01 -W 0.05 -s {size} {address}".split(), check=False)
 
 
 def send_syns(client, family, address):
@@ -96,7 +95,7 @@ def test_kernel_traffic(vdev, idle, link, tmp_path):
     config = {**CONFIG, "idle": idle}
     table = write_table(tmp_path / "table", traffic.TABLE)
     sniffer = Sniffer(link.client)
-    with DirectorProcess([vdev], config, table, prefix=link.director.enter) as director:
+    with DirectorProcess([vdev], config, table, prefix=link.director.command()) as director:
         mac = director.port_mac()
         give_client_addresses(link.client, mac)
         send_everything(link.client, fragments_v4=vdev is AF_XDP)
@@ -116,7 +115,7 @@ def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
     """ARP and ping to an address of the director's own kernel, while a VIP is still served."""
     config = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
     table = write_table(tmp_path / "table", traffic.TABLE)
-    with DirectorProcess([AF_PACKET], config, table, prefix=link.director.enter) as director:
+    with DirectorProcess([AF_PACKET], config, table, prefix=link.director.command()) as director:
         link.director.run(*"ip address add 192.0.2.1/24 dev glb0".split())
         link.director.run(*"ip link set glb0 up".split())
         link.client.run(*"ip address add 192.0.2.33/24 dev client".split())
@@ -138,7 +137,7 @@ def cpu_ticks(pid):
 def idle_ticks(link, folder, vdev, idle, seconds=2):
     table = write_table(folder / "table", traffic.TABLE)
     config = {**CONFIG, "idle": idle}
-    with DirectorProcess([vdev], config, table, prefix=link.director.enter) as director:
+    with DirectorProcess([vdev], config, table, prefix=link.director.command()) as director:
         pid = director.process.pid
         assert os.readlink(f"/proc/{pid}/exe").endswith("glb-director")
         before = cpu_ticks(pid)
@@ -157,7 +156,7 @@ def test_sleep_costs_no_cpu(vdev, link, tmp_path):
 def test_af_packet_gets_ipv4_fragments_put_together(link, tmp_path):
     """As docs/howto/troubleshooting.md says: too big for outbound_mtu, or cut where the driver's frame ends."""
     table = write_table(tmp_path / "table", traffic.TABLE)
-    with DirectorProcess([AF_PACKET], CONFIG, table, prefix=link.director.enter) as director:
+    with DirectorProcess([AF_PACKET], CONFIG, table, prefix=link.director.command()) as director:
         give_client_addresses(link.client, director.port_mac())
         for size, verdict in ((1600, "drop_too_big"), (3000, "drop_truncated")):
             with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an operator does to a director besides sending packets: odd names, lost pipes, huge tables, spare ports."""
 
-import contextlib
 import ctypes
 import os
 import signal
-import socket
 import subprocess
-import tempfile
 
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
 from support.director_conf import CONFIG
-from support.director_process import DEADLINE, DirectorProcess, wait_until, write_table
+from support.director_process import DirectorProcess, write_table
+from support.service_manager import ServiceManager
 from support.tree import CLI
 
 SLEEP = {**CONFIG, "idle": "sleep"}
@@ -62,22 +61,17 @@ def test_goes_on_when_nobody_reads_its_messages(tmp_path):
 
 def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
     """Its build takes longer than two ticks of this watchdog, on any machine."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, tempfile.TemporaryDirectory() as folder:
-        manager.bind(f"{folder}/notify")
-        manager.settimeout(DEADLINE)
-        monkeypatch.setenv("NOTIFY_SOCKET", f"{folder}/notify")
+    with ServiceManager() as manager:
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.path)
         monkeypatch.setenv("WATCHDOG_USEC", "20000")
         table = write_table(tmp_path / "table", traffic.TABLE)
         with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
             write_table(table, {"tables": [table_of(i, f"t{i}", 4096) for i in range(4)]}, "json")
             director.process.send_signal(signal.SIGHUP)
-            while not manager.recv(4096).startswith(b"RELOADING=1"):
-                pass
-            signs = 0
-            while not (message := manager.recv(4096)).startswith(b"READY=1"):
-                signs += message == b"WATCHDOG=1"
-            assert b"4 tables, generation 2" in message
-    assert signs > 0
+            manager.wait_for("RELOADING=1")
+            *during, ready = manager.wait_for("READY=1")
+    assert ["WATCHDOG=1"] in during
+    assert any("4 tables, generation 2" in line for line in ready)
 
 
 class Frozen:
@@ -104,18 +98,12 @@ class Frozen:
 
 
 def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, tempfile.TemporaryDirectory() as folder:
-        manager.bind(f"{folder}/notify")
-        manager.settimeout(0.01)
-        monkeypatch.setenv("NOTIFY_SOCKET", f"{folder}/notify")
+    with ServiceManager() as manager:
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.path)
         monkeypatch.setenv("WATCHDOG_USEC", "1000000")
 
         def signs():
-            found = []
-            with contextlib.suppress(TimeoutError):
-                while True:
-                    found.append(manager.recv(4096))
-            return found.count(b"WATCHDOG=1")
+            return manager.arrived().count(["WATCHDOG=1"])
 
         def stuck(times):
             return lambda: signs() >= 0 and director.log.count("error: lcore 0 is stuck") >= times
@@ -199,6 +187,6 @@ def test_fifo_is_refused_as_configuration(tmp_path):
     os.mkfifo(tmp_path / "director.conf")
     write_table(tmp_path / "TABLE", traffic.TABLE)
     words = "lookup TABLE 192.0.2.9:1 10.10.11.7:80 --config director.conf".split()
-    done = subprocess.run([CLI, *words], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
+    done = subprocess.run([CLI, *words], cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert "director.conf: is a FIFO; expected a regular file" in done.stdout + done.stderr
     assert done.returncode != 0

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from scapy.layers.inet import IP, UDP
 
+from lab.tools import wait_until
 from support import traffic
 from support.director_conf import CONFIG
-from support.director_process import DirectorProcess, wait_until, write_table
+from support.director_process import DirectorProcess, write_table
 from support.tree import CLI
 from model import Director
 
@@ -100,7 +101,7 @@ class Live:
         ]
         self.table = folder / "table"
         self.put(self.files[0])
-        self.director = DirectorProcess([VDEV], CONFIG, self.table, prefix=link.director.enter)
+        self.director = DirectorProcess([VDEV], CONFIG, self.table, prefix=link.director.command())
 
     def put(self, file):
         """In one step, as build-config does."""
@@ -119,9 +120,7 @@ class Live:
         """Reloads by a signal and waits for the outcome."""
         before = self.stat("reloads") + self.stat("reload_failures")
         self.director.process.send_signal(number)
-        wait_until(
-            lambda: self.stat("reloads") + self.stat("reload_failures") > before, "the reload"
-        )
+        wait_until(lambda: self.stat("reloads") + self.stat("reload_failures") > before, "the reload")
 
     def command(self):
         """Reloads by the command line, which waits by itself."""

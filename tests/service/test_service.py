@@ -2,7 +2,6 @@
 """What the director tells a service manager (sd_notify), and where it says that flows go (/glb/lookup, /glb/tables)."""
 
 import signal
-import socket
 
 import pytest
 
@@ -10,7 +9,8 @@ from support import pcap
 from support import traffic
 from support.cli import run_json
 from support.director_conf import CONFIG, write_config
-from support.director_process import DEADLINE, DirectorProcess, write_table
+from support.director_process import DirectorProcess, write_table
+from support.service_manager import ServiceManager
 
 VDEV = "net_pcap0,rx_pcap={0}/rx.pcap,tx_pcap={0}/tx.pcap"
 
@@ -22,33 +22,13 @@ def start(tmp_path):
     return lambda: DirectorProcess([VDEV.format(tmp_path)], CONFIG, table)
 
 
-class Manager:
-    """The service manager's end of NOTIFY_SOCKET."""
-
-    def __init__(self, path):
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(path))
-        self._socket.settimeout(DEADLINE)
-
-    def wait_for(self, assignment):
-        """The messages up to the one that has this line."""
-        seen = []
-        while not seen or assignment not in seen[-1]:
-            seen.append(self._socket.recv(4096).decode().splitlines())
-        return seen
-
-    def close(self):
-        self._socket.close()
-
-
 @pytest.fixture
-def manager(tmp_path, monkeypatch):
-    manager = Manager(tmp_path / "notify")
-    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-    monkeypatch.setenv("WATCHDOG_USEC", "2000000")
-    monkeypatch.delenv("WATCHDOG_PID", raising=False)
-    yield manager
-    manager.close()
+def manager(monkeypatch):
+    with ServiceManager() as manager:
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.path)
+        monkeypatch.setenv("WATCHDOG_USEC", "2000000")
+        monkeypatch.delenv("WATCHDOG_PID", raising=False)
+        yield manager
 
 
 def test_the_service_manager_hears_of_every_change(start, manager, tmp_path):

@@ -8,9 +8,9 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support.director_conf import write_config
 from support.tree import CLI, DIRECTOR
@@ -21,7 +21,6 @@ PACKET_PATHS = {
     "avx2": (256, ("avx2",)),
     "avx512": (512, ("avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl")),
 }
-DEADLINE = 30  # seconds: for what normally takes a fraction of one, on a busy machine
 NOBODY = 65534
 
 
@@ -42,23 +41,12 @@ def write_table(path, document, version="auto"):
     return path
 
 
-def wait_until(condition, what, deadline=DEADLINE):
-    """Polls until condition() is true; what it returned then."""
-    end = time.monotonic() + deadline
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"{what}: not within {deadline} s"
-        time.sleep(0.01)
-
-
 class Telemetry:
     """DPDK telemetry version 2: a request and an answer are a datagram each."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.settimeout(DEADLINE)
+        self._socket.settimeout(TIMEOUT_S)
         try:
             self._socket.connect(str(path))
         except OSError:
@@ -160,7 +148,7 @@ class DirectorProcess:
     def terminate(self):
         """SIGTERM, and what it printed as its last words: the counters."""
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(DEADLINE)
+        status = self.process.wait(TIMEOUT_S)
         assert status == 0, f"exit status {status}:\n{self.log}"
         lines = self._stdout.read_text(encoding="ascii").splitlines()
         return {name: int(value) for name, value in (line.split() for line in lines)}

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the source tree is, and the programs that were built from it."""
+"""The source tree, and the programs that were built from it. GLB_BUILD names the build folder, build/ by default."""
 
-import os
-from pathlib import Path
+from lab.tools import BUILD, PROGRAMS, TREE  # noqa: F401
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build")).resolve()
-DIRECTOR = BUILD / "src/director/glb-director"
-CLI = BUILD / "src/cli/glb-director-cli"
+CLI, DIRECTOR, HEALTHCHECK, REDIRECT = (
+    BUILD / PROGRAMS[name] for name in ("glb-director-cli", "glb-director", "glb-healthcheck", "glb-redirect")
+)
+REDIRECT_OBJECT = BUILD / "src/redirect/redirect.bpf.o"

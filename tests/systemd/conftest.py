@@ -5,17 +5,13 @@ script/test --kernel SUITE."""
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
-sys.path.append(str(TREE / "tests/bpf"))
-
-from support.director_process import wait_until  # noqa: E402
-from netns import Namespace  # noqa: E402
+from lab.net import Namespace
+from lab.tools import wait_until
+from support.tree import BUILD, TREE
 
 DEADLINE = 120  # seconds; the processor may be emulated
 VIP = "203.0.113.10"
