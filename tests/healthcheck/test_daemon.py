@@ -516,20 +516,30 @@ def test_killed_while_it_writes(daemon):
               for name in ("odd", "even")]
     made = daemon(tables[0], listen='"none"', watch=False)
     sources = [json.dumps({"tables": [one]}) for one in tables]
-    made.src.write_text(sources[0])
-    made.start()
-    wait_until(made.dst.exists, "first write")
-    made.stop(signal.SIGKILL)
 
     def leftovers():
         return [name for name in os.listdir(made.folder) if name.startswith(".glb-")]
 
+    def start(source):
+        made.src.write_text(source)
+        return subprocess.Popen([PROGRAM, "--config-file", str(made.conf)], stderr=subprocess.DEVNULL)
+
+    def seconds_to_write(source):
+        made.dst.unlink(missing_ok=True)
+        began, process = time.monotonic(), start(source)
+        wait_until(made.dst.exists, "the write")
+        took = time.monotonic() - began
+        process.kill()
+        process.wait()
+        return took
+
+    # Moments of the kill are spread from the start to some time after the write, however fast this machine is.
+    took = max(seconds_to_write(source) for source in sources)
     changed = left = 0
     last = made.dst.stat().st_ino
     for i in range(1000):
-        made.src.write_text(sources[i % 2])
-        process = subprocess.Popen([PROGRAM, "--config-file", str(made.conf)], stderr=subprocess.DEVNULL)
-        time.sleep((i * 7 % 100) / 100 * 0.04)
+        process = start(sources[i % 2])
+        time.sleep((i * 7 % 100) / 100 * 1.3 * took)
         process.kill()
         process.wait()
         document = json.loads(made.dst.read_text())
