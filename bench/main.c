@@ -12,6 +12,7 @@
 #include "bench/builds.h"
 #include "bench/contest.h"
 #include "bench/report.h"
+#include "common/text.h"
 
 struct options {
 	const char *json, *samples, *isa, *cli;
@@ -47,14 +48,13 @@ static void choose_cpus(struct options *options, int wanted)
 			options->cpus[count++] = cpu;
 }
 
-static int parse_number(const char *option, const char *text, long most)
+static int parse_number(const char *option, const char *text, uint32_t most)
 {
-	char *end;
-	long value = strtol(text, &end, 10);
+	uint32_t value;
 
-	if (end != text && !*end && value >= 0 && value <= most)
+	if (text_number(text, most, &value))
 		return (int)value;
-	fprintf(stderr, "--%s: '%s' is no number from 0 to %ld\n", option, text, most);
+	fprintf(stderr, "--%s: '%s' is no number from 0 to %u\n", option, text, most);
 	exit(2);
 }
 

@@ -68,23 +68,6 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	return loaded;
 }
 
-bool cli_parse_number(const char *text, uint32_t max, uint32_t *number)
-{
-	uint64_t value = 0;
-
-	if (*text == '\0')
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		value = value * 10 + (uint64_t)(*text - '0');
-		if (value > max)
-			return false;
-	}
-	*number = (uint32_t)value;
-	return true;
-}
-
 const char *cli_health_name(bool healthy)
 {
 	return healthy ? "up" : "down";

@@ -40,9 +40,6 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
-/* Returns false if text is not a decimal number from 0 to max. */
-bool cli_parse_number(const char *text, uint32_t max, uint32_t *number);
-
 #define CLI_BIND_MAX (NETPREFIX_TEXT_MAX + 32)
 
 /* "tcp 10.0.0.0/8 port 80-90"; returns buf. The JSON has the keys ip, proto, port_start and

@@ -5,8 +5,9 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
-#include "cli/endpoint.h"
 #include "common/byteorder.h"
+#include "common/endpoint.h"
+#include "common/text.h"
 #include "gue/decode.h"
 #include "packet/flow.h"
 
@@ -171,7 +172,7 @@ static int run(const struct command_args *args)
 	uint32_t port = GUE_PORT;
 	bool failed;
 
-	if (args->options[PORT] && !cli_parse_number(args->options[PORT], UINT16_MAX, &port))
+	if (args->options[PORT] && !text_number(args->options[PORT], UINT16_MAX, &port))
 		return command_usage("decode: --port: '%s' is not a port", args->options[PORT]);
 	decode = calloc(1, sizeof(*decode));
 	if (!decode)

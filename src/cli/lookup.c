@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/endpoint.h"
 #include "cli/explain.h"
+#include "common/endpoint.h"
+#include "common/text.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 
@@ -91,7 +92,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 		return command_usage(
 			"lookup: SRC: '%s' has no port, but the configured hash includes it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
-	if (args->options[HINT] && !cli_parse_number(args->options[HINT], UINT16_MAX, &hint))
+	if (args->options[HINT] && !text_number(args->options[HINT], UINT16_MAX, &hint))
 		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
 	flow.hint = (uint16_t)hint;
 	memcpy(flow.source, lookup->source.addr.bytes, 16);

@@ -3,8 +3,9 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/text.h"
 
 unsigned netaddr_size(const struct netaddr *addr)
 {
@@ -76,11 +77,9 @@ void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length)
 
 static bool parse_length(const char *text, unsigned max, uint8_t *length)
 {
-	unsigned value = 0, digits = 0;
+	uint32_t value;
 
-	for (; text[digits] >= '0' && text[digits] <= '9' && digits < 4; digits++)
-		value = value * 10 + (unsigned)(text[digits] - '0');
-	if (digits == 0 || text[digits] != '\0' || value > max)
+	if (strlen(text) > 4 || !text_number(text, max, &value))
 		return false;
 	*length = (uint8_t)value;
 	return true;

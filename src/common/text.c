@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/text.h"
 
-#include <stdint.h>
 #include <string.h>
 
 size_t text_character(const char *text, size_t left)
@@ -34,4 +33,21 @@ void text_mend(char *text)
 			size = 1;
 		}
 	}
+}
+
+bool text_number(const char *text, uint32_t max, uint32_t *number)
+{
+	uint64_t value = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		value = value * 10 + (uint64_t)(*text - '0');
+		if (value > max)
+			return false;
+	}
+	*number = (uint32_t)value;
+	return true;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/endpoint.h"
+
 /* While a list is made. */
 struct builder {
 	struct checklist *list;
@@ -29,19 +31,18 @@ static void check_free(struct check *check)
 /* "http 192.168.50.10:80/", "gue 192.168.50.10:19523 to 203.0.113.10" */
 static char *what_of(const struct check_spec *spec, const char *host)
 {
-	bool v6 = spec->addr.family == NETADDR_V6;
-	char ip[NETADDR_TEXT_MAX], inner[NETADDR_TEXT_MAX], *what;
+	char to[ENDPOINT_TEXT_MAX], inner[NETADDR_TEXT_MAX], *what;
 	int size;
 
-	netaddr_format(&spec->addr, ip);
+	endpoint_text(&spec->addr, spec->port, to);
 	if (spec->kind == CHECK_HTTP)
-		size = asprintf(&what, "%s %s%s%s:%u%s%s%s", spec->http->tls ? "https" : "http", v6 ? "[" : "", ip,
-			v6 ? "]" : "", spec->port, spec->uri, host ? " as " : "", host ? host : "");
+		size = asprintf(&what, "%s %s%s%s%s", spec->http->tls ? "https" : "http", to, spec->uri,
+			host ? " as " : "", host ? host : "");
 	else if (spec->kind == CHECK_TCP)
-		size = asprintf(&what, "tcp %s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", spec->port);
+		size = asprintf(&what, "tcp %s", to);
 	else
-		size = asprintf(&what, "%s %s%s%s:%u to %s", check_kind_name(spec->kind), v6 ? "[" : "", ip,
-			v6 ? "]" : "", spec->port, netaddr_format(&spec->inner, inner));
+		size = asprintf(
+			&what, "%s %s to %s", check_kind_name(spec->kind), to, netaddr_format(&spec->inner, inner));
 	return size < 0 ? NULL : what;
 }
 

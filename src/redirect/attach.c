@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <ctype.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -13,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "common/text.h"
 #include "gue/gue_wire.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
@@ -85,10 +84,9 @@ static int parse(const struct command_args *args, struct request *request)
 		request->settings.syn_cookies = (uint16_t)index;
 	}
 	if (port) {
-		char *end;
-		long number = strtol(port, &end, 10);
+		uint32_t number;
 
-		if (*end || !isdigit((unsigned char)*port) || number < 1 || number > 65535)
+		if (!text_number(port, UINT16_MAX, &number) || number == 0)
 			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
 		request->settings.port = (uint16_t)number;
 	}

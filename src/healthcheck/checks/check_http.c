@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/endpoint.h"
 #include "healthcheck/checks/check.h"
 #include "healthcheck/config/conf.h"
 
@@ -227,12 +228,13 @@ static struct transfer *new_transfer(const struct conf_http *settings)
 	return transfer;
 }
 
-/* False: out of memory, or too long. */
-static bool set_url(CURL *easy, const struct check_spec *spec, const char *host)
+/* `to` is the proxy's address with the port. False: out of memory, or too long. */
+static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
 {
+	const char *scheme = spec->http->tls ? "https" : "http", *host = spec->http->host;
 	char url[4096];
-	int size = snprintf(
-		url, sizeof(url), "%s://%s:%u%s", spec->http->tls ? "https" : "http", host, spec->port, spec->uri);
+	int size = host ? snprintf(url, sizeof(url), "%s://%s:%u%s", scheme, host, spec->port, spec->uri)
+			: snprintf(url, sizeof(url), "%s://%s%s", scheme, to, spec->uri);
 
 	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
 }
@@ -241,18 +243,17 @@ static bool set_url(CURL *easy, const struct check_spec *spec, const char *host)
  */
 static bool set_target(struct transfer *transfer, const struct check_spec *spec)
 {
-	char ip[NETADDR_TEXT_MAX], address[NETADDR_TEXT_MAX + 2], to[NETADDR_TEXT_MAX + 16];
+	char to[ENDPOINT_TEXT_MAX], connect_to[ENDPOINT_TEXT_MAX + 2];
 
-	snprintf(address, sizeof(address), spec->addr.family == NETADDR_V6 ? "[%s]" : "%s",
-		netaddr_format(&spec->addr, ip));
+	endpoint_text(&spec->addr, spec->port, to);
 	if (spec->http->host) {
-		snprintf(to, sizeof(to), "::%s:%u", address, spec->port);
-		transfer->connect_to = curl_slist_append(NULL, to);
+		snprintf(connect_to, sizeof(connect_to), "::%s", to);
+		transfer->connect_to = curl_slist_append(NULL, connect_to);
 		if (!transfer->connect_to)
 			return false;
 	}
 	curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to);
-	return set_url(transfer->easy, spec, spec->http->host ? spec->http->host : address);
+	return set_url(transfer->easy, spec, to);
 }
 
 static bool set_options(struct transfer *transfer, const struct probe *probe)

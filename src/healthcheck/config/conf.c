@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/endpoint.h"
 #include "common/file.h"
 #include "conf/conf_reader.h"
 #include "healthcheck/config/conf_http.h"
@@ -28,24 +29,13 @@ static void read_address(struct conf_reader *reader, const config_setting_t *at,
 /* "127.0.0.1:19521", "[::1]:19521" */
 static bool parse_listen(const char *text, struct netaddr *ip, uint16_t *port)
 {
-	const char *colon = strrchr(text, ':');
-	char host[NETADDR_TEXT_MAX + 2], *end;
-	size_t size = colon ? (size_t)(colon - text) : 0;
-	unsigned long number;
+	struct endpoint listen;
 
-	if (!colon || size == 0 || size >= sizeof(host))
+	if (!endpoint_parse(text, &listen) || listen.port == 0 || (text[0] == '[') != (listen.addr.family == NETADDR_V6))
 		return false;
-	memcpy(host, text, size);
-	host[size] = '\0';
-	number = strtoul(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end || number == 0 || number > UINT16_MAX)
-		return false;
-	*port = (uint16_t)number;
-	if (host[0] == '[' && host[size - 1] == ']') {
-		host[size - 1] = '\0';
-		return netaddr_parse(host + 1, ip) && ip->family == NETADDR_V6;
-	}
-	return netaddr_parse(host, ip) && ip->family == NETADDR_V4;
+	*ip = listen.addr;
+	*port = listen.port;
+	return true;
 }
 
 static void read_listen(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)

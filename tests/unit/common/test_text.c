@@ -57,6 +57,24 @@ static void test_text_cut_within_a_character(void **state)
 	check("\xc3(", "?(");
 }
 
+static void test_a_number_is_decimal_digits_within_the_maximum(void **state)
+{
+	static const char *const others[] = {
+		"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "a", "256", "99999999999999999999999"};
+	uint32_t number = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(text_number(others[i], 255, &number));
+	assert_int_equal(number, 7);
+	assert_true(text_number("0", 255, &number));
+	assert_int_equal(number, 0);
+	assert_true(text_number("0255", 255, &number));
+	assert_int_equal(number, 255);
+	assert_true(text_number("4294967295", UINT32_MAX, &number));
+	assert_int_equal(number, UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -64,6 +82,7 @@ int main(void)
 		cmocka_unit_test(test_control_characters),
 		cmocka_unit_test(test_what_is_not_utf8),
 		cmocka_unit_test(test_text_cut_within_a_character),
+		cmocka_unit_test(test_a_number_is_decimal_digits_within_the_maximum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

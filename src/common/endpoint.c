@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/endpoint.h"
+#include "common/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "common/text.h"
 
 bool endpoint_parse(const char *text, struct endpoint *endpoint)
 {
@@ -33,7 +33,7 @@ bool endpoint_parse(const char *text, struct endpoint *endpoint)
 	if (!netaddr_parse(address, &parsed.addr))
 		return false;
 	if (colon) {
-		if (!cli_parse_number(colon + 1, UINT16_MAX, &port))
+		if (!text_number(colon + 1, UINT16_MAX, &port))
 			return false;
 		parsed.has_port = true;
 		parsed.port = (uint16_t)port;
@@ -54,4 +54,9 @@ const char *endpoint_format(const struct endpoint *endpoint, char buf[ENDPOINT_T
 	else
 		snprintf(buf, ENDPOINT_TEXT_MAX, "%s", address);
 	return buf;
+}
+
+const char *endpoint_text(const struct netaddr *addr, uint16_t port, char buf[ENDPOINT_TEXT_MAX])
+{
+	return endpoint_format(&(struct endpoint){.addr = *addr, .has_port = true, .port = port}, buf);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One end of a flow on the command line: ADDRESS, ADDRESS:PORT, [ADDRESS]:PORT. */
-#ifndef GLB_CLI_ENDPOINT_H
-#define GLB_CLI_ENDPOINT_H
+/* An IP address and perhaps a port, as text: ADDRESS, ADDRESS:PORT, [ADDRESS]:PORT. Pure, thread-safe. */
+#ifndef GLB_COMMON_ENDPOINT_H
+#define GLB_COMMON_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,9 +16,13 @@ struct endpoint {
 
 #define ENDPOINT_TEXT_MAX (NETADDR_TEXT_MAX + 8)
 
+/* IPv6 with a port must be in brackets. False leaves *endpoint alone. */
 bool endpoint_parse(const char *text, struct endpoint *endpoint);
 
 /* What endpoint_parse() takes; returns buf. */
 const char *endpoint_format(const struct endpoint *endpoint, char buf[ENDPOINT_TEXT_MAX]);
+
+/* endpoint_format() of an address with a port. */
+const char *endpoint_text(const struct netaddr *addr, uint16_t port, char buf[ENDPOINT_TEXT_MAX]);
 
 #endif
