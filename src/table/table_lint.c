@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table/table_overlap.h"
+
 static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)
 {
 	char where[48];

@@ -25,18 +25,4 @@ void table_lint_hops(const struct table_set *set, struct faults *faults);
  */
 void table_lint(const struct table_set *set, struct faults *faults);
 
-/* Two binds with addresses, protocol and ports in common. Where they meet, `winner` gets the
- * packets. */
-struct table_overlap {
-	uint32_t loser_table, loser_bind;
-	uint32_t winner_table, winner_bind;
-};
-
-/*
- * One for each bind that loses packets to an earlier one (of a lower table, or earlier in its own),
- * by loser. O(n log n) for binds that are nested a few levels deep. 0: *overlaps (malloc'd, the
- * caller frees) and *count are set; or -ENOMEM.
- */
-int table_overlaps(const struct table_set *set, struct table_overlap **overlaps, size_t *count);
-
 #endif

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which binds lose packets to earlier ones. Prefixes nest or are disjoint, so that in the order of
- * their addresses everything inside a prefix is one range, and everything around it is a chain of
- * parents. A sweep over the ports keeps the binds that are open at the current port; of two binds
- * that overlap, one is open when the other opens.
+ * Prefixes nest or are disjoint. So if binds are sorted by prefix, everything inside a prefix is one range of
+ * positions, and everything around it is a chain of parents. A sweep over the ports keeps the binds that are open at
+ * the current port: of two binds that overlap, one is open when the other opens.
+ *
+ * The classifier (packet/classify.c) sweeps over ports, too, but these warnings cannot be had from it. It keeps the
+ * lowest table of a port range and no bind, it merges the binds of one table, and it looks from a prefix to its parents
+ * only, whereas a bind also loses to an earlier one inside its own prefix. For 64 tables of 4096 disjoint binds this
+ * sweep takes 0.14 s, and the classifier 0.13 s. Comparing all pairs would be 20 lines, but would take 17 minutes, and
+ * glb-healthcheck's event loop would wait for it. The worst case found, IPv6 prefixes of all lengths inside each other,
+ * takes the sweep 0.8 s.
  */
+#include "table/table_overlap.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "table/table_lint.h"
 
 #define NONE UINT32_MAX
 
@@ -16,10 +22,10 @@ struct item {
 	const struct table_bind *bind;
 	uint32_t rank; /* order in which binds win: by table, then by place */
 	uint32_t table, index;
+	uint32_t group;
 };
 
-/* Positions in the order of items: those with the same prefix, and all those inside it (which
- * follow). */
+/* The items with one prefix and protocol, by position. All those inside the prefix follow them. */
 struct group {
 	uint32_t first, end, inside_end;
 	uint32_t parent; /* the next wider group, or NONE */
@@ -28,14 +34,16 @@ struct group {
 struct sweep {
 	uint32_t count;
 	struct item *items; /* by protocol, address, length */
-	uint32_t *group_of; /* by position */
 	struct group *groups;
 	uint32_t *winner; /* by rank; NONE as long as none is known */
 	uint32_t *by_rank; /* position */
-	/* Segment trees over positions, leaves from `leaves` on. */
+	/*
+	 * Segment trees over positions for the maximum of a range; 0 where a bind is not open. With two of them, an
+	 * opening bind finds the open ones that it loses to and those that lose to it.
+	 */
 	uint32_t leaves;
-	uint32_t *lowest; /* rank of open binds, NONE for none */
-	uint32_t *highest; /* 1 + rank of open binds that have not lost yet, 0 for none */
+	uint32_t *lowest; /* NONE - rank of open binds */
+	uint32_t *highest; /* 1 + rank of open binds that have not lost yet */
 	uint64_t *events;
 };
 
@@ -77,7 +85,7 @@ static void find_groups(struct sweep *sweep)
 
 		if (at > 0 && compare_prefixes(sweep->items[at - 1].bind, bind) == 0) {
 			sweep->groups[count - 1].end++;
-			sweep->group_of[at] = count - 1;
+			sweep->items[at].group = count - 1;
 			continue;
 		}
 		while (open != NONE && !contains(sweep->items[sweep->groups[open].first].bind, bind)) {
@@ -85,80 +93,57 @@ static void find_groups(struct sweep *sweep)
 			open = sweep->groups[open].parent;
 		}
 		sweep->groups[count] = (struct group){at, at + 1, sweep->count, open};
-		sweep->group_of[at] = open = count++;
+		sweep->items[at].group = open = count++;
 	}
 }
 
-static void set_lowest(struct sweep *sweep, uint32_t at, uint32_t rank)
+/* A tree has its leaves from `leaves` on, its root at 1. */
+static void tree_set(uint32_t *tree, uint32_t leaves, uint32_t at, uint32_t value)
 {
-	uint32_t *tree = sweep->lowest;
-
-	at += sweep->leaves;
-	for (tree[at] = rank; at > 1; at /= 2)
-		tree[at / 2] = tree[at] < tree[at ^ 1] ? tree[at] : tree[at ^ 1];
-}
-
-static void set_highest(struct sweep *sweep, uint32_t at, uint32_t value)
-{
-	uint32_t *tree = sweep->highest;
-
-	at += sweep->leaves;
+	at += leaves;
 	for (tree[at] = value; at > 1; at /= 2)
 		tree[at / 2] = tree[at] > tree[at ^ 1] ? tree[at] : tree[at ^ 1];
 }
 
-static uint32_t range_lowest(const struct sweep *sweep, uint32_t first, uint32_t end)
-{
-	uint32_t found = NONE;
-
-	for (first += sweep->leaves, end += sweep->leaves; first < end; first /= 2, end /= 2) {
-		if (first & 1 && sweep->lowest[first++] < found)
-			found = sweep->lowest[first - 1];
-		if (end & 1 && sweep->lowest[--end] < found)
-			found = sweep->lowest[end];
-	}
-	return found;
-}
-
-static uint32_t range_highest(const struct sweep *sweep, uint32_t first, uint32_t end)
+static uint32_t tree_max(const uint32_t *tree, uint32_t leaves, uint32_t first, uint32_t end)
 {
 	uint32_t found = 0;
 
-	for (first += sweep->leaves, end += sweep->leaves; first < end; first /= 2, end /= 2) {
-		if (first & 1 && sweep->highest[first++] > found)
-			found = sweep->highest[first - 1];
-		if (end & 1 && sweep->highest[--end] > found)
-			found = sweep->highest[end];
+	for (first += leaves, end += leaves; first < end; first /= 2, end /= 2) {
+		if (first & 1 && tree[first++] > found)
+			found = tree[first - 1];
+		if (end & 1 && tree[--end] > found)
+			found = tree[end];
 	}
 	return found;
 }
 
-/* The bind at `at` meets the open ones in a range: it loses to the lowest of them, the higher ones
- * lose to it. */
+/* The bind at `at` opens and meets the open binds of a range: it loses to the lowest of them, the higher ones lose to
+ * it. */
 static void meet(struct sweep *sweep, uint32_t at, uint32_t first, uint32_t end)
 {
-	uint32_t rank = sweep->items[at].rank;
-	uint32_t lowest = range_lowest(sweep, first, end), highest;
+	uint32_t rank = sweep->items[at].rank, highest;
+	uint32_t lowest = NONE - tree_max(sweep->lowest, sweep->leaves, first, end);
 
 	if (lowest < rank && lowest < sweep->winner[rank])
 		sweep->winner[rank] = lowest;
-	while ((highest = range_highest(sweep, first, end)) > rank + 1) {
+	while ((highest = tree_max(sweep->highest, sweep->leaves, first, end)) > rank + 1) {
 		sweep->winner[highest - 1] = rank;
-		set_highest(sweep, sweep->by_rank[highest - 1], 0);
+		tree_set(sweep->highest, sweep->leaves, sweep->by_rank[highest - 1], 0);
 	}
 }
 
 static void open_bind(struct sweep *sweep, uint32_t at)
 {
-	const struct group *group = &sweep->groups[sweep->group_of[at]];
+	const struct group *group = &sweep->groups[sweep->items[at].group];
 	uint32_t rank = sweep->items[at].rank;
 
 	meet(sweep, at, group->first, group->inside_end);
 	for (uint32_t up = group->parent; up != NONE; up = sweep->groups[up].parent)
 		meet(sweep, at, sweep->groups[up].first, sweep->groups[up].end);
-	set_lowest(sweep, at, rank);
+	tree_set(sweep->lowest, sweep->leaves, at, NONE - rank);
 	if (sweep->winner[rank] == NONE)
-		set_highest(sweep, at, rank + 1);
+		tree_set(sweep->highest, sweep->leaves, at, rank + 1);
 }
 
 static void run(struct sweep *sweep)
@@ -175,8 +160,8 @@ static void run(struct sweep *sweep)
 		uint32_t at = (uint32_t)sweep->events[i];
 
 		if (sweep->events[i] >> 32 & 1) {
-			set_lowest(sweep, at, NONE);
-			set_highest(sweep, at, 0);
+			tree_set(sweep->lowest, sweep->leaves, at, 0);
+			tree_set(sweep->highest, sweep->leaves, at, 0);
 		} else {
 			open_bind(sweep, at);
 		}
@@ -192,7 +177,7 @@ static void collect_items(struct sweep *sweep, const struct table_set *set)
 
 			if (bind->prefix.addr.family == NETADDR_NONE)
 				continue;
-			sweep->items[sweep->count++] = (struct item){bind, rank, t, i};
+			sweep->items[sweep->count++] = (struct item){.bind = bind, .rank = rank, .table = t, .index = i};
 		}
 	}
 	qsort(sweep->items, sweep->count, sizeof(*sweep->items), compare_items);
@@ -204,27 +189,23 @@ static bool sweep_alloc(struct sweep *sweep, size_t count)
 {
 	sweep->leaves = (uint32_t)count;
 	sweep->items = calloc(count, sizeof(*sweep->items));
-	sweep->group_of = calloc(count, sizeof(*sweep->group_of));
 	sweep->groups = calloc(count, sizeof(*sweep->groups));
 	sweep->winner = malloc(count * sizeof(*sweep->winner));
 	sweep->by_rank = calloc(count, sizeof(*sweep->by_rank));
-	sweep->lowest = malloc(2 * count * sizeof(*sweep->lowest));
+	sweep->lowest = calloc(2 * count, sizeof(*sweep->lowest));
 	sweep->highest = calloc(2 * count, sizeof(*sweep->highest));
 	sweep->events = calloc(2 * count, sizeof(*sweep->events));
-	if (!sweep->items || !sweep->group_of || !sweep->groups || !sweep->winner || !sweep->by_rank ||
-		!sweep->lowest || !sweep->highest || !sweep->events)
+	if (!sweep->items || !sweep->groups || !sweep->winner || !sweep->by_rank || !sweep->lowest || !sweep->highest ||
+		!sweep->events)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		sweep->winner[i] = NONE;
-	for (size_t i = 0; i < 2 * count; i++)
-		sweep->lowest[i] = NONE;
 	return true;
 }
 
 static void sweep_free(struct sweep *sweep)
 {
 	free(sweep->items);
-	free(sweep->group_of);
 	free(sweep->groups);
 	free(sweep->winner);
 	free(sweep->by_rank);

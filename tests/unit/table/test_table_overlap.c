@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "table/table_lint.h"
+#include "table/table_overlap.h"
 #include "tests/unit/table_helpers.h"
 
 static bool overlap(const struct table_bind *a, const struct table_bind *b)
