@@ -168,7 +168,7 @@ static void list_contenders(void)
 		add_director(lcores, false);
 	}
 	floor = contenders[contender_count - 1];
-	floor.what = "software spread";
+	floor.what = "software distributor";
 	floor.distributor = true;
 	add(floor);
 }

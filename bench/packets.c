@@ -129,27 +129,27 @@ static uint8_t *put_ping(uint8_t *ip, const struct flow_key *key)
 	return put_icmp(put_ipv4(ip, key, IPPROTO_ICMP, 0), 8, 0);
 }
 
-static bool is_v6(const struct world *world, enum world_odd odd, uint64_t hash)
+static bool is_v6(const struct world *world, enum world_kind kind, uint64_t hash)
 {
-	if (world->family == WORLD_ODD)
-		return odd == WORLD_EXTENSIONS || odd == WORLD_V6_FRAGMENT || odd == WORLD_V6_ERROR ||
-		       odd == WORLD_EVERYTHING;
+	if (world->family == WORLD_GENERAL)
+		return kind == WORLD_EXTENSIONS || kind == WORLD_V6_FRAGMENT || kind == WORLD_V6_ERROR ||
+		       kind == WORLD_EVERYTHING;
 	return world->family == WORLD_V6 || (world->family == WORLD_MIXED && world_mix(hash) & 1);
 }
 
-static unsigned count_tags(enum world_odd odd)
+static unsigned count_tags(enum world_kind kind)
 {
-	return odd == WORLD_TAGGED ? 1 : odd == WORLD_EVERYTHING ? 2 : 0;
+	return kind == WORLD_TAGGED ? 1 : kind == WORLD_EVERYTHING ? 2 : 0;
 }
 
-static uint8_t *put_odd(uint8_t *ip, const struct flow_key *key, enum world_odd odd)
+static uint8_t *put_kind(uint8_t *ip, const struct flow_key *key, enum world_kind kind)
 {
-	switch (odd) {
+	switch (kind) {
 	case WORLD_OPTIONS:
 		return put_tcp(put_ipv4(ip, key, IPPROTO_TCP, MAX_OPTION_WORDS), key);
 	case WORLD_FIRST_FRAGMENT:
 	case WORLD_LATER_FRAGMENT:
-		return put_fragment(ip, key, odd == WORLD_FIRST_FRAGMENT);
+		return put_fragment(ip, key, kind == WORLD_FIRST_FRAGMENT);
 	case WORLD_ERROR:
 		return put_error(ip, key);
 	case WORLD_PING:
@@ -171,22 +171,22 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 {
 	uint64_t hash = world_mix(number % FLOWS);
 	struct flow_key key = pick_flow(world, hash);
-	enum world_odd odd = world->odd;
+	enum world_kind kind = world->kind;
 	unsigned tags;
 	uint8_t *ip = frame + ETHERNET_SIZE, *end;
 	bool v6;
 
-	if (world->family == WORLD_ODD && odd == WORLD_ALL_KINDS)
-		odd = WORLD_OPTIONS + number % (WORLD_LATER_FRAGMENT - WORLD_OPTIONS);
-	if (world->family == WORLD_ODD && odd == WORLD_UNMATCHED)
+	if (world->family == WORLD_GENERAL && kind == WORLD_ALL_KINDS)
+		kind = WORLD_OPTIONS + number % (WORLD_LATER_FRAGMENT - WORLD_OPTIONS);
+	if (world->family == WORLD_GENERAL && kind == WORLD_UNMATCHED)
 		key.destination_port = NO_TABLE_PORT;
-	v6 = is_v6(world, odd, hash);
-	tags = world->family == WORLD_ODD ? count_tags(odd) : 0;
+	v6 = is_v6(world, kind, hash);
+	tags = world->family == WORLD_GENERAL ? count_tags(kind) : 0;
 	memset(frame, 2, 12);
 	for (unsigned i = 0; i < tags; i++, ip += 4)
 		store_be32(ip - 2, TAG);
-	if (world->family == WORLD_ODD)
-		end = put_odd(ip, &key, odd);
+	if (world->family == WORLD_GENERAL)
+		end = put_kind(ip, &key, kind);
 	else if (v6)
 		end = put_tcp(put_ipv6(ip, &key, IPPROTO_TCP, 0, 0), &key);
 	else

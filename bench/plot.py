@@ -30,10 +30,10 @@ def title(row):
 
 
 def is_drawn(row):
-    """False for scenarios that repeat another one. Of the odd packets only two kinds are drawn."""
-    if row["family"] == "odd":
+    """False for scenarios that repeat another one. Of the kinds of packets for the general path, only two are drawn."""
+    if row["family"] == "general":
         return row["what"] in ("all kinds", "everything at once")
-    return row["what"] not in ("two lcores", "software spread", "once more", "MTU 65535")
+    return row["what"] not in ("two lcores", "software distributor", "once more", "MTU 65535")
 
 
 def scenarios(rows):

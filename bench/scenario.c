@@ -7,7 +7,7 @@
 	{                                                                           \
 		.tables = (t), .binds = (b), .backends = 64, .hops = 2, __VA_ARGS__ \
 	}
-#define ODD(kind) WORLD(1, 16, .family = WORLD_ODD, .odd = WORLD_##kind)
+#define GENERAL(k) WORLD(1, 16, .family = WORLD_GENERAL, .kind = WORLD_##k)
 
 const struct scenario scenarios[] = {
 	{.world = WORLD(1, 16, .family = WORLD_V4), .profiled = true},
@@ -33,22 +33,22 @@ const struct scenario scenarios[] = {
 	{.what = "MTU 65535", .world = WORLD(1, 16), .mtu = UINT16_MAX},
 	{.what = "all over the MTU", .world = WORLD(1, 16), .mtu = 60, .dropped = true},
 
-	{.what = "all kinds", .world = ODD(ALL_KINDS)},
-	{.what = "IPv4 options", .world = ODD(OPTIONS)},
-	{.what = "first fragments", .world = ODD(FIRST_FRAGMENT)},
-	{.what = "later fragments", .world = ODD(LATER_FRAGMENT)},
-	{.what = "ICMP errors", .world = ODD(ERROR)},
-	{.what = "pings", .world = ODD(PING)},
-	{.what = "tags", .world = ODD(TAGGED)},
-	{.what = "8 extension headers", .world = ODD(EXTENSIONS)},
-	{.what = "IPv6 first fragments", .world = ODD(V6_FRAGMENT)},
-	{.what = "ICMPv6 errors", .world = ODD(V6_ERROR)},
-	{.what = "everything at once", .world = ODD(EVERYTHING), .profiled = true},
-	{.what = "unmatched", .world = ODD(UNMATCHED), .dropped = true},
-	{.what = "two segments", .world = ODD(NOT_ODD), .shape = FRAMES_SEGMENTS},
-	{.what = "shared mbufs", .world = ODD(NOT_ODD), .shape = FRAMES_SHARED},
-	{.what = "indirect mbufs", .world = ODD(NOT_ODD), .shape = FRAMES_INDIRECT},
-	{.what = "everything, in two segments", .world = ODD(EVERYTHING), .shape = FRAMES_SEGMENTS},
+	{.what = "all kinds", .world = GENERAL(ALL_KINDS)},
+	{.what = "IPv4 options", .world = GENERAL(OPTIONS)},
+	{.what = "first fragments", .world = GENERAL(FIRST_FRAGMENT)},
+	{.what = "later fragments", .world = GENERAL(LATER_FRAGMENT)},
+	{.what = "ICMP errors", .world = GENERAL(ERROR)},
+	{.what = "pings", .world = GENERAL(PING)},
+	{.what = "tags", .world = GENERAL(TAGGED)},
+	{.what = "8 extension headers", .world = GENERAL(EXTENSIONS)},
+	{.what = "IPv6 first fragments", .world = GENERAL(V6_FRAGMENT)},
+	{.what = "ICMPv6 errors", .world = GENERAL(V6_ERROR)},
+	{.what = "everything at once", .world = GENERAL(EVERYTHING), .profiled = true},
+	{.what = "unmatched", .world = GENERAL(UNMATCHED), .dropped = true},
+	{.what = "two segments", .world = GENERAL(ORDINARY), .shape = FRAMES_SEGMENTS},
+	{.what = "shared mbufs", .world = GENERAL(ORDINARY), .shape = FRAMES_SHARED},
+	{.what = "indirect mbufs", .world = GENERAL(ORDINARY), .shape = FRAMES_INDIRECT},
+	{.what = "everything, in two segments", .world = GENERAL(EVERYTHING), .shape = FRAMES_SEGMENTS},
 
 	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
 	{.what = "two lcores", .world = WORLD(1, 16), .set = SCENARIO_L3, .two_lcores = true, .slow = true},
@@ -70,7 +70,7 @@ const char *scenario_set_name(const struct scenario *scenario)
 
 const char *scenario_family_name(const struct scenario *scenario)
 {
-	static const char *const names[] = {"v4", "v6", "mixed", "odd"};
+	static const char *const names[] = {"v4", "v6", "mixed", "general"};
 
 	return names[scenario->world.family];
 }

@@ -13,11 +13,11 @@ enum world_family {
 	WORLD_V4,
 	WORLD_V6,
 	WORLD_MIXED, /* either, at random */
-	WORLD_ODD, /* only packets that no fast path takes: of the kind `odd` */
+	WORLD_GENERAL, /* only packets that no fast path takes: of the kind `odd` */
 };
 
 /* Why a packet is odd. Those before WORLD_UNMATCHED are forwarded. */
-enum world_odd {
+enum world_kind {
 	WORLD_ALL_KINDS, /* each of the eight that come next */
 	WORLD_OPTIONS, /* of IPv4, as many as there can be */
 	WORLD_FIRST_FRAGMENT,
@@ -29,7 +29,7 @@ enum world_odd {
 	WORLD_V6_ERROR,
 	WORLD_LATER_FRAGMENT,
 	WORLD_EVERYTHING, /* two tags; an error with eight extensions, that quotes eight more */
-	WORLD_NOT_ODD, /* ordinary IPv4, for what only its mbuf makes odd */
+	WORLD_ORDINARY, /* ordinary IPv4, for what only its mbuf makes odd */
 	WORLD_UNMATCHED, /* ordinary, to a port that no table has */
 };
 
@@ -37,7 +37,7 @@ struct world {
 	unsigned tables, binds, backends, hops; /* binds: of each table, 16 ports an address */
 	bool prefixes; /* binds are /28 and /64 instead of hosts */
 	enum world_family family;
-	enum world_odd odd;
+	enum world_kind kind;
 };
 
 #define WORLD_FRAME_MAX 288
