@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What to compare the director with. Each runs until *stop, on the port and queue. */
+/* Forwarding loops to compare the director with. Each runs on one queue pair of a port until *stop is set. */
 #ifndef GLB_BENCH_BASELINES_H
 #define GLB_BENCH_BASELINES_H
 
@@ -10,26 +10,26 @@
 
 typedef void baseline_fn(uint16_t port, uint16_t queue, const bool *stop);
 
-/* Receives and sends. */
+/* Receives and sends; reads no frame. */
 baseline_fn baseline_io;
 
-/* And exchanges the Ethernet addresses, as testpmd's engine of that name. */
+/* Swaps the Ethernet addresses of each frame, as testpmd's engine of that name. */
 baseline_fn baseline_macswap;
 
 /*
- * What no encapsulation can do without: reads the mbuf and the header, stores 54 bytes before the
- * packet. There are several ways, and which is the fastest depends on the machine and on where the
- * frames are: the floor is whichever takes the least. floor.c is compiled once for each ISA.
+ * The work that no encapsulation can avoid: reads the mbuf and the IP header, and stores 54 bytes in
+ * front of the packet. Which combination of store and prefetch is the fastest depends on the machine
+ * and on where the frames are, so the floor is the fastest one. floor.c is compiled once for each ISA.
  */
 struct baseline_floor {
-	const char *store, *prefetch; /* how it does it */
+	const char *store, *prefetch; /* descriptions for the report */
 	baseline_fn *run;
 };
 
-#define BASELINE_AHEADS     3
+#define BASELINE_AHEADS     3 /* kinds of prefetch: none, the burst, ahead */
 #define BASELINE_MAX_FLOORS (ISA_COUNT * BASELINE_AHEADS)
 
-/* Those that this CPU can run. */
+/* Fills floors with those that this CPU can run, and returns their number. */
 unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS]);
 
 extern baseline_fn *const floors_plain[BASELINE_AHEADS];

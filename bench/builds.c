@@ -19,11 +19,11 @@
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 
-#define SECONDS_WORTH 0.5 /* of each figure, with at least MIN_BUILDS */
+#define MEASURE_SECONDS 0.5 /* per figure, but at least MIN_BUILDS builds */
 
-/* One way to build, on the tables of a world. */
+/* A function to measure. */
 struct build {
-	const char *path, *what;
+	const char *name, *what;
 	unsigned lcores;
 	void (*run)(void *context);
 	void *context;
@@ -37,7 +37,7 @@ static double milliseconds(uint64_t cycles)
 static void measure(const struct build *build, const struct world *world, bool quick)
 {
 	struct report_line line = {
-		.path = build->path,
+		.name = build->name,
 		.what = build->what,
 		.set = "",
 		.family = "",
@@ -51,7 +51,7 @@ static void measure(const struct build *build, const struct world *world, bool q
 	double samples[MAX_BUILDS], total = 0;
 	unsigned count = 0, least = quick ? QUICK_BUILDS : MIN_BUILDS;
 
-	while (count < least || (!quick && count < MAX_BUILDS && total < 1e3 * SECONDS_WORTH)) {
+	while (count < least || (!quick && count < MAX_BUILDS && total < 1e3 * MEASURE_SECONDS)) {
 		uint64_t begin = rte_rdtsc_precise();
 
 		build->run(build->context);
@@ -74,7 +74,7 @@ static void measure_rows(const struct world *world, bool quick)
 	struct table_set set;
 
 	if (!world_tables(world, &set)) {
-		fprintf(stderr, "no memory for %u tables\n", world->tables);
+		fprintf(stderr, "out of memory for %u tables\n", world->tables);
 		exit(EXIT_FAILURE);
 	}
 	measure(&(struct build){"table_build", "", 1, build_rows, &set}, world, quick);
@@ -94,7 +94,7 @@ static void measure_classifier(bool quick)
 {
 	struct world world = {.tables = 64, .binds = 256, .backends = 2, .hops = 2};
 	struct routes *routes = world_routes(&world);
-	struct report_line line = {.path = "classifier",
+	struct report_line line = {.name = "classifier",
 		.what = "memory",
 		.set = "",
 		.family = "",
@@ -174,7 +174,7 @@ static void run_command(void *context)
 		_exit(127);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
-		fprintf(stderr, "%s build-config: failed, status %d; is it built?\n", command->cli, status);
+		fprintf(stderr, "%s build-config failed with status %d: is the program built?\n", command->cli, status);
 		exit(EXIT_FAILURE);
 	}
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long tables take: their rows, their classifier, the whole command `build-config`. */
+/* Measures how long it takes to build the rows of tables, a classifier, and to run `build-config`. */
 #ifndef GLB_BENCH_BUILDS_H
 #define GLB_BENCH_BUILDS_H
 
 #include <stdbool.h>
 
 /*
- * Into the report. cli: path of glb-director-cli; cpus: where it may run, with one and with two
- * threads (cpus[1] is -1 where there is one CPU only). Ends the process where the command fails.
+ * Adds the figures to the report. cli: the path of glb-director-cli. cpus: it runs with one thread on
+ * cpus[0], and with two threads on both; cpus[1] is -1 if there is only one CPU. Exits if the command
+ * fails.
  */
 void builds_run(const char *cli, const int cpus[2], bool quick);
 

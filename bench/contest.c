@@ -21,21 +21,21 @@
 #define PROFILE_SECONDS 2
 
 struct contender {
-	const char *path, *what, *how;
+	const char *name, *what, *how; /* as in struct report_line */
 	baseline_fn *baseline; /* NULL: the director */
-	lanes_fn *fast; /* of the director; NULL: the stages do all */
+	lanes_fn *fast; /* the director's fast path; NULL: the general path takes all packets */
 	unsigned lcores;
-	bool distributor;
+	bool distributor; /* the first lcore distributes packets to both */
 };
 
-/* What all lcores see of the scenario that runs. */
+/* The scenario that runs, shared by all lcores. */
 static struct {
 	const struct scenario *scenario;
 	const struct contender *contender;
 	struct line line;
 	struct frames frames[LINE_QUEUES];
 	struct subject subject;
-	unsigned arrived; /* atomic: lcores that have written their frames */
+	unsigned arrived; /* atomic: number of lcores that have written their frames */
 } stage;
 
 static struct contender contenders[MAX_CONTENDERS];
@@ -61,7 +61,7 @@ static int run_lcore(void *unused)
 	return 0;
 }
 
-/* Cycles per packet. After it the frames can still be looked at. */
+/* Runs a pass and returns its cycles per packet. The frames that it sent remain until reclaim(). */
 static double pass(const struct contender *contender)
 {
 	uint32_t frames = scenario_frames(stage.scenario);
@@ -77,8 +77,8 @@ static double pass(const struct contender *contender)
 	run_lcore(NULL);
 	rte_eal_mp_wait_lcore();
 	if (line_sent(&stage.line) != stage.line.expected) {
-		fprintf(stderr, "%s, %s: %u frames in, %u out, where there should be %u\n", contender->path,
-			contender->what, frames, line_sent(&stage.line), stage.line.expected);
+		fprintf(stderr, "%s, %s: sent %u of %u frames, expected %u\n", contender->name, contender->what,
+			line_sent(&stage.line), frames, stage.line.expected);
 		exit(EXIT_FAILURE);
 	}
 	return (double)line_cycles(&stage.line) / frames;
@@ -109,7 +109,7 @@ static void add(struct contender contender)
 	contenders[contender_count++] = contender;
 }
 
-/* Which way to do the least is the fastest here. */
+/* Measures all floors in this scenario and returns the fastest. */
 static struct contender find_floor(void)
 {
 	struct baseline_floor floors[BASELINE_MAX_FLOORS];
@@ -119,7 +119,7 @@ static struct contender find_floor(void)
 	unsigned count = baseline_floors(floors);
 
 	for (unsigned i = 0; i < count; i++) {
-		struct contender floor = {.path = "floor", .baseline = floors[i].run, .lcores = 1};
+		struct contender floor = {.name = "floor", .baseline = floors[i].run, .lcores = 1};
 		struct report_line line;
 
 		for (unsigned p = 0; p < FLOOR_PASSES; p++)
@@ -135,18 +135,21 @@ static struct contender find_floor(void)
 	return best;
 }
 
-/* "scalar" is the fast path in plain C, "stages" the director without one. */
+/*
+ * Adds the director on the best ISA, or with `all` on all ISAs and without fast path. In the figures
+ * "scalar" is the fast path in plain C, and "stages" the director without fast path.
+ */
 static void add_director(unsigned lcores, bool all)
 {
 	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
 		if (!isa_usable(isa))
 			continue;
 		add((struct contender){
-			.path = isa == ISA_PLAIN ? "scalar" : isa_name(isa), .fast = lanes_by_isa[isa], .lcores = lcores});
+			.name = isa == ISA_PLAIN ? "scalar" : isa_name(isa), .fast = lanes_by_isa[isa], .lcores = lcores});
 		if (!all)
 			return;
 	}
-	add((struct contender){.path = "stages", .lcores = lcores});
+	add((struct contender){.name = "stages", .lcores = lcores});
 }
 
 static void list_contenders(void)
@@ -155,14 +158,14 @@ static void list_contenders(void)
 
 	contender_count = 0;
 	if (!stage.scenario->two_lcores) {
-		add((struct contender){.path = "io", .baseline = baseline_io, .lcores = 1});
-		add((struct contender){.path = "macswap", .baseline = baseline_macswap, .lcores = 1});
+		add((struct contender){.name = "io", .baseline = baseline_io, .lcores = 1});
+		add((struct contender){.name = "macswap", .baseline = baseline_macswap, .lcores = 1});
 		add(floor);
 		add_director(1, true);
 		return;
 	}
 	for (unsigned lcores = 1; lcores <= 2; lcores++) {
-		add((struct contender){.path = "io", .baseline = baseline_io, .lcores = lcores});
+		add((struct contender){.name = "io", .baseline = baseline_io, .lcores = lcores});
 		floor.lcores = lcores;
 		add(floor);
 		add_director(lcores, false);
@@ -185,13 +188,13 @@ const char *contest_isas(void)
 	contender_count = 0;
 	add_director(1, true);
 	for (unsigned c = 0; c < contender_count; c++)
-		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", contenders[c].path);
+		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", contenders[c].name);
 	return names;
 }
 
 /* ---- a scenario ---- */
 
-/* All that steer leave the same bytes, each queue as many. */
+/* Checks that all contenders that steer send the same bytes. */
 static void verify(void)
 {
 	uint64_t expected = 0;
@@ -209,9 +212,9 @@ static void verify(void)
 		reclaim();
 		expected = first ? digest : expected;
 		first = false;
-		/* Two queues had the same frames. */
+		/* The digest is a sum over frames, and with two receive queues both had the same frames. */
 		if (digest != expected * (contender->distributor ? 1 : contender->lcores)) {
-			fprintf(stderr, "%s: not the same bytes as the paths before it\n", contender->path);
+			fprintf(stderr, "%s: sent other bytes than the contenders before it\n", contender->name);
 			exit(EXIT_FAILURE);
 		}
 	}
@@ -225,7 +228,7 @@ static void profile(const struct scenario *scenario, FILE *to)
 
 		if (!contender->fast)
 			continue;
-		fprintf(to, "{\"path\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", \"tables\": %u}\n", contender->path,
+		fprintf(to, "{\"path\": \"%s\", \"set\": \"%s\", \"family\": \"%s\", \"tables\": %u}\n", contender->name,
 			scenario_set_name(scenario), scenario_family_name(scenario), scenario->world.tables);
 		sampler_start(&stage.line.busy);
 		while (rte_rdtsc() < end)
@@ -241,7 +244,7 @@ static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
 
 	for (unsigned c = 0; c < contender_count; c++) {
 		lines[c] = (struct report_line){
-			.path = contenders[c].path,
+			.name = contenders[c].name,
 			.what = contenders[c].what,
 			.how = contenders[c].how,
 			.set = scenario_set_name(scenario),
@@ -290,12 +293,12 @@ static void close_stage(void)
 	line_close(&stage.line);
 }
 
-static void keep_only(const char *path)
+static void keep_only(const char *name)
 {
 	unsigned kept = 0;
 
 	for (unsigned c = 0; c < contender_count; c++)
-		if (strcmp(contenders[c].path, path) == 0)
+		if (strcmp(contenders[c].name, name) == 0)
 			contenders[kept++] = contenders[c];
 	contender_count = kept;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All paths through one scenario. They take turns, a pass each of some 10 to 1000 us, so that what
- * disturbs the machine disturbs them alike. Those that steer must leave the same bytes.
+ * Measures all contenders in one scenario: the director on each ISA, the director without its fast
+ * path, and the baselines. They take turns with passes of 10 to 1000 us, so that a disturbance of the
+ * machine affects all of them alike. All contenders that steer must send the same bytes.
  */
 #ifndef GLB_BENCH_CONTEST_H
 #define GLB_BENCH_CONTEST_H
@@ -11,16 +12,15 @@
 #include "bench/scenario.h"
 
 struct contest_options {
-	double seconds; /* of a scenario */
-	const char *isa; /* runs only the contender of this name, for a profiler; NULL: all */
-	FILE *samples; /* for scenarios that are profiled, or NULL */
+	double seconds; /* time to measure a scenario */
+	const char *isa; /* name of the only contender to measure, for a profiler; NULL: all */
+	FILE *samples; /* receives the samples of profiled scenarios; NULL: none */
 };
 
-/* The names that options.isa may have on this CPU, with spaces between them: the ISAs, and what they are compared with. */
+/* Returns the names that options.isa can have on this CPU, separated by spaces: ISAs and baselines. */
 const char *contest_isas(void);
 
-/* Into the report. Ends the process where a frame is lost, or has other bytes than another path
- * gave it. */
+/* Adds the figures to the report. Exits if a frame is lost, or if two contenders send different bytes. */
 void contest_run(const struct scenario *scenario, const struct contest_options *options);
 
 #endif

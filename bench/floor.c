@@ -10,16 +10,16 @@
 #endif
 
 #define BURST      64
-#define OUTER_SIZE 54 /* two hops, with Ethernet */
+#define OUTER_SIZE 54 /* Ethernet, IPv4, UDP and GUE headers with two hops */
 #define ETHERNET   14
-#define SOURCE     (ETHERNET + 12) /* of an IPv4 packet */
+#define SOURCE     (ETHERNET + 12) /* offset of the IPv4 source address */
 #define GROWTH     (OUTER_SIZE - ETHERNET)
 
 enum prefetch {
 	AHEAD_NONE,
-	AHEAD_BURST, /* prefetches the headers of a burst, then works on it */
-	AHEAD_NEXT, /* prefetches the mbufs of a burst, the headers of the one before, and works
-			on the one before that */
+	AHEAD_BURST, /* prefetches the headers of a burst before it handles the burst */
+	/* Prefetches the mbufs of the newest burst and the headers of the one before; handles the oldest of three. */
+	AHEAD_NEXT,
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -47,7 +47,7 @@ INLINE void prefetch_frame(const struct rte_mbuf *mbuf)
 	__builtin_prefetch(frame + SOURCE, 1);
 }
 
-/* Returns what it has read, so that it is read. */
+/* Returns the sum of what it read, so that the compiler does not drop the reads. */
 INLINE uint32_t work(struct rte_mbuf **mbufs, uint16_t count, const uint8_t outer[64])
 {
 	uint32_t clients = 0;

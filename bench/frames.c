@@ -11,11 +11,10 @@
 
 #define ELEMENT_SIZE (sizeof(struct rte_mbuf) + MBUF_PRIVATE_SIZE + RTE_MBUF_DEFAULT_BUF_SIZE)
 #define HUGE_PAGE    (2u << 20)
-#define SPARE        3072 /* mbufs for copies, second segments and the caches of lcores */
-#define FIRST_PIECE  14
+#define SPARE        3072 /* mbufs for copies, second segments and the mempool caches of lcores */
+#define FIRST_PIECE  14 /* bytes in the first of two segments */
 
-/* As with hugepages: frames side by side, and no misses of the TLB that a deployment would not
- * have. */
+/* Places the frames side by side in transparent huge pages, so that there are as few TLB misses as with hugepages. */
 static bool create_pool(struct frames *frames, unsigned queue, uint32_t count)
 {
 	static unsigned serial;
@@ -27,7 +26,7 @@ static bool create_pool(struct frames *frames, unsigned queue, uint32_t count)
 
 	snprintf(name, sizeof(name), "frames-%u-%u", queue, serial++);
 	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, MBUF_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
-		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* else no frame may cross a small page */
+		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* allows frames to cross the boundary of a small page */
 	memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!pool || memory == MAP_FAILED)
 		return false;
@@ -63,7 +62,7 @@ static void allocate(struct frames *frames)
 {
 	if (rte_pktmbuf_alloc_bulk(frames->pool, frames->mbufs, frames->count) == 0)
 		return;
-	fprintf(stderr, "no memory for %u frames: %s\n", frames->count, rte_strerror(rte_errno));
+	fprintf(stderr, "out of memory for %u frames: %s\n", frames->count, rte_strerror(rte_errno));
 	exit(EXIT_FAILURE);
 }
 
@@ -72,7 +71,7 @@ void frames_open(struct frames *frames, unsigned queue, uint32_t count)
 	*frames = (struct frames){.count = count};
 	frames->mbufs = calloc(count, sizeof(*frames->mbufs));
 	if (!frames->mbufs || !create_pool(frames, queue, count + SPARE)) {
-		fprintf(stderr, "no memory for %u frames: %s\n", count, rte_strerror(rte_errno));
+		fprintf(stderr, "out of memory for %u frames: %s\n", count, rte_strerror(rte_errno));
 		exit(EXIT_FAILURE);
 	}
 	allocate(frames);
@@ -100,7 +99,7 @@ static void flush(const void *at)
 #elif defined(__aarch64__)
 	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
 #else
-#error "how does a line leave this CPU's caches?"
+#error "no instruction is known that flushes a cache line on this CPU"
 #endif
 }
 
@@ -109,13 +108,13 @@ static struct rte_mbuf *new_mbuf(struct frames *frames)
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(frames->pool);
 
 	if (!mbuf) {
-		fprintf(stderr, "no memory for an mbuf\n");
+		fprintf(stderr, "out of memory for an mbuf\n");
 		exit(EXIT_FAILURE);
 	}
 	return mbuf;
 }
 
-/* Makes of a frame in one mbuf what the shape says. */
+/* Changes the mbuf of a frame to the wanted shape. */
 static struct rte_mbuf *reshape(struct frames *frames, struct rte_mbuf *mbuf)
 {
 	struct rte_mbuf *other;
@@ -172,7 +171,7 @@ void frames_reclaim(struct frames *frames, struct line *line)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		rte_pktmbuf_free_bulk(line->queues[i].sent, line->queues[i].sent_count);
-	if (frames->shape == FRAMES_SHARED) /* whoever else held them */
+	if (frames->shape == FRAMES_SHARED) /* the second references */
 		rte_pktmbuf_free_bulk(frames->mbufs, frames->count);
 }
 

@@ -8,9 +8,9 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#define PATIENCE_S 5 /* then frames are lost, and the caller says so */
+#define PATIENCE_S 5 /* ends a pass that lost frames; the caller counts them */
 
-/* An empty poll, and nothing is held back. */
+/* Ends the pass if all frames were sent. Called at an empty poll when the worker holds no frames. */
 static void end_pass(struct line_queue *queue)
 {
 	struct line *line = queue->line;
@@ -25,9 +25,9 @@ static void end_pass(struct line_queue *queue)
 	__atomic_store_n(line->stop, true, __ATOMIC_RELAXED);
 }
 
-static uint16_t receive(void *of, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t receive(void *rx_queue, struct rte_mbuf **mbufs, uint16_t count)
 {
-	struct line_queue *queue = of;
+	struct line_queue *queue = rx_queue;
 	uint32_t left = queue->count - queue->at;
 
 	if (!queue->begin) {
@@ -49,23 +49,23 @@ static uint16_t receive(void *of, struct rte_mbuf **mbufs, uint16_t count)
 	return count;
 }
 
-static uint16_t take(void *of, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t take(void *tx_queue, struct rte_mbuf **mbufs, uint16_t count)
 {
-	struct line_queue *queue = of;
+	struct line_queue *queue = tx_queue;
 
 	memcpy(queue->sent + queue->sent_count, mbufs, count * sizeof(*mbufs));
 	__atomic_store_n(&queue->sent_count, queue->sent_count + count, __ATOMIC_RELEASE);
 	return count;
 }
 
-/* The queue never overflows, so a distributor may leave frames in it. */
+/* Reports an empty queue. The queue never overflows, so a distributor may leave frames in it. */
 static uint32_t waiting(void *queue)
 {
 	(void)queue;
 	return 0;
 }
 
-/* What rte_eth_rx_burst() and its like look at. */
+/* Sets the functions that rte_eth_rx_burst(), rte_eth_tx_burst() and rte_eth_rx_queue_count() call. */
 static void install(struct line *line)
 {
 	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[LINE_QUEUES];
@@ -86,7 +86,7 @@ void line_open(struct line *line, uint16_t port, uint32_t capacity)
 		line->queues[i].line = line;
 		line->queues[i].sent = calloc(capacity, sizeof(*line->queues[i].sent));
 		if (!line->queues[i].sent) {
-			fprintf(stderr, "no memory for %u frames\n", capacity);
+			fprintf(stderr, "out of memory for %u frames\n", capacity);
 			exit(EXIT_FAILURE);
 		}
 	}
@@ -120,7 +120,7 @@ uint32_t line_sent(const struct line *line)
 	return sum;
 }
 
-/* Of the lcore that took longest: they do not begin at the same moment. */
+/* Returns the time of the slowest lcore, measured from its own start, because lcores start at different times. */
 uint64_t line_cycles(const struct line *line)
 {
 	uint64_t longest = 0;
@@ -128,7 +128,7 @@ uint64_t line_cycles(const struct line *line)
 	for (unsigned i = 0; i < LINE_QUEUES; i++) {
 		const struct line_queue *queue = &line->queues[i];
 
-		/* Without an end: the other queue has seen it. */
+		/* A queue has no end if the other queue ended the pass. */
 		if (queue->end && queue->end - queue->begin > longest)
 			longest = queue->end - queue->begin;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a packet costs in the director, in TSC cycles, and how long tables take to build. */
+/* Measures the TSC cycles that the director needs for a packet, and how long it takes to build tables. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -16,8 +16,8 @@
 
 struct options {
 	const char *json, *samples, *isa, *cli;
-	int cpus[2]; /* the second is -1 where there is none */
-	int only; /* scenario; -1: all */
+	int cpus[2]; /* the second is -1 if there is only one */
+	int only; /* index of the only scenario to run; -1: all */
 	bool quick;
 };
 
@@ -28,7 +28,7 @@ static void usage(void)
 	exit(2);
 }
 
-/* The first two that the process may run on, or the wanted one and another. */
+/* Chooses the first two CPUs that the process may run on, or the wanted one (-1: none) and another. */
 static void choose_cpus(struct options *options, int wanted)
 {
 	cpu_set_t allowed;
@@ -38,7 +38,7 @@ static void choose_cpus(struct options *options, int wanted)
 	options->cpus[0] = options->cpus[1] = -1;
 	if (wanted >= 0) {
 		if (!CPU_ISSET((unsigned)wanted, &allowed)) {
-			fprintf(stderr, "--cpu: %d is not one that this process may run on\n", wanted);
+			fprintf(stderr, "--cpu: this process may not run on CPU %d\n", wanted);
 			exit(2);
 		}
 		options->cpus[count++] = wanted;
@@ -54,7 +54,7 @@ static int parse_number(const char *option, const char *text, uint32_t most)
 
 	if (text_number(text, most, &value))
 		return (int)value;
-	fprintf(stderr, "--%s: '%s' is no number from 0 to %u\n", option, text, most);
+	fprintf(stderr, "--%s: '%s' is not a number from 0 to %u\n", option, text, most);
 	exit(2);
 }
 
@@ -66,7 +66,7 @@ static const char *parse_isa(const char *text)
 
 	if (size && at && (at == names || at[-1] == ' ') && (at[size] == ' ' || !at[size]))
 		return text;
-	fprintf(stderr, "--isa: '%s' is none of: %s\n", text, names);
+	fprintf(stderr, "--isa: '%s' is not one of: %s\n", text, names);
 	exit(2);
 }
 
@@ -93,7 +93,7 @@ static struct options parse(int argc, char **argv)
 		case 'c':
 			cpu = parse_number("cpu", optarg, CPU_SETSIZE - 1);
 			break;
-		case 'i': /* for a profiler */
+		case 'i': /* for use with a profiler */
 			options.isa = parse_isa(optarg);
 			break;
 		case 'j':
@@ -129,7 +129,7 @@ static void start_dpdk(const int cpus[2])
 	snprintf(first, sizeof(first), "%d", cpus[0]);
 	arguments[sizeof(arguments) / sizeof(*arguments) - 1] = first;
 	if (rte_eal_init(sizeof(arguments) / sizeof(*arguments), arguments) < 0) {
-		fprintf(stderr, "DPDK does not start\n");
+		fprintf(stderr, "cannot initialize DPDK\n");
 		exit(EXIT_FAILURE);
 	}
 }
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	start_dpdk(options.cpus);
 	report_open(options.json);
 	if (options.cpus[1] < 0)
-		printf("one CPU: two lcores are not measured\n");
+		printf("this process may run on one CPU only, so scenarios with two lcores are left out\n");
 	for (int i = 0; i < (int)scenario_count; i++)
 		if (is_wanted(&options, i))
 			contest_run(&scenarios[i], &contest);

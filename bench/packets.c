@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The packets of a world: ordinary ones, and one writer for each kind of odd ones. */
+/* Writes the packets of a world: ordinary ones, and each kind of packet that takes the general path. */
 #include "bench/world.h"
 
 #include <netinet/in.h>
@@ -14,11 +14,11 @@ enum {
 	FRAGMENT = 44,
 	MAX_EXTENSIONS = 8,
 	MAX_OPTION_WORDS = 10,
-	NO_TABLE_PORT = 9, /* below those of world_port() */
+	NO_TABLE_PORT = 9, /* no bind has it: world_port() starts above */
 };
 
 struct flow_key {
-	uint32_t client, address; /* host order; address: of the VIP */
+	uint32_t client, address; /* host byte order; `address` is the VIP */
 	uint16_t source_port, destination_port;
 };
 
@@ -35,7 +35,7 @@ static struct flow_key pick_flow(const struct world *world, uint64_t hash)
 	};
 }
 
-/* What a quote has: the proxy's answer. An ICMP quote names the ends the other way round. */
+/* Returns the flow from proxy to client, which an ICMP error quotes. */
 static struct flow_key reverse(const struct flow_key *key)
 {
 	return (struct flow_key){
@@ -67,7 +67,7 @@ static uint8_t *put_ipv4(uint8_t *ip, const struct flow_key *key, uint8_t protoc
 	return ip + 20 + 4 * option_words;
 }
 
-/* type: of each extension. */
+/* type: the protocol number of each extension header. */
 static uint8_t *put_ipv6(uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned extensions, uint8_t type)
 {
 	uint8_t *at = ip + 40;
@@ -85,7 +85,7 @@ static uint8_t *put_ipv6(uint8_t *ip, const struct flow_key *key, uint8_t protoc
 	return at;
 }
 
-/* The ICMP header of a router's error. */
+/* Writes an ICMP or ICMPv6 header. */
 static uint8_t *put_icmp(uint8_t *at, uint8_t type, uint8_t code)
 {
 	memset(at, 0, 8);
@@ -96,23 +96,23 @@ static uint8_t *put_icmp(uint8_t *at, uint8_t type, uint8_t code)
 
 static uint8_t *put_error(uint8_t *ip, const struct flow_key *key)
 {
-	struct flow_key answer = reverse(key);
+	struct flow_key quoted = reverse(key);
 	uint8_t *quote = put_icmp(put_ipv4(ip, key, IPPROTO_ICMP, 0), 3, 4);
-	uint8_t *tcp = put_ipv4(quote, &answer, IPPROTO_TCP, 0);
+	uint8_t *tcp = put_ipv4(quote, &quoted, IPPROTO_TCP, 0);
 
 	store_be16(quote + 2, 1500);
-	put_tcp(tcp, &answer);
-	return tcp + 8; /* all that a router must quote */
+	put_tcp(tcp, &quoted);
+	return tcp + 8; /* a router must quote at least 8 bytes */
 }
 
 static uint8_t *put_error_v6(uint8_t *ip, const struct flow_key *key, unsigned extensions)
 {
-	struct flow_key answer = reverse(key);
+	struct flow_key quoted = reverse(key);
 	uint8_t *quote = put_icmp(put_ipv6(ip, key, IPPROTO_ICMPV6, extensions, IPPROTO_DSTOPTS), 2, 0);
-	uint8_t *tcp = put_ipv6(quote, &answer, IPPROTO_TCP, extensions, IPPROTO_DSTOPTS);
+	uint8_t *tcp = put_ipv6(quote, &quoted, IPPROTO_TCP, extensions, IPPROTO_DSTOPTS);
 
 	store_be16(quote + 4, 1400);
-	put_tcp(tcp, &answer);
+	put_tcp(tcp, &quoted);
 	return tcp + 8;
 }
 

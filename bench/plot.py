@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws what a packet costs in each scenario, as bars in SVG."""
+"""Draws the cost of a packet in each scenario as bars in SVG."""
 
 from html import escape
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What glb-redirect costs traffic that is not its own: TCP over a veth pair, in namespaces of its own. Needs root.
+"""Measures how much glb-redirect slows down traffic other than GUE: TCP over a veth pair between two namespaces. Needs root.
 
 Usage: bench/redirect_throughput.py [BUILDDIR [ROUNDS]]
 
-Each round measures every program in turn; figures are medians, and ratios of figures of the same round. `pass` is an XDP program
-that does nothing: native XDP takes segmentation offload away from a veth pair, which no card does, so the program's own cost is
-that against `pass`.
+Each round measures every XDP program in turn. A figure is the median over the rounds, and a ratio is the median of the rounds' ratios.
+`pass` is a program that passes every packet. Native XDP switches off the segmentation offload of a veth pair, which does not happen on
+a network card, so the ratio to `pass` shows the cost of glb-redirect itself.
 """
 
 import json
@@ -40,7 +40,7 @@ def receive(listener, counts, stop):
 
 
 def throughput(server, client):
-    """Gbit/s of one connection."""
+    """The rate of one TCP connection in Gbit/s."""
     with server:
         listener = socket.create_server(("192.0.2.1", 5000))
     counts, stop = [0], threading.Event()
@@ -113,7 +113,7 @@ def main():
 
 
 def program_time(namespace, glb_redirect):
-    """As BPF_PROG_TEST_RUN measures it, a million times the same packet, which is in the cache."""
+    """The time in ns that BPF_PROG_TEST_RUN measures for a million runs on the same packet, which is in the CPU's cache."""
     namespace.run(glb_redirect, "attach", "eth0")
     frame = bytes.fromhex("0200000000010200000000020800450005dc00004000400600000a0000010a0000020050c000") + bytes(1462)
     shown = json.loads(namespace.run("bpftool", "-j", "link", "show", "pinned", "/sys/fs/bpf/glb-redirect/eth0/link").stdout)

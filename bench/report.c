@@ -10,7 +10,7 @@
 #include <rte_lcore.h>
 #include <rte_version.h>
 
-#define NOISY_SPREAD 1.25 /* of the median to p10 */
+#define NOISY_RATIO 1.25 /* of the median to p10 */
 
 static FILE *json_file;
 static bool json_begun;
@@ -28,10 +28,10 @@ void report_summarise(struct report_line *line, double *samples, unsigned count)
 	qsort(samples, count, sizeof(*samples), compare);
 	line->p10 = samples[(count - 1) / 10];
 	line->median = samples[(count - 1) / 2];
-	line->noisy = line->median > NOISY_SPREAD * line->p10;
+	line->noisy = line->median > NOISY_RATIO * line->p10;
 }
 
-/* The first "model name" of /proc/cpuinfo, without what JSON would have to quote. */
+/* Returns the first "model name" of /proc/cpuinfo, up to a character that JSON would have to quote. */
 static const char *cpu_name(void)
 {
 	static char name[128] = "unknown";
@@ -87,17 +87,17 @@ static void record(const struct report_line *line)
 		"\"family\": \"%s\", \"tables\": %u, \"binds\": %u, \"hops\": %u, "
 		"\"backends\": %u, \"burst\": %u, \"lcores\": %u, \"unit\": \"%s\", "
 		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
-		json_begun ? "," : "", line->path, line->what, line->how ? line->how : "", line->set, line->family,
+		json_begun ? "," : "", line->name, line->what, line->how ? line->how : "", line->set, line->family,
 		line->tables, line->binds, line->hops, line->backends, line->burst, line->lcores, line->unit, line->p10,
 		line->median, line->noisy ? "true" : "false");
 	json_begun = true;
 }
 
-/* p10 of a path beside the line; 0 where it did not run. */
-static double beside(const struct report_line *lines, unsigned count, const struct report_line *line, const char *path)
+/* Returns the p10 of contender `name` on as many lcores as `line`, or 0 if it did not run. */
+static double find_p10(const struct report_line *lines, unsigned count, const struct report_line *line, const char *name)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (lines[i].lcores == line->lcores && strcmp(lines[i].path, path) == 0)
+		if (lines[i].lcores == line->lcores && strcmp(lines[i].name, name) == 0)
 			return lines[i].p10;
 	return 0;
 }
@@ -112,15 +112,15 @@ static void print_ratio(double value, double to)
 
 static void print_line(const struct report_line *lines, unsigned count, const struct report_line *line)
 {
-	double io = beside(lines, count, line, "io");
+	double io = find_p10(lines, count, line, "io");
 
-	printf("  %-8s %u  %7.1f  %7.1f", line->path, line->lcores, line->p10, line->median);
+	printf("  %-8s %u  %7.1f  %7.1f", line->name, line->lcores, line->p10, line->median);
 	if (io > 0)
 		printf("  %7.1f", line->p10 - io);
 	else
 		printf("  %7s", "");
-	print_ratio(line->p10, beside(lines, count, line, "floor"));
-	print_ratio(line->p10, beside(lines, count, line, "scalar"));
+	print_ratio(line->p10, find_p10(lines, count, line, "floor"));
+	print_ratio(line->p10, find_p10(lines, count, line, "scalar"));
 	if (strcmp(line->what, lines[0].what) != 0)
 		printf("  %s", line->what);
 	printf("%s%s%s\n", line->how ? "  " : "", line->how ? line->how : "", line->noisy ? "  noisy" : "");
@@ -131,7 +131,7 @@ void report_scenario(const struct report_line *lines, unsigned count)
 	const struct report_line *first = &lines[0];
 
 	printf("\n%s %s, tables x binds %u x %u, burst %u%s%s: cycles per packet\n"
-	       "  path lcores      p10   median     - io   / floor  / scalar\n",
+	       "  name lcores      p10   median     - io   / floor  / scalar\n",
 		first->set, first->family, first->tables, first->binds, first->burst, first->what[0] ? ", " : "",
 		first->what);
 	for (unsigned i = 0; i < count; i++) {
@@ -143,7 +143,7 @@ void report_scenario(const struct report_line *lines, unsigned count)
 
 void report_figure(const struct report_line *line)
 {
-	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n", line->path, line->tables,
+	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n", line->name, line->tables,
 		line->backends, line->binds, line->lcores, line->p10, line->median, line->unit,
 		line->noisy ? "  noisy" : "");
 	fflush(stdout);
@@ -153,8 +153,7 @@ void report_figure(const struct report_line *line)
 bool report_close(void)
 {
 	if (noisy_figures)
-		printf("noisy: %u of %u figures, where the median lies far above p10: something "
-		       "else ran on this machine\n",
+		printf("%u of %u figures are noisy (median far above p10): something else ran on this machine\n",
 			noisy_figures, figures);
 	if (!json_file)
 		return true;

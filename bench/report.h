@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures for people and, in JSON, for programs. */
+/* Prints the figures, and writes them to a JSON file. One thread. */
 #ifndef GLB_BENCH_REPORT_H
 #define GLB_BENCH_REPORT_H
 
 #include <stdbool.h>
 
-/* One figure. Members that mean nothing for it are "" or 0. */
+/* One figure. Members that do not apply are "" or 0. */
 struct report_line {
-	const char *path; /* what ran */
-	const char *what; /* how it differs from plain steering */
-	const char *how; /* which of several ways was the fastest */
-	const char *set, *family;
+	const char *name; /* of the contender or the measured function; "path" in JSON */
+	const char *what; /* the difference from plain steering */
+	const char *how; /* which of several variants was the fastest */
+	const char *set, *family; /* scenario_set_name(), scenario_family_name() */
 	unsigned tables, binds, hops, backends, burst, lcores;
-	const char *unit; /* "cycles" of the TSC per packet, "ms", "bytes" */
-	double p10, median;
-	bool noisy;
+	const char *unit; /* "cycles" (of the TSC per packet), "ms" or "bytes" */
+	double p10, median; /* in units; p10 is the tenth percentile */
+	bool noisy; /* the median is far above p10 */
 };
 
-/* Sets p10, median and noisy; sorts the samples. */
+/* Sets p10, median and noisy from the samples, which it sorts. */
 void report_summarise(struct report_line *line, double *samples, unsigned count);
 
-/* json: file to write, or NULL. Ends the process where it cannot be written. */
+/* json: the file to write, or NULL. Exits if it cannot be written. */
 void report_open(const char *json);
 
-/* Anything but cycles. */
+/* Reports a figure that is not in cycles. */
 void report_figure(const struct report_line *line);
 
-/* The paths of one scenario, beside its io, floor and scalar twin with as many lcores. */
+/* Reports all contenders of a scenario. Compares each with io, floor and scalar on the same number of lcores. */
 void report_scenario(const struct report_line *lines, unsigned count);
 
-/* False: the JSON file is not whole. */
+/* Returns false if the JSON file is incomplete. */
 bool report_close(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PERIOD_NS   97000 /* no multiple of a pass */
+#define PERIOD_NS   97000 /* should not be a multiple of the time of a pass */
 #define MAX_SAMPLES 200000
 
 extern const char __executable_start[], etext[];
@@ -51,7 +51,7 @@ void sampler_start(const volatile bool *wanted)
 	sample_count = 0;
 	if (sigaction(SIGPROF, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
 		timer_settime(timer, 0, &period, NULL)) {
-		fprintf(stderr, "no timer for the profile: %s\n", strerror(errno));
+		fprintf(stderr, "cannot start a timer for the profile: %s\n", strerror(errno));
 		exit(EXIT_FAILURE);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the main lcore's time goes: a timer interrupts it, and what it was executing is noted. Every
- * instruction of the shipped code is seen as it runs; nothing is added to it. stages.py says which
- * stage an instruction belongs to.
+ * Samples where the main lcore spends its time: a timer interrupts the lcore and records the address of
+ * the interrupted instruction. The measured code is the shipped one, without instrumentation. stages.py
+ * maps the addresses to stages.
  */
 #ifndef GLB_BENCH_SAMPLER_H
 #define GLB_BENCH_SAMPLER_H
@@ -10,10 +10,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Notes only while *wanted. Ends the process where there is no timer. */
+/* Records samples while *wanted is true. Exits if there is no timer. */
 void sampler_start(const volatile bool *wanted);
 
-/* Writes the addresses, as the executable file has them, one a line; others than its own are 0. */
+/*
+ * Stops, and writes the addresses in hexadecimal, one per line, as offsets in the executable. An address
+ * outside of the executable is 0.
+ */
 void sampler_stop(FILE *to);
 
 #endif

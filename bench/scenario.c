@@ -23,7 +23,8 @@ const struct scenario scenarios[] = {
 	{.world = WORLD(64, 16, .family = WORLD_V6), .slow = true},
 	{.world = WORLD(1, 16, .family = WORLD_MIXED)},
 
-	{.what = "once more", .world = WORLD(1, 16)}, /* says how much two figures differ by chance */
+	/* The first scenario again shows how much two figures differ by chance. */
+	{.what = "once more", .world = WORLD(1, 16)},
 	{.what = "alternative hash",
 		.world = WORLD(1, 16),
 		.alt_hash_fields = STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is measured: worlds, and how the director and its frames are set up for them. */
+/* The list of scenarios: a world, and the settings of the director and of the frames. */
 #ifndef GLB_BENCH_SCENARIO_H
 #define GLB_BENCH_SCENARIO_H
 
@@ -9,27 +9,27 @@
 #include "bench/frames.h"
 #include "bench/world.h"
 
-/* Where the frames are when they arrive. */
+/* Where the frames' headers are when the director receives them. */
 enum scenario_set { SCENARIO_L2, SCENARIO_L3, SCENARIO_DRAM };
 
 struct scenario {
-	const char *what; /* where it is not plain steering */
+	const char *what; /* the difference from plain steering; NULL: none */
 	enum scenario_set set;
-	uint16_t burst; /* 0: 64 */
+	uint16_t burst; /* most frames that a poll returns; 0: 64 */
 	struct world world;
 	enum frames_shape shape;
-	uint8_t hash_fields, alt_hash_fields; /* 0: the source address, none */
-	uint16_t mtu; /* 0: 1500 */
-	bool dropped; /* all frames are, by the director */
-	bool two_lcores; /* beside one */
-	bool profiled; /* says where the time goes */
-	bool slow; /* not for --quick */
+	uint8_t hash_fields, alt_hash_fields; /* 0: the source address; 0: none */
+	uint16_t mtu; /* bytes; 0: 1500 */
+	bool dropped; /* the director drops all frames */
+	bool two_lcores; /* measures one and two lcores */
+	bool profiled; /* runs the sampler, too */
+	bool slow; /* left out by --quick */
 };
 
 extern const struct scenario scenarios[];
 extern const unsigned scenario_count;
 
-/* Frames of a queue in a pass. */
+/* The number of frames that a queue hands out in a pass. */
 uint32_t scenario_frames(const struct scenario *scenario);
 const char *scenario_set_name(const struct scenario *scenario);
 const char *scenario_family_name(const struct scenario *scenario);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Usage: bench/stages.py PROGRAM SAMPLES FILE.json
 
-Adds to the figures of `script/bench --json FILE.json` where a packet's time goes: SAMPLES has the instructions that were executing
-when a timer looked; the debug information of PROGRAM says of which function each is a part, inlined or not.
+Adds to the figures in FILE.json, which `script/bench --json FILE.json` wrote, the share of time that each stage takes. SAMPLES has the
+addresses of instructions that a timer interrupted. The debug information of PROGRAM says which function, inlined or not, has each one.
 """
 
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 
-# The functions of each stage, of the fast path and of what does without. An instruction belongs to the innermost that is named here.
+# The functions of each stage, in the fast path and in the general path. An instruction belongs to the innermost function in this list.
 STAGES = {
     "mbufs in": "prefetch_packets load_mbufs load_with_copies mbuf_to_lane mbuf_obstacles",
     "load headers": "load_lanes sort_families find_unfit list_families split_families is_ipv6",
@@ -31,7 +31,7 @@ STAGE_OF = {function: stage for stage, functions in STAGES.items() for function 
 
 
 def read_samples(path):
-    """[(what was sampled, Counter of addresses)]"""
+    """[(description of the scenario, Counter of addresses)]"""
     found = []
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -43,7 +43,7 @@ def read_samples(path):
 
 
 def functions_at(program, addresses):
-    """{address: functions, the innermost first}"""
+    """{address: names of the inlined functions and their caller, the innermost first}"""
     done = subprocess.run(
         ["addr2line", "-a", "-i", "-f", "-e", program], input="".join(f"{address:#x}\n" for address in addresses),
         stdout=subprocess.PIPE, text=True, check=True)
@@ -53,7 +53,7 @@ def functions_at(program, addresses):
             names = found[int(line, 16)] = []
         else:
             names.append(line)
-    return {address: lines[0::2] for address, lines in found.items()}  # every other one is a place
+    return {address: lines[0::2] for address, lines in found.items()}  # every second line is a file and line number
 
 
 def stage_of(functions):

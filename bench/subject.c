@@ -17,7 +17,7 @@ static void *allocate(size_t size)
 
 	if (memory)
 		return memory;
-	fprintf(stderr, "no memory for a worker\n");
+	fprintf(stderr, "out of memory for a worker\n");
 	exit(EXIT_FAILURE);
 }
 
@@ -50,7 +50,7 @@ static void add_path(struct subject *subject, uint16_t index, uint16_t port, str
 	memcpy(path->source_mac, own_mac, sizeof(own_mac));
 }
 
-/* As workers.c has it for a distributor with one worker and a tx queue each. */
+/* The same distributor as in workers.c for one worker, and with a transmit queue for each lcore. */
 static void add_distributor(struct subject *subject)
 {
 	subject->distributor = distribute_create(1, distribute_works_itself(1));
@@ -58,7 +58,7 @@ static void add_distributor(struct subject *subject)
 		subject->distributor->shares[0].ring.ring =
 			rte_ring_create("to-1", DISTRIBUTE_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (!subject->distributor || !subject->distributor->shares[0].ring.ring) {
-		fprintf(stderr, "no memory for a ring\n");
+		fprintf(stderr, "out of memory for a ring\n");
 		exit(EXIT_FAILURE);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The director's own workers (worker.c, unchanged), with what they share. */
+/* The director's own workers (src/worker/worker.c), and the state that they share. */
 #ifndef GLB_BENCH_SUBJECT_H
 #define GLB_BENCH_SUBJECT_H
 
@@ -15,13 +15,17 @@ struct subject {
 	struct distributor *distributor; /* from the first worker to the second */
 };
 
-/* Steers from the port to itself, by the routes (borrowed); copies of frames come from the pool.
- * Ends the process where there is no memory. */
+/*
+ * Sets up workers that receive from and send to `port`. `routes` is borrowed. `pool` has the mbufs for
+ * copies of frames. Exits if out of memory.
+ */
 void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool);
 void subject_close(struct subject *subject);
 
-/* Between passes. spread: the first worker receives for both, else each from its own queue. fast:
- * the path that packets take, or NULL. */
+/*
+ * Call before each pass. distributor: the first worker receives all packets and distributes them to
+ * both; otherwise each worker receives from its own queue. fast: the fast path, or NULL for none.
+ */
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
 
 #endif

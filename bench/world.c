@@ -19,7 +19,7 @@ uint64_t world_mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* 10.TABLE.N.1: apart enough for /28 */
+/* 10.TABLE.N.1, so that prefixes of 28 bits do not overlap */
 uint32_t world_vip(unsigned table, unsigned bind)
 {
 	return 10u << 24 | table << 16 | (bind / PORTS_PER_ADDRESS) << 8 | 1;
@@ -108,7 +108,7 @@ struct routes *world_routes(const struct world *world)
 	if (world_tables(world, &set) && table_build(&set) == 0)
 		routes = routes_create(&set, &faults);
 	if (!routes) {
-		fprintf(stderr, "no memory for %u tables\n", world->tables);
+		fprintf(stderr, "out of memory for %u tables\n", world->tables);
 		exit(EXIT_FAILURE);
 	}
 	return routes;

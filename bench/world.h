@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the benchmark steers: tables, and packets of a million flows to them. The same in every run.
- */
+/* The tables of the benchmark, and packets of a million flows for them. They are the same in every run. */
 #ifndef GLB_BENCH_WORLD_H
 #define GLB_BENCH_WORLD_H
 
@@ -12,51 +11,57 @@
 enum world_family {
 	WORLD_V4,
 	WORLD_V6,
-	WORLD_MIXED, /* either, at random */
-	WORLD_GENERAL, /* only packets that no fast path takes: of the kind `odd` */
+	WORLD_MIXED, /* IPv4 or IPv6 at random */
+	WORLD_GENERAL, /* only packets of the kind `kind`, which take the general path */
 };
 
-/* Why a packet is odd. Those before WORLD_UNMATCHED are forwarded. */
+/* Why a packet takes the general path. The director forwards all kinds before WORLD_UNMATCHED. */
 enum world_kind {
-	WORLD_ALL_KINDS, /* each of the eight that come next */
-	WORLD_OPTIONS, /* of IPv4, as many as there can be */
+	WORLD_ALL_KINDS, /* the next eight kinds in turn */
+	WORLD_OPTIONS, /* 40 bytes of IPv4 options */
 	WORLD_FIRST_FRAGMENT,
-	WORLD_ERROR, /* ICMP, from a router that quotes what a proxy sent */
+	WORLD_ERROR, /* an ICMP error from a router, which quotes a proxy's packet */
 	WORLD_PING,
 	WORLD_TAGGED,
-	WORLD_EXTENSIONS, /* of IPv6, eight */
+	WORLD_EXTENSIONS, /* eight IPv6 extension headers */
 	WORLD_V6_FRAGMENT,
 	WORLD_V6_ERROR,
 	WORLD_LATER_FRAGMENT,
-	WORLD_EVERYTHING, /* two tags; an error with eight extensions, that quotes eight more */
-	WORLD_ORDINARY, /* ordinary IPv4, for what only its mbuf makes odd */
-	WORLD_UNMATCHED, /* ordinary, to a port that no table has */
+	/* Two tags, and an ICMPv6 error with eight extension headers, which quotes a packet with eight. */
+	WORLD_EVERYTHING,
+	WORLD_ORDINARY, /* IPv4 that takes the general path only because of its mbuf */
+	WORLD_UNMATCHED, /* to a port that no table has */
 };
 
 struct world {
-	unsigned tables, binds, backends, hops; /* binds: of each table, 16 ports an address */
-	bool prefixes; /* binds are /28 and /64 instead of hosts */
+	unsigned tables, binds, backends, hops; /* binds of each table, with 16 ports for an address */
+	bool prefixes; /* binds are /28 and /64 instead of single addresses */
 	enum world_family family;
 	enum world_kind kind;
 };
 
 #define WORLD_FRAME_MAX 288
 
-/* Of bind n of a table: its address, in host order, and port. */
+/* The IPv4 address and the port of a bind, in host byte order. */
 uint32_t world_vip(unsigned table, unsigned bind);
 uint16_t world_port(unsigned bind);
+
+/* Writes the IPv6 address that stands for an IPv4 address. */
 void world_write_v6(uint8_t to[16], uint32_t address);
 
-/* Scatters bits well. */
+/* A hash with good diffusion (splitmix64). */
 uint64_t world_mix(uint64_t number);
 
-/* Without rows. False: no memory. The caller frees it with table_set_free(), in both cases. */
+/*
+ * Makes the tables without rows. Returns false if out of memory. The caller calls table_set_free() in
+ * either case.
+ */
 bool world_tables(const struct world *world, struct table_set *set);
 
-/* Ends the process where there is no memory. The caller frees it with routes_free(). */
+/* Makes the tables with rows. Exits if out of memory. The caller calls routes_free(). */
 struct routes *world_routes(const struct world *world);
 
-/* Writes packet `number` of the world, without padding; returns its size. */
+/* Writes frame `number` of the world without padding, and returns its size in bytes. */
 uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[WORLD_FRAME_MAX]);
 
 #endif
