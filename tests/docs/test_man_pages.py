@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Man pages and --help have the same options, with the same values, in both directions."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.tree import TREE
+
+BUILD = Path(os.environ.get("GLB_BUILD", TREE / "build"))
+EVERYWHERE = {"--help", "--version"}
+
+
+def man(name):
+    return (TREE / "docs/man" / f"{name}.scd").read_text()
+
+
+def chapter(page, title):
+    return re.split(rf"^# {title}$", page, flags=re.MULTILINE)[1].split("\n# ")[0]
+
+
+def help_of(program, *arguments):
+    return subprocess.run([BUILD / program, *arguments, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def options_in_help(text):
+    """{"--port": "N"} of the lines that describe an option; "" for one without a value."""
+    return dict(re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: (\S+))?  ", text + "\n", flags=re.MULTILINE)) | dict(
+        re.findall(r"^  (--[a-z-]+) (\S+\|\S+) ", text, flags=re.MULTILINE))
+
+
+def options_in_man(text):
+    """The same of the terms of a definition list: *--port* _N_, also behind *-p*."""
+    terms = re.findall(r"^\t?(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: (\S+))?$", text, flags=re.MULTILINE)
+    return {option: value.strip("_") for option, value in terms}
+
+
+def short_options(text, mark):
+    return dict(re.findall(rf"^(?:  )?{mark}(-\w){mark}, {mark}(--[a-z-]+){mark}", text, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("program", ["director/glb-director", "healthcheck/glb-healthcheck"])
+def test_options_of_a_daemon(program):
+    name = program.split("/")[1]
+    text, page = help_of(f"src/{program}"), chapter(man(f"{name}.8"), "OPTIONS")
+    assert options_in_help(text) == options_in_man(page)
+    assert short_options(text, "") == short_options(page, re.escape("*")) != {}
+    synopsis = chapter(man(f"{name}.8"), "SYNOPSIS")
+    usage = text.splitlines()[0]
+    assert set(re.findall(r"--[a-z-]+", usage)) <= set(re.findall(r"--[a-z-]+", synopsis)) <= set(options_in_help(text))
+
+
+def subcommands():
+    for program, page in (("cli/glb-director-cli", "glb-director-cli.1"), ("redirect/glb-redirect", "glb-redirect.8")):
+        for name in re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE):
+            yield program, page, name
+
+
+@pytest.mark.parametrize("program, page, name", subcommands())
+def test_options_of_a_subcommand(program, page, name):
+    known = options_in_help(help_of(f"src/{program}", name))
+    own = {option: value for option, value in known.items() if option not in EVERYWHERE}
+    assert set(known) - set(own) == EVERYWHERE
+    described = re.split(r"^\*([a-z-]+)\*(?: _.*| \[.*)?$", chapter(man(page), "SUBCOMMANDS"), flags=re.MULTILINE)
+    bodies = dict(zip(described[1::2], described[2::2]))
+    assert options_in_man(bodies[name]) == own
+    line = re.search(rf"^\*{program.split('/')[1]}\* {name}\b(.*?)(?:\+\+)?$", chapter(man(page), "SYNOPSIS"), flags=re.MULTILINE)[1]
+    in_synopsis = dict(re.findall(r"(--[a-z-]+)(?: ([^\s\]]+))?", line))
+    assert {option: value.strip("_") for option, value in in_synopsis.items()} == own
+    assert all(f"*{option}*" in chapter(man(page), "SUBCOMMANDS") for option in EVERYWHERE)
+
+
+@pytest.mark.parametrize("page, program", [("glb-director-cli.1", "cli/glb-director-cli"), ("glb-redirect.8", "redirect/glb-redirect")])
+def test_subcommands_are_in_the_order_of_the_help(page, program):
+    names = re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE)
+    assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", chapter(man(page), "SUBCOMMANDS"), flags=re.MULTILINE) == names
