@@ -37,8 +37,7 @@ static void read_gateway(struct conf_reader *reader, const config_setting_t *at,
 		conf_error(reader, at, NULL, "%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
-		conf_error(reader, at, NULL, "%s is not the MAC of one station",
-			conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_error(reader, at, NULL, "%s is not a unicast MAC", conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		memcpy(field, mac, 6);
 }
@@ -53,7 +52,7 @@ static void read_source_ip(struct conf_reader *reader, const config_setting_t *a
 	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
 		conf_error(reader, at, NULL, "%s is not an IPv4 address", conf_value(at, CONFIG_TYPE_STRING, value));
 	else if (!netaddr_is_unicast(&addr))
-		conf_error(reader, at, NULL, "%s is not a unicast address that others can answer to",
+		conf_error(reader, at, NULL, "%s is not a unicast address that other hosts can reply to",
 			conf_value(at, CONFIG_TYPE_STRING, value));
 	else
 		memcpy(field, addr.bytes, 4);
@@ -85,7 +84,8 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at, 
 	if (mask)
 		*(uint8_t *)field = mask;
 	else if (reader->faults->errors == errors)
-		conf_error(reader, at, NULL, "no field is true; set src_addr, dst_addr, src_port or dst_port");
+		conf_error(reader, at, NULL,
+			"no field is true; set at least one of src_addr, dst_addr, src_port and dst_port");
 }
 
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
@@ -134,18 +134,18 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	conf_read_group(reader, root, conf_keys, conf);
 	conf->steering.exception_path = conf->exception_path != CONF_EXCEPTION_NONE;
 	if (reader->faults->errors != errors)
-		return; /* what follows would be consequences */
+		return; /* the checks below would report consequences of these errors */
 	conf_check_lcores(reader, root);
 	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,
-			"names the same fields as hash_fields, so it does nothing");
+			"names the same fields as hash_fields, so it has no effect");
 }
 
 int conf_read(const char *path, struct conf *conf, struct faults *faults)
 {
 	static const struct conf_retired retired[] = {
-		{"kni", "KNI is gone from DPDK; remove it and set exception_path = \"tap\"",
-			"'kni' left the kernel and DPDK; use \"tap\" or \"virtio-user\""},
+		{"kni", "KNI was removed from DPDK; remove this key and set exception_path = \"tap\"",
+			"'kni' was removed from DPDK; use \"tap\" or \"virtio-user\""},
 		{0},
 	};
 	struct conf_reader reader = {.conf = conf, .faults = faults, .retired = retired};

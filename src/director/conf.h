@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * director.conf, read once (libconfig syntax; keys in docs/reference/director-conf.md). Plain data:
- * a value is not changed after conf_read(), and is passed on as const.
+ * director.conf in libconfig syntax (keys: docs/reference/director-conf.md), read once into plain data. Nothing changes a struct
+ * conf after conf_read(); it is passed on as const.
  */
 #ifndef GLB_DIRECTOR_CONF_H
 #define GLB_DIRECTOR_CONF_H
@@ -30,9 +30,9 @@ struct conf_flow_path {
 	uint16_t rx_port, rx_queue, tx_port, tx_queue;
 };
 
-/* Run to completion: rx and tx. Distributor: rx, tx and dist, for its workers. Worker: work. */
+/* A group of `lcores`. Run to completion: rx and tx. Distributor: rx, tx and dist. Worker of a distributor: work. */
 struct conf_lcore {
-	uint16_t id; /* DPDK lcore, from the group's name lcore-N */
+	uint16_t id; /* DPDK lcore id, from the group's name lcore-N */
 	bool rx, tx, dist, work;
 	uint16_t num_dist_workers;
 	uint16_t work_source; /* lcore id of the worker's distributor */
@@ -42,13 +42,13 @@ struct conf_lcore {
 
 struct conf {
 	bool gateway_auto; /* outbound_gateway_mac = "auto" */
-	uint8_t gateway_mac[6]; /* otherwise */
+	uint8_t gateway_mac[6]; /* if not gateway_auto */
 	uint32_t outbound_src_ip; /* network order */
-	struct steering_config steering; /* exception_path in it follows exception_path below */
+	struct steering_config steering; /* its exception_path is set if exception_path below is not CONF_EXCEPTION_NONE */
 	enum conf_exception_path exception_path;
 	enum conf_idle idle;
 	bool rx_drop_en;
-	uint16_t num_worker_queues; /* queue pairs a port; 0: as many as there are workers */
+	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */
 	uint16_t flow_path_count;
 	struct conf_flow_path flow_paths[CONF_MAX_FLOW_PATHS];
 	uint16_t lcore_count; /* 0: every worker lcore polls its own queue of every port */
@@ -56,14 +56,13 @@ struct conf {
 };
 
 /*
- * Reads and validates `path`, collecting all faults by line and key: "FILE:12:
- * lcores.lcore-1.flow_paths[0]: ...", with faults->file for FILE. 0; or -EINVAL: the faults have
- * errors; or other -errno: could not be read, an error says so. *conf is valid only with 0; it owns
- * no memory.
+ * Reads and validates the file `path`. Adds all faults with their line and key, for example
+ * "FILE:12: lcores.lcore-1.flow_paths[0]: ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the
+ * file cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 
-/* "02:00:5e:10:00:01"; false leaves mac[] undefined. */
+/* Parses a MAC like "02:00:5e:10:00:01". False: the text is not one, and mac[] is undefined. */
 bool conf_parse_mac(const char *text, uint8_t mac[6]);
 
 #endif

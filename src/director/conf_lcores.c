@@ -54,7 +54,7 @@ void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at
 		conf_read_group(reader, config_setting_get_elem(at, (unsigned)i), keys, &conf->flow_paths[i]);
 }
 
-/* flow_paths of an lcore: [0, 1] or (0, 1); `field` is the lcore. */
+/* Reads flow_paths of an lcore, like [0, 1] or (0, 1). field: the struct conf_lcore. */
 static void read_path_indices(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
@@ -129,15 +129,14 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, co
 			conf_error(reader, group, NULL, "is not named lcore-0 to lcore-%d", CONF_MAX_LCORES - 1);
 			continue;
 		}
-		/* libconfig refuses a name twice, so there are no more than the array has room for.
-		 */
+		/* libconfig refuses duplicate names, so the array has room for all. */
 		lcore = &conf->lcores[conf->lcore_count++];
 		lcore->id = id;
 		conf_read_group(reader, group, keys, lcore);
 	}
 }
 
-/* A key that means nothing in the lcore's role. */
+/* Refuses a key that has no meaning in the role of this lcore. */
 static void refuse(struct conf_reader *reader, const config_setting_t *group, const char *name, const char *why)
 {
 	const config_setting_t *at = config_setting_get_member(group, name);
@@ -151,7 +150,8 @@ static void check_role(struct conf_reader *reader, const config_setting_t *group
 	if (lcore->rx != lcore->tx) {
 		conf_error(reader, group, NULL, "rx and tx go together: set both, or neither");
 	} else if (lcore->rx && lcore->work) {
-		conf_error(reader, group, "work", "an lcore with rx and tx works on what it receives; remove work");
+		conf_error(reader, group, "work",
+			"an lcore with rx and tx already works on the packets that it receives; remove work");
 	} else if (lcore->rx) {
 		refuse(reader, group, "work_source", "is for lcores with work = true");
 		if (lcore->flow_path_count == 0)
@@ -162,7 +162,7 @@ static void check_role(struct conf_reader *reader, const config_setting_t *group
 		if (lcore->dist)
 			conf_error(reader, group, "dist", "a distributor needs rx = true and tx = true");
 		else if (!lcore->work)
-			conf_error(reader, group, NULL, "has no role: set rx and tx, or work with work_source");
+			conf_error(reader, group, NULL, "has no role: set rx and tx, or work and work_source");
 		else if (!config_setting_get_member(group, "work_source"))
 			conf_error(reader, group, "work_source",
 				"missing; write the number N of the distributor's lcore-N");
@@ -181,7 +181,7 @@ static const struct conf_lcore *find_lcore(const struct conf *conf, uint16_t id)
 	return NULL;
 }
 
-/* Workers name a distributor, and each distributor has as many as it says. */
+/* Checks that work_source is a distributor, and that a distributor has num_dist_workers workers. */
 static void check_workers(struct conf_reader *reader, const config_setting_t *group, const struct conf_lcore *lcore)
 {
 	const struct conf *conf = reader->conf;
@@ -197,7 +197,7 @@ static void check_workers(struct conf_reader *reader, const config_setting_t *gr
 			lcore->num_dist_workers, workers, workers == 1 ? "lcore has" : "lcores have", lcore->id);
 }
 
-/* Every flow path exists and belongs to exactly one lcore. */
+/* Checks that every flow path exists and belongs to exactly one lcore. */
 static void check_path_owners(struct conf_reader *reader, const config_setting_t *lcores, const config_setting_t *paths)
 {
 	const struct conf *conf = reader->conf;
@@ -227,7 +227,7 @@ static void check_path_owners(struct conf_reader *reader, const config_setting_t
 				"belongs to no lcore, so its queue would never be read");
 }
 
-/* No queue is used twice, and none is beyond num_worker_queues. */
+/* Checks that no queue is used twice, and that all queues are below num_worker_queues. */
 static void check_queues(struct conf_reader *reader, const config_setting_t *paths)
 {
 	const struct conf *conf = reader->conf;
@@ -265,7 +265,7 @@ void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root)
 		return;
 	if (!lcores || !paths) {
 		conf_error(reader, lcores ? lcores : paths, NULL,
-			"needs %s as well; or leave out both, and every lcore polls its own queues",
+			"needs %s, too; without both keys, every lcore polls its own queues",
 			lcores ? "flow_paths" : "lcores");
 		return;
 	}

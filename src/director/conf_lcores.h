@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys flow_paths and lcores of director.conf, read into the reader's struct conf. Only for
- * conf.c. */
+/* The keys flow_paths and lcores of director.conf, read into the reader's struct conf. Part of conf.c. */
 #ifndef GLB_DIRECTOR_CONF_LCORES_H
 #define GLB_DIRECTOR_CONF_LCORES_H
 
 #include "conf/conf_reader.h"
 #include "director/conf.h"
 
+/* Readers of the two keys, for struct conf_key. */
 void conf_read_flow_paths(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
-/* That lcores and flow_paths, both read without errors, fit together; root: of the file. */
+/* Checks that lcores and flow_paths match. Both were read without errors. root: the whole file. */
 void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root);
 
 #endif

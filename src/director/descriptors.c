@@ -69,7 +69,7 @@ int descriptors_packet_socket(unsigned interface, uint16_t n)
 {
 	struct descriptors now;
 
-	/* Created one after the other, with none closed in between: in ascending order. */
+	/* The driver creates them one after the other and closes none in between, so they ascend. */
 	descriptors_take(&now);
 	for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
 		if (now.open[fd] && is_bound_to(fd, interface) && n-- == 0)

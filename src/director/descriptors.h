@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file descriptors behind the queues of ports on top of the kernel (af_packet, af_xdp, tap),
- * found where DPDK has no interface for it: among what the process has open. Main thread only.
+ * Finds the file descriptors of receive queues of the drivers af_packet, af_xdp and tap. DPDK has no function that returns them,
+ * so they are searched for among the open file descriptors of the process. Main thread only.
  */
 #ifndef GLB_DIRECTOR_DESCRIPTORS_H
 #define GLB_DIRECTOR_DESCRIPTORS_H
@@ -9,20 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DESCRIPTORS_MAX 4096 /* higher ones are not found */
+#define DESCRIPTORS_MAX 4096 /* higher file descriptors are not found */
 
-/* What is open. */
 struct descriptors {
-	bool open[DESCRIPTORS_MAX];
+	bool open[DESCRIPTORS_MAX]; /* by file descriptor */
 };
 
+/* Writes to *now which file descriptors are open. */
 void descriptors_take(struct descriptors *now);
 
-/* The first AF_XDP socket or tun device that is open now and was not before; -1: none. */
+/* Returns the lowest file descriptor of an AF_XDP socket or tun device that is open now but is not in *before. -1: none. */
 int descriptors_new_queue(const struct descriptors *before);
 
-/* The n-th AF_PACKET socket, in order of creation, that is bound to the interface; -1: there are
- * fewer. */
+/*
+ * Returns the file descriptor of AF_PACKET socket n, counted from 0 in the order of creation, among those that are bound to the
+ * interface with this index. -1: there are fewer.
+ */
 int descriptors_packet_socket(unsigned interface, uint16_t n);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The whole director: what main makes and all its threads share. Who writes a member is said at
- * each. */
+/*
+ * The director's state, which all its threads share. There is one, in main.c. Except for the last two members, the main thread
+ * fills it before it starts other threads, and it is read-only from then on.
+ */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
 
@@ -17,28 +19,29 @@
 struct worker;
 
 struct director {
-	/* Main, before other threads start; then read-only. */
 	struct options options;
 	struct conf conf;
 	struct plan plan;
 	uint16_t port_count;
 	struct port ports[PLAN_MAX_PORTS];
-	struct port exceptions[PLAN_MAX_PORTS]; /* of each port that receives, where the configuration
-					       wants them */
-	uint16_t exception_count;
+
+	/* The exception path: ports to the kernel. exceptions[i] belongs to ports[i], and is empty if ports[i] does not receive. */
+	struct port exceptions[PLAN_MAX_PORTS];
+	uint16_t exception_count; /* port_count, or 0: there is no exception path */
+
 	uint16_t worker_count;
-	struct worker *workers[PLAN_MAX_LCORES]; /* those of plan.lcores */
+	struct worker *workers[PLAN_MAX_LCORES]; /* one per lcore of plan.lcores, in the same order */
 	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
-	struct reload reload;
-	struct worker_shared shared;
+	struct reload reload; /* its comments say which thread writes what */
+	struct worker_shared shared; /* the control thread writes it */
 };
 
-/* By its id of DPDK; it must be one of them. */
+/* Returns the port with this DPDK port id, which must exist. */
 const struct port *director_port(const struct director *director, uint16_t id);
 
-/* What belongs to the port with this id; NULL: there is no exception path. */
+/* Returns the port of the exception path that belongs to the port with this DPDK port id. NULL: there is no exception path. */
 const struct port *director_exception_port(const struct director *director, uint16_t id);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define VHOST_DEVICE "/dev/vhost-net"
 
-/* Name and arguments of the virtual device. */
+/* Name and arguments of a virtual device. */
 struct device {
 	char name[32], arguments[160];
 };
@@ -38,13 +38,13 @@ static struct device describe(enum conf_exception_path path, const struct port *
 static int check_access(enum conf_exception_path path)
 {
 	if (path == CONF_EXCEPTION_TAP && access("/dev/net/tun", R_OK | W_OK) != 0) {
-		log_error("exception_path = \"tap\": /dev/net/tun: %s: load the module (modprobe tun), and let the director open it",
+		log_error("exception_path = \"tap\": /dev/net/tun: %s: load the module (modprobe tun), and allow the director to open the device",
 			strerror(errno));
 		return -ENODEV;
 	}
 	if (path == CONF_EXCEPTION_VIRTIO_USER && access(VHOST_DEVICE, R_OK | W_OK) != 0) {
 		log_error("exception_path = \"virtio-user\": " VHOST_DEVICE
-			  ": %s: load the module (modprobe vhost-net) and let the director open it, or use exception_path = \"tap\"",
+			  ": %s: load the module (modprobe vhost-net) and allow the director to open the device, or use exception_path = \"tap\"",
 			strerror(errno));
 		return -ENODEV;
 	}
@@ -61,7 +61,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 	if (!error)
 		error = rte_eth_dev_get_port_by_name(device.name, &id);
 	if (error) {
-		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; is CAP_NET_ADMIN missing, or the interface name taken?",
+		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; CAP_NET_ADMIN may be missing, or the interface name may be in use",
 			port->id, device.name, device.arguments, strerror(-error));
 		return error;
 	}
@@ -69,7 +69,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 	if (error)
 		return error;
 	if (port->rx_queues > exception->info.max_rx_queues) {
-		log_error("exception path of port %u: %u receive queues, but %s has %u at most: lower num_worker_queues",
+		log_error("exception path of port %u: the port has %u receive queues, but %s can have at most %u: lower num_worker_queues",
 			port->id, port->rx_queues, device.name, exception->info.max_rx_queues);
 		return -E2BIG;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* glb-director: from its arguments to running threads, and back down. */
+/* glb-director: starts everything, runs the workers, and cleans up. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void print_counters(void)
 	fflush(stdout);
 }
 
-/* Main waits, or works itself where it is the only lcore. */
+/* Starts the workers and waits for the end. If the main lcore is the only one, it works itself. */
 static void run_workers(struct control *control)
 {
 	struct worker *own = NULL;
@@ -64,7 +64,7 @@ static void run_workers(struct control *control)
 	control_wait(control);
 	telemetry_close();
 	control_free(control);
-	rte_eal_mp_wait_lcore(); /* only now, because it spins */
+	rte_eal_mp_wait_lcore(); /* last, because it spins */
 }
 
 static int serve(const cpu_set_t *cpus)
@@ -82,7 +82,7 @@ static int serve(const cpu_set_t *cpus)
 		return -EINVAL;
 	error = telemetry_open(&director, control);
 	if (error)
-		log_warning("no telemetry: %s", strerror(-error));
+		log_warning("telemetry is not available: %s", strerror(-error));
 	run_workers(control);
 	print_counters();
 	return 0;

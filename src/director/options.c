@@ -17,21 +17,24 @@ static void help(void)
 {
 	fputs(usage, stdout);
 	fputs("\n"
-	      "Steers packets for virtual IP addresses to proxies, in GUE.\n"
+	      "Forwards packets for virtual IP addresses to proxies, encapsulated in GUE.\n"
 	      "\n"
 	      "  -c, --config-file FILE        director.conf: gateway, source address, hash fields ...\n"
-	      "  -t, --forwarding-table FILE   binds and backends: built by glb-director-cli, or JSON\n"
-	      "  -d, --debug                   also log what only a developer wants to know\n"
-	      "  -h, --help                    this text\n"
-	      "  -V, --version                 version, and that of DPDK\n"
+	      "  -t, --forwarding-table FILE   binds and backends: a table built by glb-director-cli, or its JSON source\n"
+	      "  -d, --debug                   also log messages for developers\n"
+	      "  -h, --help                    print this help and exit\n"
+	      "  -V, --version                 print the versions of glb-director and DPDK and exit\n"
 	      "\n"
-	      "EAL options choose lcores, memory and ports: -l 0-3, --no-huge -m 64, -a 0000:03:10.0,\n"
-	      "--vdev net_af_packet0,iface=eth1 (all in \"EAL parameters\" of the DPDK guides).\n"
-	      "SIGHUP or SIGUSR1 reload the forwarding table, SIGTERM stops. See glb-director(8).\n",
+	      "The EAL options choose lcores, memory and ports, for example -l 0-3, --no-huge -m 64,\n"
+	      "-a 0000:03:10.0, --vdev net_af_packet0,iface=eth1. The DPDK guides list all of them\n"
+	      "under \"EAL parameters\".\n"
+	      "SIGHUP and SIGUSR1 reload the forwarding table. SIGTERM and SIGINT stop the director.\n"
+	      "See glb-director(8).\n",
 		stdout);
 }
 
-static void answer(const char *option)
+/* Prints the help or the version and exits, if the option asks for one. */
+static void print_and_exit(const char *option)
 {
 	if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
 		help();
@@ -69,16 +72,16 @@ struct options options_parse(int argc, char **argv)
 	struct options options = {0};
 	int own = 1, option;
 
-	/* EAL would take --help for itself, and wants hugepages before it says anything. */
+	/* Before EAL sees the arguments: it has a --help itself, and it needs hugepages to get that far. */
 	for (int i = 1; i < argc; i++)
-		answer(argv[i]);
+		print_and_exit(argv[i]);
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
 	if (own == argc)
-		fail("there is no \"--\" between the EAL options and the director's own");
+		fail("write \"--\" between the EAL options and the director's own");
 	argc -= own;
 	argv += own;
-	argv[0] = (char *)"glb-director"; /* for getopt's messages; it was "--" */
+	argv[0] = (char *)"glb-director"; /* it was "--"; getopt's messages begin with it */
 	while ((option = getopt_long(argc, argv, "+c:t:dhV", known, NULL)) != -1) {
 		switch (option) {
 		case 'c':
@@ -96,10 +99,10 @@ struct options options_parse(int argc, char **argv)
 		}
 	}
 	if (optind < argc)
-		fail("'%s' is not an option", argv[optind]);
+		fail("unexpected argument '%s'", argv[optind]);
 	if (!options.config_file || !options.forwarding_table)
 		fail("--config-file and --forwarding-table are both needed");
 	argv[0] = (char *)"--";
-	optind = 1; /* EAL parses its part next */
+	optind = 1; /* because EAL parses its options with getopt, too */
 	return options;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The director's own command line: what follows "--". Strings are borrowed from argv. */
+/* The director's own options, which follow "--" on the command line. The strings belong to argv. */
 #ifndef GLB_DIRECTOR_OPTIONS_H
 #define GLB_DIRECTOR_OPTIONS_H
 
@@ -10,7 +10,7 @@ struct options {
 	bool debug;
 };
 
-/* Exits by itself for --help and --version (0) and for a usage error (2, which it explains). */
+/* Exits with status 0 after --help and --version, and with 2 after printing a usage error. */
 struct options options_parse(int argc, char **argv);
 
 #endif

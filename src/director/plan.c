@@ -20,16 +20,18 @@ static struct plan_port *find_port(struct plan *plan, uint16_t id)
 static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_path path)
 {
 	if (plan->path_count == PLAN_MAX_PATHS) {
-		faults_error(
-			faults, NULL, "more than %d paths of lcores and queues: use fewer of either", PLAN_MAX_PATHS);
+		faults_error(faults, NULL,
+			"the lcores and queues need more than %d flow paths: use fewer lcores or queues", PLAN_MAX_PATHS);
 		return;
 	}
 	path.return_queue = path.tx_queue;
 	plan->paths[plan->path_count++] = path;
 }
 
-/* Every lcore a queue pair, or several; where there are too few, those that have one serve the
- * others. */
+/*
+ * The default: gives every lcore a queue pair of the port, or several. If there are fewer queue pairs than lcores, the lcores that
+ * have one distribute packets to the others.
+ */
 static void add_port(struct plan *plan, struct plan_port *port, const struct conf *conf, const uint16_t *lcores,
 	uint16_t lcore_count, struct faults *faults)
 {
@@ -109,8 +111,7 @@ static void count_queues(struct plan *plan, const struct conf *conf, struct faul
 	}
 }
 
-/* The workers of a distributor take its packets; they transmit by themselves where the port has a
- * queue for each of them. */
+/* Adds a path for each worker of a distributor. A worker transmits itself if the port still has a transmit queue for it. */
 static void add_workers(struct plan *plan, const struct conf *conf, uint16_t source, struct faults *faults)
 {
 	struct plan_flow_path path = plan->paths[source];
@@ -147,7 +148,7 @@ static void add_configured(
 		if (!lcore_exists(lcores, lcore_count, lcore->id)) {
 			snprintf(where, sizeof(where), "lcores.lcore-%u", lcore->id);
 			faults_error(faults, where,
-				"EAL has no worker lcore %u: give it one (-l or --lcores), besides the main lcore",
+				"EAL has no worker lcore %u: add it to -l or --lcores, in addition to the main lcore",
 				lcore->id);
 		}
 	}
@@ -175,8 +176,10 @@ static void add_configured(
 	}
 }
 
-/* What comes from the exception path leaves by the port that it belongs to, by a queue that only
- * this lcore uses. */
+/*
+ * Chooses the transmit queue for packets from the exception path. They leave by the port that the exception path belongs to, by a
+ * queue that only this lcore uses.
+ */
 static void find_return_queue(struct plan *plan, struct plan_flow_path *path, struct faults *faults)
 {
 	struct plan_port *port = find_port(plan, path->rx_port);
@@ -193,7 +196,7 @@ static void find_return_queue(struct plan *plan, struct plan_flow_path *path, st
 	}
 	if (port->tx_queues == port->max_tx_queues) {
 		faults_error(faults, "exception_path",
-			"port %u has no tx queue left for lcore %u to send what the kernel answers", port->id,
+			"port %u has no tx queue left for lcore %u to send the packets that the kernel sends", port->id,
 			path->lcore);
 		return;
 	}

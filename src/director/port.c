@@ -18,19 +18,21 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver fills that many whatever it is asked for */
+	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver always fills this number, whatever it is asked for */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
-	/* Without hugepages elements below a page get a page each, and all headers the same cache
-	   sets. */
+	/*
+	 * Without hugepages, DPDK gives each element that is smaller than a page a page to itself. The headers of all frames
+	 * would then compete for the same cache sets.
+	 */
 	DATA_ROOM_NO_HUGE = RTE_PKTMBUF_HEADROOM + 4096,
 };
 
-/* Of an Ethernet frame over its MTU, as DPDK reckons where a port does not say otherwise. */
+/* Bytes of an Ethernet frame beyond the MTU. DPDK assumes the same if a driver gives no other number. */
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
 
 /*
- * Addresses and ports: few clients, or many behind one address, still use all lcores. Cards hash
- * fragments by addresses only, so those of a datagram stay together.
+ * Addresses and ports, so that few clients, or many behind one address, still use all lcores. Network cards hash fragments by
+ * addresses only, so the fragments of a datagram stay together.
  */
 #define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
 
@@ -50,16 +52,16 @@ int port_probe(struct port *port, uint16_t id)
 	if (!error)
 		error = rte_eth_macaddr_get(id, &port->mac);
 	if (error) {
-		log_error("port %u: cannot be queried: %s", id, strerror(-error));
+		log_error("port %u: DPDK cannot query it: %s", id, strerror(-error));
 		return error;
 	}
-	/* net_pcap sends chains of segments too, but does not say so. */
+	/* net_pcap can send several segments, too, but does not announce it. */
 	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS ||
 			    strcmp(port->info.driver_name, "net_pcap") == 0;
 	return 0;
 }
 
-/* AF_XDP's frames may not exceed a page. */
+/* A frame of AF_XDP may not be larger than a page. */
 static uint16_t data_room(const struct port *port)
 {
 	return rte_eal_has_hugepages() || is_af_xdp(port) ? DATA_ROOM_HUGE : DATA_ROOM_NO_HUGE;
@@ -89,8 +91,7 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	uint64_t rss = RSS_FIELDS & port->info.flow_type_rss_offloads;
 	uint32_t mtu = conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
 
-	/* The classic 1500 unless more is needed, as far as the port says that it can: some by MTU,
-	 * some by frame size. */
+	/* outbound_mtu, but at least 1500, and at most what the port can do. Drivers state that as an MTU or as a frame size. */
 	if (port->info.max_mtu && mtu > port->info.max_mtu)
 		mtu = port->info.max_mtu;
 	if (port->info.max_rx_pktlen > FRAME_OVERHEAD && mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
@@ -115,12 +116,12 @@ static int setup_rx_queue(struct port *port, uint16_t queue, const struct rte_et
 	descriptors_take(&before);
 	error = rte_eth_rx_queue_setup(port->id, queue, port->rx_descriptors, socket, rx, port->pool);
 	if (error) {
-		log_error("port %u (%s): rx queue %u: %s", port->id, port->name, queue, strerror(-error));
+		log_error("port %u (%s): cannot set up rx queue %u: %s", port->id, port->name, queue, strerror(-error));
 		return error;
 	}
-	port->rx_descriptor[queue] = descriptors_new_queue(&before);
-	if (strcmp(port->info.driver_name, "net_af_packet") == 0) /* opened its sockets long before */
-		port->rx_descriptor[queue] = descriptors_packet_socket(port->info.if_index, queue);
+	port->rx_fd[queue] = descriptors_new_queue(&before);
+	if (strcmp(port->info.driver_name, "net_af_packet") == 0) /* it opened its sockets when the port was created */
+		port->rx_fd[queue] = descriptors_packet_socket(port->info.if_index, queue);
 	return 0;
 }
 
@@ -139,7 +140,8 @@ static int setup_queues(struct port *port, const struct conf *conf, const struct
 	for (uint16_t queue = 0; queue < port->tx_queues && !error; queue++) {
 		error = rte_eth_tx_queue_setup(port->id, queue, port->tx_descriptors, socket, &tx);
 		if (error)
-			log_error("port %u (%s): tx queue %u: %s", port->id, port->name, queue, strerror(-error));
+			log_error("port %u (%s): cannot set up tx queue %u: %s", port->id, port->name, queue,
+				strerror(-error));
 	}
 	return error;
 }
@@ -150,22 +152,23 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 	int error = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &device);
 
 	if (error) {
-		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; lower num_worker_queues?", port->id,
-			port->name, port->rx_queues, port->tx_queues, strerror(-error));
+		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; try a lower num_worker_queues",
+			port->id, port->name, port->rx_queues, port->tx_queues, strerror(-error));
 		return error;
 	}
 	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : DESCRIPTORS;
 	port->tx_descriptors = port->rx_descriptors;
 	error = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rx_descriptors, &port->tx_descriptors);
 	if (error) {
-		log_error("port %u (%s): descriptors: %s", port->id, port->name, strerror(-error));
+		log_error("port %u (%s): cannot adjust the number of descriptors: %s", port->id, port->name,
+			strerror(-error));
 		return error;
 	}
 	error = create_pool(port, lcores, extra);
 	return error ? error : setup_queues(port, conf, &device);
 }
 
-/* Ports on top of a kernel interface do not know its MTU. */
+/* DPDK does not know the MTU of a port whose driver uses a kernel interface. Asks the kernel; `otherwise`: if that fails. */
 static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 {
 	struct ifreq request = {0};
@@ -175,7 +178,7 @@ static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 
 	if (fd >= 0)
 		close(fd);
-	return known ? (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX) : otherwise; /* lo: 65536 */
+	return known ? (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX) : otherwise; /* the MTU of lo is 65536 */
 }
 
 static void raise_mtu(struct port *port, uint16_t wanted)
@@ -209,9 +212,9 @@ int port_start(struct port *port, const struct conf *conf)
 		return error;
 	}
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx and %u tx queues of %u and %u descriptors", port->id,
-		port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->tx_queues,
-		port->rx_descriptors, port->tx_descriptors);
+	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queues of %u descriptors, %u tx queues of %u descriptors",
+		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->rx_descriptors,
+		port->tx_queues, port->tx_descriptors);
 	return 0;
 }
 

@@ -50,19 +50,22 @@ static void explain_permission(void)
 {
 	if (geteuid() != 0)
 		log_error(
-			"this may be lack of permission: run as root, or with CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK and access to the device files");
+			"a permission may be missing: run as root, or with CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK and access to the device files");
 }
 
 static void explain_eal(int argc, char **argv)
 {
 	if (!has_option(argc, argv, "--no-huge") && !hugepages_free())
 		log_error(
-			"there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), or pass --no-huge -m 64 to EAL where speed does not matter");
+			"there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), or pass the EAL options --no-huge -m 64 if speed does not matter");
 	else
 		explain_permission();
 }
 
-/* The name in "--vdev=NAME,ARGS" or "--vdev NAME,ARGS", or NULL; *i moves over the second word. */
+/*
+ * Returns "NAME,ARGS" if argv[*i] is "--vdev=NAME,ARGS", or if it is "--vdev" and the next word is "NAME,ARGS". In the second case
+ * *i moves to that word. Otherwise returns NULL.
+ */
 static const char *vdev_argument(int argc, char **argv, int *i)
 {
 	if (strncmp(argv[*i], "--vdev=", 7) == 0)
@@ -72,7 +75,7 @@ static const char *vdev_argument(int argc, char **argv, int *i)
 	return NULL;
 }
 
-/* Whether the virtual device of the arguments before `end` has this one's name. */
+/* Returns whether one of the arguments before `end` is a virtual device with the same name. */
 static bool vdev_is_repeated(int end, char **argv, const char *vdev)
 {
 	size_t size = strcspn(vdev, ",");
@@ -86,8 +89,7 @@ static bool vdev_is_repeated(int end, char **argv, const char *vdev)
 	return false;
 }
 
-/* EAL fails neither where a virtual device does not come up, nor for a second one of the same name,
- * which it ignores. */
+/* EAL does not fail if it cannot create a virtual device, or if two have the same name, of which it ignores the second. */
 static int check_vdevs(int argc, char **argv)
 {
 	int error = 0;
@@ -99,7 +101,7 @@ static int check_vdevs(int argc, char **argv)
 		uint16_t port;
 
 		if (vdev && vdev_is_repeated(first, argv, vdev)) {
-			log_error("--vdev %s: a device of this name was given before: number them (net_af_packet0, net_af_packet1)",
+			log_error("--vdev %s: an earlier --vdev has the same device name: number the devices (net_af_packet0, net_af_packet1)",
 				vdev);
 			return -EEXIST;
 		}
@@ -108,7 +110,7 @@ static int check_vdevs(int argc, char **argv)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(vdev, ","), vdev);
 		if (rte_eth_dev_get_port_by_name(name, &port) == 0)
 			continue;
-		log_error("--vdev %s: no port came of it: see EAL's messages above; does the interface or file exist, and may it be opened?",
+		log_error("--vdev %s: the driver created no port: see EAL's messages above, and check that the interface or file exists and that the director may open it",
 			vdev);
 		error = -ENODEV;
 	}
@@ -120,7 +122,7 @@ static int check_vdevs(int argc, char **argv)
 int startup_eal(int argc, char **argv)
 {
 	if (rte_eal_init(argc, argv) < 0) {
-		log_error("DPDK's EAL does not start%s%s (its own messages are above)", rte_errno ? ": " : "",
+		log_error("DPDK's EAL does not start%s%s (see its messages above)", rte_errno ? ": " : "",
 			rte_errno ? rte_strerror(rte_errno) : "");
 		explain_eal(argc, argv);
 		return -EINVAL;
@@ -146,7 +148,7 @@ static int probe_ports(struct director *director)
 
 	RTE_ETH_FOREACH_DEV (id) {
 		if (director->port_count == PLAN_MAX_PORTS) {
-			log_error("more than %d ports: allow fewer (-a)", PLAN_MAX_PORTS);
+			log_error("DPDK has more than %d ports: allow fewer devices (-a)", PLAN_MAX_PORTS);
 			return -E2BIG;
 		}
 		if (port_probe(&director->ports[director->port_count], id))
@@ -156,7 +158,7 @@ static int probe_ports(struct director *director)
 	if (director->port_count)
 		return 0;
 	log_error(
-		"DPDK has no port: bind a network card to vfio-pci and allow it (-a 0000:03:10.0), or give EAL a virtual one (--vdev net_af_packet0,iface=eth1)");
+		"DPDK has no port: bind a network card to vfio-pci and allow it (-a 0000:03:10.0), or create a virtual port (--vdev net_af_packet0,iface=eth1)");
 	return -ENODEV;
 }
 
@@ -184,7 +186,7 @@ static void log_plan(const struct plan *plan)
 	static const char *const kinds[] = {
 		[PLAN_DIRECT] = "steers",
 		[PLAN_DISTRIBUTE] = "distributes",
-		[PLAN_WORK] = "works for a distributor on",
+		[PLAN_WORK] = "works for the distributor of",
 	};
 
 	for (uint16_t i = 0; i < plan->path_count; i++) {
@@ -198,25 +200,25 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * How many frames of the port can be elsewhere than in its own queues: in rings, held by paths, and
- * in transmit queues of other ports, which keep what they have sent until they are used again
- * (tap's do not). With none left to receive with, the port would never send again either.
+ * Returns how many frames of the port's pool can be outside of its own queues: in rings, in bursts of flow paths, and in transmit
+ * queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If there were no frame
+ * left to receive with, nothing would be sent any more, and no frame would ever come back.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {
-	uint32_t rings = 0, queues = 0, held = 0;
+	uint32_t rings = 0, queues = 0, bursts = 0;
 
 	for (uint16_t i = 0; i < director->plan.path_count; i++) {
 		const struct plan_flow_path *path = &director->plan.paths[i];
 
 		if (path->rx_port != port->id)
 			continue;
-		held++;
+		bursts++;
 		rings += path->kind == PLAN_WORK ? 2 : 0;
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
 		queues += path->kind != PLAN_WORK && director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + held * QUEUE_BURST;
+	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + bursts * QUEUE_BURST;
 }
 
 static bool is_used(const struct port *port)
@@ -238,8 +240,8 @@ int startup_ports(struct director *director)
 
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
-		if (!is_used(port)) { /* drivers would start queues that nobody has set up */
-			log_warning("port %u (%s): no flow path uses it: it is not started", port->id, port->name);
+		if (!is_used(port)) { /* if it were started, its driver would start queues that are not set up */
+			log_warning("port %u (%s): no flow path uses it, so it is not started", port->id, port->name);
 			continue;
 		}
 		error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));

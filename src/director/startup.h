@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps before packets flow, each with an explanation of what to do where it fails. Main thread
- * only; 0 or -errno, logged. */
+/* The steps of a start. A step returns 0, or -errno after logging why it failed and what to do. Main thread only. */
 #ifndef GLB_DIRECTOR_STARTUP_H
 #define GLB_DIRECTOR_STARTUP_H
 
@@ -8,16 +7,19 @@
 
 #include "director/director.h"
 
+/* Reads director->conf. */
 int startup_conf(struct director *director);
 
-/* rte_eal_init(), and all --vdev asked for are there. */
+/* Runs rte_eal_init() and checks that every virtual device of --vdev exists. */
 int startup_eal(int argc, char **argv);
 
-/* Finds the ports, makes the plan, sets the ports up and starts them. */
+/* Finds the ports, makes the plan, sets the ports up and starts them, with the exception path. */
 int startup_ports(struct director *director);
 
-/* Takes the workers' CPUs out of *cpus (all that the process was given), unless none would be left;
- * returns cpus. */
+/*
+ * Chooses the CPUs for the control thread. *cpus: in, all CPUs of the process; out, those that no worker lcore uses, unless none
+ * would be left. Returns cpus.
+ */
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus);
 
 #endif

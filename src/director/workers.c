@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "worker/worker.h"
 
-/* The rings of a PLAN_WORK path; `back` only where something is handed back. */
+/* The rings of a PLAN_WORK path, to the worker and back. `back` is NULL if the worker transmits everything itself. */
 struct rings {
 	struct rte_ring *to, *back;
 };
@@ -31,11 +31,11 @@ static bool has_exceptions(const struct director *director)
 	return director->conf.exception_path != CONF_EXCEPTION_NONE;
 }
 
-static struct queue ring_to(struct rte_ring *ring, struct worker *taker)
+static struct queue ring_to(struct rte_ring *ring, struct worker *consumer)
 {
 	return (struct queue){
 		.ring = ring,
-		.bell = taker->idle.may_sleep ? &taker->idle.bell : NULL,
+		.bell = consumer->idle.may_sleep ? &consumer->idle.bell : NULL,
 	};
 }
 
@@ -73,7 +73,7 @@ static void add_return(const struct director *director, struct worker *worker, c
 
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
 	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
-	idle_watch(&worker->idle, port_rx_descriptor(exception, plan->rx_queue));
+	idle_watch(&worker->idle, port_rx_fd(exception, plan->rx_queue));
 }
 
 static int create_rings(struct director *director, struct rings *rings)
@@ -94,7 +94,7 @@ static int create_rings(struct director *director, struct rings *rings)
 		snprintf(name, sizeof(name), "back-%u", i);
 		rings[i].back = back ? rte_ring_create(name, DISTRIBUTE_RING_SIZE, socket, flags) : NULL;
 		if (!rings[i].to || (back && !rings[i].back)) {
-			log_error("lcore %u: no memory for its rings: give EAL more (-m, or hugepages): %s",
+			log_error("lcore %u: no memory for its rings: give EAL more memory (-m, or hugepages): %s",
 				path->lcore, rte_strerror(rte_errno));
 			return -ENOMEM;
 		}
@@ -102,7 +102,7 @@ static int create_rings(struct director *director, struct rings *rings)
 	return 0;
 }
 
-/* Receives and hands out, and collects what comes back. */
+/* Adds a path that receives and distributes, and a path for each ring that comes back from a worker. */
 static int add_distributor(
 	const struct director *director, struct worker *worker, uint16_t index, const struct rings *rings)
 {
@@ -114,7 +114,8 @@ static int add_distributor(
 		count += plan->paths[i].kind == PLAN_WORK && plan->paths[i].source == index;
 	path->distributor = distribute_create(count, distribute_works_itself(count));
 	if (!path->distributor) {
-		log_error("lcore %u: out of memory: give EAL more (-m, or hugepages)", worker->lcore);
+		log_error("lcore %u: no memory for its distributor: give EAL more memory (-m, or hugepages)",
+			worker->lcore);
 		return -ENOMEM;
 	}
 	count = 0;
@@ -124,7 +125,7 @@ static int add_distributor(
 		if (work->kind != PLAN_WORK || work->source != index)
 			continue;
 		path->distributor->shares[count++].ring = ring_to(rings[i].to, find_worker(director, work->lcore));
-		if (rings[i].back) /* by the distributor's own queues */
+		if (rings[i].back) /* the packets leave by the distributor's own queues */
 			add_path(director, worker, &plan->paths[index], FLOW_PATH_COLLECT)->in =
 				(struct queue){.ring = rings[i].back};
 	}
@@ -154,7 +155,7 @@ static int add_planned(const struct director *director, uint16_t index, const st
 		add_work(director, worker, index, rings);
 		return 0;
 	}
-	idle_watch(&worker->idle, port_rx_descriptor(director_port(director, plan->rx_port), plan->rx_queue));
+	idle_watch(&worker->idle, port_rx_fd(director_port(director, plan->rx_port), plan->rx_queue));
 	if (plan->kind == PLAN_DIRECT)
 		add_path(director, worker, plan, FLOW_PATH_STEER);
 	else
@@ -170,13 +171,13 @@ static struct worker *create(struct director *director, uint16_t index)
 	uint16_t lcore = plan->lcores[index];
 	int socket = (int)rte_lcore_to_socket_id(lcore);
 	struct worker *worker = rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
-	/* A planned path makes two at most (its own, and one to return or to collect) on each side.
-	 */
+	/* More than enough: a planned path makes at most two flow paths, its own and one that returns or collects packets. */
 	struct flow_path *paths =
 		rte_zmalloc_socket("paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
 
 	if (!worker || !paths || idle_open(&worker->idle, director->conf.idle == CONF_IDLE_SLEEP)) {
-		log_error("lcore %u: out of memory (give EAL more, -m or hugepages) or descriptors", lcore);
+		log_error("lcore %u: no memory for its worker, or no file descriptor: give EAL more memory (-m, or hugepages), or raise the limit (ulimit -n)",
+			lcore);
 		rte_free(worker);
 		rte_free(paths);
 		return NULL;
@@ -214,8 +215,8 @@ int workers_create(struct director *director)
 static void free_worker(struct worker *worker)
 {
 	for (uint16_t i = 0; i < worker->path_count; i++) {
-		rte_ring_free(worker->paths[i].in.ring); /* each has one taker; what is left in it
-							    goes with its pool */
+		/* Each ring is the input of one path. Packets that are still in it are freed with their pool. */
+		rte_ring_free(worker->paths[i].in.ring);
 		rte_free(worker->paths[i].distributor);
 	}
 	idle_close(&worker->idle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The workers of a director: made from the plan, and their counters added up. */
+/* Creates the workers of a director and adds up their counters. */
 #ifndef GLB_DIRECTOR_WORKERS_H
 #define GLB_DIRECTOR_WORKERS_H
 
@@ -15,10 +15,10 @@ int workers_create(struct director *director);
 /* Main thread only; no worker runs any more. */
 void workers_free(struct director *director);
 
-/* The sum over all workers. Any thread. */
+/* Writes the sum of all workers' counters to *sum. Any thread. */
 void workers_sum(const struct director *director, struct counters *sum);
 
-/* What all workers have counted for one slot of the counters. context: the struct director. For reload_run(). */
+/* Returns what all workers have counted for one slot of counters.tables. For reload_run(). context: the struct director. */
 struct counters_table workers_sum_slot(void *context, uint8_t slot);
 
 #endif

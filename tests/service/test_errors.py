@@ -93,7 +93,7 @@ def test_version(arguments):
         (["--", "--forwarding-table", "x"], "--config-file"),
         (["--", "--config-file"], "config-file"),
         (["--", "--config-file", "x", "--forwarding-table", "y", "--gateway"], "gateway"),
-        (["--", "--config-file", "x", "--forwarding-table", "y", "z"], "'z' is not an option"),
+        (["--", "--config-file", "x", "--forwarding-table", "y", "z"], "unexpected argument 'z'"),
     ),
 )
 def test_usage(arguments, offender):
@@ -139,7 +139,7 @@ def test_vdev_that_does_not_come_up(start, vdev):
 def test_two_vdevs_of_one_name(start):
     """EAL would ignore the second one."""
     start.vdevs.append("net_pcap0,rx_iface=nonesuch")
-    start.assert_fails("--vdev net_pcap0,rx_iface=nonesuch", "given before")
+    start.assert_fails("--vdev net_pcap0,rx_iface=nonesuch", "same device name")
 
 
 def test_not_permitted(start):

@@ -15,7 +15,7 @@
 
 #define BASE "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
 
-/* libconfig 1.5 forgets the last string of a file with a syntax error. */
+/* libconfig 1.5 leaks the last string of a file with a syntax error. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -137,7 +137,7 @@ static void test_every_key_is_read(void **state)
 #define RTC          "rx = true; tx = true; flow_paths = [0];"
 #define LCORES(text) BASE PATHS "lcores = {\n" text "\n};\n"
 
-/* What is wrong, and every error that it leads to, in order. */
+/* A faulty text, and all errors that it causes, in order. */
 static const struct {
 	const char *text;
 	const char *errors[4];
@@ -149,17 +149,14 @@ static const struct {
 	{MAC("\"02:00:5e:10:00:0g\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
 	{MAC("\"02:00:5e:10:00:01:\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00:01:'" NOT_MAC}},
 	{MAC("12"), {"conf:1: outbound_gateway_mac: '12' (a number)" NOT_MAC}},
-	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not "
-					"the MAC of one station"}},
-	{MAC("\"00:00:00:00:00:00\""), {"conf:1: outbound_gateway_mac: '00:00:00:00:00:00' is not "
-					"the MAC of one station"}},
+	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not a unicast MAC"}},
+	{MAC("\"00:00:00:00:00:00\""), {"conf:1: outbound_gateway_mac: '00:00:00:00:00:00' is not a unicast MAC"}},
 	{IP("\"192.0.2\""), {"conf:2: outbound_src_ip: '192.0.2' is not an IPv4 address"}},
 	{IP("\"::1\""), {"conf:2: outbound_src_ip: '::1' is not an IPv4 address"}},
 	{IP("true"), {"conf:2: outbound_src_ip: 'true' is not an IPv4 address"}},
-	{IP("\"224.0.0.1\""), {"conf:2: outbound_src_ip: '224.0.0.1' is not a unicast address that "
-			       "others can answer to"}},
-	{IP("\"0.0.0.0\""), {"conf:2: outbound_src_ip: '0.0.0.0' is not a unicast address that "
-			     "others can answer to"}},
+	{IP("\"224.0.0.1\""),
+		{"conf:2: outbound_src_ip: '224.0.0.1' is not a unicast address that other hosts can reply to"}},
+	{IP("\"0.0.0.0\""), {"conf:2: outbound_src_ip: '0.0.0.0' is not a unicast address that other hosts can reply to"}},
 	{BASE "outbound_mtu = 575;", {"conf:2: outbound_mtu: '575' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = 9217;", {"conf:2: outbound_mtu: '9217' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = 1500.0;", {"conf:2: outbound_mtu: '1500' (a real number) is not an "
@@ -177,31 +174,27 @@ static const struct {
 	{BASE "rx_drop_en = \"true\";", {"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
 	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},
 	{BASE "exception_path = true;", {"conf:2: exception_path: 'true' is not \"none\" or \"tap\" or \"virtio-user\""}},
-	{BASE "exception_path = \"kni\";", {"conf:2: exception_path: 'kni' left the kernel and "
-					    "DPDK; use \"tap\" or \"virtio-user\""}},
-	{BASE "kni = true;", {"conf:2: kni: KNI is gone from DPDK; remove it and set "
-			      "exception_path = \"tap\""}},
+	{BASE "exception_path = \"kni\";",
+		{"conf:2: exception_path: 'kni' was removed from DPDK; use \"tap\" or \"virtio-user\""}},
+	{BASE "kni = true;", {"conf:2: kni: KNI was removed from DPDK; remove this key and set exception_path = \"tap\""}},
 	{BASE "\nhash_fields = { src_addr = true; proto = true; };",
 		{"conf:3: hash_fields.proto: unknown key; expected one of src_addr, dst_addr, "
 		 "src_port, dst_port"}},
 	{BASE "hash_fields = { src_addr = 1; dst_addr = \"x\\n\"; };",
 		{"conf:2: hash_fields.src_addr: '1' (a number) is neither true nor false",
 			"conf:2: hash_fields.dst_addr: 'x?' (in quotes) is neither true nor false"}},
-	{BASE "hash_fields = { };", {"conf:2: hash_fields: no field is true; set src_addr, "
-				     "dst_addr, src_port or dst_port"}},
+	{BASE "hash_fields = { };",
+		{"conf:2: hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
 	{BASE "alt_hash_fields = { src_port = false; };",
-		{"conf:2: alt_hash_fields: no field is true; set src_addr, dst_addr, src_port or "
-		 "dst_port"}},
+		{"conf:2: alt_hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
 	{BASE "hash_fields = \"src_addr\";",
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
 	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: duplicate setting name"}},
 	{BASE "idle \"poll\";", {"conf:2: syntax error"}},
 	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, write key = value;"}},
-	{BASE PATHS, {"conf:2: flow_paths: needs lcores as well; or leave out both, and every "
-		      "lcore polls its own queues"}},
+	{BASE PATHS, {"conf:2: flow_paths: needs lcores, too; without both keys, every lcore polls its own queues"}},
 	{BASE "lcores = { lcore-1 = { " RTC " }; };",
-		{"conf:2: lcores: needs flow_paths as well; or leave out both, and every lcore "
-		 "polls its own queues"}},
+		{"conf:2: lcores: needs flow_paths, too; without both keys, every lcore polls its own queues"}},
 	{BASE "flow_paths = ( );", {"conf:2: flow_paths: '()' is not a list ( { rx_port = 0; ... }, ... ) of paths"}},
 	{BASE "flow_paths = 1;", {"conf:2: flow_paths: '1' (a number) is not a list ( { rx_port = 0; ... }, ... ) "
 				  "of paths"}},
@@ -215,8 +208,7 @@ static const struct {
 	{LCORES("lcore-01 = { " RTC " };"), {"conf:4: lcores.lcore-01: is not named lcore-0 to lcore-127"}},
 	{LCORES("lcore-128 = { " RTC " };"), {"conf:4: lcores.lcore-128: is not named lcore-0 to lcore-127"}},
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { kni = true; };"),
-		{"conf:5: lcores.lcore-2.kni: KNI is gone from DPDK; remove it and set "
-		 "exception_path = \"tap\""}},
+		{"conf:5: lcores.lcore-2.kni: KNI was removed from DPDK; remove this key and set exception_path = \"tap\""}},
 	{LCORES("lcore-1 = { rx = true; flow_paths = [0]; };"),
 		{"conf:4: lcores.lcore-1: rx and tx go together: set both, or neither"}},
 	{LCORES("lcore-1 = { rx = true; tx = true; };"),
@@ -230,10 +222,9 @@ static const struct {
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { " RTC " };"),
 		{"conf:5: lcores.lcore-2.flow_paths[0]: '0' already belongs to lcore-1"}},
 	{LCORES("lcore-1 = { " RTC " work = true; };"),
-		{"conf:4: lcores.lcore-1.work: an lcore with rx and tx works on what it receives; "
-		 "remove work"}},
+		{"conf:4: lcores.lcore-1.work: an lcore with rx and tx already works on the packets that it receives; remove work"}},
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { };"),
-		{"conf:5: lcores.lcore-2: has no role: set rx and tx, or work with work_source"}},
+		{"conf:5: lcores.lcore-2: has no role: set rx and tx, or work and work_source"}},
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { work = true; };"),
 		{"conf:5: lcores.lcore-2.work_source: missing; write the number N of the "
 		 "distributor's lcore-N"}},
@@ -264,7 +255,7 @@ static const struct {
 		{"conf:3: flow_paths[1]: belongs to no lcore, so its queue would never be read"}},
 };
 
-static void test_faults_are_all_named_with_line_key_and_value(void **state)
+static void test_every_fault_is_reported_with_line_key_and_value(void **state)
 {
 	struct conf conf;
 	struct faults faults;
@@ -286,7 +277,7 @@ static void test_faults_are_all_named_with_line_key_and_value(void **state)
 	}
 }
 
-static void test_integers_are_only_looked_for_outside_strings_and_comments(void **state)
+static void test_integers_in_strings_and_comments_are_ignored(void **state)
 {
 	struct conf conf;
 
@@ -295,7 +286,7 @@ static void test_integers_are_only_looked_for_outside_strings_and_comments(void 
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 }
 
-static void test_included_files_are_found_beside_and_named(void **state)
+static void test_included_files_are_found_in_the_same_folder_and_named(void **state)
 {
 	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64], included[64];
 	struct faults faults = {.file = "conf"};
@@ -333,7 +324,7 @@ static void test_equal_alt_hash_fields_are_a_warning(void **state)
 	assert_int_equal(read_conf(BASE "alt_hash_fields = { src_addr = true; };", &conf, &faults), 0);
 	assert_int_equal(faults.count, 1);
 	assert_string_equal(faults.items[0].text, "conf:2: alt_hash_fields: names the same fields "
-						  "as hash_fields, so it does nothing");
+						  "as hash_fields, so it has no effect");
 	faults_clear(&faults);
 }
 
@@ -353,7 +344,7 @@ static void test_unreadable_files_are_errors(void **state)
 	assert_string_equal(faults_first_error(&faults), "x: is a device; expected a regular file");
 	faults_clear(&faults);
 	assert_int_equal(truncate(path, 0), 0);
-	assert_int_equal(truncate(path, 10), 0); /* zeros */
+	assert_int_equal(truncate(path, 10), 0); /* ten zero bytes */
 	assert_int_equal(conf_read(path, &conf, &faults), -EILSEQ);
 	assert_string_equal(faults_first_error(&faults), "x: cannot be read: it has a NUL byte: not a text");
 	faults_clear(&faults);
@@ -364,9 +355,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_keys_are_enough),
 		cmocka_unit_test(test_every_key_is_read),
-		cmocka_unit_test(test_faults_are_all_named_with_line_key_and_value),
-		cmocka_unit_test(test_integers_are_only_looked_for_outside_strings_and_comments),
-		cmocka_unit_test(test_included_files_are_found_beside_and_named),
+		cmocka_unit_test(test_every_fault_is_reported_with_line_key_and_value),
+		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
+		cmocka_unit_test(test_included_files_are_found_in_the_same_folder_and_named),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
 	};

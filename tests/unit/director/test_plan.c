@@ -86,7 +86,7 @@ static void test_every_lcore_polls_its_own_queue_of_every_port(void **state)
 	assert_int_equal(setting->plan.lcore_count, 2);
 }
 
-static void test_one_queue_is_spread_and_handed_back(void **state)
+static void test_one_queue_is_distributed_and_handed_back(void **state)
 {
 	struct setting *setting = *state;
 	const struct plan_flow_path *paths = setting->plan.paths;
@@ -102,7 +102,7 @@ static void test_one_queue_is_spread_and_handed_back(void **state)
 	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
 }
 
-static void test_workers_transmit_by_themselves_where_queues_suffice(void **state)
+static void test_workers_transmit_themselves_if_there_are_enough_queues(void **state)
 {
 	struct setting *setting = *state;
 	const struct plan_flow_path *paths = setting->plan.paths;
@@ -129,7 +129,7 @@ static void test_a_receiver_without_workers_works_alone(void **state)
 	assert_path(&setting->plan.paths[2], 2, PLAN_DIRECT, 0, 1, 0, 1);
 }
 
-static void test_more_queues_than_lcores_are_shared_out(void **state)
+static void test_an_lcore_polls_several_queues_if_there_are_more(void **state)
 {
 	struct setting *setting = *state;
 
@@ -142,7 +142,7 @@ static void test_more_queues_than_lcores_are_shared_out(void **state)
 	assert_path(&setting->plan.paths[2], 1, PLAN_DIRECT, 0, 2, 0, 2);
 }
 
-static void test_fewer_queues_than_lcores_may_be_wanted(void **state)
+static void test_fewer_queues_than_lcores_may_be_configured(void **state)
 {
 	struct setting *setting = *state;
 
@@ -202,7 +202,7 @@ static void test_exception_path_leaves_by_the_port_it_came_from(void **state)
 	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
 }
 
-/* A queue of its own: the other lcore's, which goes out by that port, may not be used by two. */
+/* The other lcore has a queue of that port, but two lcores may not share a transmit queue. */
 static void test_exception_path_shares_no_queue_with_another_lcore(void **state)
 {
 	struct setting *setting = *state;
@@ -225,7 +225,7 @@ static void test_exception_path_shares_no_queue_with_another_lcore(void **state)
 	}
 }
 
-static void test_configured_worker_hands_back_where_queues_are_used_up(void **state)
+static void test_configured_worker_hands_back_if_no_queue_is_left(void **state)
 {
 	struct setting *setting = *state;
 
@@ -237,7 +237,7 @@ static void test_configured_worker_hands_back_where_queues_are_used_up(void **st
 	assert_int_equal(setting->plan.ports[1].tx_queues, 3);
 }
 
-static void test_exception_path_uses_the_queue_that_the_lcore_has(void **state)
+static void test_exception_path_uses_a_queue_that_the_lcore_already_has(void **state)
 {
 	struct setting *setting = *state;
 
@@ -248,7 +248,7 @@ static void test_exception_path_uses_the_queue_that_the_lcore_has(void **state)
 	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
 }
 
-static void test_configured_things_must_exist(void **state)
+static void test_configured_ports_queues_and_lcores_must_exist(void **state)
 {
 	struct setting *setting = *state;
 
@@ -268,18 +268,18 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_every_lcore_polls_its_own_queue_of_every_port),
-		CASE(test_one_queue_is_spread_and_handed_back),
-		CASE(test_workers_transmit_by_themselves_where_queues_suffice),
+		CASE(test_one_queue_is_distributed_and_handed_back),
+		CASE(test_workers_transmit_themselves_if_there_are_enough_queues),
 		CASE(test_a_receiver_without_workers_works_alone),
-		CASE(test_more_queues_than_lcores_are_shared_out),
-		CASE(test_fewer_queues_than_lcores_may_be_wanted),
+		CASE(test_an_lcore_polls_several_queues_if_there_are_more),
+		CASE(test_fewer_queues_than_lcores_may_be_configured),
 		CASE(test_queues_that_a_port_lacks_are_an_error),
 		CASE(test_configured_lcores_replace_the_default),
 		CASE(test_exception_path_leaves_by_the_port_it_came_from),
 		CASE(test_exception_path_shares_no_queue_with_another_lcore),
-		CASE(test_configured_worker_hands_back_where_queues_are_used_up),
-		CASE(test_exception_path_uses_the_queue_that_the_lcore_has),
-		CASE(test_configured_things_must_exist),
+		CASE(test_configured_worker_hands_back_if_no_queue_is_left),
+		CASE(test_exception_path_uses_a_queue_that_the_lcore_already_has),
+		CASE(test_configured_ports_queues_and_lcores_must_exist),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
