@@ -7,6 +7,7 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "packet/pipeline.h"
 
@@ -20,11 +21,6 @@ static const struct command_option options[] = {
 	{0},
 };
 
-enum {
-	ANSWERS_PER_SECOND = 100, /* of each lcore, as in the director */
-	ANSWERS_BURST = 100,
-};
-
 struct replay {
 	const char *in_path, *out_path; /* out_path may be NULL */
 	pcap_t *in;
@@ -34,7 +30,6 @@ struct replay {
 	struct burst burst;
 	struct timeval times[BURST_MAX]; /* of the lanes; tv_usec has nanoseconds */
 	uint32_t captured[BURST_MAX];
-	double tokens, refilled; /* answers that may be sent; the time that this was so, in seconds */
 	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
 	bool failed;
 	uint8_t *memory; /* the lanes' frames, each behind BURST_HEADROOM */
@@ -68,20 +63,6 @@ static bool fill(struct replay *replay)
 	return burst->count > 0;
 }
 
-/* The limit that the director has, by the capture's clock. */
-static void refill_answers(struct replay *replay)
-{
-	double now = (double)replay->times[0].tv_sec + (double)replay->times[0].tv_usec / 1e9;
-	double gained = (now - replay->refilled) * ANSWERS_PER_SECOND;
-
-	if (gained > 0)
-		replay->tokens += gained;
-	if (replay->tokens > ANSWERS_BURST)
-		replay->tokens = ANSWERS_BURST;
-	replay->refilled = now;
-	replay->pipeline.answers = (uint32_t)replay->tokens;
-}
-
 static void write_lane(struct replay *replay, uint32_t lane)
 {
 	struct burst *burst = &replay->burst;
@@ -97,10 +78,10 @@ static void run_burst(struct replay *replay)
 {
 	struct burst *burst = &replay->burst;
 
-	refill_answers(replay);
-	replay->tokens -= replay->pipeline.answers;
+	/* The limit that the director has, by the capture's clock. */
+	pipeline_refill(&replay->pipeline,
+		(uint64_t)replay->times[0].tv_sec * CLOCK_NS_PER_S + (uint64_t)replay->times[0].tv_usec, CLOCK_NS_PER_S);
 	pipeline_run(&replay->pipeline, burst);
-	replay->tokens += replay->pipeline.answers;
 	for (uint32_t lane = 0; lane < burst->count; lane++) {
 		replay->verdicts[burst->verdict[lane]]++;
 		if (!burst->out[lane])
@@ -207,7 +188,7 @@ static int run(const struct command_args *args)
 		return command_error("out of memory");
 	replay->in_path = args->operands[1];
 	replay->out_path = args->count > 2 ? args->operands[2] : NULL;
-	replay->tokens = ANSWERS_BURST;
+	replay->pipeline.too_big_replies.tokens = PIPELINE_TOO_BIG_PER_SECOND;
 	code = parse_macs(args, &replay->pipeline.outer);
 	if (code == COMMAND_OK)
 		code = open_all(args, replay);

@@ -29,9 +29,9 @@ static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint3
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
 
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
-	if (!pipeline->steering->send_too_big || !burst->answerable[lane] || pipeline->answers == 0)
+	if (!pipeline->steering->send_too_big || !burst->answerable[lane] ||
+		!token_bucket_take(&pipeline->too_big_replies))
 		return;
-	pipeline->answers--;
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(burst->frame[lane] + offset,
 		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane], burst->family[lane],

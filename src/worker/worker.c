@@ -9,9 +9,6 @@
 #include "common/byteorder.h"
 #include "worker/mbuf.h"
 
-/* ICMP answers of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
-#define ANSWERS_PER_SECOND 100
-
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
 #define SPLIT_ITERATIONS 256
 
@@ -66,21 +63,6 @@ static bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 	return !obstacles;
 }
 
-/* A bucket of ANSWERS_PER_SECOND that fills within a second. */
-static void refill_answers(struct worker *worker)
-{
-	uint64_t now = rte_rdtsc(), interval = rte_get_tsc_hz() / ANSWERS_PER_SECOND;
-	uint64_t more = (now - worker->answers_at) / interval;
-
-	if (worker->pipeline.answers + more >= ANSWERS_PER_SECOND) {
-		worker->pipeline.answers = ANSWERS_PER_SECOND;
-		worker->answers_at = now;
-	} else {
-		worker->pipeline.answers += (uint32_t)more;
-		worker->answers_at += more * interval;
-	}
-}
-
 /* Tells the pipeline what may have changed since the last burst: the table, the MACs and the rate limit. */
 static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
@@ -92,7 +74,7 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
 	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
 	if (pipeline->steering->send_too_big)
-		refill_answers(worker);
+		pipeline_refill(pipeline, rte_rdtsc(), rte_get_tsc_hz());
 }
 
 static void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
@@ -345,8 +327,8 @@ int worker_run(void *argument)
 
 	rte_rcu_qsbr_thread_register(qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
-	worker->pipeline.answers = ANSWERS_PER_SECOND;
-	worker->answers_at = rte_rdtsc();
+	worker->pipeline.too_big_replies =
+		(struct token_bucket){.tokens = PIPELINE_TOO_BIG_PER_SECOND, .filled_at = rte_rdtsc()};
 	while (!worker_shared_stopping(shared)) {
 		const struct live_table *live = worker_shared_live(shared);
 		uint32_t count = 0;

@@ -60,7 +60,6 @@ struct worker {
 	struct flow_path *paths;
 
 	struct pipeline pipeline;
-	uint64_t answers_at; /* TSC when pipeline.answers was topped up */
 	struct outbox outbox, exceptions;
 	struct burst burst;
 	struct idle idle;

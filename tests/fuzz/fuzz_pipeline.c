@@ -69,8 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.send_too_big = data[1] & 4,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 	};
-	pipeline = (struct pipeline){
-		.routes = routes, .steering = &steering, .gateway_known = data[1] & 16, .answers = data[1] >> 5};
+	pipeline = (struct pipeline){.routes = routes,
+		.steering = &steering,
+		.gateway_known = data[1] & 16,
+		.too_big_replies.tokens = data[1] >> 5};
 	readable = (uint32_t)size - 4;
 	whole = readable + load_be16(data + 2) % 2048;
 	buffer = malloc(BURST_HEADROOM + readable);

@@ -52,7 +52,7 @@ static int reset(void **state)
 			.source_mac = {2, 0, 0, 0, 0, 1},
 			.source_ip = inet_addr("192.0.2.1")},
 		.gateway_known = true,
-		.answers = 100,
+		.too_big_replies.tokens = 100,
 	};
 	return 0;
 }
@@ -306,7 +306,7 @@ static void test_too_big_packet_is_answered(void **state)
 	assert_verdict(&v6, VERDICT_ANSWERED_TOO_BIG);
 	assert_int_equal(burst.out_size[0], 14 + 1280);
 	assert_int_equal(load_be32(burst.out[0] + 58), 1460);
-	assert_int_equal(pipeline.answers, 98);
+	assert_int_equal(pipeline.too_big_replies.tokens, 98);
 }
 
 static void test_quote_holds_no_padding(void **state)
@@ -333,17 +333,17 @@ static void test_quote_holds_no_more_than_is_readable(void **state)
 	assert_int_equal(burst.out_size[0], 14 + 28 + 86);
 }
 
-static void test_answers_are_limited(void **state)
+static void test_too_big_replies_are_limited(void **state)
 {
 	struct packet packet = sized(false, 1461);
 
 	(void)state;
 	steering.send_too_big = true;
-	pipeline.answers = 2;
+	pipeline.too_big_replies.tokens = 2;
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_verdict(&packet, VERDICT_DROP_TOO_BIG);
-	assert_int_equal(pipeline.answers, 0);
+	assert_int_equal(pipeline.too_big_replies.tokens, 0);
 }
 
 static void test_errors_and_fragments_are_never_answered(void **state)
@@ -364,7 +364,7 @@ static void test_errors_and_fragments_are_never_answered(void **state)
 	packet_fragment(&atomic, IPPROTO_TCP, 0, false);
 	packet_ports(&atomic, 1461, 1234, 80);
 	assert_verdict(&atomic, VERDICT_DROP_TOO_BIG);
-	assert_int_equal(pipeline.answers, 100);
+	assert_int_equal(pipeline.too_big_replies.tokens, 100);
 	packet_ipv4(&ping, CLIENT, VIP, IPPROTO_ICMP);
 	packet_icmp(&ping, 8, 0);
 	packet_append(&ping, 1461);
@@ -444,7 +444,7 @@ static void test_damaged_frames_touch_only_their_own_memory(void **state)
 	srandom(31);
 	steering.send_too_big = true;
 	steering.alt_hash_fields = STEERING_SOURCE_PORT;
-	pipeline.answers = UINT32_MAX;
+	pipeline.too_big_replies.tokens = UINT32_MAX;
 	for (int i = 0; i < 30000; i++) {
 		struct packet packet = i % 2 ? packet_error4(3) : packet_error6(2);
 
@@ -485,7 +485,7 @@ int main(void)
 		cmocka_unit_test_setup(test_too_big_packet_is_answered, reset),
 		cmocka_unit_test_setup(test_quote_holds_no_padding, reset),
 		cmocka_unit_test_setup(test_quote_holds_no_more_than_is_readable, reset),
-		cmocka_unit_test_setup(test_answers_are_limited, reset),
+		cmocka_unit_test_setup(test_too_big_replies_are_limited, reset),
 		cmocka_unit_test_setup(test_errors_and_fragments_are_never_answered, reset),
 		cmocka_unit_test_setup(test_full_headroom_is_enough_and_is_not_left, reset),
 		cmocka_unit_test_setup(test_only_what_is_readable_is_touched, reset),

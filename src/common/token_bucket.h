@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A token bucket. The caller gives the time, of any clock: CPU cycles, nanoseconds. Pure; one thread for each bucket. */
+#ifndef GLB_COMMON_TOKEN_BUCKET_H
+#define GLB_COMMON_TOKEN_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct token_bucket {
+	uint32_t tokens;
+	uint64_t filled_at; /* the time up to which the tokens are counted */
+};
+
+/* Adds a token for each interval since the last refill, up to `size` tokens. A clock that goes back adds none. */
+static inline void token_bucket_refill(struct token_bucket *bucket, uint64_t now, uint64_t interval, uint32_t size)
+{
+	uint64_t more = now > bucket->filled_at ? (now - bucket->filled_at) / interval : 0;
+
+	if (bucket->tokens + more >= size) {
+		bucket->tokens = size;
+		bucket->filled_at = now;
+	} else if (now < bucket->filled_at) {
+		bucket->filled_at = now;
+	} else {
+		bucket->tokens += (uint32_t)more;
+		bucket->filled_at += more * interval;
+	}
+}
+
+/* False: the bucket is empty. */
+static inline bool token_bucket_take(struct token_bucket *bucket)
+{
+	if (bucket->tokens == 0)
+		return false;
+	bucket->tokens--;
+	return true;
+}
+
+#endif
