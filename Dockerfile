@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# glb-director and glb-director-cli. `docker build .` where there is a registry; script/image where there is none.
+# Image with glb-director and glb-director-cli. Build it with `docker build .`, or with script/image on a machine without a registry.
 #
-# Run it with the port's device, hugepages, and no more privileges than the director needs:
+# Run it with the device of the port, with hugepages, and only with the privileges that the director needs:
 #
 #   docker run --network host --read-only --tmpfs /run --cap-drop ALL --cap-add IPC_LOCK --cap-add NET_ADMIN --cap-add NET_RAW \
 #     --security-opt no-new-privileges --ulimit memlock=-1 --device /dev/vfio --volume /dev/hugepages:/dev/hugepages \
 #     --volume /etc/glb:/etc/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
 #     --config-file /etc/glb/director.conf --forwarding-table /etc/glb/forwarding_table.bin
 #
-# NET_ADMIN and NET_RAW are for AF_PACKET and the exception path; AF_XDP needs SYS_ADMIN, too; a VFIO port alone needs IPC_LOCK.
-# The user is root, to whom /dev/vfio and hugepages belong. Most of the command line needs no privilege: --user nobody
-# --entrypoint glb-director-cli.
+# A VFIO port needs IPC_LOCK. AF_PACKET ports and the exception path also need NET_ADMIN and NET_RAW, AF_XDP ports also SYS_ADMIN. The
+# user is root, which owns /dev/vfio and hugepages. Most subcommands of glb-director-cli need no privileges: run them with
+# --user nobody --entrypoint glb-director-cli.
 ARG BASE=docker.io/library/debian:bookworm
 
 FROM ${BASE} AS build
 WORKDIR /src
-# Alone in a layer, so that a change of the code does not install everything again.
+# The packages are in a layer of their own, so that a change of the code does not install them again.
 COPY script/bootstrap script/lib.sh script/
 RUN script/bootstrap --build-only
 COPY . .

@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Wireshark and tshark: GUE with GLB's private data, UDP port 19523 (docs/reference/gue.md).
+-- A dissector for Wireshark and tshark. It decodes GUE with GLB's private data on UDP port 19523 (docs/reference/gue.md).
 --
---   tshark -X lua_script:glb_gue.lua -r capture.pcap
---
--- or copy it to the folder that Wireshark names in Help, About, Folders, Personal Lua Plugins.
+-- tshark:    tshark -X lua_script:glb_gue.lua -r capture.pcap
+-- Wireshark: copy this file to the folder that Help, About, Folders shows as "Personal Lua Plugins".
 
 local gue = Proto("glb_gue", "GUE with GLB hops")
 local decode_as = { [4] = "ip", [41] = "ipv6" }
@@ -23,7 +22,7 @@ local malformed = ProtoExpert.new("glb_gue.malformed", "A proxy would drop this 
 gue.fields = field
 gue.experts = { malformed }
 
--- Adds the private data; returns why a proxy would drop the packet, or nil.
+-- Adds the private data to the tree. Returns the reason why a proxy would drop the packet, or nil.
 local function add_private(tree, data)
 	local hlen, count = bit.band(data(0, 1):uint(), 0x1f), data(7, 1):uint()
 
@@ -31,7 +30,7 @@ local function add_private(tree, data)
 	tree:add(field.next_hop, data(6, 1))
 	tree:add(field.hop_count, data(7, 1))
 	if hlen ~= 1 + count or 4 + 4 * hlen > data:len() then
-		return "header length is not 1 + hop count, or beyond the packet"
+		return "header length is not 1 + hop count, or exceeds the packet"
 	end
 	for i = 0, count - 1 do
 		local hop = tree:add(field.hop, data(8 + 4 * i, 4))
