@@ -8,6 +8,7 @@ import dataclasses
 import ipaddress
 import struct
 
+from model.encap import checksum
 from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
 from model.gue import decode_gue
 from model.verdict import DROP_EXTENSION_HEADERS, DROP_TRUNCATED, Stop
@@ -144,11 +145,7 @@ def _whose(family, inner, sockets, udp):
 
 
 def ones_complement_sum(data):
-    data += bytes(len(data) % 2)
-    total = sum(be16(data, at) for at in range(0, len(data), 2))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total
+    return 0xFFFF ^ checksum(data)
 
 
 def _follow(checksum, before, after):

@@ -210,10 +210,13 @@ KINDS6 = [
 ]
 
 
+def kind(name):
+    return next(each for each in KINDS if each.name == name)
+
+
 def udp_checksum(src, dst, datagram):
     pseudo = f.ip(src) + f.ip(dst) + struct.pack(">HH", f.UDP, len(datagram))
-    whole = pseudo + datagram + bytes(len(datagram) % 2)
-    return f.internet_checksum(whole) or 0xFFFF
+    return f.internet_checksum(pseudo + datagram) or 0xFFFF
 
 
 def gue_frame(

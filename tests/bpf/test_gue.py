@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GUE headers: the golden vectors that the director's decoder passes too, and every way to cut a packet."""
 
-import json
 import struct
 
 import pytest
 
 from conftest import run_frames
 from model_of_proxy import XDP_DROP, XDP_PASS, decide
-from packets import KINDS, SELF, gue_frame
-from support.tree import TREE
+from packets import SELF, gue_frame, kind
+from support.vectors import GUE
 
 SHORTEST_RUN = 14  # the kernel runs no frame without an Ethernet header
-VECTORS = json.loads((TREE / "tests/vectors/gue.json").read_text())
-CASES = [case for case in VECTORS if len(case["frame"]) >= 2 * SHORTEST_RUN]
+CASES = [case for case in GUE if len(case["frame"]) >= 2 * SHORTEST_RUN]
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +40,6 @@ def test_golden_vector(in_kernel, case):
 def test_vectors_reach_every_fault_of_gue():
     faults = {case["status"] for case in CASES}
     assert len(faults) == 10  # ok, not_gue and 8 faults
-
-
-def kind(name):
-    return next(kind for kind in KINDS if kind.name == name)
 
 
 CUT = ["tcp/SYN", "tcp/unknown", "options/known", "udp/connected", "error/too big, established"]

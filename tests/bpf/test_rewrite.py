@@ -12,7 +12,7 @@ from cases import frames as f
 from conftest import run_frames
 from host import PROXY
 from model_of_proxy import XDP_DROP, XDP_REDIRECT, ones_complement_sum
-from packets import KINDS, OTHER_HOP, gue_frame
+from packets import OTHER_HOP, gue_frame, kind
 
 NOT_ECT, ECT_1, ECT_0, CE = range(4)
 # RFC 6040, figure 4: (inner, outer), and what arrives; None: drop.
@@ -23,10 +23,6 @@ FIGURE_4 = {
     (CE, NOT_ECT): CE, (CE, ECT_0): CE, (CE, ECT_1): CE, (CE, CE): CE,
 }
 DSCP = 0b101110_00
-
-
-def kind(name):
-    return next(kind for kind in KINDS if kind.name == name)
 
 
 def marked(family, inner, traffic_class):

@@ -8,7 +8,7 @@ import pytest
 
 from support import pcap
 from support.cli import FAILED, run, run_json, table, tcp_frame, write_conf, write_tables
-from support.tree import TREE
+from support.vectors import GUE, PACKETS
 
 VERDICTS = [
     "forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated", "drop_malformed",
@@ -156,16 +156,13 @@ def test_frames_of_all_sizes_fit_a_burst(setup):
 # decode
 
 
-GUE_VECTORS = json.loads((TREE / "tests" / "vectors" / "gue.json").read_text())
-
-
 def test_decode_reads_every_golden_gue_packet(tmp_path):
-    capture = pcap.write(tmp_path / "gue.pcap", [bytes.fromhex(packet["frame"]) for packet in GUE_VECTORS])
+    capture = pcap.write(tmp_path / "gue.pcap", [bytes.fromhex(packet["frame"]) for packet in GUE])
     decoded = run_json("decode", capture)
-    expected = [packet["status"] for packet in GUE_VECTORS]
+    expected = [packet["status"] for packet in GUE]
     assert {name: count for name, count in decoded["counts"].items() if count} == {
         status: expected.count(status) for status in expected}
-    good = [(index + 1, packet["fields"]) for index, packet in enumerate(GUE_VECTORS) if packet["status"] == "ok"]
+    good = [(index + 1, packet["fields"]) for index, packet in enumerate(GUE) if packet["status"] == "ok"]
     assert [packet["number"] for packet in decoded["packets"]] == [number for number, _ in good]
     for packet, (_, fields) in zip(decoded["packets"], good):
         assert packet["source"] == fields["src"] and packet["destination"] == fields["dst"]
@@ -195,8 +192,7 @@ def test_decode_tells_what_replay_wrote(setup):
 
 
 def test_decode_summarises_each_kind_of_inner_packet(tmp_path):
-    vectors = json.loads((TREE / "tests" / "vectors" / "packets.json").read_text())["packets"]
-    frames = [bytes.fromhex(packet["out"]) for packet in vectors if packet["verdict"] == "forwarded"]
+    frames = [bytes.fromhex(packet["out"]) for packet in PACKETS["packets"] if packet["verdict"] == "forwarded"]
     decoded = run_json("decode", pcap.write(tmp_path / "out.pcap", frames))
     assert decoded["counts"]["ok"] == len(frames)
     assert {packet["inner"]["what"] for packet in decoded["packets"]} == {

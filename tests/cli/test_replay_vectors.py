@@ -8,20 +8,9 @@ import pytest
 
 from support import pcap
 from support.cli import run, run_json, write_conf
-from support.tree import TREE
+from support.vectors import PACKETS, packet_groups
 
-VECTORS = json.loads((TREE / "tests" / "vectors" / "packets.json").read_text())
-
-
-def groups():
-    """The packets of each pair of config and table; at most 100 of them may be answered (rate limit)."""
-    grouped = collections.defaultdict(list)
-    for packet in VECTORS["packets"]:
-        grouped[packet["config"], packet["table"]].append(packet)
-    return grouped
-
-
-GROUPS = groups()
+GROUPS = packet_groups()
 
 
 @pytest.mark.parametrize("form", ["json", "binary"])
@@ -29,15 +18,15 @@ GROUPS = groups()
 def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
     packets = GROUPS[config, table]
     source = tmp_path / "table.json"
-    source.write_text(json.dumps(VECTORS["tables"][table]))
+    source.write_text(json.dumps(PACKETS["tables"][table]))
     if form == "binary":
         run("build-config", source, tmp_path / "table.bin")
         source = tmp_path / "table.bin"
-    conf = write_conf(tmp_path / "director.conf", **VECTORS["configs"][config])
+    conf = write_conf(tmp_path / "director.conf", **PACKETS["configs"][config])
     capture = pcap.write(tmp_path / "in.pcap", [bytes.fromhex(packet["frame"]) for packet in packets])
     out = tmp_path / "out.pcap"
 
-    result = run_json("replay", source, capture, out, "--config", conf, "--port-mac", VECTORS["port_mac"])
+    result = run_json("replay", source, capture, out, "--config", conf, "--port-mac", PACKETS["port_mac"])
 
     expected = collections.Counter(packet["verdict"] for packet in packets)
     assert {name: count for name, count in result["verdicts"].items() if count} == expected
@@ -50,7 +39,7 @@ def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
 
 def flows():
     """Forwarded golden packets that `lookup` can be asked about, by the fields of their innermost headers."""
-    for packet in VECTORS["packets"]:
+    for packet in PACKETS["packets"]:
         frame = bytes.fromhex(packet["frame"])
         if packet["verdict"] == "forwarded" and frame[12:15] == b"\x08\x00\x45" and frame[23] in (6, 17):
             if not int.from_bytes(frame[20:22], "big") & 0x1FFF:
@@ -62,8 +51,8 @@ def test_lookup_says_what_replay_does(tmp_path):
     assert len(sample) > 40
     for packet, frame in sample:
         source = tmp_path / "table.json"
-        source.write_text(json.dumps(VECTORS["tables"][packet["table"]]))
-        conf = write_conf(tmp_path / "director.conf", **VECTORS["configs"][packet["config"]])
+        source.write_text(json.dumps(PACKETS["tables"][packet["table"]]))
+        conf = write_conf(tmp_path / "director.conf", **PACKETS["configs"][packet["config"]])
         client, vip = (".".join(map(str, frame[at : at + 4])) for at in (26, 30))
         sport, dport = (int.from_bytes(frame[at : at + 2], "big") for at in (34, 36))
         found = run_json("lookup", source, f"{client}:{sport}", f"{vip}:{dport}", "--config", conf,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/reference/gue.md against the C headers, and against GUE packets read by its offsets alone."""
 
-import json
 import re
 
 from support.tree import TREE
+from support.vectors import PACKETS
 
 
 def read(path):
@@ -67,10 +67,9 @@ def test_decode_statuses_are_those_of_the_decoder():
 
 def test_packets_read_by_the_documented_offsets():
     """The vectors' forwarded packets say the same as the fields that this page finds in them."""
-    vectors = json.loads(read("tests/vectors/packets.json"))
     starts = {row[2].split(",")[0].split(":")[0]: int(row[0]) for row in PAGE["The frame"][:5]}
     seen = set()
-    for case in vectors["packets"]:
+    for case in PACKETS["packets"]:
         if case["verdict"] != "forwarded":
             continue
         frame, hops = bytes.fromhex(case["out"]), case["hops"]

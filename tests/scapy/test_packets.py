@@ -4,8 +4,6 @@
 No privileges are needed: the port is a pair of files (net_pcap), memory is ordinary.
 """
 
-import collections
-import json
 import os
 
 import pytest
@@ -16,21 +14,13 @@ from support import traffic
 from support.compare import assert_same_frames, compare_with_model, count
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, run_capture, usable_packet_paths, write_table
-from support.tree import TREE
+from support.vectors import PACKETS, packet_groups
 
-VECTORS = json.loads((TREE / "tests/vectors/packets.json").read_text(encoding="utf-8"))
 # The same flow, whatever says so: a table in JSON, or in either binary version that can say it.
 TABLE_VERSIONS = ("json", "2", "3")
 
 
-def groups():
-    found = collections.defaultdict(list)
-    for packet in VECTORS["packets"]:
-        found[packet["config"], packet["table"]].append(packet)
-    return found
-
-
-GROUPS = groups()
+GROUPS = packet_groups()
 
 
 def without_exception_path(config, verdict):
@@ -50,12 +40,12 @@ def path(request):
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]}-{group[1]}")
 def test_golden_packets(group, path, tmp_path):
     packets = GROUPS[group]
-    config = VECTORS["configs"][group[0]]
+    config = PACKETS["configs"][group[0]]
     expected_verdicts = []
     for packet in packets:
         config, verdict = without_exception_path(config, packet["verdict"])
         expected_verdicts.append(verdict)
-    table = write_table(tmp_path / "table", VECTORS["tables"][group[1]])
+    table = write_table(tmp_path / "table", PACKETS["tables"][group[1]])
     frames = [bytes.fromhex(packet["frame"]) for packet in packets]
 
     sent, counters, mac = run_capture(tmp_path, frames, config, table, path=path)

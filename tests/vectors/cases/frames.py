@@ -7,6 +7,8 @@ Checksums above IPv4 stay zero: nothing that these vectors are for may look at t
 import ipaddress
 import struct
 
+from model.encap import checksum as internet_checksum
+
 DIRECTOR_MAC = "02:00:00:00:00:01"
 ROUTER_MAC = "02:00:00:00:00:02"
 C_TAG, S_TAG = 0x8100, 0x88A8
@@ -22,11 +24,6 @@ def ip(text):
 
 def mac(text):
     return bytes.fromhex(text.replace(":", ""))
-
-
-def internet_checksum(data):
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    return ~(total % 0xFFFF) & 0xFFFF
 
 
 def ethernet(packet, ethertype=None, tags=(), dst=DIRECTOR_MAC, src=ROUTER_MAC):
