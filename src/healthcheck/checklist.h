@@ -9,6 +9,8 @@
 #include <jansson.h>
 
 #include "healthcheck/checks/check.h"
+#include "healthcheck/checks/probe.h"
+#include "healthcheck/checks/settings.h"
 #include "healthcheck/config/conf.h"
 #include "healthcheck/damper.h"
 #include "healthcheck/scheduler.h"

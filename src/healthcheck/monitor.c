@@ -12,6 +12,7 @@
 #include "common/container_of.h"
 #include "common/log.h"
 #include "healthcheck/checks/check_http.h"
+#include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/config/lint.h"
 #include "healthcheck/publish/state_file.h"
@@ -19,6 +20,13 @@
 #include "table/table_json.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
+
+static const struct probe_method *const methods[CHECK_KIND_COUNT] = {
+	[CHECK_HTTP] = &check_http,
+	[CHECK_TCP] = &check_tcp,
+	[CHECK_GUE] = &check_gue,
+	[CHECK_FOU] = &check_fou,
+};
 
 static struct monitor *monitor_of(const struct probe *probe)
 {
@@ -234,6 +242,7 @@ static uint64_t enlist(struct monitor *monitor)
 			spread = 0;
 		check->probe.env = &monitor->env;
 		check->probe.spec = &check->spec;
+		check->probe.method = methods[check->spec.kind];
 		check->probe.done = on_done;
 		scheduler_add(&monitor->scheduler, &check->entry, now + spread, interval);
 		if (check->damper.verdict == DAMPER_UNKNOWN && takes > longest)

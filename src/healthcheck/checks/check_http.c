@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/endpoint.h"
-#include "healthcheck/checks/check.h"
+#include "healthcheck/checks/probe.h"
 #include "healthcheck/config/conf.h"
 
 #define BODY_MAX   ((size_t)1 << 20)
@@ -362,4 +362,4 @@ void http_close(struct http *http)
 	free(http);
 }
 
-const struct check_method check_http = {"http", start, stop};
+const struct probe_method check_http = {start, stop};

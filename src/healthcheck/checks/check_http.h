@@ -9,11 +9,14 @@
 #include <ev.h>
 
 #include "common/faults.h"
+#include "healthcheck/checks/probe.h"
 
 /* NULL: an error says why. */
 struct http *http_open(struct ev_loop *loop, struct faults *faults);
 
 /* No probe may be running. */
 void http_close(struct http *http);
+
+extern const struct probe_method check_http;
 
 #endif

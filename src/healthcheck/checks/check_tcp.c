@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes when a connection is established; it is closed at once. */
+#include "healthcheck/checks/check_tcp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "healthcheck/checks/check.h"
 #include "healthcheck/checks/sockaddr.h"
 #include "healthcheck/config/conf.h"
 
@@ -87,4 +87,4 @@ static void stop(struct probe *probe)
 	probe->state = NULL;
 }
 
-const struct check_method check_tcp = {"tcp", start, stop};
+const struct probe_method check_tcp = {start, stop};

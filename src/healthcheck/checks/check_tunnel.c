@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/siphash.h"
-#include "healthcheck/checks/check.h"
 #include "healthcheck/checks/echo.h"
+#include "healthcheck/checks/probe.h"
 #include "healthcheck/checks/sockaddr.h"
 
 /* The sockets of one address family. */
@@ -340,5 +340,5 @@ const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel)
 	return &tunnel->counters;
 }
 
-const struct check_method check_gue = {"gue", start, stop};
-const struct check_method check_fou = {"fou", start, stop};
+const struct probe_method check_gue = {start, stop};
+const struct probe_method check_fou = {start, stop};

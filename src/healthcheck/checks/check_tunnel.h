@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
+#include "healthcheck/checks/probe.h"
 #include "healthcheck/config/conf.h"
 
 struct tunnel_counters {
@@ -25,5 +26,7 @@ struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsign
 void tunnel_close(struct tunnel *tunnel);
 
 const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel);
+
+extern const struct probe_method check_gue, check_fou;
 
 #endif

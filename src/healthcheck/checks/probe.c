@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/check.h"
+#include "healthcheck/checks/probe.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,34 +8,11 @@
 
 #include "common/clock.h"
 
-static const struct check_method *const methods[CHECK_KIND_COUNT] = {
-	[CHECK_HTTP] = &check_http,
-	[CHECK_TCP] = &check_tcp,
-	[CHECK_GUE] = &check_gue,
-	[CHECK_FOU] = &check_fou,
-};
-
-const char *check_result_name(enum check_result result)
-{
-	static const char *const names[] = {
-#define X(symbol, name, help) name,
-		CHECK_RESULTS(X)
-#undef X
-	};
-
-	return names[result];
-}
-
-const char *check_kind_name(enum check_kind kind)
-{
-	return methods[kind]->name;
-}
-
 static void stop(struct probe *probe)
 {
 	probe->running = false;
 	ev_timer_stop(probe->env->loop, &probe->timeout);
-	methods[probe->spec->kind]->stop(probe);
+	probe->method->stop(probe);
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
@@ -68,7 +45,7 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	ev_now_update(probe->env->loop);
 	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
 	ev_timer_start(probe->env->loop, &probe->timeout);
-	methods[probe->spec->kind]->start(probe);
+	probe->method->start(probe);
 }
 
 void probe_cancel(struct probe *probe)

@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "healthcheck/publish/state_file.h"
+#include "healthcheck/publish/verdicts.h"
 #include "table/table_file.h"
 
 static void schedule(struct publisher *publisher)
@@ -82,7 +83,7 @@ static void write_table(struct publisher *publisher)
 	char *text = NULL;
 	size_t size = 0;
 
-	if (publish_verdicts(list, publisher->conf->panic_threshold, panic))
+	if (verdicts_apply(list, publisher->conf->panic_threshold, panic))
 		text = table_document_text(&list->document, &size);
 	log_panics(publisher, panic);
 	memcpy(publisher->panic, panic, sizeof(panic));

@@ -41,10 +41,4 @@ void publisher_request(struct publisher *publisher);
  */
 void publisher_new_list(struct publisher *publisher, uint64_t patience_ms);
 
-/*
- * Sets `healthy` of every backend in the list's document; a table in panic has all of them healthy.
- * False: out of memory.
- */
-bool publish_verdicts(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES]);
-
 #endif

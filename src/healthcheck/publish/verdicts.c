@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* publish_verdicts(): from what the checks say to what the table says. */
-#include "healthcheck/publish/publish.h"
+#include "healthcheck/publish/verdicts.h"
 
 /* As the checks have it; without a verdict yet, as src has it. */
 static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t backend)
@@ -25,7 +24,7 @@ static bool panics(const struct checklist *list, uint32_t table, unsigned thresh
 	return damper_panics(healthy, total, threshold);
 }
 
-bool publish_verdicts(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES])
+bool verdicts_apply(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES])
 {
 	const struct table_set *set = &list->document.set;
 

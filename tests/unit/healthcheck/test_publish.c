@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "healthcheck/publish/publish.h"
+#include "healthcheck/publish/verdicts.h"
 #include "table/table_json.h"
 
 #define TABLE(name, more, backends)                                            \
@@ -64,7 +65,7 @@ static void assert_published(struct checklist *list, unsigned threshold, uint32_
 	const struct table *of = &list->document.set.tables[table];
 	char healthy[64] = "";
 
-	assert_true(publish_verdicts(list, threshold, panic));
+	assert_true(verdicts_apply(list, threshold, panic));
 	for (uint32_t i = 0; i < of->backend_count; i++)
 		healthy[i] = of->backends[i].healthy ? '1' : '0';
 	assert_string_equal(healthy, expected);
@@ -177,7 +178,7 @@ static void test_only_healthy_is_changed(void **state)
 
 	(void)state;
 	set(&list, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
-	assert_true(publish_verdicts(&list, 0, panic));
+	assert_true(verdicts_apply(&list, 0, panic));
 	text = table_document_text(&list.document, &size);
 	assert_int_equal(strlen(text), size);
 	assert_true(strstr(text, "\"x-z\"") < strstr(text, "\"tables\""));
@@ -189,7 +190,7 @@ static void test_only_healthy_is_changed(void **state)
 	assert_true(json_is_false(json_object_get(backend, "healthy")));
 	json_object_del(backend, "healthy");
 	assert_true(json_equal(before, list.document.root));
-	assert_true(publish_verdicts(&list, 0, panic));
+	assert_true(verdicts_apply(&list, 0, panic));
 	again = table_document_text(&list.document, &size);
 	assert_string_equal(text, again);
 	free(again);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A probe is one run of a check. The caller fills env, spec, method and done, and calls probe_start(). The method sends
+ * the packets, never blocks, and ends the probe by exactly one probe_end(). All runs in the thread of the event loop.
+ */
+#ifndef GLB_HEALTHCHECK_CHECKS_PROBE_H
+#define GLB_HEALTHCHECK_CHECKS_PROBE_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "healthcheck/checks/check.h"
+
+#define PROBE_REASON_MAX 160
+
+struct probe;
+
+/* How a kind of check runs a probe. */
+struct probe_method {
+	/* Sends the first packet, or ends the probe at once. */
+	void (*start)(struct probe *probe);
+	/* Releases what start() took. The method does nothing more for this probe. */
+	void (*stop)(struct probe *probe);
+};
+
+struct probe {
+	struct check_env *env;
+	const struct check_spec *spec;
+	const struct probe_method *method;
+	/* Called once at the end, with the three members below set. */
+	void (*done)(struct probe *probe);
+	enum check_result result;
+	char reason[PROBE_REASON_MAX];
+	uint64_t latency_us;
+	/* The rest belongs to probe.c. */
+	bool running;
+	uint64_t started_us;
+	ev_timer timeout;
+	bool overdue; /* the timeout is over; the loop looks at the sockets once more */
+	/* Belongs to the method. */
+	void *state;
+};
+
+/* Starts a probe that is not running. Calls done() when it ends, perhaps before this returns. */
+void probe_start(struct probe *probe, unsigned timeout_ms);
+
+/* Stops the probe if it is running. done() is not called. */
+void probe_cancel(struct probe *probe);
+
+/* For methods: ends the probe with a result and its reason, stops the method and calls done(). */
+void probe_end(struct probe *probe, enum check_result result, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for the errno of a socket that was connected to the proxy, or sent to it. */
+void probe_end_errno(struct probe *probe, int error);
+
+#endif
