@@ -10,7 +10,7 @@
 #include "common/file.h"
 #include "table/table_build.h"
 #include "table/table_file.h"
-#include "table/table_json.h"
+#include "table/table_load.h"
 
 enum { FORMAT, VERBOSE };
 
@@ -65,7 +65,7 @@ static int run(const struct command_args *args)
 
 	if (!parse_format(args->options[FORMAT], &format))
 		return command_usage("build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
-	error = table_json_read(from, &set, &faults);
+	error = table_load_json(from, &set, &faults);
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);
 	table_set_free(&set);

@@ -6,9 +6,8 @@
 
 #include "cli/cli.h"
 #include "table/json_text.h"
-#include "table/table_file.h"
-#include "table/table_json.h"
 #include "table/table_lint.h"
+#include "table/table_load.h"
 
 enum { JSON };
 
@@ -61,10 +60,10 @@ static void check_file(const char *path, enum kind kind, struct faults *faults)
 
 	if (kind == KIND_CONF)
 		conf_read(path, &conf, faults);
-	else if (kind == KIND_BINARY && table_file_read(path, &set, NULL, faults) == 0)
+	else if (kind == KIND_BINARY && table_load_binary(path, &set, NULL, faults) == 0)
 		table_lint(&set, faults);
 	else if (kind == KIND_TABLE)
-		table_json_read(path, &set, faults);
+		table_load_json(path, &set, faults);
 	if (kind != KIND_CONF)
 		table_set_free(&set);
 }

@@ -16,8 +16,8 @@
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/config/lint.h"
 #include "healthcheck/publish/state_file.h"
-#include "table/table_file.h"
 #include "table/table_json.h"
+#include "table/table_load.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
 
@@ -293,7 +293,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	monitor->start.data = monitor->save.data = monitor->ready_timer.data = monitor;
 
 	faults->file = conf->src;
-	error = table_file_slurp(conf->src, &monitor->text, &monitor->text_size, faults);
+	error = table_load_text(conf->src, &monitor->text, &monitor->text_size, faults);
 	if (error)
 		return error;
 	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
@@ -358,7 +358,7 @@ void monitor_reload(struct monitor *monitor, bool asked)
 	size_t size;
 	bool same;
 
-	if (table_file_slurp(monitor->conf->src, &text, &size, &faults)) {
+	if (table_load_text(monitor->conf->src, &text, &size, &faults)) {
 		refuse(monitor, &faults);
 		faults_clear(&faults);
 		return;

@@ -19,13 +19,10 @@ enum table_file_format {
 };
 
 /*
- * Reads and validates the file `path`. 0: *set is filled, rows included; the caller frees it.
- * -EINVAL: not a valid table, an error in faults says where and why. Other -errno: could not be
- * read, an error says so. On failure *set is empty. *version, if not NULL, is set with 0.
+ * Parses and validates a binary table. `bytes` may have any alignment and is not kept. 0: *set is filled, rows included;
+ * the caller frees it. -EINVAL: not a valid table; errors in faults say where and why, and *set is empty. *version, if
+ * not NULL, is set on success.
  */
-int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
-
-/* The same from memory; `bytes` may have any alignment and is not kept. */
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults);
 
 /*
@@ -34,17 +31,5 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
  */
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults);
-
-/* More than any table within the limits needs, in either form. */
-#define TABLE_FILE_MAX_SIZE ((size_t)64 << 20)
-
-/* file_read() of a table in either form; an empty file is an error. */
-int table_file_slurp(const char *path, char **text, size_t *size, struct faults *faults);
-
-/*
- * Whatever `path` holds: a binary table (by its magic), or else JSON, whose rows are then built. As
- * table_file_read(); *version is 0 for JSON.
- */
-int table_load(const char *path, struct table_set *set, uint32_t *version, struct faults *faults);
 
 #endif

@@ -10,13 +10,9 @@
 #include "table/table.h"
 
 /*
- * Reads and validates the file `path`; collects all faults, prefixed with faults->file. On 0 *set
- * is filled (no rows yet) and the caller frees it. -EINVAL: the faults have errors; other -errno:
- * the file could not be read (an error says so). On failure *set is empty.
+ * Parses and validates a JSON table, and collects all faults. 0: *set is filled, without rows; the caller frees it.
+ * -EINVAL: the faults have errors, and *set is empty.
  */
-int table_json_read(const char *path, struct table_set *set, struct faults *faults);
-
-/* The same from memory. */
 int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults);
 
 struct table_document;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/table_load.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,11 @@
 #include "table/table_file_layout.h"
 #include "table/table_json.h"
 
-int table_file_slurp(const char *path, char **text, size_t *size, struct faults *faults)
+#define MAX_SIZE ((size_t)64 << 20) /* bytes; no table within the limits needs more, in either form */
+
+int table_load_text(const char *path, char **text, size_t *size, struct faults *faults)
 {
-	int error = file_read(path, "a table", TABLE_FILE_MAX_SIZE, text, size, faults);
+	int error = file_read(path, "a table", MAX_SIZE, text, size, faults);
 
 	if (error || *size)
 		return error;
@@ -22,11 +26,11 @@ int table_file_slurp(const char *path, char **text, size_t *size, struct faults 
 	return -EINVAL;
 }
 
-int table_file_read(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
+int table_load_binary(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)
 {
 	char *text;
 	size_t size;
-	int error = table_file_slurp(path, &text, &size, faults);
+	int error = table_load_text(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)
@@ -36,11 +40,11 @@ int table_file_read(const char *path, struct table_set *set, uint32_t *version, 
 	return error;
 }
 
-int table_json_read(const char *path, struct table_set *set, struct faults *faults)
+int table_load_json(const char *path, struct table_set *set, struct faults *faults)
 {
 	char *text;
 	size_t size;
-	int error = table_file_slurp(path, &text, &size, faults);
+	int error = table_load_text(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)
@@ -68,7 +72,7 @@ int table_load(const char *path, struct table_set *set, uint32_t *version, struc
 {
 	char *text;
 	size_t size;
-	int error = table_file_slurp(path, &text, &size, faults);
+	int error = table_load_text(path, &text, &size, faults);
 
 	*set = (struct table_set){0};
 	if (error)

@@ -9,7 +9,7 @@
 #include <rte_malloc.h>
 
 #include "common/log.h"
-#include "table/table_file.h"
+#include "table/table_load.h"
 
 static struct routes *load(const char *path, struct faults *faults)
 {

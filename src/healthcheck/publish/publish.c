@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "healthcheck/publish/state_file.h"
 #include "healthcheck/publish/verdicts.h"
-#include "table/table_file.h"
+#include "table/table_load.h"
 
 static void schedule(struct publisher *publisher)
 {
@@ -127,7 +127,7 @@ static void look_at_dst(struct publisher *publisher)
 	struct faults ignored = {0};
 
 	free(publisher->written);
-	table_file_slurp(publisher->conf->dst, &publisher->written, &publisher->written_size, &ignored);
+	table_load_text(publisher->conf->dst, &publisher->written, &publisher->written_size, &ignored);
 	faults_clear(&ignored);
 }
 

@@ -11,7 +11,14 @@
 
 #include "common/file.h"
 #include "table/table_file.h"
+#include "table/table_load.h"
 
+/*
+ * Builds the binary table from dst. It parses the file again instead of using the set that the daemon has in memory: the
+ * director must get what dst holds, and the daemon's set may be ahead of it. A reload hook that failed runs again
+ * later, when verdicts or src have changed but dst has not been written yet. Parsing also proves that what is on the
+ * disk is a good table.
+ */
 static int build(const struct conf *conf)
 {
 	struct faults faults = {.file = conf->dst};

@@ -8,7 +8,8 @@
 
 #include "common/file.h"
 #include "common/log.h"
-#include "table/table_file.h"
+
+#define MAX_SIZE ((size_t)64 << 20) /* bytes */
 
 void state_file_read(const char *path, struct checklist *list, struct faults *faults)
 {
@@ -20,7 +21,7 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return;
-	if (table_file_slurp(path, &text, &size, &unread) == 0)
+	if (file_read(path, "the state of glb-healthcheck", MAX_SIZE, &text, &size, &unread) == 0)
 		state = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(json_object_get(state, "verdicts")))
 		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",

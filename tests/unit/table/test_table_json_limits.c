@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "table/table_load.h"
 #include "tests/unit/table/table_json_helpers.h"
 
 /* A document of `tables` tables of so many binds and backends; broken: with bad addresses. */
@@ -129,7 +130,7 @@ static void assert_unreadable(const char *path, int error, const char *text)
 	struct faults faults = {.file = path};
 	struct table_set set;
 
-	assert_int_equal(table_json_read(path, &set, &faults), error);
+	assert_int_equal(table_load_json(path, &set, &faults), error);
 	assert_string_equal(faults_first_error(&faults), text);
 	assert_int_equal(faults.count, 1);
 	faults_clear(&faults);
@@ -162,7 +163,7 @@ static void test_file_is_read(void **state)
 	(void)state;
 	fputs("{\"tables\": []}", to);
 	fclose(to);
-	assert_int_equal(table_json_read("t.json", &set, &faults), 0);
+	assert_int_equal(table_load_json("t.json", &set, &faults), 0);
 	assert_no_fault(&faults);
 	table_set_free(&set);
 	unlink("t.json");

@@ -13,6 +13,7 @@
 
 #include "common/file.h"
 #include "table/table_file.h"
+#include "table/table_load.h"
 #include "tests/unit/table_helpers.h"
 
 static char folder[] = "/tmp/test_table_load.XXXXXX";
