@@ -29,11 +29,12 @@ struct control {
 	pthread_t thread;
 	int epoll, signals, requests, timer;
 	uint64_t watchdog_us, tick_us;
-	uint64_t polls[PLAN_MAX_LCORES]; /* of each worker, at the last tick */
+	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker at the last tick */
 
-	pthread_mutex_t lock; /* for what follows */
-	pthread_cond_t answered;
-	uint64_t asked, answers; /* reloads: requests made, and those that the outcome answers */
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t completion;
+	uint64_t requested; /* number of requests for a reload */
+	uint64_t completed; /* the outcome is valid for the requests up to this number */
 	struct control_outcome outcome;
 };
 
@@ -54,18 +55,18 @@ void control_block_signals(void)
 	sigset_t set = handled_signals();
 
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN); /* packets flow on where nobody reads the messages any more */
+	signal(SIGPIPE, SIG_IGN); /* the director must not die when the reader of its log does */
 }
 
-/* The first hop of most packets; the others are taken to be behind the same router. */
-static uint32_t first_proxy(const struct director *director)
+/* Returns the address of one backend, network order. All backends are assumed to be behind the same next hop. 0: there is none. */
+static uint32_t first_hop(const struct director *director)
 {
 	const struct routes *routes = director->shared.live->routes;
 
 	return routes->set.count ? routes->tables[0].addresses[0] : 0;
 }
 
-/* Every worker goes round its queues: even asleep, several times in a tick. */
+/* Returns whether every worker has finished an iteration since the last tick. Sleeping workers wake up several times per tick. */
 static bool workers_are_alive(struct control *control)
 {
 	const struct director *director = control->director;
@@ -76,7 +77,9 @@ static bool workers_are_alive(struct control *control)
 		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
 
 		if (polls == control->polls[i]) {
-			log_limited(LOG_LEVEL_ERROR, "lcore %u is stuck: no sign of life to the watchdog", worker->lcore);
+			log_limited(LOG_LEVEL_ERROR,
+				"lcore %u is stuck: it has finished no iteration since the last check, so the watchdog gets no sign of life",
+				worker->lcore);
 			alive = false;
 		}
 		control->polls[i] = polls;
@@ -103,9 +106,11 @@ static void *run_reload(void *argument)
 	return (void *)(intptr_t)reload_run(&director->reload, workers_sum_slot, director);
 }
 
-/* A large JSON table takes longer to build than the watchdog waits for a sign of life, so another
- * thread does it while this one ticks. */
-static int load(struct control *control)
+/*
+ * Building the rows of a large JSON table may take longer than the watchdog waits for a sign of life. So another thread does it,
+ * while this one goes on with its ticks.
+ */
+static int reload_table(struct control *control)
 {
 	struct director *director = control->director;
 	pthread_t thread;
@@ -138,8 +143,8 @@ static void reload(struct control *control)
 	struct director *director = control->director;
 
 	service_reloading();
-	if (load(control) == 0 && control->gateway)
-		gateway_follow(control->gateway, first_proxy(director));
+	if (reload_table(control) == 0 && control->gateway)
+		gateway_follow(control->gateway, first_hop(director));
 	notify_ready(director);
 }
 
@@ -158,7 +163,7 @@ static void take_signal(struct control *control)
 	__atomic_store_n(&control->director->shared.stop, true, __ATOMIC_RELAXED);
 }
 
-/* One reload answers all requests that were made before it began. */
+/* Reloads once for all requests that were made before the reload began. */
 static void take_requests(struct control *control)
 {
 	const struct reload *state = &control->director->reload;
@@ -167,15 +172,15 @@ static void take_requests(struct control *control)
 	if (read(control->requests, &count, sizeof(count)) < 0)
 		return;
 	pthread_mutex_lock(&control->lock);
-	asked = control->asked;
+	asked = control->requested;
 	pthread_mutex_unlock(&control->lock);
 	reload(control);
 	pthread_mutex_lock(&control->lock);
 	control->outcome.generation = state->shared->live->generation;
 	control->outcome.digest = state->shared->live->routes->digest;
 	memcpy(control->outcome.error, state->last_error, sizeof(control->outcome.error));
-	control->answers = asked;
-	pthread_cond_broadcast(&control->answered);
+	control->completed = asked;
+	pthread_cond_broadcast(&control->completion);
 	pthread_mutex_unlock(&control->lock);
 }
 
@@ -187,12 +192,12 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 	int error = 0;
 
 	pthread_mutex_lock(&control->lock);
-	ticket = ++control->asked;
+	ticket = ++control->requested;
 	if (write(control->requests, &one, sizeof(one)) < 0)
 		error = errno;
-	while (!error && control->answers < ticket && !worker_shared_stopping(&control->director->shared))
-		error = pthread_cond_timedwait(&control->answered, &control->lock, &until);
-	answered = control->answers >= ticket;
+	while (!error && control->completed < ticket && !worker_shared_stopping(&control->director->shared))
+		error = pthread_cond_timedwait(&control->completion, &control->lock, &until);
+	answered = control->completed >= ticket;
 	if (answered)
 		*outcome = control->outcome;
 	pthread_mutex_unlock(&control->lock);
@@ -204,7 +209,7 @@ static void *run(void *argument)
 	struct control *control = argument;
 
 	if (control->gateway)
-		gateway_follow(control->gateway, first_proxy(control->director));
+		gateway_follow(control->gateway, first_hop(control->director));
 	notify_ready(control->director);
 	while (!worker_shared_stopping(&control->director->shared)) {
 		struct epoll_event event;
@@ -221,12 +226,12 @@ static void *run(void *argument)
 			gateway_read(control->gateway);
 	}
 	pthread_mutex_lock(&control->lock);
-	pthread_cond_broadcast(&control->answered);
+	pthread_cond_broadcast(&control->completion);
 	pthread_mutex_unlock(&control->lock);
 	return NULL;
 }
 
-/* A tick a second, or twice in the watchdog's interval where that is shorter. */
+/* Returns the interval of ticks: a second, or half of the watchdog's interval if that is shorter. */
 static uint64_t tick_of(uint64_t watchdog_us)
 {
 	return watchdog_us && watchdog_us / 2 < TICK_US ? watchdog_us / 2 : TICK_US;
@@ -261,7 +266,7 @@ void control_free(struct control *control)
 	free(control);
 }
 
-/* The condition is waited for by the monotonic clock. */
+/* The condition variable uses the monotonic clock. */
 static void open_lock(struct control *control)
 {
 	pthread_condattr_t attributes;
@@ -269,7 +274,7 @@ static void open_lock(struct control *control)
 	pthread_mutex_init(&control->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&control->answered, &attributes);
+	pthread_cond_init(&control->completion, &attributes);
 	pthread_condattr_destroy(&attributes);
 }
 
@@ -301,7 +306,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	int error;
 
 	if (!control) {
-		log_error("control thread: out of memory");
+		log_error("control thread: cannot be started: out of memory");
 		return NULL;
 	}
 	control->director = director;
@@ -309,7 +314,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	if (!error)
 		error = pthread_create(&control->thread, NULL, run, control);
 	if (error) {
-		log_error("control thread: %s", strerror(error));
+		log_error("control thread: cannot be started: %s", strerror(error));
 		control_free(control);
 		return NULL;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread: everything that is not packets. Signals, reloads, the gateway, the service
- * manager's watchdog; one epoll loop, which ends when the director should stop.
+ * The control thread, which does everything except packets: signals, reloads, the gateway and the service manager's watchdog. It
+ * runs one epoll loop, which ends when the director should stop.
  */
 #ifndef GLB_DIRECTOR_CONTROL_CONTROL_H
 #define GLB_DIRECTOR_CONTROL_CONTROL_H
@@ -13,29 +13,29 @@
 
 struct control;
 
-/* Before any other thread exists: the signals are left to the control thread, SIGPIPE to nobody. */
+/* Blocks the signals that the control thread handles, and ignores SIGPIPE. Called before any other thread exists. */
 void control_block_signals(void);
 
 /*
- * Starts the thread on `cpus`. NULL after logging why. The director must outlive it; it sets
- * director->shared.stop after SIGTERM or SIGINT.
+ * Starts the thread on the CPUs `cpus`. It sets director->shared.stop after SIGTERM or SIGINT. *director must exist until
+ * control_free(). NULL after logging why.
  */
 struct control *control_start(struct director *director, const cpu_set_t *cpus);
 
-/* Waits for the end of the thread, that is for a signal. */
+/* Waits until the thread ends, which it does after SIGTERM or SIGINT. */
 void control_wait(struct control *control);
 
-/* Afterwards, when no other thread asks for reloads any more. */
+/* Called after control_wait(), when no other thread can call control_reload() any more. */
 void control_free(struct control *control);
 
 struct control_outcome {
-	uint64_t generation, digest; /* of the table in use afterwards */
-	char error[RELOAD_ERROR_SIZE]; /* "": the file was loaded */
+	uint64_t generation, digest; /* of the table in use after the reload */
+	char error[RELOAD_ERROR_SIZE]; /* why the reload failed; "": it succeeded */
 };
 
 /*
- * Has the table reloaded and waits for the outcome; any thread but the control thread. False: it
- * took longer than timeout_ms, or the director stops.
+ * Asks the control thread to reload the table and waits for the outcome. Any thread except the control thread. False: the reload
+ * takes longer than timeout_ms, or the director is stopping; *outcome is undefined.
  */
 bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome);
 

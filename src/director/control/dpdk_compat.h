@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What differs between the DPDK releases that the director builds with, 22.11 and 24.11: nowhere
- * else is RTE_VERSION looked at. */
+/* The differences between the DPDK releases that the director supports. Only this file looks at RTE_VERSION. */
 #ifndef GLB_DIRECTOR_CONTROL_DPDK_COMPAT_H
 #define GLB_DIRECTOR_CONTROL_DPDK_COMPAT_H
 
@@ -11,7 +10,7 @@
 #error "DPDK 22.11 or later is needed"
 #endif
 
-/* 23.03 renamed the unsigned values of telemetry. */
+/* DPDK 23.03 renamed the function for unsigned values. */
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif

@@ -13,16 +13,16 @@
 #include "common/log.h"
 #include "director/control/neighbour.h"
 
-#define CONFIRM_TICKS 30 /* so that the kernel notices a router that changed its MAC without a word */
+#define CONFIRM_TICKS 30 /* so that the kernel notices a router that changed its MAC without announcing it */
 
 struct gateway {
-	struct mnl_socket *questions, *events;
-	uint64_t *mac;
-	uint32_t source, destination;
-	struct neighbour_hop hop; /* address 0: no route known */
-	bool resolved; /* *mac is what the kernel says now */
-	bool complained; /* about there being no route, or no answer of the neighbour */
-	unsigned ticks; /* since the last question */
+	struct mnl_socket *requests, *events;
+	uint64_t *mac; /* gateway_open() says what it is */
+	uint32_t source, destination; /* network order */
+	struct next_hop next_hop; /* its address is 0: no route is known */
+	bool resolved; /* *mac is what the kernel knows now */
+	bool warned; /* the log already says that there is no route, or that the next hop does not reply */
+	unsigned ticks; /* since the last request */
 };
 
 const char *gateway_format(uint64_t mac, char buf[18])
@@ -42,50 +42,51 @@ static const char *format_address(uint32_t address, char buf[INET_ADDRSTRLEN])
 	return inet_ntop(AF_INET, &address, buf, INET_ADDRSTRLEN);
 }
 
-static const char *format_hop(const struct neighbour_hop *hop, char buf[64])
+static const char *format_next_hop(const struct next_hop *hop, char buf[64])
 {
 	char address[INET_ADDRSTRLEN], interface[IF_NAMESIZE];
 
 	snprintf(buf, 64, "%s on %s", format_address(hop->address, address),
-		if_indextoname(hop->interface, interface) ? interface : "an interface that is gone");
+		if_indextoname(hop->interface, interface) ? interface : "a removed interface");
 	return buf;
 }
 
 static void take_mac(struct gateway *gateway, uint64_t mac)
 {
 	uint64_t old = *gateway->mac;
-	char hop[64], old_text[18], new_text[18];
+	char next_hop[64], old_text[18], new_text[18];
 
 	gateway->resolved = mac != 0;
-	if (!mac && !gateway->complained) {
+	if (!mac && !gateway->warned) {
 		if (old)
-			log_warning("gateway %s: the kernel does not reach it any more: its last MAC %s stays in use",
-				format_hop(&gateway->hop, hop), gateway_format(old, old_text));
+			log_warning(
+				"gateway %s: the kernel does not reach it any more: packets still go to its last MAC %s",
+				format_next_hop(&gateway->next_hop, next_hop), gateway_format(old, old_text));
 		else
-			log_warning("gateway %s: the kernel does not reach it: without its MAC no packet is sent",
-				format_hop(&gateway->hop, hop));
-		gateway->complained = true;
+			log_warning("gateway %s: the kernel does not reach it: packets are dropped until its MAC is known",
+				format_next_hop(&gateway->next_hop, next_hop));
+		gateway->warned = true;
 	}
 	if (!mac)
 		return;
-	gateway->complained = false;
+	gateway->warned = false;
 	if (mac == old)
 		return;
 	__atomic_store_n(gateway->mac, mac, __ATOMIC_RELAXED);
-	log_notice("gateway %s: MAC %s -> %s", format_hop(&gateway->hop, hop), gateway_format(old, old_text),
-		gateway_format(mac, new_text));
+	log_notice("gateway %s: MAC %s -> %s", format_next_hop(&gateway->next_hop, next_hop),
+		gateway_format(old, old_text), gateway_format(mac, new_text));
 }
 
-static void ask(struct gateway *gateway)
+static void probe(struct gateway *gateway)
 {
 	gateway->ticks = 0;
-	neighbour_ask(gateway->questions, &gateway->hop);
+	neighbour_probe(gateway->requests, &gateway->next_hop);
 }
 
-/* Route, then neighbour, from the start. */
+/* Looks up the route, then the MAC of its next hop. */
 static void resolve(struct gateway *gateway)
 {
-	struct neighbour_hop hop;
+	struct next_hop hop;
 	char text[INET_ADDRSTRLEN];
 	uint64_t mac;
 	int error;
@@ -94,23 +95,23 @@ static void resolve(struct gateway *gateway)
 	gateway->ticks = 0;
 	if (!gateway->destination)
 		return;
-	error = neighbour_route(gateway->questions, gateway->source, gateway->destination, &hop);
+	error = neighbour_route(gateway->requests, gateway->source, gateway->destination, &hop);
 	if (error) {
-		if (!gateway->complained)
+		if (!gateway->warned)
 			log_warning(
-				"outbound_gateway_mac = \"auto\": the kernel has no route to proxy %s over an IPv4 neighbour (%s): add one, or name the MAC",
+				"outbound_gateway_mac = \"auto\": the kernel has no route to proxy %s through an IPv4 next hop (%s): add a route, or configure the MAC",
 				format_address(gateway->destination, text), strerror(-error));
-		gateway->complained = true;
-		gateway->hop = (struct neighbour_hop){0};
+		gateway->warned = true;
+		gateway->next_hop = (struct next_hop){0};
 		return;
 	}
-	if (memcmp(&hop, &gateway->hop, sizeof(hop)) != 0)
-		gateway->complained = false;
-	gateway->hop = hop;
-	if (neighbour_find(gateway->questions, &hop, &mac) == 0)
+	if (memcmp(&hop, &gateway->next_hop, sizeof(hop)) != 0)
+		gateway->warned = false;
+	gateway->next_hop = hop;
+	if (neighbour_find(gateway->requests, &hop, &mac) == 0)
 		take_mac(gateway, mac);
 	else
-		ask(gateway);
+		probe(gateway);
 }
 
 void gateway_follow(struct gateway *gateway, uint32_t destination)
@@ -125,7 +126,7 @@ void gateway_tick(struct gateway *gateway)
 	if (!gateway->resolved)
 		resolve(gateway);
 	else if (gateway->ticks >= CONFIRM_TICKS)
-		ask(gateway);
+		probe(gateway);
 }
 
 static int take_event(const struct nlmsghdr *message, void *context)
@@ -133,12 +134,12 @@ static int take_event(const struct nlmsghdr *message, void *context)
 	struct gateway *gateway = context;
 	uint64_t mac;
 
-	bool ours = neighbour_event(message, &gateway->hop, &mac);
+	bool ours = neighbour_event(message, &gateway->next_hop, &mac);
 
 	if (ours && message->nlmsg_type == RTM_NEWNEIGH)
 		take_mac(gateway, mac);
 	else if (ours || message->nlmsg_type == RTM_NEWROUTE || message->nlmsg_type == RTM_DELROUTE)
-		gateway->resolved = false; /* forgotten, or perhaps reached another way: ask again */
+		gateway->resolved = false; /* the neighbour entry is gone, or the route may have changed: look up again */
 	return MNL_CB_OK;
 }
 
@@ -151,7 +152,7 @@ void gateway_read(struct gateway *gateway)
 	for (;;) {
 		size = recv(mnl_socket_get_fd(gateway->events), buf, sizeof(buf), MSG_DONTWAIT);
 		if (size < 0 && errno == ENOBUFS)
-			lost = true; /* more news than the socket holds: ask instead */
+			lost = true; /* there were more events than the socket can hold: look up again */
 		else if (size <= 0)
 			break;
 		else
@@ -184,11 +185,11 @@ struct gateway *gateway_open(uint32_t source, uint64_t *mac)
 	if (gateway) {
 		gateway->source = source;
 		gateway->mac = mac;
-		gateway->questions = open_socket(0);
+		gateway->requests = open_socket(0);
 		gateway->events = open_socket(RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE);
 	}
-	if (!gateway || !gateway->questions || !gateway->events) {
-		log_error("outbound_gateway_mac = \"auto\": no netlink: %s", strerror(errno));
+	if (!gateway || !gateway->requests || !gateway->events) {
+		log_error("outbound_gateway_mac = \"auto\": cannot open a netlink socket: %s", strerror(errno));
 		gateway_close(gateway);
 		return NULL;
 	}
@@ -199,8 +200,8 @@ void gateway_close(struct gateway *gateway)
 {
 	if (!gateway)
 		return;
-	if (gateway->questions)
-		mnl_socket_close(gateway->questions);
+	if (gateway->requests)
+		mnl_socket_close(gateway->requests);
 	if (gateway->events)
 		mnl_socket_close(gateway->events);
 	free(gateway);

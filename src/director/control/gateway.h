@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * outbound_gateway_mac = "auto": the MAC address behind the kernel's route to the proxies, by
- * rtnetlink. It is asked for, kept fresh and followed when the route or the neighbour changes.
- * Control thread only; the MAC goes to a number that any thread may read.
+ * outbound_gateway_mac = "auto": finds the MAC of the next hop on the kernel's route to the proxies, through rtnetlink. The MAC is
+ * refreshed, and updated when the route or the neighbour entry changes. Control thread only. Any thread may read the MAC itself.
  */
 #ifndef GLB_DIRECTOR_CONTROL_GATEWAY_H
 #define GLB_DIRECTOR_CONTROL_GATEWAY_H
@@ -12,23 +11,23 @@
 struct gateway;
 
 /*
- * source: outbound_src_ip, network order. *mac: worker_shared.gateway_mac; written by relaxed stores, never
- * back to 0. NULL after logging why: no memory, or no netlink.
+ * source: outbound_src_ip, network order. mac: where to store the MAC (worker_shared.gateway_mac); it is written by relaxed stores,
+ * and never back to 0. *mac must exist until gateway_close(). NULL after logging why.
  */
 struct gateway *gateway_open(uint32_t source, uint64_t *mac);
 void gateway_close(struct gateway *gateway);
 
-/* Readable when the kernel has news: call gateway_read(). */
+/* Returns a file descriptor. When it is readable, the caller calls gateway_read(). */
 int gateway_descriptor(const struct gateway *gateway);
 void gateway_read(struct gateway *gateway);
 
-/* Where packets go now: a proxy's address, network order; 0: there is none. */
+/* Sets the destination whose next hop is the gateway: the address of a proxy, network order. 0: there is no proxy. */
 void gateway_follow(struct gateway *gateway, uint32_t destination);
 
-/* About once a second: asks again for what is not known, and confirms now and then what is. */
+/* Called about once a second. Tries again to resolve a MAC that is not known, and sometimes lets the kernel confirm one that is. */
 void gateway_tick(struct gateway *gateway);
 
-/* "aa:bb:cc:dd:ee:ff", or "unknown" for 0; returns buf. */
+/* Writes a MAC like "aa:bb:cc:dd:ee:ff" to buf, or "unknown" for 0. Returns buf. */
 const char *gateway_format(uint64_t mac, char buf[18]);
 
 #endif

@@ -13,7 +13,7 @@
 #define MAC_SIZE     6
 #define DISCARD_PORT 9 /* RFC 863 */
 
-/* States in which the kernel would use the address. */
+/* States of a neighbour entry in which the kernel uses its MAC. */
 #define USABLE (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP)
 
 static int request(struct mnl_socket *socket, struct nlmsghdr *message, mnl_cb_t take, void *context)
@@ -41,11 +41,11 @@ static int request(struct mnl_socket *socket, struct nlmsghdr *message, mnl_cb_t
 static int take_route(const struct nlmsghdr *message, void *context)
 {
 	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
-	struct neighbour_hop *hop = context;
+	struct next_hop *hop = context;
 	const struct nlattr *attribute;
 
 	if (route->rtm_type != RTN_UNICAST)
-		return MNL_CB_STOP; /* local, blackhole ... */
+		return MNL_CB_STOP; /* for example local or blackhole */
 	mnl_attr_for_each(attribute, message, sizeof(*route))
 	{
 		switch (mnl_attr_get_type(attribute)) {
@@ -60,10 +60,10 @@ static int take_route(const struct nlmsghdr *message, void *context)
 			break;
 		}
 	}
-	return MNL_CB_STOP; /* one message answers it, without an end */
+	return MNL_CB_STOP; /* the reply is a single message without an end marker */
 }
 
-int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destination, struct neighbour_hop *hop)
+int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destination, struct next_hop *hop)
 {
 	char buf[256];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
@@ -78,9 +78,9 @@ int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destina
 		route->rtm_src_len = 32;
 		mnl_attr_put_u32(message, RTA_SRC, source);
 	}
-	*hop = (struct neighbour_hop){.address = destination};
+	*hop = (struct next_hop){.address = destination};
 	error = request(socket, message, take_route, hop);
-	/* Either may say that the kernel has no such address, which it need not have. */
+	/* Either error may mean that the source is not an address of this host. It need not be one. */
 	if ((error == -EINVAL || error == -ENETUNREACH) && source)
 		return neighbour_route(socket, 0, destination, hop);
 	if (error)
@@ -88,20 +88,20 @@ int neighbour_route(struct mnl_socket *socket, uint32_t source, uint32_t destina
 	return hop->interface && hop->address ? 0 : -EHOSTUNREACH;
 }
 
-struct answer {
-	const struct neighbour_hop *hop;
+struct lookup {
+	const struct next_hop *hop;
 	uint64_t mac;
 };
 
 static int take_neighbour(const struct nlmsghdr *message, void *context)
 {
-	struct answer *answer = context;
+	struct lookup *lookup = context;
 
-	neighbour_event(message, answer->hop, &answer->mac);
+	neighbour_event(message, lookup->hop, &lookup->mac);
 	return MNL_CB_STOP;
 }
 
-static struct nlmsghdr *put_neighbour(char *buf, uint16_t type, uint8_t flags, const struct neighbour_hop *hop)
+static struct nlmsghdr *put_neighbour(char *buf, uint16_t type, uint8_t flags, const struct next_hop *hop)
 {
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
 	struct ndmsg *neighbour = mnl_nlmsg_put_extra_header(message, sizeof(*neighbour));
@@ -114,18 +114,18 @@ static struct nlmsghdr *put_neighbour(char *buf, uint16_t type, uint8_t flags, c
 	return message;
 }
 
-int neighbour_find(struct mnl_socket *socket, const struct neighbour_hop *hop, uint64_t *mac)
+int neighbour_find(struct mnl_socket *socket, const struct next_hop *hop, uint64_t *mac)
 {
 	char buf[256];
-	struct answer answer = {.hop = hop};
-	int error = request(socket, put_neighbour(buf, RTM_GETNEIGH, 0, hop), take_neighbour, &answer);
+	struct lookup lookup = {.hop = hop};
+	int error = request(socket, put_neighbour(buf, RTM_GETNEIGH, 0, hop), take_neighbour, &lookup);
 
-	*mac = answer.mac;
-	return error ? error : answer.mac ? 0 : -EHOSTUNREACH;
+	*mac = lookup.mac;
+	return error ? error : lookup.mac ? 0 : -EHOSTUNREACH;
 }
 
-/* Any packet makes the kernel look for the neighbour. */
-static void send_datagram(const struct neighbour_hop *hop)
+/* Sends a datagram to the next hop, because any packet makes the kernel resolve its MAC. */
+static void send_datagram(const struct next_hop *hop)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
@@ -136,21 +136,21 @@ static void send_datagram(const struct neighbour_hop *hop)
 
 	if (fd < 0)
 		return;
-	(void)!sendto(fd, "", 0, 0, (const struct sockaddr *)&to, sizeof(to)); /* asked again later */
+	(void)!sendto(fd, "", 0, 0, (const struct sockaddr *)&to, sizeof(to)); /* a later tick tries again */
 	close(fd);
 }
 
-void neighbour_ask(struct mnl_socket *socket, const struct neighbour_hop *hop)
+void neighbour_probe(struct mnl_socket *socket, const struct next_hop *hop)
 {
 	char buf[256];
 	struct nlmsghdr *message = put_neighbour(buf, RTM_NEWNEIGH, NTF_USE, hop);
 
 	message->nlmsg_flags = NLM_F_CREATE | NLM_F_REPLACE | NLM_F_ACK;
-	if (request(socket, message, NULL, NULL) < 0) /* without CAP_NET_ADMIN */
+	if (request(socket, message, NULL, NULL) < 0) /* CAP_NET_ADMIN is missing */
 		send_datagram(hop);
 }
 
-bool neighbour_event(const struct nlmsghdr *message, const struct neighbour_hop *hop, uint64_t *mac)
+bool neighbour_event(const struct nlmsghdr *message, const struct next_hop *hop, uint64_t *mac)
 {
 	const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
 	const struct nlattr *attribute;
@@ -172,7 +172,7 @@ bool neighbour_event(const struct nlmsghdr *message, const struct neighbour_hop 
 			break;
 		}
 	}
-	if (!same || neighbour->ndm_state & NUD_INCOMPLETE) /* still being asked for */
+	if (!same || neighbour->ndm_state & NUD_INCOMPLETE) /* the kernel is still resolving it */
 		return false;
 	*mac = message->nlmsg_type == RTM_NEWNEIGH && neighbour->ndm_state & USABLE ? found : 0;
 	return true;

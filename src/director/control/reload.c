@@ -29,8 +29,7 @@ static struct reload_slot *find_slot(struct reload *reload, const char *name)
 	return NULL;
 }
 
-/* Gives every table of *live the slot of its name, or a free one, which always exists: there are
- * twice as many. */
+/* Gives every table of *live the slot of its name or a free slot. There is always one, because of COUNTERS_SLOTS. */
 static void assign_slots(struct reload *reload, struct live_table *live,
 	struct counters_table (*count)(void *context, uint8_t slot), void *context)
 {
@@ -51,7 +50,7 @@ static void assign_slots(struct reload *reload, struct live_table *live,
 	}
 }
 
-/* Slots of tables that are gone can be given away, once no worker counts in them. */
+/* Frees the slots of tables that no longer exist. No worker counts in them any more. */
 static void release_slots(struct reload *reload, const struct live_table *live)
 {
 	bool used[COUNTERS_SLOTS] = {false};
@@ -129,7 +128,7 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 	assign_slots(reload, live, count, context);
 	__atomic_store_n(&reload->shared->live, live, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&reload->lock);
-	/* Not under the lock: telemetry answers even where a worker is stuck. */
+	/* Without the lock, so that telemetry replies even if a worker is stuck. */
 	rte_rcu_qsbr_synchronize(reload->shared->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_lock(&reload->lock);
 	release_slots(reload, live);

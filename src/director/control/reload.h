@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the forwarding table and replaces it while packets flow (RCU, worker_shared.h). Only the control thread has it replaced.
- * Threads other than the workers, for example telemetry's, hold `lock` while they read the table.
+ * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). Only one thread at a time may call
+ * these functions: the main thread, and the control thread while it runs. All other threads that read the table, except workers,
+ * hold `lock` meanwhile.
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
@@ -16,20 +17,20 @@
 #define RELOAD_ERROR_SIZE 512
 #define RELOAD_NAME_SIZE  256
 
-/* Who a slot of the counters counts for: a table keeps it over reloads, by its name. */
+/* A slot of counters.tables. A table is identified by its name and keeps its slot over reloads. */
 struct reload_slot {
-	char name[RELOAD_NAME_SIZE]; /* "" : free */
-	struct counters_table baseline; /* what the slot had counted before it was this table's */
+	char name[RELOAD_NAME_SIZE]; /* of the table; "": the slot is free */
+	struct counters_table baseline; /* the counters of the slot when the table got it */
 };
 
 struct reload {
-	const char *path; /* borrowed */
+	const char *path; /* of the forwarding table; borrowed */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
 
-	/* Protects the members below, and shared->live from being freed while a thread that is no worker reads it. */
+	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
 	pthread_mutex_t lock;
-	uint64_t reloads, failures;
-	char last_error[RELOAD_ERROR_SIZE]; /* of the last reload; "" where it succeeded */
+	uint64_t reloads, failures; /* number of reloads that succeeded, and that failed */
+	char last_error[RELOAD_ERROR_SIZE]; /* why the last reload failed; "": it succeeded, or there was none */
 	struct reload_slot slots[COUNTERS_SLOTS];
 };
 
@@ -41,9 +42,9 @@ int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
 
 /*
- * Loads the file again, and returns when no worker uses the old table any more. 0, or -errno: the
- * old table stays, and last_error says why. `count` tells what a slot has counted so far, for a
- * table that is new.
+ * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that. count(): returns
+ * what all workers have counted for a slot so far; called with `context` for each table that gets a new slot. 0, or -errno: the old
+ * table stays in use, and last_error says why.
  */
 int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context);
 

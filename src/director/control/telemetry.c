@@ -11,11 +11,10 @@
 
 #define RELOAD_TIMEOUT_MS 60000
 
-/* DPDK gives its callbacks no argument. The director is there while this is read-locked and not
- * NULL. */
+/* DPDK gives its callbacks no argument, hence these variables. While the lock is held and the_director is not NULL, both exist. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static struct director *served;
-static struct control *served_control;
+static struct director *the_director;
+static struct control *the_control;
 
 typedef int command_function(struct director *director, const char *parameters, struct rte_tel_data *data);
 
@@ -24,8 +23,8 @@ static int reply(command_function *function, const char *parameters, struct rte_
 	int error = -ESHUTDOWN;
 
 	pthread_rwlock_rdlock(&lock);
-	if (served)
-		error = function(served, parameters, data);
+	if (the_director)
+		error = function(the_director, parameters, data);
 	pthread_rwlock_unlock(&lock);
 	return error;
 }
@@ -35,10 +34,11 @@ static int reload(struct director *director __rte_unused, const char *parameters
 	struct control_outcome outcome;
 	char text[32];
 
-	if (!control_reload(served_control, RELOAD_TIMEOUT_MS, &outcome)) {
+	if (!control_reload(the_control, RELOAD_TIMEOUT_MS, &outcome)) {
 		rte_tel_data_start_dict(data);
 		rte_tel_data_add_dict_int(data, "ok", 0);
-		rte_tel_data_add_dict_string(data, "error", "the director is stopping, or still busy with it");
+		rte_tel_data_add_dict_string(data, "error",
+			"the reload did not finish: the director is stopping, or the reload takes more than 60 seconds");
 		return 0;
 	}
 	rte_tel_data_start_dict(data);
@@ -78,17 +78,19 @@ int telemetry_open(struct director *director, struct control *control)
 		telemetry_cb function;
 		const char *help;
 	} commands[] = {
-		{"/glb/stats", on_stats, "All counters, summed and of each lcore, and the state. No parameters"},
+		{"/glb/stats", on_stats,
+			"Returns the director's state and all counters, summed and per lcore. No parameters"},
 		{"/glb/tables", on_tables,
-			"The tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one"},
-		{"/glb/lookup", on_lookup, "Where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
-		{"/glb/reload", on_reload, "Reloads the forwarding table and tells the outcome. No parameters"},
+			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
+		{"/glb/lookup", on_lookup,
+			"Returns where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
+		{"/glb/reload", on_reload, "Reloads the forwarding table and returns the outcome. No parameters"},
 	};
 	int error = 0;
 
 	pthread_rwlock_wrlock(&lock);
-	served = director;
-	served_control = control;
+	the_director = director;
+	the_control = control;
 	pthread_rwlock_unlock(&lock);
 	for (unsigned i = 0; i < RTE_DIM(commands) && !error; i++)
 		error = rte_telemetry_register_cmd(commands[i].name, commands[i].function, commands[i].help);
@@ -98,6 +100,6 @@ int telemetry_open(struct director *director, struct control *control)
 void telemetry_close(void)
 {
 	pthread_rwlock_wrlock(&lock);
-	served = NULL;
+	the_director = NULL;
 	pthread_rwlock_unlock(&lock);
 }

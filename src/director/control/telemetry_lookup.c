@@ -12,9 +12,7 @@
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 
-#define USAGE                                                                                  \
-	"parameters: SRC,SPORT,DST,DPORT,PROTO with PROTO tcp, udp or icmp (an echo request; " \
-	"ports 0)"
+#define USAGE "expected SRC,SPORT,DST,DPORT,PROTO; PROTO is tcp, udp, or icmp (an echo request, with ports 0)"
 
 static bool parse_port(const char *text, uint16_t *port)
 {
@@ -74,7 +72,7 @@ static void add_hops(struct rte_tel_data *data, const struct burst *burst)
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
-static void add_answer(struct rte_tel_data *data, const struct burst *burst, const struct live_table *live)
+static void add_reply(struct rte_tel_data *data, const struct burst *burst, const struct live_table *live)
 {
 	uint8_t verdict = burst->verdict[0];
 	char text[32];
@@ -88,7 +86,7 @@ static void add_answer(struct rte_tel_data *data, const struct burst *burst, con
 	snprintf(text, sizeof(text), "%016" PRIx64, burst->hash[0]);
 	rte_tel_data_add_dict_string(data, "hash", text);
 	rte_tel_data_add_dict_uint(data, "row", burst->row[0]);
-	if (burst->kind[0] == FLOW_TRANSPORT) /* that of a ping depends on its identifier */
+	if (burst->kind[0] == FLOW_TRANSPORT) /* for a ping it depends on the identifier */
 		rte_tel_data_add_dict_uint(
 			data, "outer_source_port", GUE_PORT_SOURCE_BIT | (uint16_t)(burst->hash[0] ^ burst->hint[0]));
 	add_hops(data, burst);
@@ -118,7 +116,7 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	steer_hops(burst, burst_lanes(burst), reload->shared->live->routes, steering);
 	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && steering->exception_path)
 		burst->verdict[0] = VERDICT_EXCEPTION;
-	add_answer(data, burst, reload->shared->live);
+	add_reply(data, burst, reload->shared->live);
 	pthread_mutex_unlock(&reload->lock);
 	free(burst);
 	return 0;

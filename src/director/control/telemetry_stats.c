@@ -73,13 +73,14 @@ static struct rte_tel_data *describe_port(const struct port *port)
 	return data;
 }
 
-/* What counters of 15 digits, as after years, take of an answer. */
+/* Bytes of JSON in a reply, if counters have 15 digits, as they do after years. */
 enum {
-	COMMON_SIZE = 2600, /* the sum and the state, with an error of RELOAD_ERROR_SIZE */
+	COMMON_SIZE = 2600, /* the sums and the state, with an error of RELOAD_ERROR_SIZE */
 	PORT_SIZE = 220,
 	LCORE_SIZE = 820,
-	MAX_LCORES = 16,
 };
+
+#define MAX_LCORES 16
 
 static uint16_t lcores_that_fit(const struct director *director)
 {

@@ -9,8 +9,8 @@
 #include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 
-#define PAGE      64 /* binds and backends of an answer: some 10 KB of TELEMETRY_REPLY_SIZE */
-#define NAME_SIZE 64 /* of a name, with its end: so that all tables fit an answer */
+#define PAGE      64 /* binds, and as many backends, per reply: about 10 KB of TELEMETRY_REPLY_SIZE */
+#define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that all tables fit a reply */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
 	uint32_t index, const struct counters *sum)
@@ -18,7 +18,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	const struct table_set *set = &live->routes->set;
 	const struct table *table = &set->tables[index];
 	uint8_t slot = live->slot[index];
-	const struct counters_table *before = &director->reload.slots[slot].baseline;
+	const struct counters_table *baseline = &director->reload.slots[slot].baseline;
 	uint32_t good = 0;
 	char label[16], name[NAME_SIZE];
 
@@ -31,8 +31,8 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
 	rte_tel_data_add_dict_uint(data, "good_backends", good);
-	rte_tel_data_add_dict_uint(data, "packets", sum->tables[slot].packets - before->packets);
-	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - before->bytes);
+	rte_tel_data_add_dict_uint(data, "packets", sum->tables[slot].packets - baseline->packets);
+	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - baseline->bytes);
 }
 
 static void add_list(struct rte_tel_data *data, const struct director *director, const struct live_table *live)
@@ -136,8 +136,8 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	int error = 0;
 
 	if (parameters && !parse(parameters, &index, &first))
-		return telemetry_reply_error(
-			data, "parameters: none, or the index of a table, and the first bind and backend");
+		return telemetry_reply_error(data,
+			"expected no parameters, or INDEX[,FIRST]: the index of a table, and of its first bind and backend");
 	pthread_mutex_lock(&reload->lock);
 	if (parameters && index >= reload->shared->live->routes->set.count) {
 		error = telemetry_reply_error(data, "there is no table with this index");
