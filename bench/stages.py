@@ -16,15 +16,15 @@ STAGES = {
     "mbufs in": "prefetch_packets load_mbufs load_with_copies mbuf_to_lane mbuf_obstacles",
     "load headers": "load_lanes sort_families find_unfit list_families split_families is_ipv6",
     "parse": "check_v4 check_v6 parse flow_parse parse_ipv4 parse_ipv6",
-    "find the table": "find_v4 find_v6 find_tables steer_classify portmap_find classify_port classify_address classify_fragment",
-    "SipHash": "plan_message write_message hash_lanes hash_block steer_hash siphash_begin siphash_update siphash_end",
-    "rows and hops": "prefetch_pairs find_pairs find_alternative_hops load_rows find_hops steer_hops",
+    "find the table": "find_v4 find_v6 find_tables classify_lanes portmap_find classify_port classify_address classify_fragment",
+    "SipHash": "plan_message write_message hash_lanes hash_block hash_flow steer_hash siphash_begin siphash_update siphash_end",
+    "rows and hops": "prefetch_pairs find_pairs find_alternative_hops load_rows find_hops collect_lanes collect_hops append_row",
     "lengths and checksum": "prepare_patches",
     "write headers": "emit prebuilt_write encapsulate_write",
     "mbufs out": "finish_forwarded finish_lane all_forwarded mbuf_commit",
     "send and count": "transmit count_sent send_to_port outbox_put take",
     "once a burst": "receive worker_run run_path run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
-                    "pipeline_run steer forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
+                    "pipeline_run steer steer_burst forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"
 STAGE_OF = {function: stage for stage, functions in STAGES.items() for function in functions.split()}

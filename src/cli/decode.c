@@ -56,7 +56,7 @@ static void parse_inner(struct decode *decode, const struct decode_packet *packe
 	memset(decode->frame, 0, ETHERNET_SIZE);
 	store_be16(decode->frame + 12, v4 ? 0x0800 : 0x86dd);
 	memcpy(decode->frame + ETHERNET_SIZE, packet->inner, size);
-	inner->verdict = flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, true, &flow);
+	inner->verdict = flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, &flow);
 	if (inner->verdict != VERDICT_FORWARDED)
 		return;
 	ports = flow.kind == FLOW_TRANSPORT || flow.kind == FLOW_ICMP_ERROR;

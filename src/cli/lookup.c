@@ -27,7 +27,9 @@ struct lookup {
 	const char *protocol;
 	struct endpoint source, destination;
 	bool hint_known;
-	struct burst burst; /* lane 0 by hash_fields, lane 1 by alt_hash_fields */
+	struct flow flow;
+	struct steer_result result;
+	uint16_t alt_row; /* by alt_hash_fields */
 };
 
 /* A hop and where it comes from. */
@@ -40,7 +42,7 @@ struct hop {
 
 static const struct table *found_table(const struct lookup *lookup)
 {
-	return &lookup->routes->set.tables[lookup->burst.table[0]];
+	return &lookup->routes->set.tables[lookup->result.table];
 }
 
 static bool needs_source_port(const struct steering_config *steering)
@@ -74,67 +76,53 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	return COMMAND_OK;
 }
 
-/* Makes both lanes the flow, as flow_parse() would have done. */
+/* Fills the flow as flow_parse() would. COMMAND_OK, or the error was printed. */
 static int make_flow(const struct command_args *args, struct lookup *lookup)
 {
 	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
-	const struct steering_config *steering = &lookup->conf.steering;
 	uint32_t hint = lookup->source.port;
-	struct flow flow = {
-		.family = lookup->source.addr.family,
-		.kind = icmp ? FLOW_ECHO : FLOW_TRANSPORT,
-		.protocol = strcmp(lookup->protocol, "udp") == 0 ? TABLE_UDP : TABLE_TCP,
-		.source_port = lookup->source.port,
-		.destination_port = lookup->destination.port,
-	};
 
-	if (!icmp && !lookup->source.has_port && needs_source_port(steering))
+	if (!icmp && !lookup->source.has_port && needs_source_port(&lookup->conf.steering))
 		return command_usage(
 			"lookup: SRC: '%s' has no port, but the configured hash includes it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
 	if (args->options[HINT] && !text_number(args->options[HINT], UINT16_MAX, &hint))
 		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
-	flow.hint = (uint16_t)hint;
-	memcpy(flow.source, lookup->source.addr.bytes, 16);
-	memcpy(flow.destination, lookup->destination.addr.bytes, 16);
-	lookup->burst.count = 2;
-	for (uint32_t lane = 0; lane < 2; lane++)
-		burst_set_flow(&lookup->burst, lane,
-			icmp && !steering->forward_ping ? VERDICT_DROP_UNMATCHED : VERDICT_FORWARDED, &flow);
+	lookup->flow = (struct flow){
+		.family = lookup->source.addr.family,
+		.kind = icmp ? FLOW_ECHO : FLOW_TRANSPORT,
+		.protocol = strcmp(lookup->protocol, "udp") == 0 ? TABLE_UDP : TABLE_TCP,
+		.source_port = lookup->source.port,
+		.destination_port = lookup->destination.port,
+		.hint = (uint16_t)hint,
+	};
+	memcpy(lookup->flow.source, lookup->source.addr.bytes, 16);
+	memcpy(lookup->flow.destination, lookup->destination.addr.bytes, 16);
 	return COMMAND_OK;
 }
 
 static void steer(struct lookup *lookup)
 {
-	struct burst *burst = &lookup->burst;
-	struct steering_config alt = lookup->conf.steering;
+	uint8_t alt = lookup->conf.steering.alt_hash_fields;
 
-	/* The hops last: they belong to hash_fields, with those of alt_hash_fields behind. */
-	steer_classify(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
-	if (alt.alt_hash_fields) {
-		alt.hash_fields = alt.alt_hash_fields;
-		steer_hash(burst, burst_lanes(burst), lookup->routes, &alt);
-	}
-	burst->count = 1;
-	steer_hash(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
-	steer_hops(burst, burst_lanes(burst), lookup->routes, &lookup->conf.steering);
-	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && lookup->conf.steering.exception_path)
-		burst->verdict[0] = VERDICT_EXCEPTION;
+	lookup->result = steer_flow(&lookup->flow, lookup->routes, &lookup->conf.steering);
+	if (lookup->result.verdict == VERDICT_FORWARDED && alt)
+		lookup->alt_row = (uint16_t)steer_hash(&lookup->flow, lookup->routes, lookup->result.table, alt);
 }
 
 /* The table's first bind that covers the flow. */
 static const struct table_bind *find_bind(const struct lookup *lookup)
 {
 	const struct table *table = found_table(lookup);
-	const struct burst *burst = &lookup->burst;
+	const struct flow *flow = &lookup->flow;
 
 	for (uint32_t i = 0; i < table->bind_count; i++) {
 		const struct table_bind *bind = &table->binds[i];
 
 		if (netprefix_covers(&bind->prefix, &lookup->destination.addr) &&
-			(burst->kind[0] == FLOW_ECHO || (bind->protocol == burst->protocol[0] &&
-								bind->port_start <= burst->destination_port[0] &&
-								burst->destination_port[0] <= bind->port_end)))
+			(flow->kind == FLOW_ECHO ||
+				(bind->protocol == flow->protocol && bind->port_start <= flow->destination_port &&
+					flow->destination_port <= bind->port_end)))
 			return bind;
 	}
 	return NULL;
@@ -142,48 +130,48 @@ static const struct table_bind *find_bind(const struct lookup *lookup)
 
 static const char *why_unmatched(const struct lookup *lookup)
 {
-	const struct burst *burst = &lookup->burst;
+	const struct flow *flow = &lookup->flow;
 
-	if (burst->kind[0] == FLOW_ECHO && !lookup->conf.steering.forward_ping)
+	if (flow->kind == FLOW_ECHO && !lookup->conf.steering.forward_ping)
 		return "forward_icmp_ping_responses is off";
-	if (classify_address(lookup->routes->classifier, burst->family[0], burst->destination[0]) != CLASSIFY_NONE)
+	if (classify_address(lookup->routes->classifier, flow->family, flow->destination) != CLASSIFY_NONE)
 		return "binds cover the destination address, but not this protocol and port";
 	return "no bind covers the destination address";
 }
 
-/* Finds hop `index` of the burst in its row, or in the alternate one. */
+/* Finds hop `index` of the result in its row, or in the row by alt_hash_fields. */
 static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 {
 	const struct table *table = found_table(lookup);
-	const struct burst *burst = &lookup->burst;
+	const uint16_t rows[] = {lookup->result.row, lookup->alt_row};
 
-	for (int lane = 0; lane < 2; lane++) {
-		const uint16_t *row = table->rows + (size_t)burst->row[lane] * table->row_hops;
+	for (int alt = 0; alt < 2; alt++) {
+		const uint16_t *row = table->rows + (size_t)rows[alt] * table->row_hops;
 
 		for (unsigned position = 0; position < table->row_hops; position++) {
 			const struct table_backend *backend = &table->backends[row[position]];
 
-			if (memcmp(backend->addr.bytes, &burst->hops[0][index], 4) != 0)
+			if (memcmp(backend->addr.bytes, &lookup->result.hops[index], 4) != 0)
 				continue;
 			hop->backend = backend;
-			hop->row = burst->row[lane];
-			hop->alt = lane == 1;
+			hop->row = rows[alt];
+			hop->alt = alt == 1;
 			explain_hop(table, hop->row, position, lookup->has_seed, hop->reason);
 			return;
 		}
 	}
 }
 
-static uint16_t outer_source_port(const struct burst *burst)
+static uint16_t outer_source_port(const struct lookup *lookup)
 {
-	return (uint16_t)(GUE_PORT_SOURCE_BIT | (burst->hash[0] ^ burst->hint[0]));
+	return steer_source_port(lookup->result.hash, lookup->flow.hint);
 }
 
 static json_t *describe_hops(const struct lookup *lookup)
 {
 	json_t *hops = json_array();
 
-	for (uint8_t i = 0; i < lookup->burst.hop_count[0]; i++) {
+	for (uint8_t i = 0; i < lookup->result.hop_count; i++) {
 		char address[NETADDR_TEXT_MAX];
 		struct hop hop;
 
@@ -198,45 +186,45 @@ static json_t *describe_hops(const struct lookup *lookup)
 
 static json_t *describe(const struct lookup *lookup)
 {
-	const struct burst *burst = &lookup->burst;
+	const struct steer_result *result = &lookup->result;
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], hash[17];
 	json_t *json = json_pack("{s:s, s:s, s:s, s:s}", "protocol", lookup->protocol, "source",
 		endpoint_format(&lookup->source, source), "destination",
-		endpoint_format(&lookup->destination, destination), "verdict", verdict_name(burst->verdict[0]));
+		endpoint_format(&lookup->destination, destination), "verdict", verdict_name(result->verdict));
 
-	if (burst->verdict[0] != VERDICT_FORWARDED) {
+	if (result->verdict != VERDICT_FORWARDED) {
 		json_object_set_new(json, "reason", json_string(why_unmatched(lookup)));
 		return json;
 	}
-	snprintf(hash, sizeof(hash), "%016" PRIx64, burst->hash[0]);
-	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index", burst->table[0],
-					     "table", found_table(lookup)->name, "bind", cli_bind_json(find_bind(lookup)),
-					     "hash", hash, "row", burst->row[0], "hops", describe_hops(lookup)));
+	snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
+	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index", result->table, "table",
+					     found_table(lookup)->name, "bind", cli_bind_json(find_bind(lookup)),
+					     "hash", hash, "row", result->row, "hops", describe_hops(lookup)));
 	if (lookup->conf.steering.alt_hash_fields)
-		json_object_set_new(json, "alt_row", json_integer(burst->row[1]));
+		json_object_set_new(json, "alt_row", json_integer(lookup->alt_row));
 	if (lookup->hint_known)
-		json_object_set_new(json, "udp_source_port", json_integer(outer_source_port(burst)));
+		json_object_set_new(json, "udp_source_port", json_integer(outer_source_port(lookup)));
 	return json;
 }
 
 static void print(const struct lookup *lookup)
 {
-	const struct burst *burst = &lookup->burst;
+	const struct steer_result *result = &lookup->result;
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[CLI_BIND_MAX];
 
 	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol, endpoint_format(&lookup->source, source),
-		endpoint_format(&lookup->destination, destination), verdict_name(burst->verdict[0]));
-	if (burst->verdict[0] != VERDICT_FORWARDED) {
+		endpoint_format(&lookup->destination, destination), verdict_name(result->verdict));
+	if (result->verdict != VERDICT_FORWARDED) {
 		printf(": %s\n", why_unmatched(lookup));
 		return;
 	}
 	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
-		table_label(&lookup->routes->set, burst->table[0], label), cli_bind_text(find_bind(lookup), bind),
-		burst->hash[0], burst->row[0]);
+		table_label(&lookup->routes->set, result->table, label), cli_bind_text(find_bind(lookup), bind),
+		result->hash, result->row);
 	if (lookup->conf.steering.alt_hash_fields)
-		printf("; alt %u, by alt_hash_fields", burst->row[1]);
+		printf("; alt %u, by alt_hash_fields", lookup->alt_row);
 	putchar('\n');
-	for (uint8_t i = 0; i < burst->hop_count[0]; i++) {
+	for (uint8_t i = 0; i < result->hop_count; i++) {
 		char address[NETADDR_TEXT_MAX];
 		struct hop hop;
 
@@ -246,7 +234,7 @@ static void print(const struct lookup *lookup)
 			hop.alt ? "alt: " : "", hop.reason);
 	}
 	if (lookup->hint_known)
-		printf("outer     UDP %u > %u\n", outer_source_port(burst), GUE_PORT);
+		printf("outer     UDP %u > %u\n", outer_source_port(lookup), GUE_PORT);
 	if (!lookup->has_seed)
 		puts("(For the reasons, use the JSON table: only the JSON has the seed.)");
 }

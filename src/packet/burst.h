@@ -29,14 +29,7 @@ struct burst {
 
 	/* Parse. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict, also of the later stages */
-	uint8_t family[BURST_MAX];
-	uint8_t kind[BURST_MAX]; /* enum flow_kind */
-	uint8_t protocol[BURST_MAX];
-	bool answerable[BURST_MAX];
-	uint16_t source_port[BURST_MAX], destination_port[BURST_MAX]; /* host order */
-	uint16_t hint[BURST_MAX]; /* host order */
-	uint32_t ip_offset[BURST_MAX], ip_size[BURST_MAX];
-	uint8_t source[BURST_MAX][16], destination[BURST_MAX][16]; /* network order */
+	struct flow flow[BURST_MAX];
 
 	/* Classify. */
 	uint8_t table[BURST_MAX];
@@ -62,22 +55,5 @@ static inline uint64_t burst_lanes(const struct burst *burst)
 #define BURST_EACH(lane, lanes)                    \
 	for (uint64_t lanes_left_ = (lanes), lane; \
 		lanes_left_ && (lane = (uint64_t)__builtin_ctzll(lanes_left_), true); lanes_left_ &= lanes_left_ - 1)
-
-/* Makes a lane what parsing its frame would have made it. */
-static inline void burst_set_flow(struct burst *burst, uint32_t lane, enum verdict verdict, const struct flow *flow)
-{
-	burst->verdict[lane] = (uint8_t)verdict;
-	burst->family[lane] = flow->family;
-	burst->kind[lane] = flow->kind;
-	burst->protocol[lane] = flow->protocol;
-	burst->answerable[lane] = flow->answerable;
-	burst->source_port[lane] = flow->source_port;
-	burst->destination_port[lane] = flow->destination_port;
-	burst->hint[lane] = flow->hint;
-	burst->ip_offset[lane] = flow->ip_offset;
-	burst->ip_size[lane] = flow->ip_size;
-	__builtin_memcpy(burst->source[lane], flow->source, 16);
-	__builtin_memcpy(burst->destination[lane], flow->destination, 16);
-}
 
 #endif

@@ -215,7 +215,7 @@ static bool icmp_is_error(uint8_t family, uint8_t type)
 	return type >= 1 && type <= 4;
 }
 
-static enum verdict parse_icmp(const struct packet *packet, bool forward_ping, struct flow *flow)
+static enum verdict parse_icmp(const struct packet *packet, struct flow *flow)
 {
 	struct span at = packet->payload;
 	const uint8_t *icmp = span_take(&at, ICMP_SIZE);
@@ -227,7 +227,7 @@ static enum verdict parse_icmp(const struct packet *packet, bool forward_ping, s
 		flow->answerable = false;
 		return parse_quote(at, packet->family, flow);
 	}
-	if (icmp[0] != echo_request || !forward_ping)
+	if (icmp[0] != echo_request)
 		return VERDICT_DROP_UNMATCHED;
 	flow->kind = FLOW_ECHO;
 	flow->protocol = packet->protocol;
@@ -249,19 +249,18 @@ static enum verdict parse_transport(const struct packet *packet, struct flow *fl
 	return VERDICT_FORWARDED;
 }
 
-static enum verdict parse_payload(const struct packet *packet, bool forward_ping, struct flow *flow)
+static enum verdict parse_payload(const struct packet *packet, struct flow *flow)
 {
 	if (packet->later_fragment)
-		return parse_later_fragment(
-			packet, is_transport_fragment(packet) || (is_icmp(packet) && forward_ping), flow);
+		return parse_later_fragment(packet, is_transport_fragment(packet) || is_icmp(packet), flow);
 	if (packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP)
 		return parse_transport(packet, flow);
 	if (is_icmp(packet))
-		return parse_icmp(packet, forward_ping, flow);
+		return parse_icmp(packet, flow);
 	return VERDICT_DROP_UNMATCHED;
 }
 
-enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping, struct flow *flow)
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow)
 {
 	struct span at = span_of(frame, readable);
 	struct packet packet = {0};
@@ -282,5 +281,5 @@ enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, 
 	flow->ip_size = packet.size;
 	flow->answerable = !packet.fragmented;
 	set_ends(flow, &packet, false);
-	return parse_payload(&packet, forward_ping, flow);
+	return parse_payload(&packet, flow);
 }

@@ -21,7 +21,7 @@ enum flow_kind {
 struct flow {
 	uint8_t family; /* enum netaddr_family, of the packet and its flow */
 	uint8_t kind; /* enum flow_kind */
-	uint8_t protocol; /* 6 or 17; means nothing to pings and fragments */
+	uint8_t protocol; /* of the flow: TCP or UDP for the first two kinds */
 	bool answerable; /* an ICMP error may be sent about it (RFC 1122 3.2.2, RFC 4443 2.4) */
 	uint16_t source_port, destination_port; /* host order */
 	uint16_t hint; /* mixed into the outer source port; host order */
@@ -33,8 +33,8 @@ struct flow {
 /*
  * Parses a frame from its Ethernet header on. `readable` bytes may be read, of `size` in the whole frame; headers beyond
  * `readable` are truncated. VERDICT_FORWARDED: *flow is whole. VERDICT_DROP_UNMATCHED: well-formed, but nothing that a bind can
- * match. Else a drop verdict that says why. forward_ping: echo requests are flows.
+ * match. Else a drop verdict that says why.
  */
-enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, bool forward_ping, struct flow *flow);
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow);
 
 #endif

@@ -11,39 +11,35 @@
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
 	"an answer needs no more room than an encapsulation");
 
-static void parse(struct burst *burst, uint64_t lanes, const struct steering_config *steering)
+static void parse(struct burst *burst, uint64_t lanes)
 {
-	BURST_EACH (lane, lanes) {
-		struct flow flow;
-		enum verdict verdict = flow_parse(
-			burst->frame[lane], burst->readable[lane], burst->size[lane], steering->forward_ping, &flow);
-
-		burst_set_flow(burst, (uint32_t)lane, verdict, &flow);
-	}
+	BURST_EACH (lane, lanes)
+		burst->verdict[lane] = (uint8_t)flow_parse(
+			burst->frame[lane], burst->readable[lane], burst->size[lane], &burst->flow[lane]);
 }
 
 static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
 {
-	uint32_t offset = burst->ip_offset[lane];
-	uint32_t readable = burst->readable[lane] - offset;
+	const struct flow *flow = &burst->flow[lane];
+	uint8_t *ip = burst->frame[lane] + flow->ip_offset;
+	uint32_t readable = burst->readable[lane] - flow->ip_offset;
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
 
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
-	if (!pipeline->steering->send_too_big || !burst->answerable[lane] ||
-		!token_bucket_take(&pipeline->too_big_replies))
+	if (!pipeline->steering->send_too_big || !flow->answerable || !token_bucket_take(&pipeline->too_big_replies))
 		return;
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
-	burst->out[lane] = too_big_write(burst->frame[lane] + offset,
-		readable < burst->ip_size[lane] ? readable : burst->ip_size[lane], burst->family[lane],
+	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family,
 		&pipeline->outer, pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
 }
 
 static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
 {
-	uint32_t inner = burst->ip_size[lane];
+	const struct flow *flow = &burst->flow[lane];
+	uint32_t inner = flow->ip_size;
 	uint8_t hops = burst->hop_count[lane];
-	uint16_t entropy = (uint16_t)(burst->hash[lane] ^ burst->hint[lane]);
-	bool v4 = burst->family[lane] == NETADDR_V4;
+	uint16_t source_port = steer_source_port(burst->hash[lane], flow->hint);
+	bool v4 = flow->family == NETADDR_V4;
 
 	if (!pipeline->gateway_known) {
 		burst->verdict[lane] = VERDICT_DROP_NO_GATEWAY;
@@ -52,16 +48,16 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
 		answer_too_big(pipeline, burst, lane);
 	} else {
-		uint8_t *out = burst->frame[lane] + burst->ip_offset[lane] - encapsulate_size(hops);
+		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(hops);
 
 		burst->out[lane] = out;
 		burst->out_size[lane] = encapsulate_size(hops) + inner;
 		if (hops <= PREBUILT_MAX_HOPS)
 			prebuilt_write(out, &pipeline->prebuilt[PREBUILT_INDEX(!v4, hops)], burst->hops[lane], hops,
-				inner, GUE_PORT_SOURCE_BIT | entropy);
+				inner, source_port);
 		else
 			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
-				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, GUE_PORT_SOURCE_BIT | entropy);
+				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, source_port);
 	}
 }
 
@@ -71,8 +67,6 @@ static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 		burst->out[lane] = NULL;
 		if (burst->verdict[lane] == VERDICT_FORWARDED)
 			emit_lane(pipeline, burst, (uint32_t)lane);
-		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED && pipeline->steering->exception_path)
-			burst->verdict[lane] = VERDICT_EXCEPTION;
 	}
 }
 
@@ -104,9 +98,7 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 			burst);
 	if (!lanes)
 		return;
-	parse(burst, lanes, pipeline->steering);
-	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
-	steer_hash(burst, lanes, pipeline->routes, pipeline->steering);
-	steer_hops(burst, lanes, pipeline->routes, pipeline->steering);
+	parse(burst, lanes);
+	steer_burst(burst, lanes, pipeline->routes, pipeline->steering);
 	emit(pipeline, burst, lanes);
 }

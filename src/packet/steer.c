@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "packet/steer.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "common/byteorder.h"
 #include "common/netaddr.h"
 #include "common/siphash.h"
 
-static int find_table(const struct burst *burst, uint32_t lane, const struct routes *routes)
+static bool is_ping(const struct flow *flow)
 {
-	uint8_t family = burst->family[lane];
-	const uint8_t *destination = burst->destination[lane];
+	return flow->kind == FLOW_ECHO ||
+	       (flow->kind == FLOW_FRAGMENT && (flow->protocol == IPPROTO_ICMP || flow->protocol == IPPROTO_ICMPV6));
+}
 
-	switch (burst->kind[lane]) {
+/* A table index or CLASSIFY_*. */
+static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
+{
+	if (is_ping(flow) && !steering->forward_ping)
+		return CLASSIFY_NONE;
+	switch (flow->kind) {
 	case FLOW_ECHO:
-		return classify_address(routes->classifier, family, destination);
+		return classify_address(routes->classifier, flow->family, flow->destination);
 	case FLOW_FRAGMENT:
-		return classify_fragment(routes->classifier, family, destination);
+		return classify_fragment(routes->classifier, flow->family, flow->destination);
 	default:
 		if (routes->portmap)
-			return portmap_find(routes->portmap, family, destination, burst->protocol[lane],
-				burst->destination_port[lane]);
+			return portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol,
+				flow->destination_port);
 		return classify_port(
-			routes->classifier, family, destination, burst->protocol[lane], burst->destination_port[lane]);
+			routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);
 	}
 }
 
-void steer_classify(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+static enum verdict classify(
+	const struct flow *flow, const struct routes *routes, const struct steering_config *steering, uint8_t *table)
 {
-	BURST_EACH (lane, lanes) {
-		int table;
+	int found = find_table(flow, routes, steering);
 
-		if (burst->verdict[lane] != VERDICT_FORWARDED)
-			continue;
-		table = find_table(burst, (uint32_t)lane, routes);
-		if (table == CLASSIFY_NONE)
-			burst->verdict[lane] = VERDICT_DROP_UNMATCHED;
-		else if (table == CLASSIFY_AMBIGUOUS ||
-			 (burst->kind[lane] == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
-			burst->verdict[lane] = VERDICT_DROP_FRAGMENT;
-		else
-			burst->table[lane] = (uint8_t)table;
-	}
+	if (found == CLASSIFY_NONE)
+		return steer_unmatched(steering);
+	if (found == CLASSIFY_AMBIGUOUS || (flow->kind == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
+		return VERDICT_DROP_FRAGMENT;
+	*table = (uint8_t)found;
+	return VERDICT_FORWARDED;
 }
 
-/* Of one of two sizes that the compiler knows: not a call. Returns the size. */
+/* Returns the size. Both sizes are constants, so that memcpy() is no call. */
 static size_t copy_address(uint8_t *to, const uint8_t address[16], uint8_t family)
 {
 	if (family == NETADDR_V4) {
@@ -56,29 +57,88 @@ static size_t copy_address(uint8_t *to, const uint8_t address[16], uint8_t famil
 	return 16;
 }
 
-static uint64_t hash_lane(const struct burst *burst, uint32_t lane, const struct siphash_state *key, uint8_t fields)
+static inline uint64_t hash_flow(const struct flow *flow, const struct siphash_state *key, uint8_t fields)
 {
-	uint8_t family = burst->family[lane];
 	uint8_t message[16 + 16 + 2 + 2];
 	struct siphash_state state = *key;
 	size_t size = 0;
 
 	if (fields & STEERING_SOURCE_ADDRESS)
-		size += copy_address(message, burst->source[lane], family);
+		size += copy_address(message, flow->source, flow->family);
 	if (fields & STEERING_DESTINATION_ADDRESS)
-		size += copy_address(message + size, burst->destination[lane], family);
+		size += copy_address(message + size, flow->destination, flow->family);
 	if (fields & STEERING_SOURCE_PORT) {
-		store_be16(message + size, burst->source_port[lane]);
+		store_be16(message + size, flow->source_port);
 		size += 2;
 	}
 	if (fields & STEERING_DESTINATION_PORT) {
-		store_be16(message + size, burst->destination_port[lane]);
+		store_be16(message + size, flow->destination_port);
 		size += 2;
 	}
 	return siphash_end(&state, message, size);
 }
 
-void steer_hash(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields)
+{
+	return hash_flow(flow, &routes->keys[table], fields);
+}
+
+/* Appends the hops of a row that are not among the first `count` already. Returns the new count. */
+static uint8_t append_row(const struct routes_table *table, uint16_t row, uint32_t *hops, uint8_t count)
+{
+	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
+
+	for (uint8_t i = 0; i < table->row_hops; i++) {
+		uint32_t hop = table->addresses[backends[i]];
+		uint8_t at = 0;
+
+		while (at < count && hops[at] != hop)
+			at++;
+		if (at == count)
+			hops[count++] = hop;
+	}
+	return count;
+}
+
+/* Fills the hops of the row, then those of the row by alt_hash_fields. Returns their number. */
+static uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
+	const struct steering_config *steering, uint8_t table, uint16_t row, uint32_t *hops)
+{
+	uint8_t alt = steering->alt_hash_fields, count = append_row(&routes->tables[table], row, hops, 0);
+
+	/* A later fragment has no ports to hash. Its first hop accepts it in any case. */
+	if (!alt || (flow->kind == FLOW_FRAGMENT && alt & STEERING_PORTS))
+		return count;
+	return append_row(&routes->tables[table], (uint16_t)hash_flow(flow, &routes->keys[table], alt), hops, count);
+}
+
+struct steer_result steer_flow(
+	const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
+{
+	struct steer_result result = {0};
+
+	result.verdict = classify(flow, routes, steering, &result.table);
+	if (result.verdict != VERDICT_FORWARDED)
+		return result;
+	result.hash = steer_hash(flow, routes, result.table, steering->hash_fields);
+	result.row = (uint16_t)result.hash;
+	result.hop_count = collect_hops(flow, routes, steering, result.table, result.row, result.hops);
+	return result;
+}
+
+static void classify_lanes(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+{
+	BURST_EACH (lane, lanes) {
+		if (burst->verdict[lane] == VERDICT_FORWARDED)
+			burst->verdict[lane] =
+				(uint8_t)classify(&burst->flow[lane], routes, steering, &burst->table[lane]);
+		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED)
+			burst->verdict[lane] = (uint8_t)steer_unmatched(steering);
+	}
+}
+
+static void hash_lanes(struct burst *burst, uint64_t lanes, const struct routes *routes, uint8_t fields)
 {
 	BURST_EACH (lane, lanes) {
 		const struct routes_table *table;
@@ -86,47 +146,24 @@ void steer_hash(struct burst *burst, uint64_t lanes, const struct routes *routes
 		if (burst->verdict[lane] != VERDICT_FORWARDED)
 			continue;
 		table = &routes->tables[burst->table[lane]];
-		burst->hash[lane] =
-			hash_lane(burst, (uint32_t)lane, &routes->keys[burst->table[lane]], steering->hash_fields);
+		burst->hash[lane] = hash_flow(&burst->flow[lane], &routes->keys[burst->table[lane]], fields);
 		burst->row[lane] = (uint16_t)burst->hash[lane];
 		__builtin_prefetch(table->rows + (size_t)burst->row[lane] * table->row_hops);
 	}
 }
 
-static void append_hop(struct burst *burst, uint32_t lane, uint32_t address)
+static void collect_lanes(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
-	uint32_t *hops = burst->hops[lane];
-	uint8_t count = burst->hop_count[lane];
-
-	for (uint8_t i = 0; i < count; i++)
-		if (hops[i] == address)
-			return;
-	hops[count] = address;
-	burst->hop_count[lane] = count + 1;
+	BURST_EACH (lane, lanes)
+		if (burst->verdict[lane] == VERDICT_FORWARDED)
+			burst->hop_count[lane] = collect_hops(&burst->flow[lane], routes, steering, burst->table[lane],
+				burst->row[lane], burst->hops[lane]);
 }
 
-static void append_row(struct burst *burst, uint32_t lane, const struct routes_table *table, uint16_t row)
+void steer_burst(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
-	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
-
-	for (uint8_t i = 0; i < table->row_hops; i++)
-		append_hop(burst, lane, table->addresses[backends[i]]);
-}
-
-void steer_hops(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
-{
-	BURST_EACH (lane, lanes) {
-		const struct routes_table *table;
-		uint8_t alt = steering->alt_hash_fields;
-
-		if (burst->verdict[lane] != VERDICT_FORWARDED)
-			continue;
-		table = &routes->tables[burst->table[lane]];
-		burst->hop_count[lane] = 0;
-		append_row(burst, (uint32_t)lane, table, burst->row[lane]);
-		/* A later fragment has no ports to hash, and is taken by its first hop anyway. */
-		if (alt && !(burst->kind[lane] == FLOW_FRAGMENT && alt & STEERING_PORTS))
-			append_row(burst, (uint32_t)lane, table,
-				(uint16_t)hash_lane(burst, (uint32_t)lane, &routes->keys[burst->table[lane]], alt));
-	}
+	classify_lanes(burst, lanes, routes, steering);
+	hash_lanes(burst, lanes, routes, steering->hash_fields);
+	collect_lanes(burst, lanes, routes, steering);
 }

@@ -1,24 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From flows to hops: hash, row, hops, for the given lanes of a burst (docs/reference/steering.md#packet-hash).
- * Pure; reads routes, writes the burst. */
+/* From a flow to its hops: table, packet hash, row, hops (docs/reference/steering.md#table). Pure; reads the routes. */
 #ifndef GLB_PACKET_STEER_H
 #define GLB_PACKET_STEER_H
 
+#include <stdint.h>
+
+#include "gue/encapsulate.h"
+#include "gue/gue_wire.h"
 #include "packet/burst.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
 
+/* Where one flow goes. Only `verdict` is set unless it is VERDICT_FORWARDED. */
+struct steer_result {
+	enum verdict verdict;
+	uint8_t table;
+	uint8_t hop_count; /* at least 1 */
+	uint16_t row;
+	uint64_t hash;
+	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
+};
+
+/* Steers one flow, as steer_burst() does. */
+struct steer_result steer_flow(
+	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
+
+/* The packet hash over `fields` (enum steering_field, or-ed) with the key of a table. Its low 16 bits are the row. */
+uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields);
+
 /*
- * Finds the table of each lane; VERDICT_DROP_UNMATCHED where no bind matches, VERDICT_DROP_FRAGMENT
- * for later fragments that addresses alone cannot steer.
+ * Steers the given lanes, stage by stage so that the rows are in the caches when they are read. For lanes with
+ * VERDICT_FORWARDED it fills table, hash, row and hops, or sets the verdict: VERDICT_DROP_FRAGMENT for a later fragment that its
+ * addresses alone cannot steer, steer_unmatched() where no bind matches. Lanes that the parser found unmatched get
+ * steer_unmatched() too. All other lanes stay as they are.
  */
-void steer_classify(
+void steer_burst(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 
-/* Hashes with steering->hash_fields and the table's key: fills hash and row. */
-void steer_hash(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
+/* The verdict on a packet that no bind matches. */
+static inline enum verdict steer_unmatched(const struct steering_config *steering)
+{
+	return steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+}
 
-/* Fills hops: of the row, then of the row by steering->alt_hash_fields, none twice. At least one. */
-void steer_hops(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
+/* The outer UDP source port of a packet, host order. hint: of its flow. */
+static inline uint16_t steer_source_port(uint64_t hash, uint16_t hint)
+{
+	return (uint16_t)(GUE_PORT_SOURCE_BIT | (hash ^ hint));
+}
 
 #endif

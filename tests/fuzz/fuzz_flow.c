@@ -15,15 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct flow flow;
 	uint8_t *frame;
 
-	if (size < 2)
+	if (size < 1)
 		return 0;
-	/* How much more than what is readable the frame has, and whether pings count. */
-	readable = (uint32_t)size - 2;
+	/* The first byte says how many bytes of the frame follow the readable ones. */
+	readable = (uint32_t)size - 1;
 	whole = readable + data[0];
 	frame = malloc(readable); /* no byte more, so that ASan sees any */
 	if (readable)
-		memcpy(frame, data + 2, readable);
-	if (flow_parse(frame, readable, whole, data[1] & 1, &flow) == VERDICT_FORWARDED) {
+		memcpy(frame, data + 1, readable);
+	if (flow_parse(frame, readable, whole, &flow) == VERDICT_FORWARDED) {
 		if (flow.ip_offset + flow.ip_size > whole || flow.ip_size < 20)
 			abort();
 		if (flow.family != NETADDR_V4 && flow.family != NETADDR_V6)

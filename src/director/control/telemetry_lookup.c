@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "director/control/telemetry_reply.h"
-#include "gue/gue_wire.h"
 #include "packet/steer.h"
 
 #define USAGE "expected SRC,SPORT,DST,DPORT,PROTO; PROTO is tcp, udp, or icmp (an echo request, with ports 0)"
@@ -56,68 +55,55 @@ static bool parse(const char *parameters, struct flow *flow)
 	return true;
 }
 
-static void add_hops(struct rte_tel_data *data, const struct burst *burst)
+static void add_hops(struct rte_tel_data *data, const struct steer_result *result)
 {
 	struct rte_tel_data *hops = rte_tel_data_alloc();
 
 	if (!hops)
 		return;
 	rte_tel_data_start_array(hops, RTE_TEL_STRING_VAL);
-	for (unsigned i = 0; i < burst->hop_count[0]; i++) {
+	for (unsigned i = 0; i < result->hop_count; i++) {
 		char address[INET_ADDRSTRLEN];
 
-		inet_ntop(AF_INET, &burst->hops[0][i], address, sizeof(address));
+		inet_ntop(AF_INET, &result->hops[i], address, sizeof(address));
 		rte_tel_data_add_array_string(hops, address);
 	}
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
-static void add_reply(struct rte_tel_data *data, const struct burst *burst, const struct live_table *live)
+static void add_reply(struct rte_tel_data *data, const struct flow *flow, const struct steer_result *result,
+	const struct live_table *live)
 {
-	uint8_t verdict = burst->verdict[0];
 	char text[32];
 
-	rte_tel_data_add_dict_string(data, "verdict", verdict_name(verdict));
+	rte_tel_data_add_dict_string(data, "verdict", verdict_name(result->verdict));
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
-	if (verdict != VERDICT_FORWARDED)
+	if (result->verdict != VERDICT_FORWARDED)
 		return;
-	rte_tel_data_add_dict_uint(data, "table", burst->table[0]);
-	telemetry_reply_text(data, "table_name", table_label(&live->routes->set, burst->table[0], text));
-	snprintf(text, sizeof(text), "%016" PRIx64, burst->hash[0]);
+	rte_tel_data_add_dict_uint(data, "table", result->table);
+	telemetry_reply_text(data, "table_name", table_label(&live->routes->set, result->table, text));
+	snprintf(text, sizeof(text), "%016" PRIx64, result->hash);
 	rte_tel_data_add_dict_string(data, "hash", text);
-	rte_tel_data_add_dict_uint(data, "row", burst->row[0]);
-	if (burst->kind[0] == FLOW_TRANSPORT) /* for a ping it depends on the identifier */
-		rte_tel_data_add_dict_uint(
-			data, "outer_source_port", GUE_PORT_SOURCE_BIT | (uint16_t)(burst->hash[0] ^ burst->hint[0]));
-	add_hops(data, burst);
+	rte_tel_data_add_dict_uint(data, "row", result->row);
+	if (flow->kind == FLOW_TRANSPORT) /* for a ping it depends on the identification or flow label */
+		rte_tel_data_add_dict_uint(data, "outer_source_port", steer_source_port(result->hash, flow->hint));
+	add_hops(data, result);
 }
 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
-	const struct steering_config *steering = &director->conf.steering;
 	struct reload *reload = &director->reload;
-	struct burst *burst = calloc(1, sizeof(*burst));
+	const struct live_table *live;
+	struct steer_result result;
 	struct flow flow;
 
-	if (!burst)
-		return -ENOMEM;
-	if (!parse(parameters, &flow)) {
-		free(burst);
+	if (!parse(parameters, &flow))
 		return telemetry_reply_error(data, USAGE);
-	}
-	burst->count = 1;
-	burst_set_flow(burst, 0, VERDICT_FORWARDED, &flow);
-	if (flow.kind == FLOW_ECHO && !steering->forward_ping)
-		burst->verdict[0] = VERDICT_DROP_UNMATCHED;
 	rte_tel_data_start_dict(data);
 	pthread_mutex_lock(&reload->lock);
-	steer_classify(burst, burst_lanes(burst), reload->shared->live->routes, steering);
-	steer_hash(burst, burst_lanes(burst), reload->shared->live->routes, steering);
-	steer_hops(burst, burst_lanes(burst), reload->shared->live->routes, steering);
-	if (burst->verdict[0] == VERDICT_DROP_UNMATCHED && steering->exception_path)
-		burst->verdict[0] = VERDICT_EXCEPTION;
-	add_reply(data, burst, reload->shared->live);
+	live = reload->shared->live;
+	result = steer_flow(&flow, live->routes, &director->conf.steering);
+	add_reply(data, &flow, &result, live);
 	pthread_mutex_unlock(&reload->lock);
-	free(burst);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "packet/lanes/lanes.h"
 #include "packet/lanes/lanes_parse.h"
 #include "packet/routes.h"
+#include "packet/steer.h"
 
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
@@ -127,7 +128,7 @@ INLINE void emit_lane(
 /* A lane for no table: a flood of such costs no more than what is forwarded. */
 INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
 {
-	burst->verdict[lane] = job->steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
+	burst->verdict[lane] = (uint8_t)steer_unmatched(job->steering);
 	burst->out[lane] = NULL;
 }
 

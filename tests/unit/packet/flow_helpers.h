@@ -9,7 +9,7 @@
 
 static inline enum verdict parse(const struct packet *packet, struct flow *flow)
 {
-	return flow_parse(guarded_copy(packet->bytes, packet->size), packet->size, packet->size, true, flow);
+	return flow_parse(guarded_copy(packet->bytes, packet->size), packet->size, packet->size, flow);
 }
 
 static inline void assert_verdict(const struct packet *packet, enum verdict expected)

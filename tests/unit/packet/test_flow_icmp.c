@@ -97,20 +97,6 @@ static void test_echo_request_has_no_ports_and_hints_its_identity(void **state)
 	assert_true(flow.answerable);
 }
 
-static void test_echo_request_is_unmatched_where_pings_are_not_forwarded(void **state)
-{
-	struct packet packet = packet_ethernet();
-	struct flow flow;
-
-	(void)state;
-	packet_ipv4(&packet, CLIENT, VIP, IPPROTO_ICMP);
-	packet_icmp(&packet, 8, 0);
-	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow), VERDICT_DROP_UNMATCHED);
-	packet = packet_error4(3); /* errors are not pings */
-	quote4(&packet, IPPROTO_TCP, 0, 8);
-	assert_int_equal(flow_parse(packet.bytes, packet.size, packet.size, false, &flow), VERDICT_FORWARDED);
-}
-
 /* Quotes */
 
 static void test_quote_is_the_proxys_flow_with_ends_exchanged(void **state)
@@ -270,7 +256,6 @@ int main(void)
 		cmocka_unit_test(test_icmp_code_is_not_looked_at),
 		cmocka_unit_test(test_icmp_of_the_other_family_is_unmatched),
 		cmocka_unit_test(test_echo_request_has_no_ports_and_hints_its_identity),
-		cmocka_unit_test(test_echo_request_is_unmatched_where_pings_are_not_forwarded),
 		cmocka_unit_test(test_quote_is_the_proxys_flow_with_ends_exchanged),
 		cmocka_unit_test(test_quote_with_options_is_the_proxys_flow),
 		cmocka_unit_test(test_quote_with_extension_headers_is_the_proxys_flow),

@@ -93,7 +93,7 @@ static void test_headers_must_be_readable_the_rest_of_the_frame_need_not(void **
 		for (uint32_t readable = 0; readable <= packet.size; readable++) {
 			struct flow flow;
 			enum verdict verdict =
-				flow_parse(guarded_copy(packet.bytes, readable), readable, packet.size, true, &flow);
+				flow_parse(guarded_copy(packet.bytes, readable), readable, packet.size, &flow);
 
 			assert_int_equal(verdict, readable < headers ? VERDICT_DROP_TRUNCATED : VERDICT_FORWARDED);
 			if (verdict == VERDICT_FORWARDED)
@@ -115,7 +115,7 @@ static void test_damaged_frames_are_read_only_inside(void **state)
 
 		for (int flips = 0; flips < 3; flips++)
 			packet.bytes[12 + (uint32_t)random() % (packet.size - 12)] = (uint8_t)random();
-		if (flow_parse(guarded_copy(packet.bytes, size), size, size, true, &flow) == VERDICT_FORWARDED)
+		if (flow_parse(guarded_copy(packet.bytes, size), size, size, &flow) == VERDICT_FORWARDED)
 			assert_in_range(flow.ip_offset + flow.ip_size, 34, size);
 	}
 }

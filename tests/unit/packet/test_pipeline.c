@@ -183,6 +183,35 @@ static void test_unmatched_packets_take_the_exception_path_untouched(void **stat
 	}
 }
 
+static void test_pings_and_their_fragments_are_unmatched_if_pings_are_not_forwarded(void **state)
+{
+	struct packet ping4 = packet_ethernet(), ping6 = packet_ethernet(), later4 = packet_ethernet();
+	struct packet later6 = packet_ethernet(), error = packet_error4(3), tcp = packet_tcp4(1234, 80);
+	const struct packet *pings[] = {&ping4, &ping6, &later4, &later6};
+
+	(void)state;
+	packet_ipv4(&ping4, CLIENT, VIP, IPPROTO_ICMP);
+	packet_icmp(&ping4, 8, 0);
+	packet_ipv6(&ping6, CLIENT6, VIP6, IPPROTO_ICMPV6);
+	packet_icmp(&ping6, 128, 0);
+	store_be16(packet_ipv4(&later4, CLIENT, VIP, IPPROTO_ICMP) + 6, 1);
+	packet_append(&later4, 8);
+	packet_ipv6(&later6, CLIENT6, VIP6, IPPROTO_FRAGMENT);
+	packet_fragment(&later6, IPPROTO_ICMPV6, 1, false);
+	packet_append(&later6, 8);
+	for (unsigned i = 0; i < 4; i++) {
+		steering.forward_ping = true;
+		assert_verdict(pings[i], VERDICT_FORWARDED);
+		steering.forward_ping = false;
+		assert_verdict(pings[i], VERDICT_DROP_UNMATCHED);
+	}
+	packet_ipv4(&error, VIP, CLIENT, IPPROTO_TCP); /* errors and other fragments are not pings */
+	packet_ports(&error, 8, 80, 1234);
+	assert_verdict(&error, VERDICT_FORWARDED);
+	store_be16(tcp.bytes + 20, 1);
+	assert_verdict(&tcp, VERDICT_FORWARDED);
+}
+
 static void test_other_drops_do_not_take_the_exception_path(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
@@ -473,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup(test_tags_and_padding_are_left_behind, reset),
 		cmocka_unit_test_setup(test_unmatched_packets_are_dropped_without_an_exception_path, reset),
 		cmocka_unit_test_setup(test_unmatched_packets_take_the_exception_path_untouched, reset),
+		cmocka_unit_test_setup(test_pings_and_their_fragments_are_unmatched_if_pings_are_not_forwarded, reset),
 		cmocka_unit_test_setup(test_other_drops_do_not_take_the_exception_path, reset),
 		cmocka_unit_test_setup(test_dropped_frames_stay_as_they_were, reset),
 		cmocka_unit_test_setup(test_more_than_eight_extension_headers_are_dropped, reset),

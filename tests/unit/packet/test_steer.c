@@ -58,19 +58,30 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* In a burst and alone: with the same result. */
 static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const struct steering_config *steering)
 {
-	burst_set_flow(&burst, lane, VERDICT_FORWARDED, flow);
+	struct steer_result alone = steer_flow(flow, routes, steering);
+
+	burst.flow[lane] = *flow;
+	burst.verdict[lane] = VERDICT_FORWARDED;
 	burst.count = lane + 1;
-	steer_classify(&burst, burst_lanes(&burst), routes, steering);
-	steer_hash(&burst, burst_lanes(&burst), routes, steering);
-	steer_hops(&burst, burst_lanes(&burst), routes, steering);
+	steer_burst(&burst, 1ull << lane, routes, steering);
+	assert_int_equal(alone.verdict, burst.verdict[lane]);
+	if (alone.verdict == VERDICT_FORWARDED) {
+		assert_int_equal(alone.table, burst.table[lane]);
+		assert_int_equal(alone.hash, burst.hash[lane]);
+		assert_int_equal(alone.row, burst.row[lane]);
+		assert_int_equal(alone.hop_count, burst.hop_count[lane]);
+		assert_memory_equal(alone.hops, burst.hops[lane], alone.hop_count * sizeof(alone.hops[0]));
+	}
 	return burst.verdict[lane];
 }
 
 static enum verdict steer(const struct flow *flow, uint8_t hash_fields, uint8_t alt_hash_fields)
 {
-	struct steering_config steering = {.hash_fields = hash_fields, .alt_hash_fields = alt_hash_fields};
+	struct steering_config steering = {
+		.hash_fields = hash_fields, .alt_hash_fields = alt_hash_fields, .forward_ping = true};
 
 	return steer_in_lane(0, flow, &steering);
 }
@@ -106,6 +117,7 @@ static void test_every_subset_of_hash_fields(void **state)
 		assert_int_equal(steer(&flow4, fields, 0), VERDICT_FORWARDED);
 		assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, fields));
 		assert_int_equal(burst.row[0], burst.hash[0] & 0xffff);
+		assert_int_equal(steer_hash(&flow4, routes, 2, fields), expected_hash(&flow4, 2, fields));
 		assert_int_equal(steer(&flow6, fields, 0), VERDICT_FORWARDED);
 		assert_int_equal(burst.hash[0], expected_hash(&flow6, 1, fields));
 		assert_int_equal(burst.row[0], burst.hash[0] & 0xffff);
@@ -196,6 +208,34 @@ static void test_unmatched_flow_is_dropped(void **state)
 	flow.destination_port = 80;
 	flow.protocol = TABLE_UDP;
 	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_DROP_UNMATCHED);
+}
+
+static void test_unmatched_flow_takes_the_exception_path_if_there_is_one(void **state)
+{
+	struct steering_config steering = {.hash_fields = 15, .exception_path = true};
+	struct flow flow = flow4;
+
+	(void)state;
+	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_FORWARDED);
+	flow.destination_port = 79;
+	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_EXCEPTION);
+	flow.kind = FLOW_ECHO; /* pings are not forwarded */
+	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_EXCEPTION);
+	burst.verdict[0] = VERDICT_DROP_UNMATCHED; /* by the parser */
+	steer_burst(&burst, 1, routes, &steering);
+	assert_int_equal(burst.verdict[0], VERDICT_EXCEPTION);
+}
+
+static void test_ping_is_unmatched_if_pings_are_not_forwarded(void **state)
+{
+	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS};
+	struct flow flow = flow4;
+
+	(void)state;
+	flow.kind = FLOW_ECHO;
+	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_DROP_UNMATCHED);
+	steering.forward_ping = true;
+	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_FORWARDED);
 }
 
 static void test_quoted_flow_matches_by_its_ports(void **state)
@@ -322,14 +362,13 @@ static void test_lanes_with_a_verdict_are_left_alone(void **state)
 
 	(void)state;
 	for (uint8_t verdict = VERDICT_FORWARDED + 1; verdict < VERDICT_COUNT; verdict++) {
-		burst_set_flow(&burst, 0, verdict, &flow4);
+		burst.flow[0] = flow4;
+		burst.verdict[0] = verdict;
 		burst.count = 1;
 		burst.table[0] = 0xee;
 		burst.hash[0] = 0xee;
 		burst.hop_count[0] = 0xee;
-		steer_classify(&burst, burst_lanes(&burst), routes, &steering);
-		steer_hash(&burst, burst_lanes(&burst), routes, &steering);
-		steer_hops(&burst, burst_lanes(&burst), routes, &steering);
+		steer_burst(&burst, burst_lanes(&burst), routes, &steering);
 		assert_int_equal(burst.verdict[0], verdict);
 		assert_int_equal(burst.table[0], 0xee);
 		assert_int_equal(burst.hash[0], 0xee);
@@ -346,6 +385,8 @@ int main(void)
 		cmocka_unit_test(test_alternative_row_comes_behind_the_first),
 		cmocka_unit_test(test_hop_that_already_occurred_is_dropped),
 		cmocka_unit_test(test_unmatched_flow_is_dropped),
+		cmocka_unit_test(test_unmatched_flow_takes_the_exception_path_if_there_is_one),
+		cmocka_unit_test(test_ping_is_unmatched_if_pings_are_not_forwarded),
 		cmocka_unit_test(test_quoted_flow_matches_by_its_ports),
 		cmocka_unit_test(test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero),
 		cmocka_unit_test(test_later_fragment_goes_by_addresses_to_the_only_table),

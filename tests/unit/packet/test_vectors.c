@@ -61,7 +61,7 @@ static void assert_steered(uint32_t lane, const json_t *expected)
 	assert_int_equal(burst.table[lane], vectors_number(expected, "table_index"));
 	assert_int_equal(burst.row[lane], vectors_number(expected, "row"));
 	assert_int_equal(burst.hash[lane], strtoull(vectors_string(expected, "hash"), NULL, 16));
-	assert_int_equal(burst.hint[lane], vectors_number(expected, "hint"));
+	assert_int_equal(burst.flow[lane].hint, vectors_number(expected, "hint"));
 	assert_int_equal(burst.hop_count[lane], json_array_size(hops));
 	for (size_t i = 0; i < json_array_size(hops); i++)
 		assert_int_equal(burst.hops[lane][i], inet_addr(json_string_value(json_array_get(hops, i))));
