@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-redirect in the kernel, against a model of a proxy. Needs root, and no module that is not loaded."""
+"""Tests of glb-redirect in the kernel, against a model of a proxy. They need root, but no kernel modules."""
 
 import subprocess
 
@@ -11,7 +11,7 @@ from support.tree import BUILD, REDIRECT
 
 
 def run_frames(namespace, frames, port=19523, udp="first-hop", cookies=()):
-    """-> the Outcome of each frame, as the kernel has it. `cookies`: (interface that it comes in by, its MTU or 0 for no cookies)."""
+    """Runs the program on the frames and returns their Outcomes. `cookies`: (interface on which they arrive, its MTU or 0 for no cookies)."""
     words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp, *map(str, cookies)]
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
@@ -26,7 +26,7 @@ def _outcome(line):
     verdict, frame, *grown = line.split()
     counter = None
     if grown:
-        # Total, and exactly one other.
+        # The program counts a packet in `total` and in exactly one other counter.
         total, counter = grown[0].split(",")
         assert total == "total=1" and counter.endswith("=1"), line
         counter = counter[: -len("=1")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy in a namespace, with real sockets in every state that a packet may ask for, and the network it is on."""
+"""A proxy in a network namespace with sockets in every state that the program distinguishes, and its network in another namespace."""
 
 import contextlib
 import functools
@@ -14,12 +14,12 @@ from model_of_proxy import Sockets
 PROXY = "192.168.50.10"
 VIP = {4: "10.10.10.10", 6: "fdb4::10"}
 CLIENT = {4: "198.51.100.7", 6: "2001:db8::7"}
-SILENT = {4: "198.51.100.66", 6: "2001:db8::66"}  # a client that is played by raw frames
+SILENT = {4: "198.51.100.66", 6: "2001:db8::66"}  # a client whose packets the tests send as raw frames
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 HTTP, FULL, DUAL_STACK, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 81, 8080, 9, 53, 443
-ISN = 0x01020304  # of f.tcp()
+ISN = 0x01020304  # the initial sequence number in f.tcp()
 
-# Client ports, by what the server's socket is doing.
+# Client ports, named after the state of the server's socket.
 ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN = range(40001, 40007)
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 
@@ -41,7 +41,7 @@ class Host:
         self.close.callback(self.namespace.close)
         self.close.callback(self.network.close)
         self.sockets = Sockets()
-        self.cookie = {}  # (family, port): acknowledgement that answers the cookie
+        self.cookie = {}  # (family, port): acknowledgement number that acknowledges the cookie
         self._build_network()
         for family in (4, 6):
             self._open_udp(family)
@@ -52,7 +52,7 @@ class Host:
     def _build_network(self):
         host, network = self.namespace, self.network
         connect(host, "eth0", network, "net0")
-        # Half-open connections last as long as the tests, not 63 s.
+        # Half-open connections last as long as the tests instead of 63 s.
         host.sysctl({"net.ipv4.tcp_synack_retries": 15})
         host.ip(
             f"addr add {PROXY}/24 dev eth0",
@@ -116,7 +116,7 @@ class Host:
         self._get_cookie(family, HTTP)
 
     def _open_full(self, family):
-        """A listener with room for one half-open connection or, since some kernel, two; it has two."""
+        """A listener with a full queue: it has two half-open connections, and room for one or, in newer kernels, for two."""
         with self.namespace:
             listener = self._socket(family, socket.SOCK_STREAM, (VIP[family], FULL))
         listener.listen(1)
@@ -125,7 +125,7 @@ class Host:
         return listener
 
     def _open_dual_stack(self):
-        """One listener for both families, as servers have it."""
+        """One IPv6 listener that accepts IPv4, too, as many servers have."""
         with self.namespace:
             listener = self.close.enter_context(socket.socket(socket.AF_INET6))
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
@@ -143,20 +143,20 @@ class Host:
         self.sockets.cookies.add(flow + (number,))
 
     def _half_open(self, family, port, to=HTTP):
-        """Sends a SYN of the silent client; returns the sequence number of the answer."""
+        """Sends a SYN of the silent client. Returns the sequence number of the SYN-ACK."""
         segment = checksummed_tcp(family, SILENT[family], VIP[family], f.tcp(port, to))
         syn = packet(family, TCP, segment, src=SILENT[family])
         with self._raw(family) as raw:
             self._send(raw, family, syn)
             while True:
-                answer = raw.recv(2048)
+                reply = raw.recv(2048)
                 at = 20 if family == 4 else 40
-                if answer[at : at + 4] == struct.pack(">HH", to, port):
-                    assert answer[at + 13] & 0x3F == 0x12, "not a SYN-ACK"
-                    return int.from_bytes(answer[at + 4 : at + 8], "big")
+                if reply[at : at + 4] == struct.pack(">HH", to, port):
+                    assert reply[at + 13] & 0x3F == 0x12, "not a SYN-ACK"
+                    return int.from_bytes(reply[at + 4 : at + 8], "big")
 
     def deliver(self, family, inner):
-        """Lets the network send a packet to the host as it is, without GUE."""
+        """Sends a packet from the network to the host without GUE."""
         with self._raw(family) as raw:
             self._send(raw, family, inner)
 

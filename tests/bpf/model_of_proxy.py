@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy's decision on a frame (docs/reference/redirect.md#the-decision): the reference for the redirect program.
+"""A model of a proxy's decision on a frame (docs/reference/redirect.md#the-decision), with which the tests compare the program.
 
-decide() says which counter it is counted as (None: not GUE), what XDP answers, and the frame afterwards.
+decide() returns the counter (None: not GUE), the XDP verdict, and the frame after the run.
 """
 
 import dataclasses
@@ -36,10 +36,10 @@ class Outcome:
 
 @dataclasses.dataclass
 class Sockets:
-    """What the host knows: flows as it receives them, (protocol, source, port, destination, port)."""
+    """The flows for which the host has sockets. A flow is (protocol, source, port, destination, port) as the host receives it."""
 
-    flows: set = dataclasses.field(default_factory=set)  # in any state but LISTEN; UDP: connected
-    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement,)
+    flows: set = dataclasses.field(default_factory=set)  # TCP in any state but LISTEN, and connected UDP
+    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number,) of a valid SYN cookie
 
 
 class _Drop(Exception):
@@ -54,7 +54,7 @@ def _link_length(frame):
 
 
 def _names_the_port(frame, port):
-    """Whether the frame has a whole UDP header, to the GUE port and unfragmented, behind a sane IPv4 header."""
+    """True if the frame is not a fragment and has a valid IPv4 header and a whole UDP header with this destination port."""
     at, tags = 12, 0
     while tags < 2 and be16(frame, at) in ETHERTYPE_TAGS and len(frame) >= at + 6:
         at, tags = at + 4, tags + 1
@@ -130,8 +130,8 @@ def _icmp(family, header, sockets, udp):
     return "accepted_established" if known else None
 
 
-def _whose(family, inner, sockets, udp):
-    """The counter of a packet that is to be kept, or None for one that this host does not know."""
+def _accepts(family, inner, sockets, udp):
+    """The counter of a packet that this host accepts, or None for one that no socket of this host knows."""
     header = _parse_inner(family, inner)
     if header.later_fragment:
         return "accepted_other"
@@ -149,7 +149,7 @@ def ones_complement_sum(data):
 
 
 def _follow(checksum, before, after):
-    """The checksum that is as right, or as wrong, for `after` as `checksum` is for `before`."""
+    """Updates the checksum for a change from `before` to `after`. A wrong checksum stays wrong by the same difference."""
     return (checksum + ones_complement_sum(before) - ones_complement_sum(after)) % 0xFFFF
 
 
@@ -192,21 +192,21 @@ def _keep(frame, ip_at, family, inner_at, counter):
     return Outcome(counter, XDP_PASS, stripped)
 
 
-# What the kernel's cookies can say about an MSS, and what it takes where a SYN names none.
+# The MSS values that the kernel can encode in a cookie, and the MSS that it assumes if a SYN has no MSS option.
 COOKIE_MSS = {4: (536, 1300, 1440, 1460), 6: (1220, 1420, 1440, 8940)}
-MSS_UNNAMED = {4: 536, 6: 1220}
+DEFAULT_MSS = {4: 536, 6: 1220}
 SYN_ACK_WINDOW, SYN_ACK_TTL, ETHERNET_MIN = 29200, 64, 60
 
 
 def announced_mss(family, named, mtu, overhead):
-    """In the answer to a SYN that names an MSS (or None): at most what leaves room for the outer headers."""
-    fitting = [each for each in COOKIE_MSS[family] if each <= (named or MSS_UNNAMED[family])]
+    """The MSS in the SYN-ACK to a SYN with the MSS option `named` (or None). `overhead`: bytes of outer headers, which must fit the MTU, too."""
+    fitting = [each for each in COOKIE_MSS[family] if each <= (named or DEFAULT_MSS[family])]
     mss = max(fitting, default=COOKIE_MSS[family][0])
     return min(mss, mtu - overhead - {4: 40, 6: 60}[family])
 
 
-def answer_with_cookie(link, inner, mss, cookie):
-    """The frame that answers a SYN, to be sent. `link`: its addresses and tags."""
+def syn_ack_with_cookie(link, inner, mss, cookie):
+    """The frame with the SYN-ACK to the SYN in `inner`. `link`: MAC addresses and tags of this frame."""
     family = 4 if inner[0] >> 4 == 4 else 6
     syn = PARSE_IP[family](inner)
     sequence = int.from_bytes(syn.payload[4:8], "big")
@@ -231,14 +231,14 @@ def decide(frame, sockets=None, port=19523, udp="first-hop"):
         return Outcome(None, XDP_PASS, frame)
     ip_at = _link_length(frame)
     udp_at = ip_at + 4 * (frame[ip_at] & 15)
-    # The decoder knows the usual port only.
+    # decode_gue() accepts only the default port.
     status, gue = decode_gue(frame[: udp_at + 2] + (19523).to_bytes(2, "big") + frame[udp_at + 4 :])
     if status != "ok":
         return Outcome(f"drop_{status}", XDP_DROP, frame)
     family = 4 if gue["inner_protocol"] == 4 else 6
     inner_at = udp_at + 8 + 8 + 4 * len(gue["hops"])
     try:
-        counter = _whose(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
+        counter = _accepts(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
     except _Drop as drop:
         return Outcome(str(drop), XDP_DROP, frame)
     if counter is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inner packets, each with whose it is; and GUE around them."""
+"""Inner packets with the expected decision about each, and GUE frames that carry them."""
 
 import dataclasses
 import struct
@@ -17,20 +17,20 @@ SYN, RST, ACK, FIN = 0x02, 0x04, 0x10, 0x01
 OTHER, KNOWN, COOKIED, OPENS = (
     "accepted_other", "accepted_established", "accepted_syn_cookie", "accepted_syn",
 )
-STRANGER = None  # no socket knows it
+STRANGER = None  # no socket of the host knows the packet
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """`whose` is what the author expects; `connected` the same with --udp=connected, where it differs."""
+    """`expected` is the counter, or STRANGER. `connected` is the counter with --udp connected, if that is another one."""
 
     name: str
     build: Callable  # (host, family) -> inner packet
-    whose: str
+    expected: str
     connected: str = "same"
 
     def expect(self, udp):
-        return self.connected if udp == "connected" and self.connected != "same" else self.whose
+        return self.connected if udp == "connected" and self.connected != "same" else self.expected
 
 
 def tcp(port, flags=ACK, src=CLIENT, to=HTTP, acknowledgement=None, **fields):
@@ -61,7 +61,7 @@ def icmp(type4, type6, body=lambda family: b"\x00" * 8):
 
 
 def quote(protocol, port, mine, client=CLIENT, keep=8, **fields):
-    """The start of a packet that the proxy sent: `keep` bytes behind its IP header."""
+    """The start of a packet that the proxy sent, up to `keep` bytes behind its IP header."""
 
     def body(family):
         upper = f.tcp(mine, port) if protocol == f.TCP else f.udp(mine, port)
@@ -78,7 +78,7 @@ def too_big(*args, **fields):
 
 
 def with_options(build_payload):
-    """IPv4 options, or a chain of IPv6 extension headers, before TCP."""
+    """Puts IPv4 options, or a chain of IPv6 extension headers, before the TCP header."""
 
     def build(host, family):
         inner = build_payload(host, family)
@@ -102,7 +102,7 @@ def extension_headers(count):
 
 
 def reserved_byte(host, family):
-    """Where other extension headers have their length, a fragment header has a reserved byte."""
+    """Sets the reserved byte of a fragment header, which has the place of the length in other extension headers."""
     header = bytearray(f.fragment_header(f.TCP))
     header[1] = 0xFF
     return packet(6, f.FRAGMENT, bytes(header) + tcp(ESTABLISHED)(host, 6)[40:])
@@ -164,7 +164,7 @@ KINDS = [
         tcp(COOKIE, src=SILENT, to=DUAL_STACK, acknowledgement=cookie(to=DUAL_STACK)),
         COOKIED,
     ),
-    # The low bits of a cookie are a hash: any other number is wrong in all but one of 2^24 cases.
+    # The low bits of a cookie are a hash, so that another number is valid only by a chance of 1 in 2^24.
     Kind("cookie/wrong", tcp(COOKIE, src=SILENT, acknowledgement=cookie(0x12345)), STRANGER),
     Kind("cookie/RST", tcp(COOKIE, RST | ACK, SILENT, acknowledgement=cookie()), STRANGER),
     Kind("cookie/SYN-ACK", tcp(COOKIE, SYN | ACK, SILENT, acknowledgement=cookie()), STRANGER),
@@ -222,7 +222,7 @@ def udp_checksum(src, dst, datagram):
 def gue_frame(
     inner, hops=(OTHER_HOP,), next_hop=0, ttl=64, tos=0, tags=(), options=0, checksum=None, port=19523
 ):
-    """`checksum`: of UDP; None for none, "right", or a number."""
+    """`checksum`: the UDP checksum; None for no checksum, "right", or a number."""
     family = 6 if inner[0] >> 4 == 6 else 4
     protocol = {4: 4, 6: 41}[family]
     gue = struct.pack(">BBHHBB", 1 + len(hops), protocol, 0, 0, next_hop, len(hops))

@@ -2,11 +2,11 @@
 /*
  * run-frames PORT first-hop|connected [INTERFACE MTU]
  *
- * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on frames: hexadecimal, one a line on
- * standard input. Prints for each its XDP verdict (a number), the frame afterwards and the counters
- * that grew: "2 0200... total=1,accepted_syn=1". The sockets that it finds are those of this
- * process's network namespace. With INTERFACE, frames come in by it, and unless its MTU is said to
- * be 0, SYNs are answered with cookies when that is due.
+ * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on the frames on standard input, one per
+ * line in hexadecimal. For each it prints the XDP verdict as a number, the frame after the run, and the
+ * counters that grew: "2 0200... total=1,accepted_syn=1". The program looks up sockets in the network
+ * namespace of this process. With INTERFACE, the frames arrive on this interface, and unless MTU is 0,
+ * the program sends SYN cookies.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -20,7 +20,7 @@
 #include "redirect/pins.h"
 #include "redirect/program.h"
 
-#define MAX_FRAME 3500 /* what fits a page beside the kernel's own */
+#define MAX_FRAME 3500 /* bytes; the kernel needs the rest of a page */
 
 static const char *const names[] = {
 #define X(symbol, name, help) [REDIRECT_##symbol] = name,
@@ -28,9 +28,9 @@ static const char *const names[] = {
 #undef X
 };
 
-static void fail(const char *what, int error)
+static void fail(const char *operation, int error)
 {
-	fprintf(stderr, "run-frames: %s: %s\n", what, strerror(error));
+	fprintf(stderr, "run-frames: %s: %s\n", operation, strerror(error));
 	exit(1);
 }
 
@@ -40,7 +40,7 @@ static void read_counters(const struct program *program, uint64_t values[REDIREC
 	int error = pins_read_counters(&pins, values);
 
 	if (error)
-		fail("counters", -error);
+		fail("cannot read the counters", -error);
 }
 
 static size_t from_hex(const char *line, uint8_t *frame)
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	}
 	error = program_load(&program, &settings, -1);
 	if (error)
-		fail("load", -error);
+		fail("cannot load the program", -error);
 	while (fgets(line, sizeof(line), stdin))
 		run_frame(&program, line, ifindex);
 	program_unload(&program);

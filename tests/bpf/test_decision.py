@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every kind of packet, with every number of hops left, against real sockets: counter, verdict and bytes."""
+"""Counter, verdict and bytes for every kind of packet with every number of remaining hops, on a host with real sockets."""
 
 import functools
 
@@ -10,7 +10,7 @@ from cases import frames as f
 from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, decide
 from packets import KINDS, KINDS6, OTHER_HOP, SELF, STRANGER, gue_frame
 
-# name: (arguments of gue_frame, what becomes of a packet that nobody knows)
+# name: (arguments of gue_frame, counter of a packet that no socket knows)
 HOPS = {
     "no hops": ({"hops": ()}, "accepted_last_resort"),
     "1 hop": ({}, "forwarded_to_alternate"),
@@ -42,7 +42,7 @@ def name(value):
 
 @pytest.fixture(scope="module")
 def in_kernel(host):
-    """All cases at once, for one way to treat UDP."""
+    """Runs all cases at once for one value of --udp."""
 
     @functools.lru_cache(maxsize=None)
     def run(udp):

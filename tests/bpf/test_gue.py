@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GUE headers: the golden vectors that the director's decoder passes too, and every way to cut a packet."""
+"""GUE headers: the golden vectors that the director's decoder passes, too, and packets that end at every byte."""
 
 import struct
 
@@ -10,7 +10,7 @@ from model_of_proxy import XDP_DROP, XDP_PASS, decide
 from packets import SELF, gue_frame, kind
 from support.vectors import GUE
 
-SHORTEST_RUN = 14  # the kernel runs no frame without an Ethernet header
+SHORTEST_RUN = 14  # BPF_PROG_TEST_RUN refuses frames without a whole Ethernet header
 CASES = [case for case in GUE if len(case["frame"]) >= 2 * SHORTEST_RUN]
 
 
@@ -24,7 +24,7 @@ def in_kernel(host):
 def test_golden_vector(in_kernel, case):
     frame, outcome = bytes.fromhex(case["frame"]), in_kernel[case["name"]]
     if outcome.counter is None:
-        # What ends before it has named the port is not known to be GUE.
+        # A packet that ends before the UDP port is not GUE for the program.
         assert case["status"] == "not_gue" or (
             case["status"] == "truncated" and decide(frame).counter is None
         )
@@ -48,7 +48,7 @@ CUT = ["tcp/SYN", "tcp/unknown", "options/known", "udp/connected", "error/too bi
 @pytest.mark.parametrize("name", CUT)
 @pytest.mark.parametrize("family", [4, 6])
 def test_frame_cut_anywhere(host, family, name):
-    """Lengths in headers stay, so that no cut packet may get through."""
+    """The lengths in the headers stay, so that the program may accept no cut packet."""
     whole = gue_frame(kind(name).build(host, family), hops=(SELF, SELF))
     ends = range(SHORTEST_RUN, len(whole))
     outcomes = run_frames(host.namespace, [whole[:end] for end in ends])
@@ -87,7 +87,7 @@ def test_padding_is_not_looked_at(host):
 @pytest.mark.parametrize("name", ["tcp/established", "error/too big, unknown"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_every_byte_inverted(host, family, name):
-    """Whatever a header says, the kernel and the model agree on it."""
+    """The program and the model agree on headers with any content."""
     whole = gue_frame(kind(name).build(host, family), checksum="right", options=1)
     frames = []
     for at in range(12, len(whole)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client, a director played by this test, and two proxies in namespaces: connections of the kernel survive a table change.
+"""Connections of the kernel survive a table change. A client and two proxies are in namespaces; this test acts as the director.
 
 client --- network (router, director) --- a, b (proxies, each with the VIPs)
 """
@@ -30,7 +30,7 @@ def gateway(address):
 
 
 class Director(threading.Thread):
-    """Sends what the client sends to a VIP to `hops`, in GUE."""
+    """Encapsulates the client's packets to a VIP in GUE and sends them to `hops`."""
 
     def __init__(self, network, interface):
         super().__init__(daemon=True)
@@ -80,13 +80,13 @@ class Lab:
         for name in PROXY:
             self._leg(name, PROXY[name], PROXY6[name])
             self._addresses(name, VIP)
-            # A native program forwards through the driver, which needs the other end ready for that: GRO there does it since
-            # Linux 5.13, any XDP program always.
+            # A native program forwards through the driver of the veth pair. This needs an XDP program on the other end, or since
+            # Linux 5.13 GRO there.
             network.run(glb_redirect, "attach", name, "--port", "1")
             self.namespaces[name].sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
             self.attach(name, "--mode", mode)
         self._addresses("client", CLIENT)
-        # What the director takes must have whole checksums, and be no larger than a packet.
+        # The director needs packets with complete checksums, and no segments larger than the MTU.
         self.namespaces["client"].run("ethtool", "-K", "eth0", "tx", "off")
         network.ip(
             f"addr add {DIRECTOR}/32 dev lo",
@@ -156,7 +156,7 @@ def lab(request, glb_redirect):
 
 
 def unacknowledged(sender):
-    """Bytes that the peer did not acknowledge yet (SIOCOUTQ)."""
+    """The number of bytes that the peer has not acknowledged yet (SIOCOUTQ)."""
     return struct.unpack("i", fcntl.ioctl(sender, 0x5411, bytes(4)))[0]
 
 
@@ -196,11 +196,11 @@ def test_connection_survives_a_swap_of_hops(lab, family):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_unknown_acknowledgement_is_answered_with_a_reset_by_the_last_hop(lab, family):
+def test_last_hop_resets_an_unknown_connection(lab, family):
     lab.director.hops = ("a", "b")
     client = lab.dial(family)
     server = lab.accept("a", family)
-    # The server forgets the connection without a word: the client finds out by asking.
+    # The server's RST goes to a blackhole, so that the client learns only from the reply to its next packet.
     server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     lab.namespaces["a"].ip(f"route add blackhole {CLIENT[family]}")
     server.close()
@@ -214,7 +214,7 @@ def test_unknown_acknowledgement_is_answered_with_a_reset_by_the_last_hop(lab, f
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_connection_by_a_cookie(lab, family):
-    """The queue is filled by SYNs that nobody answers for; from then on there is no state until the ACK."""
+    """SYNs of a client that sends no ACK fill the queue. From then on a SYN leaves no state until the ACK."""
     lab.director.hops = ("a", "b")
     before = lab.stats("a")
     with contextlib.closing(lab.dial(family, FULL)), contextlib.closing(lab.full[family].accept()[0]):
@@ -225,7 +225,7 @@ def test_connection_by_a_cookie(lab, family):
         lab.director.send(packet(family, f.TCP, segment, src=SILENT[family]))
     wait_until(lambda: lab.stats("a")["syn_cookie_sent"] > before["syn_cookie_sent"], "a SYN cookie")
 
-    # What the client is told to send at most leaves room for GUE in the MTU that the loader found.
+    # The MSS in the SYN-ACK leaves room for the outer headers in the MTU that the loader read.
     lab.namespaces["a"].ip("link set eth0 mtu 1450")
     lab.attach("a")
     lab.namespaces["a"].ip("link set eth0 mtu 1500")
@@ -233,7 +233,7 @@ def test_connection_by_a_cookie(lab, family):
     client = lab.dial(family, FULL)
     assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) == announced_mss(family, 1460, 1450, 40)
     lab.attach("a")
-    # Not only the SYN: also the ACK comes to another proxy than the one that sent the cookie.
+    # The ACK first reaches another proxy than the one that sent the cookie.
     lab.director.hops = ("b", "a")
     server, _ = lab.full[family].accept()
     server.settimeout(10)

@@ -28,7 +28,7 @@ class Proxy:
         return result.stdout if code == 0 else result.stderr
 
     def receive(self, frames):
-        """Lets the other end of the wire send the frames."""
+        """Sends the frames from the other end of the veth pair."""
         with self.network:
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         with raw:
@@ -85,7 +85,7 @@ def test_options_reach_the_program(proxy):
     assert text.startswith("eth0: attached, generic mode, port 6080, udp connected, syn-cookies off, version ")
 
 
-def test_counters_are_kept_and_connections_not_cut_by_an_upgrade(proxy):
+def test_an_upgrade_keeps_counters(proxy):
     proxy("attach", "eth0")
     first = proxy.status()["program_id"]
     proxy.receive([PING, PING, MALFORMED])
@@ -100,7 +100,7 @@ def test_counters_are_kept_and_connections_not_cut_by_an_upgrade(proxy):
 
 
 def test_an_upgrade_keeps_the_link(proxy):
-    """The same link before and after: at no moment is the interface without a program."""
+    """The link is the same before and after, so that the interface always has a program."""
     links = []
     for _ in range(2):
         proxy("attach", "eth0")
@@ -110,7 +110,7 @@ def test_an_upgrade_keeps_the_link(proxy):
 
 
 def older_version(proxy, layout, entries):
-    """Makes the attached program look like one of another version, with other settings, and counters 1, 2, 3 ..."""
+    """Makes the attached program look like another version, with other settings and with the counter values 1, 2, 3 and so on."""
     settings = layout.to_bytes(4, "little") + bytes(20)
     folder, commands = f"{PINS}/eth0", []
     for name, kind, value, count in (("settings", "array", 24, 1), ("counters", "percpu_array", 8, entries)):
@@ -120,12 +120,12 @@ def older_version(proxy, layout, entries):
     for number in range(entries):
         key, value = (size.to_bytes(width, "little").hex(" ") for size, width in ((number, 4), (number + 1, 8)))
         commands.append(f"map update pinned {folder}/counters key hex {key} value hex {value}")
-    # On Linux 5.10 bpftool fails after it did all of it, by an error that it had put aside. What is read later tells.
+    # On Linux 5.10 bpftool executes all commands and then fails with a stale error. The tests check the result themselves.
     proxy.namespace.run("/usr/sbin/bpftool", "batch", "file", "-", input="\n".join(commands) + "\n", check=False)
 
 
 def layout_of(names):
-    """FNV-1a of the counters' names, which identifies their list."""
+    """The FNV-1a hash of the counters' names, which identifies a list of counters."""
     value = 2166136261
     for byte in "".join(f"{name} " for name in names).encode():
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
@@ -138,14 +138,14 @@ def test_an_upgrade_over_fewer_counters_keeps_them(proxy):
     older_version(proxy, layout_of(names[:-1]), len(names) - 1)
     assert proxy.namespace.run(proxy.glb_redirect, "attach", "eth0").stderr == ""
     kept = proxy.stats()
-    processors = kept["total"]  # bpftool writes a value for each
+    processors = kept["total"]  # bpftool writes the value for each CPU
     assert processors > 0
     assert list(kept.values()) == [processors * (number + 1) for number in range(len(names) - 1)] + [0]
     proxy.receive([PING])
     assert proxy.stats()["total"] == processors + 1
 
 
-def test_an_upgrade_over_a_list_that_only_looks_shorter_starts_at_0(proxy):
+def test_an_upgrade_over_a_shorter_list_of_other_counters_starts_at_0(proxy):
     proxy("attach", "eth0")
     names = list(proxy.stats())
     older_version(proxy, layout_of([*names[:-2], "something_else"]), len(names) - 1)
@@ -179,7 +179,7 @@ def test_syn_cookies_need_forwarding_of_each_family(proxy):
 
 
 def other_counters(proxy):
-    """Makes the attached program look like one of another version: exchanges its settings."""
+    """Makes the attached program look like another version by replacing its pinned settings."""
     directory = f"{PINS}/eth0"
     proxy.namespace.run("rm", f"{directory}/settings")
     proxy.namespace.run(
@@ -294,7 +294,7 @@ def test_too_few_descriptors_are_called_so(proxy, subcommand):
         result = proxy.namespace.run("sh", "-c", words, check=False)
         if result.returncode == 0:
             break
-        # libbpf does not pass on why it could not ask.
+        # libbpf does not pass on the reason.
         assert re.search("Too many open files|cannot read the interface's XDP program", result.stderr), result.stderr
         assert proxy.status()["attached"]
     assert limit > 4
@@ -390,7 +390,7 @@ def test_without_privileges(proxy):
 
 
 def test_privileges_that_are_enough(proxy):
-    """Those of the systemd unit."""
+    """The capabilities of the systemd unit suffice."""
     proxy.namespace.run(
         "setpriv", "--bounding-set=-all,+bpf,+perfmon,+net_admin", "--inh-caps=-all", proxy.glb_redirect, "attach", "eth0"
     )
@@ -398,7 +398,7 @@ def test_privileges_that_are_enough(proxy):
 
 
 def test_driver_that_refuses(proxy):
-    """veth takes no XDP program without fragments where the other end's MTU is larger than a page."""
+    """veth refuses an XDP program without support for fragments if the MTU of the other end is larger than a page."""
     proxy.network.ip("link set net0 mtu 9000")
     said = proxy("attach", "eth0", code=1)
     assert "its driver, veth, refuses the program" in said and "MTU" in said
@@ -417,7 +417,7 @@ def test_help(proxy):
 
 
 def test_two_at_once(proxy):
-    """One attaches, the other replaces."""
+    """Of two loaders at the same time, one attaches the program and the other replaces it."""
     command = proxy.namespace.command(proxy.glb_redirect, "attach", "eth0")
     for _ in range(10):
         both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

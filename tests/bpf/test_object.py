@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled program asks nothing of the kernel that Linux 5.10 does not have."""
+"""The compiled program uses only helpers and instructions that Linux 5.10 has."""
 
 import struct
 
@@ -12,7 +12,7 @@ CLASS_MASK, CLASS_JUMP32, CLASS_STORE, MODE_ATOMIC = 0x07, 0x06, 0x03, 0xC0
 
 
 def code_sections():
-    """The instructions of the ELF file's executable sections."""
+    """The bytes of the ELF file's executable sections."""
     elf = REDIRECT_OBJECT.read_bytes()
     at, size, count = struct.unpack_from("<Q10xHH", elf, 40)
     for number in range(count):

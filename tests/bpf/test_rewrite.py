@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the program writes: congestion marks and checksums, worked out from scratch."""
+"""Congestion marks and checksums that the program writes, compared with values that this file computes itself."""
 
 import ipaddress
 import itertools
@@ -15,7 +15,7 @@ from model_of_proxy import XDP_DROP, XDP_REDIRECT, ones_complement_sum
 from packets import OTHER_HOP, gue_frame, kind
 
 NOT_ECT, ECT_1, ECT_0, CE = range(4)
-# RFC 6040, figure 4: (inner, outer), and what arrives; None: drop.
+# RFC 6040, figure 4: {(inner, outer): the mark of the decapsulated packet; None: drop}.
 FIGURE_4 = {
     (NOT_ECT, NOT_ECT): NOT_ECT, (NOT_ECT, ECT_0): NOT_ECT, (NOT_ECT, ECT_1): NOT_ECT, (NOT_ECT, CE): None,
     (ECT_0, NOT_ECT): ECT_0, (ECT_0, ECT_0): ECT_0, (ECT_0, ECT_1): ECT_1, (ECT_0, CE): CE,
@@ -26,7 +26,7 @@ DSCP = 0b101110_00
 
 
 def marked(family, inner, traffic_class):
-    """The inner packet with that TOS or traffic class, and a right checksum."""
+    """The inner packet with this TOS or traffic class, and a right checksum."""
     inner = bytearray(inner)
     if family == 6:
         inner[:2] = struct.pack(">H", 0x6000 | traffic_class << 4)
@@ -60,7 +60,7 @@ def test_congestion_mark_of_a_forwarded_packet_stays_outside(host, outer_ecn):
 
 
 def random_frames(host, count=300):
-    """Packets that are forwarded."""
+    """GUE frames that the program forwards to the next hop."""
     chance = random.Random(4)
     for _ in range(count):
         hop = str(ipaddress.IPv4Address(chance.randrange(1, 2**32)))
@@ -84,11 +84,11 @@ def test_checksums_stay_right(host):
 
 
 def test_udp_checksum_never_becomes_none(host):
-    """The one payload word for which the sum of the forwarded datagram is 0xffff."""
+    """Chooses the one payload word for which the checksum of the forwarded datagram would be 0, which means no checksum."""
     inner = kind("tcp/unknown").build(host, 4)
     (outcome,) = run_frames(host.namespace, [gue_frame(inner + bytes(2), checksum="right")])
     checksum = int.from_bytes(outcome.frame[40:42], "big")
-    # Adding what the checksum lacks to the payload makes it 0, which is written as 0xffff.
+    # With the checksum itself as a payload word the checksum becomes 0, which UDP writes as 0xffff.
     (outcome,) = run_frames(
         host.namespace, [gue_frame(inner + struct.pack(">H", checksum), checksum="right")]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/howto/set-up-a-proxy.md shows of glb-redirect is what it prints: the same lines, with other numbers."""
+"""docs/howto/set-up-a-proxy.md shows the lines that glb-redirect prints, with other numbers."""
 
 import re
 
@@ -13,7 +13,7 @@ EXAMPLES = re.findall(r"^```\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_te
 
 
 def shape(text):
-    """Numbers are the run's own; counters are set flush right, so that only the sum of a gap and its number counts."""
+    """The text without its numbers. Counters are right-aligned, so a gap and its number count as one width."""
     text = re.sub(r"version \S+, program \d+", "version V, program N", text)
     return re.sub(r" +\d+$", lambda match: f" {len(match[0])}", text, flags=re.MULTILINE)
 

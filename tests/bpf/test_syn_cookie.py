@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SYNs that the program answers with a cookie: when, with which bytes, and that the kernel takes the cookie back."""
+"""SYN cookies of the program: when it sends one, every byte of the SYN-ACK, and that the kernel accepts the client's ACK."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from conftest import run_frames
 from host import (
     CLIENT, CLOSED, ESTABLISHED, FULL, HTTP, ISN, SILENT, SYN_RECV, UNKNOWN, VIP, Host, checksummed_tcp, packet,
 )
-from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, announced_mss, answer_with_cookie, decide
+from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, announced_mss, syn_ack_with_cookie, decide
 from packets import ACK, FIN, RST, SYN, gue_frame
 from test_decision import CASES, HOPS
 
@@ -28,7 +28,7 @@ def mss_option(mss):
     return struct.pack(">BBH", 2, 4, mss)
 
 
-# name: (options of the SYN, the MSS that they name)
+# name: (TCP options of the SYN, the value of their MSS option)
 OPTIONS = {
     "none": (b"", None),
     "mss": (mss_option(1460), 1460),
@@ -77,19 +77,19 @@ def forwarding(host):
 
 @contextlib.contextmanager
 def sysctl(host, values):
-    """For a while; `values` of now are {name: (then, now)}."""
-    host.namespace.sysctl({name: then for name, (then, _) in values.items()})
+    """Sets sysctls in a with block. `values`: {name: (value in the block, value afterwards)}."""
+    host.namespace.sysctl({name: inside for name, (inside, _) in values.items()})
     try:
         yield
     finally:
-        host.namespace.sysctl({name: now for name, (_, now) in values.items()})
+        host.namespace.sysctl({name: after for name, (_, after) in values.items()})
 
 
 @pytest.mark.parametrize("mtu", [1500, 1400])
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("family", [4, 6])
-def test_every_byte_of_the_answer(host, family, options, outer, mtu):
+def test_every_byte_of_the_syn_ack(host, family, options, outer, mtu):
     fields, overhead = OUTER[outer]
     option_bytes, named = OPTIONS[options]
     inner = syn(family, options=option_bytes)
@@ -100,7 +100,7 @@ def test_every_byte_of_the_answer(host, family, options, outer, mtu):
     ip = outcome.frame[len(link) + 2 :]
     cookie = int.from_bytes(ip[24:28] if family == 4 else ip[44:48], "big")
     mss = announced_mss(family, named, mtu, overhead)
-    assert outcome.frame == answer_with_cookie(link, inner, mss, cookie)
+    assert outcome.frame == syn_ack_with_cookie(link, inner, mss, cookie)
 
 
 @pytest.mark.parametrize("family", [4, 6])
@@ -124,8 +124,8 @@ def test_extension_headers_and_options_of_ip(host, family):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_the_kernel_takes_the_cookie_back(host, family):
-    """Also by the program's own decision, and the connection has the client's MSS."""
+def test_the_kernel_accepts_the_acknowledged_cookie(host, family):
+    """So does the program, and the connection has the client's MSS."""
     port = 41000
     outcome = outcome_of(host, syn(family, port, options=mss_option(1300), src=SILENT))
     assert outcome.counter == SENT
@@ -168,20 +168,20 @@ def test_is_left_to_the_kernel(host, family, case):
 
 @pytest.mark.parametrize("data_offset", [0, 4, 6, 15])
 @pytest.mark.parametrize("family", [4, 6])
-def test_a_header_that_contradicts_itself_is_left_to_the_kernel(host, family, data_offset):
+def test_a_syn_with_a_wrong_data_offset_is_left_to_the_kernel(host, family, data_offset):
     inner = packet(family, f.TCP, f.tcp(UNKNOWN, FULL, data_offset=data_offset))
     frame = from_the_router(host, gue_frame(inner))
     assert run(host, [frame]) == [decide(frame, host.sockets)]
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_without_the_option_the_kernel_answers(host, family):
+def test_without_the_option_the_kernel_replies(host, family):
     frame = from_the_router(host, gue_frame(syn(family)))
     assert run(host, [frame], mtu=0) == [decide(frame, host.sockets)]
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_never_and_always_of_the_kernel_hold(host, family):
+def test_the_kernels_setting_for_cookies_applies(host, family):
     frames = [from_the_router(host, gue_frame(syn(family, to=to))) for to in (FULL, HTTP, CLOSED)]
     for setting, expected in ((0, [ACCEPTED] * 3), (2, [SENT, SENT, ACCEPTED]), (1, [SENT, ACCEPTED, ACCEPTED])):
         with sysctl(host, {"net.ipv4.tcp_syncookies": (setting, 1)}):
@@ -189,7 +189,7 @@ def test_never_and_always_of_the_kernel_hold(host, family):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_a_marked_syn_that_cannot_be_is_dropped_as_ever(host, family):
+def test_a_syn_with_an_illegal_congestion_mark_is_dropped(host, family):
     outcome = outcome_of(host, syn(family), tos=3)
     assert (outcome.counter, outcome.verdict) == ("drop_ecn", XDP_DROP)
 
@@ -200,14 +200,14 @@ def left_to_the_kernel(host, family, **fields):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_without_forwarding_the_way_is_not_known(host, family):
+def test_without_forwarding_no_route_is_known(host, family):
     with sysctl(host, {f"net.ipv{family}.conf.lo.forwarding": (0, 1)}):
         assert left_to_the_kernel(host, family)
     assert not left_to_the_kernel(host, family)
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_no_way_to_the_client(host, family):
+def test_no_route_to_the_client(host, family):
     host.namespace.ip(f"route add blackhole {CLIENT[family]}")
     try:
         assert left_to_the_kernel(host, family)
@@ -217,7 +217,7 @@ def test_no_way_to_the_client(host, family):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_a_neighbour_that_is_not_known(host, family):
+def test_an_unknown_neighbour(host, family):
     stranger = {4: "192.168.50.99", 6: "fd50::99"}[family]
     host.namespace.ip(f"route add {CLIENT[family]} via {stranger}")
     try:
@@ -226,7 +226,7 @@ def test_a_neighbour_that_is_not_known(host, family):
         outcome = outcome_of(host, syn(family))
         assert outcome.counter == SENT
         assert outcome.frame[:12] == f.mac("02:00:00:00:00:99") + host.mac
-        # With a tag, it must be the router that the frame came from.
+        # For a tagged frame, the next hop must be the router that delivered the frame.
         assert left_to_the_kernel(host, family, tags=(f.C_TAG,))
     finally:
         host.namespace.ip(f"route del {CLIENT[family]} via {stranger}")
@@ -234,8 +234,8 @@ def test_a_neighbour_that_is_not_known(host, family):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_a_way_by_another_interface(host, family):
-    """Answers to tagged frames would go by a VLAN interface, here played by veth: the router's address decides."""
+def test_a_route_by_another_interface(host, family):
+    """The reply to a tagged frame leaves by a VLAN interface, for which this test uses a veth: the router's MAC address decides."""
     router_mac, mac = (":".join(f"{byte:02x}" for byte in address) for address in (host.router_mac, host.mac))
     router = {4: "192.168.60.1", 6: "fd60::1"}[family]
     address = {4: "192.168.60.10/24", 6: "fd60::10/64"}[family]
@@ -258,7 +258,7 @@ def test_a_way_by_another_interface(host, family):
 
 
 def test_nothing_else_changes():
-    """The whole matrix of decisions, with cookies on. On a host that is new: TIME_WAIT ends after 60 s."""
+    """All decisions with SYN cookies on. Needs a new host, because sockets in TIME_WAIT end after 60 s."""
     host = Host()
     with host.close:
         allow_forwarding(host)
