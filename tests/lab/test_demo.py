@@ -5,9 +5,10 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
-from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from lab_process import DEMO, TREE, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,24 @@ def test_every_packet_is_as_lookup_predicts(shown):
     assert counted and int(counted[1]) == int(counted[2]) == len(lines) >= 12
     assert {what for _, what in lines} == {"tcp", "icmp echo request"} and {mark for mark, _ in lines} == {"equal"}
     assert "[2001:db8:f::10]:80" in shown and "203.0.113.10:80" in shown
+
+
+def words(line):
+    """The line without what differs from run to run: numbers, bars and the width of columns."""
+    return re.sub(r" +", " ", re.sub(r"#+", "#", re.sub(r"[\d.]+", "N", line)))
+
+
+def demo_block(page):
+    """The lines of the block that ends with the demo's last line."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", (Path(TREE) / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if "\ndemo: 0 of " in block]
+    return block.splitlines()
+
+
+def test_tutorial_and_readme_show_this_output(shown):
+    printed = set(map(words, shown.splitlines()))
+    assert set(map(words, demo_block("docs/tutorial/lab.md"))) == printed
+    assert set(map(words, demo_block("README.md"))) - {words("...")} < printed
 
 
 def test_keep_leaves_the_lab_up():
