@@ -56,9 +56,9 @@ struct conf {
 };
 
 /*
- * Reads and validates the file `path`. Adds all faults with their line and key, for example
- * "FILE:12: lcores.lcore-1.flow_paths[0]: ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the
- * file cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
+ * Reads and validates the file `path`. Adds all faults with their line and key, for example "FILE:12:
+ * lcores.lcore-1.flow_paths[0]: ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the file
+ * cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 

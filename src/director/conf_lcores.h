@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys flow_paths and lcores of director.conf, read into the reader's struct conf. Part of conf.c. */
+/* The keys flow_paths and lcores of director.conf, read into the reader's struct conf. Only conf.c uses this header. */
 #ifndef GLB_DIRECTOR_CONF_LCORES_H
 #define GLB_DIRECTOR_CONF_LCORES_H
 

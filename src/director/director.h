@@ -27,7 +27,7 @@ struct director {
 
 	/* The exception path: ports to the kernel. exceptions[i] belongs to ports[i], and is empty if ports[i] does not receive. */
 	struct port exceptions[PLAN_MAX_PORTS];
-	uint16_t exception_count; /* port_count, or 0: there is no exception path */
+	uint16_t exception_count; /* of exceptions[]; 0: there is no exception path */
 
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* one per lcore of plan.lcores, in the same order */

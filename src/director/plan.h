@@ -47,9 +47,9 @@ struct plan {
 };
 
 /*
- * The caller has filled plan->port_count and, for each port, id and the maximum queues. plan_make() fills the rest. lcores: those
- * that may get work. 0, or -EINVAL with errors in faults, for example if the configuration names a port or lcore that does not
- * exist, or there are too few queues.
+ * The caller has filled plan->port_count and, for each port, id and the maximum queues. plan_make() fills the rest. lcores: the
+ * ids of the lcores that may get work. 0, or -EINVAL with errors in faults, for example if the configuration names a port or
+ * lcore that does not exist, or there are too few queues.
  */
 int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count,
 	struct faults *faults);

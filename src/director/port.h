@@ -15,7 +15,7 @@
 #include "director/conf.h"
 
 #define PORT_MAX_DESCRIPTORS 2048 /* per queue */
-#define PORT_MAX_QUEUES      256 /* receive queues, and as many transmit queues */
+#define PORT_MAX_QUEUES      256 /* receive queues per port; also transmit queues per port */
 
 struct port {
 	uint16_t id; /* DPDK port id */

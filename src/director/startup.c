@@ -200,9 +200,9 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * Returns how many frames of the port's pool can be outside of its own queues: in rings, in bursts of flow paths, and in transmit
- * queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If there were no frame
- * left to receive with, nothing would be sent any more, and no frame would ever come back.
+ * Returns how many frames of the port's pool can be outside of its own queues: in rings, in bursts of flow paths, and in
+ * transmit queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If
+ * there were no frame left to receive with, nothing would be sent any more, and no frame would ever come back.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {

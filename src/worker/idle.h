@@ -13,12 +13,12 @@
 
 #include "worker/doorbell.h"
 
-#define IDLE_MAX_FDS          64
+#define IDLE_MAX_FDS          64 /* with more, the lcore naps */
 #define IDLE_EMPTY_ITERATIONS 200 /* before the lcore sleeps */
 
 struct idle {
 	bool may_sleep;
-	bool must_nap; /* some queue has no file descriptor */
+	bool must_nap; /* not every queue has a file descriptor in fds[] */
 	uint32_t empty_iterations; /* consecutive */
 	uint32_t nap_us; /* length of the next nap; 0: the shortest */
 	unsigned fd_count;

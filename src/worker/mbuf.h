@@ -33,7 +33,7 @@ _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, 
 #define MBUF_PRIVATE_SIZE 40
 #define MBUF_POOL_CACHE   256 /* mbufs per lcore */
 
-#define MBUF_SINGLE 0x00010001u /* refcnt and nb_segs, both 1 */
+#define MBUF_SINGLE 0x00010001u /* refcnt and nb_segs as one number; both are 1 */
 
 /* 0 if the mbuf is writable, otherwise any other value. The values of several mbufs can be OR-ed. */
 static inline uint64_t mbuf_obstacles(const struct rte_mbuf *mbuf)
@@ -57,9 +57,9 @@ static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
 }
 
 /*
- * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. The copy of a large frame may have several segments. The
- * first of these is filled up (2 KB or more in the director's pools) and may be overwritten. NULL: the pool is empty, and the caller keeps
- * `mbuf`.
+ * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. The copy of a large frame may have several segments.
+ * The first of them is full (2 KB or more in the director's pools) and may be overwritten. NULL: the pool is empty, and the
+ * caller keeps `mbuf`.
  */
 struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where an lcore takes packets from and where it puts them: a queue of a port, or a ring between two lcores. Each end of a
- * queue belongs to one lcore.
+ * A queue from which an lcore takes packets, or into which it puts packets: a queue of a port, or a ring between two lcores. Each
+ * end of a queue belongs to one lcore.
  */
 #ifndef GLB_WORKER_QUEUE_H
 #define GLB_WORKER_QUEUE_H
@@ -16,7 +16,7 @@
 #define QUEUE_BURST 64 /* packets that an lcore asks a queue for at a time */
 
 struct queue {
-	uint16_t port, queue; /* where `ring` is NULL */
+	uint16_t port, queue; /* used if `ring` is NULL */
 	struct rte_ring *ring; /* single producer, single consumer */
 	struct doorbell *bell; /* of the ring's consumer; NULL: that lcore never sleeps */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place that sends packets, frees those that could not be sent, and counts the verdict of both. Called by the lcore
- * that owns the counters and the sending end of the queue.
+ * The one place that sends packets, frees packets that could not be sent, and counts all of them. Called by the lcore that owns
+ * the counters and the sending end of the queue.
  */
 #ifndef GLB_WORKER_TRANSMIT_H
 #define GLB_WORKER_TRANSMIT_H
@@ -17,7 +17,7 @@
 
 _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
-/* What to count for a packet once a port has accepted it. If another lcore transmits the packet, it travels in mbuf->hash.usr. */
+/* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
 struct outcome {
 	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
 	uint8_t slot; /* of the table in counters.tables; for VERDICT_FORWARDED only */

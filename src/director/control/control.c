@@ -188,7 +188,7 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 {
 	struct timespec until = clock_timespec(clock_now_us() + timeout_ms * UINT64_C(1000));
 	uint64_t one = 1, ticket;
-	bool answered;
+	bool done;
 	int error = 0;
 
 	pthread_mutex_lock(&control->lock);
@@ -197,11 +197,11 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 		error = errno;
 	while (!error && control->completed < ticket && !worker_shared_stopping(&control->director->shared))
 		error = pthread_cond_timedwait(&control->completion, &control->lock, &until);
-	answered = control->completed >= ticket;
-	if (answered)
+	done = control->completed >= ticket;
+	if (done)
 		*outcome = control->outcome;
 	pthread_mutex_unlock(&control->lock);
-	return answered;
+	return done;
 }
 
 static void *run(void *argument)

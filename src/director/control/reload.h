@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). Only one thread at a time may call
- * these functions: the main thread, and the control thread while it runs. All other threads that read the table, except workers,
- * hold `lock` meanwhile.
+ * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). The functions are called by one
+ * thread at a time: by the main thread, or on behalf of the control thread while that runs. Other threads, except workers, hold
+ * `lock` while they read the table.
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
@@ -35,8 +35,8 @@ struct reload {
 };
 
 /*
- * Loads `path` for the first time and fills shared->live and shared->qsbr, the latter for `workers` workers. Both pointers are
- * kept until reload_close(). 0, or -errno with an error in faults.
+ * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and path must exist
+ * until reload_close(). 0, or -errno with an error in faults.
  */
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);

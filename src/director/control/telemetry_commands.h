@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The telemetry commands that read the director's state, a file each. Each fills *data with a whole reply. `parameters`: what
- * followed the first comma of the request; NULL: there was none. 0, or -errno: then there is no reply. They run in DPDK's telemetry
- * threads.
+ * The telemetry commands that read the director's state, one file per command. A command fills *data with a whole reply and
+ * returns 0, or returns -errno, and there is no reply. parameters: the text after the first comma of the request; NULL: there
+ * is none. Commands run in telemetry threads of DPDK.
  */
 #ifndef GLB_DIRECTOR_CONTROL_TELEMETRY_COMMANDS_H
 #define GLB_DIRECTOR_CONTROL_TELEMETRY_COMMANDS_H

@@ -5,15 +5,15 @@
 
 #include "director/control/dpdk_compat.h"
 
-#define TELEMETRY_REPLY_SIZE 16384 /* DPDK leaves out what does not fit a reply of this size */
+#define TELEMETRY_REPLY_SIZE 16384 /* DPDK leaves out the values that do not fit a reply of this size */
 #define TELEMETRY_TEXT_SIZE  128 /* of a string in a reply, with its terminating zero */
 
 /* Makes the reply {"error": TEXT}. Returns 0, so that a command can return it. */
 int telemetry_reply_error(struct rte_tel_data *data, const char *text);
 
 /*
- * Adds `value` under its number as the key, and takes it over. An object per element, because DPDK 22.11 drops arrays of
- * objects that are not outermost. NULL adds nothing.
+ * Adds `value` to a dictionary, with `number` as the key, and takes ownership of it. Lists of objects are dictionaries like this,
+ * because DPDK 22.11 drops an array of objects inside another object. NULL adds nothing.
  */
 void telemetry_reply_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value);
 
