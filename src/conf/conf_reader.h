@@ -11,6 +11,7 @@
 #include <libconfig.h>
 
 #include "common/faults.h"
+#include "common/netaddr.h"
 
 /* A word that used to be a key or a choice, and what to say to who still writes it. */
 struct conf_retired {
@@ -31,6 +32,7 @@ struct conf_key {
 	void (*read)(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 	size_t offset; /* of the member */
 	long min, max; /* of integers */
+	enum netaddr_family family; /* of addresses */
 	const char *const *choices; /* of conf_read_choice(), ends with NULL */
 	const char *required; /* what to write, where the key may not be left out */
 };

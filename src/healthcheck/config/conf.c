@@ -9,7 +9,6 @@
 #include "common/endpoint.h"
 #include "common/file.h"
 #include "conf/conf_reader.h"
-#include "healthcheck/config/conf_http.h"
 
 #define AT(member) .offset = offsetof(struct conf, member)
 
@@ -19,9 +18,9 @@ static void read_address(struct conf_reader *reader, const config_setting_t *at,
 	char value[CONF_VALUE_MAX];
 	struct netaddr addr;
 
-	if (!text || !netaddr_parse(text, &addr) || addr.family != key->min)
+	if (!text || !netaddr_parse(text, &addr) || addr.family != key->family)
 		conf_error(reader, at, NULL, "%s is not an %s address", conf_value(at, CONFIG_TYPE_STRING, value),
-			key->min == NETADDR_V4 ? "IPv4" : "IPv6");
+			key->family == NETADDR_V4 ? "IPv4" : "IPv6");
 	else
 		*(struct netaddr *)field = addr;
 }
@@ -100,6 +99,65 @@ static void read_reload(struct conf_reader *reader, const config_setting_t *at, 
 			conf->reload_notify);
 }
 
+/* `table` is the last one so far. */
+static void check_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
+{
+	const struct conf *conf = reader->conf;
+
+	for (const struct conf_table *other = conf->tables; table->name && other < table; other++)
+		if (other->name && strcmp(other->name, table->name) == 0)
+			conf_error(reader, at, "name", "'%s' is given twice; give each table once", table->name);
+}
+
+static void read_table(struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
+{
+	static const struct conf_key keys[] = {
+		{.name = "name",
+			.read = conf_read_string,
+			.offset = offsetof(struct conf_table, name),
+			.required = "the name of a table in src"},
+		{.name = "http", .read = conf_http_read, .offset = offsetof(struct conf_table, http)},
+		{0},
+	};
+	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
+	const config_setting_t *http = config_setting_get_member(parent, "http");
+	struct faults ignored = {0}; /* of the default, which is reported for itself */
+	struct faults *faults = reader->faults;
+
+	conf_http_init(&table->http);
+	reader->faults = &ignored;
+	if (http)
+		conf_http_read(reader, http, NULL, &table->http);
+	reader->faults = faults;
+	faults_clear(&ignored);
+	conf_read_group(reader, at, keys, table);
+	check_name(reader, at, table);
+}
+
+/* Each table starts from the group http of the file, which may stand anywhere in it. */
+static void read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	struct conf *conf = reader->conf;
+	char value[CONF_VALUE_MAX];
+	int count = config_setting_length(at);
+
+	(void)key;
+	(void)field;
+	if (!config_setting_is_list(at)) {
+		conf_error(reader, at, NULL, "%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
+			conf_value(at, CONFIG_TYPE_LIST, value));
+		return;
+	}
+	conf->tables = calloc((size_t)count + 1, sizeof(*conf->tables));
+	if (!conf->tables) {
+		conf_error(reader, at, NULL, "out of memory");
+		return;
+	}
+	conf->table_count = (size_t)count;
+	for (int i = 0; i < count; i++)
+		read_table(reader, config_setting_get_elem(at, (unsigned)i), &conf->tables[i]);
+}
+
 static const struct conf_key keys[] = {
 	{.name = "forwarding_table", .read = read_forwarding_table, .required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
 	{.name = "reload_command", .read = conf_read_string, AT(reload_command)},
@@ -125,15 +183,15 @@ static const struct conf_key keys[] = {
 	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
 	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
 	{.name = "max_concurrent", .read = conf_read_unsigned, AT(max_concurrent), .min = 1, .max = 65535},
-	{.name = "source_ip", .read = read_address, AT(source_ip), .min = NETADDR_V4},
-	{.name = "source_ip6", .read = read_address, AT(source_ip6), .min = NETADDR_V6},
+	{.name = "source_ip", .read = read_address, AT(source_ip), .family = NETADDR_V4},
+	{.name = "source_ip6", .read = read_address, AT(source_ip6), .family = NETADDR_V6},
 	{.name = "state_file", .read = conf_read_string, AT(state_file)},
 	{.name = "listen", .read = read_listen},
 	{.name = "watch", .read = conf_read_bool, AT(watch)},
 	{.name = "tunnel_vip", .read = conf_read_bool, AT(tunnel_vip)},
 	{.name = "log_probes", .read = conf_read_bool, AT(log_probes)},
 	{.name = "http", .read = conf_http_read, AT(http)},
-	{.name = "tables", .read = conf_http_read_tables},
+	{.name = "tables", .read = read_tables},
 	{0},
 };
 
@@ -200,9 +258,8 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 		.listen_ip = {.family = NETADDR_V4, .bytes = {127, 0, 0, 1}},
 		.listen_port = 19521,
 		.watch = true,
-		.http = {.verify = true},
 	};
-	status_set_parse("200", &conf->http.status);
+	conf_http_init(&conf->http);
 	error = conf_read_file(path, &reader, read_root);
 	if (error)
 		conf_free(conf);

@@ -12,15 +12,7 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 #include "healthcheck/checks/settings.h"
-#include "healthcheck/config/status_set.h"
-
-struct conf_http {
-	struct status_set status;
-	char *host; /* of the Host header and SNI; NULL: the proxy's address */
-	char *body; /* a text that must be in the body; NULL: any */
-	char *ca_file; /* whom to trust; NULL: the system's */
-	bool tls, verify;
-};
+#include "healthcheck/config/conf_http.h"
 
 /* What differs for one table. */
 struct conf_table {

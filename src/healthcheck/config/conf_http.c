@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/conf_reader.h"
+
 static void read_status(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);
@@ -57,69 +59,16 @@ static const struct conf_key http_keys[] = {
 	{0},
 };
 
+void conf_http_init(struct conf_http *http)
+{
+	*http = (struct conf_http){.verify = true};
+	status_set_parse("200", &http->status);
+}
+
 void conf_http_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	(void)key;
 	conf_read_group(reader, at, http_keys, field);
-}
-
-/* `table` is the last one so far. */
-static void check_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
-{
-	const struct conf *conf = reader->conf;
-
-	for (const struct conf_table *other = conf->tables; table->name && other < table; other++)
-		if (other->name && strcmp(other->name, table->name) == 0)
-			conf_error(reader, at, "name", "'%s' is given twice; give each table once", table->name);
-}
-
-static void read_table(struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
-{
-	static const struct conf_key keys[] = {
-		{.name = "name",
-			.read = conf_read_string,
-			.offset = offsetof(struct conf_table, name),
-			.required = "the name of a table in src"},
-		{.name = "http", .read = conf_http_read, .offset = offsetof(struct conf_table, http)},
-		{0},
-	};
-	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
-	const config_setting_t *http = config_setting_get_member(parent, "http");
-	struct faults ignored = {0}; /* of the default, which is reported for itself */
-	struct faults *faults = reader->faults;
-
-	table->http = (struct conf_http){.verify = true};
-	status_set_parse("200", &table->http.status);
-	reader->faults = &ignored;
-	if (http)
-		conf_http_read(reader, http, NULL, &table->http);
-	reader->faults = faults;
-	faults_clear(&ignored);
-	conf_read_group(reader, at, keys, table);
-	check_name(reader, at, table);
-}
-
-void conf_http_read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	struct conf *conf = reader->conf;
-	char value[CONF_VALUE_MAX];
-	int count = config_setting_length(at);
-
-	(void)key;
-	(void)field;
-	if (!config_setting_is_list(at)) {
-		conf_error(reader, at, NULL, "%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
-			conf_value(at, CONFIG_TYPE_LIST, value));
-		return;
-	}
-	conf->tables = calloc((size_t)count + 1, sizeof(*conf->tables));
-	if (!conf->tables) {
-		conf_error(reader, at, NULL, "out of memory");
-		return;
-	}
-	conf->table_count = (size_t)count;
-	for (int i = 0; i < count; i++)
-		read_table(reader, config_setting_get_elem(at, (unsigned)i), &conf->tables[i]);
 }
 
 void conf_http_free(struct conf_http *http)

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys http and tables of healthcheck.conf. Only for conf.c. */
+/* The settings of HTTP checks, and the reader of the groups `http` of healthcheck.conf. */
 #ifndef GLB_HEALTHCHECK_CONFIG_CONF_HTTP_H
 #define GLB_HEALTHCHECK_CONFIG_CONF_HTTP_H
 
-#include "conf/conf_reader.h"
-#include "healthcheck/config/conf.h"
+#include <stdbool.h>
 
-void conf_http_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+#include "healthcheck/config/status_set.h"
 
-/* Each table starts from the http group of the file, wherever in the file that is. */
-void conf_http_read_tables(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+struct conf_http {
+	struct status_set status; /* that pass */
+	char *host; /* of the Host header and SNI; NULL: the proxy's address */
+	char *body; /* text that the body must contain; NULL: any body passes */
+	char *ca_file; /* of the trusted certificates; NULL: the system's */
+	bool tls, verify;
+};
+
+struct config_setting_t; /* libconfig's */
+struct conf_key;
+struct conf_reader;
+
+/* The defaults. */
+void conf_http_init(struct conf_http *http);
+
+/* Reads a group `http` into `field`, a struct conf_http. Keys that it does not set keep their values. */
+void conf_http_read(
+	struct conf_reader *reader, const struct config_setting_t *at, const struct conf_key *key, void *field);
 
 void conf_http_free(struct conf_http *http);
 
