@@ -171,7 +171,7 @@ void frames_reclaim(struct frames *frames, struct line *line)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		rte_pktmbuf_free_bulk(line->queues[i].sent, line->queues[i].sent_count);
-	if (frames->shape == FRAMES_SHARED) /* the second references */
+	if (frames->shape == FRAMES_SHARED) /* releases the second reference to each mbuf */
 		rte_pktmbuf_free_bulk(frames->mbufs, frames->count);
 }
 

@@ -14,7 +14,7 @@ enum {
 	FRAGMENT = 44,
 	MAX_EXTENSIONS = 8,
 	MAX_OPTION_WORDS = 10,
-	NO_TABLE_PORT = 9, /* no bind has it: world_port() starts above */
+	NO_TABLE_PORT = 9, /* less than every port of a bind */
 };
 
 struct flow_key {

@@ -12,7 +12,7 @@ struct subject {
 	struct steering_config steering;
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];
-	struct distributor *distributor; /* from the first worker to the second */
+	struct distributor *distributor; /* runs on the first worker; the second one takes a share of the packets */
 };
 
 /*

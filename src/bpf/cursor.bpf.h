@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * A position in a packet, and bounds checks in a form that the verifier of Linux 5.10 understands: the
- * position is an offset, and each access compares it with a constant and then with the packet's end.
+ * A position in a packet, and bounds checks in a form that the verifier of Linux 5.10 understands. The
+ * position is an offset. Each access compares it with a constant, and then with the packet's end.
  */
 #ifndef GLB_BPF_CURSOR_BPF_H
 #define GLB_BPF_CURSOR_BPF_H
@@ -40,7 +40,7 @@ static __always_inline struct cursor cursor_within(const struct xdp_md *context,
 	return cursor;
 }
 
-/* Returns the next `size` bytes, or NULL if the packet ends before. `size` is a constant. */
+/* Returns the next `size` bytes, or NULL if the packet is too short. `size` must be a compile-time constant. */
 static __always_inline void *cursor_peek(const struct cursor *cursor, __u32 size)
 {
 	__u64 at = cursor->at;
@@ -54,7 +54,7 @@ static __always_inline void *cursor_peek(const struct cursor *cursor, __u32 size
 	return bytes + size > cursor->frame_end ? NULL : bytes;
 }
 
-/* As cursor_peek(), and moves the cursor behind these bytes. */
+/* Like cursor_peek(), but also moves the cursor past these bytes. */
 static __always_inline void *cursor_take(struct cursor *cursor, __u32 size)
 {
 	void *bytes = cursor_peek(cursor, size);
@@ -64,7 +64,7 @@ static __always_inline void *cursor_take(struct cursor *cursor, __u32 size)
 	return bytes;
 }
 
-/* Moves the cursor by `size` bytes, a number from the packet. Returns false if the packet ends before. */
+/* Moves the cursor by `size` bytes, which may come from the packet. Returns false if the packet is too short. */
 static __always_inline bool cursor_skip(struct cursor *cursor, __u32 size)
 {
 	if (cursor->at + size > cursor->end)
@@ -73,7 +73,7 @@ static __always_inline bool cursor_skip(struct cursor *cursor, __u32 size)
 	return true;
 }
 
-/* Lowers the packet's end to `size` bytes from the cursor. Returns false if the packet ends before. */
+/* Shortens the packet to `size` bytes from the cursor. Returns false if the packet is shorter already. */
 static __always_inline bool cursor_cut(struct cursor *cursor, __u32 size)
 {
 	if (cursor->at + size > cursor->end)

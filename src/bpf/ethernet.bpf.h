@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Parses the Ethernet header and the VLAN tags behind it. */
+/* Parses the Ethernet header and its VLAN tags. */
 #ifndef GLB_BPF_ETHERNET_BPF_H
 #define GLB_BPF_ETHERNET_BPF_H
 
@@ -10,11 +10,11 @@
 
 #include "bpf/cursor.bpf.h"
 
-#define ETHERNET_MAX_TAGS 2 /* the director accepts the same number */
+#define ETHERNET_MAX_TAGS 2 /* as many as the director accepts */
 
 struct vlan_tag {
 	__be16 control;
-	__be16 ethertype; /* of what follows the tag */
+	__be16 ethertype; /* type of the header that follows the tag */
 };
 
 static __always_inline bool ethernet_is_tag(__be16 ethertype)
@@ -23,10 +23,9 @@ static __always_inline bool ethernet_is_tag(__be16 ethertype)
 }
 
 /*
- * Moves the cursor behind the last VLAN tag and adds the number of tags to *tags. Returns the
- * Ethernet type of the bytes at the cursor, or 0 if the frame ends inside these headers. If the frame
- * has more than ETHERNET_MAX_TAGS tags, the cursor stops behind the last of these, and the type is
- * that of another tag.
+ * Moves the cursor from the start of the frame past the VLAN tags, and adds their number to *tags.
+ * Returns the Ethernet type of the next header, or 0 if the frame is too short. After ETHERNET_MAX_TAGS
+ * tags the cursor stops, even if another tag follows.
  */
 static __always_inline __be16 ethernet_take(struct cursor *cursor, __u32 *tags)
 {

@@ -115,7 +115,10 @@ static int run(const struct command_args *args)
 		json_decref(files);
 	else if (cli_print_json(json_pack("{s:o}", "files", files)) != COMMAND_OK)
 		return CLI_CHECK_ERRORS;
-	/* If stdout failed, nobody saw the errors, so the exit code must not mean only warnings. command_main() prints why. */
+	/*
+	 * If writing to stdout failed, the user saw no errors, so the exit code may not be that for warnings.
+	 * command_main() prints the reason.
+	 */
 	return fflush(stdout) != 0 || ferror(stdout) ? CLI_CHECK_ERRORS : worst;
 }
 

@@ -22,7 +22,7 @@ enum {
 	CLI_CHECK_ERRORS = 2,
 };
 
-/* Each in the file of its name, such as show.c. */
+/* Each command is defined in the file with its name, such as show.c. */
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, reload_command, stats_command;
 

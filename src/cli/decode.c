@@ -30,7 +30,7 @@ struct decode {
 	bool failed;
 	uint64_t number; /* of the packet in the capture, from 1 */
 	uint64_t counts[STATUS_COUNT];
-	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet behind an Ethernet header */
+	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet with an Ethernet header */
 };
 
 struct inner {

@@ -29,10 +29,10 @@ struct lookup {
 	bool hint_known;
 	struct flow flow;
 	struct steer_result result;
-	uint16_t alt_row; /* by alt_hash_fields */
+	uint16_t alt_row; /* the row by alt_hash_fields */
 };
 
-/* A hop and where it comes from. */
+/* A hop, and the row that it comes from. */
 struct hop {
 	const struct table_backend *backend;
 	uint16_t row;
@@ -50,7 +50,7 @@ static bool needs_source_port(const struct steering_config *steering)
 	return (steering->hash_fields | steering->alt_hash_fields) & STEERING_SOURCE_PORT;
 }
 
-/* Fills the lookup from the command line. COMMAND_OK, or the error was printed. */
+/* Fills the lookup from the command line. Returns COMMAND_OK, or the exit code after an error message. */
 static int parse(const struct command_args *args, struct lookup *lookup)
 {
 	const char *source = args->operands[1], *destination = args->operands[2];
@@ -76,7 +76,10 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	return COMMAND_OK;
 }
 
-/* Fills the flow as flow_parse() would. COMMAND_OK, or the error was printed. */
+/*
+ * Fills the flow in the same way as flow_parse() does for a packet. Returns COMMAND_OK, or the exit code
+ * after an error message.
+ */
 static int make_flow(const struct command_args *args, struct lookup *lookup)
 {
 	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
@@ -110,7 +113,7 @@ static void steer(struct lookup *lookup)
 		lookup->alt_row = (uint16_t)steer_hash(&lookup->flow, lookup->routes, lookup->result.table, alt);
 }
 
-/* The table's first bind that covers the flow. */
+/* Returns the table's first bind that matches the flow. */
 static const struct table_bind *find_bind(const struct lookup *lookup)
 {
 	const struct table *table = found_table(lookup);
@@ -139,7 +142,7 @@ static const char *why_unmatched(const struct lookup *lookup)
 	return "no bind covers the destination address";
 }
 
-/* Finds hop `index` of the result in its row, or in the row by alt_hash_fields. */
+/* Fills *hop for hop `index` of the result, which is in the flow's row or in the row by alt_hash_fields. */
 static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 {
 	const struct table *table = found_table(lookup);

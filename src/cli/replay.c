@@ -32,7 +32,7 @@ struct replay {
 	uint32_t captured[BURST_MAX];
 	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
 	bool failed;
-	uint8_t *memory; /* the lanes' frames, each behind BURST_HEADROOM */
+	uint8_t *memory; /* the frames of all lanes, each with BURST_HEADROOM in front of it */
 };
 
 /* Fills the burst from the capture. Returns false at the capture's end. */
@@ -78,7 +78,7 @@ static void run_burst(struct replay *replay)
 {
 	struct burst *burst = &replay->burst;
 
-	/* The limit that the director has, by the capture's clock. */
+	/* The same limit as in the director, but with the clock of the capture. */
 	pipeline_refill(&replay->pipeline,
 		(uint64_t)replay->times[0].tv_sec * CLOCK_NS_PER_S + (uint64_t)replay->times[0].tv_usec, CLOCK_NS_PER_S);
 	pipeline_run(&replay->pipeline, burst);

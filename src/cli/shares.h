@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the rows in which each backend of a table is first hop, second hop, and so on. Pure but for memory. */
+/* Counts the rows in which each backend of a table is first hop, second hop, and so on. Pure, but allocates memory. */
 #ifndef GLB_CLI_SHARES_H
 #define GLB_CLI_SHARES_H
 
@@ -16,13 +16,13 @@ struct shares {
 };
 
 /*
- * Fills *shares. A later hop that repeats the first hop does not count, because a table of version 2
- * has it where a row has no such hop. Returns false if out of memory.
+ * Fills *shares. In a table of version 2, a row with only one hop repeats this hop. Such a repetition does
+ * not count. Returns false if out of memory.
  */
 bool shares_count_rows(struct shares *shares, const struct table *table);
 void shares_free(struct shares *shares);
 
-/* The number of rows that have the backend as hop `hop`, from 0; shares_percent() in percent of all rows. */
+/* Returns the number of rows in which the backend is hop `hop` (from 0). shares_percent(): in percent of all rows. */
 static inline uint32_t shares_count(const struct shares *shares, uint32_t backend, unsigned hop)
 {
 	return shares->counts[backend * shares->row_hops + hop];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the rows of an old and a new table set, as far as live connections notice the difference.
- * Pure but for memory.
+ * Compares the rows of an old and a new table set, to show which live connections move or break. Pure,
+ * but allocates memory.
  */
 #ifndef GLB_CLI_TABLE_DIFF_H
 #define GLB_CLI_TABLE_DIFF_H
@@ -18,7 +18,7 @@ struct table_diff_backend {
 	uint32_t gained, lost; /* number of rows whose first hop becomes this backend, or no longer is */
 };
 
-/* A table in both sets. */
+/* A table in the old set and the table in the new set that replaces it. */
 struct table_diff {
 	const struct table *before, *after; /* borrowed; one is NULL if the table was added or removed */
 	uint32_t index; /* in the new set; of a removed table in the old set */
@@ -31,7 +31,7 @@ struct table_diff {
 };
 
 /*
- * Compares diff->before and diff->after, and sets all members behind `index`. Returns false if out of
+ * Compares diff->before and diff->after, and sets all members after `index`. Returns false if out of
  * memory.
  */
 bool table_diff_compare(struct table_diff *diff);

@@ -148,9 +148,9 @@ out:
 }
 
 /*
- * Replaces the attached program atomically, so that every packet meets the old or the new one. The new
- * program continues in the old map of counters. If it has more counters, it starts with a copy of the
- * old values, which misses what the old program counts after the copy.
+ * Replaces the attached program atomically: every packet is handled by the old or by the new program. The
+ * new program uses the same map of counters. If it has more counters, it gets a new map with a copy of the
+ * old values, so packets between the copy and the replacement are not counted.
  */
 static int update(const struct request *request, const struct pins *old)
 {
@@ -219,7 +219,7 @@ static int check_forwarding(void)
 	return COMMAND_OK;
 }
 
-/* An MTU in bytes that the network between director and proxy surely has, even if this interface's is larger. */
+/* In bytes. The network between director and proxy may not carry larger packets, even if this interface could. */
 #define USUAL_MTU 1500
 
 /*

@@ -30,7 +30,7 @@ const volatile struct redirect_settings settings = {.port = GUE_PORT};
 
 enum {
 	DECIDE_UNKNOWN = -1, /* no socket of this host; the next hop may have one */
-	/* An enum redirect_counter, which is >= 0, is the final decision. */
+	/* Values >= 0 are the enum redirect_counter of the final decision. */
 };
 
 static __always_inline __u32 flow_size(bool ipv6)
@@ -114,7 +114,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 	return type == ICMP_DEST_UNREACH || type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB;
 }
 
-/* Decides about an ICMP error as about the flow that it quotes. 8 bytes behind the quoted IP header are enough. */
+/* Decides about an ICMP error by the flow that it quotes, of which it needs 8 bytes after the IP header. */
 static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6)
 {
 	struct inner quoted = {0};

@@ -24,8 +24,8 @@ int explain_query(const char *interface, int error);
 int explain_elsewhere(const char *interface);
 
 /*
- * The interface has an XDP program that is not pinned in its folder: another tool's, or ours that was
- * attached when the interface had another name.
+ * The interface has an XDP program that is not pinned in its folder. It belongs to another tool, or
+ * glb-redirect attached it when the interface had another name.
  */
 int explain_foreign(const char *interface, uint32_t program_id);
 

@@ -22,19 +22,19 @@
 
 enum {
 	INNER_OK = -1,
-	/* An enum redirect_counter, which is >= 0, says why the packet is dropped. */
+	/* Values >= 0 are the enum redirect_counter with which the packet is dropped. */
 };
 
 struct inner {
 	void *ip; /* struct iphdr or struct ipv6hdr in the packet */
 	bool later_fragment; /* not the first fragment, so it has no ports */
-	__u8 protocol; /* of the transport header behind extension headers */
+	__u8 protocol; /* of the transport header, after IPv6 extension headers */
 	struct bpf_sock_tuple flow; /* as this host receives it; inner_set_ports() sets the ports */
 };
 
 /*
  * quoted: an ICMP error quotes this packet. This host sent it, so source and destination are swapped
- * in `flow`. Its total length is ignored, because the quote can be shorter.
+ * in `flow`. Its length field is ignored, because the quote can be shorter.
  */
 static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner, bool quoted)
 {
@@ -65,11 +65,11 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 struct extension_header {
 	__u8 next;
 	__u8 length; /* in units of 8 bytes, without the first; reserved in a fragment header */
-	__be16 offset; /* of a fragment header, with flags */
+	__be16 offset; /* in a fragment header: fragment offset and flags */
 	__be32 rest;
 };
 
-/* Does not branch on the kind of header, because the verifier walks every branch in each of 8 rounds. */
+/* Does not branch on the kind of header, because the verifier would follow every branch for each of 8 headers. */
 static __always_inline int inner_extension_headers(struct cursor *cursor, struct inner *inner)
 {
 	for (int i = 0; i <= INNER_MAX_EXTENSION_HEADERS; i++) {

@@ -13,7 +13,7 @@
 #include "common/command.h"
 #include "redirect/redirect.h"
 
-/* Each in the file of its name, such as attach.c. */
+/* Each command is defined in the file with its name, such as attach.c. */
 extern const struct command attach_command, detach_command, status_command, stats_command;
 
 /* The interface on the command line, or NULL. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Parses a frame from the Ethernet header to the end of the GUE header. A packet is GUE if it is not a
- * fragment and has a whole UDP header with our destination port. The program drops and counts a GUE
- * packet with an error behind that point. It passes a packet with an error before that point to the
- * kernel. It verifies no checksums: the director sends UDP without one, and the inner packet has its
- * own.
+ * fragment and has a whole UDP header with the configured destination port. The program passes all other
+ * packets to the kernel, even if their headers are invalid. If a GUE packet has an invalid length or GUE
+ * header, the program drops and counts it. It verifies no checksums: the director sends UDP without a
+ * checksum, and the inner packet has its own.
  */
 #ifndef GLB_REDIRECT_OUTER_BPF_H
 #define GLB_REDIRECT_OUTER_BPF_H
@@ -24,7 +24,7 @@
 enum outer_result {
 	OUTER_GUE = -2,
 	OUTER_NOT_GUE = -1,
-	/* An enum redirect_counter, which is >= 0, says why the packet is dropped. */
+	/* Values >= 0 are the enum redirect_counter with which the packet is dropped. */
 };
 
 /* The pointers are into the packet. They are valid until the program moves the packet's start. */
@@ -38,7 +38,7 @@ struct outer {
 	__be32 next_hop;
 };
 
-/* Moves the cursor from the IPv4 header to the GUE header, and lowers the end to UDP's length. */
+/* Moves the cursor from the IPv4 header to the GUE header, and shortens the packet to the length in the UDP header. */
 static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *outer, __u16 port)
 {
 	struct cursor ip_start = *cursor;
@@ -70,7 +70,7 @@ static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *out
 	return OUTER_GUE;
 }
 
-/* Moves the cursor from the GUE header to the inner packet. Checks in the same order as gue/decode.c. */
+/* Moves the cursor from the GUE header to the inner packet. The order of the checks is the same as in gue/decode.c. */
 static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 {
 	struct cursor hop = *cursor;

@@ -66,8 +66,8 @@ static __always_inline bool is_sent(int outcome)
 }
 
 /*
- * Strips a packet that this host accepts, or turns a SYN into the SYN-ACK with a cookie. Returns the
- * counter, which differs from `outcome` if that was a SYN-ACK or failed.
+ * Removes the outer headers of a packet that this host accepts, or turns a SYN into a SYN-ACK with a
+ * cookie. Returns the final counter: `outcome`, REDIRECT_SYN_COOKIE_SENT, or the reason for a drop.
  */
 static __always_inline int keep(struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {

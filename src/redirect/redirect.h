@@ -55,16 +55,16 @@ enum redirect_udp {
 
 /*
  * The program's only read-only data. The loader sets it before it loads the program, so the verifier
- * treats it as constant. `glb-redirect status` reads it back from an attached program, perhaps of an
- * older version: add a member at the end, and let 0 mean what older versions do.
+ * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
+ * older version. So add members at the end only, and let 0 stand for the behaviour of older versions.
  */
 struct redirect_settings {
 	__u32 layout; /* program_layout() of all counters, which identifies their list */
 	__u16 port; /* UDP port of GUE, host byte order */
 	__u16 udp; /* enum redirect_udp */
 	char version[16]; /* of the loader, ends with NUL */
-	__u16 syn_cookies; /* 1: the program instead of the kernel replies to SYNs with cookies */
-	__u16 mtu; /* bytes, the size of an outer IP packet that surely reaches this host */
+	__u16 syn_cookies; /* 1: the program, not the kernel, replies to SYNs with cookies */
+	__u16 mtu; /* bytes; outer IP packets of up to this size certainly reach this host */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Changes packets: addresses one to its next hop, or strips it to the inner packet. */
+/* Changes a packet: addresses it to its next hop, or removes the outer headers. */
 #ifndef GLB_REDIRECT_REWRITE_BPF_H
 #define GLB_REDIRECT_REWRITE_BPF_H
 

@@ -82,7 +82,7 @@ static int take_samples(const struct command_args *args, struct samples *samples
 	return code;
 }
 
-/* The values of that interface a moment ago; NULL: it was not there. */
+/* Returns the interface's values in the earlier samples, or NULL if it was not attached then. */
 static const uint64_t *earlier_values(const struct samples *earlier, const char *interface)
 {
 	for (int i = 0; earlier && i < earlier->count; i++)

@@ -56,7 +56,7 @@ struct syn_header {
 	__be32 options[15]; /* TCP has 10 at most; 15 so that the mask 60 bounds their size in bytes */
 };
 
-/* Returns the number of bytes of options, or -1 if the packet ends before. */
+/* Returns the number of bytes of TCP options, or -1 if the packet is too short. */
 static __always_inline int copy_syn(struct cursor *cursor, struct syn_header *syn)
 {
 	struct tcphdr *tcp = cursor_take(cursor, sizeof(*tcp));
@@ -183,7 +183,7 @@ static __always_inline void fill_segment(
 	segment->mss = bpf_htons(mss < largest_mss ? mss : largest_mss);
 }
 
-/* In both families the addresses end the IP header, so one sum covers them and the TCP segment behind them. */
+/* In both families the IP header ends with the addresses, so one sum covers these and the TCP segment. */
 #define SEGMENT_CHECKSUM(reply)                                                                 \
 	checksum_of(&(reply)->ip.saddr, 2 * sizeof((reply)->ip.saddr) + sizeof(struct syn_ack), \
 		bpf_htons(IPPROTO_TCP) + bpf_htons(sizeof(struct syn_ack)))

@@ -61,7 +61,7 @@ def icmp(type4, type6, body=lambda family: b"\x00" * 8):
 
 
 def quote(protocol, port, mine, client=CLIENT, keep=8, **fields):
-    """The start of a packet that the proxy sent, up to `keep` bytes behind its IP header."""
+    """The start of a packet that the proxy sent: the IP header and `keep` bytes after it."""
 
     def body(family):
         upper = f.tcp(mine, port) if protocol == f.TCP else f.udp(mine, port)
