@@ -31,7 +31,7 @@ def title(row):
 
 def is_drawn(row):
     """False for scenarios that repeat another one. Of the kinds of packets for the general path, only two are drawn."""
-    if row["family"] == "general":
+    if row["family"] == "odd":
         return row["what"] in ("all kinds", "everything at once")
     return row["what"] not in ("two lcores", "software distributor", "once more", "MTU 65535")
 

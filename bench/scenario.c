@@ -71,7 +71,8 @@ const char *scenario_set_name(const struct scenario *scenario)
 
 const char *scenario_family_name(const struct scenario *scenario)
 {
-	static const char *const names[] = {"v4", "v6", "mixed", "general"};
+	/* Values of the JSON key "family", which users parse: WORLD_GENERAL stays "odd". */
+	static const char *const names[] = {"v4", "v6", "mixed", "odd"};
 
 	return names[scenario->world.family];
 }
