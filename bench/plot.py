@@ -26,7 +26,8 @@ BAR, GAP, LEFT, WIDTH = 9, 14, 230, 620
 def title(row):
     what = f", {row['what']}" if row["what"] else ""
     burst = "" if row["burst"] == 64 else f", burst {row['burst']}"
-    return f"{row['family']} {row['set'].upper()}, {row['tables']} x {row['binds']} binds{burst}{what}"
+    family = "general path" if row["family"] == "odd" else row["family"]
+    return f"{family} {row['set'].upper()}, {row['tables']} x {row['binds']} binds{burst}{what}"
 
 
 def is_drawn(row):
