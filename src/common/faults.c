@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Takes text, which may be NULL. */
+/* Takes ownership of text. NULL: there was no memory for it. */
 static void keep(struct faults *faults, bool warning, char *text)
 {
 	struct fault *items;
@@ -20,7 +20,7 @@ static void keep(struct faults *faults, bool warning, char *text)
 	faults->items[faults->count++] = (struct fault){.warning = warning, .text = text};
 }
 
-/* "FILE:LINE:COLUMN: WHERE: WHAT", or NULL. */
+/* Returns "FILE:LINE:COLUMN: WHERE: WHAT", or NULL: out of memory. */
 static char *join(const char *file, const struct faults_place *place, const char *what)
 {
 	const char *where = place->where ? place->where : "";

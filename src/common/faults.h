@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults found in one input file: every error and warning, each a whole line that names the file,
- * the place and the value. Library code collects, only main prints. Not thread-safe; the caller
- * owns the list and calls faults_clear().
+ * A list of the errors and warnings found in one input file. Each is one line of text that names the file, the place
+ * and the value. Library code adds to the list; the program prints it. Not thread-safe. The caller owns the list and
+ * calls faults_clear().
  */
 #ifndef GLB_COMMON_FAULTS_H
 #define GLB_COMMON_FAULTS_H
@@ -18,34 +18,35 @@ struct fault {
 };
 
 struct faults {
-	const char *file; /* prefix of each text; borrowed; NULL for none */
+	const char *file; /* prefix of each text; borrowed; NULL: no prefix */
 	bool strict; /* set by the caller: what the director refuses is an error, not a warning */
 	struct fault *items;
-	size_t count;
-	size_t errors;
-	bool out_of_memory; /* some text could not be kept; counted in errors all the same */
+	size_t count; /* of items */
+	size_t errors; /* all errors, also those without an item */
+	bool out_of_memory; /* some faults have no item */
 };
 
-/* where: JSON path, configuration key or "byte 42"; NULL or "" where the whole file is meant. */
+/* Add "FILE: WHERE: TEXT". WHERE is a JSON path, a configuration key or "byte 42"; NULL or "" means the whole file. */
 void faults_error(struct faults *faults, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void faults_warn(struct faults *faults, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A place in a text: the fault begins with "FILE:LINE:COLUMN: WHERE: ", without what is missing. */
+/* A line of a text file. The fault begins with "FILE:LINE:COLUMN: WHERE: "; parts that are not set are left out. */
 struct faults_place {
 	const char *file; /* NULL: faults->file */
-	int line; /* 0: none */
+	int line; /* from 1; 0: not set */
 	bool has_column;
 	int column;
-	const char *where;
+	const char *where; /* NULL or "": not set */
 };
 
+/* Add an error at a place; an error or a warning from a va_list. */
 void faults_error_at(struct faults *faults, const struct faults_place *place, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void faults_add(struct faults *faults, bool warning, const struct faults_place *place, const char *format, va_list args)
 	__attribute__((format(printf, 4, 0)));
 
-/* The text of the first error, "" where there is none. Borrowed until faults_clear(). */
+/* Returns the text of the first error, "" if there is no error. Valid until the list changes. */
 const char *faults_first_error(const struct faults *faults);
 
 enum faults_kinds {
@@ -54,16 +55,16 @@ enum faults_kinds {
 	FAULTS_ALL = FAULTS_ERRORS | FAULTS_WARNINGS,
 };
 
-/* Called with one text and the context that faults_report() was given. */
+/* Receives one fault, and the context that was passed to faults_report(). */
 typedef void faults_sink(void *context, bool warning, const char *text);
 
-/* Calls the sink for each fault of these kinds: errors first, then warnings, then an error if memory for some ran out. */
+/* Calls the sink for each fault of these kinds: errors first, then warnings, then an error if some have no item. */
 void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_sink *sink, void *context);
 
-/* Reports all, a line each: "error: TEXT", "warning: TEXT". */
+/* Prints all faults, one per line: "error: TEXT", "warning: TEXT". */
 void faults_print(const struct faults *faults, FILE *to);
 
-/* Frees the texts. The list is then empty and usable again; `file` and `strict` stay. */
+/* Frees the texts. The list is then empty and can be used again; `file` and `strict` stay. */
 void faults_clear(struct faults *faults);
 
 #endif

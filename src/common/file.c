@@ -19,7 +19,7 @@ static const char *kind_of(mode_t mode)
 	return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* As read(), until `size` bytes or the end. */
+/* Reads until `size` bytes or the end of the file. Returns the bytes read, or -1 and errno. */
 static ssize_t read_all(int fd, char *bytes, size_t size)
 {
 	size_t done = 0;
@@ -38,7 +38,7 @@ static ssize_t read_all(int fd, char *bytes, size_t size)
 	return (ssize_t)done;
 }
 
-/* Why the open file cannot be read into memory; 0 where it can. */
+/* Returns 0 and the file's size if it can be read into memory, or -errno with an error in faults. */
 static int check_readable(int fd, const char *what, size_t max, size_t *size, struct faults *faults)
 {
 	struct stat info;
@@ -73,7 +73,7 @@ static int read_file(int fd, const char *what, size_t max, char **text, size_t *
 		faults_error(faults, NULL, "cannot be read: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	/* One more than there should be tells a file that grows. */
+	/* Tries to read one byte more than expected, to notice a file that grows. */
 	got = read_all(fd, *text, *size + 1);
 	if (got == (ssize_t)*size) {
 		(*text)[*size] = '\0';
@@ -83,7 +83,8 @@ static int read_file(int fd, const char *what, size_t max, char **text, size_t *
 	if (got < 0)
 		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
 	else
-		faults_error(faults, NULL, "changed while it was read; write it under another name and rename it");
+		faults_error(faults, NULL,
+			"changed while it was being read; to change it safely, write another file and rename it");
 	free(*text);
 	*text = NULL;
 	return -error;
@@ -91,7 +92,7 @@ static int read_file(int fd, const char *what, size_t max, char **text, size_t *
 
 int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
 {
-	/* O_NONBLOCK: a FIFO is refused, not waited for. */
+	/* With O_NONBLOCK, a FIFO without a writer is refused at once. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int error;
 
@@ -121,16 +122,16 @@ static int write_all(int fd, const char *bytes, size_t size)
 	return 0;
 }
 
-/* Returns -errno, after an error for the step that failed. */
+/* Adds an error for the step that failed. Returns -errno. */
 static int failed(struct faults *faults, const char *step)
 {
 	int error = errno;
 
-	faults_error(faults, NULL, "%s: %s; the file is as it was", step, strerror(error));
+	faults_error(faults, NULL, "%s: %s; the file is unchanged", step, strerror(error));
 	return -error;
 }
 
-/* What the umask allows, and to nobody but the owner more than `source` does. */
+/* Returns the mode that the umask allows, without rights that group and others do not have to `source`. */
 static mode_t mode_of_new(const char *source)
 {
 	mode_t mask = umask(077), mode = 0666 & ~mask;
@@ -142,8 +143,7 @@ static mode_t mode_of_new(const char *source)
 	return mode;
 }
 
-/* The owner and mode of what is replaced; only a regular file may be (root must not lose
- * /dev/null). */
+/* Gets owner and mode for the new file. Only a regular file may be replaced, so that root cannot lose /dev/null. */
 static int check_target(const char *path, const char *source, struct stat *old, struct faults *faults)
 {
 	*old = (struct stat){.st_mode = mode_of_new(source), .st_uid = geteuid(), .st_gid = getegid()};
@@ -155,8 +155,7 @@ static int check_target(const char *path, const char *source, struct stat *old, 
 	return S_ISDIR(old->st_mode) ? -EISDIR : -EINVAL;
 }
 
-/* The owner is kept where that is permitted: a daemon's file stays readable to it when root writes
- * it. */
+/* Keeps the owner if that is permitted, so that a daemon can still read its file after root has written it. */
 static int fill(int fd, const struct stat *old, const void *bytes, size_t size, struct faults *faults)
 {
 	if ((old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid) < 0 &&
@@ -167,17 +166,19 @@ static int fill(int fd, const struct stat *old, const void *bytes, size_t size, 
 	if (write_all(fd, bytes, size) < 0)
 		return failed(faults, "the new file cannot be written");
 	if (fsync(fd) < 0)
-		return failed(faults, "the new file cannot be brought to the disk");
+		return failed(faults, "the new file cannot be flushed to the disk");
 	return 0;
 }
 
-/* The rename has happened; whether it survives a power cut is all that is open. */
+/* The rename has succeeded. A failure here only means that a power failure may undo it. */
 static void sync_folder(const char *folder, struct faults *faults)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || fsync(fd) < 0)
-		faults_warn(faults, NULL, "the folder cannot be brought to the disk: %s", strerror(errno));
+		faults_warn(faults, NULL,
+			"the folder cannot be flushed to the disk, so a power failure may undo the change: %s",
+			strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -185,8 +186,8 @@ static void sync_folder(const char *folder, struct faults *faults)
 #define TEMPORARY     ".glb-XXXXXX"
 #define ANY_TEMPORARY ".glb-??????"
 
-/* Removes what writers left that were killed. One that lives holds a lock on its file from before it
- * has a byte until it has another name. */
+/* Removes the temporary files of killed writers. A living writer locks its file before the first byte and until the
+ * rename. */
 static void remove_leftovers(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -209,7 +210,8 @@ static void remove_leftovers(const char *folder)
 		closedir(dir);
 }
 
-/* A locked file of its own. `name`, of `size` bytes, receives its path. -1 and errno on failure. */
+/* Creates and locks a temporary file, and stores its path in `name` of `size` bytes. Returns the descriptor, or -1 and
+ * errno. */
 static int open_temporary(const char *folder, char *name, size_t size)
 {
 	struct stat info = {0};
@@ -223,8 +225,8 @@ static int open_temporary(const char *folder, char *name, size_t size)
 		fd = mkostemp(name, O_CLOEXEC);
 		if (fd < 0)
 			return -1;
-		/* Where there are no locks, nobody removes it either. Gone: taken for a leftover in the
-		 * moment before the lock. */
+		/* If another writer has removed the file as a leftover before it was locked, try again. On a
+		 * file system without locks, flock() fails here, but nobody can remove the file either. */
 		if (flock(fd, LOCK_EX) == 0 && fstat(fd, &info) == 0 && info.st_nlink == 0) {
 			close(fd);
 			fd = -1;
@@ -246,7 +248,7 @@ static int replace_in(
 	remove_leftovers(folder);
 	fd = open_temporary(folder, temporary, sizeof(temporary));
 	if (fd < 0)
-		return failed(faults, "a new file in its folder cannot be made");
+		return failed(faults, "a new file cannot be created in its folder");
 	error = fill(fd, &old, bytes, size, faults);
 	if (!error && rename(temporary, path) < 0)
 		error = failed(faults, "the new file cannot be renamed");
@@ -273,7 +275,7 @@ int file_replace(const char *path, const char *source, const void *bytes, size_t
 	return error;
 }
 
-/* The folder's real path and the name in it, of a file that need not exist. NULL: out of memory. */
+/* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory. */
 static char *resolve(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole files in and out of memory. Errors go to the caller's faults. Thread-safe, but for file_replace(). */
+/* Reads and replaces whole files. Errors go to the caller's faults. Thread-safe, except for file_replace(). */
 #ifndef GLB_COMMON_FILE_H
 #define GLB_COMMON_FILE_H
 
@@ -9,24 +9,30 @@
 #include "common/faults.h"
 
 /*
- * Reads the regular file `path` of at most `max` bytes. A copy, not a mapping: a file that somebody truncates must not kill
- * the reader. `what` names the content in the error about the size: "a table". 0: *text (malloc'd, the caller frees; never
- * NULL) has *size bytes and a NUL behind them. Else -errno with an error in faults, and *text is NULL.
+ * Reads the regular file `path` of at most `max` bytes. Makes a copy instead of a mapping, so that truncating the file
+ * cannot kill the reader. `what` names the content in the error about the size: "a table". Returns 0, and *text
+ * (malloc'd, the caller frees) has *size bytes and a NUL after them. Or -errno with an error in faults, and *text is
+ * NULL.
  */
 int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults);
 
 /*
- * Puts `size` bytes at `path`, whole or not at all: a temporary name in the same folder, fsync, rename, fsync of the folder.
- * Mode and, where permitted, owner of an existing file are kept. A new file has the mode that the umask allows; since keys
- * are secret, nobody but its owner may do more with it than with `source`, the file that it was made from (NULL: none). Not
- * while other threads make files: the umask is read by setting it. A symbolic link is itself replaced by the file; its
- * target stays. Anything but a regular file (a device, a folder) is refused. On failure `path` is as it was, no temporary
- * file stays, and an error in faults says which step failed. A writer that is killed leaves its temporary file (.glb-*);
- * the next one in that folder removes it. 0 or -errno.
+ * Replaces the file `path`, or creates it, with `size` bytes, completely or not at all: it writes a temporary file in the
+ * same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
+ * unchanged, no temporary file is left, and an error in faults says which step failed.
+ *
+ * - Mode and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows. Tables
+ *   hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which it was
+ *   made (NULL: none).
+ * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a folder)
+ *   is refused.
+ * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
+ * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */
 int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);
 
-/* True when both paths name one file. It need not exist: writing to one path would change what the other one holds. */
+/* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
+ * need not exist. */
 bool file_is_same(const char *a, const char *b);
 
 #endif

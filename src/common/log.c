@@ -15,7 +15,8 @@ static const char *name = "glb";
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool journal;
 
-/* What the service manager's pipe was, for its children inherit the variable: sd-daemon(3). */
+/* JOURNAL_STREAM names the device and inode of the journal's pipe, as sd-daemon(3) says. It is compared with stderr,
+ * because child processes inherit the variable even if their stderr is another file. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -58,12 +59,12 @@ void log_line(enum log_level level, const char *format, ...)
 	if (more > 0)
 		size += more;
 	if ((size_t)size >= sizeof(line))
-		size = sizeof(line) - 1; /* cut, but still one line */
-	/* Of other lines journalctl(1) shows nothing but their size. */
+		size = sizeof(line) - 1; /* the line is cut */
+	/* journalctl(1) hides lines that are not valid UTF-8. */
 	text_mend(line);
 	line[size++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)size) < 0)
-		return; /* nowhere left to say so */
+		return; /* there is no place to report this error */
 }
 
 static void log_fault(void *unused, bool warning, const char *text)

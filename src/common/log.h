@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for the operator on stderr, a line and a write each: "PROGRAM: LEVEL: TEXT", or
- * with sd-daemon(3) prefixes where stderr is the journal. Any thread may log; workers only by
- * log_limited(), which costs nothing while it is silent.
+ * Messages for the operator on stderr. Each is one line and one write(2): "PROGRAM: LEVEL: TEXT", or with the prefixes
+ * of sd-daemon(3) if stderr is the journal. Any thread may log. Workers may only use log_limited(), because it writes
+ * at most one line a second.
  */
 #ifndef GLB_COMMON_LOG_H
 #define GLB_COMMON_LOG_H
@@ -20,7 +20,7 @@ enum log_level { /* the numbers of syslog(3) */
 	LOG_LEVEL_DEBUG = 7,
 };
 
-/* Before the first message of another thread. program: borrowed. */
+/* Call it before other threads log. `program` is borrowed. `debug`: log debug messages, too. */
 void log_open(const char *program, bool debug);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -31,13 +31,13 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Logs the faults of these kinds, each with the level of its kind. */
+/* Logs errors as LOG_LEVEL_ERROR and warnings as LOG_LEVEL_WARNING, if `kinds` has them. */
 void log_faults(const struct faults *faults, enum faults_kinds kinds);
 
-/* True once a second for each *last; 0 at first. */
+/* Returns true at most once a second for each *last, which the caller sets to 0 before the first call. Thread-safe. */
 bool log_due(uint64_t *last);
 
-/* At most one line a second from each place in the code. */
+/* Logs at most one line a second from each place in the code, and drops the others. */
 #define log_limited(level, ...)                       \
 	do {                                          \
 		static uint64_t log_last;             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text from outside: numbers, and UTF-8 without control characters before it is kept or shown. Pure, thread-safe. */
+/* Checks text that comes from outside: UTF-8 without control characters, and numbers. Pure, thread-safe. */
 #ifndef GLB_COMMON_TEXT_H
 #define GLB_COMMON_TEXT_H
 
@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character that begins at `at`, with `left` of them there; 0: not UTF-8, cut off, or a control character. */
+/* Returns the size in bytes of the character at `at`; the text ends after `left` bytes, at least 1. 0: the bytes are
+ * not UTF-8 or not a whole character, or it is a control character. */
 size_t text_character(const char *at, size_t left);
 
-/* Puts '?' for every byte that belongs to none. */
+/* Replaces every byte that does not belong to a valid character by '?'. */
 void text_mend(char *text);
 
-/* Decimal digits and nothing else, from 0 to max. False leaves *number alone. */
+/* Parses a number from 0 to max, of decimal digits only. False: *number is unchanged. */
 bool text_number(const char *text, uint32_t max, uint32_t *number);
 
 #endif

@@ -439,7 +439,7 @@ def test_folder_of_dst_is_missing_and_comes_back(daemon, tmp_path):
     made.write_conf()
     made.start()
     made.logged("error: table not written (1 in a row), again in 1 s: ")
-    made.logged("a new file in its folder cannot be made: No such file or directory; the file is as it was")
+    made.logged("a new file cannot be created in its folder: No such file or directory; the file is unchanged")
     made.dst.parent.mkdir()
     wait_until(made.dst.exists, "dst")
     assert made.status()["dst"]["error"] == ""
@@ -458,7 +458,7 @@ def test_disk_full(daemon, here, own_nginx, tmp_path):
     made.wait_ready().wait_healthy({PROXY: True, ELSEWHERE: True})
     here.run("sh", "-c", f"cat /dev/zero > {disk}/filler || true")
     own_nginx.stop()
-    made.logged("dst.json: the new file cannot be written: No space left on device; the file is as it was")
+    made.logged("dst.json: the new file cannot be written: No space left on device; the file is unchanged")
     made.logged("state not saved: ")
     assert made.healthy() == {PROXY: True, ELSEWHERE: True}
     assert "glb_healthcheck_write_failing 1\n" in made.get("/metrics")[2]

@@ -231,11 +231,11 @@ static void test_no_folder(void **state)
 {
 	(void)state;
 	assert_fails("none/file", 1, -ENOENT,
-		"none/file: a new file in its folder cannot be made: No such file or directory; "
+		"none/file: a new file cannot be created in its folder: No such file or directory; "
 		"the "
-		"file is as it was");
+		"file is unchanged");
 	replace("file", "x");
-	assert_fails("file/file", 1, -ENOTDIR, "file/file: cannot be replaced: Not a directory; the file is as it was");
+	assert_fails("file/file", 1, -ENOTDIR, "file/file: cannot be replaced: Not a directory; the file is unchanged");
 	unlink("file");
 }
 
@@ -246,12 +246,12 @@ static void test_unwritable_folder(void **state)
 	/* Root may write anywhere but in a file system that nobody can write. */
 	if (geteuid() == 0)
 		assert_fails("/proc/sys/file", 1, -ENOENT,
-			"/proc/sys/file: a new file in its folder cannot be made: No such file or "
-			"directory; the file is as it was");
+			"/proc/sys/file: a new file cannot be created in its folder: No such file or "
+			"directory; the file is unchanged");
 	else
 		assert_fails("dir/file", 1, -EACCES,
-			"dir/file: a new file in its folder cannot be made: Permission denied; the "
-			"file is as it was");
+			"dir/file: a new file cannot be created in its folder: Permission denied; the "
+			"file is unchanged");
 	rmdir("dir");
 }
 
@@ -267,7 +267,7 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 	small = (struct rlimit){.rlim_cur = 4096, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_fails(
-		"file", 10000, -EFBIG, "file: the new file cannot be written: File too large; the file is as it was");
+		"file", 10000, -EFBIG, "file: the new file cannot be written: File too large; the file is unchanged");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_holds("file", "old", 0644);
 	assert_int_equal(count_entries("."), 1);
@@ -361,7 +361,7 @@ static void test_a_file_that_grows_is_not_read(void **state)
 {
 	(void)state;
 	assert_unreadable("/proc/self/stat", 4096, -EAGAIN,
-		"/proc/self/stat: changed while it was read; write it under another name and rename it");
+		"/proc/self/stat: changed while it was being read; to change it safely, write another file and rename it");
 }
 
 static void test_two_paths_of_a_file_are_the_same(void **state)
