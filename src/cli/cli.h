@@ -42,8 +42,10 @@ bool cli_load_conf(const char *path, struct conf *conf);
 
 #define CLI_BIND_MAX (NETPREFIX_TEXT_MAX + 32)
 
-/* "tcp 10.0.0.0/8 port 80-90"; returns buf. The JSON has the keys ip, proto, port_start and
- * port_end. */
+/*
+ * Describe a bind: as text like "tcp 10.0.0.0/8 port 80-90" in buf, which is returned, and as a JSON
+ * object with the keys ip, proto, port_start and port_end.
+ */
 const char *cli_bind_text(const struct table_bind *bind, char buf[CLI_BIND_MAX]);
 json_t *cli_bind_json(const struct table_bind *bind);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Completion of glb-director-cli: the program itself knows its subcommands and their options.
+# Bash completion for glb-director-cli. The program prints its subcommands, and the options of one, with --words.
 _glb_director_cli()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} words
