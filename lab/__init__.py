@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A load balancer in network namespaces: the demo, and what tests share with it."""
+"""A load balancer in network namespaces, with scenarios and a demo. Tests use its namespaces and its waits."""

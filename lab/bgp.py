@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes by BIRD 2 instead of static ones: a BIRD on each director's host announces the VIPs, the router's merges them.
+"""BGP routes instead of static ones: BIRD 2 on each director's host announces the VIPs, and BIRD on the router merges them.
 
-BFD notices within 0.3 s that a host is gone; BGP alone would take its hold time.
+BFD detects within 0.3 s that a host is gone. BGP alone would need its hold time.
 """
 
 import os
@@ -34,7 +34,7 @@ template bgp director {{
 {neighbors}
 """
 NEIGHBOR = "protocol bgp {name} from director {{ neighbor {address} as 65001; }}"
-# "blackhole": the route is only announced, it is not in this host's kernel.
+# A "blackhole" route is announced, but it is not in the kernel of this host.
 DIRECTOR = """\
 router id {address};
 """ + BFD + """\
@@ -51,7 +51,7 @@ protocol bgp uplink {{
 
 
 def numbered(name):
-    """A name as BIRD takes it."""
+    """The name without the characters that BIRD does not accept."""
     return name.replace("-", "_")
 
 
@@ -68,7 +68,7 @@ class Bird:
 
     def check(self):
         if self.process.poll() is not None:
-            raise LabError(f"bird on {self.host.name} ended:\n{read(self.log)}")
+            raise LabError(f"BIRD on {self.host.name} stopped:\n{read(self.log)}")
 
     def configure(self, conf):
         write(self.conf, conf)
@@ -78,14 +78,14 @@ class Bird:
             return subprocess.run(
                 ["birdc", "-s", self.control, "configure"], capture_output=True).returncode == 0
 
-        wait_until(done, "bird")
+        wait_until(done, f"BIRD on {self.host.name} to take its configuration")
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
 
 
 class BgpRoutes:
-    """Same methods as topology.StaticRoutes."""
+    """Has the methods of topology.StaticRoutes."""
 
     def __init__(self, router):
         self.router = router
@@ -100,7 +100,7 @@ class BgpRoutes:
             address="198.51.100.1", interface="to-director-*", vip4=VIP4, vip6=VIP6, neighbors=neighbors)
 
     def announce(self, director):
-        """Does not wait: see wait_ready()."""
+        """Returns at once; wait_ready() waits for the routes."""
         leg = director.leg
         conf = DIRECTOR.format(
             address=leg.address, address6=leg.address6, gateway=leg.gateway, interface="eth0", vip4=VIP4, vip6=VIP6)
@@ -118,12 +118,12 @@ class BgpRoutes:
         self.wait_ready()
 
     def fail(self, director, how):
-        """Its bird gets a signal, without a word to the router: BGP or BFD must notice."""
+        """Sends a signal to the director's BIRD. The router is not told: BGP or BFD must detect it."""
         self.directors.remove(director)
         self.birds.pop(director.name).stop(how)
 
     def wait_ready(self):
-        """Until the router's kernel has the VIPs over exactly the directors that announce them."""
+        """Waits until the router's kernel has routes to the VIPs through exactly the directors that announce them."""
         def settled():
             for bird in [self.bird, *self.birds.values()]:
                 bird.check()
@@ -135,4 +135,4 @@ class BgpRoutes:
                     return False
             return True
 
-        wait_until(settled, "the routes of BGP")
+        wait_until(settled, "the BGP routes")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Capsules: mount, process and network namespaces that end with their first process, and labs that stay up in one.
+"""Capsules: namespaces that end with their first process, and labs that run in a capsule in the background.
 
-enter_capsule() re-executes the calling program in a capsule. Nothing that is made in it outlives it, not even after kill -9.
+enter_capsule() runs the calling program again in a capsule. Everything made in the capsule ends with it, even by kill -9.
 
-A lab in the background is found again by its name. The name is that of an abstract Unix socket, on which the capsule's process 1 listens once the lab is up. The kernel tells a
-client which process that is. There is no file, so nothing to go stale: the name ends with the process, whatever ends it.
+A lab in the background has a name: process 1 of its capsule listens on an abstract Unix socket of this name once the lab is up, and
+the kernel tells a client the process's pid. No file can be left behind, because the socket ends with the process.
 """
 
 import errno
@@ -21,22 +21,22 @@ import time
 from lab.tools import BUILD, PROGRAMS, LabError
 
 MARK = "GLB_LAB_CAPSULE"
-# The kernel keeps nothing of a capsule: `unshare` asks it to kill its child, which is process 1 of the capsule.
+# If unshare(1) dies, the kernel kills its child, which is process 1 of the capsule, and so all processes in the capsule.
 UNSHARE = [
     "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc",
 ]
 PREFIX = "glb-lab-"
 UP_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
-COLOURS = "GLB_LAB_COLOURS"  # in the environment: what is said ends up on a terminal
+COLOURS = "GLB_LAB_COLOURS"  # environment variable: the output goes to a terminal
 
 
 def capsule_argv(command):
-    """The command line that runs `command`, which calls enter_capsule(), as process 1 of a new capsule."""
+    """The command line that runs `command` as process 1 of a new capsule. `command` must call enter_capsule()."""
     return ["env", f"{MARK}=1", *UNSHARE, *command]
 
 
 def dying_with_us(argv):
-    """The command line that also ends when the process that starts it does, even by kill -9."""
+    """The command line that runs `argv` so that it ends when the process that starts it ends, even by kill -9."""
     return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
 
 
@@ -46,7 +46,7 @@ def enter_capsule():
         os.environ[MARK] = "1"
         os.execvp(UNSHARE[0], UNSHARE + sys.orig_argv)
     del os.environ[MARK]
-    # A private /run holds DPDK's sockets and our own files.
+    # A private /run holds the sockets of DPDK and the files of the lab.
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "capsule", "/run"], check=True)
     for folder in ("/run/hosts", "/run/dpdk", "/run/lab"):
         os.mkdir(folder)
@@ -73,7 +73,7 @@ def find(name):
             return None
         pid, uid, _ = struct.unpack("iii", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     if uid != 0:
-        raise LabError(f"the name of lab '{name}' is taken by process {pid}, which is not root's: choose another --name")
+        raise LabError(f"the name of lab '{name}' belongs to process {pid}, which is not root's: choose another --name")
     return pid
 
 
@@ -81,17 +81,17 @@ def find_or_fail(name):
     pid = find(name)
     if pid is None:
         others = ", ".join(running_labs())
-        raise LabError(f"lab '{name}' is not up" + (f"; these are: {others}" if others else ": run lab/lab up"))
+        raise LabError(f"lab '{name}' is not up" + (f"; these labs are: {others}" if others else ": run lab/lab up"))
     return pid
 
 
 def start(name, command):
-    if not launch(name, command, "lab/lab down, or choose another --name"):
-        raise LabError("the lab did not come up: see the message above")
+    if not launch(name, command, "run lab/lab down, or choose another --name"):
+        raise LabError("the lab did not start: see the message above")
 
 
 def launch(name, command, advice):
-    """Runs `command` in a capsule in the background. Returns when it has called announce(), or False when it ended before."""
+    """Runs `command` in a capsule in the background. Returns True once it has called announce(), False if it ended before."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(_address(name))
@@ -101,7 +101,7 @@ def launch(name, command, advice):
         raise LabError(f"lab '{name}' is already up: {advice}") from None
     ready, told = os.pipe()
     fds = [str(listener.fileno()), str(told)]
-    # Pipes of its own, which we copy from: unshare(1) keeps its output open, and who waits for ours would wait for the lab.
+    # unshare(1) keeps its output open. With our output, a caller that reads it to the end would wait for the end of the lab.
     colours = {COLOURS: "1"} if sys.stdout.isatty() else {}
     process = subprocess.Popen(
         capsule_argv([*command, "--fds", ",".join(fds)]), pass_fds=[listener.fileno(), told], start_new_session=True,
@@ -120,12 +120,12 @@ def launch(name, command, advice):
 
 
 def _follow(process, ready):
-    """Copies what the capsule says until it is up (True), or has ended."""
+    """Copies the capsule's output until the lab is up (returns True) or has ended."""
     copies = {process.stdout.fileno(): sys.stdout, process.stderr.fileno(): sys.stderr}
     deadline, up = time.monotonic() + UP_TIMEOUT_S, False
     waiting = {ready, *copies}
     while waiting and (left := deadline - time.monotonic()) > 0:
-        # Once it is up, only what it has said already.
+        # Once the lab is up, copy only the output that is there already.
         readable = select.select(list(waiting), [], [], 0 if up else left)[0]
         if up and not readable:
             break
@@ -144,7 +144,7 @@ def _follow(process, ready):
 
 
 def announce(fds):
-    """In the capsule, when the lab is up: makes the name known, and leaves the terminal."""
+    """Called in the capsule when the lab is up: accepts clients on the named socket, and detaches from the terminal."""
     listener, told = map(int, fds.split(","))
     keep = socket.socket(fileno=listener)
     keep.listen()
@@ -159,7 +159,7 @@ def announce(fds):
 def stop(name):
     pid = find_or_fail(name)
     process = os.pidfd_open(pid)
-    # unshare(1), its parent, has the kernel kill it; and all others in its process namespace die with it.
+    # Its parent is unshare(1), see UNSHARE.
     os.kill(_parent(pid), signal.SIGKILL)
     select.select([process], [], [], STOP_TIMEOUT_S)
 
@@ -174,10 +174,10 @@ def hosts(pid):
 
 
 def host_argv(pid, host, command):
-    """The command line that runs `command` on a host of the lab whose process 1 is `pid`, where the host's files are."""
+    """The command line that runs `command` on a host of the lab whose process 1 is `pid`, in the host's folder."""
     names = hosts(pid)
     if host not in names:
-        raise LabError(f"the lab has no host '{host}', but {', '.join(names)}")
+        raise LabError(f"the lab has no host '{host}'; its hosts are {', '.join(names)}")
     with open(f"/proc/{pid}/root/run/hosts/{host}") as file:
         holder = file.read().strip()
     folder = f"/run/lab/{host}" if os.path.isdir(f"/proc/{pid}/root/run/lab/{host}") else "/run/lab"

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lab/lab: a whole load balancer in network namespaces.
+"""lab/lab: a complete load balancer in network namespaces.
 
-  lab/lab up             start a lab, which stays until lab/lab down
-  lab/lab status         its hosts, and what directors and proxies counted
-  lab/lab shell HOST     a shell on one of its hosts
-  lab/lab exec HOST CMD  run a command there
-  lab/lab down           end it
-  lab/lab demo           show it at work; --keep leaves it up (script/demo builds it first)
-  lab/lab list           the scenarios
-  lab/lab scenario NAME  run one, or `all`, each in a lab of its own
+  lab/lab up             start a lab that runs until lab/lab down
+  lab/lab status         print the lab's hosts and their counters
+  lab/lab shell HOST     open a shell on a host
+  lab/lab exec HOST CMD  run a command on a host
+  lab/lab down           stop the lab
+  lab/lab demo           run the demo; with --keep its lab stays up
+                         (script/demo builds first and then runs it)
+  lab/lab list           list the scenarios
+  lab/lab scenario NAME  run a scenario, or `all`, each in its own lab
 
-Needs root. Nothing outlives a lab, not even after kill -9.
+Needs root. Nothing is left when a lab ends, even by kill -9.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def number(least, most):
     def parse(text):
         value = int(text)
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not {least} to {most}")
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {least} to {most}")
         return value
 
     parse.__name__ = "number"
@@ -43,21 +44,21 @@ def number(least, most):
 
 def lab_name(text):
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not 1 to 64 letters, digits, '_', '.' or '-'")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a name of 1 to 64 letters, digits, '_', '.' or '-'")
     return text
 
 
 def add_shape(parser):
-    parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="2 unless given")
-    parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="3 unless given")
-    parser.add_argument("--hops", type=number(2, 4), metavar="N", help="proxies in a row of the table: 2 to 4")
-    parser.add_argument("--healthcheck", action="store_true", default=None, help="glb-healthcheck beside each director")
+    parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="number of directors, 2 unless given")
+    parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="number of proxies, 3 unless given")
+    parser.add_argument("--hops", type=number(2, 4), metavar="N", help="hops in a row of the table, 2 to 4")
+    parser.add_argument("--healthcheck", action="store_true", default=None, help="run glb-healthcheck for each director")
     add_ways(parser)
 
 
 def add_ways(parser):
-    parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="the directors' driver: af_xdp unless given")
-    parser.add_argument("--bgp", action="store_true", default=None, help="routes by BIRD 2 with BFD, not static ones")
+    parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="driver of the directors, af_xdp unless given")
+    parser.add_argument("--bgp", action="store_true", default=None, help="BGP routes (BIRD 2 with BFD) instead of static ones")
 
 
 def shape_values(arguments):
@@ -81,7 +82,7 @@ def parse(argv):
     shell = command("shell", do_shell)
     run = command("exec", do_exec)
     for each in (up, command("down", do_down), command("status", do_status), shell, run):
-        each.add_argument("--name", default="main", type=lab_name, help="of the lab, when there are several")
+        each.add_argument("--name", default="main", type=lab_name, help="name of the lab, `main` unless given")
     for each in (shell, run):
         each.add_argument("host")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
@@ -90,14 +91,14 @@ def parse(argv):
     show.add_argument("--keep", action="store_true", help="leave the lab up")
     play = command("scenario", do_scenario)
     play.add_argument("names", nargs="+", metavar="NAME")
-    play.add_argument("--json", metavar="FILE", help="the results there, instead of to standard output")
-    play.add_argument("--seconds", type=number(1, 3600), help="how long it waits, where a scenario has a wait to choose")
+    play.add_argument("--json", metavar="FILE", help="write the results to a file, not to standard output")
+    play.add_argument("--seconds", type=number(1, 3600), help="time that the scenario waits, if it has a wait that can be set")
     add_ways(play)
     return parser.parse_args(argv)
 
 
 def parse_inside(argv):
-    """Of the command lines that we write ourselves, for the capsule."""
+    """Parses the command lines that this program writes for its process in the capsule."""
     parser = argparse.ArgumentParser()
     parser.set_defaults(function=INSIDE[argv[0]])
     parser.add_argument("--fds")
@@ -124,7 +125,7 @@ def in_capsule_up(arguments):
 def do_demo(arguments):
     if not arguments.keep:
         return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
-    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), "lab/lab down") else 1
+    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), "run lab/lab down") else 1
 
 
 def in_capsule_demo(arguments):
@@ -162,7 +163,7 @@ def do_exec(arguments):
     pid = capsule.find_or_fail(arguments.name)
     words = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not words:
-        raise LabError("exec: say what to run")
+        raise LabError("exec: the command is missing")
     return subprocess.run(capsule.host_argv(pid, arguments.host, words)).returncode
 
 
@@ -176,7 +177,7 @@ def do_scenario(arguments):
     for name in names:
         scenario.find(name)
         if arguments.seconds and not hasattr(scenario.SCENARIOS[name], "SECONDS"):
-            raise LabError(f"--seconds: scenario '{name}' has no wait to choose")
+            raise LabError(f"--seconds: scenario '{name}' has no wait that can be set")
     with _output(arguments.json) as file:
         results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
         file.write(json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n")
@@ -184,7 +185,7 @@ def do_scenario(arguments):
 
 
 def _output(path):
-    """Opened before anything is played: minutes would be lost otherwise."""
+    """Opens the file before the first scenario runs, so that a wrong path does not cost minutes."""
     if not path:
         return contextlib.nullcontext(sys.stdout)
     try:
@@ -194,7 +195,7 @@ def _output(path):
 
 
 def _play(name, shape, seconds):
-    """In a capsule of its own; the result comes back through a pipe."""
+    """Runs a scenario in a new capsule, which returns the result through a pipe."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
     if seconds:
@@ -204,7 +205,7 @@ def _play(name, shape, seconds):
     with os.fdopen(ours) as pipe:
         text = pipe.read()
     if process.wait() != 0 or not text:
-        raise LabError(f"scenario {name} did not end: see the message above")
+        raise LabError(f"scenario {name} stopped before its end: see the message above")
     return json.loads(text)
 
 
@@ -222,7 +223,7 @@ def main():
     inside = len(sys.argv) > 1 and sys.argv[1] in INSIDE
     arguments = (parse_inside if inside else parse)(sys.argv[1:])
     if arguments.function is not do_list and os.geteuid() != 0:
-        print("lab: making network namespaces needs root: run it as root", file=sys.stderr)
+        print("lab: network namespaces need root: run this command as root", file=sys.stderr)
         return 1
     try:
         if arguments.function in (do_up, do_demo, do_scenario):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs on the client's host: the load (load.py), seen from a scenario; single requests; downloads and uploads."""
+"""Programs and connections on the client's host: the load (load.py), single connections, downloads and uploads."""
 
 import hashlib
 import json
@@ -13,13 +13,13 @@ from lab.tools import TREE, LabError
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIPS
 
 HELD, SHORT_WORKERS = 200, 4
-TIMEOUT_S = 10  # of a single connection
+TIMEOUT_S = 10  # of a Dialogue
 UPLOAD_CHUNKS = 50
 PYTHON = [sys.executable, "-B"]
 
 
 class Load:
-    """Started: all long-lived connections are open, and short ones come and go."""
+    """A running load.py. When it is made, all long-lived connections are open and short ones come and go."""
 
     def __init__(self, client, vips=VIPS, held=HELD, short=SHORT_WORKERS):
         settings = {
@@ -33,7 +33,7 @@ class Load:
     def _answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise LabError("the load ended: see its message above")
+            raise LabError("the load stopped: see its message above")
         return json.loads(line)
 
     def _ask(self, command):
@@ -45,18 +45,18 @@ class Load:
         self._ask(f"mark {label}")
 
     def finish(self, proxy):
-        """Lets the clients of a proxy end their long-lived connections, and open others. Returns how many there were."""
+        """Makes the clients of a proxy end their long-lived connections and open others. Returns how many they ended."""
         return self._ask(f"finish {proxy}")["finished"]
 
     def connections(self):
-        """[((VIP, address, port), proxy)] of the long-lived ones."""
+        """The long-lived connections: [((VIP, client address, client port), proxy)]"""
         return self._ask("held")["held"]
 
     def report(self):
         return self._ask("report")
 
     def stop(self):
-        """The last report: all connections have ended, well or not."""
+        """Ends all connections. Returns the last report."""
         report = self._ask("stop")
         self.process.stdin.close()
         self.process.wait(10)
@@ -64,7 +64,7 @@ class Load:
 
 
 class Dialogue:
-    """A single connection from a chosen address and port, on the client's host."""
+    """A connection from the client's host, with a chosen source address and port."""
 
     def __init__(self, client, address, port, vip, vip_port):
         self.socket = client.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_STREAM)
@@ -75,7 +75,7 @@ class Dialogue:
         self.stream = self.socket.makefile("rwb")
 
     def ask(self, text):
-        """The name of the proxy whose echo service answers."""
+        """Sends text to the echo service. Returns the name of the proxy that answers."""
         return self._ask(text.encode() + b"\n", text)
 
     def _ask(self, data, text):
@@ -83,11 +83,11 @@ class Dialogue:
         self.stream.flush()
         proxy, _, rest = self.stream.readline().decode().rstrip("\n").partition(" ")
         if rest != text:
-            raise LabError(f"asked '{text}', and was answered '{rest}'")
+            raise LabError(f"the echo of '{text}' is '{rest}'")
         return proxy
 
     def upload(self, data, seconds):
-        """Spread over some time. The service answers with a checksum, which is compared."""
+        """Sends data over `seconds`. Compares the checksum that the service answers with."""
         self.stream.write(b"upload %d\n" % len(data))
         chunk = len(data) // UPLOAD_CHUNKS + 1
         for at in range(0, len(data), chunk):
@@ -97,7 +97,7 @@ class Dialogue:
         return self._ask(b"", hashlib.sha256(data).hexdigest())
 
     def http_proxy(self):
-        """The name in nginx's answer."""
+        """Sends an HTTP request. Returns the name of the proxy whose nginx answers."""
         self.stream.write(b"GET / HTTP/1.0\r\n\r\n")
         self.stream.flush()
         return self.stream.read().decode().split()[-1]
@@ -108,7 +108,7 @@ class Dialogue:
 
 
 def start_download(client, address, port, vip, path, bytes_per_second):
-    """curl, from a chosen address and port. Its result is finished_download()."""
+    """Starts curl with a chosen source address and port. finished_download() waits for it."""
     host = f"[{vip}]" if ":" in vip else vip
     return client.start(
         "curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--interface", address, "--local-port", str(port),
@@ -117,7 +117,7 @@ def start_download(client, address, port, vip, path, bytes_per_second):
 
 
 def finished_download(process, path):
-    """What went wrong, or None: the file is as the proxies have it."""
+    """Waits for a download. Returns None if the file is the proxies' one, otherwise what went wrong."""
     _, message = process.communicate()
     if process.returncode:
         return message.strip()

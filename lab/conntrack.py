@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A host's connection tracking: what it counted, and a table that is small because it is nearly full.
+"""A host's connection tracking: its counters, and how to make its table nearly full.
 
-The kernel has one limit, nf_conntrack_max, which only its first namespace may write; but it holds each namespace's own count
-against it. So a table is made small by filling it with connections that nobody uses, by netlink (linux/netfilter/nfnetlink_conntrack.h).
+Only the first network namespace can write the limit, nf_conntrack_max. The kernel compares it with the number of entries of each
+namespace. fill() therefore adds idle connections through netlink (linux/netfilter/nfnetlink_conntrack.h).
 """
 
 import socket
@@ -11,8 +11,8 @@ import struct
 from lab.tools import LabError
 
 PROC = "/proc/sys/net/netfilter"
-LARGEST = 1 << 20  # entries to fill in: more takes too much memory (some 400 bytes each), and too long
-BATCH = 500  # messages in a call
+LARGEST = 1 << 20  # entries. An entry takes some 400 bytes, and adding more would take too long
+BATCH = 500  # netlink messages per call
 
 NETLINK_NETFILTER = 12
 NEW_ENTRY = 1 << 8 | 0  # NFNL_SUBSYS_CTNETLINK, IPCTNL_MSG_CT_NEW
@@ -20,9 +20,9 @@ REQUEST, CREATE, EXCLUSIVE = 0x1, 0x400, 0x200
 NESTED = 0x8000
 TUPLE_ORIGINAL, TUPLE_REPLY, STATUS, TIMEOUT = 1, 2, 3, 7
 TUPLE_IP, TUPLE_PROTOCOL = 1, 2
-SOURCE, DESTINATION = 1, 2  # of TUPLE_IP
-NUMBER, SOURCE_PORT, DESTINATION_PORT = 1, 2, 3  # of TUPLE_PROTOCOL
-# Seen both ways: such an entry is not given up for another one.
+SOURCE, DESTINATION = 1, 2  # attributes in TUPLE_IP
+NUMBER, SOURCE_PORT, DESTINATION_PORT = 1, 2, 3  # attributes in TUPLE_PROTOCOL
+# The kernel evicts no entry that has seen packets in both directions.
 SEEN_REPLY, ASSURED, CONFIRMED = 0x2, 0x4, 0x8
 UDP, PORTS, SECONDS = 17, (1000, 2000), 3600
 FIRST_SOURCE, OTHER_END = 10 << 24, bytes((10, 255, 255, 254))
@@ -40,7 +40,7 @@ def one_way(source, destination, ports):
 
 
 def new_entry(number):
-    """The message that makes one."""
+    """The netlink message that adds an entry. Each number makes another one."""
     source = struct.pack("!I", FIRST_SOURCE + number)
     body = struct.pack("=BBH", socket.AF_INET, 0, 0)
     body += attribute(TUPLE_ORIGINAL | NESTED, one_way(source, OTHER_END, PORTS))
@@ -51,27 +51,27 @@ def new_entry(number):
 
 
 def fill(host, free):
-    """Leaves room for so many connections. Returns how many entries the table has."""
+    """Adds entries until `free` are left. Returns the size of the table."""
     size = int(host.run("cat", f"{PROC}/nf_conntrack_max").stdout)
     if size > LARGEST:
-        raise LabError(f"nf_conntrack_max is {size}, too many to fill in: sysctl -w net.netfilter.nf_conntrack_max=262144")
+        raise LabError(f"nf_conntrack_max is {size}, too large to fill: run sysctl -w net.netfilter.nf_conntrack_max=262144")
     wanted = size - free - tracked(host)
     with host.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER) as netlink:
         for first in range(0, wanted, BATCH):
             netlink.send(b"".join(map(new_entry, range(first, min(first + BATCH, wanted)))))
     left = size - tracked(host)
     if left > free:
-        raise LabError(f"{host.name}: its connection tracking took only {size - left} of {size - free} entries")
+        raise LabError(f"{host.name}: its conntrack table has only {size - left} of {size - free} entries")
     return size
 
 
 def tracked(host):
-    """Connections that a host's kernel tracks now."""
+    """The number of connections that a host's kernel tracks."""
     return int(host.run("cat", f"{PROC}/nf_conntrack_count").stdout)
 
 
 def counters(host):
-    """By name. A line for each CPU, in hexadecimal."""
+    """{name: sum over the CPUs}. The file has a line per CPU, in hexadecimal."""
     head, *rows = host.run("cat", "/proc/net/stat/nf_conntrack").stdout.splitlines()
     totals = [sum(int(word, 16) for word in column) for column in zip(*(row.split() for row in rows), strict=True)]
     return dict(zip(head.split(), totals, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo: a load balancer at work, losing a service, proxies and a director under its clients. Runs in a capsule."""
+"""The demo: a load balancer that loses a service, two proxies and a director under load. Runs in a capsule."""
 
 import os
 import sys
@@ -15,13 +15,13 @@ from lab.stage import Capture, Result, Stage
 from lab.tools import cli_json
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6, VIPS, Shape
 
-SHORT_CONNECTIONS = 600  # for the shares
-STOPPED, STOPPING = "proxy-3", "stopping"  # whose service, and what its last connections are counted under
+SHORT_CONNECTIONS = 600  # to measure the shares of the proxies
+STOPPED, STOPPING = "proxy-3", "stopping"  # the proxy whose service stops, and the label of connections meanwhile
 DOWNLOAD_PORT, DOWNLOAD_S = 16000, 8
-BAR = 30  # characters of 100 %
+BAR = 30  # characters for 100 %
 
 KEPT = """\
-The lab stays up. Look around:
+The lab is still up. Try:
 
   lab/lab status
   lab/lab exec client curl -s http://203.0.113.10/
@@ -32,7 +32,7 @@ The lab stays up. Look around:
 
 
 class Voice:
-    """Colours for terminals only."""
+    """Prints the story, with colours if it goes to a terminal."""
 
     def __init__(self, stream=sys.stdout):
         self.stream = stream
@@ -70,12 +70,12 @@ class Demo:
         self.fleet = Fleet(Shape(healthcheck=True)).up()
         self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
                         f"glb-director on {self.fleet.shape.pmd.upper()}")
-        self.voice.say(f"   glb-healthcheck beside each: HTTP and GUE to every proxy, every {INTERVAL_MS} ms")
+        self.voice.say(f"   glb-healthcheck for each: HTTP and GUE checks of every proxy, every {INTERVAL_MS} ms")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
 
     def packets(self):
-        """A few connections and pings, each packet against the table."""
-        self.voice.step("Packet by packet: what lookup predicts, what the directors sent")
+        """Compares each packet of a few connections and pings with the table."""
+        self.voice.step("Compare each packet that the directors sent with what lookup predicts")
         directors = self.fleet.running()
         capture = Capture(self.fleet.network.router, [director.leg.device for director in directors])
         for vip, address in ((VIP4, CLIENTS4[1]), (VIP6, CLIENTS6[1])):
@@ -87,19 +87,19 @@ class Demo:
         for director in directors:
             sent, same = explain(director, capture.path(director.leg.device), self.voice.say)
             total, equal = total + sent, equal + same
-        self.check(total > 0 and equal == total, f"{equal} of {total} packets as lookup predicts")
+        self.check(total > 0 and equal == total, f"{equal} of {total} packets are as lookup predicts")
 
     def long_lived(self):
-        """Each one against the table."""
-        self.voice.step("200 long-lived connections exchange data, to the end")
+        """Compares each connection with the table."""
+        self.voice.step("Open 200 long-lived connections that exchange data until the end")
         load = self.stage.start_load(quiet=True)
         right = sum(
             self.fleet.owner(address, port, vip, ECHO_PORT) == proxy
             for (vip, address, port), proxy in self.stage.load.connections())
-        self.check(right == load["held"], f"{right} of {load['held']} are where glb-director-cli lookup says")
+        self.check(right == load["held"], f"{right} of {load['held']} reach the proxy that glb-director-cli lookup names")
 
     def shares(self):
-        self.voice.step("New HTTP connections, and what the table predicts")
+        self.voice.step("Compare new HTTP connections with what the table predicts")
         counts = self.stage.new_connections("shares", at_least=SHORT_CONNECTIONS)
         total = sum(counts.values())
         for name, backend in self.table().items():
@@ -118,13 +118,13 @@ class Demo:
         return {self.fleet.proxy_at(backend["ip"]): backend for backend in shown}
 
     def follow(self, healthy, since):
-        """The way of a verdict, and what it makes of the table."""
+        """Says when each step of a new verdict was done, and how the table changed."""
         before, address = self.table(), self.fleet.proxies[STOPPED].address
         checks = self.fleet.healthchecks()
         times = follow(checks, address, healthy, since)
         said = {
             "verdict": f"http: {checks[0].http_reason(address)}, {TRIGGER} times in a row",
-            "dst": f"table written, {STOPPED} is {'' if healthy else 'not '}healthy",
+            "dst": f"JSON table written, {STOPPED} is {'' if healthy else 'not '}healthy",
             "bin": "binary table built",
             "director": f"in use by {len(checks)} directors",
         }
@@ -136,7 +136,7 @@ class Demo:
             self.voice.say(f"   {name}  {health:4}  first hop of {was:4.1f} % of the rows -> {is_now:4.1f} %")
 
     def stop_service(self):
-        self.voice.step(f"Stop nginx on {STOPPED}: its health checks fail, the tables follow")
+        self.voice.step(f"Stop nginx on {STOPPED}: its health checks fail, and the tables change")
         self.stage.new_connections(STOPPING)
         since = time.monotonic()
         self.fleet.proxies[STOPPED].stop_nginx()
@@ -146,14 +146,14 @@ class Demo:
         report = self.stage.load.report()
         refused = sum(1 for each in report["short_broken"] if each["label"] == STOPPING)
         self.check(STOPPED not in new and refused == len(report["short_broken"]),
-                   f"{refused} new connections refused before that, 0 of {sum(new.values())} since")
+                   f"{refused} new connections refused before the tables changed, 0 of {sum(new.values())} since")
         self.stage.settle()
         answers = self.stage.load.report()["exchanges_by_proxy"][STOPPED] - before
         held = report["held_by_proxy"][STOPPED]
-        self.check(answers > 0, f"{held} long-lived connections to {STOPPED} go on: {answers} answers since")
+        self.check(answers > 0, f"{held} long-lived connections to {STOPPED} continue: {answers} answers since then")
 
     def start_service(self):
-        self.voice.step(f"Start it again: {STOPPED} gets new connections")
+        self.voice.step(f"Start nginx on {STOPPED} again: it gets new connections")
         since = time.monotonic()
         self.fleet.proxies[STOPPED].start_nginx()
         self.follow(True, since)
@@ -163,7 +163,7 @@ class Demo:
     def downloads(self):
         ways = ((VIP4, CLIENTS4[3]), (VIP6, CLIENTS6[3]))
         owners = [self.fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT) for vip, address in ways]
-        self.voice.step(f"Two slow downloads of {DOWNLOAD_BYTES // 1000000} MB: IPv4 from {owners[0]}, IPv6 from {owners[1]}")
+        self.voice.step(f"Start two slow downloads of {DOWNLOAD_BYTES // 1000000} MB: IPv4 from {owners[0]}, IPv6 from {owners[1]}")
         downloads = [
             start_download(self.fleet.client, address, DOWNLOAD_PORT, vip, f"/run/lab/got-{vip}",
                            DOWNLOAD_BYTES // DOWNLOAD_S)
@@ -171,33 +171,33 @@ class Demo:
         self.stage.settle(1)
         self.drain(owners)
         self.kill_director()
-        self.voice.step("The downloads end")
+        self.voice.step("Wait for the downloads")
         for vip, download in zip(VIPS, downloads, strict=True):
             failed = finished_download(download, f"/run/lab/got-{vip}")
             self.stage.result.connections += 1
             self.stage.result.broken += failed is not None
             self.check(failed is None, f"http://{vip if ':' not in vip else f'[{vip}]'}/download: "
-                       f"{failed or 'complete, SHA-256 as on the proxies'}")
+                       f"{failed or 'complete, with the right SHA-256'}")
 
     def second_chances(self):
         return sum(stats["forwarded_to_alternate"] for stats in self.fleet.redirect_totals().values())
 
     def drain(self, owners):
         drained = sorted(set(owners))
-        self.voice.step(f"Drain {' and '.join(drained)}: no new connections, the old ones go on")
+        self.voice.step(f"Drain {' and '.join(drained)}: no new connections, the old ones continue")
         table, before = self.fleet.table, self.second_chances()
         for name in drained:
             table = table.changed(self.fleet.proxies[name].address, state="draining")
         self.fleet.publish(table)
         new = self.stage.new_connections("drained", at_least=100)
         reached = sum(new.get(name, 0) for name in drained)
-        self.check(reached == 0, f"of {sum(new.values())} new connections, {reached} reached a draining proxy")
+        self.check(reached == 0, f"{reached} of {sum(new.values())} new connections reached a draining proxy")
         self.stage.settle(1)
         chances = self.second_chances() - before
-        self.check(chances > 0, f"{chances} packets of old connections took their second chance")
+        self.check(chances > 0, f"{chances} packets of old connections took the second chance")
 
     def kill_director(self):
-        self.voice.step("Kill director-1 with -9; 0.2 s later the router knows")
+        self.voice.step("Kill director-1 (-9), and withdraw its route 0.2 s later")
         director = self.fleet.directors["director-1"]
         director.kill()
         time.sleep(0.2)
@@ -205,7 +205,7 @@ class Demo:
         before = self.stage.load.report()["exchanges"]
         self.stage.settle(1)
         after = self.stage.load.report()["exchanges"]
-        self.check(after > before, f"{after - before} answers since, all by way of director-2")
+        self.check(after > before, f"{after - before} answers since then, all of them through director-2")
 
     def finish(self, keep):
         self.stage.finish(may_refuse=(STOPPING,))
@@ -218,7 +218,7 @@ class Demo:
 
 
 def run(keep):
-    """Returns (the fleet, whether anything went wrong)."""
+    """Returns the fleet, and whether anything went wrong."""
     demo = Demo(Voice())
     demo.up()
     demo.packets()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A glb-director on a host of its own, run as in production: JSON, build-config, reload; or glb-healthcheck does these."""
+"""A glb-director on its own host. As in production, build-config builds its table from JSON, or glb-healthcheck does."""
 
 import ipaddress
 import json
@@ -12,12 +12,12 @@ import subprocess
 from lab.tools import LabError, cli, cli_json, program, read, wait_until, write
 from lab.topology import GUE_MTU, VIPS
 
-# One lcore, on whichever CPU is free: EAL would pin all directors of the lab to the first.
+# One lcore that may run on any CPU. Otherwise EAL would pin all directors of the lab to the same CPU.
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 EAL = ["--no-huge", "-m", "64", "--no-pci", f"--lcores=0@({CPUS})"]
-VIP_MAP = "/sys/fs/bpf/glb_vips"  # of the bifurcating program
+VIP_MAP = "/sys/fs/bpf/glb_vips"  # of bifurcate.bpf.o
 TELEMETRY_BYTES = 1 << 16
-# By address and port: the 200 connections of the load come from few addresses, and would have few rows by address alone.
+# The hash includes the port, because the load has few client addresses and would use few rows otherwise.
 CONF = """\
 outbound_gateway_mac = "auto";
 outbound_src_ip = "{address}";
@@ -43,7 +43,7 @@ class Director:
             self._fill_vips()
 
     def _fill_vips(self):
-        """The map that the bifurcating program finds when DPDK loads it."""
+        """Creates the pinned map of VIPs that bifurcate.bpf.o uses once DPDK loads it."""
         commands = [f"map create {VIP_MAP} type lpm_trie key 20 value 1 entries 4096 name glb_vips flags 1"]
         for vip in VIPS:
             address = ipaddress.ip_address(vip)
@@ -57,26 +57,26 @@ class Director:
         cli("build-config", self.source, self.table)
 
     def build_table(self, table, name):
-        """Beside the one in use. Returns its path."""
+        """Builds a table beside the one in use. Returns its path."""
         source, built = f"{self.folder}/{name}.json", f"{self.folder}/{name}.bin"
         write(source, table.json())
         cli("build-config", source, built)
         return built
 
     def install_table(self, path):
-        """A table that is built already, put in place in one step."""
+        """Replaces the table by one that is built already, with a rename."""
         shutil.copyfile(path, f"{self.table}.new")
         os.replace(f"{self.table}.new", self.table)
 
     def start(self):
-        """Does not wait: see wait_ready()."""
+        """Returns at once; wait_ready() waits until the director forwards."""
         if self.pmd == "af_xdp":
-            # Of a director that was killed: DPDK would refuse to start over it.
+            # A killed director leaves its XDP program behind, and DPDK then refuses to start.
             self.host.ip("link set dev eth0 xdp off")
             vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
         else:
             vdev = "net_af_packet0,iface=eth0,qdisc_bypass=1"
-        # A descriptor of its own: a failed start must say why.
+        # Opened here, so that a start that fails can log the reason.
         with open(self.log, "a") as log:
             self.process = self.host.start(
                 program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
@@ -92,7 +92,7 @@ class Director:
                 [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
             return done.returncode == 0 and json.loads(done.stdout)["gateway_mac"] != "unknown"
 
-        wait_until(ready, self.name)
+        wait_until(ready, f"{self.name} to know its gateway")
 
     def reload(self, table=None):
         if table:
@@ -100,14 +100,14 @@ class Director:
         cli("reload", "--file-prefix", self.name)
 
     def publish(self, table):
-        """As its operators do. Returns when it is in use."""
+        """Publishes a table as operators do. Returns when the director uses it."""
         if self.healthcheck:
             self.healthcheck.publish(table)
         else:
             self.reload(table)
 
     def has_built(self):
-        """Whether its binary table is made of its JSON as that is now."""
+        """Whether the binary table is built from the current JSON table."""
         return cli_json("show", self.table)["digest"] == cli_json("show", self.source)["digest"]
 
     def uses_built(self):
@@ -117,16 +117,16 @@ class Director:
         return cli_json("stats", "--file-prefix", self.name)
 
     def missed(self):
-        """Packets that its port lost before the director could have them: DPDK's own counter, by its telemetry."""
+        """Packets that the port lost before the director received them, by DPDK's own counters."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
             telemetry.connect(f"/run/dpdk/{self.name}/dpdk_telemetry.v2")
-            telemetry.recv(TELEMETRY_BYTES)  # its greeting
+            telemetry.recv(TELEMETRY_BYTES)  # the greeting
             telemetry.send(b"/ethdev/stats,0")
             stats = json.loads(telemetry.recv(TELEMETRY_BYTES))["/ethdev/stats"]
         return stats["imissed"] + stats["rx_nombuf"]
 
     def hops(self, client, port, vip, vip_port, table=None):
-        """The addresses of the proxies that the table file (the one in use) names for a connection, first hop first."""
+        """The hops of a connection by `table`, or by the table in use: addresses of proxies, first hop first."""
         ends = [f"[{host}]:{number}" if ":" in host else f"{host}:{number}"
                 for host, number in ((client, port), (vip, vip_port))]
         found = cli_json("lookup", table or self.table, *ends, "--config", self.conf)
@@ -136,15 +136,15 @@ class Director:
         return self.process is not None and self.process.poll() is None
 
     def stop(self):
-        """SIGTERM. Returns its counters just before."""
+        """Sends SIGTERM. Returns the counters from just before."""
         stats = self.stats()
         os.remove(self.pid_file)
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait(10) != 0:
-            raise LabError(f"{self.name} ended with status {self.process.returncode}:\n{read(self.log)}")
+            raise LabError(f"{self.name} ended with exit code {self.process.returncode}:\n{read(self.log)}")
         return stats
 
     def kill(self):
-        os.remove(self.pid_file)  # the number may soon be another process's
+        os.remove(self.pid_file)  # another process may soon have this pid
         self.process.kill()
         self.process.wait()

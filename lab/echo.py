@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy's service with long-lived connections. Run as `echo.py NAME PORT`; says "ready" when it listens.
+"""The echo service of a proxy, for long-lived connections. Run as `echo.py NAME PORT`. Prints "ready" when it listens.
 
-Each line is answered with the proxy's name and the line itself. "upload N" is followed by N bytes, and answered with the name
-and their SHA-256.
+It answers each line with the proxy's name and the line. After the line "upload N" it reads N bytes, and answers with the proxy's
+name and the SHA-256 of the bytes.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ async def serve(name, port):
         finally:
             writer.close()
 
-    # One socket for both families would show IPv4 clients as mapped addresses, which is fine, but not how proxies listen.
+    # A socket per family, as most services listen.
     server = await asyncio.start_server(connection, ["0.0.0.0", "::"], port, backlog=1024, limit=LINE_LIMIT)
     print("ready", flush=True)
     await server.serve_forever()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packet by packet: what directors sent, as `glb-director-cli decode` reads it, beside what `lookup` predicts."""
+"""Compares the packets that directors sent, as `glb-director-cli decode` prints them, with what `lookup` predicts."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ ETHERNET, OUTER = 14, 14 + 20 + 8  # bytes before the outer IPv4 header, and bef
 
 @dataclass(frozen=True)
 class Outer:
-    """The outer headers, as far as a director chooses them."""
+    """The fields of the outer headers that a director chooses."""
 
     source: str
     port: int
@@ -25,13 +25,13 @@ class Outer:
 
 
 def ping_hint(frame):
-    """What a director mixes into the outer source port of a ping: IPv4 identification, or the IPv6 flow label."""
+    """The hint for a ping: its IPv4 identification or IPv6 flow label, which the director mixes into the outer source port."""
     inner = frame[OUTER + 4 + 4 * (frame[OUTER] & 31) :]
     return int.from_bytes(inner[4:6] if inner[0] >> 4 == 4 else inner[2:4], "big")
 
 
 def predicted(director, inner, frame):
-    """(Outer, row, why this first hop) by the director's table."""
+    """(Outer, row, reason of the first hop) by the director's table."""
     ping = inner["what"] == "icmp echo request"
     options = ["--proto", "icmp", "--hint", str(ping_hint(frame))] if ping else []
     found = cli_json("lookup", director.source, inner["source"], inner["destination"], "--config", director.conf, *options)
@@ -41,13 +41,13 @@ def predicted(director, inner, frame):
 
 
 def explain(director, capture, say):
-    """Says each client's packet that a director sent, by flow. Returns (packets, those that are as predicted)."""
+    """Says each packet of a client that the director sent, by flow. Returns the number of packets, and of those as predicted."""
     frames = read_pcap(capture)
     flows, equal = {}, 0
     for packet in cli_json("decode", capture)["packets"]:
         inner = packet["inner"]
         if inner["source"] == director.leg.address:
-            continue  # a check of its glb-healthcheck
+            continue  # a check by glb-healthcheck on the director's host
         outer = Outer(packet["source"], packet["udp_source_port"], packet["destination"], packet["next_hop"],
                       tuple(packet["hops"]))
         wanted, row, why = predicted(director, inner, frames[packet["number"] - 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole load balancer: its network, directors and proxies, and the changes that operators make to them."""
+"""The whole load balancer: network, directors, proxies, and the changes that operators make."""
 
 import ipaddress
 
@@ -14,7 +14,7 @@ from lab.topology import Network, StaticRoutes, director_leg, proxy_leg
 
 
 class Fleet:
-    """Made inside a capsule."""
+    """Can only be made in a capsule."""
 
     def __init__(self, shape):
         check_programs(shape.bgp)
@@ -23,14 +23,14 @@ class Fleet:
         self.directors, self.proxies = {}, {}
         self.table = Table(hops=shape.hops)
         self.routes = (BgpRoutes if shape.bgp else StaticRoutes)(self.network.router)
-        self.retired = []  # counters of directors that were stopped
+        self.retired = []  # last counters of stopped directors
 
     @property
     def client(self):
         return self.network.client
 
     def up(self):
-        """Starts everything, in parallel where it takes long."""
+        """Starts all programs at the same time, and waits for them."""
         proxy_module.make_download()
         proxies = [self.start_proxy() for _ in range(self.shape.proxies)]
         for proxy in proxies:
@@ -50,14 +50,14 @@ class Fleet:
             *(each.host for each in [*self.directors.values(), *self.proxies.values()]))}
 
     def start_proxy(self):
-        """A proxy that is in no table yet."""
+        """Starts a proxy that is in no table yet."""
         proxy = Proxy(self.network, proxy_leg(len(self.proxies) + 1))
         self.proxies[proxy.name] = proxy
         proxy.start()
         return proxy
 
     def start_director(self):
-        """A director with the current table that no route leads to yet."""
+        """Starts a director with the current table, but without a route to it."""
         director = Director(self.network, director_leg(len(self.directors) + 1), self.shape.pmd)
         self.directors[director.name] = director
         director.write_table(self.table)
@@ -65,7 +65,7 @@ class Fleet:
         return director
 
     def start_healthchecks(self, directors):
-        """Beside running directors: SIGHUP would end one that is not ready for it. From now on they follow the checks."""
+        """Starts a glb-healthcheck for each director. The directors must run, as SIGHUP ends one that is still starting."""
         if not self.shape.healthcheck:
             return
         for director in directors:
@@ -91,19 +91,19 @@ class Fleet:
         return director
 
     def stop_director(self, name):
-        """As for maintenance: first its route, then it."""
+        """Withdraws a director's route and then stops it, as for maintenance."""
         director = self.directors[name]
         self.routes.withdraw(director)
         self.retired.append(director.stop())
 
     def publish(self, table):
-        """To every director, one after the other, as any deployment does."""
+        """Publishes a table to all directors, one after the other."""
         self.table = table
         for director in self.running():
             director.publish(table)
 
     def change(self, name, **values):
-        """A proxy's state= in the table of every director, or healthy= where there are no checks to say so."""
+        """Publishes a table with another state= of a proxy, or healthy= if no health checks set it."""
         self.publish(self.table.changed(self.proxies[name].address, **values))
 
     def running(self):
@@ -115,9 +115,9 @@ class Fleet:
         return next(name for name, proxy in self.proxies.items() if proxy.address == wanted)
 
     def owner(self, client, port, vip, vip_port):
-        """The name of the proxy that gets a new connection, by the first director's table."""
+        """The name of the proxy that gets a new connection, by the table of the first director."""
         return self.proxy_at(self.running()[0].hops(client, port, vip, vip_port)[0])
 
     def redirect_totals(self):
-        """glb-redirect's counters, by proxy."""
+        """{proxy: counters of glb-redirect}"""
         return {name: proxy.stats() for name, proxy in self.proxies.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A SYN flood from many addresses that never answer: `flood.py DEVICE SYNS PER_SECOND < FRAMES`, one a line in hexadecimal.
+"""A SYN flood: `flood.py DEVICE SYNS PER_SECOND < FRAMES`, where FRAMES has a frame per line in hexadecimal.
 
-On the client's host, from a process of its own, so that it does not hold up the load. Prints "sending", and at its end how many
-frames it sent and how many seconds that took. It does not make up for time that it did not get: it would send a burst.
+Runs on the client's host as its own process, so that it does not delay the load. Prints "sending", and at the end the number of
+frames sent and the seconds that this took. If it gets no CPU time for a while, it does not send a burst to catch up.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ class Vector(ctypes.Structure):
 
 
 class Frames:
-    """Sent in turn, over and over, many at once."""
+    """Frames that are sent in a cycle, many with one system call."""
 
     def __init__(self, frames):
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -43,7 +43,7 @@ class Frames:
             Message(vectors=ctypes.addressof(vector), vector_count=1) for vector in self.vectors))
 
     def send(self, cable, count):
-        """Up to so many; returns how many: none if the device takes no more now."""
+        """Sends up to `count` frames. Returns how many: 0 if the device's queue is full."""
         first = ctypes.byref(self.messages, self.next * ctypes.sizeof(Message))
         sent = self.libc.sendmmsg(cable.fileno(), first, min(count, self.count - self.next), 0)
         if sent < 0 and ctypes.get_errno() == errno.ENOBUFS:

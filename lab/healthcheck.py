@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A glb-healthcheck beside a director: it checks the proxies of the table that operators write, and writes the director's."""
+"""A glb-healthcheck on a director's host. It checks the proxies of the operators' table and writes the director's table."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from lab.tools import TIMEOUT_S, LabError, program, read, wait_until, write
 
 LISTEN = ("127.0.0.1", 19521)
 INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 250, 3
-# What an operator can count on, from a failure to the table without the proxy; the director's reload comes on top.
+# The longest time from a failure to a table without the proxy. The director's reload comes on top.
 BOUND_S = (TRIGGER * INTERVAL_MS + TIMEOUT_MS) / 1000 + 1
 CONF = """\
 forwarding_table = {{ src = "{src}"; dst = "{dst}"; }};
@@ -36,7 +36,7 @@ class Healthcheck:
             interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER))
 
     def start(self, table=None):
-        """Does not wait: see wait_ready(). Without a table: with the one that it had."""
+        """Starts with `table`, or with the table that it had. Returns at once; wait_ready() waits."""
         if table:
             write(self.source, table.json())
         with open(self.log, "a") as log:
@@ -45,7 +45,7 @@ class Healthcheck:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait_ready(self):
-        """Until its first results are what the director uses."""
+        """Waits until the director uses a table with the first results."""
         def ready():
             if self.process.poll() is not None:
                 raise LabError(f"glb-healthcheck on {self.director.name} did not start:\n{read(self.log)}")
@@ -62,7 +62,7 @@ class Healthcheck:
         self.process.wait()
 
     def publish(self, table):
-        """The operators' table, in one step. Returns when the director uses it."""
+        """Replaces the operators' table with a rename. Returns when the director uses it."""
         write(f"{self.source}.new", table.json())
         os.replace(f"{self.source}.new", self.source)
         states = {each["ip"]: each["state"] for each in table.backends}
@@ -84,15 +84,15 @@ class Healthcheck:
         return self.status()["tables"][0]["panic"]
 
     def backends(self):
-        """{address: what its checks say}"""
+        """{address: the proxy's part of /status}"""
         return {each["ip"]: each for each in self.status()["tables"][0]["backends"]}
 
     def verdicts(self):
-        """{address: "healthy", "unhealthy" or "unknown"}, whatever the table says."""
+        """{address: "healthy", "unhealthy" or "unknown"} by the checks. The table can differ, for instance in panic."""
         return {address: each["verdict"] for address, each in self.backends().items()}
 
     def http_reason(self, address):
-        """What became of the last HTTP check."""
+        """The reason of the last HTTP check's result."""
         checks = self.backends()[address]["checks"]
         return next(each["reason"] for each in checks if each["check"].startswith("http "))
 
@@ -101,22 +101,22 @@ class Healthcheck:
         return {each["ip"]: each for each in json.loads(read(self.director.source))["tables"][0]["backends"]}
 
     def written_health(self):
-        """{address: whether it is healthy} of that table."""
+        """{address: whether it is healthy} of the table that it wrote."""
         return {ip: each["healthy"] for ip, each in self.written().items()}
 
     def saved(self):
-        """{check: verdict}, for the next start."""
+        """{check: verdict} of the state file, which the next start reads."""
         return json.loads(read(f"{self.director.source}.state"))["verdicts"]
 
     def text(self):
-        """Its log."""
+        """The log."""
         return read(self.log)
 
     def in_use(self):
         return self.director.has_built() and self.director.uses_built()
 
 
-# From a check to the director: what each step has reached for a proxy with an address.
+# The steps from a check to the director. A function says whether a step has been taken for a proxy.
 STEPS = {
     "verdict": lambda each, address, healthy: each.verdicts()[address] == ("healthy" if healthy else "unhealthy"),
     "dst": lambda each, address, healthy: each.written_health()[address] == healthy,
@@ -126,11 +126,11 @@ STEPS = {
 
 
 def follow(healthchecks, address, healthy, since):
-    """Waits until all of them have taken each step. Returns {step: seconds since then}, as seen every 20 ms."""
+    """Waits until all `healthchecks` have taken each step. Returns {step: seconds from `since`}, to within 20 ms."""
     times = {}
     for step, reached in STEPS.items():
         for each in healthchecks:
             wait_until(partial(reached, each, address, healthy),
-                       f"{step} at {each.director.name}: {address} {'up' if healthy else 'down'}")
+                       f"step '{step}' on {each.director.name}: {address} {'up' if healthy else 'down'}")
         times[step] = round(time.monotonic() - since, 2)
     return times

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The clients: many long-lived connections that exchange data, and new short ones all the time. One process, run as
+"""The clients: many long-lived connections that exchange data, and a stream of new short ones. Run as
 
     load.py '{"vips": [..], "sources": {"4": [..], "6": [..]}, "held": 200, "short": 4, "echo_port": 7000, "http_port": 80}'
 
-It reads commands, one a line, from standard input and answers each with a line of JSON:
+It reads commands from standard input, one per line, and answers each with a line of JSON:
 
     mark NAME     short connections opened from now on are counted under NAME
-    finish PROXY  its long-lived connections end as their clients please, and others are opened instead
+    finish PROXY  the clients of PROXY end their long-lived connections and open others instead
     held          the long-lived connections, each as [flow, proxy]
-    report        what happened so far: see Load.report()
-    stop          all connections end, also those that wait for an answer; then as report
+    report        all counts so far, see Load.report()
+    stop          all connections end once they have their answers; then the same as report
 
-A connection is broken if it is refused, reset or ends early, if an answer takes longer than 3 s, or if an answer is wrong.
+A connection is broken if it is refused, is reset, ends early, waits longer than 3 s for an answer, or gets a wrong answer.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ FIRST_HELD_PORT, FIRST_SHORT_PORT, LAST_PORT = 20000, 30000, 65000
 
 
 class Broken(Exception):
-    """Says how: "reset", "timeout" or "wrong data"."""
+    """Its text is the reason: "reset", "timeout" or "wrong data"."""
 
 
 def why(error):
@@ -49,7 +49,7 @@ def percentiles_ms(times):
 
 
 class Clients:
-    """Addresses and ports of connections. Chosen here, not by the kernel, so that each has the same row in each run."""
+    """Chooses addresses and ports of connections, so that a connection has the same row in each run."""
 
     def __init__(self, vips, sources):
         self.vips, self.sources = vips, sources
@@ -88,7 +88,7 @@ class Held:
         self.longest_s = 0.0
 
     def question(self):
-        """Another one each time, of another length."""
+        """A text that differs each time, also in length."""
         size = 16 + (self.number * 37 + self.exchanges * 101) % 1000
         return f"{self.number} {self.exchanges} ".encode().ljust(size, b"x") + b"\n"
 
@@ -141,7 +141,7 @@ class Load:
         return task
 
     async def start(self):
-        """Returns when every long-lived connection has had its first answer, or is broken."""
+        """Returns when every long-lived connection has had its first answer or is broken."""
         await self.open_held(self.settings["held"])
         for worker in range(self.settings["short"]):
             self.keep(self.short_worker(worker))
@@ -154,7 +154,7 @@ class Load:
             self.held.append(held)
             opened.append(asyncio.get_running_loop().create_future())
             held.task = self.keep(held.run(self.settings["echo_port"], opened[-1]))
-            await asyncio.sleep(0.001)  # spread over time, also later
+            await asyncio.sleep(0.001)  # so that their exchanges do not coincide
         await asyncio.gather(*opened)
 
     async def finish(self, proxy):
@@ -166,7 +166,7 @@ class Load:
         return len(theirs)
 
     async def stop(self):
-        """Ends every connection in order; what still waits for an answer gets it, or is broken."""
+        """Ends every connection after its current exchange. Returns the last report."""
         self.stopping = True
         for held in self.held:
             held.finish = True
@@ -192,7 +192,7 @@ class Load:
             self.short_broken.append({"label": label, "flow": flow, "why": why(error)})
 
     async def get(self, flow):
-        """The name in the answer of an HTTP server that closes the connection."""
+        """Sends an HTTP request, and reads to the end of the connection. Returns the name of the proxy that answered."""
         reader, writer = await connect(flow, self.settings["http_port"])
         try:
             writer.write(b"GET / HTTP/1.0\r\n\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Just enough of pcap."""
+"""Reads pcap files."""
 
 import struct
 
@@ -7,7 +7,7 @@ FILE_HEADER, PACKET_HEADER = 24, 16  # bytes
 
 
 def read_pcap(path):
-    """The frames of a little-endian capture, in order."""
+    """The frames of a little-endian capture. A packet that is cut off at its end is left out."""
     with open(path, "rb") as file:
         data = file.read()
     at, frames = FILE_HEADER, []

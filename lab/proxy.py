@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy on a host of its own: glb-redirect before the kernel's TCP, nginx, and a service with long-lived connections."""
+"""A proxy on its own host: glb-redirect in front of the kernel's TCP, nginx, and an echo service."""
 
 import json
 import os
@@ -41,7 +41,7 @@ http {{
 
 
 def make_download():
-    """What /download serves: the same on every proxy and in every lab."""
+    """Writes the file that /download serves. It is the same on every proxy and in every lab."""
     os.makedirs(os.path.dirname(DOWNLOAD), exist_ok=True)
     block = bytes(range(256)) * 16
     with open(DOWNLOAD, "wb") as file:
@@ -64,10 +64,10 @@ class Proxy:
         return self.leg.address
 
     def start(self):
-        """Does not wait: see wait_ready()."""
+        """Returns at once; wait_ready() waits."""
         self.attach()
         write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT, health=HEALTH_URI))
-        self.say_healthy(True)
+        self.pass_checks(True)
         self.start_nginx()
         with open(self.log, "a") as log:
             self.echo = self.host.start(
@@ -75,12 +75,12 @@ class Proxy:
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def attach(self, *options):
-        """Or exchanges the program for one with other options."""
+        """Attaches glb-redirect, or replaces it by one with other options."""
         self.host.run(program("glb-redirect"), "attach", "eth0", *options)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
-            raise LabError(f"{self.name}'s service did not start:\n{read(self.log)}")
+            raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")
 
     def start_nginx(self):
         with open(self.log, "a") as log:
@@ -89,19 +89,19 @@ class Proxy:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop_nginx(self):
-        """As its unit does: requests that it has are answered, and nobody listens any more."""
+        """Stops nginx like its systemd unit: it no longer listens, but answers the requests that it has."""
         self.nginx.send_signal(signal.SIGQUIT)
         self.nginx.wait(10)
 
-    def say_healthy(self, healthy):
-        """The page that health checks ask for; what clients ask for does not depend on it."""
+    def pass_checks(self, healthy):
+        """Makes the page for health checks exist or not. Pages for clients do not change."""
         page = self.folder + HEALTH_URI
         if healthy:
             write(page, "ok\n")
         else:
             os.remove(page)
 
-    def says_healthy(self):
+    def passes_checks(self):
         return os.path.exists(self.folder + HEALTH_URI)
 
     def stats(self):

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs scenarios: modules in lab/scenarios, each with a SUMMARY, perhaps a SHAPE (of the fleet), and run(stage).
+"""Runs scenarios. A scenario is a module in lab/scenarios that defines
 
-One with SECONDS has a wait of that time, which can be chosen.
+    SUMMARY     what happens, for `lab/lab list`
+    run(stage)  makes it happen, and checks the result
+    SHAPE       optional: fields of topology.Shape that differ from the defaults
+    SECONDS     optional: how long it waits, unless --seconds says otherwise
 """
 
 import sys
@@ -16,7 +19,7 @@ from lab.topology import Shape
 
 def find(name):
     if name not in SCENARIOS:
-        raise LabError(f"there is no scenario '{name}'; lab/lab list shows all")
+        raise LabError(f"there is no scenario '{name}': lab/lab list prints all")
     return SCENARIOS[name]
 
 
@@ -25,7 +28,7 @@ def say(text):
 
 
 def run(name, shape, seconds):
-    """Inside a capsule. Returns the result as a dictionary."""
+    """Runs a scenario in this capsule. Returns the result as a dictionary."""
     module, start = find(name), time.monotonic()
     result = Result(name, module.SUMMARY)
     print(f"{name}: {module.SUMMARY}", flush=True)
@@ -34,7 +37,7 @@ def run(name, shape, seconds):
     try:
         module.run(stage)
     except (LabError, OSError) as error:
-        stage.expect("the scenario gets to its end", False, f"{type(error).__name__}: {error}")
+        stage.expect("the scenario runs to its end", False, f"{type(error).__name__}: {error}")
     result.seconds = time.monotonic() - start
     say(f"{result.broken} of {result.connections} connections broken: {'as expected' if result.passed else 'FAILED'}")
     sys.stdout.flush()

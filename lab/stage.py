@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scenario is given: a fleet under load, a voice for its story, and checks that end up in its result."""
+"""The argument of a scenario: a fleet under load, a function to say what happens, and checks that write the result."""
 
 import re
 import signal
@@ -15,7 +15,7 @@ from lab.topology import GUE_MTU, HTTP_PORT
 
 BECOME_S = 3
 PMTU = re.compile(r"pmtu:(\d+)")
-# Counted by a director for packets that it was given and did not forward.
+# Counters of packets that a director received and did not forward, besides the drop_ counters.
 NOT_FORWARDED = ("answered_too_big", "exception")
 
 
@@ -39,9 +39,9 @@ class Result:
 
 
 class Capture:
-    """GUE on the legs of directors and proxies, from the middle of a scenario, for our own decoder."""
+    """Captures GUE on links of directors and proxies with tcpdump. stop() reads it with `glb-director-cli decode`."""
 
-    LIMIT = 20000  # packets of each leg
+    LIMIT = 20000  # packets per link
 
     def __init__(self, router, devices):
         self.processes = []
@@ -61,7 +61,7 @@ class Capture:
         return f"/run/lab/{device}.pcap"
 
     def stop(self):
-        """{"packets": captured, "unknown": those that the decoder does not know}"""
+        """{"packets": captured packets, "unknown": packets that the decoder does not understand}"""
         packets = unknown = 0
         for process, path in self.processes:
             if process.poll() is None:
@@ -75,22 +75,22 @@ class Capture:
 
 
 def packet_is_known(packet):
-    """Outer and inner: one whose flow is not understood has no addresses."""
+    """The decoder gives an inner packet addresses if it understands its flow."""
     return "source" in packet["inner"]
 
 
 def was_refused(broken, labels):
-    """A short connection, by a service that did not listen, or that stopped before it had accepted."""
+    """Whether a short connection met a service that did not listen, or that stopped before it accepted the connection."""
     return broken["label"] in labels and broken["why"] in ("refused", "reset")
 
 
 class Stage:
     def __init__(self, fleet, result, say, seconds=None):
         self.fleet, self.result, self.say = fleet, result, say
-        self.seconds = seconds  # of a scenario's wait that can be chosen
+        self.seconds = seconds  # of the scenario's wait, see SECONDS in scenario.py
         self.load = self.capture = None
 
-    # The load.
+    # Load
 
     def start_load(self, quiet=False):
         self.load = Load(self.fleet.client)
@@ -102,11 +102,11 @@ class Stage:
         return first
 
     def settle(self, seconds=0.5):
-        """Lets the load run: twice the pause of a long-lived connection, so that each one has talked since."""
+        """Lets the load run. By default for twice the pause of a long-lived connection, so that each has exchanged data."""
         time.sleep(seconds)
 
     def new_connections(self, label, at_least=20):
-        """{proxy: count} of at least so many short connections, all opened after this call."""
+        """Waits for short connections that were opened after this call. Returns {proxy: count}."""
         self.load.mark(label)
 
         def counts():
@@ -115,16 +115,16 @@ class Stage:
 
         return wait_until(counts, f"{at_least} new connections")
 
-    # The story.
+    # Story
 
     def expect(self, text, truth, seen=None):
-        """Something that must hold. Goes on if it does not: the rest of the story helps to see why."""
+        """Records a failure unless `truth`. The scenario goes on, as its other messages help to find the cause."""
         if not truth:
             self.result.failed.append(text if seen is None else f"{text}: {seen}")
             self.say(f"FAILED: {self.result.failed[-1]}")
 
     def transfer(self, text, failed):
-        """A connection of the scenario's own, which must not break either."""
+        """Counts a connection that the scenario opened itself. `failed` is None or the reason."""
         self.result.connections += 1
         self.result.broken += failed is not None
         self.expect(text, failed is None, failed)
@@ -138,36 +138,36 @@ class Stage:
         self.capture = Capture(
             fleet.network.router, [each.leg.device for each in [*fleet.directors.values(), *proxies]])
 
-    # Health checks.
+    # Health checks
 
     def follow(self, proxy, healthy, since):
-        """Waits until every director uses a table in which the checks have made a proxy healthy, or not. Says how long."""
+        """Waits until every director uses a table with the new health of a proxy. Says how long each step took."""
         times = follow(self.fleet.healthchecks(), self.fleet.proxies[proxy].address, healthy, since)
         self.note("up" if healthy else "down", times)
-        self.say(f"{proxy} is {'healthy' if healthy else 'unhealthy'} after {times['verdict']:.2f} s, dst written "
-                 f"{times['dst']:.2f}, built {times['bin']:.2f}, in use by all directors {times['director']:.2f}")
+        self.say(f"{proxy} is {'healthy' if healthy else 'unhealthy'} after {times['verdict']:.2f} s: dst written after "
+                 f"{times['dst']:.2f} s, binary table built after {times['bin']:.2f} s, in use after {times['director']:.2f} s")
         return times
 
     def accepted_syns(self, proxy):
-        """Connections that glb-redirect has let in."""
+        """SYNs that glb-redirect accepted on a proxy."""
         return self.fleet.proxies[proxy].stats()["accepted_syn"]
 
     def expect_only_its_own(self, short_broken, proxy, table):
-        """Short connections that a table gives to one proxy."""
+        """Checks that `table` sends each of the broken short connections to `proxy`."""
         for each in short_broken:
             vip, address, port = each["flow"]
             hops = self.fleet.running()[0].hops(address, port, vip, HTTP_PORT, table)
-            self.expect("only its own short connections break", self.fleet.proxy_at(hops[0]) == proxy, each)
+            self.expect("only short connections of this proxy break", self.fleet.proxy_at(hops[0]) == proxy, each)
 
-    # A proxy's kernel.
+    # State of a proxy's kernel
 
     def owners(self, connection):
-        """The first and the second hop of a connection, by name."""
+        """The names of a connection's first and second hop."""
         hops = self.fleet.running()[0].hops(connection.address, connection.port, connection.vip, connection.vip_port)
         return [self.fleet.proxy_at(hop) for hop in hops[:2]]
 
     def sockets(self, proxy, port):
-        """What `ss` says about the sockets of a proxy whose client has a port."""
+        """The lines of ss(8) about the sockets of a proxy with this client port."""
         return self.fleet.proxies[proxy].host.run("ss", "-tanOi", f"dport = :{port}").stdout.splitlines()[1:]
 
     def socket_state(self, proxy, port):
@@ -176,7 +176,7 @@ class Stage:
         return found[0].split()[0] if found else None
 
     def wait_pmtu(self, proxy, port, wanted):
-        """The path MTU of a proxy's socket; it is given a moment to become what is wanted."""
+        """The path MTU of a proxy's socket. Waits a moment until it is `wanted`."""
         def pmtu():
             return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
 
@@ -184,22 +184,22 @@ class Stage:
         return pmtu()
 
     def route_mtu(self, proxy, client):
-        """That a proxy's kernel has learnt for its way to a client, or that of its route."""
+        """The path MTU to a client that a proxy's kernel knows, or None."""
         found = self.fleet.proxies[proxy].host.run("ip", "route", "get", client).stdout
         return int(found.split("mtu ")[1].split()[0]) if "mtu " in found else None
 
-    # The end.
+    # End
 
     def finish(self, allowed_broken=(), may_refuse=()):
-        """Stops the load and checks what every scenario promises. Connections to proxies in `allowed_broken` may break.
+        """Stops the load and checks what every scenario promises.
 
-        Those to a stopped service are refused before they begin, until the table changes. Where that must be so, under the
-        labels in `may_refuse`, they are counted apart.
+        Connections to proxies in `allowed_broken`, and short ones with these labels, may break. Short connections with labels in
+        `may_refuse` may be refused by a service that has stopped; they are counted separately.
         """
         if self.capture:
             self.result.capture = capture = self.capture.stop()
             self.expect("the capture has GUE packets", capture["packets"] > 0)
-            self.expect("the decoder knows every captured packet", capture["unknown"] == 0, capture)
+            self.expect("the decoder understands every captured packet", capture["unknown"] == 0, capture)
         if self.load:
             self._count(self.load.stop(), allowed_broken, may_refuse)
         self._directors_dropped_nothing()
@@ -232,10 +232,10 @@ class Stage:
             for key in stats[0] if key.startswith("drop_") or key in NOT_FORWARDED
         } if stats else {}
         lost = {key: count for key, count in dropped.items() if count}
-        # With AF_PACKET a director also sees what is for its kernel: ARP and ND.
+        # With AF_PACKET the director also receives packets for its kernel, for instance ARP and ND.
         if self.fleet.shape.pmd == "af_packet":
             lost.pop("drop_unmatched", None)
         self.expect("no director dropped a packet", not lost, lost)
         self.note("forwarded", sum(each["forwarded"] for each in stats))
         if self.load and len(stats) > 1:
-            self.expect("every director forwarded", all(each["forwarded"] for each in stats))
+            self.expect("every director forwarded packets", all(each["forwarded"] for each in stats))

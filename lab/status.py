@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What lab/lab status prints. Runs in the lab's capsule."""
+"""Prints the output of `lab/lab status`. Runs in the lab's capsule."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from lab.topology import VIP4, VIP6
 
 
 def hosts():
-    """{name: pid of a process there}"""
+    """{host: pid of a process on it}"""
     found = {}
     for name in sorted(os.listdir("/run/hosts")):
         with open(f"/run/hosts/{name}") as file:
@@ -19,7 +19,7 @@ def hosts():
 
 
 def json_on(pid, command):
-    """What the command prints; None if it fails."""
+    """The JSON that a command prints in the namespaces of a process, or None if the command fails."""
     argv = ["nsenter", f"--target={pid}", "--net", "--mount", "--", *command]
     done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return json.loads(done.stdout) if done.returncode == 0 else None

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The forwarding table as operators write it, and what it says about the shares of proxies."""
+"""The forwarding table as operators write it, in JSON."""
 
 import copy
 import json
 
 from lab.topology import ECHO_PORT, GUE_PORT, HEALTH_URI, HTTP_PORT, VIPS
 
-# Fixed, so that a scenario tells the same story each time. Secrets in production.
+# Fixed, so that each connection has the same row in every run. In production these are secrets.
 HASH_KEY = "0e41b9df6b517bab3c4da9b9b07375a5"
 SEED = "34567890123456783456789012345678"
-# Of each proxy; without a glb-healthcheck they are no more than words.
+# The checks of each proxy. They have no effect without a glb-healthcheck.
 CHECKS = {"http": HTTP_PORT, "http_uri": HEALTH_URI, "gue": GUE_PORT}
 
 
 class Table:
-    """Immutable; each change makes a new one."""
+    """Immutable: each change returns a new table."""
 
     def __init__(self, backends=(), hops=2):
         self.backends = list(backends)
@@ -28,7 +28,7 @@ class Table:
         return Table([each for each in self.backends if each["ip"] != address], self.hops)
 
     def changed(self, address, **values):
-        """A backend's state=, or healthy=."""
+        """With other state= or healthy= of a backend."""
         backends = copy.deepcopy(self.backends)
         for each in backends:
             if each["ip"] == address:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The project's programs, as built, and the errors that the lab reports."""
+"""Paths of the tree and of its programs, errors, waits and files."""
 
 import json
 import os
@@ -17,11 +17,11 @@ PROGRAMS = {
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
 POLL_S = 0.02
-TIMEOUT_S = 30  # for what normally takes a fraction of a second, on a busy machine
+TIMEOUT_S = 30  # of a wait that normally takes a fraction of a second; the machine may be busy
 
 
 class LabError(Exception):
-    """Says what went wrong and what to look at."""
+    """Its text says what failed and what to do."""
 
 
 def program(name):
@@ -31,7 +31,7 @@ def program(name):
     return str(path)
 
 
-# Of iproute2, util-linux and others; what a single scenario needs beyond these it says itself.
+# The tools that every lab needs. Those of a single scenario report their absence themselves.
 TOOLS = ("bpftool", "curl", "ethtool", "ip", "mount", "nginx", "nsenter", "ping", "ss", "sysctl", "tcpdump", "unshare")
 
 
@@ -60,7 +60,7 @@ def cli_json(*arguments):
 
 
 def poll(condition, timeout_s):
-    """Calls condition() until it returns something true, or until the time is over. Returns what it returned last."""
+    """Calls condition() until its result is true, or until the time is over. Returns its last result."""
     deadline = time.monotonic() + timeout_s
     while not (result := condition()) and time.monotonic() < deadline:
         time.sleep(POLL_S)
@@ -68,7 +68,7 @@ def poll(condition, timeout_s):
 
 
 def wait_until(condition, what, timeout_s=TIMEOUT_S):
-    """As poll(), but condition() must become true. `what` says so in the error: a text, or a function that returns it."""
+    """Like poll(), but raises LabError if the last result is not true. `what` is the text for the error, or a function for it."""
     result = poll(condition, timeout_s)
     if not result:
         raise LabError(f"waited {timeout_s} s for {what() if callable(what) else what}")

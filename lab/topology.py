@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lab's network: hosts, legs and routes. What runs on the hosts is in director.py, proxy.py and load.py.
+"""The lab's network: hosts, links and routes. director.py, proxy.py and load.py run the programs on the hosts.
 
-      198.51.100.0/24          a leg of its own for each: 192.0.2.4n/30, 2001:db8:b:n::/64
+      198.51.100.0/24          one link each: 192.0.2.4n/30, 2001:db8:b:n::/64
     client ------------ router ------------ director-1, director-2 ...
                                ------------ proxy-1, proxy-2, proxy-3 ...
 
-The router sends what is for the VIPs to the directors (ECMP), and the directors' GUE to the proxies; a proxy answers straight
-to the client.
+The router sends packets for the VIPs to the directors (ECMP), and GUE from the directors to the proxies. A proxy answers the
+client directly.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
 HEALTH_URI = "/health"
 
 CLIENT_MTU = 1500
-# A client's full packet and its outer headers: 36 bytes, and 4 for each hop after the first. With 1500 on these legs, large
-# uploads hang, and no counter moves.
+# Room for a full packet of a client and its outer headers: 36 bytes, and 4 for each hop after the first. With an MTU of 1500 on
+# these links, large uploads would hang without a trace in any counter.
 GUE_MTU = 1600
 
-# Several addresses, as the hash has few others to tell clients apart by.
+# Several addresses, so that the hash can tell clients apart.
 CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 19)]
 CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
-# The client's cable, but not its kernel's addresses: for packets made by hand, which its TCP would answer with RST.
+# Source addresses of handmade packets. The client's kernel does not have them: its TCP would answer with RST.
 BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
-FIRST_DIRECTOR, OTHER, FIRST_PROXY = 1, 16, 17  # numbers of legs
+FIRST_DIRECTOR, OTHER, FIRST_PROXY = 1, 16, 17  # numbers of links
 MAX_DIRECTORS, MAX_PROXIES = 15, 46
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What `lab/lab up` can choose."""
+    """The options of `lab/lab up`."""
 
     directors: int = 2
     proxies: int = 3
@@ -48,7 +48,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Leg:
-    """The cable between the router and a host, which calls its end eth0."""
+    """The link between the router and a host. On the host its name is eth0."""
 
     number: int
     name: str
@@ -83,7 +83,7 @@ def proxy_leg(index):
 
 
 def make_host(name):
-    """A host that lab/lab finds by its name."""
+    """A host that `lab/lab exec` and others find by its name."""
     host = Namespace(name)
     write(f"/run/hosts/{name}", f"{host.pid}\n")
     return host
@@ -100,14 +100,14 @@ class Network:
         self.router.sysctl({
             "net.ipv4.ip_forward": 1,
             "net.ipv6.conf.all.forwarding": 1,
-            # ECMP by ports too: connections of one client go over all directors.
+            # ECMP hashes the ports too, so that connections of one client pass all directors.
             "net.ipv4.fib_multipath_hash_policy": 1,
             "net.ipv6.fib_multipath_hash_policy": 1,
-            # A proxy's second chance comes back on the leg that it leaves by.
+            # The packet of a second chance may leave the router on the link that it came from: no ICMP redirects.
             "net.ipv4.conf.all.send_redirects": 0,
             "net.ipv4.conf.default.send_redirects": 0,
         })
-        # The same ECMP each time, where the kernel lets us choose (6.11 or newer).
+        # The same ECMP hash in each run, if the kernel has this setting (6.11 or newer).
         self.router.run("sysctl", "-qew", "net.ipv4.fib_multipath_hash_seed=1", check=False)
         self.router.ip("addr add 198.51.100.1/24 dev to-client", "addr add 2001:db8:c::1/64 dev to-client nodad")
 
@@ -115,16 +115,16 @@ class Network:
         addresses = [f"addr add {address}/24 dev eth0" for address in CLIENTS4]
         addresses += [f"addr add {address}/64 dev eth0 nodad" for address in CLIENTS6]
         self.client.ip(*addresses, "route add default via 198.51.100.1", "route add default via 2001:db8:c::1")
-        # A client that reads slowly holds up its sender; with the usual 6 MB the kernel would take a whole download at once.
+        # A small receive buffer, so that a slow reader slows down its sender. The default of 6 MB would take a whole download.
         self.client.sysctl({"net.ipv4.tcp_rmem": "4096 65536 262144"})
-        # Else the client's checksums are only begun, and its segments 64 KB: the directors would see both.
+        # Otherwise the directors would see segments of 64 KB with partial checksums.
         self.client.offloads_off("eth0")
         link = mac(self.client, "eth0")
         self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client",
                        f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client")
 
     def add_host(self, leg):
-        """With a cable to the router, and addresses on it."""
+        """Adds a host with a link to the router, and addresses on both ends."""
         host = make_host(leg.name)
         connect(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
         host.ip(f"addr add {leg.address}/30 dev eth0", f"addr add {leg.address6}/64 dev eth0 nodad")
@@ -133,7 +133,7 @@ class Network:
 
     def add_director(self, leg):
         host = self.add_host(leg)
-        # What the director leaves to the kernel (all, with AF_PACKET) must not be forwarded as well.
+        # The kernel must not forward the packets that it also receives: with AF_PACKET these are all packets.
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
         host.ip(f"route add default via {leg.gateway}", f"route add default via {leg.gateway6}")
         host.offloads_off("eth0")
@@ -142,23 +142,23 @@ class Network:
 
     def add_proxy(self, leg):
         host = self.add_host(leg)
-        # Answers go to the client's leg. With rp_filter the default route must be where the tunnel comes from: it is.
+        # The default route is the link on which GUE arrives, as rp_filter would require. Its MTU is that of the client's link.
         host.ip(
             f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad",
             f"route add default via {leg.gateway} mtu {CLIENT_MTU}",
             f"route add default via {leg.gateway6} mtu {CLIENT_MTU}")
         host.offloads_off("eth0")
-        # What the proxy's XDP program sends to the next hop only arrives at a veth that has NAPI, which GRO gives it.
+        # A veth receives packets that XDP redirects only if it has NAPI, which GRO turns on.
         self.router.offload(leg.device, "tx", "off", "gro", "on")
         return host
 
     def unplug(self, leg):
-        """What a host whose power fails looks like to the others."""
+        """Makes a host unreachable, as if it had lost power."""
         self.router.ip(f"link set {leg.device} down")
 
 
 class StaticRoutes:
-    """The VIPs over the directors. Nexthop groups: a change of the set is one step of the kernel, for both families."""
+    """Routes of the VIPs to the directors. With next-hop groups the kernel changes the set of directors in one step."""
 
     GROUPS = ((4, 1000), (6, 1001))
 
@@ -172,7 +172,7 @@ class StaticRoutes:
                        f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}")
         self._set([*self.legs, leg])
 
-    add = announce  # static routes are there at once
+    add = announce  # static routes need no waiting
 
     def withdraw(self, director):
         leg = director.leg
@@ -185,7 +185,7 @@ class StaticRoutes:
     def _set(self, legs):
         first, self.legs = not self.legs, legs
         if not legs:
-            raise ValueError("the last director's route stays: the lab has no other way for the VIPs")
+            raise ValueError("the last director's route cannot be withdrawn: the VIPs would have no route")
         for family, group in self.GROUPS:
             members = "/".join(str(10 * leg.number + family) for leg in legs)
             self.router.ip(f"nexthop replace id {group} group {members}")

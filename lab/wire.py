@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP made by hand on the client's cable: for what a kernel's TCP does not do when told, like half a handshake.
+"""Handmade TCP on the client's link, for what a kernel's TCP cannot be told to do, for instance half a handshake.
 
-Its addresses (topology.BY_HAND*) are not the client kernel's, which therefore keeps quiet.
+The client's kernel does not have the source addresses (topology.BY_HAND*), so it does not answer.
 """
 
 import ctypes
@@ -17,13 +17,13 @@ from lab.topology import BY_HAND4, BY_HAND6
 
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 TCP, ICMP = 6, 1
-PATIENCE_S = 3
+TIMEOUT_S = 3
 SO_ATTACH_FILTER = 26
 MSS_1460 = b"\x02\x04\x05\xb4"
 
 
 def checksum(data):
-    """Of the Internet."""
+    """The Internet checksum (RFC 1071)."""
     if len(data) % 2:
         data += b"\0"
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
@@ -42,7 +42,7 @@ def ip_packet(source, destination, protocol, payload):
 
 
 def tcp_segment(source, destination, ports, sequence, acknowledged, flags, data=b"", options=b""):
-    """Sequence numbers may be beyond 32 bits: they wrap."""
+    """Sequence numbers may exceed 32 bits; they wrap."""
     segment = struct.pack(
         "!HHIIBBHHH", *ports, sequence & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, (20 + len(options)) // 4 << 4, flags,
         65000, 0, 0) + options + data
@@ -53,22 +53,22 @@ def tcp_segment(source, destination, ports, sequence, acknowledged, flags, data=
 
 @dataclass
 class Segment:
-    """A received one."""
+    """A received TCP segment."""
 
     sequence: int
     acknowledged: int
     flags: int
     data: bytes
-    packet: bytes  # from its IP header on
+    packet: bytes  # from the IP header on
 
     @property
     def end(self):
-        """The sequence number that acknowledges all of it."""
+        """The number that acknowledges the whole segment."""
         return self.sequence + len(self.data) + bool(self.flags & SYN) + bool(self.flags & FIN)
 
 
 def address_filter(address4, address6):
-    """A classic BPF program for frames to either address (of IPv6: to its last 32 bits)."""
+    """A classic BPF program that accepts frames to either address. For IPv6 it compares the last 32 bits."""
     load_half, load_word, jump_equal, give_back = 0x28, 0x20, 0x15, 0x06
     instructions = (
         (load_half, 0, 0, 12),  # ethertype
@@ -85,11 +85,11 @@ def address_filter(address4, address6):
 
 
 class Cable:
-    """The client's."""
+    """The client's link."""
 
     def __init__(self, network):
         self.socket = network.client.packet_socket("eth0")
-        # Else all that the load receives waits here too, until there is no room for ours.
+        # Otherwise packets of the load would fill the receive buffer.
         count, program = address_filter(BY_HAND4, BY_HAND6)
         self.program = ctypes.create_string_buffer(program)
         self.socket.setsockopt(
@@ -108,23 +108,23 @@ class Cable:
 
 
 class Connection:
-    """One TCP connection, as far as each step takes it."""
+    """A TCP connection whose steps the caller makes one by one."""
 
-    FIRST = 1000  # our initial sequence number
+    FIRST = 1000  # initial sequence number of the client
 
     def __init__(self, cable, address, port, vip, vip_port):
         self.cable, self.address, self.port, self.vip, self.vip_port = cable, address, port, vip, vip_port
-        self.next, self.theirs = self.FIRST, 0  # next sequence numbers: ours to send, theirs to expect
+        self.next, self.theirs = self.FIRST, 0  # next sequence number to send, next one expected from the server
 
     def send(self, flags, data=b"", options=b""):
-        """Does not advance `next`: so that sending again is sending the same."""
+        """Sends a segment. `next` does not advance, so that a second call sends the same segment again."""
         segment = tcp_segment(
             self.address, self.vip, (self.port, self.vip_port), self.next, self.theirs, flags, data, options)
         self.cable.send(ip_packet(self.address, self.vip, TCP, segment))
 
-    def receive(self, wanted=lambda segment: True, patience_s=PATIENCE_S):
-        """The next segment to us that is wanted, or None."""
-        deadline = time.monotonic() + patience_s
+    def receive(self, wanted=lambda segment: True, timeout_s=TIMEOUT_S):
+        """The next segment of the server for which wanted() is true, or None."""
+        deadline = time.monotonic() + timeout_s
         while (left := deadline - time.monotonic()) > 0:
             if not select.select([self.cable.socket], [], [], left)[0]:
                 break
@@ -152,10 +152,10 @@ class Connection:
         sequence, acknowledged = struct.unpack_from("!II", tcp, 4)
         return Segment(sequence, acknowledged, tcp[13], tcp[4 * (tcp[12] >> 4) :], packet[:length])
 
-    # Steps of a connection.
+    # Steps of a connection
 
     def syn(self):
-        """Returns the SYN-ACK, not acknowledged yet."""
+        """Sends a SYN. Returns the SYN-ACK, which is not acknowledged yet."""
         self.send(SYN, options=MSS_1460)
         answer = self.receive(lambda segment: segment.flags & SYN)
         self.next = self.FIRST + 1
@@ -169,7 +169,7 @@ class Connection:
         return answer
 
     def get(self, path="/"):
-        """Sends an HTTP request; the first segment of the answer that has data."""
+        """Sends an HTTP request. Returns the first segment with data."""
         request = f"GET {path} HTTP/1.0\r\n\r\n".encode()
         self.send(PSH | ACK, request)
         self.next += len(request)
@@ -177,6 +177,6 @@ class Connection:
 
 
 def frag_needed(router, vip, mtu, quoted):
-    """ICMPv4 "fragmentation needed" about a packet of the VIP, with no more of it than the RFC asks for: 28 bytes."""
+    """ICMPv4 "fragmentation needed" about a packet of the VIP. It quotes 28 bytes, the least that the RFC requires."""
     body = struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + quoted[:28]
     return ip_packet(router, vip, ICMP, body[:2] + struct.pack("!H", checksum(body)) + body[4:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One scenario in each module: SUMMARY, perhaps SHAPE and SECONDS, and run(stage)."""
+"""Each module is one scenario: lab/scenario.py says what it defines. NAMES is the order of `lab/lab list`."""
 
 import importlib
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A check that is wrong must not empty the edge."""
+"""A wrong health check must not take all proxies out of the table."""
 
 from lab.tools import wait_until
 
-SUMMARY = "the page that checks ask for fails on two of three proxies, then on all: panic, and the tables stay as they are"
+SUMMARY = "health checks fail on two of three proxies, then on all: panic mode keeps all proxies in the tables"
 SHAPE = {"healthcheck": True}
 PANIC = "panic: less than 50 % of its backends are healthy"
 
@@ -16,36 +16,36 @@ def run(stage):
     doubt(stage, "three", ["proxy-3"])
 
     for proxy in fleet.proxies.values():
-        proxy.say_healthy(True)
+        proxy.pass_checks(True)
     for each in fleet.healthchecks():
-        wait_until(lambda each=each: settled(each, False, "healthy", 3), f"panic to be over at {each.director.name}")
+        wait_until(lambda each=each: settled(each, False, "healthy", 3), f"the end of panic on {each.director.name}")
     share(stage, "over")
-    stage.say("all checks pass again: panic is over")
+    stage.say("all checks pass again: panic ends")
     stage.settle()
     stage.finish()
 
 
 def doubt(stage, label, names):
-    """The checks of more proxies fail. Nothing changes for clients, but it is said."""
+    """Makes the checks of more proxies fail. Clients notice nothing, but the log and the status report panic."""
     fleet = stage.fleet
     for name in names:
-        fleet.proxies[name].say_healthy(False)
-    failing = sum(1 for proxy in fleet.proxies.values() if not proxy.says_healthy())
+        fleet.proxies[name].pass_checks(False)
+    failing = sum(1 for proxy in fleet.proxies.values() if not proxy.passes_checks())
     for each in fleet.healthchecks():
-        wait_until(lambda each=each: settled(each, True, "unhealthy", failing), f"panic at {each.director.name}")
+        wait_until(lambda each=each: settled(each, True, "unhealthy", failing), f"panic on {each.director.name}")
         stage.expect("panic is in the log", PANIC in each.text(), each.log)
     share(stage, label)
-    stage.say(f"{failing} of {len(fleet.proxies)} fail their checks: all count as healthy, and get new connections")
+    stage.say(f"{failing} of {len(fleet.proxies)} proxies fail their checks: all count as healthy and get new connections")
 
 
 def settled(healthcheck, panics, verdict, count):
-    """Whether so many proxies have a verdict, and the director has a table in which all are healthy."""
+    """Whether `count` proxies have the verdict, and the director uses a table in which all proxies are healthy."""
     return (healthcheck.panics() == panics and list(healthcheck.verdicts().values()).count(verdict) == count
             and all(healthcheck.written_health().values()) and healthcheck.in_use())
 
 
 def share(stage, label):
-    """The only one that is healthy must not get what three can take."""
+    """The one healthy proxy must not get the traffic of three."""
     new = stage.new_connections(label, at_least=100)
     stage.note(label, new)
     stage.expect("every proxy gets new connections", set(new) == set(stage.fleet.proxies), new)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Directors come and go as routers see it in production."""
+"""Routes to the directors by BGP, as in production."""
 
 import signal
 
-SUMMARY = "with BIRD: a director's BGP is killed (-9), a whole director freezes, another one is added"
+SUMMARY = "BGP with BIRD: on one director BIRD is killed (-9), a second director freezes, a third is added"
 SHAPE = {"directors": 3, "bgp": True}
 
 
 def run(stage):
     fleet = stage.fleet
     stage.start_load()
-    stage.say("three directors announce the VIPs by BGP, with BFD")
+    stage.say("three directors announce the VIPs by BGP with BFD")
 
     fleet.routes.fail(fleet.directors["director-1"], signal.SIGKILL)
     fleet.routes.wait_ready()
-    stage.say("director-1's bird is killed (-9): its session ends, the router goes on with two")
+    stage.say("BIRD on director-1 is killed (-9): the BGP session ends, the router uses the other two directors")
     stage.settle()
 
     stage.start_capture()
@@ -22,13 +22,13 @@ def run(stage):
     frozen.process.send_signal(signal.SIGSTOP)
     fleet.routes.fail(frozen, signal.SIGSTOP)
     fleet.routes.wait_ready()
-    stage.say("director-2 and its bird freeze, without a word: BFD notices, the router goes on with one")
+    stage.say("director-2 and its BIRD freeze: BFD detects this, the router uses the last director")
     stage.settle(1)
-    # For its counters at the end. The packets that waited in its socket are old by now, and harmless.
+    # It must report its counters at the end. It now sends the packets that waited in its socket, which does no harm.
     frozen.process.send_signal(signal.SIGCONT)
 
     added = fleet.add_director()
     stage.settle(1)
     stage.expect("the new director gets packets", added.stats()["forwarded"] > 0)
-    stage.say(f"{added.name} is added, and has its share")
+    stage.say(f"{added.name} is added and gets its share")
     stage.finish()

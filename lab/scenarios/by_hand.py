@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scenarios with packets made by hand share. No scenario itself."""
+"""Shared code of the scenarios that build packets themselves. This module is not a scenario."""
 
 import contextlib
 
 from lab.tools import poll
-from lab.wire import PATIENCE_S, Cable
+from lab.wire import TIMEOUT_S, Cable
 
 
 def begin(stage):
-    """Load, capture, and the client's cable."""
+    """Starts load and capture. Returns the client's cable."""
     stage.start_load()
     stage.start_capture()
     return Cable(stage.fleet.network)
 
 
 class Counters:
-    """How glb-redirect's counters changed since now."""
+    """The changes of glb-redirect's counters since this object was made."""
 
     def __init__(self, stage):
         self.stage = stage
@@ -25,14 +25,14 @@ class Counters:
         return self.stage.fleet.proxies[proxy].stats()[counter] - self.before[proxy][counter]
 
     def expect(self, proxy, counter):
-        """In a moment: the packet that is to be counted may still be on its way."""
-        counted = poll(lambda: self.change(proxy, counter), PATIENCE_S)
+        """Waits a moment, because the packet may not have arrived yet."""
+        counted = poll(lambda: self.change(proxy, counter), TIMEOUT_S)
         self.stage.expect(f"{proxy} counts {counter}", counted > 0)
 
 
 @contextlib.contextmanager
 def moved(stage, owner, other):
-    """While `owner` drains, so that its packets come to `other` first."""
+    """Drains `owner` meanwhile, so that its packets reach `other` first."""
     stage.fleet.change(owner, state="draining")
     counters = Counters(stage)
     yield counters

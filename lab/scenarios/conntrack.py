@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why there is no state on the way: a load balancer that keeps some, beside ours, under the same load."""
+"""Why directors keep no state: compares them with a stateful NAT under the same load."""
 
 from lab.clients import Load
 from lab.conntrack import counters, fill, tracked
 from lab.topology import ECHO_PORT, HTTP_PORT, OTHER, Leg
 
-SUMMARY = "the same load beside it through NAT with conntrack and few entries: drops there; here no host tracks a connection"
+SUMMARY = "the same load through a NAT with a full conntrack table: it drops packets, while directors and proxies track nothing"
 NAT_VIP = "203.0.113.20"
-FREE = 64  # entries of the NAT's table that other connections leave to the load
+FREE = 64  # free entries in the NAT's conntrack table
 RULES = """\
 table ip nat {{
 	chain in {{
@@ -23,7 +23,7 @@ table ip nat {{
 
 
 def add_nat(fleet):
-    """A host beside the directors, with a VIP of its own."""
+    """A host beside the directors that balances another VIP with NAT."""
     network, leg = fleet.network, Leg(OTHER, "nat")
     host = network.add_host(leg)
     host.ip(f"route add default via {leg.gateway}")
@@ -42,22 +42,22 @@ def run(stage):
     stage.start_load()
     nat = add_nat(fleet)
     size = fill(nat, FREE)
-    stage.say(f"beside it, a NAT whose table of {size} connections is full but for {FREE}")
+    stage.say(f"beside the directors, a NAT with {FREE} free entries in its conntrack table of {size}")
     stage.start_capture()
     beside = Load(fleet.client, vips=[NAT_VIP])
     there = beside.stop()
     broken, entries = len(there["held_broken"]) + len(there["short_broken"]), tracked(nat)
     drops = {name: counters(nat)[name] for name in ("drop", "early_drop", "insert_failed")}
-    stage.say(f"through the NAT {broken} of {there['held']} connections broken, {drops['drop']} packets dropped: table full")
+    stage.say(f"through the NAT: {broken} of {there['held']} connections broken, {drops['drop']} packets dropped: table full")
     stage.expect("the NAT breaks connections", broken > 0)
-    stage.expect("it tracks the others", entries > size - FREE, (entries, size))
-    stage.expect("it drops packets, as its table is full", drops["drop"] > 0, drops)
+    stage.expect("the NAT tracks the other connections", entries > size - FREE, (entries, size))
+    stage.expect("the NAT drops packets because its table is full", drops["drop"] > 0, drops)
 
     here = {name: tracked(host) for name, host in fleet.hosts().items()}
     lost = {name: counters(host)["drop"] for name, host in fleet.hosts().items()}
-    stage.expect("no host of ours tracks a connection", not any(here.values()), here)
-    stage.expect("no host of ours drops by conntrack", not any(lost.values()), lost)
-    stage.say(f"through GUE: none tracked on any of {len(here)} hosts")
+    stage.expect("no host of the lab tracks a connection", not any(here.values()), here)
+    stage.expect("no host of the lab drops packets in conntrack", not any(lost.values()), lost)
+    stage.say(f"through GUE: none of {len(here)} hosts tracks a connection")
     stage.note("nat", {"broken": broken, "entries": size, "tracked": entries, **drops})
     stage.note("tracked", here)
     stage.finish()

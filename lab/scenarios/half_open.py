@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Between SYN-ACK and ACK there is no socket yet, only a request: it must be found as well."""
+"""Between SYN-ACK and ACK the kernel has no socket, only a request. glb-redirect must find the request."""
 
 from lab.scenarios.by_hand import begin, moved
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK
 
-SUMMARY = "the ACK that ends a handshake comes first to the proxy that is not the owner"
+SUMMARY = "the ACK of a handshake reaches another proxy before the owner of the connection"
 
 
 def run(stage):
@@ -19,6 +19,6 @@ def run(stage):
             answer = connection.get()
             stage.expect("the owner answers the request", answer and f"X-Proxy: {owner}".encode() in answer.data, answer)
             counters.expect(owner, "accepted_established")
-        stage.say(f"{vip}: SYN to {owner}; the ACK reaches {other} first, and {owner} by second chance")
+        stage.say(f"{vip}: the SYN reaches {owner}; the ACK reaches {other} first, and {owner} by the second chance")
         stage.result.connections += 1
     stage.finish()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More than one second chance."""
+"""Packets that pass more than two proxies."""
 
-SUMMARY = "rows of 4 hops: three of six proxies drained at once"
+SUMMARY = "rows of 4 hops: three of six proxies are drained at the same time"
 SHAPE = {"hops": 4, "proxies": 6}
 DRAINED = ("proxy-1", "proxy-2", "proxy-3")
 
@@ -15,9 +15,9 @@ def run(stage):
     stage.start_capture()
     new = stage.new_connections("drained", at_least=60)
     stage.expect("draining proxies get no new connection", not set(new) & set(DRAINED), new)
-    stage.say(f"{', '.join(DRAINED)} drain at once: their connections stay, none is new")
+    stage.say(f"{', '.join(DRAINED)} drain: they keep their connections and get no new ones")
     stage.settle(1)
     stage.expect(
-        "connections take second, third and fourth chances",
+        "packets take a second, third and fourth chance",
         sum(each["forwarded_to_alternate"] for each in fleet.redirect_totals().values()) > 0)
     stage.finish()

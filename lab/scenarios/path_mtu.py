@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Path MTU discovery: routers on the way talk to the VIP, and must be heard by the proxy that sends."""
+"""Path MTU discovery: routers send ICMP errors to the VIP, and the errors must reach the proxy that sends the data."""
 
 import threading
 
@@ -8,10 +8,10 @@ from lab.proxy import DOWNLOAD
 from lab.tools import LabError
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
 
-SUMMARY = "a link of 1280 bytes appears on the way, during downloads and uploads of 5 MB"
+SUMMARY = "the MTU of a link drops to 1280 during downloads and uploads of 5 MB"
 NARROW_MTU = 1280
 DOWNLOAD_PORT, UPLOAD_PORT = 16000, 17000
-SECONDS = 4  # of each transfer, if nothing holds it up
+SECONDS = 4  # duration of a transfer without disturbance
 
 
 class Upload(threading.Thread):
@@ -41,19 +41,19 @@ def run(stage):
         for vip, address in ways]
     uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
     stage.settle()
-    # Both ends of the client's cable. What proxies send above that, the router answers to the VIP: with ICMP.
+    # Both ends of the client's link. To larger packets of proxies the router replies with ICMP errors, which it sends to the VIP.
     fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}")
     fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}")
-    stage.say(f"in the middle of two downloads and two uploads, the client's link shrinks to {NARROW_MTU} bytes")
+    stage.say(f"during two downloads and two uploads, the MTU of the client's link drops to {NARROW_MTU}")
     for vip, address in ways:
         owner = fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT)
         pmtu = stage.wait_pmtu(owner, DOWNLOAD_PORT, NARROW_MTU)
-        stage.expect(f"{owner}, which sends the download, sees the path MTU", pmtu == NARROW_MTU, pmtu)
-        stage.say(f"{vip}: {owner} sends the download, and sees pmtu {pmtu}")
+        stage.expect(f"{owner}, which sends the download, learns the path MTU", pmtu == NARROW_MTU, pmtu)
+        stage.say(f"{vip}: {owner} sends the download, and its path MTU is now {pmtu}")
     for (vip, _), download, upload in zip(ways, downloads, uploads, strict=True):
         failed = finished_download(download, f"/run/lab/got-{vip}")
         stage.transfer(f"the download from {vip} is complete", failed)
         upload.join(60)
         stage.transfer(f"the upload to {vip} is complete", upload.failed)
-    stage.say(f"all four transfers of {len(data)} bytes end with the right checksum" if stage.result.passed else "...")
+    stage.say(f"all four transfers of {len(data)} bytes complete with the right checksum" if stage.result.passed else "...")
     stage.finish()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A reload is a pointer that changes: nothing may be lost."""
+"""A reload swaps a pointer, so it may not lose a packet."""
 
 import time
 
-SUMMARY = "200 reloads in 20 s under load, two tables in turn"
+SUMMARY = "200 reloads in 20 s under load, alternating between two tables"
 RELOADS, PERIOD_S = 200, 0.1
 
 
@@ -31,7 +31,7 @@ def run(stage):
     stage.expect("no reload failed", not any(stats["reload_failures"] for stats in after))
     stage.settle()
     missed = {director.name: director.missed() for director in fleet.running()}
-    stage.expect("no packet is lost before a director", not any(missed.values()), missed)
+    stage.expect("no port of a director loses a packet", not any(missed.values()), missed)
     stage.note("missed", missed)
     stage.note("reload_seconds", round(took, 1))
     stage.note("reloads", done)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A deployment that hangs half-way must not hurt."""
+"""A deployment that stops halfway must not break connections."""
 
 import time
 
-SUMMARY = "two directors with tables of different generations for 10 s, connections moving between them"
+SUMMARY = "two directors use different tables for 10 s, and connections move between the directors"
 SKEW_S = 10
 
 
@@ -14,10 +14,10 @@ def run(stage):
     ahead, behind = fleet.running()
     start = time.monotonic()
     ahead.reload(new_table)
-    stage.say(f"{ahead.name} knows that proxy-2 drains, {behind.name} does not")
+    stage.say(f"{ahead.name} has a table in which proxy-2 drains, {behind.name} does not")
     stage.settle(2)
     stage.start_capture()
-    # Every connection is seen by both: those of one director move to the other, and back.
+    # Connections of each director move to the other and back, so that both directors get packets of every connection.
     for director, other in ((ahead, behind), (behind, ahead)):
         fleet.routes.withdraw(director)
         stage.say(f"all connections move to {other.name}")
@@ -28,6 +28,6 @@ def run(stage):
     stage.expect("the directors' tables differ", len(digests) == 2, digests)
     time.sleep(max(0, start + SKEW_S - time.monotonic()))
     fleet.publish(new_table)
-    stage.say("both know")
+    stage.say("both directors have the same table")
     stage.settle(1)
     stage.finish()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The second chance itself, looked at with one connection."""
+"""The second chance of one connection."""
 
 from lab.clients import Dialogue
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
 
-SUMMARY = "primary and secondary swap under an open connection: it goes on by its second hop, a new one lands on the first"
+SUMMARY = "the two hops of a row are swapped: an open connection continues on its second hop, a new one reaches the first hop"
 PORT = 15000
 
 
@@ -24,7 +24,7 @@ def _one_family(stage, vip, client):
     fleet = stage.fleet
     dialogue = Dialogue(fleet.client, client, PORT, vip, ECHO_PORT)
     owner, second = (fleet.proxy_at(hop) for hop in fleet.running()[0].hops(client, PORT, vip, ECHO_PORT))
-    stage.expect("the table names the proxy that answers", dialogue.ask("before") == owner)
+    stage.expect("the proxy that answers is the one that the table names", dialogue.ask("before") == owner)
     stage.say(f"[{client}]:{PORT} talks to {owner}; its second hop is {second}")
 
     before = fleet.proxies[second].stats()["forwarded_to_alternate"]
@@ -32,13 +32,13 @@ def _one_family(stage, vip, client):
     stage.expect("the open connection stays with its proxy", dialogue.ask("after") == owner)
     forwarded = fleet.proxies[second].stats()["forwarded_to_alternate"] - before
     stage.expect("its packets took the second chance", forwarded > 0, forwarded)
-    stage.say(f"{owner} drains: the connection goes on, by {second}, which passed on {'some' if forwarded else 'no'} packets")
+    stage.say(f"{owner} drains: the connection continues through {second}, which passed on {'some' if forwarded else 'no'} packets")
 
-    # The same address and port, so the same row of the table; another service, so another connection.
+    # The same address and port select the same row of the table. The other service makes it another connection.
     new = Dialogue(fleet.client, client, PORT, vip, HTTP_PORT)
     lands = new.http_proxy()
-    stage.expect("a new connection with the same row lands on the new first hop", lands == second, lands)
-    stage.say(f"a new connection of the same row lands on {lands}")
+    stage.expect("a new connection of the same row reaches the new first hop", lands == second, lands)
+    stage.say(f"a new connection of the same row reaches {lands}")
     new.close()
     dialogue.close()
     stage.result.connections += 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A SYN costs a director as much as any packet, and a proxy next to nothing once it answers with cookies."""
+"""A SYN flood: directors forward SYNs like other packets, and proxies answer them with SYN cookies."""
 
 import subprocess
 import sys
@@ -8,20 +8,20 @@ from lab.tools import TREE, LabError
 from lab.topology import HTTP_PORT, VIP4, VIP6, VIPS
 from lab.wire import MSS_1460, SYN, TCP, Cable, ip_packet, tcp_segment
 
-SUMMARY = "a SYN flood of 100 000 a second: proxies answer with cookies, in XDP if told to; nobody else notices"
+SUMMARY = "100 000 SYNs per second: proxies answer with SYN cookies, in the kernel or in XDP; other clients do not suffer"
 PER_SECOND = 100_000
 BY_KERNEL_SYNS, BY_XDP_SYNS = 300_000, 500_000
-SOURCES = 16_384  # of each family: many more than fit the queues, as a SYN of one that waits there is for the kernel
-CURL_MS = 10  # what half of the new connections may take, from SYN to FIN
+SOURCES = 16_384  # per family. Many more than the queues hold, because XDP leaves the SYN of a queued request to the kernel
+CURL_MS = 10  # limit of the median duration of new connections, from SYN to FIN
 
 
 def source(vip, number):
-    """Of networks that are for such tests: RFC 2544, RFC 5180."""
+    """An address of the networks for benchmarks (RFC 2544, RFC 5180)."""
     return f"2001:2::{number:x}" if ":" in vip else f"198.18.{number >> 8}.{number & 255}"
 
 
 def frames(cable):
-    """SYNs from all sources, whole, one a line."""
+    """A SYN frame from each source, in hexadecimal, one per line."""
     return "\n".join(frame.hex() for frame in _frames(cable))
 
 
@@ -46,7 +46,7 @@ class Flood:
             raise LabError("the flood did not start: see its message above")
 
     def end(self):
-        """(SYNs sent, how many a second)"""
+        """(SYNs sent, SYNs per second)"""
         sent, seconds = self.process.stdout.read().split()
         self.process.wait()
         return int(sent), round(int(sent) / float(seconds))
@@ -57,7 +57,7 @@ def growth(before, after, counter):
 
 
 def flood(stage, label, lines, syns):
-    """Returns what it was like for the proxies and for new clients."""
+    """Returns counters of the proxies, and how long new connections took."""
     fleet = stage.fleet
     before = fleet.redirect_totals()
     running = Flood(fleet.client, lines, syns)
@@ -76,28 +76,28 @@ def flood(stage, label, lines, syns):
     }
     stage.note(label, seen)
     stage.expect("most SYNs reach a proxy", seen["reached"] > sent // 2, seen)
-    stage.say(f"{sent} SYNs at {per_second} a second; XDP answered {seen['by_xdp']}; {seen['let_in']} clients let in by a cookie")
-    stage.say(f"half of all new connections took up to {seen['p50']} ms, nine of ten up to {seen['p90']} ms")
+    stage.say(f"{sent} SYNs, {per_second} per second; XDP answered {seen['by_xdp']}; {seen['let_in']} clients accepted by a cookie")
+    stage.say(f"new connections of other clients took {seen['p50']} ms (median), {seen['p90']} ms (90th percentile)")
     return seen
 
 
 def run(stage):
     fleet = stage.fleet
     stage.start_load()
-    # Their owners are silent: no RST frees a proxy's queue.
+    # The sources do not answer, so no RST removes a request from a proxy's queue.
     fleet.network.router.ip("route add blackhole 198.18.0.0/15", "route add blackhole 2001:2::/48")
-    stage.say(f"A flood for port {HTTP_PORT} of {VIP4} and {VIP6}, from {2 * SOURCES} addresses that never answer")
+    stage.say(f"SYNs to port {HTTP_PORT} of {VIP4} and {VIP6}, from {2 * SOURCES} addresses that never answer")
     lines = frames(Cable(fleet.network))
     kernel = flood(stage, "kernel", lines, BY_KERNEL_SYNS)
-    stage.expect("XDP leaves SYNs to the kernel unless told otherwise", kernel["by_xdp"] == 0, kernel)
+    stage.expect("XDP leaves SYNs to the kernel without --syn-cookies", kernel["by_xdp"] == 0, kernel)
 
-    stage.say("glb-redirect attach eth0 --syn-cookies on, on every proxy")
+    stage.say("on every proxy: glb-redirect attach eth0 --syn-cookies on")
     for proxy in fleet.proxies.values():
         proxy.host.sysctl({f"net.{family}.conf.lo.forwarding": 1 for family in ("ipv4", "ipv6")})
         proxy.attach("--syn-cookies", "on")
     xdp = flood(stage, "xdp", lines, BY_XDP_SYNS)
-    stage.expect("XDP answers", xdp["by_xdp"] > 0, xdp)
-    stage.expect("proxies take its cookies back", xdp["let_in"] > 0, xdp)
+    stage.expect("XDP answers SYNs", xdp["by_xdp"] > 0, xdp)
+    stage.expect("proxies accept the cookies of XDP", xdp["let_in"] > 0, xdp)
     stage.expect(f"half of the new connections take less than {CURL_MS} ms", xdp["p50"] < CURL_MS, xdp)
     stage.new_connections("calm", at_least=60)
     stage.finish()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A socket in TIME_WAIT is not in the kernel's usual tables; whoever repeats a FIN must get its ACK all the same."""
+"""A socket in TIME_WAIT is not among the kernel's ordinary sockets. A repeated FIN must still get its ACK."""
 
 from lab.scenarios.by_hand import begin, moved
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK, FIN, RST
 
-SUMMARY = "a FIN is repeated to a connection in TIME_WAIT, first to the proxy that is not the owner"
+SUMMARY = "a repeated FIN to a connection in TIME_WAIT reaches another proxy before the owner of the connection"
 
 
 def run(stage):
@@ -21,13 +21,13 @@ def run(stage):
             answer = connection.receive()
             stage.expect("the repeated FIN gets an ACK", answer and answer.flags & ACK and not answer.flags & RST, answer)
             counters.expect(owner, "accepted_established")
-        stage.say(f"{vip}: {owner} is in TIME_WAIT; the FIN, repeated by way of {other}, gets its ACK")
+        stage.say(f"{vip}: {owner} is in TIME_WAIT; the FIN, repeated through {other}, gets its ACK")
         stage.result.connections += 1
     stage.finish()
 
 
 def close(stage, connection):
-    """A whole connection, closed by the server first (HTTP/1.0), then by us."""
+    """Opens a connection; first the server closes it (HTTP/1.0), then the client."""
     connection.open()
     answer = connection.get()
     while answer and not answer.flags & FIN:
@@ -36,4 +36,4 @@ def close(stage, connection):
     stage.expect("the server closes", answer)
     connection.theirs = answer.end if answer else 0
     connection.send(FIN | ACK)
-    stage.expect("our FIN gets an ACK", connection.receive(lambda s: s.acknowledged == connection.next + 1))
+    stage.expect("the client's FIN gets an ACK", connection.receive(lambda s: s.acknowledged == connection.next + 1))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets that belong to nobody must not vanish: a client that waits for a dead connection should hear so."""
+"""A packet that belongs to no connection must get an RST, so that its client does not wait for a dead connection."""
 
 from lab.scenarios.by_hand import Counters, begin
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK, RST
 
-SUMMARY = "an ACK of a connection that nobody has: the last hop delivers it, and its kernel answers RST"
+SUMMARY = "an ACK that belongs to no connection: the last hop accepts it, and its kernel answers with RST"
 
 
 def run(stage):
@@ -20,5 +20,5 @@ def run(stage):
         stage.expect("the answer is RST", answer and answer.flags & RST, answer)
         counters.expect(first, "forwarded_to_alternate")
         counters.expect(last, "accepted_last_resort")
-        stage.say(f"{vip}: {first} does not know it, {last} is the last hop: RST")
+        stage.say(f"{vip}: {first} does not know the connection, {last} is the last hop and answers with RST")
     stage.finish()

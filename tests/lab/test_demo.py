@@ -5,10 +5,10 @@ import os
 import re
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
-from lab_process import DEMO, TREE, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from support.tree import TREE
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,13 @@ def test_fits_a_terminal_and_has_no_colours_off_it(shown):
 
 
 def test_shows_shares_downloads_and_what_was_killed(shown):
-    assert "200 of 200 are where glb-director-cli lookup says" in shown
+    assert "200 of 200 reach the proxy that glb-director-cli lookup names" in shown
     shares = re.findall(r"proxy-(\d)  table +([\d.]+) %   seen +([\d.]+) %", shown)
     assert [number for number, _, _ in shares] == ["1", "2", "3"]
     assert all(abs(float(table) - float(seen)) < 10 for _, table, seen in shares)
     assert re.search(r"director-1 [1-9]\d*, director-2 [1-9]", shown)
-    assert len(re.findall(r"/download: complete, SHA-256 as on the proxies", shown)) == 2
-    assert re.search(r"Drain proxy-\d", shown) and "Kill director-1 with -9" in shown
+    assert len(re.findall(r"/download: complete, with the right SHA-256", shown)) == 2
+    assert re.search(r"Drain proxy-\d", shown) and "Kill director-1 (-9)" in shown
     assert "FAIL" not in shown
 
 
@@ -48,16 +48,16 @@ def test_shows_the_table_follow_a_service(shown):
     stopped, started = re.findall(
         r"Connection refused, 3 times in a row\n.*?(?=\n\n)|status 200, 3 times in a row\n.*?(?=\n\n)", shown, re.DOTALL)
     for part, health, share in ((stopped, "not healthy", r"down .* 0\.0"), (started, "healthy", r"up .* 3\d\.\d")):
-        assert f"table written, proxy-3 is {health}\n" in part and "in use by 2 directors" in part
+        assert f"JSON table written, proxy-3 is {health}\n" in part and "in use by 2 directors" in part
         assert re.search(rf"proxy-3  {share} %$", part, re.MULTILINE)
-    assert re.search(r"[1-9]\d* new connections refused before that, 0 of [1-9]\d+ since", stopped)
-    assert re.search(r"long-lived connections to proxy-3 go on: [1-9]\d* answers since", stopped)
+    assert re.search(r"[1-9]\d* new connections refused before the tables changed, 0 of [1-9]\d+ since", stopped)
+    assert re.search(r"long-lived connections to proxy-3 continue: [1-9]\d* answers since then", stopped)
     assert re.search(r"[1-9]\d* of \d+ new connections reach proxy-3", started)
 
 
 def test_every_packet_is_as_lookup_predicts(shown):
     """Of curl and ping, in both families; the tail of each line is the inner packet."""
-    counted = re.search(r"ok   (\d+) of (\d+) packets as lookup predicts", shown)
+    counted = re.search(r"ok   (\d+) of (\d+) packets are as lookup predicts", shown)
     lines = re.findall(r"^    (equal|WRONG)  .* {2}(tcp|icmp echo request) \d+$", shown, re.M)
     assert counted and int(counted[1]) == int(counted[2]) == len(lines) >= 12
     assert {what for _, what in lines} == {"tcp", "icmp echo request"} and {mark for mark, _ in lines} == {"equal"}
@@ -71,7 +71,7 @@ def words(line):
 
 def demo_block(page):
     """The lines of the block that ends with the demo's last line."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", (Path(TREE) / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", (TREE / page).read_text(), flags=re.MULTILINE | re.DOTALL)
     (block,) = [block for block in blocks if "\ndemo: 0 of " in block]
     return block.splitlines()
 
@@ -90,7 +90,7 @@ def test_keep_leaves_the_lab_up():
         assert done.stdout.splitlines()[-1].startswith("demo: 0 of ")
         assert "lab/lab shell proxy-1" in done.stdout
         again = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
-        assert (again.returncode, again.stderr) == (1, "lab: lab 'main' is already up: lab/lab down\n")
+        assert (again.returncode, again.stderr) == (1, "lab: lab 'main' is already up: run lab/lab down\n")
         status = lab("status").stdout
         assert re.search(r"director-1 .* not running", status) and re.search(r"director-2 .* forwarded [1-9]", status)
         assert lab("exec", "client", "curl", "-s", "http://203.0.113.10/").stdout.startswith("proxy-")

@@ -99,7 +99,7 @@ def test_two_labs_side_by_side(up):
 def test_the_same_name_twice(up):
     name, _ = up("--proxies", "1", "--directors", "1")
     again = lab("up", "--name", name)
-    assert (again.returncode, again.stderr) == (1, f"lab: lab '{name}' is already up: lab/lab down, or choose another --name\n")
+    assert (again.returncode, again.stderr) == (1, f"lab: lab '{name}' is already up: run lab/lab down, or choose another --name\n")
 
 
 @pytest.mark.parametrize("word", ["unshare", "_up"], ids=["capsule", "process 1"])
@@ -147,13 +147,13 @@ def test_the_load_notices_directors_that_disagree():
 def test_says_that_it_needs_root():
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", LAB, "up"], env=environment(), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "lab: making network namespaces needs root: run it as root\n")
+    assert (done.returncode, done.stderr) == (1, "lab: network namespaces need root: run this command as root\n")
 
 
 @pytest.mark.parametrize("arguments, says", [
     (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
     (["scenario", "swap", "--json", "/nowhere/result.json"], "--json: /nowhere/result.json: No such file or directory"),
-    (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait to choose"),
+    (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait that can be set"),
     (["exec", "client", "true"], "is not up"),
 ])
 def test_errors_name_the_offender(arguments, says):
@@ -165,7 +165,7 @@ def test_errors_name_the_offender(arguments, says):
 
 
 @pytest.mark.parametrize("arguments, says", [
-    (["up", "--name", "two words"], "argument --name: 'two words' is not 1 to 64 letters"),
+    (["up", "--name", "two words"], "argument --name: 'two words' is not a name of 1 to 64 letters"),
     ([], "usage: lab/lab up|down|status|shell|exec|demo|scenario|list "),
     (["nonsense"], "(choose from 'up', 'shell', 'exec', 'down', 'status', 'list', 'demo', 'scenario')"),
 ])
