@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A burst of packets on its way through the pipeline: one array a field, one lane a packet. Each stage reads what the stages
- * before it wrote, for lanes whose verdict is still VERDICT_FORWARDED. Belongs to one thread.
+ * A burst of packets in the pipeline. Each packet has a lane: its index in every array below. A stage reads what earlier stages
+ * wrote, for the lanes whose verdict is still VERDICT_FORWARDED. One thread owns the burst.
  */
 #ifndef GLB_PACKET_BURST_H
 #define GLB_PACKET_BURST_H
@@ -13,45 +13,44 @@
 #include "packet/flow.h"
 
 #define BURST_MAX 64
-/* Always enough before a frame, whatever is encapsulated. */
+/* Bytes before a frame that are enough for the outer headers of any packet. */
 #define BURST_HEADROOM ENCAPSULATE_MAX_SIZE
 
 struct burst {
 	uint32_t count;
 
-	/* The caller: frames, from the Ethernet header on. The bytes before are overwritten. */
-	uint8_t *frame[BURST_MAX];
+	/* Filled by the caller. The pipeline overwrites frames and the bytes before them. */
+	uint8_t *frame[BURST_MAX]; /* from the Ethernet header on */
 	uint32_t headroom[BURST_MAX]; /* writable bytes before the frame */
-	uint32_t readable[BURST_MAX]; /* contiguous bytes */
-	uint32_t size[BURST_MAX]; /* of the whole frame */
+	uint32_t readable[BURST_MAX]; /* bytes of the frame that are contiguous */
+	uint32_t size[BURST_MAX]; /* bytes of the whole frame */
 
-	bool mixed; /* the fast path has found both families in it */
+	/* Filled by the fast path: the burst has packets of both IP families. */
+	bool mixed;
 
-	/* Parse. */
-	uint8_t verdict[BURST_MAX]; /* enum verdict, also of the later stages */
+	/* Filled by the parser. */
+	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
 	struct flow flow[BURST_MAX];
 
-	/* Classify. */
+	/* Filled by steer_burst(). */
 	uint8_t table[BURST_MAX];
-
-	/* Steer. */
 	uint64_t hash[BURST_MAX];
 	uint16_t row[BURST_MAX];
 	uint8_t hop_count[BURST_MAX];
 	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* network order */
 
-	/* Emit: what to send, or NULL. It overlaps the frame and reaches before it. */
+	/* Filled by the last stage: the frame to send, or NULL. It overlaps `frame` and starts in or before it. */
 	uint8_t *out[BURST_MAX];
 	uint32_t out_size[BURST_MAX];
 };
 
-/* All lanes, a bit each, as the stages take them. */
+/* The set of all lanes: bit n stands for lane n. */
 static inline uint64_t burst_lanes(const struct burst *burst)
 {
 	return burst->count == BURST_MAX ? UINT64_MAX : (1ull << burst->count) - 1;
 }
 
-/* Runs the statement for each lane of the set, in order. */
+/* Runs the statement that follows for each lane of a set, in ascending order. */
 #define BURST_EACH(lane, lanes)                    \
 	for (uint64_t lanes_left_ = (lanes), lane; \
 		lanes_left_ && (lane = (uint64_t)__builtin_ctzll(lanes_left_), true); lanes_left_ &= lanes_left_ - 1)

@@ -15,14 +15,14 @@ enum {
 
 struct node {
 	struct netprefix prefix;
-	uint32_t parent; /* the next shorter prefix that covers this one, or NO_NODE */
-	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* into ranges, ascending */
-	uint8_t lowest_table, highest_table; /* over this prefix and its ancestors */
+	uint32_t parent; /* or NO_NODE */
+	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* its port ranges in `ranges` */
+	uint8_t lowest_table, highest_table; /* with binds for this prefix or an ancestor */
 };
 
 struct family_index {
 	unsigned length_count;
-	uint8_t lengths[MAX_LENGTHS]; /* distinct, longest first */
+	uint8_t lengths[MAX_LENGTHS]; /* the prefix lengths in use, longest first */
 };
 
 struct classifier {
@@ -31,10 +31,10 @@ struct classifier {
 	struct node *nodes;
 	struct classify_range *ranges;
 	uint32_t slot_mask;
-	uint32_t *slots; /* open addressing, node index or NO_NODE; at most half full */
+	uint32_t *slots; /* hash table of nodes with open addressing: node index or NO_NODE; at most half full */
 };
 
-/* A bind and whose it is, for building. */
+/* A bind and its table, while the classifier is built. */
 struct claim {
 	const struct table_bind *bind;
 	uint8_t table;
@@ -153,7 +153,7 @@ static bool same_prefix(const struct claim *a, const struct claim *b)
 	return compare_claims(a, b) == 0;
 }
 
-/* A table's claim of a port begins (+1) or ends (-1) at `port`. */
+/* A claim of a table begins (+1) or ends (-1) at `port`. */
 struct edge {
 	uint32_t port; /* 0..65536 */
 	int8_t change;
@@ -182,7 +182,10 @@ static void add_range(
 	node->count[p]++;
 }
 
-/* Sweeps over the ports: between two edges the lowest active table owns them. At most an edge fewer ranges than edges. */
+/*
+ * Sweeps over the ports of one prefix and protocol. Between two edges, the lowest table with an active claim gets the ports. There is
+ * at least one edge more than there are ranges.
+ */
 static void build_ranges(struct classifier *classifier, struct node *node, unsigned p, const struct claim *claims,
 	size_t count, struct edge *edges)
 {
@@ -221,7 +224,7 @@ static void insert_node(struct classifier *classifier, uint32_t at)
 	classifier->slots[slot] = at;
 }
 
-/* claims: sorted, so those of one prefix are neighbours. */
+/* claims: sorted, so that claims with the same prefix are neighbours. */
 static void build_nodes(struct classifier *classifier, const struct claim *claims, size_t count, struct edge *edges)
 {
 	for (size_t from = 0, to; from < count; from = to) {
@@ -259,7 +262,7 @@ static void collect_lengths(struct classifier *classifier)
 	}
 }
 
-/* Nodes are sorted, so a parent stands before its children and has its own answer already. */
+/* Nodes are sorted, so the lowest and highest table of a parent are final before its children need them. */
 static void link_parents(struct classifier *classifier)
 {
 	for (uint32_t i = 0; i < classifier->node_count; i++) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which table's binds match a destination. Built once from the binds, then read-only, so any thread may look up.
+ * The classifier finds the table whose binds match a destination. It is built once from the binds and read-only afterwards, so any
+ * thread may look up.
  *
- * The distinct prefixes of all binds form a forest; a destination belongs to its longest one. Each prefix keeps, for each
- * protocol, disjoint port ranges with the lowest table of its own binds; the answer is the lowest over the prefix and its
- * ancestors. Size is linear in the number of binds, a lookup takes a probe for each distinct prefix length.
+ * The distinct prefixes of all binds form a forest: the parent of a prefix is the next shorter one that covers it. Each prefix
+ * has, for each protocol, disjoint port ranges with the lowest table among its own binds. A lookup finds the longest prefix
+ * that covers the destination, and takes the lowest table over this prefix and its ancestors. It probes a hash table once for each
+ * distinct prefix length of the family. Memory is linear in the number of binds.
  */
 #ifndef GLB_PACKET_CLASSIFY_H
 #define GLB_PACKET_CLASSIFY_H
@@ -16,16 +18,15 @@
 
 struct classifier;
 
-/* Ports of a prefix's own binds for a protocol: disjoint, ascending. */
+/* A range of ports that binds of one prefix and protocol cover. The ranges of a prefix are disjoint and ascending. */
 struct classify_range {
 	uint16_t start, end; /* inclusive */
-	uint8_t table; /* the lowest that claims them */
+	uint8_t table; /* the lowest table with such a bind */
 };
 
 struct classify_prefix {
 	struct netprefix prefix;
-	uint32_t parent; /* its index, below this one's; CLASSIFY_NO_PARENT where nothing shorter
-			    covers the prefix */
+	uint32_t parent; /* index of the parent, less than the index of this prefix; or CLASSIFY_NO_PARENT */
 	const struct classify_range *ranges[2]; /* TCP, UDP */
 	uint32_t counts[2];
 };
@@ -34,30 +35,30 @@ struct classify_prefix {
 
 enum {
 	CLASSIFY_NONE = -1, /* no bind matches */
-	CLASSIFY_AMBIGUOUS = -2, /* only from classify_fragment() */
+	CLASSIFY_AMBIGUOUS = -2, /* binds of several tables match; only from classify_fragment() */
 };
 
-/* NULL: out of memory. The caller frees it with classify_free(). Keeps nothing of the set. */
+/* NULL: out of memory. The caller frees the classifier with classify_free(). It does not refer to the set. */
 struct classifier *classify_build(const struct table_set *set);
 void classify_free(struct classifier *classifier);
 
-/* Bytes that it occupies. */
+/* Size in bytes, for users. */
 size_t classify_memory(const struct classifier *classifier);
 
-/* The distinct prefixes of all binds, for what is compiled from them. */
+/* The distinct prefixes of all binds, for portmap_build(). */
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
-/* destination: 4 or 16 bytes by family (enum netaddr_family), network order. All return a table index or CLASSIFY_*. */
+/* Lookups. destination: network order, 4 or 16 bytes by family (enum netaddr_family). They return a table index or CLASSIFY_*. */
 
 /* The lowest table with a bind for address, protocol and port (host order). */
 int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,
 	uint16_t port);
 
-/* The lowest table with any bind for the address: for pings. */
+/* The lowest table with a bind for the address, whatever its protocol and ports: for pings. */
 int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
-/* The only table with binds for the address; CLASSIFY_AMBIGUOUS where several have: for packets without ports. */
+/* The only table with binds for the address, CLASSIFY_AMBIGUOUS if there are several: for packets without ports. */
 int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 #endif

@@ -23,24 +23,24 @@ enum {
 	TCP_SIZE = 20,
 	UDP_SIZE = 8,
 	ICMP_SIZE = 8,
-	QUOTED_SIZE = 8, /* what an ICMP error quotes at least behind the IP header (RFC 792) */
+	QUOTED_SIZE = 8, /* bytes after the quoted IP header that every ICMP error has (RFC 792) */
 };
 
-/* An IP packet, real or quoted, cut down to what is behind its headers. */
+/* An IP packet, received or quoted, after its IP headers were parsed. */
 struct packet {
 	struct span payload; /* what follows the IP header and its extensions */
 	const uint8_t *source, *destination;
-	uint32_t size; /* as the IP header claims */
-	uint16_t label; /* IPv4 identification, or the low 16 bits of the IPv6 flow label */
+	uint32_t size; /* bytes of the whole IP packet by its header */
+	uint16_t ping_hint; /* IPv4 identification, or the low 16 bits of the IPv6 flow label */
 	uint8_t family;
 	uint8_t protocol; /* of the payload */
-	bool fragmented; /* any fragment */
-	bool later_fragment; /* not the first: the payload has no ports */
+	bool fragmented; /* it is a fragment, first or later */
+	bool later_fragment; /* it is not the first fragment, so the payload has no ports */
 };
 
 /*
- * `available`: bytes of the frame from the IP header on, readable or not; 0 for a quote, which may be cut anywhere, and whose
- * length some senders get wrong: it is not compared with what is there.
+ * available: bytes of the frame from the IP header on, readable or not. It is 0 for a quote: a quote may be cut anywhere, and some
+ * senders write a wrong length into it. So its length is not compared with the bytes that are there.
  */
 static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet *packet)
 {
@@ -65,7 +65,7 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 	packet->family = NETADDR_V4;
 	packet->source = ip + 12;
 	packet->destination = ip + 16;
-	packet->label = load_be16(ip + 4);
+	packet->ping_hint = load_be16(ip + 4);
 	packet->protocol = ip[9];
 	packet->fragmented = fragment & 0x3fff;
 	packet->later_fragment = fragment & 0x1fff;
@@ -78,8 +78,10 @@ static bool is_extension(uint8_t protocol)
 	       protocol == IPPROTO_FRAGMENT;
 }
 
-/* Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol.
- * In locals: each step waits for the one before, and need not wait for memory too. */
+/*
+ * Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. The state is in local
+ * variables: each step depends on the one before, and through memory it would wait even longer.
+ */
 static enum verdict skip_extensions(struct packet *packet)
 {
 	struct span at = packet->payload;
@@ -127,12 +129,12 @@ static enum verdict parse_ipv6(struct span at, uint32_t available, struct packet
 	packet->family = NETADDR_V6;
 	packet->source = ip + 8;
 	packet->destination = ip + 24;
-	packet->label = load_be16(ip + 2);
+	packet->ping_hint = load_be16(ip + 2);
 	packet->protocol = ip[6];
 	return skip_extensions(packet);
 }
 
-/* Moves *at to the IP header; *type is what follows the last tag that is understood. */
+/* Moves *at behind the Ethernet header and up to MAX_TAGS tags. *type: the type of what follows. */
 static bool skip_ethernet(struct span *at, uint16_t *type)
 {
 	const uint8_t *header = span_take(at, ETHERNET_SIZE);
@@ -150,7 +152,7 @@ static bool skip_ethernet(struct span *at, uint16_t *type)
 	return true;
 }
 
-static void set_ends(struct flow *flow, const struct packet *packet, bool exchanged)
+static void set_addresses(struct flow *flow, const struct packet *packet, bool exchanged)
 {
 	const uint8_t *source = exchanged ? packet->destination : packet->source;
 	const uint8_t *destination = exchanged ? packet->source : packet->destination;
@@ -164,7 +166,7 @@ static void set_ends(struct flow *flow, const struct packet *packet, bool exchan
 	}
 }
 
-/* The upper protocol behind further extension headers of a later IPv6 fragment cannot be seen: taken for TCP or UDP. */
+/* A later IPv6 fragment may have more extension headers, and then its upper protocol is unknown. It counts as TCP or UDP. */
 static bool is_transport_fragment(const struct packet *packet)
 {
 	return packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP ||
@@ -183,7 +185,7 @@ static enum verdict parse_later_fragment(const struct packet *packet, bool accep
 	return accepted ? VERDICT_FORWARDED : VERDICT_DROP_UNMATCHED;
 }
 
-/* Inside: a TCP or UDP packet that a proxy sent, cut anywhere; its ends are exchanged. */
+/* Parses the quote in an ICMP error: a packet that a proxy sent, cut anywhere. Exchanges source and destination. */
 static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flow)
 {
 	struct packet quote = {0};
@@ -192,7 +194,7 @@ static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flo
 
 	if (verdict != VERDICT_FORWARDED)
 		return verdict;
-	set_ends(flow, &quote, true);
+	set_addresses(flow, &quote, true);
 	if (quote.later_fragment)
 		return parse_later_fragment(&quote, is_transport_fragment(&quote), flow);
 	if (quote.protocol != IPPROTO_TCP && quote.protocol != IPPROTO_UDP)
@@ -224,14 +226,14 @@ static enum verdict parse_icmp(const struct packet *packet, struct flow *flow)
 	if (!icmp)
 		return VERDICT_DROP_TRUNCATED;
 	if (icmp_is_error(packet->family, icmp[0])) {
-		flow->answerable = false;
+		flow->reply_allowed = false;
 		return parse_quote(at, packet->family, flow);
 	}
 	if (icmp[0] != echo_request)
 		return VERDICT_DROP_UNMATCHED;
 	flow->kind = FLOW_ECHO;
 	flow->protocol = packet->protocol;
-	flow->hint = packet->label;
+	flow->hint = packet->ping_hint;
 	return VERDICT_FORWARDED;
 }
 
@@ -279,7 +281,7 @@ enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, 
 		return verdict;
 	flow->family = packet.family;
 	flow->ip_size = packet.size;
-	flow->answerable = !packet.fragmented;
-	set_ends(flow, &packet, false);
+	flow->reply_allowed = !packet.fragmented;
+	set_addresses(flow, &packet, false);
 	return parse_payload(&packet, flow);
 }

@@ -7,17 +7,19 @@
 enum {
 	KEYS_PER_BUCKET = 4,
 	SLOTS_PER_KEY = 2, /* at least */
-	MAX_TRIES = 1 << 20, /* of multipliers for a bucket; a dozen is usual */
-	SINGLE_KEYS = 64, /* so many may do with one bucket, of as many slots as their number squared */
+	MAX_TRIES = 1 << 20, /* multipliers to try for a bucket; usually one of the first 12 fits */
+	/* Up to SINGLE_KEYS keys first try a single bucket. It has as many slots as the square of their number, up to SINGLE_SLOTS. */
+	SINGLE_KEYS = 64,
 	SINGLE_SLOTS = 4096,
 	NO_KEY = UINT32_MAX,
 };
 
+/* The keys of each bucket, as linked lists of key indices. */
 struct chains {
-	uint32_t *first; /* of each bucket: a key's index or NO_KEY */
-	uint32_t *next; /* of each key */
-	uint32_t *size; /* of each bucket */
-	uint32_t longest;
+	uint32_t *first; /* by bucket: key index or NO_KEY */
+	uint32_t *next; /* by key: key index or NO_KEY */
+	uint32_t *size; /* by bucket */
+	uint32_t longest; /* size of the largest bucket */
 };
 
 static uint32_t shift_for(uint32_t wanted)
@@ -42,7 +44,7 @@ static void chain_keys(const struct perfect *perfect, const uint32_t *keys, uint
 	}
 }
 
-/* Takes the slots of the chain's keys, all or none. */
+/* Marks the slots of all keys in the chain as taken. False: two keys want the same slot, or it is taken; nothing is marked. */
 static bool take_slots(
 	uint8_t *taken, const uint32_t *keys, const uint32_t *next, uint32_t first, uint32_t multiplier, uint32_t shift)
 {
@@ -74,7 +76,7 @@ static bool place_bucket(const struct perfect *perfect, const uint32_t *keys, co
 	return false;
 }
 
-/* The fullest buckets first, while there is most room. */
+/* Places the largest buckets first, while most slots are free. */
 static bool place_all(const struct perfect *perfect, const uint32_t *keys, const struct chains *chains, uint8_t *taken)
 {
 	for (uint32_t size = chains->longest; size > 0; size--)
@@ -84,7 +86,7 @@ static bool place_all(const struct perfect *perfect, const uint32_t *keys, const
 	return true;
 }
 
-/* Into *perfect, whose shifts are set. */
+/* Builds *perfect, whose shifts are set already. */
 static bool build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
 {
 	struct chains chains = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Perfect hashing of 32-bit keys: every key has a slot of its own, so a lookup is two loads and no
- * loop. A key's bucket gives the multiplier that was found to send all keys of the bucket to free
- * slots ("hash, displace"). Built once, then read-only.
+ * Perfect hashing of 32-bit keys: every key has a slot of its own, so a lookup loads two values and never loops. The key selects a
+ * bucket, and the bucket has a multiplier that sends all of its keys to different free slots ("hash, displace"). A hash is built
+ * once and read-only afterwards.
  */
 #ifndef GLB_PACKET_PERFECT_H
 #define GLB_PACKET_PERFECT_H
@@ -14,8 +14,8 @@
 
 struct perfect {
 	uint32_t bucket_shift, slot_shift; /* 1..31 */
-	uint32_t *multipliers; /* of each bucket */
-	bool single; /* there is one bucket: the keys are few, and have room enough */
+	uint32_t *multipliers; /* one for each bucket */
+	bool single; /* there is only one bucket, because there are few keys */
 };
 
 static inline uint32_t perfect_slots(const struct perfect *perfect)
@@ -33,14 +33,16 @@ static inline uint32_t perfect_bucket(const struct perfect *perfect, uint32_t ke
 	return perfect->single ? 0 : key * PERFECT_BUCKET_MULTIPLIER >> perfect->bucket_shift;
 }
 
-/* Below perfect_slots(); of a key that it was not built for: any. */
+/* Less than perfect_slots(). A key that the hash was not built for gets the slot of any other key, or a free one. */
 static inline uint32_t perfect_slot(const struct perfect *perfect, uint32_t key)
 {
 	return key * perfect->multipliers[perfect_bucket(perfect, key)] >> perfect->slot_shift;
 }
 
-/* The keys are distinct, 1 to 2^24 of them. False: out of memory, or (never seen) no multiplier
- * found. */
+/*
+ * keys: distinct, 1 to 2^24 of them. False: out of memory, or no multiplier found (this has never been seen). The caller frees
+ * *perfect with perfect_free().
+ */
 bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count);
 void perfect_free(struct perfect *perfect);
 

@@ -9,7 +9,7 @@
 #include "packet/too_big.h"
 
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
-	"an answer needs no more room than an encapsulation");
+	"a too-big reply needs no more headroom than the outer headers");
 
 static void parse(struct burst *burst, uint64_t lanes)
 {
@@ -18,7 +18,7 @@ static void parse(struct burst *burst, uint64_t lanes)
 			burst->frame[lane], burst->readable[lane], burst->size[lane], &burst->flow[lane]);
 }
 
-static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
+static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
 {
 	const struct flow *flow = &burst->flow[lane];
 	uint8_t *ip = burst->frame[lane] + flow->ip_offset;
@@ -26,7 +26,7 @@ static void answer_too_big(struct pipeline *pipeline, struct burst *burst, uint3
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
 
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
-	if (!pipeline->steering->send_too_big || !flow->answerable || !token_bucket_take(&pipeline->too_big_replies))
+	if (!pipeline->steering->send_too_big || !flow->reply_allowed || !token_bucket_take(&pipeline->too_big_replies))
 		return;
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family,
@@ -46,7 +46,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	} else if (burst->headroom[lane] < BURST_HEADROOM) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
 	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
-		answer_too_big(pipeline, burst, lane);
+		reply_too_big(pipeline, burst, lane);
 	} else {
 		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(hops);
 

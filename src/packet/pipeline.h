@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's work on a burst, in stages: parse all, classify all, hash all, look up all rows,
- * emit all. Ordinary packets take the fast path (lanes.h) where one is chosen; the stages here can
- * do all, and the results are equal. Pure: the worker lcores, the CLI's replay and the tests all
- * run exactly this. No locks, no allocation, nothing logged.
+ * What the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes the others,
+ * stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all headers. The results are the same.
+ * Pure: no locks, no allocation, no logging. Workers, the CLI's replay and the tests run this code.
  */
 #ifndef GLB_PACKET_PIPELINE_H
 #define GLB_PACKET_PIPELINE_H
@@ -15,7 +14,7 @@
 #include "packet/routes.h"
 #include "packet/steering.h"
 
-/* Too-big replies of an lcore: at most this many a second, and at once (RFC 1812 section 4.3.2.8). */
+/* The limit of too-big replies for each lcore: this many a second, and this many at once (RFC 1812 section 4.3.2.8). */
 #define PIPELINE_TOO_BIG_PER_SECOND 100
 
 struct pipeline {
@@ -23,17 +22,17 @@ struct pipeline {
 	const struct steering_config *steering;
 	struct encapsulate_outer outer;
 	bool gateway_known; /* outer.destination_mac is valid */
-	struct token_bucket too_big_replies; /* ICMP errors that may still be sent */
-	lanes_fn *fast; /* one of lanes_by_isa; NULL: the stages do all */
-	struct prefetch prefetch; /* the fast path fetches what it can of it */
+	struct token_bucket too_big_replies; /* the too-big replies that may still be sent */
+	lanes_fn *fast; /* one of lanes_by_isa; NULL: the general path takes all packets */
+	struct prefetch prefetch; /* the next packets; the fast path prefetches some in each stage */
 
-	/* The pipeline's own. */
+	/* Private to pipeline.c. */
 	struct encapsulate_outer prebuilt_outer; /* what `prebuilt` was built from */
 	bool prebuilt_valid;
 	struct prebuilt_headers prebuilt[PREBUILT_COUNT];
 };
 
-/* Allows the too-big replies that are due now. `now` counts `hz` ticks a second. */
+/* Adds the too-big replies that are allowed since the last call. now: a clock with `hz` ticks a second. */
 static inline void pipeline_refill(struct pipeline *pipeline, uint64_t now, uint64_t hz)
 {
 	token_bucket_refill(
@@ -41,8 +40,8 @@ static inline void pipeline_refill(struct pipeline *pipeline, uint64_t now, uint
 }
 
 /*
- * Fills verdict of each lane, and out and out_size where something is to be sent: VERDICT_FORWARDED
- * and VERDICT_ANSWERED_TOO_BIG. VERDICT_EXCEPTION lanes keep their frame untouched.
+ * Fills the verdict of each lane, and `out` and `out_size` of the lanes that have a frame to send: VERDICT_FORWARDED and
+ * VERDICT_ANSWERED_TOO_BIG. All others get out NULL. The frames of VERDICT_EXCEPTION lanes are unchanged.
  */
 void pipeline_run(struct pipeline *pipeline, struct burst *burst);
 

@@ -10,26 +10,26 @@
 enum {
 	PROTOCOLS = 2,
 	RECIPE_SLOTS = 4 * PORTMAP_MAX_MAPS,
-	MAX_FOLDS = 64, /* tries; the first does unless keys collide in 32 bits */
+	MAX_FOLDS = 64, /* factors to try; the first fit unless two prefixes collide in 32 bits */
 };
 
-/* How a map was made: recipes that are equal make equal maps. */
+/* The input of a port map: the map of the parent prefix and the own ranges. Equal recipes make equal maps. */
 struct recipe {
 	uint32_t parent_map;
 	const struct classify_range *ranges;
 	uint32_t count;
-	uint32_t map; /* 0: free */
+	uint32_t map; /* the result; 0: this slot of `recipes` is free */
 };
 
 struct builder {
 	const struct classifier *classifier;
 	struct portmap *portmap;
 	uint32_t prefix_count;
-	uint16_t (*maps)[PROTOCOLS]; /* of each prefix */
-	bool used[NETADDR_V6 + 1][129]; /* lengths of each family */
-	uint32_t room; /* maps */
-	struct recipe recipes[RECIPE_SLOTS];
-	/* Of the level at hand. */
+	uint16_t (*maps)[PROTOCOLS]; /* by prefix */
+	bool used[NETADDR_V6 + 1][129]; /* the prefix lengths in use, by family */
+	uint32_t room; /* maps that portmap->maps has memory for */
+	struct recipe recipes[RECIPE_SLOTS]; /* hash table with open addressing */
+	/* The level that is being built: indices of its prefixes, and their keys for the perfect hash. */
 	uint32_t *members, *keys;
 	uint32_t member_count;
 };
@@ -59,7 +59,7 @@ static bool same_recipe(const struct recipe *a, const struct recipe *b)
 	return true;
 }
 
-/* A new map: the parent's, with the ranges laid over where they are of lower tables. 0: no room. */
+/* Makes a map: a copy of the parent's, with the ranges written where their table is lower. Returns 0 if there is no room. */
 static uint32_t make_map(struct builder *builder, const struct recipe *recipe)
 {
 	struct portmap *portmap = builder->portmap;
@@ -91,7 +91,7 @@ static uint32_t make_map(struct builder *builder, const struct recipe *recipe)
 	return portmap->map_count++;
 }
 
-/* False: over the bounds. */
+/* Finds or makes the port map of a prefix for protocol p. False: no room. */
 static bool assign_map(struct builder *builder, uint32_t index, unsigned p)
 {
 	struct classify_prefix prefix = classify_prefix_at(builder->classifier, index);
@@ -167,7 +167,7 @@ static bool build_v4_level(struct builder *builder, unsigned length)
 	level->mask = load_le32(mask);
 	if (!perfect_build(&level->hash, builder->keys, builder->member_count))
 		return false;
-	portmap->v4_levels++; /* from here on portmap_free() frees it */
+	portmap->v4_levels++; /* from now on portmap_free() frees this level */
 	slots = perfect_slots(&level->hash);
 	level->slots = calloc(slots, sizeof(*level->slots));
 	if (!level->slots)
@@ -191,7 +191,7 @@ static int compare_keys(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Finds factors under which no two prefixes of the level fold to one key. */
+/* Finds factors with which all prefixes of the level fold to different keys. */
 static bool fold_members(struct builder *builder, struct portmap_v6_level *level)
 {
 	uint32_t state = 1, *sorted = calloc(builder->member_count, sizeof(*sorted));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The burst that is next, on its way into the caches while this one is worked on. Memory delivers
- * only so many lines at a time, and who asks for more waits: so the stages ask for a few packets
- * every now and then. Nothing is read, and a wrong address costs nothing but a line.
+ * Prefetches the packets of the next burst while the pipeline works on this one. A core can wait for only a few cache lines at a
+ * time, and more requests stall it. So the stages prefetch a few packets now and then. Nothing is read: a wrong address only costs
+ * a cache line.
  */
 #ifndef GLB_PACKET_PREFETCH_H
 #define GLB_PACKET_PREFETCH_H
@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 struct prefetch {
-	void *const *next; /* packets: what describes each, and not far behind it its frame */
-	uint32_t left; /* of them */
-	uint32_t frame_offset; /* from the one to the other, as drivers place it */
+	void *const *next; /* the packets to prefetch next: addresses of their descriptors (mbufs) */
+	uint32_t left; /* number of packets in `next` */
+	uint32_t frame_offset; /* bytes from a descriptor to its frame, where the driver places it */
 };
 
-/* The last byte of a frame that ordinary packets are steered by: IPv6's ports. */
+/* Offset of the last byte that the fast path reads of a frame: the end of the ports behind an IPv6 header. */
 #define PREFETCH_FRAME_END 57
 
-/* So many packets at most. */
+/* Prefetches the next `count` packets, or fewer if there are not so many left. */
 static inline __attribute__((always_inline)) void prefetch_packets(struct prefetch *prefetch, uint32_t count)
 {
 	void *const *packets = prefetch->next;
@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void prefetch_packets(struct prefet
 		const uint8_t *packet = packets[i];
 		const uint8_t *frame = packet + prefetch->frame_offset;
 
-		/* The outer headers begin in the first of the frame's lines, as MBUF_PRIVATE_SIZE places it. */
+		/* Because of MBUF_PRIVATE_SIZE, the outer headers start in the first cache line of the frame. */
 		__builtin_prefetch(packet, 1);
 		__builtin_prefetch(frame, 1);
 		__builtin_prefetch(frame + PREFETCH_FRAME_END);

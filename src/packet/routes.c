@@ -7,10 +7,12 @@
 #include "common/big_alloc.h"
 #include "table/table_lint.h"
 
-#define PAIR_ADDRESSES_TABLES 4 /* 512 KB each */
+#define PAIR_ADDRESSES_TABLES 4 /* at most this many tables have pair_addresses: 512 KB each */
 
-/* Version 2 says a row of one hop by naming it twice, and nothing keeps it from listing an address
- * twice. */
+/*
+ * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list one address
+ * as two backends.
+ */
 static bool rows_are_distinct(const struct routes_table *table)
 {
 	bool distinct = true;
@@ -28,13 +30,13 @@ static bool alloc_addresses(struct routes *routes)
 	const struct table_set *set = &routes->set;
 	size_t count = 0;
 
-	routes->few = true;
+	routes->small_tables = true;
 	for (uint32_t t = 0; t < set->count; t++) {
 		count += set->tables[t].backend_count;
-		routes->few &= set->tables[t].backend_count <= ROUTES_FEW;
+		routes->small_tables &= set->tables[t].backend_count <= ROUTES_SMALL;
 	}
-	if (routes->few)
-		count = ROUTES_FEW * set->count;
+	if (routes->small_tables)
+		count = ROUTES_SMALL * set->count;
 	routes->addresses = calloc(count + 1, sizeof(*routes->addresses));
 	return routes->addresses;
 }
@@ -50,8 +52,8 @@ static bool fill_tables(struct routes *routes)
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 
-		if (routes->few)
-			at = routes->addresses + ROUTES_FEW * t;
+		if (routes->small_tables)
+			at = routes->addresses + ROUTES_SMALL * t;
 		routes->tables[t] = (struct routes_table){
 			.hash_key = table->hash_key,
 			.rows = table->rows,
@@ -75,7 +77,7 @@ static bool has_pairs_only(const struct routes *routes)
 		if (routes->tables[t].row_hops != 2 || !routes->tables[t].distinct)
 			return false;
 	}
-	return routes->set.count && (routes->few || backends <= 1 << 16);
+	return routes->set.count && (routes->small_tables || backends <= 1 << 16);
 }
 
 static void fill_pair(struct routes *routes, size_t at)
@@ -92,7 +94,7 @@ static void fill_pair(struct routes *routes, size_t at)
 		routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
 }
 
-/* Where there is no memory for them, packets only take longer. */
+/* Without memory for the pairs there are none. Then packets only take longer. */
 static void fill_pairs(struct routes *routes)
 {
 	size_t count = (size_t)routes->set.count * TABLE_ROWS;
@@ -101,7 +103,7 @@ static void fill_pairs(struct routes *routes)
 		return;
 	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
 		routes->pair_addresses = big_alloc(count * sizeof(*routes->pair_addresses));
-	else if (routes->few) /* gathers read 4 bytes */
+	else if (routes->small_tables) /* one entry more, because gathers read 4 bytes */
 		routes->pair_bytes = big_alloc((count + 1) * sizeof(*routes->pair_bytes));
 	else
 		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A forwarding table made ready for packets: classifier, keys, rows, hop addresses. Built by the
- * control thread, then read-only; workers hold it no longer than a burst (RCU), the control thread
- * frees it.
+ * Routes: a forwarding table file made ready for packets, with classifier, hash keys, rows and hop addresses. The control thread
+ * builds routes and frees them. They are read-only in between. A worker refers to them for no longer than a burst (RCU).
  */
 #ifndef GLB_PACKET_ROUTES_H
 #define GLB_PACKET_ROUTES_H
@@ -15,46 +14,41 @@
 #include "packet/portmap.h"
 #include "table/table.h"
 
-/* So many backends a byte can name. */
-#define ROUTES_FEW 256
+/* In a table with at most this many backends, a byte holds a backend index. */
+#define ROUTES_SMALL 256
 
 struct routes_table {
 	const uint8_t *hash_key;
 	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
-	const uint32_t *addresses; /* of the backends by index, network order */
+	const uint32_t *addresses; /* of the backends, by index; network order */
 	uint8_t row_hops;
-	bool distinct; /* no row names an address twice */
+	bool distinct; /* no row has an address twice */
 };
 
 struct routes {
 	struct classifier *classifier;
-	struct portmap *portmap; /* compiled from it, or NULL: too many prefix lengths or port maps */
-	struct table_set set; /* what it was built from, for people */
-	uint32_t *addresses; /* of all tables; of table t from ROUTES_FEW * t on, where few */
-	bool few; /* no table has more than ROUTES_FEW backends */
-	/*
-	 * Copies of the rows for lookups of many at once, where every row has two different hops
-	 * (pairs_only): one of the three, by table * TABLE_ROWS + row; the first hop in the low
-	 * half. The smallest that is worth it: few tables' addresses fit the caches, and of the
-	 * others less is better.
-	 */
-	bool pairs_only;
-	uint64_t *pair_addresses;
-	uint16_t *pair_bytes; /* indices in the table's addresses, where few */
-	uint32_t *pair_indices; /* in `addresses` */
+	struct portmap *portmap; /* compiled from the classifier; NULL if that has too many prefix lengths or port maps */
+	struct table_set set; /* what the routes were built from; `tables` below points into it */
+	uint32_t *addresses; /* of all backends; with small_tables, those of table t start at ROUTES_SMALL * t */
+	bool small_tables; /* no table has more than ROUTES_SMALL backends */
+	bool pairs_only; /* every row has two different hops; then the fast path has one of the three copies of all rows below */
+	/* The entry of a row is at index table * TABLE_ROWS + row. The low half of an entry is the first hop. */
+	uint64_t *pair_addresses; /* the addresses; only for so few tables that the copy fits the caches */
+	uint16_t *pair_bytes; /* else the backend indices, if the tables are small */
+	uint32_t *pair_indices; /* else indices in `addresses` */
 	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
-	struct siphash_state keys[TABLE_MAX_TABLES]; /* with the hash key absorbed */
+	struct siphash_state keys[TABLE_MAX_TABLES]; /* SipHash states that have absorbed the hash key of each table */
 };
 
 /*
- * Takes *set over and leaves it empty, also on failure. NULL: out of memory, or a backend that GUE
- * cannot reach (IPv6); faults says which. The caller frees the result with routes_free().
+ * Takes over *set and leaves it empty, also on failure. NULL: an error in faults (out of memory, or a backend with an IPv6 address).
+ * The caller frees the result with routes_free().
  */
 struct routes *routes_create(struct table_set *set, struct faults *faults);
 void routes_free(struct routes *routes);
 
-/* Bytes of the classifier and what is compiled from it. */
+/* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);
 
 #endif

@@ -14,7 +14,7 @@ static bool is_ping(const struct flow *flow)
 	       (flow->kind == FLOW_FRAGMENT && (flow->protocol == IPPROTO_ICMP || flow->protocol == IPPROTO_ICMPV6));
 }
 
-/* A table index or CLASSIFY_*. */
+/* Returns a table index or CLASSIFY_*. */
 static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
 {
 	if (is_ping(flow) && !steering->forward_ping)
@@ -46,7 +46,7 @@ static enum verdict classify(
 	return VERDICT_FORWARDED;
 }
 
-/* Returns the size. Both sizes are constants, so that memcpy() is no call. */
+/* Returns the size. memcpy() gets constants, so that the compiler does not call it. */
 static size_t copy_address(uint8_t *to, const uint8_t address[16], uint8_t family)
 {
 	if (family == NETADDR_V4) {

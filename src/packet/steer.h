@@ -11,7 +11,7 @@
 #include "packet/routes.h"
 #include "packet/steering.h"
 
-/* Where one flow goes. Only `verdict` is set unless it is VERDICT_FORWARDED. */
+/* Where one flow goes. If verdict is not VERDICT_FORWARDED, the other members are 0. */
 struct steer_result {
 	enum verdict verdict;
 	uint8_t table;
@@ -21,18 +21,18 @@ struct steer_result {
 	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
 };
 
-/* Steers one flow, as steer_burst() does. */
+/* Steers one flow in the same way as steer_burst(). */
 struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
-/* The packet hash over `fields` (enum steering_field, or-ed) with the key of a table. Its low 16 bits are the row. */
+/* The packet hash over `fields` (enum steering_field, OR-ed) with the hash key of a table. Its low 16 bits are the row. */
 uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields);
 
 /*
- * Steers the given lanes, stage by stage so that the rows are in the caches when they are read. For lanes with
- * VERDICT_FORWARDED it fills table, hash, row and hops, or sets the verdict: VERDICT_DROP_FRAGMENT for a later fragment that its
- * addresses alone cannot steer, steer_unmatched() where no bind matches. Lanes that the parser found unmatched get
- * steer_unmatched() too. All other lanes stay as they are.
+ * Steers the given lanes, stage by stage, so that the rows are in the caches when they are read. A lane with VERDICT_FORWARDED gets
+ * its table, hash, row and hops, or another verdict: steer_unmatched() if no bind matches, VERDICT_DROP_FRAGMENT for a later
+ * fragment that its addresses alone cannot steer. A lane with VERDICT_DROP_UNMATCHED gets steer_unmatched(). All other lanes stay
+ * as they are.
  */
 void steer_burst(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
@@ -43,7 +43,7 @@ static inline enum verdict steer_unmatched(const struct steering_config *steerin
 	return steering->exception_path ? VERDICT_EXCEPTION : VERDICT_DROP_UNMATCHED;
 }
 
-/* The outer UDP source port of a packet, host order. hint: of its flow. */
+/* The outer UDP source port of a packet, from its packet hash and the hint of its flow. Host order. */
 static inline uint16_t steer_source_port(uint64_t hash, uint16_t hint)
 {
 	return (uint16_t)(GUE_PORT_SOURCE_BIT | (hash ^ hint));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How packets are steered: the part of director.conf that the packet code sees. Plain values, host order. */
+/* The steering config: the keys of director.conf that decide what happens to a packet. All values are in host order. */
 #ifndef GLB_PACKET_STEERING_H
 #define GLB_PACKET_STEERING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fields of the packet hash, concatenated in this order (docs/reference/steering.md#packet-hash). */
+/* Fields of the packet hash. They are concatenated in this order (docs/reference/steering.md#packet-hash). */
 enum steering_field {
 	STEERING_SOURCE_ADDRESS = 1 << 0,
 	STEERING_DESTINATION_ADDRESS = 1 << 1,
@@ -17,12 +17,12 @@ enum steering_field {
 #define STEERING_PORTS (STEERING_SOURCE_PORT | STEERING_DESTINATION_PORT)
 
 struct steering_config {
-	uint8_t hash_fields; /* enum steering_field, or-ed; at least one */
-	uint8_t alt_hash_fields; /* 0: no second lookup */
+	uint8_t hash_fields; /* enum steering_field, OR-ed; never 0 */
+	uint8_t alt_hash_fields; /* the same; 0: packets get no hops of a second row */
 	bool forward_ping;
-	bool exception_path; /* unmatched packets have somewhere to go */
+	bool exception_path; /* unmatched packets go to the exception path, else they are dropped */
 	bool send_too_big;
-	uint16_t outbound_mtu; /* bounds the outer IPv4 total length */
+	uint16_t outbound_mtu; /* the largest total length of an outer IPv4 packet */
 };
 
 #endif

@@ -11,8 +11,8 @@ enum {
 	IPV4_SIZE = 20,
 	IPV6_SIZE = 40,
 	ICMP_SIZE = 8,
-	IPV4_MIN_MTU = 576, /* also the largest answer: RFC 1812 section 4.3.2.3 */
-	IPV6_MIN_MTU = 1280, /* also the largest answer: RFC 4443 section 3.2 */
+	IPV4_MIN_MTU = 576, /* also the largest reply: RFC 1812 section 4.3.2.3 */
+	IPV6_MIN_MTU = 1280, /* also the largest reply: RFC 4443 section 3.2 */
 };
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
@@ -27,7 +27,7 @@ static void write_ethernet(uint8_t *to, const struct encapsulate_outer *outer, u
 	store_be16(to + 12, type);
 }
 
-/* Fills the ICMP header; `pseudo` is the checksum so far of a pseudo header, 0 for none. */
+/* Fills the ICMP header. pseudo: the running checksum of the pseudo header, 0 if there is none. */
 static void write_icmp(uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, uint32_t quoted, uint32_t pseudo)
 {
 	icmp[0] = type;

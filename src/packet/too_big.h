@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* "Fragmentation needed" (RFC 1191) and "packet too big" (RFC 4443) about a packet that does not fit outwards. Pure. */
+/* Too-big replies: ICMP "fragmentation needed" (RFC 1191) and ICMPv6 "packet too big" (RFC 4443). Pure, thread-safe. */
 #ifndef GLB_PACKET_TOO_BIG_H
 #define GLB_PACKET_TOO_BIG_H
 
@@ -10,9 +10,10 @@
 #define TOO_BIG_HEADROOM (ENCAPSULATE_ETHERNET_SIZE + 40 + 8) /* Ethernet, IPv6, ICMPv6 */
 
 /*
- * Turns the packet that begins at `ip` into the quote of an answer to its sender, from the address it was sent to: writes
- * TOO_BIG_HEADROOM bytes or fewer before `ip`. readable: bytes at `ip` that may be quoted. mtu: what fits, before the lower limit
- * of the family. Returns the first byte of the answer's frame and its size in *size.
+ * Writes the headers of a reply before the packet at `ip`, which becomes the quote. The reply goes to the sender of the packet, from
+ * the address that the packet was sent to. It needs up to TOO_BIG_HEADROOM writable bytes before `ip`. readable: bytes at `ip` that
+ * may be quoted. mtu: the largest packet that fits; the reply raises it to the minimum of the family. Returns the first byte of the
+ * frame, and its size in *size.
  */
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,
 	uint32_t mtu, uint32_t *size);

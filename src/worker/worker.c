@@ -92,7 +92,7 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
 	} else {
-		if (verdict == VERDICT_DROP_TOO_BIG && burst->flow[lane].answerable &&
+		if (verdict == VERDICT_DROP_TOO_BIG && burst->flow[lane].reply_allowed &&
 			worker->pipeline.steering->send_too_big)
 			counters_add(&worker->counters.too_big_limited, 1);
 		drop(worker, mbuf, verdict);

@@ -218,8 +218,8 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 	if (routes->pair_bytes) {
 		gather_u16(routes->pair_bytes, at, pair);
 		EACH (i) {
-			first[i] = tables[i] * ROUTES_FEW + (pair[i] & 0xff);
-			second[i] = tables[i] * ROUTES_FEW + (pair[i] >> 8 & 0xff);
+			first[i] = tables[i] * ROUTES_SMALL + (pair[i] & 0xff);
+			second[i] = tables[i] * ROUTES_SMALL + (pair[i] >> 8 & 0xff);
 		}
 		return;
 	}

@@ -104,7 +104,7 @@ static void test_tcp_and_udp_over_ipv4_are_their_own_flow(void **state)
 	assert_int_equal(flow.hint, 1234);
 	assert_int_equal(flow.ip_offset, 14);
 	assert_int_equal(flow.ip_size, 40);
-	assert_true(flow.answerable);
+	assert_true(flow.reply_allowed);
 
 	packet = packet_ethernet();
 	packet_ipv4(&packet, CLIENT, VIP, IPPROTO_UDP);
@@ -248,7 +248,7 @@ static void test_tcp_and_udp_over_ipv6_are_their_own_flow(void **state)
 	assert_int_equal(flow.protocol, IPPROTO_TCP);
 	assert_int_equal(flow.hint, 1234);
 	assert_int_equal(flow.ip_size, 60);
-	assert_true(flow.answerable);
+	assert_true(flow.reply_allowed);
 
 	packet = packet_ethernet();
 	packet_ipv6(&packet, CLIENT6, VIP6, IPPROTO_UDP);

@@ -33,8 +33,8 @@ static void test_first_fragment_has_ports_and_gets_no_answer(void **state)
 	struct packet v4 = fragment4(IPPROTO_TCP, 0x2000, 24), v6 = fragment6(IPPROTO_TCP, 0, true, 24);
 
 	(void)state;
-	assert_false(assert_own_flow(&v4).answerable);
-	assert_false(assert_own_flow(&v6).answerable);
+	assert_false(assert_own_flow(&v4).reply_allowed);
+	assert_false(assert_own_flow(&v6).reply_allowed);
 	v4 = fragment4(IPPROTO_TCP, 0x2000, 16);
 	v6 = fragment6(IPPROTO_TCP, 0, true, 16);
 	assert_verdict(&v4, VERDICT_DROP_TRUNCATED);
@@ -46,7 +46,7 @@ static void test_atomic_fragment_parses_on_and_gets_no_answer(void **state)
 	struct packet packet = fragment6(IPPROTO_UDP, 0, false, 8);
 
 	(void)state;
-	assert_false(assert_own_flow(&packet).answerable);
+	assert_false(assert_own_flow(&packet).reply_allowed);
 	packet.bytes[packet.ip[0] + 43] |= 6; /* reserved bits, no offset */
 	assert_own_flow(&packet);
 }
@@ -56,7 +56,7 @@ static void test_dont_fragment_and_reserved_flag_make_no_fragment(void **state)
 	struct packet packet = fragment4(IPPROTO_TCP, 0xc000, 20);
 
 	(void)state;
-	assert_true(assert_own_flow(&packet).answerable);
+	assert_true(assert_own_flow(&packet).reply_allowed);
 }
 
 static void test_later_fragment_has_neither_ports_nor_hint(void **state)
@@ -69,10 +69,10 @@ static void test_later_fragment_has_neither_ports_nor_hint(void **state)
 		struct flow flow = assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 
 		assert_int_equal(flow.hint, 0);
-		assert_false(flow.answerable);
+		assert_false(flow.reply_allowed);
 		flow = assert_flow(&v6, FLOW_FRAGMENT, CLIENT6, 0, VIP6, 0);
 		assert_int_equal(flow.hint, 0);
-		assert_false(flow.answerable);
+		assert_false(flow.reply_allowed);
 	}
 }
 
@@ -131,7 +131,7 @@ static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state
 	packet_append(&v4, 8);
 	flow = assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 	assert_int_equal(flow.hint, 0);
-	assert_false(flow.answerable);
+	assert_false(flow.reply_allowed);
 	v4.bytes[v4.ip[1] + 9] = IPPROTO_ICMP; /* a ping's answer: no flow of ours, even with pings on */
 	assert_verdict(&v4, VERDICT_DROP_UNMATCHED);
 

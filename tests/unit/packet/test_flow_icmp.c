@@ -88,13 +88,13 @@ static void test_echo_request_has_no_ports_and_hints_its_identity(void **state)
 	store_be16(packet_icmp(&v4, 8, 0) + 4, 0x1111); /* the ICMP identifier is something else */
 	flow = assert_flow(&v4, FLOW_ECHO, CLIENT, 0, VIP, 0);
 	assert_int_equal(flow.hint, 0xabcd);
-	assert_true(flow.answerable);
+	assert_true(flow.reply_allowed);
 
 	store_be32(packet_ipv6(&v6, CLIENT6, VIP6, IPPROTO_ICMPV6), 0x6ff9beef);
 	packet_icmp(&v6, 128, 0);
 	flow = assert_flow(&v6, FLOW_ECHO, CLIENT6, 0, VIP6, 0);
 	assert_int_equal(flow.hint, 0xbeef);
-	assert_true(flow.answerable);
+	assert_true(flow.reply_allowed);
 }
 
 /* Quotes */
@@ -110,7 +110,7 @@ static void test_quote_is_the_proxys_flow_with_ends_exchanged(void **state)
 	assert_int_equal(flow.protocol, IPPROTO_UDP);
 	assert_int_equal(flow.hint, 1234); /* the client's port */
 	assert_int_equal(flow.ip_size, 56); /* of the error itself */
-	assert_false(flow.answerable);
+	assert_false(flow.reply_allowed);
 }
 
 static void test_quote_with_options_is_the_proxys_flow(void **state)

@@ -62,7 +62,7 @@ static void test_tables_larger_than_a_byte_names_keep_their_addresses(void **sta
 	handmade_table(&set, 257, 2);
 	handmade_table(&set, 3, 2);
 	routes = handmade_routes(&set);
-	assert_false(routes->few);
+	assert_false(routes->small_tables);
 	for (uint32_t t = 0; t < 2; t++)
 		for (uint32_t i = 0; i < routes->set.tables[t].backend_count; i++)
 			assert_int_equal(routes->tables[t].addresses[i], handmade_address(t, i));
