@@ -2,14 +2,13 @@
 /* Writes the packets of a world: ordinary ones, and each kind of packet that takes the general path. */
 #include "bench/world.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 
 enum {
 	FLOWS = 1 << 20,
-	ETHERNET_SIZE = 14,
 	TAG = 0x81000007,
 	FRAGMENT = 44,
 	MAX_EXTENSIONS = 8,
@@ -173,7 +172,7 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 	struct flow_key key = pick_flow(world, hash);
 	enum world_kind kind = world->kind;
 	unsigned tags;
-	uint8_t *ip = frame + ETHERNET_SIZE, *end;
+	uint8_t *ip = frame + NET_ETHERNET_SIZE, *end;
 	bool v6;
 
 	if (world->family == WORLD_GENERAL && kind == WORLD_ALL_KINDS)
@@ -191,7 +190,7 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 		end = put_tcp(put_ipv6(ip, &key, IPPROTO_TCP, 0, 0), &key);
 	else
 		end = put_tcp(put_ipv4(ip, &key, IPPROTO_TCP, 0), &key);
-	store_be16(ip - 2, v6 ? 0x86dd : 0x0800);
+	store_be16(ip - 2, v6 ? NET_TYPE_IPV6 : NET_TYPE_IPV4);
 	if (v6)
 		store_be16(ip + 4, (uint16_t)(end - ip - 40));
 	else

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "common/byteorder.h"
 #include "common/endpoint.h"
+#include "common/net.h"
 #include "common/text.h"
 #include "gue/decode.h"
 #include "packet/flow.h"
@@ -19,8 +20,7 @@ static const struct command_option options[] = {
 	{0},
 };
 
-#define STATUS_COUNT  (DECODE_BAD_INDEX + 1)
-#define ETHERNET_SIZE 14
+#define STATUS_COUNT (DECODE_BAD_INDEX + 1)
 
 struct decode {
 	const char *path;
@@ -30,7 +30,7 @@ struct decode {
 	bool failed;
 	uint64_t number; /* of the packet in the capture, from 1 */
 	uint64_t counts[STATUS_COUNT];
-	uint8_t frame[ETHERNET_SIZE + UINT16_MAX]; /* the inner packet with an Ethernet header */
+	uint8_t frame[NET_ETHERNET_SIZE + UINT16_MAX]; /* the inner packet with an Ethernet header */
 };
 
 struct inner {
@@ -53,10 +53,10 @@ static void parse_inner(struct decode *decode, const struct decode_packet *packe
 	bool v4 = packet->inner_protocol == GUE_INNER_IPV4, ports;
 	struct flow flow;
 
-	memset(decode->frame, 0, ETHERNET_SIZE);
-	store_be16(decode->frame + 12, v4 ? 0x0800 : 0x86dd);
-	memcpy(decode->frame + ETHERNET_SIZE, packet->inner, size);
-	inner->verdict = flow_parse(decode->frame, ETHERNET_SIZE + size, ETHERNET_SIZE + size, &flow);
+	memset(decode->frame, 0, NET_ETHERNET_SIZE);
+	store_be16(decode->frame + 12, v4 ? NET_TYPE_IPV4 : NET_TYPE_IPV6);
+	memcpy(decode->frame + NET_ETHERNET_SIZE, packet->inner, size);
+	inner->verdict = flow_parse(decode->frame, NET_ETHERNET_SIZE + size, NET_ETHERNET_SIZE + size, &flow);
 	if (inner->verdict != VERDICT_FORWARDED)
 		return;
 	ports = flow.kind == FLOW_TRANSPORT || flow.kind == FLOW_ICMP_ERROR;

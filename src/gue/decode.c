@@ -4,47 +4,34 @@
 #include <stdbool.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 #include "common/span.h"
-
-static bool is_tag(uint16_t type)
-{
-	return type == 0x8100 || type == 0x88a8;
-}
 
 /* Moves *at from the Ethernet header to the IPv4 header, behind up to two tags. */
 static enum decode_status skip_ethernet(struct span *at)
 {
-	const uint8_t *ethernet = span_take(at, 14);
 	uint16_t type;
 
-	if (!ethernet)
+	if (!net_skip_ethernet(at, &type))
 		return DECODE_TRUNCATED;
-	type = load_be16(ethernet + 12);
-	for (int tags = 0; tags < 2 && is_tag(type); tags++) {
-		const uint8_t *tag = span_take(at, 4);
-
-		if (!tag)
-			return DECODE_TRUNCATED;
-		type = load_be16(tag + 2);
-	}
-	return type == 0x0800 ? DECODE_OK : DECODE_NOT_GUE;
+	return type == NET_TYPE_IPV4 ? DECODE_OK : DECODE_NOT_GUE;
 }
 
 /* Moves *at to the UDP header and cuts it at the IPv4 total length. */
 static enum decode_status parse_ipv4(struct span *at, struct decode_packet *packet)
 {
-	const uint8_t *ip = span_peek(at, 20);
+	const uint8_t *ip = span_peek(at, NET_IPV4_SIZE);
 	uint32_t header, total;
 
 	if (!ip)
 		return DECODE_TRUNCATED;
 	header = 4u * (ip[0] & 0xf);
 	total = load_be16(ip + 2);
-	if (ip[0] >> 4 != 4 || header < 20 || total < header)
+	if (ip[0] >> 4 != 4 || header < NET_IPV4_SIZE || total < header)
 		return DECODE_NOT_GUE;
 	if (!span_cut(at, total))
 		return DECODE_TRUNCATED;
-	if (ip[9] != 17 || load_be16(ip + 6) & 0x3fff)
+	if (ip[9] != IPPROTO_UDP || load_be16(ip + 6) & NET_IS_FRAGMENT)
 		return DECODE_NOT_GUE;
 	packet->ttl = ip[8];
 	memcpy(&packet->source, ip + 12, 4);

@@ -4,31 +4,10 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "common/checksum.h"
+#include "common/net.h"
 #include "gue/gue_wire.h"
 
-_Static_assert(ENCAPSULATE_MAX_SIZE == ENCAPSULATE_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1),
-	"sizes agree with the wire format");
-
-static void write_ethernet(uint8_t *to, const struct encapsulate_outer *outer)
-{
-	memcpy(to, outer->destination_mac, 6);
-	memcpy(to + 6, outer->source_mac, 6);
-	store_be16(to + 12, 0x0800);
-}
-
-static void write_ipv4(uint8_t *to, uint32_t source, uint32_t destination, uint16_t total_length)
-{
-	memset(to, 0, GUE_IPV4_SIZE);
-	to[0] = 0x45;
-	store_be16(to + 2, total_length);
-	store_be16(to + 6, 0x4000); /* DF */
-	to[8] = 64;
-	to[9] = 17;
-	memcpy(to + 12, &source, 4);
-	memcpy(to + 16, &destination, 4);
-	store_be16(to + 10, checksum_finish(checksum_add(0, to, GUE_IPV4_SIZE)));
-}
+_Static_assert(GUE_IPV4_SIZE == NET_IPV4_SIZE && GUE_UDP_SIZE == NET_UDP_SIZE, "shared with BPF");
 
 static void write_udp(uint8_t *to, uint16_t source_port, uint16_t length)
 {
@@ -59,9 +38,15 @@ void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const
 	unsigned later = hop_count - 1;
 	uint32_t total_length = GUE_OUTER_SIZE(later) + inner_size;
 
-	write_ethernet(to, outer);
-	to += ENCAPSULATE_ETHERNET_SIZE;
-	write_ipv4(to, outer->source_ip, hops[0], (uint16_t)total_length);
+	net_write_ethernet(to, outer->destination_mac, outer->source_mac, NET_TYPE_IPV4);
+	to += NET_ETHERNET_SIZE;
+	net_write_ipv4(to, &(struct net_ipv4){
+				   .source = &outer->source_ip,
+				   .destination = &hops[0],
+				   .total_length = (uint16_t)total_length,
+				   .fragment = NET_DONT_FRAGMENT,
+				   .protocol = IPPROTO_UDP,
+			   });
 	to += GUE_IPV4_SIZE;
 	write_udp(to, source_port, (uint16_t)(total_length - GUE_IPV4_SIZE));
 	to += GUE_UDP_SIZE;

@@ -5,9 +5,11 @@
 
 #include <stdint.h>
 
-#define ENCAPSULATE_ETHERNET_SIZE 14
-#define ENCAPSULATE_MAX_HOPS      8 /* first and later: two rows of four */
-#define ENCAPSULATE_MAX_SIZE      (ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (ENCAPSULATE_MAX_HOPS - 1))
+#include "common/net.h"
+#include "gue/gue_wire.h"
+
+#define ENCAPSULATE_MAX_HOPS 8 /* first and later: two rows of four */
+#define ENCAPSULATE_MAX_SIZE (NET_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1))
 
 /* What is the same for every packet of a director. */
 struct encapsulate_outer {
@@ -19,7 +21,7 @@ struct encapsulate_outer {
 /* Bytes from the outer Ethernet header to the inner IP header, for hop_count >= 1 hops in all. */
 static inline uint32_t encapsulate_size(unsigned hop_count)
 {
-	return ENCAPSULATE_ETHERNET_SIZE + 36 + 4 * (hop_count - 1);
+	return NET_ETHERNET_SIZE + GUE_OUTER_SIZE(hop_count - 1);
 }
 
 /* The GUE header alone, with the hops after the first. Returns its size. */

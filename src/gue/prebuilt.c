@@ -18,7 +18,7 @@ static void fill(struct prebuilt_headers *headers, const struct encapsulate_oute
 	memset(bytes + PREBUILT_CHECKSUM, 0, 2);
 	memset(bytes + PREBUILT_UDP_LENGTH, 0, 2);
 	for (unsigned i = 0; i < GUE_IPV4_SIZE; i += 2)
-		headers->sum += load_le16(bytes + ENCAPSULATE_ETHERNET_SIZE + i);
+		headers->sum += load_le16(bytes + NET_ETHERNET_SIZE + i);
 }
 
 void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struct encapsulate_outer *outer)

@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "packet/flow.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 #include "common/netaddr.h"
 #include "common/span.h"
 
 enum {
-	ETHERNET_SIZE = 14,
-	TAG_SIZE = 4,
-	TYPE_IPV4 = 0x0800,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_CTAG = 0x8100, /* 802.1Q */
-	TYPE_STAG = 0x88a8, /* 802.1ad */
-	MAX_TAGS = 2,
-	IPV4_SIZE = 20,
-	IPV6_SIZE = 40,
 	FRAGMENT_SIZE = 8,
 	MAX_EXTENSIONS = 8,
-	TCP_SIZE = 20,
-	UDP_SIZE = 8,
-	ICMP_SIZE = 8,
 	QUOTED_SIZE = 8, /* bytes after the quoted IP header that every ICMP error has (RFC 792) */
 };
 
@@ -44,7 +32,7 @@ struct packet {
  */
 static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet *packet)
 {
-	const uint8_t *ip = span_peek(&at, IPV4_SIZE);
+	const uint8_t *ip = span_peek(&at, NET_IPV4_SIZE);
 	uint32_t header_size;
 	uint16_t fragment;
 
@@ -52,7 +40,7 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 		return VERDICT_DROP_TRUNCATED;
 	header_size = 4u * (ip[0] & 0xf);
 	packet->size = load_be16(ip + 2);
-	if (ip[0] >> 4 != 4 || header_size < IPV4_SIZE || packet->size < header_size)
+	if (ip[0] >> 4 != 4 || header_size < NET_IPV4_SIZE || packet->size < header_size)
 		return VERDICT_DROP_MALFORMED;
 	if (available && packet->size > available)
 		return VERDICT_DROP_TRUNCATED;
@@ -67,8 +55,8 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 	packet->destination = ip + 16;
 	packet->ping_hint = load_be16(ip + 4);
 	packet->protocol = ip[9];
-	packet->fragmented = fragment & 0x3fff;
-	packet->later_fragment = fragment & 0x1fff;
+	packet->fragmented = fragment & NET_IS_FRAGMENT;
+	packet->later_fragment = fragment & NET_IS_LATER_FRAGMENT;
 	return VERDICT_FORWARDED;
 }
 
@@ -112,13 +100,13 @@ static enum verdict skip_extensions(struct packet *packet)
 
 static enum verdict parse_ipv6(struct span at, uint32_t available, struct packet *packet)
 {
-	const uint8_t *ip = span_take(&at, IPV6_SIZE);
+	const uint8_t *ip = span_take(&at, NET_IPV6_SIZE);
 	uint32_t payload_size;
 
 	if (!ip)
 		return VERDICT_DROP_TRUNCATED;
 	payload_size = load_be16(ip + 4);
-	packet->size = IPV6_SIZE + payload_size;
+	packet->size = NET_IPV6_SIZE + payload_size;
 	if (ip[0] >> 4 != 6)
 		return VERDICT_DROP_MALFORMED;
 	if (available && packet->size > available)
@@ -132,24 +120,6 @@ static enum verdict parse_ipv6(struct span at, uint32_t available, struct packet
 	packet->ping_hint = load_be16(ip + 2);
 	packet->protocol = ip[6];
 	return skip_extensions(packet);
-}
-
-/* Moves *at behind the Ethernet header and up to MAX_TAGS tags. *type: the type of what follows. */
-static bool skip_ethernet(struct span *at, uint16_t *type)
-{
-	const uint8_t *header = span_take(at, ETHERNET_SIZE);
-
-	if (!header)
-		return false;
-	*type = load_be16(header + 12);
-	for (int tags = 0; tags < MAX_TAGS && (*type == TYPE_CTAG || *type == TYPE_STAG); tags++) {
-		const uint8_t *tag = span_take(at, TAG_SIZE);
-
-		if (!tag)
-			return false;
-		*type = load_be16(tag + 2);
-	}
-	return true;
 }
 
 static void set_addresses(struct flow *flow, const struct packet *packet, bool exchanged)
@@ -213,15 +183,16 @@ static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flo
 static bool icmp_is_error(uint8_t family, uint8_t type)
 {
 	if (family == NETADDR_V4)
-		return type == 3 || type == 11 || type == 12;
-	return type >= 1 && type <= 4;
+		return type == NET_ICMP_UNREACHABLE || type == NET_ICMP_TIME_EXCEEDED ||
+		       type == NET_ICMP_PARAMETER_PROBLEM;
+	return type >= NET_ICMPV6_UNREACHABLE && type <= NET_ICMPV6_PARAMETER_PROBLEM;
 }
 
 static enum verdict parse_icmp(const struct packet *packet, struct flow *flow)
 {
 	struct span at = packet->payload;
-	const uint8_t *icmp = span_take(&at, ICMP_SIZE);
-	uint8_t echo_request = packet->family == NETADDR_V4 ? 8 : 128;
+	const uint8_t *icmp = span_take(&at, NET_ICMP_SIZE);
+	uint8_t echo_request = packet->family == NETADDR_V4 ? NET_ICMP_ECHO_REQUEST : NET_ICMPV6_ECHO_REQUEST;
 
 	if (!icmp)
 		return VERDICT_DROP_TRUNCATED;
@@ -239,7 +210,7 @@ static enum verdict parse_icmp(const struct packet *packet, struct flow *flow)
 
 static enum verdict parse_transport(const struct packet *packet, struct flow *flow)
 {
-	const uint8_t *ports = span_peek(&packet->payload, packet->protocol == IPPROTO_TCP ? TCP_SIZE : UDP_SIZE);
+	const uint8_t *ports = span_peek(&packet->payload, packet->protocol == IPPROTO_TCP ? NET_TCP_SIZE : NET_UDP_SIZE);
 
 	if (!ports)
 		return VERDICT_DROP_TRUNCATED;
@@ -270,13 +241,13 @@ enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, 
 	uint16_t type;
 
 	*flow = (struct flow){0};
-	if (!skip_ethernet(&at, &type))
+	if (!net_skip_ethernet(&at, &type))
 		return VERDICT_DROP_TRUNCATED;
-	if (type != TYPE_IPV4 && type != TYPE_IPV6)
+	if (type != NET_TYPE_IPV4 && type != NET_TYPE_IPV6)
 		return VERDICT_DROP_UNMATCHED;
 	flow->ip_offset = (uint32_t)(at.at - frame);
-	verdict = type == TYPE_IPV4 ? parse_ipv4(at, size - flow->ip_offset, &packet)
-				    : parse_ipv6(at, size - flow->ip_offset, &packet);
+	verdict = type == NET_TYPE_IPV4 ? parse_ipv4(at, size - flow->ip_offset, &packet)
+					: parse_ipv6(at, size - flow->ip_offset, &packet);
 	if (verdict != VERDICT_FORWARDED)
 		return verdict;
 	flow->family = packet.family;

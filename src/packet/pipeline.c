@@ -8,7 +8,7 @@
 #include "packet/steer.h"
 #include "packet/too_big.h"
 
-_Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + ENCAPSULATE_ETHERNET_SIZE,
+_Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + NET_ETHERNET_SIZE,
 	"a too-big reply needs no more headroom than the outer headers");
 
 static void parse(struct burst *burst, uint64_t lanes)

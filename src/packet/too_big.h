@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
+#include "common/net.h"
 #include "gue/encapsulate.h"
 
-#define TOO_BIG_HEADROOM (ENCAPSULATE_ETHERNET_SIZE + 40 + 8) /* Ethernet, IPv6, ICMPv6 */
+#define TOO_BIG_HEADROOM (NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_ICMP_SIZE)
 
 /*
  * Writes the headers of a reply before the packet at `ip`, which becomes the quote. The reply goes to the sender of the packet, from

@@ -3,20 +3,7 @@
 
 #include <stdbool.h>
 
-#include "common/byteorder.h"
-
-enum {
-	ETHERNET_SIZE = 14,
-	TAG_SIZE = 4,
-	TYPE_IPV4 = 0x0800,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_CTAG = 0x8100,
-	TYPE_STAG = 0x88a8,
-	IPV4_SIZE = 20,
-	IPV6_SIZE = 40,
-	PROTOCOL_TCP = 6,
-	PROTOCOL_UDP = 17,
-};
+#include "common/net.h"
 
 /* Folds the 128-bit product. The constants, digits of pi, keep a zero on one side from cancelling the other side. */
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -29,7 +16,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 /* Returns both ports as one number, or 0 if the packet has none at `offset`. */
 static uint32_t ports(const uint8_t *frame, uint32_t readable, uint32_t offset, uint8_t protocol)
 {
-	bool has_ports = protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
+	bool has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
 
 	return has_ports && readable >= offset + 4 ? load_le32(frame + offset) : 0;
 }
@@ -38,7 +25,7 @@ static uint64_t hash_ipv4(const uint8_t *frame, uint32_t readable, uint32_t offs
 {
 	const uint8_t *ip = frame + offset;
 	uint32_t header_size = 4u * (ip[0] & 0xf);
-	bool fragment = load_be16(ip + 6) & 0x3fff; /* fragment offset, or "more fragments" */
+	bool fragment = load_be16(ip + 6) & NET_IS_FRAGMENT;
 
 	return mix(load_le64(ip + 12), seed ^ (fragment ? 0 : ports(frame, readable, offset + header_size, ip[9])));
 }
@@ -49,22 +36,22 @@ static uint64_t hash_ipv6(const uint8_t *frame, uint32_t readable, uint32_t offs
 	uint64_t addresses =
 		mix(load_le64(ip + 8), load_le64(ip + 16) ^ seed) ^ mix(load_le64(ip + 24) ^ seed, load_le64(ip + 32));
 
-	return mix(addresses, seed ^ ports(frame, readable, offset + IPV6_SIZE, ip[6]));
+	return mix(addresses, seed ^ ports(frame, readable, offset + NET_IPV6_SIZE, ip[6]));
 }
 
 uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed)
 {
-	uint32_t offset = ETHERNET_SIZE;
+	uint32_t offset = NET_ETHERNET_SIZE;
 	uint16_t type = readable >= offset ? load_be16(frame + 12) : 0;
 	uint64_t hash = 0;
 
-	for (int tags = 0; tags < 2 && (type == TYPE_CTAG || type == TYPE_STAG); tags++) {
-		offset += TAG_SIZE;
+	for (int tags = 0; tags < NET_MAX_TAGS && net_is_tag(type); tags++) {
+		offset += NET_TAG_SIZE;
 		type = readable >= offset ? load_be16(frame + offset - 2) : 0;
 	}
-	if (type == TYPE_IPV4 && readable >= offset + IPV4_SIZE)
+	if (type == NET_TYPE_IPV4 && readable >= offset + NET_IPV4_SIZE)
 		hash = hash_ipv4(frame, readable, offset, seed);
-	else if (type == TYPE_IPV6 && readable >= offset + IPV6_SIZE)
+	else if (type == NET_TYPE_IPV6 && readable >= offset + NET_IPV6_SIZE)
 		hash = hash_ipv6(frame, readable, offset, seed);
 	return (uint32_t)(hash ^ hash >> 32);
 }

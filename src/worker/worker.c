@@ -7,6 +7,7 @@
 #include <rte_pause.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 #include "worker/mbuf.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
@@ -180,7 +181,7 @@ static bool may_receive(struct flow_path *path)
 
 static bool is_ipv6(const struct rte_mbuf *mbuf)
 {
-	return load_le16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == 0xdd86;
+	return load_be16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == NET_TYPE_IPV6;
 }
 
 /* Appends the packets of the burst to the batch of their family. Without a branch per packet, which would be mispredicted. */

@@ -5,69 +5,48 @@
 
 #include "common/byteorder.h"
 #include "common/checksum.h"
+#include "common/net.h"
 #include "common/span.h"
 #include "gue/encapsulate.h"
 #include "gue/gue_wire.h"
 
-enum {
-	IPV4_SIZE = 20,
-	IPV6_SIZE = 40,
-	ICMP_SIZE = 8,
-	HOP_LIMIT = 64,
-	PROTOCOL_ICMP = 1,
-	PROTOCOL_ICMPV6 = 58,
-	ICMP_REQUEST = 8,
-	ICMP_REPLY = 0,
-	ICMPV6_REQUEST = 128,
-	ICMPV6_REPLY = 129,
-};
-
-#define ECHO_SIZE (ICMP_SIZE + ECHO_NONCE_SIZE)
+#define ECHO_SIZE (NET_ICMP_SIZE + ECHO_NONCE_SIZE)
 
 static void write_icmp(uint8_t *to, uint8_t type, const struct echo *echo, uint32_t pseudo_header)
 {
-	memset(to, 0, ICMP_SIZE);
+	memset(to, 0, NET_ICMP_SIZE);
 	to[0] = type;
 	store_be16(to + 4, echo->identifier);
 	store_be16(to + 6, echo->sequence);
-	memcpy(to + ICMP_SIZE, echo->nonce, ECHO_NONCE_SIZE);
+	memcpy(to + NET_ICMP_SIZE, echo->nonce, ECHO_NONCE_SIZE);
 	store_be16(to + 2, checksum_finish(checksum_add(pseudo_header, to, ECHO_SIZE)));
 }
 
 static size_t write_ipv4(
 	uint8_t *to, const struct netaddr *source, const struct netaddr *destination, const struct echo *echo)
 {
-	memset(to, 0, IPV4_SIZE);
-	to[0] = 0x45;
-	store_be16(to + 2, IPV4_SIZE + ECHO_SIZE);
-	store_be16(to + 4, echo->sequence);
-	to[8] = HOP_LIMIT;
-	to[9] = PROTOCOL_ICMP;
-	memcpy(to + 12, source->bytes, 4);
-	memcpy(to + 16, destination->bytes, 4);
-	store_be16(to + 10, checksum_finish(checksum_add(0, to, IPV4_SIZE)));
-	write_icmp(to + IPV4_SIZE, ICMP_REQUEST, echo, 0);
-	return IPV4_SIZE + ECHO_SIZE;
+	net_write_ipv4(to, &(struct net_ipv4){
+				   .source = source->bytes,
+				   .destination = destination->bytes,
+				   .total_length = NET_IPV4_SIZE + ECHO_SIZE,
+				   .identification = echo->sequence,
+				   .protocol = IPPROTO_ICMP,
+			   });
+	write_icmp(to + NET_IPV4_SIZE, NET_ICMP_ECHO_REQUEST, echo, 0);
+	return NET_IPV4_SIZE + ECHO_SIZE;
 }
 
 static size_t write_ipv6(
 	uint8_t *to, const struct netaddr *source, const struct netaddr *destination, const struct echo *echo)
 {
-	uint8_t lengths[8] = {0}; /* the rest of the pseudo-header of RFC 8200, 8.1 */
-	uint32_t sum;
-
-	memset(to, 0, 8);
-	to[0] = 0x60;
-	store_be16(to + 4, ECHO_SIZE);
-	to[6] = PROTOCOL_ICMPV6;
-	to[7] = HOP_LIMIT;
-	memcpy(to + 8, source->bytes, 16);
-	memcpy(to + 24, destination->bytes, 16);
-	store_be32(lengths, ECHO_SIZE);
-	lengths[7] = PROTOCOL_ICMPV6;
-	sum = checksum_add(checksum_add(0, to + 8, 32), lengths, sizeof(lengths));
-	write_icmp(to + IPV6_SIZE, ICMPV6_REQUEST, echo, sum);
-	return IPV6_SIZE + ECHO_SIZE;
+	net_write_ipv6(to, &(struct net_ipv6){
+				   .source = source->bytes,
+				   .destination = destination->bytes,
+				   .payload_length = ECHO_SIZE,
+				   .protocol = IPPROTO_ICMPV6,
+			   });
+	write_icmp(to + NET_IPV6_SIZE, NET_ICMPV6_ECHO_REQUEST, echo, net_pseudo_sum_ipv6(to));
+	return NET_IPV6_SIZE + ECHO_SIZE;
 }
 
 size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
@@ -93,21 +72,21 @@ static bool read_icmp(struct span span, uint8_t type, struct echo *echo)
 		return false;
 	echo->identifier = load_be16(icmp + 4);
 	echo->sequence = load_be16(icmp + 6);
-	memcpy(echo->nonce, icmp + ICMP_SIZE, ECHO_NONCE_SIZE);
+	memcpy(echo->nonce, icmp + NET_ICMP_SIZE, ECHO_NONCE_SIZE);
 	return true;
 }
 
 bool echo_read_reply(const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo)
 {
-	return read_icmp(span_of(icmp, size), family == NETADDR_V4 ? ICMP_REPLY : ICMPV6_REPLY, echo);
+	return read_icmp(span_of(icmp, size), family == NETADDR_V4 ? NET_ICMP_ECHO_REPLY : NET_ICMPV6_ECHO_REPLY, echo);
 }
 
 bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo)
 {
 	struct span span = span_of(packet, size);
-	const uint8_t *header = span_peek(&span, IPV4_SIZE);
+	const uint8_t *header = span_peek(&span, NET_IPV4_SIZE);
 
-	return header && span_take(&span, (size_t)(header[0] & 0x0f) * 4) && read_icmp(span, ICMP_REPLY, echo);
+	return header && span_take(&span, (size_t)(header[0] & 0x0f) * 4) && read_icmp(span, NET_ICMP_ECHO_REPLY, echo);
 }
 
 bool echo_read_request(const uint8_t *packet, size_t size, struct echo *echo)
@@ -115,6 +94,6 @@ bool echo_read_request(const uint8_t *packet, size_t size, struct echo *echo)
 	struct span span = span_of(packet, size);
 	bool ipv6 = size > 0 && packet[0] >> 4 == 6;
 
-	return span_take(&span, ipv6 ? IPV6_SIZE : IPV4_SIZE) &&
-	       read_icmp(span, ipv6 ? ICMPV6_REQUEST : ICMP_REQUEST, echo);
+	return span_take(&span, ipv6 ? NET_IPV6_SIZE : NET_IPV4_SIZE) &&
+	       read_icmp(span, ipv6 ? NET_ICMPV6_ECHO_REQUEST : NET_ICMP_ECHO_REQUEST, echo);
 }

@@ -102,10 +102,10 @@ INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *b
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
 		burst->table[base + i] = (uint8_t)block->table[i];
-		burst->out_size[base + i] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
 	EACH (i) {
-		uint8_t *out = burst->frame[base + i] + ETHERNET_SIZE - encapsulate_size(2);
+		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(2);
 
 		write_lane(job, v6, block, i, 2, out);
 		burst->out[base + i] = out;
@@ -116,13 +116,13 @@ INLINE void emit_lane(
 	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
 {
 	uint32_t hops = block->hop_count[i];
-	uint8_t *out = burst->frame[lane] + ETHERNET_SIZE - encapsulate_size(hops);
+	uint8_t *out = burst->frame[lane] + NET_ETHERNET_SIZE - encapsulate_size(hops);
 
 	write_lane(job, v6, block, i, hops, out);
 	burst->verdict[lane] = VERDICT_FORWARDED;
 	burst->table[lane] = (uint8_t)block->table[i];
 	burst->out[lane] = out;
-	burst->out_size[lane] = ENCAPSULATE_ETHERNET_SIZE + block->total[i];
+	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }
 
 /* A lane for no table: a flood of such costs no more than what is forwarded. */

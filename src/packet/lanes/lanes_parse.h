@@ -3,21 +3,21 @@
 #ifndef GLB_PACKET_LANES_LANES_PARSE_H
 #define GLB_PACKET_LANES_LANES_PARSE_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 #include "gue/prebuilt.h"
 #include "packet/burst.h"
 #include "packet/lanes/lanes_vector.h"
 
 enum {
-	ETHERNET_SIZE = 14,
-	V4_SMALLEST = ETHERNET_SIZE + 20 + 8, /* as many bytes must be readable to load all that is looked at */
-	V6_SMALLEST = ETHERNET_SIZE + 40 + 8,
-	TYPE_V4 = 0x0008, /* as loaded little-endian */
-	TYPE_V6 = 0xdd86,
+	/* This many bytes must be readable to load all fields that the stages read. */
+	V4_SMALLEST = NET_ETHERNET_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE,
+	V6_SMALLEST = NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_UDP_SIZE,
+	TYPE_V4 = __builtin_bswap16(NET_TYPE_IPV4), /* as loaded little-endian */
+	TYPE_V6 = __builtin_bswap16(NET_TYPE_IPV6),
 	MAX_WORDS = 5, /* of a hash's message: two IPv6 addresses and ports */
 };
 
@@ -159,11 +159,11 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 		count += -count % BLOCK;
 	}
 	for (uint32_t at = 0; at < count; at++) {
-		const uint8_t *ip = frames[at] + ETHERNET_SIZE;
+		const uint8_t *ip = frames[at] + NET_ETHERNET_SIZE;
 
 		lanes->first[at] = load_le32(ip);
 		lanes->second[at] = load_le32(ip + (v6 ? 4 : 6));
-		lanes->ports[at] = load_le32(ip + (v6 ? 40 : 20));
+		lanes->ports[at] = load_le32(ip + (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE));
 		for (unsigned i = 0; i < (v6 ? 4u : 1u); i++)
 			lanes->ends[i][at] = load_le64(ip + (v6 ? 8 + 8 * i : 12));
 	}
@@ -182,8 +182,8 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 
 		ok &= (second & 0xff3f) == 0; /* MF and offset */
 		ok &= udp | (protocol == IPPROTO_TCP);
-		ok &= total >= 40 - 12 * udp;
-		ok &= total + ETHERNET_SIZE <= lanes->size[base + i];
+		ok &= total >= NET_IPV4_SIZE + NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
+		ok &= total + NET_ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = total;
 		block->udp[i] = udp;
 		block->ok[i] = ok;
@@ -200,9 +200,9 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 		uint32_t ok = (lanes->first[base + i] & 0xf0) == 0x60;
 
 		ok &= udp | (protocol == IPPROTO_TCP);
-		ok &= payload >= 20 - 12 * udp;
-		ok &= payload + 40 + ETHERNET_SIZE <= lanes->size[base + i];
-		block->total[i] = payload + 40;
+		ok &= payload >= NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
+		ok &= payload + NET_IPV6_SIZE + NET_ETHERNET_SIZE <= lanes->size[base + i];
+		block->total[i] = payload + NET_IPV6_SIZE;
 		block->udp[i] = udp;
 		block->ok[i] = ok;
 	}
