@@ -566,6 +566,13 @@ def test_state_file_that_is_a_fifo_is_not_waited_for(daemon):
     made.logged("dst.json.state: not used, so verdicts begin anew: is a FIFO; expected a regular file")
 
 
+def test_state_file_that_is_empty_is_named(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    (made.folder / "dst.json.state").touch()
+    made.start().wait_ready()
+    made.logged("dst.json.state: not used, so verdicts begin anew: is empty")
+
+
 # --- As a service ---
 
 

@@ -21,8 +21,12 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return;
-	if (file_read(path, "the state of glb-healthcheck", MAX_SIZE, &text, &size, &unread) == 0)
-		state = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	if (file_read(path, "the state of glb-healthcheck", MAX_SIZE, &text, &size, &unread) == 0) {
+		if (size == 0) /* json_loadb() would name a character that it expected */
+			faults_error(&unread, NULL, "is empty");
+		else
+			state = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	}
 	if (!json_is_object(json_object_get(state, "verdicts")))
 		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
 			unread.errors ? faults_first_error(&unread)
