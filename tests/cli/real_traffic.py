@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures what kernels say to each other: a client and a server with the VIPs, over a veth pair, in a capsule of their own.
+"""Captures traffic between two kernels: a client, and a server with the VIPs, on a veth pair in a capsule.
 
 usage: real_traffic.py CAPTURE.pcap
 
-TCP uploads, UDP, ping, fragments, IP options, extension headers and ICMP errors, IPv4 and IPv6; both directions, with the ARP
-and ND around them. Needs root.
+The traffic is TCP uploads, UDP, ping, fragments, IP options, extension headers, ICMP errors, ARP and ND, in IPv4 and IPv6 and in
+both directions. Needs root.
 """
 
 import os
@@ -26,10 +26,10 @@ CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 27)]
 CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
 TCP_PORT, UDP_PORT, CLOSED_PORT = 80, 53, 9
 LAST_WORDS = b"the last packet of this capture"
-UPLOAD = 600_000  # bytes; some 415 packets a client
+UPLOAD = 600_000  # bytes, about 415 packets per client
 PATIENCE_S = 20
 IP_OPTIONS, IPV6_HOPOPTS, IPV6_DSTOPTS = 4, 54, 59  # <linux/in.h>, <linux/in6.h>
-PADDED_OPTIONS = bytes([0, 0, 1, 4, 0, 0, 0, 0])  # next header and length by the kernel's rule, then PadN
+PADDED_OPTIONS = bytes([0, 0, 1, 4, 0, 0, 0, 0])  # the kernel sets next header and length; then PadN
 
 
 def family_of(address):
@@ -40,7 +40,7 @@ def vip_of(client):
     return VIP6 if ":" in client else VIP4
 
 
-# The server: reads uploads to their end, echoes datagrams.
+# The server reads uploads to their end, and echoes datagrams.
 
 
 def drain(connection):
@@ -71,7 +71,7 @@ def serve():
     accept(listener)
 
 
-# The client.
+# The client
 
 
 def upload(client, size=UPLOAD):
@@ -97,7 +97,7 @@ def ask_udp(client, size, options=()):
 
 
 def ask_from_closed_port(client):
-    """The answer finds no socket, however late it comes: the client's kernel sends an ICMP error to the VIP."""
+    """The reply finds no socket, so the client's kernel sends an ICMP error to the VIP."""
     data = b"anybody?"
     with socket.socket(family_of(client), socket.SOCK_RAW, socket.IPPROTO_UDP) as raw:
         if raw.family == socket.AF_INET6:
@@ -135,7 +135,7 @@ def ask():
         end.sendto(LAST_WORDS, (VIP4, UDP_PORT))
 
 
-# Around them: two namespaces and tcpdump.
+# Namespaces and tcpdump
 
 
 def build():

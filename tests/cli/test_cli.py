@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-director-cli: build-config, check, show, lookup, diff, and what all subcommands share."""
+"""glb-director-cli: build-config, check, show, lookup, diff, and the common behaviour of all subcommands."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_help_and_version_of_every_subcommand(name):
     assert re.fullmatch(r"glb-director-cli \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
-def test_words_for_completion_are_those_of_the_help():
+def test_completion_has_the_words_of_the_help():
     assert run("--words").stdout.split() == SUBCOMMANDS
     for name in SUBCOMMANDS:
         words = run("--words", name).stdout.split()
@@ -105,7 +105,7 @@ def test_build_config_is_quiet_and_auto_writes_version_2(tmp_path):
 
 
 @pytest.mark.parametrize("member", [{"hops": 3}, {"backends": 257}, {"binds": 257}])
-def test_auto_writes_version_3_where_2_cannot_say_it(tmp_path, member):
+def test_auto_writes_version_3_if_version_2_cannot_hold_the_table(tmp_path, member):
     if "binds" in member:
         member = {"binds": [{"ip": f"10.0.{i // 256}.{i % 256}", "proto": "udp", "port": 53} for i in range(257)]}
     source, target = write_tables(tmp_path / "table.json", table(**member)), tmp_path / "table.bin"
@@ -116,7 +116,7 @@ def test_auto_writes_version_3_where_2_cannot_say_it(tmp_path, member):
     assert not target.exists()
 
 
-def test_verbose_tells_version_size_and_the_digest_that_show_tells(tmp_path):
+def test_verbose_prints_version_size_and_the_digest_of_show(tmp_path):
     source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
     for version in (2, 3):
         told = run("build-config", source, target, "--format", version, "--verbose").stdout
@@ -126,7 +126,7 @@ def test_verbose_tells_version_size_and_the_digest_that_show_tells(tmp_path):
         assert digest == run_json("show", source)["digest"]
 
 
-def test_a_bad_source_leaves_the_old_output_and_lists_every_fault(tmp_path):
+def test_bad_source_keeps_the_old_output_and_lists_every_fault(tmp_path):
     target = tmp_path / "table.bin"
     run("build-config", write_tables(tmp_path / "table.json", table()), target)
     before = target.read_bytes()
@@ -149,7 +149,7 @@ def test_build_config_prints_warnings_and_succeeds(tmp_path):
     assert (tmp_path / "table.bin").exists()
 
 
-def test_build_config_names_what_cannot_be_read_or_written(tmp_path):
+def test_build_config_names_files_that_it_cannot_read_or_write(tmp_path):
     source = write_tables(tmp_path / "table.json", table())
     missing = tmp_path / "missing" / "table"
     assert str(missing) in run("build-config", missing, tmp_path / "x", code=FAILED).stderr
@@ -161,7 +161,7 @@ def test_build_config_names_what_cannot_be_read_or_written(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    """A good one of each kind."""
+    """A folder with a valid file of each kind."""
     run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
     write_conf(tmp_path / "director.conf")
     return tmp_path
@@ -194,13 +194,13 @@ def test_check_exits_1_for_warnings_and_2_for_errors(files):
 
 
 @pytest.mark.parametrize("name", ["none.json", "none.bin", "none.conf", "none"])
-def test_check_of_an_unreadable_file_is_an_error(tmp_path, name):
+def test_check_reports_an_unreadable_file_as_an_error(tmp_path, name):
     for path in (tmp_path / name, tmp_path):
         assert str(path) in run("check", path, code=CHECK_ERRORS).stdout
     run("check", code=USAGE)
 
 
-def test_check_tells_as_json_what_is_not_utf8(tmp_path):
+def test_check_replaces_invalid_utf8_in_json_output(tmp_path):
     conf = tmp_path / os.fsdecode(b"latin1-\xe9.conf")
     conf.write_bytes(b'idle = "n\xe9ver";\n')
     result, = run_json("check", conf, code=CHECK_ERRORS)["files"]
@@ -211,7 +211,7 @@ def test_check_tells_as_json_what_is_not_utf8(tmp_path):
     assert run_json("show", source)["file"] == f"{tmp_path}/?.json"
 
 
-def test_check_of_damaged_binary_tables_says_where(files):
+def test_check_names_the_damaged_place_of_a_binary_table(files):
     data = (files / "table.bin").read_bytes()
     damaged = files / "damaged.bin"
     for change in (data[:-1], data + b"\0", b"GLBX" + data[4:], data[:20] + b"\xff" * 4 + data[24:], b"", b"GLBD"):
@@ -221,11 +221,11 @@ def test_check_of_damaged_binary_tables_says_where(files):
         run("show", damaged, code=FAILED)
 
 
-def test_the_examples_are_good():
+def test_example_files_are_valid():
     run("check", TREE / "config" / "director.conf", TREE / "config" / "forwarding_table.json")
 
 
-def test_check_that_cannot_be_printed_is_no_warning(files):
+def test_check_with_lost_output_does_not_exit_like_a_warning(files):
     with open("/dev/full", "w") as full:
         for option in ([], ["--json"]):
             done = subprocess.run([CLI, "check", files / "table.json", *option], stdout=full, stderr=subprocess.PIPE)
@@ -236,7 +236,7 @@ def test_check_that_cannot_be_printed_is_no_warning(files):
 # show
 
 
-def test_show_counts_the_hops_that_the_model_has(tmp_path):
+def test_show_counts_the_hops_of_the_model(tmp_path):
     backends = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3"),
                 backend("192.168.50.4", healthy=False), backend("192.168.50.5", "inactive")]
     source, target = write_tables(tmp_path / "table.json", table(backends=backends)), tmp_path / "table.bin"
@@ -261,7 +261,7 @@ def test_show_counts_the_hops_that_the_model_has(tmp_path):
         assert shown["imbalance"] == pytest.approx(most / (65536 / 2))
 
 
-def test_show_is_readable_in_80_columns(tmp_path):
+def test_show_fits_80_columns(tmp_path):
     source = write_tables(tmp_path / "table.json", table("web", 4, hops=4), table("one", 1, hash_key=2))
     lines = run("show", source).stdout.splitlines()
     assert lines[0].endswith(f"JSON, 2 tables, digest {run_json('show', source)['digest']}")
@@ -270,7 +270,7 @@ def test_show_is_readable_in_80_columns(tmp_path):
     assert sum("first" in line and "fourth" in line for line in lines) == 1
 
 
-def test_a_second_hop_that_repeats_the_first_is_none(tmp_path):
+def test_show_does_not_count_a_second_hop_that_repeats_the_first(tmp_path):
     source, target = write_tables(tmp_path / "table.json", table(backends=1)), tmp_path / "table.bin"
     run("build-config", source, target, "--format", "2")
     only, = run_json("show", target)["tables"][0]["backends"]
@@ -283,7 +283,7 @@ def test_a_second_hop_that_repeats_the_first_is_none(tmp_path):
     assert [sum(entry["rows_by_hop"][hop] for entry in two) for hop in (0, 1)] == [65536, 65535]
 
 
-def test_show_of_no_tables(tmp_path):
+def test_show_of_an_empty_table_file(tmp_path):
     source = write_tables(tmp_path / "table.json")
     assert "0 tables" in run("show", source).stdout
     assert run_json("show", source)["tables"] == []
@@ -296,7 +296,7 @@ def lookup(path, *args, conf, **kwargs):
     return run_json("lookup", path, *args, "--config", conf, **kwargs)
 
 
-def test_lookup_says_why_each_hop_is_where_it_is(tmp_path):
+def test_lookup_gives_the_reason_of_each_hop(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     states = {1: "draining", 2: "active", 3: "filling", 4: "inactive"}
     backends = [backend(f"192.168.50.{i}", state) for i, state in states.items()]
@@ -312,14 +312,14 @@ def test_lookup_says_why_each_hop_is_where_it_is(tmp_path):
             reasons.add((hop["ip"][-1], hop["reason"]))
         owner = [hop["ip"] for hop in found["hops"] if hop["reason"] == "natural owner"]
         assert len(owner) == 1 or found["hops"][0]["reason"].startswith("first good")
-    assert not any("192.168.50.4" in reason for _, reason in reasons)  # inactive: not in the order at all
+    assert not any("192.168.50.4" in reason for _, reason in reasons)  # inactive backends are not in the order
     assert ("1", "natural owner") in reasons
     assert ("2", "first good: 192.168.50.1 is draining") in reasons
     assert ("3", "natural owner") in reasons
     assert ("3", "place 3 in natural order") in reasons
 
 
-def test_lookup_says_that_nothing_is_good(tmp_path):
+def test_lookup_says_that_no_backend_is_good(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     backends = [backend("192.168.50.1", healthy=False), backend("192.168.50.2", "draining")]
     source = write_tables(tmp_path / "table.json", table(backends=backends))
@@ -331,7 +331,7 @@ def test_lookup_says_that_nothing_is_good(tmp_path):
     assert [hop["reason"] for hop in found["hops"]] == ["natural owner; none is healthy"]
 
 
-def test_lookup_of_a_binary_table_does_not_pretend_to_know_the_order(files):
+def test_lookup_in_a_binary_table_gives_only_the_place_in_the_row(files):
     found = lookup(files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", conf=files / "director.conf")
     assert [hop["reason"] for hop in found["hops"]] == [f"hop {i} of row {found['row']}" for i in (1, 2)]
     text = run("lookup", files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", "--config",
@@ -339,7 +339,7 @@ def test_lookup_of_a_binary_table_does_not_pretend_to_know_the_order(files):
     assert "JSON has the seed" in text and all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_lookup_with_alt_hash_fields_tells_both_rows(tmp_path):
+def test_lookup_with_alt_hash_fields_prints_both_rows(tmp_path):
     conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_addr": True, "src_port": True})
     source = write_tables(tmp_path / "table.json", table(backends=8))
     model = load_tables(json.loads(source.read_text()))[0]
@@ -350,7 +350,7 @@ def test_lookup_with_alt_hash_fields_tells_both_rows(tmp_path):
     assert [hop["row"] for hop in found["hops"]] == [found["alt_row" if hop["alt"] else "row"] for hop in found["hops"]]
 
 
-def test_lookup_tells_the_bind_and_why_none_matches(tmp_path):
+def test_lookup_prints_the_bind_or_why_none_matches(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     closed = write_conf(tmp_path / "closed.conf", forward_icmp_ping_responses=False, exception_path="tap")
     binds = [{"ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90},
@@ -379,7 +379,7 @@ def test_lookup_tells_the_bind_and_why_none_matches(tmp_path):
         "lookup", source, "1.2.3.4:1", "10.10.11.1:80", "--config", conf).stdout
 
 
-def test_the_hint_of_an_echo_request_moves_the_outer_port(tmp_path):
+def test_hint_of_an_echo_request_changes_the_outer_port(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     source = write_tables(tmp_path / "table.json", table())
     plain = lookup(source, "1.2.3.4", "10.10.10.10", "--proto", "icmp", conf=conf)
@@ -402,14 +402,14 @@ def test_the_hint_of_an_echo_request_moves_the_outer_port(tmp_path):
     (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is only for --proto icmp; the hint of TCP and UDP is the source port"),
     (["1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "x"], "--hint: 'x' is not a number from 0 to 65535"),
 ])
-def test_lookup_usage(tmp_path, args, message):
+def test_lookup_usage_errors_name_the_offender(tmp_path, args, message):
     conf = write_conf(tmp_path / "director.conf", hash_fields={"src_port": True})
     source = write_tables(tmp_path / "table.json", table())
     done = run("lookup", source, *args, "--config", conf, code=USAGE)
     assert done.stderr.splitlines()[0] == f"glb-director-cli: lookup: {message}"
 
 
-def test_lookup_refuses_bad_files_and_backends_that_gue_cannot_reach(tmp_path):
+def test_lookup_refuses_bad_files_and_ipv6_backends(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     source = write_tables(tmp_path / "table.json", table(backends=[backend("fdb4::1")]))
     run("build-config", source, tmp_path / "table.bin")
@@ -443,7 +443,7 @@ def test_diff_of_equal_tables_is_empty(files):
         "broken_rows", "broken_percent", "backends"}
 
 
-def test_draining_moves_rows_and_breaks_none(tmp_path):
+def test_draining_changes_rows_and_breaks_none(tmp_path):
     drained = [backend("192.168.50.1", "draining"), backend("192.168.50.2"), backend("192.168.50.3")]
     old = write_tables(tmp_path / "old.json", table())
     new = write_tables(tmp_path / "new.json", table(backends=drained))
@@ -458,7 +458,7 @@ def test_draining_moves_rows_and_breaks_none(tmp_path):
     assert "0 break (0.00%)" in run("diff", old, new).stdout
 
 
-def test_removing_a_backend_breaks_its_rows_and_gates(tmp_path):
+def test_removing_a_backend_breaks_its_rows_and_fails_max_broken(tmp_path):
     old = write_tables(tmp_path / "old.json", table(backends=4))
     new = write_tables(tmp_path / "new.json", table(backends=3))
     found = diff(old, new, code=BROKEN)
@@ -473,7 +473,7 @@ def test_removing_a_backend_breaks_its_rows_and_gates(tmp_path):
     run("diff", old, new, code=BROKEN)
 
 
-def test_adding_a_backend_only_breaks_what_more_than_one_new_hop_hides(tmp_path):
+def test_adding_backends_breaks_only_rows_with_more_than_one_new_hop(tmp_path):
     old = write_tables(tmp_path / "old.json", table(backends=3))
     new = write_tables(tmp_path / "new.json", table(backends=4))
     found = diff(old, new)
@@ -508,14 +508,14 @@ def test_tables_are_paired_by_name_or_else_by_index(tmp_path):
     assert [entry["table"] for entry in found["tables"]] == ["kept", "kept", "added"]
 
 
-def test_changed_binds_are_said(tmp_path):
+def test_diff_lists_changed_binds(tmp_path):
     old = write_tables(tmp_path / "old.json", table())
     new = write_tables(tmp_path / "new.json", table(binds=[{"ip": "10.10.10.10", "proto": "tcp", "port": 443}]))
     assert diff(old, new)["tables"][0]["binds_changed"] is True
     assert "binds changed" in run("diff", old, new).stdout
 
 
-def test_diff_of_a_bad_file(files):
+def test_diff_names_a_bad_file(files):
     assert "missing.bin" in run("diff", files / "table.bin", files / "missing.bin", code=FAILED).stderr
     assert "missing.bin" in run("diff", files / "missing.bin", files / "table.bin", code=FAILED).stderr
 

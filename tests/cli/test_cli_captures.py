@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-director-cli: replay and decode, and the captures that they read and write."""
+"""glb-director-cli: replay and decode, and their capture files."""
 
 import json
 import struct
@@ -52,7 +52,7 @@ def test_replay_of_an_empty_capture(setup):
         "replay", setup / "table.json", capture, "--config", setup / "director.conf").stdout
 
 
-def test_pcapng_and_pcap_give_the_same_and_times_are_kept(setup):
+def test_pcapng_and_pcap_give_the_same_result_and_keep_time_stamps(setup):
     frames = [tcp_frame(sport=1000 + i) for i in range(200)]
     replay(setup, pcap.write(setup / "in.pcap", frames), setup / "a.pcap")
     replay(setup, pcap.write_ng(setup / "in.pcapng", frames), setup / "b.pcap")
@@ -63,7 +63,7 @@ def test_pcapng_and_pcap_give_the_same_and_times_are_kept(setup):
     assert len({frame for _, frame, _ in plain}) == 200
 
 
-def test_macs_come_from_the_configuration_unless_given(setup):
+def test_options_override_the_macs_of_the_configuration(setup):
     capture = pcap.write(setup / "in.pcap", [tcp_frame()])
     write_conf(setup / "auto.conf", outbound_gateway_mac="auto")
 
@@ -77,7 +77,7 @@ def test_macs_come_from_the_configuration_unless_given(setup):
     assert macs(*given) == macs(*given, conf="auto.conf") == "02:00:00:00:0a:0a:02:00:00:00:00:0b"
 
 
-def test_packets_cut_by_the_snap_length_are_steered_by_their_headers(setup):
+def test_packets_truncated_by_the_snap_length_are_steered_by_their_headers(setup):
     whole = tcp_frame(payload=bytes(range(200)))
     replay(setup, pcap.write(setup / "whole.pcap", [whole]), setup / "all.pcap")
     counts = replay(setup, pcap.write(setup / "cut.pcap", [whole, whole[:60]], snap=60), setup / "out.pcap")
@@ -91,7 +91,7 @@ def test_packets_cut_by_the_snap_length_are_steered_by_their_headers(setup):
 
 
 @pytest.mark.parametrize("name", ["in.pcap", "in.pcapng"])
-def test_a_capture_that_ends_inside_a_packet_keeps_its_counts(setup, name):
+def test_counts_are_printed_if_the_capture_ends_inside_a_packet(setup, name):
     write = pcap.write if name == "in.pcap" else pcap.write_ng
     capture = write(setup / name, [tcp_frame()] * 70)
     capture.write_bytes(capture.read_bytes()[:-5])
@@ -112,7 +112,7 @@ def test_only_ethernet_is_read(setup):
             assert f"({name}), but only Ethernet (EN10MB) is supported" in run(*command, code=FAILED).stderr
 
 
-def test_what_cannot_be_read_or_written_is_named(setup):
+def test_replay_names_files_that_it_cannot_read_or_write(setup):
     capture = pcap.write(setup / "in.pcap", [tcp_frame()] * 1000)
     before = capture.read_bytes()
 
@@ -127,8 +127,8 @@ def test_what_cannot_be_read_or_written_is_named(setup):
     assert f"{setup / 'table.json'}: unknown file format" in error(setup / "table.json")
 
 
-def test_answers_are_limited_by_the_captured_time(setup):
-    """100 at once, then 100 a second, like a worker of the director."""
+def test_too_big_replies_are_limited_by_the_captured_time(setup):
+    """A burst of 100, then 100 per second, as in a worker of the director."""
     write_conf(setup / "answer.conf", outbound_mtu=576, send_icmp_too_big=True)
     big = tcp_frame(payload=bytes(600))
 
@@ -145,7 +145,7 @@ def test_answers_are_limited_by_the_captured_time(setup):
     assert answers([1000.0] * 128 + [900.0] * 128) == 100
 
 
-def test_frames_of_all_sizes_fit_a_burst(setup):
+def test_replay_takes_frames_of_all_sizes(setup):
     frames = [tcp_frame(payload=bytes(size)) for size in (0, 1, 1400, 9000, 60000, 65000)] * 30
     frames += [tcp_frame() + bytes(200000)] * 64
     counts = replay(setup, pcap.write(setup / "in.pcap", frames), setup / "out.pcap")
@@ -172,7 +172,7 @@ def test_decode_reads_every_golden_gue_packet(tmp_path):
         assert packet["inner"]["size"] == len(fields["inner"]) // 2
 
 
-def test_decode_tells_what_replay_wrote(setup):
+def test_decode_prints_what_replay_wrote(setup):
     replay(setup, pcap.write(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(sport=5)]), setup / "out.pcap")
     found = run_json("lookup", setup / "table.json", "198.51.100.7:40000", "10.10.10.10:80", "--config",
                      setup / "director.conf")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reference and the man pages say what glb-director-cli and the reader of director.conf do."""
+"""Compares the reference and the man pages with glb-director-cli and with the parser of director.conf."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def section(text, title):
 
 
 def table_rows(text):
-    """[(code in the first column, code in the others)] of every table row."""
+    """[(code in the first column, code in the other columns)] of every table row."""
     for line in text.splitlines():
         cells = re.split(r"(?<!\\)\|", line)[1:-1]
         if len(cells) > 1 and "`" in cells[0]:
@@ -31,7 +31,7 @@ def table_rows(text):
 
 
 def paths(value, path=""):
-    """Every key of a JSON document as cli.md writes it: tables[].backends[].ip."""
+    """The keys of a JSON document in the notation of cli.md, for instance tables[].backends[].ip."""
     if isinstance(value, dict):
         for key, member in value.items():
             here = f"{path}.{key}" if path else key
@@ -44,7 +44,7 @@ def paths(value, path=""):
 
 @pytest.fixture
 def outputs(tmp_path):
-    """For each subcommand, JSON that together has every key."""
+    """{subcommand: JSON outputs that together have every key}"""
     states = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3")]
     one = write_tables(tmp_path / "one.json", table(backends=states))
     two = write_tables(tmp_path / "two.json", table(backends=states[1:]))
@@ -88,7 +88,7 @@ def test_synopses_have_every_subcommand_and_option():
 
 
 def accepted_keys(tmp_path, text):
-    """The keys that the reader names when it meets an unknown one."""
+    """The keys that the parser lists in its error for an unknown key."""
     path = tmp_path / "director.conf"
     path.write_text(text)
     line = next(line for line in run("check", path, code=CHECK_ERRORS).stdout.splitlines() if "unknown key" in line)
@@ -107,7 +107,7 @@ def test_every_key_of_director_conf_is_documented(tmp_path):
     assert keys["flow_paths and lcores"] == path + lcore
 
 
-def test_the_documented_examples_are_good(tmp_path):
+def test_documented_examples_are_valid(tmp_path):
     example = section(CONF_MD, "flow_paths and lcores").split("```")[1]
     path = tmp_path / "director.conf"
     path.write_text('outbound_gateway_mac = "auto"; outbound_src_ip = "192.0.2.1";' + example)
@@ -119,14 +119,14 @@ def test_the_documented_examples_are_good(tmp_path):
     run("check", path)
 
 
-def test_the_manual_of_the_table_has_every_member():
+def test_man_page_of_the_table_has_every_member():
     documented = re.findall(r"^\| (`[a-z_`, ]+`) \|", (TREE / "docs/reference/table-json.md").read_text(), re.M)
     members = set(re.findall(r"`([a-z_]+)`", " ".join(documented))) - {"active", "filling", "draining", "inactive"}
     described = TABLE_MAN.split("# DOCUMENT")[1].split("# EXAMPLE")[0]
     assert set(re.findall(r"\*([a-z_]+)\*", described)) == members and len(members) > 20
 
 
-def test_errors_that_the_page_of_the_table_shows(tmp_path, monkeypatch):
+def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch):
     """A table with the mistakes behind the errors in table-json.md, section Faults."""
     page = section((TREE / "docs/reference/table-json.md").read_text(), "Faults")
     several, syntax = re.findall(r"^```\n(.*?)^```$", page, re.M | re.S)
@@ -142,7 +142,7 @@ def test_errors_that_the_page_of_the_table_shows(tmp_path, monkeypatch):
     assert run("check", "table.json", code=CHECK_ERRORS).stdout.splitlines()[0] == syntax.strip()
 
 
-def test_completion_asks_the_program(tmp_path):
+def test_completion_offers_the_words_of_the_program(tmp_path):
     def complete(*words):
         script = (f'source {TREE}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
                   f'COMP_CWORD={len(words)}; _glb_director_cli; echo "${{COMPREPLY[@]}}"')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-director-cli: reload and stats, against a stand-in for DPDK's telemetry socket."""
+"""glb-director-cli: reload and stats, with a stand-in for DPDK's telemetry socket."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ SILENCE = object()
 
 @contextlib.contextmanager
 def director(folder, answer, prefix="rte", greeting=GREETING):
-    """Answers one question with `answer` (JSON, bytes, or SILENCE); yields the environment and the questions."""
+    """Answers one request with `answer` (JSON, bytes, or SILENCE). Yields the environment and the list of requests."""
     path = folder / "dpdk" / prefix / "dpdk_telemetry.v2"
     path.parent.mkdir(parents=True)
     questions = []
@@ -59,7 +59,7 @@ def test_reload_prints_generation_and_digest(tmp_path):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_refused_table_fails_with_the_directors_reason(tmp_path, options):
+def test_reload_of_a_refused_table_prints_the_directors_reason(tmp_path, options):
     answer = {"/glb/reload": {"ok": 0, "error": "table.bin: byte 4: version 9"}}
     with director(tmp_path, answer, prefix="two") as (environment, _):
         done = run("reload", "--file-prefix", "two", *options, code=FAILED, env=environment)
@@ -67,8 +67,8 @@ def test_a_refused_table_fails_with_the_directors_reason(tmp_path, options):
     assert not options or json.loads(done.stdout) == answer["/glb/reload"]
 
 
-def test_long_errors_are_put_together(tmp_path):
-    """Of the real director: telemetry's strings end after 127 bytes, and hold only ASCII."""
+def test_long_errors_are_printed_in_full(tmp_path):
+    """The real director splits them, because strings in telemetry have at most 127 bytes, and it replaces non-ASCII."""
     folder = tmp_path / ("ä" * 100) / ("long" * 20)
     folder.mkdir(parents=True)
     table = write_table(folder / "table", traffic.TABLE)
@@ -87,7 +87,7 @@ def test_long_errors_are_put_together(tmp_path):
     assert stats["last_error"] == reason and "last_error_2" not in stats
 
 
-def test_a_name_of_other_characters_is_an_answer(tmp_path):
+def test_reply_has_a_table_name_with_non_ascii_characters(tmp_path):
     document = {"tables": [{**traffic.TABLE["tables"][0], "name": "w\u00e4b"}]}
     table = write_table(tmp_path / "table", document, "3")
     pcap.write(tmp_path / "rx.pcap", [])
@@ -115,19 +115,19 @@ def test_stats_prints_every_value(tmp_path):
     (None, "the connection was closed without a reply"),
     (SILENCE, "no reply before the timeout"),
 ])
-def test_what_is_no_answer_is_said(tmp_path, answer, message):
+def test_wrong_or_missing_reply_is_an_error(tmp_path, answer, message):
     with director(tmp_path, answer) as (environment, _):
         assert message in run("reload", "--timeout", "1", code=FAILED, env=environment).stderr
 
 
-def test_a_greeting_is_not_believed_blindly(tmp_path):
+def test_wrong_max_output_len_in_the_greeting_is_an_error(tmp_path):
     for index, size in enumerate((0, -1, 1 << 40, "x")):
         folder = tmp_path / str(index)
         with director(folder, None, greeting={"max_output_len": size}) as (environment, _):
             assert "no valid max_output_len" in run("reload", code=FAILED, env=environment).stderr
 
 
-def test_no_director_says_what_to_look_at(tmp_path):
+def test_missing_director_is_an_error_with_advice(tmp_path):
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(tmp_path)}
     error = run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr
     assert error == (f"glb-director-cli: {tmp_path}/dpdk/gone/dpdk_telemetry.v2: No such file or directory: "
@@ -139,8 +139,8 @@ def test_no_director_says_what_to_look_at(tmp_path):
     assert "too long" in run("stats", "--file-prefix", "x" * 200, code=USAGE, env=environment).stderr
 
 
-def test_who_is_not_root_learns_that_this_matters():
-    """The director runs as root, and there is its socket."""
+def test_advice_for_other_users_than_root_mentions_the_user():
+    """The director runs as root, so its socket is in root's runtime folder."""
     environment = {"XDG_RUNTIME_DIR": "/nonexistent"}
     command = [CLI, "stats"]
     if os.getuid() == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ten thousand packets that kernels really sent, through the code that forwards and through the model."""
+"""Compares `replay` of at least 10 000 packets that kernels sent with the model."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def capture(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def replayed(request, capture, tmp_path_factory):
-    """(what replay printed, frames it wrote, path of them, what the model says of each packet of the capture)"""
+    """(output of replay, frames that it wrote, their path, the model's result for each captured packet)"""
     folder = tmp_path_factory.mktemp(request.param)
     config = CONFIGS[request.param]
     table, conf, out = folder / "table.json", folder / "director.conf", folder / "out.pcap"
@@ -65,7 +65,7 @@ def replayed(request, capture, tmp_path_factory):
     return json.loads(printed), pcap.read(out), out, [model.process(frame) for frame in frames]
 
 
-def test_the_capture_is_large_and_has_every_kind(capture):
+def test_capture_is_large_and_has_every_kind_of_packet(capture):
     frames = pcap.read(capture)
     assert len(frames) >= PACKETS
     kinds = Counter()
@@ -86,13 +86,13 @@ def test_every_packet_has_one_verdict(replayed, capture):
     assert printed["cut"] == 0
 
 
-def test_verdicts_are_those_of_the_model(replayed):
+def test_verdicts_equal_the_model(replayed):
     printed, _, _, expected = replayed
     counted = {name: count for name, count in printed["verdicts"].items() if count}
     assert counted == dict(Counter(result.verdict for result in expected))
 
 
-def test_every_byte_sent_is_that_of_the_model(replayed):
+def test_sent_frames_equal_the_model(replayed):
     printed, sent, _, expected = replayed
     wanted = [result.out for result in expected if result.out is not None]
     assert printed["sent"] == len(sent) == len(wanted) > 0
@@ -100,7 +100,7 @@ def test_every_byte_sent_is_that_of_the_model(replayed):
         assert frame == want, f"packet {number} of the output: {frame.hex()} instead of {want.hex()}"
 
 
-def test_decode_knows_every_packet_sent(replayed):
+def test_decode_understands_every_sent_packet(replayed):
     _, sent, out, _ = replayed
     printed = subprocess.run([CLI, "decode", out, "--json"], check=True, capture_output=True, text=True).stdout
     decoded = json.loads(printed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every golden packet through `glb-director-cli replay`: verdict counts and every byte that is sent."""
+"""Runs every golden packet through `glb-director-cli replay`, and compares verdicts and sent frames."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ GROUPS = packet_groups()
 
 @pytest.mark.parametrize("form", ["json", "binary"])
 @pytest.mark.parametrize("config, table", GROUPS, ids=lambda name: name.replace(" ", "_"))
-def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
+def test_replay_sends_the_frames_of_the_model(tmp_path, config, table, form):
     packets = GROUPS[config, table]
     source = tmp_path / "table.json"
     source.write_text(json.dumps(PACKETS["tables"][table]))
@@ -38,7 +38,7 @@ def test_replay_sends_what_the_model_says(tmp_path, config, table, form):
 
 
 def flows():
-    """Forwarded golden packets that `lookup` can be asked about, by the fields of their innermost headers."""
+    """The forwarded golden packets (IPv4 with TCP or UDP) that `lookup` can compute, each with its frame."""
     for packet in PACKETS["packets"]:
         frame = bytes.fromhex(packet["frame"])
         if packet["verdict"] == "forwarded" and frame[12:15] == b"\x08\x00\x45" and frame[23] in (6, 17):
@@ -46,7 +46,7 @@ def flows():
                 yield packet, frame
 
 
-def test_lookup_says_what_replay_does(tmp_path):
+def test_lookup_agrees_with_the_vectors(tmp_path):
     sample = list(flows())[::7]
     assert len(sample) > 40
     for packet, frame in sample:

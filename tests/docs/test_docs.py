@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documentation tells the truth: its links exist, its commands know their flags, its examples print what it shows.
+"""Checks the documentation: links exist, commands have the named options, and examples print the shown output.
 
 Fenced blocks marked `console` are run: lines after `$ ` (and `> `) are commands, the rest is what they print; a line `...`
 stands for any lines. A page's blocks run in order, in an empty folder with config/ and examples/ in it. Blocks marked otherwise are
@@ -22,7 +22,7 @@ from support.tree import BUILD, TREE
 
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", TREE / "bench/targets.md", *(TREE / "docs").rglob("*.md")])
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
-# Options of EAL, ethtool and others that pages name by themselves.
+# Options of EAL, ethtool and others that pages name without their command.
 FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 END = "@@ end of a command @@"
 
@@ -51,7 +51,7 @@ def commands(block):
 
 
 def run_all(lines):
-    """What each command prints, in one shell."""
+    """Runs the commands in one shell. Returns the output of each."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(TREE / "config", Path(folder) / "config")
         shutil.copytree(TREE / "docs/howto/examples", Path(folder) / "examples")
@@ -100,7 +100,7 @@ def anchors(page):
 
 
 def flags_of(command):
-    """The options of a subcommand; None if there is none of that name."""
+    """The options of a subcommand, or None if there is no such subcommand."""
     done = subprocess.run([BUILD / "src/cli/glb-director-cli", command, "--help"], capture_output=True, text=True)
     return set(re.findall(r"--[a-z-]+", done.stdout)) if done.returncode == 0 else None
 
@@ -115,7 +115,7 @@ def test_subcommands_and_their_flags_exist(page):
 
 @pytest.fixture(scope="module")
 def own_options():
-    """Of every program of ours."""
+    """The options of all programs and scripts of the tree."""
     commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
     text = "".join([help_of("src/director/glb-director"), help_of("src/healthcheck/glb-healthcheck"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
     text += "".join(help_of("src/redirect/glb-redirect", name) for name in ("attach", "detach", "status", "stats"))
@@ -136,7 +136,7 @@ def test_options_named_alone_exist(page, own_options):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_files_of_the_tree_exist(page):
-    """Paths of files in backticks that begin like the tree's folders."""
+    """Checks paths in backticks that begin with a folder of the tree."""
     tops = "script|config|docs|src|lab|tests|packaging"
     for path in re.findall(rf"`((?:{tops})/[\w./-]*\w)[ `]", page.read_text()):
         assert (TREE / path).exists(), f"{name(page)} names {path}"
@@ -150,7 +150,7 @@ def test_every_page_of_the_docs_is_in_the_index():
 
 
 def test_pages_that_code_cites_exist():
-    """Sources cite a page of the docs by path, a section by its anchor: docs/reference/steering.md#flow."""
+    """Sources cite a page by its path and a section by its anchor: docs/reference/steering.md#flow."""
     tops = ("src", "tests", "lab", "bench", "packaging")
     sources = [path for top in tops for path in (TREE / top).rglob("*") if path.suffix in (".c", ".h", ".py", ".lua", ".md")]
     cited = [(path.name, page, anchor) for path in sources for page, anchor in
@@ -175,14 +175,14 @@ def test_reference_of_the_lab_has_every_option_and_scenario():
 
 
 def known_keys():
-    """Of director.conf and healthcheck.conf: the examples in config/ have them all."""
+    """The keys of director.conf and healthcheck.conf. The examples in config/ have all of them."""
     return {key for file in ("director.conf", "healthcheck.conf")
             for key in re.findall(r"(\w+) = ", (TREE / "config" / file).read_text())}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_configuration_keys_exist(page):
-    """Assignments in backticks, as in `outbound_mtu = 1600;`."""
+    """Checks assignments in backticks, for instance `outbound_mtu = 1600;`."""
     used = re.findall(r"`([a-z_]+) = [^`]*`", page.read_text())
     assert set(used) - {"key"} <= known_keys()  # `key = value;` explains the syntax
 
@@ -232,13 +232,13 @@ def verdicts():
     return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/packet/verdict.h").read_text())
 
 
-def test_troubleshooting_knows_every_verdict():
+def test_troubleshooting_has_every_verdict():
     page = (TREE / "docs/howto/troubleshooting.md").read_text()
     assert [verdict for verdict in verdicts() if f"`{verdict}`" not in page] == []
 
 
 def test_troubleshooting_quotes_messages_that_the_programs_have():
-    """Parts of three words and more, between the `...` of the first columns, are in the string literals of the sources."""
+    """Quotes in first columns must be in string literals of the sources. Parts between `...` with three words or more count."""
     sources = "".join(path.read_text() for path in sorted((TREE / "src").rglob("*.c")))
     literals = re.sub(r'"\s*"', "", sources)
     page = (TREE / "docs/howto/troubleshooting.md").read_text()
@@ -255,8 +255,8 @@ def test_settings_of_the_unit_exist():
             assert variable in known, f"{name(page)}: {variable}"
 
 
-def test_measured_pages_say_what_was_measured(monkeypatch):
-    """Their tables and numbers are those of performance.json. After a new run: bench/publish.py FILE."""
+def test_measured_pages_have_the_figures_of_performance_json(monkeypatch):
+    """After a new measurement run bench/publish.py FILE."""
     monkeypatch.syspath_prepend(TREE / "bench")
     publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
     assert list(publish.PAGES) == MEASURED
@@ -269,7 +269,7 @@ def test_measured_pages_say_what_was_measured(monkeypatch):
 
 
 def test_profile_names_functions_that_exist(monkeypatch):
-    """Else their time would silently go to a stage that surrounds them."""
+    """The time of a function that does not exist would silently count for the stage around it."""
     monkeypatch.syspath_prepend(TREE / "bench")
     functions = importlib.import_module("stages").STAGE_OF
     sources = "".join(path.read_text() for folder in ("src", "bench") for path in (TREE / folder).rglob("*.[ch]"))
@@ -279,8 +279,8 @@ def test_profile_names_functions_that_exist(monkeypatch):
 
 
 @pytest.mark.parametrize("page", MEASURED, ids=name)
-def test_words_of_measured_pages_have_no_figures_of_their_own(page):
-    """Cycles, milliseconds and ratios stand where bench/publish.py writes them."""
+def test_handwritten_text_of_measured_pages_has_no_figures(page):
+    """Cycles, milliseconds and ratios may stand only where bench/publish.py writes them."""
     words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", page.read_text(), flags=re.DOTALL)
     assert re.findall(r"\d[\d.]*\s*(?:cy|cycles|ms|MB|GHz|M/s|%|times|x)\b", words) == []
 

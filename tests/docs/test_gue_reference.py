@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/reference/gue.md against the C headers, and against GUE packets read by its offsets alone."""
+"""Compares docs/reference/gue.md with the C headers, and reads GUE packets with its offsets alone."""
 
 import re
 
@@ -46,7 +46,7 @@ def test_fields_are_those_of_the_structs():
         assert list(fields(heading).values()) == [(sum(members[:i]), size) for i, size in enumerate(members)]
 
 
-def test_headers_follow_each_other():
+def test_headers_and_fields_have_no_gaps():
     rows = PAGE["The frame"]
     assert [row[0] for row in rows] == ["0", "14", "34", "42", "46", "50 + 4n"]
     for row, following in zip(rows[:4], rows[1:]):
@@ -66,7 +66,7 @@ def test_decode_statuses_are_those_of_the_decoder():
 
 
 def test_packets_read_by_the_documented_offsets():
-    """The vectors' forwarded packets say the same as the fields that this page finds in them."""
+    """Fields of forwarded golden packets, read at the offsets of the page, have the values of the vectors."""
     starts = {row[2].split(",")[0].split(":")[0]: int(row[0]) for row in PAGE["The frame"][:5]}
     seen = set()
     for case in PACKETS["packets"]:

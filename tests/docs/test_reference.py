@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/reference/table-binary.md against the C structs, and against files read by its offsets alone."""
+"""Compares docs/reference/table-binary.md with the C structs, and reads files with its offsets alone."""
 
 import ipaddress
 import json
@@ -62,7 +62,7 @@ def test_fields_are_those_of_the_struct(heading):
         at += width
 
 
-def test_sizes_in_the_text():
+def test_sizes_in_the_text_are_right():
     whole = {row[2]: row[3] for row in rows_of("Version 2: table")}
     assert whole["backends"] == f"256 slots of {size('Version 2: backend')}"
     assert whole["binds"] == f"256 slots of {size('Version 2: bind')}"
@@ -72,7 +72,7 @@ def test_sizes_in_the_text():
 
 
 class Entry:
-    """Some bytes of a file whose fields are those of one table of the page."""
+    """A part of a file that has the fields of a table of the page."""
 
     def __init__(self, data, at, heading):
         self.data, self.at, self.fields = data, at, fields(heading)
@@ -198,7 +198,7 @@ def check_rows(found, model):
 
 
 @pytest.mark.parametrize("hops", [2, 3, 4])
-def test_version_3_reads_by_the_page_alone(tmp_path, hops):
+def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops):
     document = documents(hops)
     tables = list(decode_v3(build(tmp_path, document, 3)))
     assert len(tables) == 3
@@ -210,7 +210,7 @@ def test_version_3_reads_by_the_page_alone(tmp_path, hops):
         check_rows(found, model)
 
 
-def test_version_2_reads_by_the_page_alone(tmp_path):
+def test_version_2_file_is_readable_by_the_page_alone(tmp_path):
     document = documents(2)
     tables = list(decode_v2(build(tmp_path, document, 2)))
     assert len(tables) == 3
@@ -258,6 +258,6 @@ def test_route_digest_is_that_of_the_page(tmp_path, version, decode):
     assert route_digest(tables) == cli_helpers.run_json("show", tmp_path / "t.bin")["digest"]
 
 
-def test_no_tables(tmp_path):
+def test_file_without_tables_is_readable(tmp_path):
     assert not list(decode_v2(build(tmp_path, {"tables": []}, 2)))
     assert not list(decode_v3(build(tmp_path, {"tables": []}, 3)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/reference/steering.md and table-rows.md against the model: the numbers in their tables and examples."""
+"""Compares the numbers in docs/reference/steering.md and table-rows.md with the model."""
 
 import ipaddress
 import json

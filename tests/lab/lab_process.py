@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs lab/lab, and finds what it may have left behind."""
+"""Runs lab/lab, and finds what a lab left behind."""
 
 import glob
 import os
@@ -11,9 +11,9 @@ from lab.tools import wait_until
 from support.tree import BUILD, TREE
 
 LAB, DEMO = str(TREE / "lab/lab"), str(TREE / "script/demo")
-MARK = "GLB_LAB_TEST"  # in the environment of a lab and all that it starts
-UP_S = 60  # until a lab runs
-END_S = 5  # until what was killed is gone; less than a scenario or the demo takes
+MARK = "GLB_LAB_TEST"  # environment variable of a lab and of all its processes
+UP_S = 60  # limit for the start of a lab
+END_S = 5  # limit for the end of killed processes; less than the duration of a scenario or the demo
 
 
 def environment(mark=""):
@@ -42,12 +42,12 @@ def started_by(mark):
                 if f"{MARK}={mark}" in environ.read().split("\0"):
                     found[int(process)] = cmdline.read().replace("\0", " ")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
-            pass  # ended meanwhile, or not ours
+            pass  # the process has ended, or belongs to another user
     return found
 
 
 def left_behind():
-    """A lab's names for its namespaces, links, mounts and files, where they are to be seen outside its capsule."""
+    """Namespaces, links, mounts and files with a lab's names that are visible outside a capsule."""
     listed = [subprocess.run(command, capture_output=True, text=True, check=True).stdout
               for command in (["ip", "netns", "list"], ["ip", "link", "show"], ["findmnt", "-rno", "SOURCE,TARGET"])]
     everything = "\n".join([*listed, *glob.glob("/run/*")])
@@ -55,7 +55,7 @@ def left_behind():
 
 
 def wait_for_process(mark, word):
-    """The pids of processes that have the mark, and the word in their command line, once there are some."""
+    """Waits for processes with the mark and with the word in their command line. Returns their pids."""
     return wait_until(lambda: [pid for pid, command in started_by(mark).items() if word in command], word, UP_S)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A scenario that must fail: what would a director do with rows of its own? Prints its result."""
+"""A scenario that must fail, because one director has another table than the others. Prints its result."""
 
 import json
 import sys

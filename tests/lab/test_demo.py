@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""script/demo: what it prints, and that it leaves nothing behind."""
+"""script/demo: checks its output, and that it leaves nothing behind."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from support.tree import TREE
 
 @pytest.fixture(scope="module")
 def shown():
-    """Standard output of a whole run."""
+    """The standard output of a whole run."""
     mark = new_mark()
     process = start([DEMO], mark)
     output, errors = process.communicate()
@@ -28,12 +28,12 @@ def test_last_line_counts_connections(shown):
     assert counted and int(counted[1]) > 800
 
 
-def test_fits_a_terminal_and_has_no_colours_off_it(shown):
+def test_output_fits_80_columns_and_has_no_colours_in_a_pipe(shown):
     assert "\033" not in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_shows_shares_downloads_and_what_was_killed(shown):
+def test_output_has_shares_downloads_and_failures(shown):
     assert "200 of 200 reach the proxy that glb-director-cli lookup names" in shown
     shares = re.findall(r"proxy-(\d)  table +([\d.]+) %   seen +([\d.]+) %", shown)
     assert [number for number, _, _ in shares] == ["1", "2", "3"]
@@ -44,7 +44,7 @@ def test_shows_shares_downloads_and_what_was_killed(shown):
     assert "FAIL" not in shown
 
 
-def test_shows_the_table_follow_a_service(shown):
+def test_output_shows_how_the_table_follows_a_service(shown):
     stopped, started = re.findall(
         r"Connection refused, 3 times in a row\n.*?(?=\n\n)|status 200, 3 times in a row\n.*?(?=\n\n)", shown, re.DOTALL)
     for part, health, share in ((stopped, "not healthy", r"down .* 0\.0"), (started, "healthy", r"up .* 3\d\.\d")):
@@ -56,7 +56,7 @@ def test_shows_the_table_follow_a_service(shown):
 
 
 def test_every_packet_is_as_lookup_predicts(shown):
-    """Of curl and ping, in both families; the tail of each line is the inner packet."""
+    """Packets of curl and ping in both families. The end of each line describes the inner packet."""
     counted = re.search(r"ok   (\d+) of (\d+) packets are as lookup predicts", shown)
     lines = re.findall(r"^    (equal|WRONG)  .* {2}(tcp|icmp echo request) \d+$", shown, re.M)
     assert counted and int(counted[1]) == int(counted[2]) == len(lines) >= 12
@@ -65,7 +65,7 @@ def test_every_packet_is_as_lookup_predicts(shown):
 
 
 def words(line):
-    """The line without what differs from run to run: numbers, bars and the width of columns."""
+    """The line without numbers, bars and column widths, which differ from run to run."""
     return re.sub(r" +", " ", re.sub(r"#+", "#", re.sub(r"[\d.]+", "N", line)))
 
 
@@ -100,24 +100,24 @@ def test_keep_leaves_the_lab_up():
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
-def test_leaves_nothing_behind_when_it_is_stopped(how):
+def test_interrupted_demo_leaves_nothing_behind(how):
     mark = new_mark()
     process = start([DEMO], mark)
-    wait_for_process(mark, "load.py")  # everything runs by now
+    wait_for_process(mark, "load.py")  # the load starts last
     os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
     process.communicate()
     assert process.returncode != 0
     assert_nothing_left(mark)
 
 
-def test_says_that_it_needs_root():
+def test_demo_needs_root():
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", DEMO], env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert "needs root" in done.stderr
 
 
-def test_usage():
+def test_help_and_unknown_argument():
     assert "Usage: script/demo [--keep]" in subprocess.run([DEMO, "--help"], capture_output=True, text=True).stdout
     wrong = subprocess.run([DEMO, "--kepe"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "'--kepe'" in wrong.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lab/lab itself: labs that stay up, what they leave behind, and whether the load notices when something breaks."""
+"""lab/lab: its commands and errors, what it leaves behind, and whether its load detects broken connections."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from support.tree import TREE
 
 @pytest.fixture
 def up():
-    """Starts labs by name; they end with the test."""
+    """A function that starts a lab and returns its name and mark. The labs end with the test."""
     labs = []
 
     def function(*options):
@@ -60,8 +60,8 @@ def test_up_status_exec_shell_down(up):
     assert "is not up" in lab("status", "--name", name).stderr
 
 
-def test_the_kernel_keeps_what_is_not_for_the_vips(up):
-    """Under AF_XDP: ARP, ND and ping of the director's own addresses; and VIPs come and go under a running director."""
+def test_kernel_of_a_director_keeps_packets_that_are_not_for_vips(up):
+    """With AF_XDP the kernel answers ARP, ND and ping for the director's addresses. VIPs can change while the director runs."""
     name, _ = up("--directors", "1")
     on(name, "router", "ping", "-c1", "-W2", "192.0.2.6")
     on(name, "router", "ping", "-c1", "-W2", "2001:db8:b:1::2")
@@ -75,8 +75,7 @@ def test_the_kernel_keeps_what_is_not_for_the_vips(up):
     on(name, "client", "curl", "-s", "http://203.0.113.10/")
 
 
-def test_up_with_healthcheck(up):
-    """It follows what operators write, and knows each proxy."""
+def test_healthcheck_checks_each_proxy_and_follows_the_operators_table(up):
     name, _ = up("--healthcheck", "--directors", "1", "--proxies", "2")
     status = json.loads(on(name, "director-1", "curl", "-s", "127.0.0.1:19521/status"))
     checks = [check for backend in status["tables"][0]["backends"] for check in backend["checks"]]
@@ -87,7 +86,7 @@ def test_up_with_healthcheck(up):
     wait_until(lambda: "draining" in on(name, "director-1", *show), "the operators' table")
 
 
-def test_two_labs_side_by_side(up):
+def test_two_labs_run_side_by_side(up):
     one, _ = up("--proxies", "1", "--directors", "1")
     two, _ = up("--proxies", "2", "--directors", "1", "--hops", "3", "--pmd", "af_packet")
     for name in (one, two):
@@ -96,21 +95,21 @@ def test_two_labs_side_by_side(up):
     assert "proxy-2" in lab("status", "--name", two).stdout
 
 
-def test_the_same_name_twice(up):
+def test_name_of_a_running_lab_is_refused(up):
     name, _ = up("--proxies", "1", "--directors", "1")
     again = lab("up", "--name", name)
     assert (again.returncode, again.stderr) == (1, f"lab: lab '{name}' is already up: run lab/lab down, or choose another --name\n")
 
 
 @pytest.mark.parametrize("word", ["unshare", "_up"], ids=["capsule", "process 1"])
-def test_kill_leaves_nothing(up, word):
+def test_killed_lab_leaves_nothing(up, word):
     name, mark = up()
     os.kill(wait_for_process(mark, word)[0], signal.SIGKILL)
     assert_nothing_left(mark)
     assert "is not up" in lab("status", "--name", name).stderr
 
 
-def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
+def test_lab_that_is_interrupted_at_its_start_leaves_nothing():
     mark = new_mark()
     process = start([LAB, "up", "--name", new_mark()], mark)
     wait_for_process(mark, "glb-director")
@@ -120,7 +119,7 @@ def test_a_lab_that_is_interrupted_while_it_comes_up_leaves_nothing():
     assert_nothing_left(mark)
 
 
-def test_a_scenario_that_is_killed_leaves_nothing():
+def test_killed_scenario_leaves_nothing():
     mark = new_mark()
     process = start([LAB, "scenario", "skew"], mark)
     wait_for_process(mark, "load.py")
@@ -129,13 +128,13 @@ def test_a_scenario_that_is_killed_leaves_nothing():
     assert_nothing_left(mark)
 
 
-def test_directors_on_af_packet(tmp_path):
+def test_scenario_passes_with_af_packet(tmp_path):
     path = tmp_path / "result.json"
     assert lab("scenario", "swap", "--pmd", "af_packet", "--json", str(path)).returncode == 0
     assert json.loads(path.read_text())["broken"] == 0
 
 
-def test_the_load_notices_directors_that_disagree():
+def test_load_detects_directors_that_disagree():
     done = subprocess.run(
         [sys.executable, "-B", TREE / "tests/lab/sabotage.py"], env=environment(), capture_output=True, text=True, timeout=100)
     result = json.loads(done.stdout)
@@ -144,7 +143,7 @@ def test_the_load_notices_directors_that_disagree():
     assert any(failed.startswith("no connection breaks") for failed in result["failed"])
 
 
-def test_says_that_it_needs_root():
+def test_lab_needs_root():
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", LAB, "up"], env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "lab: network namespaces need root: run this command as root\n")
@@ -175,7 +174,7 @@ def test_usage_errors(arguments, says):
     assert says in done.stderr
 
 
-def test_a_missing_tool_is_named(tmp_path):
+def test_missing_tool_is_named(tmp_path):
     for tool in ("unshare", "mount", "ip"):
         (tmp_path / tool).symlink_to(shutil.which(tool))
     done = subprocess.run(
@@ -185,7 +184,7 @@ def test_a_missing_tool_is_named(tmp_path):
     assert "lab: bpftool is missing: run script/bootstrap" in done.stderr
 
 
-def test_a_missing_program_is_named():
+def test_missing_program_is_named():
     done = subprocess.run(
         [LAB, "up", "--name", new_mark()], env={**environment(), "GLB_BUILD": "/nowhere"}, capture_output=True, text=True)
     assert done.returncode == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every scenario of the lab, with what must come out of it. The story is in the scenario, the promise is here."""
+"""Runs every scenario of the lab, and checks its result. docs/reference/lab.md lists what each scenario must show."""
 
 import json
 
@@ -10,7 +10,7 @@ HELD = 200  # long-lived connections
 
 
 def nothing_more(result):
-    """Broken connections, the capture and so on are checked for all."""
+    """test_scenario() checks broken connections and the capture for all scenarios."""
 
 
 def all_reloads(result):
@@ -27,12 +27,12 @@ def cookies(result):
     assert (kernel["sent"], xdp["sent"]) == (300_000, 500_000)
     assert kernel["by_xdp"] == 0 < xdp["by_xdp"]
     assert kernel["let_in"] > 0 and xdp["let_in"] > 0
-    # The only figure of time in these tests: it is some 2 ms, and without an answer to the first SYN 1000 ms.
+    # The only duration in these tests. It is about 2 ms, and 1000 ms if the first SYN gets no answer.
     assert xdp["p50"] < 10
 
 
 def step_by_step(times):
-    """From a check to the director, one after the other."""
+    """The steps from a check to the director must follow in order."""
     assert list(times) == ["verdict", "dst", "bin", "director"]
     assert 0 < times["verdict"] and list(times.values()) == sorted(times.values())
 
@@ -91,7 +91,7 @@ PROMISES = {
 }
 
 
-def test_no_scenario_is_without_a_promise():
+def test_every_scenario_has_a_check_here():
     assert [line.split()[0] for line in lab("list").stdout.splitlines()] == list(PROMISES)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tutorial/lab.md shows what its commands print. PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py makes it so.
+"""Compares docs/tutorial/lab.md with the output of its commands. To update the page:
+PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py
 
-Its blocks marked `lab` are run, in order, at the top of the tree: lines after `$ ` and `> ` are commands, the rest is what they
-print. Numbers may differ, and which proxy answers; so only the words are compared.
+The test runs the blocks marked `lab` in order, at the top of the tree. Lines after `$ ` and `> ` are commands, the other lines are
+their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
 """
 
 import re
@@ -17,7 +18,7 @@ BLOCK = re.compile(r"^```lab\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def commands(block):
-    """[(the command's lines, what it prints)]"""
+    """[(lines of the command, lines of its output)]"""
     found = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -31,7 +32,7 @@ def commands(block):
 
 def run(lines):
     script = "\n".join(line[2:] for line in lines)
-    # No pipe: what goes on in the background would hold it open.
+    # A file, because programs in the background would hold a pipe open.
     with tempfile.TemporaryFile("w+") as output:
         subprocess.run(
             ["bash", "-c", script], cwd=TREE, env=environment(), stdin=subprocess.DEVNULL, stdout=output,
@@ -41,13 +42,13 @@ def run(lines):
 
 
 def words(lines):
-    """What must be the same in each run. Answers of proxies and no answer at all depend on ECMP."""
+    """The part of the output that is the same in each run. ECMP decides which proxy answers, or that none does."""
     text = " ".join(re.sub(r"[\d.]+", "N", line) for line in lines)
     return re.sub(r"(proxy-N|no answer)( (proxy-N|no answer))*", "ANSWERS", re.sub(r" +", " ", text))
 
 
 def printed(page):
-    """The page's text with what its commands print now, and [(command, shown, printed)]."""
+    """The text of the page with the output of a run now, and [(command, shown output, printed output)]."""
     pairs = []
 
     def block(match):
@@ -65,7 +66,7 @@ def printed(page):
         (TREE / "result.json").unlink(missing_ok=True)
 
 
-def test_the_tutorial_shows_what_its_commands_print():
+def test_tutorial_shows_the_output_of_its_commands():
     _, pairs = printed(PAGE.read_text())
     assert len(pairs) > 15
     for command, shown, output in pairs:

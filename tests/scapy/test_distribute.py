@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One receive queue and several lcores: nothing lost, every byte right, each flow in its order."""
+"""One receive queue and several lcores: no packet is lost or wrong, and each flow keeps its order."""
 
 import collections
 
@@ -25,7 +25,7 @@ GROUPS = {
 
 
 def flow_heads(flows):
-    """A frame for each flow, up to the number that is still to come."""
+    """A frame for each flow, without the number at its end."""
     room = bytes(4)
     for client in range(flows):
         ip = IP(src=f"198.51.100.{client}", dst=traffic.VIP4[0])
@@ -33,7 +33,7 @@ def flow_heads(flows):
 
 
 def numbered(heads, packets):
-    """Round robin; the last four bytes of a frame are its number in its flow."""
+    """Frames of all flows in turn. The last four bytes of a frame are its number in the flow."""
     for number in range(packets):
         yield heads[number % len(heads)] + (number // len(heads)).to_bytes(4, "big")
 

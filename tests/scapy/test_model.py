@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model against facts worked out by hand, and the golden vectors against the model."""
+"""Checks the model with values computed by hand, and the golden vectors with the model and with scapy."""
 
 import ipaddress
 import itertools
@@ -51,7 +51,7 @@ def active(count):
     return [{"ip": f"192.168.50.{10 + n}", "state": "active"} for n in range(count)]
 
 
-# The unhealthy proxy is second in every row, whatever the seed.
+# The unhealthy proxy is the second hop of every row, with any seed.
 FIRST_AND_SECOND = {
     "tables": [
         table_of(
@@ -81,18 +81,18 @@ def committed(name):
         (16, "db9bc2577fcc2a3f"),
     ],
 )
-def test_siphash_of_the_paper(length, digest):
+def test_siphash_equals_the_vectors_of_its_paper(length, digest):
     assert siphash24(COUNT_UP[:16], COUNT_UP[:length]).hex() == digest
 
 
 @pytest.mark.parametrize("length", [0, 4, 7, 8, 12, 24])
-def test_siphash_in_bulk_equals_one_by_one(length):
+def test_siphash_of_many_equals_siphash_of_each(length):
     key = bytes.fromhex("ff" * 8 + "0123456789abcdef")
     messages = [bytes((n * 7 + at * n) & 0xFF for at in range(length)) for n in range(300)]
     assert siphash24_many(key, messages) == [siphash24(key, message) for message in messages]
 
 
-def test_checksum_of_rfc_1071():
+def test_checksum_equals_the_example_of_rfc_1071():
     data = bytes.fromhex("0001f203f4f5f6f7")
     assert checksum(data) == 0xFFFF ^ 0xDDF2
     assert checksum(data[:7]) == checksum(data[:7] + b"\0")
@@ -131,11 +131,11 @@ def hops_of(kinds, hops):
         ("da", 4, [1, 0]),
     ],
 )
-def test_order_of_hops(kinds, hops, expected):
+def test_hops_are_ordered_by_state_and_health(kinds, hops, expected):
     assert hops_of(kinds, hops) == expected
 
 
-def test_natural_order_is_that_of_the_digests():
+def test_natural_order_is_by_digest():
     table = load_tables({"tables": [table_of(active(3))]})[0]
     row_seed = siphash24(table.seed, b"\x00\x01\x02\x03")
     digests = {
@@ -153,7 +153,7 @@ def test_inactive_backends_are_in_no_row():
     assert all(with_inactive.row(row) == without.row(row) for row in range(500))
 
 
-def test_removing_a_backend_changes_only_rows_that_had_it():
+def test_removing_a_backend_changes_only_its_rows():
     before = load_tables({"tables": [table_of(active(5))]})[0].all_rows()
     fewer = load_tables({"tables": [table_of(active(4))]})[0].all_rows()
     removed = ipaddress.ip_address("192.168.50.14").packed
@@ -177,7 +177,7 @@ def test_first_hops_are_shared_evenly():
         assert abs(firsts.count(address) - ROWS / 8) < ROWS / 8 * 0.05
 
 
-def test_rows_in_bulk_equal_rows_one_by_one():
+def test_all_rows_equal_each_row():
     document = {"tables": [table_of(active(4), hops=3)]}
     document["tables"][0]["backends"] += [{"ip": "fd50::1", "state": "draining"}]
     bulk = load_tables(document)[0].all_rows()
@@ -188,7 +188,7 @@ def test_rows_in_bulk_equal_rows_one_by_one():
 # --- version 2 files -------------------------------------------------------------------------
 
 
-def test_version_2_bytes():
+def test_version_2_file_equals_bytes_written_by_hand():
     backends = (
         "01000000 c0a8320b 000000000000000000000000 0100 0000"  # active, down
         "01000000 c0a8320a 000000000000000000000000 0100 0100"  # active, up
@@ -208,14 +208,14 @@ def test_version_2_bytes():
     assert write_v2(load_tables(FIRST_AND_SECOND)) == expected
 
 
-def test_version_2_of_one_backend_repeats_its_hop():
+def test_version_2_table_of_one_backend_repeats_its_hop():
     document = {"tables": [table_of(active(1))]}
     data = write_v2(load_tables(document))
     assert data[-8 * ROWS :] == bytes(8 * ROWS)
     assert [len(row) for row in read_v2(data)[0].all_rows()] == [1] * ROWS
 
 
-def test_version_2_round_trip():
+def test_version_2_file_reads_back():
     states = ("active", "filling", "draining", "inactive")
     backends = [
         {"ip": f"192.168.50.{n}", "state": state, "healthy": healthy}
@@ -237,7 +237,7 @@ def test_version_2_refuses_longer_rows():
         write_v2(load_tables({"tables": [table_of(active(3), hops=3)]}))
 
 
-def test_version_2_of_wrong_length():
+def test_version_2_file_of_wrong_length_is_refused():
     data = write_v2(load_tables({"tables": [table_of(active(1))]}))
     with pytest.raises(ValueError, match="ends at byte"):
         read_v2(data[:-1])
@@ -283,7 +283,7 @@ OUTER_OF_IPV6 = (
     ],
 )
 @pytest.mark.parametrize("padding", [0, 6])
-def test_forwarded_frame(ethertype, inner, outer, hash_, row, hint, padding):
+def test_forwarded_frame_equals_bytes_written_by_hand(ethertype, inner, outer, hash_, row, hint, padding):
     director = Director(CONFIG, FIRST_AND_SECOND, "02:00:00:00:00:01")
     received = bytes.fromhex("020000000001 020000000002" + ethertype + inner) + bytes(padding)
     verdict, out, explain = director.process(received)
@@ -299,8 +299,8 @@ def test_forwarded_frame(ethertype, inner, outer, hash_, row, hint, padding):
     }
 
 
-def test_icmp_error_goes_the_way_of_its_flow():
-    """A router's "fragmentation needed" about the answer 10.10.10.10:80 -> 0.1.2.3:40000."""
+def test_icmp_error_is_steered_like_its_flow():
+    """A router's "fragmentation needed" about a packet from 10.10.10.10:80 to 0.1.2.3:40000."""
     director = Director(CONFIG, FIRST_AND_SECOND, "02:00:00:00:00:01")
     quote = "4500 05dc 0000 4000 3f06 0000 0a0a0a0a 00010203 0050 9c40 00000000"
     packet = "4500 0038 0000 0000 3f01 0000 cb007101 0a0a0a0a 0304 0000 0000 0578" + quote
@@ -308,7 +308,7 @@ def test_icmp_error_goes_the_way_of_its_flow():
     verdict, out, explain = director.process(received)
     assert verdict == "forwarded"
     assert (explain["row"], explain["hint"]) == (0x87B7, 40000)
-    assert out[34:36].hex() == "9bf7"  # the outer source port of the flow's own packets
+    assert out[34:36].hex() == "9bf7"  # the outer source port of the flow's packets
     assert out[-56:] == bytes.fromhex(packet)
 
 
@@ -329,7 +329,7 @@ def generated():
 
 @pytest.mark.parametrize("name", ["siphash.json", "rows.json", "packets.json", "gue.json"])
 def test_committed_vectors_equal_the_generator(generated, name):
-    # No assert on the texts: a difference of megabytes is no message.
+    # An assert on the texts would print megabytes.
     if (VECTORS / name).read_text() != generated[name]:
         pytest.fail(f"{name} is stale: run tests/vectors/generate.py")
 
@@ -371,15 +371,15 @@ def test_vector_names_are_unique(name):
 
 
 def without_checksums(packet, *layers):
-    """The packet as scapy builds it when it computes lengths and checksums itself."""
+    """The packet with lengths and checksums that scapy computes."""
     for layer, fields in layers:
         for name in fields:
             delattr(packet[layer], name)
     return bytes(packet)
 
 
-def test_forwarded_vectors_in_scapys_eyes():
-    """Lengths and checksums as another implementation computes them; the rest by our decoder."""
+def test_forwarded_vectors_have_the_lengths_and_checksums_of_scapy():
+    """The model's decoder checks the other fields."""
     for case in committed("packets.json")["packets"]:
         if case["verdict"] != "forwarded":
             assert case["verdict"] == "answered_too_big" or case["out"] is None
@@ -400,14 +400,14 @@ def test_forwarded_vectors_in_scapys_eyes():
         )
 
 
-def test_answers_in_scapys_eyes():
+def test_too_big_replies_have_the_lengths_and_checksums_of_scapy():
     answers = 0
     for case in committed("packets.json")["packets"]:
         if case["verdict"] != "answered_too_big":
             continue
         answers += 1
         out, frame = bytes.fromhex(case["out"]), bytes.fromhex(case["frame"])
-        # Headers one by one: scapy must neither repair what is quoted nor take it for ICMP extensions (RFC 4884).
+        # Header by header, so that scapy neither repairs the quoted packet nor reads it as ICMP extensions (RFC 4884).
         network, below = (IP, 34) if out[12:14] == b"\x08\x00" else (IPv6, 54)
         layer, quote = ICMP if network is IP else ICMPv6PacketTooBig, out[below + 8 :]
         answer = Ether(out[:14]) / network(out[14:below]) / layer(out[below : below + 8]) / Raw(quote)

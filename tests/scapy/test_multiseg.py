@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames longer than a buffer: net_pcap hands them over in several segments."""
+"""Frames that are longer than a buffer. net_pcap receives them in several segments."""
 
 import random
 
@@ -34,7 +34,7 @@ def compare(tmp_path, config, frames):
 
 
 @pytest.mark.parametrize("version", (4, 6))
-def test_jumbo_frames(version, tmp_path):
+def test_jumbo_frames_are_forwarded_as_by_the_model(version, tmp_path):
     sizes = [*range(60, 9176, 111)]
     for end in (BUFFER, 2 * BUFFER):  # of a segment, less the headroom, and around
         sizes += range(end - 300, end + 20, 2)
@@ -49,7 +49,7 @@ def test_mtu_boundary(tmp_path):
 
 
 def test_padding_is_cut_from_the_last_segments(tmp_path):
-    """Down to one segment, to none of the second, and to a part of it."""
+    """The cut leaves only the first segment, or a part of the second one."""
     frames = [
         packet(size) + bytes(padding)
         for size in (60, 1000, *range(BUFFER - 60, BUFFER + 20, 3), 5000, 8100)
@@ -60,7 +60,7 @@ def test_padding_is_cut_from_the_last_segments(tmp_path):
     assert counters["forwarded"] == len(frames)
 
 
-def test_answers_quote_the_first_segment(tmp_path):
+def test_too_big_replies_quote_the_first_segment(tmp_path):
     config = {**CONFIG, "send_icmp_too_big": True}
     sizes = (1500, 3000, 4060, 4100, 9000)
     frames = [packet(size, version) for size in sizes for version in (4, 6)]
@@ -68,7 +68,7 @@ def test_answers_quote_the_first_segment(tmp_path):
     assert counters["answered_too_big"] == len(frames)
 
 
-def test_cut_and_unmatched_jumbo_frames(tmp_path):
+def test_truncated_and_unmatched_jumbo_frames_are_dropped(tmp_path):
     cut = [packet(9000)[:-1], packet(5000)[:4500]]
     unmatched = [packet(5000, flow=UDP), bytes(9000)]
     frames = [*cut, *unmatched, packet(9000)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Capture files through the real director: every byte, in the order of each family, and every counter.
+"""Runs capture files through the real director, and compares sent frames, their order and all counters with the model.
 
-No privileges are needed: the port is a pair of files (net_pcap), memory is ordinary.
+This needs no privileges: the port is a pair of files (net_pcap), and the memory is not hugepages.
 """
 
 import os
@@ -13,10 +13,10 @@ from model import Director
 from support import traffic
 from support.compare import assert_same_frames, compare_with_model, count
 from support.director_conf import CONFIG
-from support.director_process import NOBODY, run_capture, usable_packet_paths, write_table
+from support.director_process import NOBODY, run_capture, usable_isas, write_table
 from support.vectors import PACKETS, packet_groups
 
-# The same flow, whatever says so: a table in JSON, or in either binary version that can say it.
+# A table steers packets in the same way in JSON and in both binary versions.
 TABLE_VERSIONS = ("json", "2", "3")
 
 
@@ -24,7 +24,7 @@ GROUPS = packet_groups()
 
 
 def without_exception_path(config, verdict):
-    """A capture file has no kernel beside it: unmatched packets are dropped."""
+    """The vector without an exception path, because net_pcap has no kernel: unmatched packets are dropped."""
     return {**config, "exception_path": "none"}, verdict.replace("exception", "drop_unmatched")
 
 
@@ -32,13 +32,13 @@ def with_source_mac(frame, mac):
     return frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]
 
 
-@pytest.fixture(params=usable_packet_paths())
-def path(request):
+@pytest.fixture(params=usable_isas())
+def isa(request):
     return request.param
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]}-{group[1]}")
-def test_golden_packets(group, path, tmp_path):
+def test_golden_packets_are_forwarded_as_in_the_vectors(group, isa, tmp_path):
     packets = GROUPS[group]
     config = PACKETS["configs"][group[0]]
     expected_verdicts = []
@@ -48,7 +48,7 @@ def test_golden_packets(group, path, tmp_path):
     table = write_table(tmp_path / "table", PACKETS["tables"][group[1]])
     frames = [bytes.fromhex(packet["frame"]) for packet in packets]
 
-    sent, counters, mac = run_capture(tmp_path, frames, config, table, path=path)
+    sent, counters, mac = run_capture(tmp_path, frames, config, table, isa=isa)
 
     expected = [packet["out"] and with_source_mac(bytes.fromhex(packet["out"]), mac) for packet in packets]
     assert_same_frames(sent, frames, expected)
@@ -56,33 +56,33 @@ def test_golden_packets(group, path, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_random_traffic(seed, path, tmp_path):
-    """10 000 packets in all, on each path."""
+def test_random_traffic_is_forwarded_as_by_the_model(seed, isa, tmp_path):
+    """10 000 packets for each ISA."""
     config = {**CONFIG, "hash_fields": {"src_addr": True, "src_port": True}} if seed else CONFIG
     frames = traffic.random_frames(seed, 5000)
     table = write_table(tmp_path / "table", traffic.TABLE)
-    counters = compare_with_model(tmp_path, frames, config, traffic.TABLE, table, path=path)
-    assert counters["forwarded"] > 1500  # the traffic is worth something
+    counters = compare_with_model(tmp_path, frames, config, traffic.TABLE, table, isa=isa)
+    assert counters["forwarded"] > 1500  # enough of the traffic is forwarded
     for verdict in ("drop_unmatched", "drop_truncated", "drop_malformed", "drop_fragment"):
         assert counters[verdict] > 5, verdict
 
 
 @pytest.mark.parametrize("version", TABLE_VERSIONS)
-def test_table_versions(version, path, tmp_path):
+def test_table_versions_steer_alike(version, isa, tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE_OF_TWO_HOPS, version)
     frames = traffic.random_frames(7, 1000)
-    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE_OF_TWO_HOPS, table, path=path)
+    compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE_OF_TWO_HOPS, table, isa=isa)
 
 
-def test_version_3_and_json_with_four_hops(tmp_path):
+def test_version_3_and_json_steer_alike_with_four_hops(tmp_path):
     frames = traffic.random_frames(8, 1000)
     for version in ("3", "json"):
         table = write_table(tmp_path / version, traffic.TABLE, version)
         compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE, table)
 
 
-def test_answers_are_limited(tmp_path):
-    """100 at once and 100 a second. How many seconds this takes is the machine's business."""
+def test_too_big_replies_are_limited(tmp_path):
+    """A burst of 100, then 100 per second. The duration depends on the machine."""
     config = {**CONFIG, "send_icmp_too_big": True}
     table = write_table(tmp_path / "table", traffic.TABLE)
     ip = IP(src="198.51.100.1", dst="10.10.10.10")
@@ -94,14 +94,14 @@ def test_answers_are_limited(tmp_path):
     assert sent == [answer] * counters["answered_too_big"]
 
 
-def test_empty_capture(tmp_path):
+def test_empty_capture_sends_nothing(tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE)
     sent, counters, _ = run_capture(tmp_path, [], CONFIG, table)
     assert sent == [] and set(counters.values()) == {0}
 
 
-def test_nobody_needs_privileges(tmp_path):
-    """Root drops to nobody first; anybody else is the proof already."""
+def test_director_needs_no_privileges(tmp_path):
+    """As root, the test runs the director as nobody. Other users have no privileges anyway."""
     user = None
     table = write_table(tmp_path / "table", traffic.TABLE)
     if os.getuid() == 0:

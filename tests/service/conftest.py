@@ -7,7 +7,7 @@ from lab.net import Namespace, connect
 
 
 class Link:
-    """A veth pair: "client" in one namespace, "director" in the other. The kernel sends nothing on it by itself."""
+    """A veth pair: "client" in one namespace, "director" in the other. The kernel sends nothing on it unasked."""
 
     def __init__(self):
         self.client, self.director = Namespace("client"), Namespace("director")
@@ -23,7 +23,7 @@ class Link:
 @pytest.fixture
 def link():
     if os.getuid() != 0:
-        pytest.skip("needs root: makes network namespaces and a veth pair")
+        pytest.skip("network namespaces need root")
     link = Link()
     yield link
     link.close()

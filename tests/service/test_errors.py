@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts that must fail, and say why: a line of the director's own names the offender."""
+"""Starts of glb-director that must fail with an error line that names the wrong value."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors"
 
 
 class Start:
-    """Arguments of a start that would succeed, to be spoilt."""
+    """Arguments of a start that would succeed. Each test makes one of them wrong."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -40,7 +40,7 @@ class Start:
         return run(*eal, "--", *own, user=self.user, folder=self.folder)
 
     def assert_fails(self, *words):
-        """With status 1, and an error line that has all these words."""
+        """The start must fail with exit code 1 and an error line that has all these words."""
         done = self.run()
         assert done.returncode == 1, done.stderr
         lines = done.stderr.splitlines()
@@ -59,7 +59,7 @@ def run(*arguments, user=None, folder=None):
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment
     )
-    assert done.returncode >= 0, f"died of signal {-done.returncode}:\n{done.stderr}"
+    assert done.returncode >= 0, f"the director died of signal {-done.returncode}:\n{done.stderr}"
     return done
 
 
@@ -103,13 +103,13 @@ def test_usage(arguments, offender):
     assert offender in done.stderr and "usage: glb-director " in done.stderr
 
 
-def test_eal_refuses_its_options(start):
+def test_wrong_eal_option_is_an_error(start):
     start.eal.append("--no-such-option")
     start.assert_fails("EAL")
 
 
-def test_another_program_has_the_file_prefix(start):
-    """EAL says so, and gives no reason: strerror(0) would be "Success"."""
+def test_file_prefix_in_use_by_another_process_is_named(start):
+    """EAL reports this without an errno. The message must not end in strerror(0), which is "Success"."""
     start.eal.remove("--no-shconf")
     config = start.folder / "dpdk" / "errors" / "config"
     config.parent.mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_another_program_has_the_file_prefix(start):
     assert "glb-director: error: DPDK's EAL does not start" in done.stderr
 
 
-def test_no_port(start):
+def test_missing_port_is_an_error(start):
     start.vdevs = []
     start.assert_fails("no port")
 
@@ -130,27 +130,27 @@ def test_no_port(start):
     "vdev",
     ("net_af_packet7,iface=nonesuch", "net_pcap7,rx_pcap=/nonexistent.pcap,tx_iface=nonesuch"),
 )
-def test_vdev_that_does_not_come_up(start, vdev):
-    """Beside one that does: EAL would go on without it."""
+def test_vdev_that_does_not_start_is_an_error(start, vdev):
+    """EAL itself would continue with the other vdev."""
     start.vdevs.append(vdev)
     start.assert_fails(vdev)
 
 
-def test_two_vdevs_of_one_name(start):
-    """EAL would ignore the second one."""
+def test_two_vdevs_of_one_name_are_an_error(start):
+    """EAL itself would ignore the second one."""
     start.vdevs.append("net_pcap0,rx_iface=nonesuch")
     start.assert_fails("--vdev net_pcap0,rx_iface=nonesuch", "same device name")
 
 
-def test_not_permitted(start):
-    """Root drops to nobody for this; anybody else is not permitted anyway."""
+def test_missing_permission_is_named(start):
+    """As root, the test runs the director as nobody. Other users lack the permission anyway."""
     start.vdevs = ["net_af_packet0,iface=lo"]
     if os.getuid() == 0:
         start.user = NOBODY
     start.assert_fails("net_af_packet0,iface=lo", "may")
 
 
-def test_too_little_memory(start):
+def test_too_little_memory_is_an_error(start):
     start.eal = ["-m8" if word.startswith("-m") else word for word in start.eal]
     start.assert_fails("memory", "-m")
 
@@ -159,17 +159,17 @@ def test_too_little_memory(start):
     int(re.search(r"HugePages_Free: +(\d+)", Path("/proc/meminfo").read_text())[1]) > 0,
     reason="this machine has free hugepages",
 )
-def test_no_hugepages(start):
+def test_missing_hugepages_are_named(start):
     start.eal.remove("--no-huge")
     start.assert_fails("hugepages", "--no-huge")
 
 
-def test_missing_config_file(start):
+def test_missing_config_file_is_named(start):
     start.config, start.config_file = None, start.folder / "nonesuch.conf"
     start.assert_fails("nonesuch.conf", "No such file")
 
 
-def test_config_syntax(start):
+def test_config_syntax_error_names_the_file(start):
     start.config = None
     start.config_file.write_text("outbound_src_ip = \n", encoding="ascii")
     start.assert_fails(start.config_file)
@@ -188,65 +188,65 @@ def test_config_syntax(start):
         ("idle", "nap"),
     ),
 )
-def test_bad_key_or_value(start, key, value):
+def test_bad_key_or_value_is_named(start, key, value):
     start.config = {**CONFIG, key: value}
     start.assert_fails(start.config_file, key)
 
 
 @pytest.mark.parametrize("key", CONFIG)
-def test_missing_key(start, key):
+def test_missing_key_is_named(start, key):
     start.config = {name: value for name, value in CONFIG.items() if name != key}
     start.assert_fails(start.config_file, key)
 
 
-def test_too_few_queues(start):
+def test_more_worker_queues_than_the_port_has_are_an_error(start):
     start.config = {**CONFIG, "num_worker_queues": 3}
     start.assert_fails("num_worker_queues", 3)
 
 
 def group(**members):
-    """An lcores configuration of one group."""
+    """A configuration with `lcores` and one flow path."""
     path = {"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0}
     return {"flow_paths": [{**path, **members.pop("path", {})}], "lcores": members}
 
 
-def test_lcores_that_eal_does_not_have(start):
+def test_lcore_that_eal_does_not_have_is_named(start):
     members = {"lcore-7": {"rx": True, "tx": True, "flow_paths": [0]}}
     start.config = {**CONFIG, **group(**members)}
     start.assert_fails("lcore-7")
 
 
 @pytest.mark.parametrize("path", ({"rx_port": 5}, {"tx_port": 5}, {"rx_queue": 5}, {"tx_queue": 5}))
-def test_flow_paths_that_the_port_does_not_have(start, path):
+def test_flow_path_with_a_missing_port_or_queue_is_named(start, path):
     members = {"lcore-0": {"rx": True, "tx": True, "flow_paths": [0]}}
     start.config = {**CONFIG, **group(path=path, **members)}
     start.assert_fails("flow_paths[0]", *path, 5)
 
 
-def test_missing_table(start):
+def test_missing_table_is_named(start):
     start.table = start.folder / "nonesuch.bin"
     start.assert_fails("nonesuch.bin", "No such file")
 
 
-def test_table_is_a_folder(start):
+def test_folder_as_table_is_an_error(start):
     start.table = start.folder
     start.assert_fails(start.folder, "directory")
 
 
 @pytest.mark.parametrize("size", (-1, 100, 0))
-def test_truncated_table(start, size):
+def test_truncated_table_is_an_error(start, size):
     start.table.write_bytes(start.table.read_bytes()[:size])
     start.assert_fails(start.table)
 
 
-def test_damaged_table(start):
+def test_table_with_a_wrong_digest_is_an_error(start):
     data = bytearray(start.table.read_bytes())
     data[len(data) // 2] ^= 1
     start.table.write_bytes(data)
     start.assert_fails(start.table)
 
 
-def test_bad_json_table(start):
+def test_bad_value_of_a_json_table_is_named(start):
     document = traffic.document(hops=2)
     document["tables"][1]["backends"][3]["ip"] = "10.0.0.300"
     write_table(start.table, document, "json")

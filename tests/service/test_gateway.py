@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""outbound_gateway_mac = "auto", against a kernel's routes and neighbours."""
+"""outbound_gateway_mac = "auto": the director follows the routes and neighbours of the kernel."""
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -21,7 +21,7 @@ FRAME = bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.10.11.7") / UDP(spo
 
 @pytest.fixture
 def kernel(link):
-    """The director's: it reaches 10.255.0.0/24 by the link, and runs commands of ip."""
+    """Gives the director's host an address on the link. Returns a function that runs ip(8) there."""
     link.director.run(*"ip address add 10.255.0.1/24 dev director".split())
     return lambda words: link.director.run("ip", *words.split()).stdout
 
@@ -38,7 +38,7 @@ def wait_for_mac(director, gateway):
 
 
 def send(link, director, verdict):
-    """A frame that a table covers, and what came of it; None if it was not forwarded."""
+    """Sends a frame to a VIP and waits for its verdict. Returns the frame that the director sent, if any."""
     with link.client.packet_socket("client", ignore_outgoing=True) as client:
         before = director.stats()[verdict]
         client.settimeout(TIMEOUT_S)
@@ -54,26 +54,26 @@ def counted(director, verdict, before):
 
 
 def next_outer(client):
-    """Over what the kernel itself says: ARP, IGMP."""
+    """The next GUE frame. Skips what the kernel itself sends, for instance ARP and IGMP."""
     while True:
         frame = Ether(client.recv(65536))
         if UDP in frame and frame[UDP].dport == 19523:
             return frame
 
 
-def test_without_a_route_nothing_is_sent(director, link):
+def test_nothing_is_sent_without_a_route(director, link):
     assert director.stats()[MAC] == "unknown"
     send(link, director, "drop_no_gateway")
     assert "no route to proxy" in director.log
 
 
-def test_a_router_that_does_not_answer_is_named(director, link, kernel):
+def test_gateway_that_does_not_answer_is_named(director, link, kernel):
     kernel(f"route add {PROXIES} via 10.255.0.7")
     wait_until(lambda: "warning: gateway 10.255.0.7 on director: " in director.log, "a warning")
     send(link, director, "drop_no_gateway")
 
 
-def test_follows_routes_and_neighbours(director, link, kernel):
+def test_gateway_follows_routes_and_neighbours(director, link, kernel):
     kernel(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
     kernel(f"neigh replace 10.255.0.8 lladdr {OTHER} dev director")
     assert director.stats()[MAC] == "unknown"
@@ -92,7 +92,7 @@ def test_follows_routes_and_neighbours(director, link, kernel):
     assert send(link, director, "forwarded").dst == changed
 
 
-def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kernel):
+def test_director_makes_the_kernel_resolve_an_unknown_gateway(director, link, kernel):
     link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
     kernel(f"route add {PROXIES} via 10.255.0.7")
     client_mac = mac(link.client, "client")
@@ -100,8 +100,8 @@ def test_asks_for_a_neighbour_that_the_kernel_does_not_know(director, link, kern
     assert send(link, director, "forwarded").dst == client_mac
 
 
-def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
-    """Which is needed to ask the kernel directly."""
+def test_gateway_is_resolved_without_cap_net_admin(link, kernel, tmp_path):
+    """The capability is needed to ask the kernel by netlink. Without it the director sends a datagram to the gateway."""
     link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
     kernel(f"route add {PROXIES} via 10.255.0.7")
     pcap.write(tmp_path / "rx.pcap", [])
@@ -112,21 +112,21 @@ def test_asks_by_a_datagram_without_cap_net_admin(link, kernel, tmp_path):
         wait_for_mac(director, mac(link.client, "client"))
 
 
-def test_has_a_known_neighbour_confirmed_now_and_then(link, kernel, tmp_path, monkeypatch):
-    """The kernel itself sends it nothing, and would never notice a router that changed its MAC without a word."""
-    monkeypatch.setenv("WATCHDOG_USEC", "20000")  # a tick is half of that
+def test_director_makes_the_kernel_confirm_a_stale_gateway(link, kernel, tmp_path, monkeypatch):
+    """The kernel itself sends nothing to the gateway, so it would not notice that the gateway's MAC has changed."""
+    monkeypatch.setenv("WATCHDOG_USEC", "20000")  # half of this is the interval of the control thread
     link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
     kernel(f"route add {PROXIES} via 10.255.0.7")
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess(["net_af_packet0,iface=director"], AUTO, table, prefix=link.director.command()) as director:
         known = wait_until(lambda: director.stats()[MAC].replace("unknown", ""), "a gateway")
         kernel(f"neigh replace 10.255.0.7 lladdr {known} nud stale dev director")
-        wait_until(lambda: "STALE" not in kernel("neigh show 10.255.0.7 dev director"), "a question to the kernel")
+        wait_until(lambda: "STALE" not in kernel("neigh show 10.255.0.7 dev director"), "the kernel to confirm the neighbour")
 
 
 @pytest.mark.parametrize("loss", ("neigh del 10.255.0.7 dev director", f"route del {PROXIES}"))
-def test_a_gateway_that_vanishes_stays_in_use(loss, director, link, kernel):
-    """Better an old MAC than none: most often it is still right. The log says so."""
+def test_lost_gateway_stays_in_use(loss, director, link, kernel):
+    """The old MAC is usually still right, so the director keeps it and logs a warning."""
     kernel(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
     kernel(f"route add {PROXIES} via 10.255.0.7")
     wait_for_mac(director, ROUTER)

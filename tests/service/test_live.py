@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The director on a veth pair, with a kernel's own traffic: ping, TCP SYNs, UDP, fragments."""
+"""The director on a veth pair with traffic of a kernel: ping, TCP SYNs, UDP, fragments."""
 
 import os
 import select
@@ -18,14 +18,14 @@ from support.compare import count
 PACKET_OUTGOING = 4
 AF_PACKET, AF_XDP = "net_af_packet0,iface=director", "net_af_xdp0,iface=director"
 
-# The sizes of what is sent. With net_af_packet the kernel puts IPv4 fragments together before the port
-# gets them (PACKET_FANOUT_FLAG_DEFRAG), so only smaller ones arrive as they were sent.
+# Payload sizes. With net_af_packet the kernel reassembles IPv4 fragments before the port receives them
+# (PACKET_FANOUT_FLAG_DEFRAG), so only packets that are not fragmented arrive as they were sent.
 WHOLE = (1, 100, 1000, 1400)
 FRAGMENTED = (3000, 9000)
 
 
 class Sniffer:
-    """All frames of the client's interface, both ways: what the kernel sends and what comes back."""
+    """All frames on the client's interface, in both directions."""
 
     def __init__(self, namespace):
         self._socket = namespace.packet_socket("client")
@@ -42,7 +42,7 @@ class Sniffer:
 
 
 def give_client_addresses(client, gateway_mac):
-    """Routes to the VIPs through the director; neighbours are static, so the kernel asks nobody."""
+    """Adds addresses, and routes to the VIPs through the director. Static neighbours keep the kernel from sending ARP and ND."""
     client.run(*"ip address add 192.0.2.33/24 dev client".split())
     client.run(*"ip address add 2001:db8::33/64 dev client nodad".split())
     client.run(*f"ip neigh replace 192.0.2.254 lladdr {gateway_mac} dev client".split())
@@ -53,7 +53,7 @@ def give_client_addresses(client, gateway_mac):
 
 def send_pings(client, address, sizes):
     for size in sizes:
-        # Nobody answers, so it ends with status 1.
+        # No reply comes, so ping exits with 1.
         client.run(*f"ping -c 2 -i 0.01 -W 0.05 -s {size} {address}".split(), check=False)
 
 
@@ -83,7 +83,7 @@ def send_everything(client, fragments_v4):
 
 
 def settled(director, sniffer):
-    """The counters, once they cover all that was sent. The kernel may say more later (MLD)."""
+    """The counters, once they include all frames sent so far. The kernel may still send more, for instance MLD."""
     sent = len(sniffer.drain().outgoing)
     stats = director.stats()
     return stats if stats["received"] == sent == sum_of_verdicts(stats) else None
@@ -91,7 +91,7 @@ def settled(director, sniffer):
 
 @pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
 @pytest.mark.parametrize("idle", ("poll", "sleep"))
-def test_kernel_traffic(vdev, idle, link, tmp_path):
+def test_kernel_traffic_is_forwarded_as_by_the_model(vdev, idle, link, tmp_path):
     config = {**CONFIG, "idle": idle}
     table = write_table(tmp_path / "table", traffic.TABLE)
     sniffer = Sniffer(link.client)
@@ -99,8 +99,8 @@ def test_kernel_traffic(vdev, idle, link, tmp_path):
         mac = director.port_mac()
         give_client_addresses(link.client, mac)
         send_everything(link.client, fragments_v4=vdev is AF_XDP)
-        stats = wait_until(lambda: settled(director, sniffer), "all frames")
-        wait_until(lambda: len(sniffer.drain().incoming) >= stats["forwarded"], "all answers")
+        stats = wait_until(lambda: settled(director, sniffer), "verdicts of all frames")
+        wait_until(lambda: len(sniffer.drain().incoming) >= stats["forwarded"], "all forwarded frames")
         director.terminate()
     model = Director(config, traffic.TABLE, port_mac=mac)
     results = [model.process(frame) for frame in sniffer.outgoing[: stats["received"]]]
@@ -112,7 +112,7 @@ def test_kernel_traffic(vdev, idle, link, tmp_path):
 
 
 def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
-    """ARP and ping to an address of the director's own kernel, while a VIP is still served."""
+    """The director's kernel answers ARP and ping while the director serves a VIP."""
     config = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess([AF_PACKET], config, table, prefix=link.director.command()) as director:
@@ -124,12 +124,12 @@ def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
         send_datagrams(link.client, socket.AF_INET, "10.10.11.7", WHOLE)
         wait_until(lambda: director.stats()["forwarded"] == len(WHOLE), "the VIP's packets")
         stats = director.stats()
-    assert stats["exception"] >= 4 + 2 * len(WHOLE)  # ARP, three pings, ports without a bind
+    assert stats["exception"] >= 4 + 2 * len(WHOLE)  # ARP, three pings, and datagrams to ports without a bind
     assert stats["exception_returned"] >= 4
 
 
 def cpu_ticks(pid):
-    """Time on a CPU so far, in user and kernel mode, of all threads."""
+    """CPU time of all threads so far, in user and kernel mode."""
     fields = open(f"/proc/{pid}/stat", encoding="ascii").read().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
@@ -147,14 +147,14 @@ def idle_ticks(link, folder, vdev, idle, seconds=2):
 
 @pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
 def test_sleep_costs_no_cpu(vdev, link, tmp_path):
-    """Against polling in the same run, so that the machine's speed and load do not matter."""
+    """Compares sleeping with polling in the same run, so that the speed and load of the machine do not matter."""
     poll = idle_ticks(link, tmp_path, vdev, "poll")
     sleep = idle_ticks(link, tmp_path, vdev, "sleep")
-    assert sleep < poll / 10, f"{sleep} ticks asleep, {poll} polling"
+    assert sleep < poll / 10, f"{sleep} ticks with idle = sleep, {poll} with idle = poll"
 
 
-def test_af_packet_gets_ipv4_fragments_put_together(link, tmp_path):
-    """As docs/howto/troubleshooting.md says: too big for outbound_mtu, or cut where the driver's frame ends."""
+def test_af_packet_receives_reassembled_ipv4_fragments(link, tmp_path):
+    """docs/howto/troubleshooting.md says so: the packet is too big for outbound_mtu, or the driver truncates it."""
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess([AF_PACKET], CONFIG, table, prefix=link.director.command()) as director:
         give_client_addresses(link.client, director.port_mac())
@@ -162,7 +162,7 @@ def test_af_packet_gets_ipv4_fragments_put_together(link, tmp_path):
             with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
                 udp.sendto(bytes(size), (traffic.VIP4[1], 5000))
             wait_until(lambda: director.stats()[verdict] == 1, f"{size} bytes are {verdict}")
-        # Had the fragments come one by one, the first of each were forwarded.
+        # If fragments had arrived, the first one of each packet would have been forwarded.
         stats = director.stats()
         assert stats["forwarded"] == stats["drop_fragment"] == 0
         assert stats["drop_too_big"] == stats["drop_truncated"] == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an operator does to a director besides sending packets: odd names, lost pipes, huge tables, spare ports."""
+"""Operation of a director: unusual names, watchdog, telemetry of many and long tables, spare ports."""
 
 import ctypes
 import os
@@ -35,8 +35,8 @@ def table_of(number, name, backends=2):
     }
 
 
-def test_names_beyond_ascii_in_every_answer(tmp_path):
-    """DPDK makes broken JSON of anything else, and leaves out tables that do not fit its answer: 63 bytes of each name."""
+def test_replies_replace_non_ascii_characters_of_names(tmp_path):
+    """DPDK writes broken JSON for other characters, and omits tables that do not fit. So a name has at most 63 bytes."""
     tables = [table_of(i, f"{i:02}" + 125 * "ü") for i in range(64)]
     table = write_table(tmp_path / "table", {"tables": tables}, "json")
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
@@ -45,13 +45,13 @@ def test_names_beyond_ascii_in_every_answer(tmp_path):
         assert director.telemetry.ask("/glb/tables,1")["name"] == "01" + 31 * "?"
         assert director.telemetry.ask("/glb/lookup,1.2.3.4,5,10.0.0.2,80,tcp")["table_name"].startswith("02?")
         write_table(table, {"tables": [{60 * "ü": 1}]}, "json")
-        answer = director.telemetry.ask("/glb/reload")
-        assert answer["ok"] == 0 and "tables[0].??" in answer["error"]
+        reply = director.telemetry.ask("/glb/reload")
+        assert reply["ok"] == 0 and "tables[0].??" in reply["error"]
         assert "tables[0].??" in director.stats()["last_error"]
 
 
-def test_goes_on_when_nobody_reads_its_messages(tmp_path):
-    """`glb-director 2>&1 | logger`, and the logger is gone."""
+def test_director_ignores_a_closed_log_pipe(tmp_path):
+    """In `glb-director 2>&1 | logger` the director survives the end of the logger."""
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
         status = open(f"/proc/{director.process.pid}/status", encoding="ascii").read()
@@ -60,7 +60,7 @@ def test_goes_on_when_nobody_reads_its_messages(tmp_path):
 
 
 def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
-    """Its build takes longer than two ticks of this watchdog, on any machine."""
+    """Building this table takes longer than two intervals of this watchdog on any machine."""
     with ServiceManager() as manager:
         monkeypatch.setenv("NOTIFY_SOCKET", manager.path)
         monkeypatch.setenv("WATCHDOG_USEC", "20000")
@@ -75,7 +75,7 @@ def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
 
 
 class Frozen:
-    """One thread of a process, which stands still; the others go on."""
+    """A context manager that stops one thread of a process. Its other threads continue."""
 
     SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
@@ -110,17 +110,17 @@ def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):
 
         table = write_table(tmp_path / "table", traffic.TABLE)
         with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
-            wait_until(signs, "a sign of life")
+            wait_until(signs, "a watchdog message")
             with Frozen(director.process.pid):
-                wait_until(stuck(1), "the lcore is found to be stuck")
+                wait_until(stuck(1), "the message that the lcore is stuck")
                 signs()
-                wait_until(lambda: director.log.count("error: lcore 0 is stuck") >= 3, "and still is")
+                wait_until(lambda: director.log.count("error: lcore 0 is stuck") >= 3, "two more of these messages")
                 assert signs() == 0
-            wait_until(signs, "a sign of life again")
+            wait_until(signs, "another watchdog message")
 
 
-def test_tables_that_come_and_go_count_for_themselves(tmp_path):
-    """By their names, of which there are more than counters: those of one that is gone go to another."""
+def test_new_table_starts_with_zero_counters(tmp_path):
+    """Counters belong to the table's name. There are more names than counters, so a new name takes those of a removed table."""
     frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.7") / TCP(dport=80))] * 3
     table = write_table(tmp_path / "table", {"tables": [table_of(7, "first")]}, "json")
     device = vdev(tmp_path)
@@ -139,7 +139,7 @@ def test_tables_that_come_and_go_count_for_themselves(tmp_path):
             assert ask() == (name, 0)
 
 
-def test_a_refused_table_is_told_with_how_many_faults_it_has(tmp_path):
+def test_reload_error_says_how_many_faults_the_table_has(tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
         for count, more in ((1, ""), (2, " (and 1 more: glb-director-cli check lists them)"),
@@ -153,7 +153,7 @@ def test_a_refused_table_is_told_with_how_many_faults_it_has(tmp_path):
                 f"{table}: tables[0].backends[0].ip: 'nowhere' is not an IPv4 or IPv6 address{more}")
 
 
-def test_long_tables_are_told_in_pages(tmp_path):
+def test_long_tables_are_reported_in_pages(tmp_path):
     document = table_of(0, "long", backends=130)
     document["binds"] = [{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80} for i in range(70)]
     table = write_table(tmp_path / "table", {"tables": [document]}, "json")
@@ -183,7 +183,7 @@ def test_port_without_flow_path_stays_off(tmp_path):
 
 
 def test_fifo_is_refused_as_configuration(tmp_path):
-    """Not waited for: nobody may ever write to it."""
+    """The command must not wait for a writer, who may never come."""
     os.mkfifo(tmp_path / "director.conf")
     write_table(tmp_path / "TABLE", traffic.TABLE)
     words = "lookup TABLE 192.0.2.9:1 10.10.11.7:80 --config director.conf".split()

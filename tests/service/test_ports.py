@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A director with two ports: each sends what it received, or flow_paths join them crosswise."""
+"""A director with two ports: each port sends what it received, or flow_paths make the other port send it."""
 
 import pytest
 
@@ -33,7 +33,7 @@ PORTS = (0, 1)
     ),
     ids=("main lcore", "a worker", "three workers", "crossed", "crossed, an lcore each"),
 )
-def test_two_ports(lcores, extra, leaves_by, idle, tmp_path):
+def test_packets_leave_by_the_port_of_their_flow_path(lcores, extra, leaves_by, idle, tmp_path):
     config = {**CONFIG, **extra, "idle": idle}
     table = write_table(tmp_path / "table", traffic.TABLE)
     frames = [traffic.random_frames(seed, 1000) for seed in PORTS]

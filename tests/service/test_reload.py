@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reloads under traffic, over a veth pair: nothing lost, nothing half old and half new."""
+"""Reloads under traffic on a veth pair: no packet is lost, and each is steered by exactly one table."""
 
 import contextlib
 import shutil
@@ -19,13 +19,13 @@ from support.tree import CLI
 from model import Director
 
 RELOADS = 50
-PACE = 0.0005  # seconds between frames: far below what one core takes
+PACE = 0.0005  # seconds between frames; one core can take far more
 CLIENTS = 64
 VDEV = "net_af_packet0,iface=director"
 
 
 def tables():
-    """Two documents that agree about nothing but the binds, so that a mixture of both would show."""
+    """Two documents with equal binds. Everything else differs, so that a mixture of both would show."""
     old, new = traffic.document(hops=2), traffic.document(hops=4)
     for table in new["tables"]:
         table["hash_key"], table["seed"] = table["seed"], table["hash_key"]
@@ -41,7 +41,7 @@ def frame(number):
 
 
 class Client:
-    """Sends numbered frames and keeps all that comes back."""
+    """Sends numbered frames, and keeps all frames that come back."""
 
     def __init__(self, link):
         self.socket = link.client.packet_socket("client", ignore_outgoing=True)
@@ -67,7 +67,7 @@ class Client:
 
     @contextlib.contextmanager
     def pacing(self):
-        """Sends all the while."""
+        """Sends frames during the `with` block."""
         stop = threading.Event()
 
         def run():
@@ -91,7 +91,7 @@ def client(link):
 
 
 class Live:
-    """A director on the link, with the two tables ready to be put in its place."""
+    """A director on the link, and two built tables for it."""
 
     def __init__(self, link, folder):
         self.documents = tables()
@@ -104,7 +104,7 @@ class Live:
         self.director = DirectorProcess([VDEV], CONFIG, self.table, prefix=link.director.command())
 
     def put(self, file):
-        """In one step, as build-config does."""
+        """Replaces the table by a rename, as build-config does."""
         copy = self.table.with_suffix(".next")
         shutil.copy(file, copy)
         copy.rename(self.table)
@@ -117,13 +117,13 @@ class Live:
         return self.director.stats()[name]
 
     def signal(self, number):
-        """Reloads by a signal and waits for the outcome."""
+        """Reloads with a signal, and waits for the result."""
         before = self.stat("reloads") + self.stat("reload_failures")
         self.director.process.send_signal(number)
         wait_until(lambda: self.stat("reloads") + self.stat("reload_failures") > before, "the reload")
 
     def command(self):
-        """Reloads by the command line, which waits by itself."""
+        """Reloads with the CLI, which waits for the result."""
         return subprocess.run(
             [CLI, "reload", f"--file-prefix={self.director.file_prefix}"],
             env=self.director.environment,
@@ -148,20 +148,20 @@ def reload(live, turn):
     assert live.stat("generation") == turn + 2
 
 
-def test_every_packet_has_the_answer_of_one_table(live, client):
-    only = {}  # of these frames we know which table it must have been
+def test_every_packet_is_steered_by_one_table(live, client):
+    only = {}  # {frame number: the table that must have steered it}
     with client.pacing():
         for turn in range(RELOADS):
             begin = client.sent
-            # The table stays for a while: what arrived before the next reload was steered by it.
+            # Frames that arrive before the next reload are steered by the current table.
             wait_until(lambda: live.stat("received") > begin + 20, "traffic")
             live.put(live.files[(turn + 1) % 2])
-            # But for frame `begin`, which may be on its way since before the last reload, though not counted as sent yet.
+            # Frame `begin` is excepted: it may have left before the last reload without being counted as sent.
             only.update(dict.fromkeys(range(begin + 1, live.stat("received")), turn % 2))
             reload(live, turn)
     stats = live.director.wait_received(client.sent)
     assert stats["forwarded"] == client.sent
-    wait_until(lambda: len(client.received) == client.sent, "all frames back")
+    wait_until(lambda: len(client.received) == client.sent, "all frames to come back")
     assert stats["reloads"] == RELOADS and stats["reload_failures"] == 0
     assert len(only) > 20 * RELOADS
 
@@ -169,7 +169,7 @@ def test_every_packet_has_the_answer_of_one_table(live, client):
     used = set()
     for number, out in enumerate(client.received):
         answers = [model.process(frame(number)).out for model in models]
-        assert out in answers, f"frame {number} has the answer of neither table, or is out of order"
+        assert out in answers, f"frame {number} was steered by neither table, or is out of order"
         used.add(answers.index(out))
         if number in only:
             assert out == answers[only[number]], f"frame {number} was steered by the other table"
@@ -177,7 +177,7 @@ def test_every_packet_has_the_answer_of_one_table(live, client):
 
 
 def corrupted(name, live):
-    """A file that must be refused."""
+    """The content of a table file that must be refused."""
     data = bytearray(live.files[1].read_bytes())
     if name == "a flipped bit":
         data[len(data) // 2] ^= 0x10
@@ -209,17 +209,17 @@ def errors(live):
 
 
 def assert_old_table_forwards(live, client):
-    """A handful of frames, answered by the first table."""
+    """Sends a few frames, which the first table must steer."""
     begin = client.sent
     for _ in range(10):
         client.send()
-    wait_until(lambda: len(client.received) == client.sent, "the old table's answers")
+    wait_until(lambda: len(client.received) == client.sent, "the frames to come back")
     model = live.models()[0]
     expected = [model.process(frame(number)).out for number in range(begin, client.sent)]
     assert client.received[begin:] == expected
 
 
-def test_bad_table_changes_nothing(live, client):
+def test_bad_table_leaves_the_old_one_in_use(live, client):
     digest = live.stat("digest")
     for number, name in enumerate(BAD_TABLES):
         bad = live.table.with_suffix(".bad")
@@ -244,7 +244,7 @@ def test_bad_table_changes_nothing(live, client):
     assert stats["digest"] != digest
 
 
-def test_missing_table_changes_nothing(live, client):
+def test_missing_table_leaves_the_old_one_in_use(live, client):
     live.table.unlink()
     live.signal(signal.SIGHUP)
     (line,) = errors(live)
@@ -252,7 +252,7 @@ def test_missing_table_changes_nothing(live, client):
     assert_old_table_forwards(live, client)
 
 
-def test_term_under_load_is_a_clean_end(live, client):
+def test_sigterm_under_load_ends_the_director_cleanly(live, client):
     with client.pacing():
         wait_until(lambda: live.stat("forwarded") > 100, "traffic")
         printed = live.director.terminate()  # exit status 0
@@ -260,8 +260,8 @@ def test_term_under_load_is_a_clean_end(live, client):
     assert printed["received"] == printed["forwarded"] <= client.sent
 
 
-def test_reloads_at_once_all_see_the_new_table(live):
-    """They may share one reload, but none may be told of one that began before it asked."""
+def test_concurrent_reloads_all_report_the_new_table(live):
+    """Several requests may share a reload, but only one that began after all of them."""
     old = live.stat("digest")
     live.put(live.files[1])
     with ThreadPoolExecutor(5) as executor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the director tells a service manager (sd_notify), and where it says that flows go (/glb/lookup, /glb/tables)."""
+"""The director's messages to the service manager (sd_notify), and telemetry: /glb/lookup, /glb/tables."""
 
 import signal
 
@@ -31,7 +31,7 @@ def manager(monkeypatch):
         yield manager
 
 
-def test_the_service_manager_hears_of_every_change(start, manager, tmp_path):
+def test_service_manager_is_notified_of_every_change(start, manager, tmp_path):
     with start() as director:
         manager.wait_for("READY=1")
         manager.wait_for("WATCHDOG=1")
@@ -58,7 +58,7 @@ def test_the_service_manager_hears_of_every_change(start, manager, tmp_path):
         ("198.51.100.7", 40000, "10.10.10.10", 81, "udp"),
     ),
 )
-def test_a_director_and_its_command_line_agree(source, sport, destination, dport, protocol, start, tmp_path):
+def test_telemetry_lookup_agrees_with_cli_lookup(source, sport, destination, dport, protocol, start, tmp_path):
     conf = write_config(tmp_path / "lookup.conf", CONFIG)
     with start() as director:
         answer = director.telemetry.ask(f"/glb/lookup,{source},{sport},{destination},{dport},{protocol}")
@@ -75,7 +75,7 @@ def test_a_director_and_its_command_line_agree(source, sport, destination, dport
     assert [tables[str(i)]["hops"] for i in range(3)] == [2, 4, 1]
 
 
-def test_wrong_parameters_are_answered_with_an_error(start):
+def test_wrong_telemetry_parameters_get_an_error_reply(start):
     with start() as director:
         for wrong in ("x", "0x", "0,", "0,x", "0,0x", "0,0,0", "3"):
             assert list(director.telemetry.ask(f"/glb/tables,{wrong}")) == ["error"]

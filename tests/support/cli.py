@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The real glb-director-cli, and the files that it reads and writes."""
+"""Runs glb-director-cli, and writes the files that it reads."""
 
 import json
 import struct
@@ -13,7 +13,7 @@ CHECK_WARNINGS, CHECK_ERRORS = 1, 2
 
 
 def run(*args, code=OK, **kwargs):
-    """Runs the CLI, which must exit with `code`; the result has stdout and stderr as text."""
+    """Runs the CLI, which must exit with `code`. The result has stdout and stderr as text."""
     done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=60, **kwargs)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}"
     return done
@@ -47,12 +47,12 @@ def write_tables(path, *tables):
 
 
 def write_conf(path, **keys):
-    """A director.conf of these keys, with the two required ones unless they are given."""
+    """Writes a director.conf with these keys, and the two required ones if they are not given."""
     return write_config(path, {**CONFIG, **keys})
 
 
 def tcp_frame(source="198.51.100.7", destination="10.10.10.10", sport=40000, dport=80, payload=b""):
-    """Ethernet, IPv4, TCP; checksums are not looked at and left zero."""
+    """An Ethernet frame with IPv4 and TCP. Checksums are zero, because nothing reads them."""
     address = lambda text: bytes(map(int, text.split(".")))
     tcp = struct.pack("!HHIIBBHHH", sport, dport, 1, 0, 0x50, 2, 65535, 0, 0) + payload
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares what the director sends and counts with the model."""
+"""Compares the frames and counters of the director with the model."""
 
 import collections
 
@@ -12,16 +12,19 @@ def count(found):
 
 
 def assert_same_frames(sent, received, expected):
-    """What is sent for each frame, or nothing. IPv6 and other frames may pass each other; those of each leave in order."""
+    """Checks that `sent` are the frames of `expected` (None: nothing is sent), where `expected` has one item per received frame.
+
+    IPv6 frames must be in order, and all other frames too. Between these two groups the order is free.
+    """
     queues = [
         [out for frame, out in zip(received, expected) if out and (frame[12:14] == b"\x86\xdd") == is_v6] for is_v6 in (False, True)
     ]
-    places = {0}  # so many of the first queue may have been sent so far
+    places = {0}  # all possible numbers of frames that have left the first queue
     for number, frame in enumerate(sent):
         places = {at + 1 for at in places if queues[0][at : at + 1] == [frame]} | {
             at for at in places if queues[1][number - at : number - at + 1] == [frame]
         }
-        assert places, f"frame {number} of the output: {frame.hex()}"
+        assert places, f"frame {number} of the output is not expected here: {frame.hex()}"
     assert len(sent) == len(queues[0]) + len(queues[1])
 
 

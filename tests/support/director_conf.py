@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""director.conf from values of Python."""
+"""Writes director.conf from Python values."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0
 
 
 def libconfig(value):
-    """A JSON value in director.conf's syntax. Lists of groups are lists, other lists arrays."""
+    """A value in libconfig's syntax. Lists of dicts become lists, other lists become arrays."""
     if isinstance(value, dict):
         return "{ " + " ".join(f"{key} = {libconfig(item)};" for key, item in value.items()) + " }"
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The real glb-director as a child process: its files, its telemetry socket, its end."""
+"""Runs glb-director as a child process: writes its files, talks to its telemetry socket, stops it."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from support import pcap
 from support.director_conf import write_config
 from support.tree import CLI, DIRECTOR
 
-# The ways to steer ordinary packets, and the limit of the SIMD bit width that chooses each, where the CPU has what it needs.
-PACKET_PATHS = {
+# ISA: (EAL's limit of the SIMD width that selects it, CPU flags that it needs)
+ISAS = {
     "plain": (64, ()),
     "avx2": (256, ("avx2",)),
     "avx512": (512, ("avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl")),
@@ -24,15 +24,15 @@ PACKET_PATHS = {
 NOBODY = 65534
 
 
-def usable_packet_paths():
-    if "GLB_PACKET_PATHS" in os.environ:  # of a director built for another CPU
-        return os.environ["GLB_PACKET_PATHS"].split()
+def usable_isas():
+    if "GLB_ISAS" in os.environ:  # the director is built for another CPU
+        return os.environ["GLB_ISAS"].split()
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    return [name for name, (_, needed) in PACKET_PATHS.items() if all(flag in flags for flag in needed)]
+    return [name for name, (_, needed) in ISAS.items() if all(flag in flags for flag in needed)]
 
 
 def write_table(path, document, version="auto"):
-    """Writes a JSON document as it is, or built by the command line into a binary table."""
+    """Writes a JSON document as it is, or the binary table that `build-config` builds from it."""
     source = path if version == "json" else f"{path}.json"
     Path(source).write_text(json.dumps(document), encoding="utf-8")
     if version != "json":
@@ -42,7 +42,7 @@ def write_table(path, document, version="auto"):
 
 
 class Telemetry:
-    """DPDK telemetry version 2: a request and an answer are a datagram each."""
+    """A client of DPDK's telemetry version 2: a request and a reply are a datagram each."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -56,34 +56,34 @@ class Telemetry:
 
     def ask(self, command):
         self._socket.send(command.encode())
-        (answer,) = json.loads(self._socket.recv(self._room)).values()
-        return answer
+        (reply,) = json.loads(self._socket.recv(self._room)).values()
+        return reply
 
     def close(self):
         self._socket.close()
 
 
 class DirectorProcess:
-    """A director from start to end; `with` it.
+    """A context manager: a director that runs until the end of `with`.
 
-    vdevs   EAL's arguments of virtual devices
+    vdevs   arguments of EAL's --vdev
     table   path of the forwarding table
-    lcores  EAL's --lcores
-    user    uid to run as; default: the caller's
-    prefix  command words before it, e.g. to enter a namespace
-    path    of PACKET_PATHS, which is forced; default: as EAL and the CPU have it
+    lcores  argument of EAL's --lcores
+    user    uid to run as, the caller's by default
+    prefix  words before the command, for instance to enter a namespace
+    isa     forces this one of ISAS; by default EAL and the CPU decide
     """
 
-    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256, path=None):
-        # A short path: a socket's name has at most 107 bytes.
+    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256, isa=None):
+        # pytest's folders can be too long: a socket's path has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="glb-"))
         self.file_prefix = "suite"
         self.environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
         config_file = write_config(self.folder / "director.conf", config)
         eal = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
         eal += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs)]
-        if path:
-            eal.append(f"--force-max-simd-bitwidth={PACKET_PATHS[path][0]}")
+        if isa:
+            eal.append(f"--force-max-simd-bitwidth={ISAS[isa][0]}")
         own = ["--config-file", config_file, "--forwarding-table", table]
         command = [*prefix, DIRECTOR, *eal, "--", *own]
         if user is not None:
@@ -102,19 +102,19 @@ class DirectorProcess:
 
     def __enter__(self):
         try:
-            self.telemetry = wait_until(self._connect, "telemetry socket")
+            self.telemetry = wait_until(self._connect, "the telemetry socket")
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def _connect(self):
-        assert self.process.poll() is None, f"exit status {self.process.returncode}:\n{self.log}"
+        assert self.process.poll() is None, f"the director exited with code {self.process.returncode}:\n{self.log}"
         try:
             telemetry = Telemetry(self.folder / f"dpdk/{self.file_prefix}/dpdk_telemetry.v2")
         except OSError:
             return None
-        # EAL answers before the director has registered its own commands.
+        # EAL replies before the director has registered its own commands.
         if "/glb/stats" in telemetry.ask("/"):
             return telemetry
         telemetry.close()
@@ -135,21 +135,21 @@ class DirectorProcess:
         return self.telemetry.ask(f"/ethdev/info,{port}")["mac_addr"]
 
     def wait_received(self, count):
-        """Until every packet has been received and has its verdict; the counters then."""
+        """Waits until `count` packets are received and have their verdicts. Returns the counters."""
 
         def settled():
             stats = self.stats()
             received = stats["received"]
-            assert received <= count, f"{received} packets received, {count} sent"
+            assert received <= count, f"the director received {received} packets, but only {count} were sent"
             return stats if received == count == sum_of_verdicts(stats) else None
 
-        return wait_until(settled, f"{count} packets received")
+        return wait_until(settled, f"{count} received packets")
 
     def terminate(self):
-        """SIGTERM, and what it printed as its last words: the counters."""
+        """Sends SIGTERM. Returns the counters that the director prints at its end."""
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(TIMEOUT_S)
-        assert status == 0, f"exit status {status}:\n{self.log}"
+        assert status == 0, f"the director exited with code {status}:\n{self.log}"
         lines = self._stdout.read_text(encoding="ascii").splitlines()
         return {name: int(value) for name, value in (line.split() for line in lines)}
 
@@ -169,19 +169,19 @@ def sum_of_verdicts(stats):
     return sum(verdicts(stats).values())
 
 
-def run_capture(folder, frames, config, table, path=None, **options):
-    """Frames through the director, from one capture file to another.
+def run_capture(folder, frames, config, table, isa=None, **options):
+    """Runs frames through a director whose port is a pair of capture files.
 
-    -> (frames sent, counters by verdict, MAC of the port). Checks that the director counts the same
-    over telemetry as in its last words, and that every packet received has one verdict.
+    Returns (frames sent, counters by verdict, MAC of the port). Checks that telemetry and the output at the end have the same
+    counters, and that every received packet has one verdict.
     """
     rx, tx = Path(folder) / "rx.pcap", Path(folder) / "tx.pcap"
     pcap.write(rx, frames)
     vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tx}"
-    with DirectorProcess([vdev], config, table, path=path, **options) as director:
+    with DirectorProcess([vdev], config, table, isa=isa, **options) as director:
         mac = director.port_mac()
         stats = director.wait_received(len(frames))
-        assert path in (None, stats["packet_path"])
+        assert isa in (None, stats["packet_path"])
         printed = director.terminate()
     assert printed["received"] == len(frames)
     assert verdicts(printed) == verdicts(stats)

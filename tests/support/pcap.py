@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Capture files as lists of frames: the classic format, little-endian, Ethernet; pcapng to write."""
+"""Reads and writes capture files: pcap (little-endian, Ethernet). Also writes pcapng."""
 
 import struct
 
@@ -10,7 +10,7 @@ ETHERNET = 1
 
 
 def write(path, frames, link_type=ETHERNET, snap=262144, times=None):
-    """Microseconds; frames are cut to `snap` bytes; times in seconds, else a second apart from 1000 on."""
+    """Writes microsecond time stamps. Frames are cut to `snap` bytes. `times` in seconds; by default frame i is at 1000 + i."""
     with open(path, "wb") as file:
         file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, snap, link_type))
         for index, frame in enumerate(frames):
@@ -28,7 +28,7 @@ def _ng_block(kind, body):
 
 
 def write_ng(path, frames):
-    """Nanoseconds: frame i at 1000 s + i ns."""
+    """Writes pcapng with nanosecond time stamps. Frame i is at 1000 s + i ns."""
     resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
     blocks = _ng_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     blocks += _ng_block(1, struct.pack("<HHI", ETHERNET, 0, 262144) + resolution)
@@ -45,7 +45,7 @@ def read_records(path):
     with open(path, "rb") as file:
         data = file.read()
     magic, _, _, _, _, _, link_type = FILE_HEADER.unpack_from(data)
-    assert magic in (MAGIC, MAGIC_NANOSECONDS) and link_type == ETHERNET, f"{path}: not a capture"
+    assert magic in (MAGIC, MAGIC_NANOSECONDS) and link_type == ETHERNET, f"{path} is not a capture of Ethernet frames"
     unit = 1 if magic == MAGIC_NANOSECONDS else 1000
     records, at = [], FILE_HEADER.size
     while at < len(data):
@@ -53,12 +53,12 @@ def read_records(path):
         at += RECORD_HEADER.size
         records.append((seconds * 10**9 + fraction * unit, data[at : at + captured], size))
         at += captured
-    assert at == len(data), f"{path}: ends inside a record"
+    assert at == len(data), f"{path} ends inside a record"
     return records
 
 
 def read(path):
-    """The frames, none of them cut."""
+    """The frames. None of them may be cut."""
     records = read_records(path)
-    assert all(len(frame) == size for _, frame, size in records), f"{path}: frames were cut"
+    assert all(len(frame) == size for _, frame, size in records), f"{path} has frames that were cut"
     return [frame for _, frame, _ in records]

@@ -9,7 +9,7 @@ from lab.tools import TIMEOUT_S
 
 
 class ServiceManager:
-    """`with` it. `path` is the value of NOTIFY_SOCKET."""
+    """A context manager. `path` is the value of NOTIFY_SOCKET."""
 
     def __enter__(self):
         # pytest's folders can be too long: a socket's path has at most 107 bytes.
@@ -29,14 +29,14 @@ class ServiceManager:
         return self._socket.recv(4096).decode().splitlines()
 
     def wait_for(self, assignment):
-        """The messages up to the one that has this line."""
+        """Waits for a message with this line. Returns all messages up to it."""
         messages = [self.next()]
         while assignment not in messages[-1]:
             messages.append(self.next())
         return messages
 
     def arrived(self):
-        """The messages that have arrived already."""
+        """The messages that have arrived. Does not wait."""
         messages = []
         while select.select([self._socket], [], [], 0)[0]:
             messages.append(self.next())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random traffic with a fixed seed, of everything that may come by, and tables for it."""
+"""Random traffic of all kinds, with a fixed seed, and tables for it."""
 
 import random
 import struct
@@ -19,7 +19,7 @@ from scapy.packet import Raw
 
 VIP4 = ("10.10.10.10", "10.10.11.7", "10.10.12.200")
 VIP6 = ("fdb4::10", "fdb4:0:0:1::99")
-# Scapy asks the network for the addresses that it is not told.
+# Given in full: scapy would ask the network for missing addresses.
 ETHER = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:77")
 PORTS = (80, 443, 53, 5000, 5999)
 
@@ -45,7 +45,7 @@ def bind(ip, proto, start, end=None):
 
 
 def document(hops):
-    """Three tables; 10.10.11.0/24 belongs to two of them."""
+    """Three tables. 10.10.11.0/24 belongs to two of them."""
     web = [bind("10.10.10.10", "tcp", 80), bind("10.10.10.10", "tcp", 443)]
     web += [bind("fdb4::/64", "tcp", 80)]
     range_ = [bind("10.10.11.0/24", "udp", 5000, 5999), bind("fdb4:0:0:1::/64", "udp", 1, 65535)]
@@ -133,7 +133,7 @@ class Traffic:
         return ip / error / Raw(quote[: self.random.choice((47, 48, 60, 200))])
 
     def answer(self):
-        """What a proxy would have sent."""
+        """The transport header and payload of a packet that a proxy sent."""
         kind = self.random.choice((TCP, UDP))
         return kind(sport=self.port(), dport=self.random.randrange(65536)) / self.payload()
 
@@ -150,7 +150,7 @@ class Traffic:
         return frame
 
     def damage(self, frame):
-        """Cut, a byte of its headers changed, another version or IHL, or a length that lies."""
+        """The frame with one fault: cut, a changed byte in its headers, another version or IHL, or a wrong length."""
         kind = self.random.randrange(4)
         if kind == 0:
             return frame[: self.random.randrange(1, len(frame))]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The installed units under a real systemd. It installs into this very machine, so it wants one that is thrown away: run it with
-script/test --kernel SUITE."""
+"""The installed units under a real systemd. These tests install into the machine on which they run, so they need a disposable one:
+run them with script/test --kernel SUITE."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from lab.net import Namespace
 from lab.tools import wait_until
 from support.tree import BUILD, TREE
 
-DEADLINE = 120  # seconds; the processor may be emulated
+TIMEOUT_S = 120  # the processor may be emulated
 VIP = "203.0.113.10"
 OWN, PEER = "10.99.0.1", "10.99.0.2"
 GATEWAY_MAC = "02:00:00:00:00:fe"
@@ -36,7 +36,7 @@ def show(unit, name):
 
 
 def wait(condition, what):
-    return wait_until(condition, what, DEADLINE)
+    return wait_until(condition, what, TIMEOUT_S)
 
 
 def log(unit):
@@ -61,7 +61,7 @@ def table(*proxies, **more):
 
 @pytest.fixture(scope="session", autouse=True)
 def installed():
-    assert os.environ.get("GLB_DISPOSABLE") == "yes", "installs into this machine: run it by script/test --kernel SUITE"
+    assert os.environ.get("GLB_DISPOSABLE") == "yes", "these tests install into this machine: run them with script/test --kernel SUITE"
     run("meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet")
     run("systemd-sysusers")
     systemctl("daemon-reload")
@@ -69,7 +69,7 @@ def installed():
 
 @pytest.fixture(scope="session")
 def peer(installed):
-    """The other end of two cables: lb0 is the director's port, px0 leads to a proxy (and is one, for it)."""
+    """A host at the other end of two links: lb0 is the director's port. On px0 each end is a proxy for the other."""
     made = Namespace()
     for here, there in (("lb0", "lb1"), ("px0", "px1")):
         run("ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", str(made.pid))
@@ -85,7 +85,7 @@ def peer(installed):
 
 @pytest.fixture(scope="session")
 def director_files(peer):
-    """Settings as an operator edits them; the table is for the test that starts it."""
+    """The configuration of the director as an operator edits it. glb-healthcheck writes the table later."""
     etc = Path("/usr/local/etc")
     etc = etc if (etc / "glb").exists() else Path("/etc")
     (etc / "glb/director.conf").write_text(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an operator does with systemctl. In this order, on one machine: each test goes on from where the one before it left off."""
+"""The units under systemctl. The tests run in this order on one machine: each starts where the previous one ended."""
 
 import json
 import os
@@ -16,7 +16,7 @@ DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.servi
 
 
 def forwards(peer):
-    """A SYN of the peer to the VIP comes back to it in GUE. A port of its own each time, so nothing is a repetition."""
+    """Sends a SYN from the peer to the VIP. Returns the first hop of the GUE packet that comes back, or None."""
     with peer:
         sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
         client = socket.socket()
@@ -36,7 +36,7 @@ def forwards(peer):
 
 @pytest.fixture(scope="module")
 def service(peer):
-    """What the proxy runs, and how to stop it."""
+    """An HTTP server on the proxy, which tests can stop by a signal."""
     peer.run("glb-redirect", "attach", "px1", "--mode", "generic")
     with subprocess.Popen(peer.command("/usr/bin/python3", "-m", "http.server", "80"), cwd="/tmp", stderr=subprocess.DEVNULL) as server:
         wait(lambda: run("curl", "-s", f"{PEER}:80", check=False).returncode == 0, "http server")
@@ -44,7 +44,7 @@ def service(peer):
         server.kill()
 
 
-def test_redirect_attaches_and_is_kept_by_a_reload(peer):
+def test_redirect_attaches_and_stays_attached_on_reload(peer):
     systemctl("start", REDIRECT)
     assert "attached, native mode" in run("glb-redirect", "status", "px0").stdout
     check = {"healthchecks": {"gue": 19523}}
@@ -52,8 +52,8 @@ def test_redirect_attaches_and_is_kept_by_a_reload(peer):
         json.dump(table(OWN, **check), file)
     with open("/tmp/peer.conf", "w", encoding="ascii") as file:
         file.write('forwarding_table = { src = "/tmp/peer.json"; dst = "/tmp/peer.dst"; };\ntimeout_ms = 1900;\n')
-    answer = peer.run("glb-healthcheck", "--config-file", "/tmp/peer.conf", "--check-once", check=False).stdout
-    assert "echo reply" in answer, answer + run("glb-redirect", "stats", "px0").stdout
+    printed = peer.run("glb-healthcheck", "--config-file", "/tmp/peer.conf", "--check-once", check=False).stdout
+    assert "echo reply" in printed, printed + run("glb-redirect", "stats", "px0").stdout
     counted = json.loads(run("glb-redirect", "stats", "--json", "px0").stdout)
     systemctl("reload", REDIRECT)
     assert "attached" in run("glb-redirect", "status", "px0").stdout
@@ -61,22 +61,22 @@ def test_redirect_attaches_and_is_kept_by_a_reload(peer):
     assert '"total": 0' not in json.dumps(counted)
 
 
-def test_redirect_detaches_at_its_end(peer):
+def test_redirect_detaches_when_stopped(peer):
     systemctl("stop", REDIRECT)
     assert "attached, " not in run("glb-redirect", "status", check=False).stdout
     systemctl("start", REDIRECT)
     assert "attached, " in run("glb-redirect", "status", "px0").stdout
 
 
-def test_redirect_goes_with_its_interface(peer):
+def test_redirect_stops_with_its_interface(peer):
     run("ip", "link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
     systemctl("start", "glb-redirect@gone0")
     run("ip", "link", "del", "gone0")
-    wait(lambda: show("glb-redirect@gone0", "ActiveState") == "inactive", "the unit's end")
+    wait(lambda: show("glb-redirect@gone0", "ActiveState") == "inactive", "the unit to stop")
     assert "gone0" not in run("glb-redirect", "status", check=False).stdout
 
 
-def test_healthcheck_starts_as_its_user_and_writes(peer, service, director_files):
+def test_healthcheck_runs_as_its_user_and_writes_the_table(peer, service, director_files):
     src = director_files / "forwarding_table.json"
     src.write_text(json.dumps(table(PEER, healthchecks={"http": 80, "gue": 19523})), encoding="utf-8")
     run("chgrp", "glb-healthcheck", str(src))
@@ -99,14 +99,14 @@ def test_director_starts_and_forwards(peer, director_files):
 
 
 def test_healthcheck_reloads_the_director_through_polkit(peer, service):
-    """Its own user, no root: what polkit allows."""
+    """glb-healthcheck is not root; polkit allows its user the reload, and nothing else."""
     generation = stats()["generation"]
-    service.send_signal(signal.SIGSTOP)  # answers nothing from now on
-    wait(lambda: "healthy -> unhealthy" in log(HEALTHCHECK), "transition")
-    wait(lambda: stats()["generation"] > generation, "reload of the director")
+    service.send_signal(signal.SIGSTOP)  # the server stops answering
+    wait(lambda: "healthy -> unhealthy" in log(HEALTHCHECK), "the transition to unhealthy")
+    wait(lambda: stats()["generation"] > generation, "a reload of the director")
     service.send_signal(signal.SIGCONT)
-    wait(lambda: "unhealthy -> healthy" in log(HEALTHCHECK), "transition back")
-    wait(lambda: stats()["generation"] > generation + 1, "second reload")
+    wait(lambda: "unhealthy -> healthy" in log(HEALTHCHECK), "the transition to healthy")
+    wait(lambda: stats()["generation"] > generation + 1, "a second reload")
     assert "glb_healthcheck_reload_failing 0" in run("curl", "-s", "127.0.0.1:19521/metrics").stdout
     other = run("runuser", "-u", "glb-healthcheck", "--", "systemctl", "stop", DIRECTOR, check=False)
     assert other.returncode != 0 and show(DIRECTOR, "ActiveState") == "active"
@@ -128,10 +128,10 @@ def test_director_refuses_a_bad_table(peer):
     systemctl("start", HEALTHCHECK)
 
 
-def test_watchdogs_end_what_hangs(peer):
+def test_watchdog_restarts_units_that_hang(peer):
     for unit in (DIRECTOR, HEALTHCHECK):
         before = show(unit, "MainPID")
-        assert show(unit, "NRestarts") == "0", log(unit)  # and until now nothing has made them restart
+        assert show(unit, "NRestarts") == "0", log(unit)  # no earlier restart
         os.kill(int(before), signal.SIGSTOP)
         wait(lambda unit=unit: show(unit, "NRestarts") == "1", f"restart of {unit}")
         wait(lambda unit=unit: show(unit, "ActiveState") == "active", f"{unit} to be ready")
