@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_REJECTED 20 /* a binary file is not mended by hand: more would help nobody */
+#define MAX_REJECTED 20 /* nobody repairs a binary file by hand, so more errors do not help */
 
 void binary_reader_at(struct binary_reader *reader, const char *format, ...)
 {
@@ -16,7 +16,7 @@ void binary_reader_at(struct binary_reader *reader, const char *format, ...)
 	va_end(args);
 }
 
-/* "byte 12 (tables[0].backends[1].family)" */
+/* Writes "byte 12 (tables[0].backends[1].family)". */
 static const char *describe_place(const struct binary_reader *reader, const void *at, const char *field, char buf[128])
 {
 	snprintf(buf, 128, "byte %zu (%s%s%s)", (size_t)((const uint8_t *)at - reader->bytes), reader->place,
@@ -94,7 +94,8 @@ bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_
 	if (index < table->backend_count)
 		return true;
 	snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-	binary_reader_reject(reader, at, field, "backend index %u, but the table has %u", index, table->backend_count);
+	binary_reader_reject(
+		reader, at, field, "backend index %u, but the table has %u backends", index, table->backend_count);
 	return false;
 }
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_REPORTED 10000 /* a hostile file must not fill the memory with messages */
+#define MAX_REPORTED 10000 /* errors; so that a hostile file cannot fill the memory with messages */
 #define MAX_VALUE    64 /* bytes of a value or key that are shown */
 #define MAX_SECRET   8 /* bytes of a secret that are shown */
 
-/* Also of the second half of U+0080..U+009F, which terminals obey. */
+/* Also true for the second byte of U+0080 to U+009F, which are control characters for terminals, too. */
 static bool is_control(const char *text, size_t at)
 {
 	unsigned char byte = (unsigned char)text[at];
@@ -24,7 +24,7 @@ const char *json_reader_text(const char *text, size_t max, char buf[JSON_READER_
 	size_t size = strnlen(text, max + 1), used = 0;
 	bool cut = size > max;
 
-	/* Not in the middle of a character. */
+	/* Does not cut within a character. */
 	if (cut)
 		for (size = max; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80; size--)
 			;
@@ -99,7 +99,7 @@ void json_reader_warn(struct json_reader *reader, const char *format, ...)
 	free(text);
 }
 
-/* "'VALUE'", or "an object" and the like. */
+/* Returns "'VALUE'", "an object" or "an array". */
 static const char *describe(const json_t *value, json_type type, char *buf, size_t size)
 {
 	char text[JSON_READER_TEXT_MAX];
@@ -218,7 +218,7 @@ size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t
 		json_reader_reject(reader, value, JSON_ARRAY, "an array");
 	if (count <= max)
 		return count;
-	json_reader_error(reader, "%zu elements; at most %zu are possible", count, max);
+	json_reader_error(reader, "has %zu elements; the maximum is %zu", count, max);
 	return max;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of others as JSON, which is UTF-8: messages, paths, what commands print. */
+/* JSON strings from text that may not be UTF-8: error messages, paths. */
 #ifndef GLB_TABLE_JSON_TEXT_H
 #define GLB_TABLE_JSON_TEXT_H
 
 #include <jansson.h>
 
-/* A string, mended (common/text.h) where it is not UTF-8. NULL: out of memory. */
+/* Returns a new JSON string. If the text is not UTF-8, text_mend() replaces the wrong bytes. NULL: out of memory. */
 json_t *json_text(const char *text);
 
 #endif

@@ -58,7 +58,7 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 	return buf;
 }
 
-/* Pieces of 8 bytes each, so that they can be hashed one after another. */
+/* Hashes multiples of 8 bytes, as siphash_update() requires. */
 static void digest_addr(struct siphash_state *state, const struct netaddr *addr, uint32_t extra)
 {
 	uint32_t head[2] = {addr->family, extra};
@@ -75,7 +75,8 @@ static void digest_bind(struct siphash_state *state, const struct table_bind *bi
 	siphash_update(state, ports, sizeof(ports));
 }
 
-/* The hops of a row without repetition, -1 padded: version 2 repeats the only hop of a row. */
+/* Hashes the hops of a row, padded with 0xffff. Leaves out the repeated hop of version 2, so that all versions give the
+ * same digest. */
 static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
 {
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables in memory, wherever they came from: JSON (table_json), a binary file
- * (table_file), with rows once they are built (table_build). A set owns everything below it;
- * table_set_free() frees it all. Immutable once filled, so it may then be read by any thread.
- * Limits and meaning: docs/reference/table-json.md.
+ * Forwarding tables in memory. They come from JSON (table_json), and table_build then adds the rows, or from a binary file
+ * (table_file), with rows. A set owns everything below it; table_set_free() frees it. Nothing changes a set after it is
+ * filled, so any thread may read it. docs/reference/table-json.md describes limits and meaning.
  */
 #ifndef GLB_TABLE_TABLE_H
 #define GLB_TABLE_TABLE_H
@@ -24,7 +23,7 @@
 #define TABLE_MAX_HOPS     4
 #define TABLE_DEFAULT_HOPS 2
 
-/* The first three are the values of binary files; version 2 says draining for inactive. */
+/* The values in binary files. Version 2 has no value for inactive, and stores draining instead. */
 enum table_state {
 	TABLE_FILLING = 0,
 	TABLE_ACTIVE = 1,
@@ -50,19 +49,19 @@ struct table_bind {
 };
 
 struct table {
-	char *name; /* NULL where the file has none (version 2) */
+	char *name; /* UTF-8; NULL if the file has no names (version 2) */
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
-	uint8_t seed[SIPHASH_KEY_SIZE]; /* only in JSON; zero otherwise */
-	uint8_t hops; /* what was asked for, 2..4; row_hops where the file does not say */
+	uint8_t seed[SIPHASH_KEY_SIZE]; /* of the rows; zero unless read from JSON */
+	uint8_t hops; /* configured hops per row, 2..4; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */
 	uint32_t backend_count;
 	struct table_backend *backends;
 	uint32_t bind_count;
 	struct table_bind *binds;
 	/*
-	 * rows[row * row_hops + i] is the backend index of hop i, or of the first hop again where
-	 * version 2 says so; TABLE_ROWS * row_hops entries. NULL before the rows are built.
+	 * rows[row * row_hops + i] is the backend index of hop i; TABLE_ROWS * row_hops entries. In a set read from
+	 * version 2, a row with only one hop may repeat it. NULL before the rows are built.
 	 */
-	uint8_t row_hops;
+	uint8_t row_hops; /* <= hops; less if the table has too few backends that are not inactive */
 	uint16_t *rows;
 };
 
@@ -71,28 +70,28 @@ struct table_set {
 	struct table *tables;
 };
 
-/* Frees all; *set is empty and usable again. */
+/* Frees everything. *set is then empty and can be used again. */
 void table_set_free(struct table_set *set);
 
-/* 1 to TABLE_MAX_NAME bytes of UTF-8 without control characters. */
+/* True: 1 to TABLE_MAX_NAME bytes of UTF-8 without control characters. */
 bool table_name_is_valid(const char *name, size_t size);
 
-/* "tcp", "udp"; "filling", "active", "draining", "inactive". */
+/* Return "tcp" or "udp"; and "filling", "active", "draining" or "inactive"; else "unknown". */
 const char *table_protocol_name(uint8_t protocol);
 const char *table_state_name(uint8_t state);
 
-/* Good: takes new connections (active or filling, and healthy). */
+/* A good backend takes new connections: it is active or filling, and healthy. */
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {
 	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
 }
 
-/* The name, or "#INDEX" in buf where it has none. */
+/* Returns the table's name, or "#INDEX" in buf if it has no name. */
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16]);
 
 /*
- * A digest of all that steers packets (hash keys, binds, hop addresses of every row): equal for
- * equal routes, whatever the file's version or names. Every table must have rows.
+ * Returns a digest of everything that steers packets: hash keys, binds, and the hops of every row. Equal routes have
+ * equal digests, even if they were read from different file versions or have other names. Every table must have rows.
  */
 uint64_t table_set_digest(const struct table_set *set);
 

@@ -10,17 +10,17 @@
 
 #include "table/table_rows.h"
 
-/* What a thread takes at a time: small enough that none waits long for another at the end. */
+/* A thread takes one chunk at a time. Chunks are small, so that the threads end at nearly the same time. */
 #define CHUNK_ROWS 4096u
-#define CHUNKS     (TABLE_ROWS / CHUNK_ROWS) /* of a table */
+#define CHUNKS     (TABLE_ROWS / CHUNK_ROWS) /* per table */
 
 _Static_assert(CHUNK_ROWS % TABLE_ROWS_BLOCK == 0, "a chunk must be whole blocks");
 
 struct build {
 	table_rows_fn *fill;
-	struct table_rows_job *jobs; /* of each table */
+	struct table_rows_job *jobs; /* one per table */
 	uint32_t chunk_count;
-	atomic_uint_fast32_t next; /* chunk to be taken */
+	atomic_uint_fast32_t next; /* the next chunk that a thread takes */
 };
 
 static void job_close(const struct table_rows_job *job)
@@ -45,7 +45,7 @@ static int job_open(const struct table *table, struct table_rows_job *job)
 	return job->rows ? 0 : candidates && !count ? -EINVAL : -ENOMEM;
 }
 
-/* Which thread fills a chunk makes no difference to what is in it. */
+/* A thread: fills chunks until none is left. A chunk does not depend on the thread that fills it. */
 static void *build_run(void *context)
 {
 	struct build *build = context;
@@ -59,14 +59,14 @@ static void *build_run(void *context)
 	return NULL;
 }
 
-/* Threads that cannot be had are done without. */
+/* Runs with fewer threads if pthread_create() fails. */
 static void build_run_threads(struct build *build, unsigned threads)
 {
 	pthread_t helpers[TABLE_BUILD_MAX_THREADS - 1];
 	unsigned count = 0;
 	sigset_t all, old;
 
-	/* Signals are for the threads that expect them. */
+	/* The new threads block all signals, so that the threads that expect signals receive them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (count + 1 < threads && count + 1 < TABLE_BUILD_MAX_THREADS &&

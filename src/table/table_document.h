@@ -12,19 +12,20 @@
 #include "table/table_health.h"
 
 struct table_document {
-	json_t *root; /* valid: table_json has read it without errors */
-	/* What the document says, without rows; tables and backends have the document's indices. */
+	json_t *root; /* table_json has read it without errors; owned */
+	/* The content of the document, without rows. Tables and backends have the same indices as in the document. */
 	struct table_set set;
 	struct table_health health;
 };
 
-/* Frees all; *document is empty and usable again. */
+/* Frees everything. *document is then empty and can be used again. */
 void table_document_free(struct table_document *document);
 
 /* Sets `healthy` of a backend in the document and in the set. False: out of memory. */
 bool table_document_set_healthy(struct table_document *document, uint32_t table, uint32_t backend, bool healthy);
 
-/* The document as text: members in their order, indented by two. malloc'd; NULL: out of memory. */
+/* Returns the document as text of *size bytes: members in their order, indented by two spaces, and a newline at the end.
+ * malloc'd, the caller frees. NULL: out of memory. */
 char *table_document_text(const struct table_document *document, size_t *size);
 
 #endif

@@ -15,7 +15,7 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 
 	if (reader->size < sizeof(*start) || memcmp(start->magic, TABLE_FILE_MAGIC, sizeof(start->magic)) != 0) {
 		faults_error(reader->faults, "byte 0",
-			"no binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC "\" and a version");
+			"not a binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC "\" and a version");
 		return false;
 	}
 	if (!binary_reader_check(reader, start->version == 2 || start->version == 3, &start->version, "version",
@@ -41,8 +41,8 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
 	return 0;
 }
 
-/* True where every table has at most these; else, if faults is given, an error for each that has
- * more. */
+/* Returns true if every table is within the limits of the version. Otherwise adds an error for each excess, unless faults
+ * is NULL. */
 static bool fits(const struct table_set *set, uint32_t version, struct faults *faults)
 {
 	const uint32_t limits[] = {
@@ -73,8 +73,8 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 	return fit;
 }
 
-/* Every table was built, and no row of version 3 repeats a hop, as rows read from a foreign version
- * 2 may. */
+/* Checks that every table has rows, and that no row repeats a hop if the version is 3. Rows that were read from version 2
+ * may do that. */
 static bool check_rows(const struct table_set *set, uint32_t version, struct faults *faults)
 {
 	for (uint32_t t = 0; t < set->count; t++) {
@@ -83,12 +83,13 @@ static bool check_rows(const struct table_set *set, uint32_t version, struct fau
 
 		snprintf(where, sizeof(where), "tables[%u]", t);
 		if (!table->rows) {
-			faults_error(faults, where, "has no rows yet");
+			faults_error(faults, where, "its rows have not been built");
 			return false;
 		}
 		for (size_t row = 0; version == 3 && table->row_hops == 2 && row < TABLE_ROWS; row++) {
 			if (table->rows[2 * row] == table->rows[2 * row + 1]) {
-				faults_error(faults, where, "row %zu has one hop, others two; only version 2 says that",
+				faults_error(faults, where,
+					"row %zu has one hop, but other rows have two; only version 2 can hold that",
 					row);
 				return false;
 			}
@@ -103,7 +104,7 @@ int table_file_encode(const struct table_set *set, enum table_file_format format
 	uint32_t version = format == TABLE_FILE_AUTO ? (fits(set, 2, NULL) ? 2 : 3) : (uint32_t)format;
 
 	if (set->count > TABLE_MAX_TABLES) {
-		faults_error(faults, "tables", "%u tables; at most %u are possible", set->count, TABLE_MAX_TABLES);
+		faults_error(faults, "tables", "%u tables; the maximum is %u", set->count, TABLE_MAX_TABLES);
 		return -EINVAL;
 	}
 	if (!fits(set, version, faults) || !check_rows(set, version, faults))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binary forwarding tables, versions 2 and 3 (docs/reference/table-binary.md). The reader validates
- * everything before it uses anything and never crashes, whatever the bytes are.
+ * Binary forwarding tables of versions 2 and 3, in memory. docs/reference/table-binary.md describes every byte. The parser
+ * validates each value before it uses it, so no input can crash it. Pure.
  */
 #ifndef GLB_TABLE_TABLE_FILE_H
 #define GLB_TABLE_TABLE_FILE_H
@@ -13,7 +13,7 @@
 #include "table/table.h"
 
 enum table_file_format {
-	TABLE_FILE_AUTO = 0, /* 2 where it can say every route, else 3 */
+	TABLE_FILE_AUTO = 0, /* version 2 if it can hold the set, else 3 */
 	TABLE_FILE_V2 = 2,
 	TABLE_FILE_V3 = 3,
 };
@@ -26,8 +26,8 @@ enum table_file_format {
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults);
 
 /*
- * Encodes a set whose rows are built. On 0 *bytes (malloc'd, the caller frees) and *size are set.
- * -EINVAL: the wanted version cannot say it, an error in faults says why. -ENOMEM.
+ * Encodes a set whose rows are built. 0: *bytes (malloc'd, the caller frees) and *size are set. -EINVAL: the version
+ * cannot hold the set, and an error in faults says why. Or -ENOMEM.
  */
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults);

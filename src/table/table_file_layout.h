@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of binary tables, little-endian, described in docs/reference/table-binary.md (a test
- * compares the two). The structs may lie at any address.
+ * The layout of binary tables. Numbers are little-endian, addresses in network byte order.
+ * docs/reference/table-binary.md describes the layout, and a test compares the two. The structs may be at any address.
  */
 #ifndef GLB_TABLE_TABLE_FILE_LAYOUT_H
 #define GLB_TABLE_TABLE_FILE_LAYOUT_H
@@ -64,8 +64,8 @@ _Static_assert(sizeof(struct v2_bind) * V2_SLOTS == 7168, "v2 binds");
 _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2 table");
 
 /*
- * Version 3: header, one entry per table, then for each table its name, backends, binds and rows.
- * Each of these sections starts at the next multiple of V3_ALIGNMENT, zeros fill the gaps.
+ * Version 3 has a header, one entry per table, and then for each table four sections: name, backends, binds and rows. Each
+ * section starts at the next multiple of V3_ALIGNMENT; the bytes between are zero.
  */
 
 #define V3_ALIGNMENT 8
@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2
 struct v3_header {
 	struct table_file_start start;
 	uint64_t total_size; /* bytes of the file */
-	uint64_t digest; /* SipHash-2-4 of the file, key zero, with this field zero */
+	uint64_t digest; /* SipHash-2-4 of the file with this field zero; the key is zero */
 	uint32_t table_count;
 	uint32_t rows; /* TABLE_ROWS */
 	uint32_t tables_offset; /* of the first entry */
@@ -82,15 +82,15 @@ struct v3_header {
 
 struct v3_table {
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
-	uint32_t name_offset; /* offsets count from the start of the file */
-	uint32_t name_size; /* bytes; no NUL */
+	uint32_t name_offset; /* all offsets are from the start of the file */
+	uint32_t name_size; /* bytes, without NUL */
 	uint32_t backends_offset;
 	uint32_t backend_count;
 	uint32_t binds_offset;
 	uint32_t bind_count;
-	uint32_t rows_offset; /* TABLE_ROWS times row_hops u16 indices of backends */
+	uint32_t rows_offset; /* of TABLE_ROWS * row_hops backend indices, 16 bits each */
 	uint8_t row_hops;
-	uint8_t hops; /* wanted; row_hops is less where there are too few backends */
+	uint8_t hops; /* configured; row_hops is less if there are too few backends */
 	uint8_t zero[2];
 } PACKED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strict where a value is used; unused slots and padding may hold anything, as deployed writers may
- * have left it. */
+/* The reader checks every value that it uses. It accepts any bytes in unused slots and padding, because other writers of
+ * this version may not clear them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,7 @@ static void parse_bind(struct binary_reader *reader, const struct v2_bind *wire,
 	bind->protocol = wire->protocol;
 }
 
-/* The only hop of a row is there twice; where that is so in all rows, rows of one hop say the same.
- */
+/* A row with one hop has it twice. If all rows have one hop, stores them with row_hops = 1. */
 static void shrink_rows(struct table *table)
 {
 	for (size_t row = 0; row < TABLE_ROWS; row++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One set has one encoding: the order of the sections and the zeros between them are prescribed, so
- * that every byte is either checked against its only possible value or covered by a check of its
- * own, and sections cannot overlap.
+ * A set has exactly one encoding, because the order of the sections and the zeros between them are fixed. So the reader
+ * can check every byte, and sections cannot overlap.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "table/table_file_codec.h"
 #include "table/table_file_layout.h"
 
-/* Where the sections of one table start, and where the next table's do. */
+/* Offsets of the sections of one table, and their end, where those of the next table start. */
 struct sections {
 	size_t name, backends, binds, rows, end;
 };
@@ -91,7 +90,7 @@ static bool check_offset(struct binary_reader *reader, const void *at, const cha
 	return binary_reader_check(reader, value == expected, at, field, value, text);
 }
 
-/* The counts of an entry, then the places of its sections, which follow from them. */
+/* Checks the counts of an entry, and then its offsets, which follow from the counts. Sets *at. */
 static bool check_entry(struct binary_reader *reader, const struct v3_table *entry, size_t start, struct sections *at)
 {
 	bool ok = binary_reader_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
@@ -117,7 +116,7 @@ static bool check_entry(struct binary_reader *reader, const struct v3_table *ent
 	       check_offset(reader, &entry->rows_offset, "rows_offset", entry->rows_offset, at->rows);
 }
 
-/* An address and the zeros behind it. */
+/* Reads an address, and checks the zeros that follow an IPv4 address. */
 static bool parse_address(
 	struct binary_reader *reader, const uint8_t *family, const uint8_t address[16], struct netaddr *addr)
 {
@@ -160,15 +159,14 @@ static void parse_bind(struct binary_reader *reader, const struct v3_bind *wire,
 	bind->protocol = wire->protocol;
 }
 
-/* What hop `hop` of a row, which is some backend, is not and should be; NULL where nothing is
- * wrong. */
+/* The hop is the index of a backend. Returns what is expected there instead, or NULL if the hop is right. */
 static const char *hop_fault(const struct table *table, const uint16_t *hops, unsigned hop)
 {
 	if (table->backends[hops[hop]].state == TABLE_INACTIVE)
 		return "a backend that is not inactive";
 	for (unsigned i = 0; i < hop; i++)
 		if (hops[i] == hops[hop])
-			return "a backend that the row does not have yet";
+			return "a backend that is not already in the row";
 	return NULL;
 }
 
@@ -199,7 +197,7 @@ static bool parse_name(struct binary_reader *reader, const uint8_t *at, uint32_t
 	if (size == 0)
 		return true;
 	if (!table_name_is_valid((const char *)at, size)) {
-		binary_reader_reject(reader, at, "name", "is not UTF-8 without control characters");
+		binary_reader_reject(reader, at, "name", "has control characters or is not UTF-8");
 		return false;
 	}
 	table->name = strndup((const char *)at, size);
@@ -208,7 +206,7 @@ static bool parse_name(struct binary_reader *reader, const uint8_t *at, uint32_t
 	return table->name != NULL;
 }
 
-/* The zeros between the sections. */
+/* Checks the zeros between the sections. */
 static void check_gaps(struct binary_reader *reader, const struct v3_table *entry, const struct sections *at)
 {
 	const size_t ends[] = {
@@ -217,7 +215,7 @@ static void check_gaps(struct binary_reader *reader, const struct v3_table *entr
 	};
 	const size_t next[] = {at->backends, at->binds};
 
-	/* Binds and rows are multiples of the alignment. */
+	/* No gap follows binds and rows, because their sizes are multiples of the alignment. */
 	for (unsigned i = 0; i < 2; i++)
 		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
 }
@@ -265,7 +263,7 @@ bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
 	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
 	for (uint32_t i = 0; i < count; i++) {
 		binary_reader_at(reader, "tables[%u]", i);
-		/* A table of unknown extent leaves the next one's place unknown. */
+		/* After a bad entry, the offsets of the next table are not known. */
 		if (!check_entry(reader, &entries[i], at.end, &at) ||
 			!parse_sections(reader, &entries[i], &at, i, &set->tables[i]))
 			return false;
@@ -320,7 +318,7 @@ static void encode_binds(const struct table *table, struct v3_bind *wire)
 	}
 }
 
-/* Returns where the next table's sections start. */
+/* Returns the offset where the sections of the next table start. */
 static size_t encode_table(const struct table *table, uint8_t *bytes, size_t start, struct v3_table *entry)
 {
 	struct sections at = table_sections(table, start);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a JSON table says about health checks, beside its struct table_set. table_json fills it; then it is read-only. */
+/* The settings of health checks in a JSON table. table_json fills it beside the struct table_set; then it is read-only. */
 #ifndef GLB_TABLE_TABLE_HEALTH_H
 #define GLB_TABLE_TABLE_HEALTH_H
 
@@ -23,7 +23,7 @@ struct table_health {
 /* Overwrites the members of *timing that the file sets for all tables, then those that it sets for this table. */
 void table_health_timing(const struct table_health *health, uint32_t table, struct check_timing *timing);
 
-/* Frees all; *health is empty and usable again. */
+/* Frees everything. *health is then empty and can be used again. */
 void table_health_free(struct table_health *health);
 
 #endif

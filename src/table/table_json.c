@@ -13,29 +13,30 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What a file is read into. */
+/* The file that is being read; `read` functions get it as `into`. */
 struct file_draft {
 	struct table_set *set;
 	struct table_health *health;
 };
 
-/* A table being read; `read` functions get it as `into`. */
+/* The table that is being read; likewise. */
 struct table_draft {
 	struct table *table;
 	struct table_health_table *health;
-	size_t host_bits; /* binds warned about */
+	size_t host_bits; /* binds with bits set beyond the prefix length */
 };
 
-/* A backend being read; likewise. */
+/* The backend that is being read; likewise. */
 struct backend_draft {
 	struct table_backend *backend;
 	struct check_targets *targets;
 };
 
+/* The bind that is being read; likewise. */
 struct bind_draft {
 	struct table_draft *draft;
 	struct table_bind *bind;
-	json_int_t port, start, end; /* -1: absent; -2: bad, and reported */
+	json_int_t port, start, end; /* -1: absent; -2: invalid, and an error was added */
 };
 
 static void read_backend_healthchecks(struct json_reader *reader, json_t *value, void *into)
@@ -84,13 +85,13 @@ static void read_backend(struct json_reader *reader, json_t *value, struct backe
 		{"healthchecks", NULL, read_backend_healthchecks},
 	};
 
-	/* Also what stands for a bad state, so that it causes no other fault. */
+	/* These values also replace invalid ones, so that these cause no further faults. */
 	draft->backend->state = TABLE_ACTIVE;
 	draft->backend->healthy = true;
 	json_reader_object(reader, value, fields, COUNT(fields), draft);
 }
 
-/* By address, then by place; backends without a (good) address come first. */
+/* Orders by address, then by index. Backends without a valid address come first. */
 static int compare_backends(const void *a, const void *b)
 {
 	const struct table_backend *const *x = a, *const *y = b;
@@ -99,7 +100,8 @@ static int compare_backends(const void *a, const void *b)
 	return order ? order : (*x < *y ? -1 : *x > *y);
 }
 
-/* twin[i]: the first backend with the address of backend i, or i. */
+/* Sets twin[i] to the index of the first backend that has the address of backend i, perhaps i itself. False: out of
+ * memory. */
 static bool find_twins(const struct table *table, uint32_t *twin)
 {
 	const struct table_backend **sorted = calloc(table->backend_count, sizeof(*sorted));
@@ -185,7 +187,7 @@ static void read_bind_ip(struct json_reader *reader, json_t *value, void *into)
 		return;
 	}
 	if (host_bits && draft->draft->host_bits++ < TABLE_LINT_MAX)
-		json_reader_warn(reader, "'%s' has bits set beyond the prefix length: '%s' is meant",
+		json_reader_warn(reader, "'%s' has bits set beyond the prefix length, and is read as '%s'",
 			json_reader_text(text, 64, shown), netprefix_format(&draft->bind->prefix, masked));
 }
 
@@ -223,7 +225,7 @@ static void read_port_end(struct json_reader *reader, json_t *value, void *into)
 	read_bind_port(reader, value, &((struct bind_draft *)into)->end);
 }
 
-/* At the path of the bind: `port`, or both of the others. */
+/* Checks that the bind has either `port`, or both port_start and port_end, and stores its ports. */
 static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
 {
 	bool range = draft->start != -1 || draft->end != -1;
@@ -235,8 +237,8 @@ static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
 					     : draft->end == -1          ? "port_end"
 									 : "port_start");
 	if (draft->port != -1 && range)
-		json_reader_error(
-			reader, "given together with port_start or port_end; give either port, or both of the others");
+		json_reader_error(reader,
+			"given together with port_start or port_end; give either port, or both port_start and port_end");
 	else if (draft->port == -1 && !range)
 		json_reader_error(reader, "missing; expected port, or port_start and port_end");
 	else if (draft->start == -1 || draft->end == -1)
@@ -326,7 +328,7 @@ static void read_key(struct json_reader *reader, const json_t *value, uint8_t ke
 		return;
 	}
 	if (memcmp(parsed, zero, sizeof(zero)) == 0)
-		json_reader_warn(reader, "'%s' is no secret: make one with `openssl rand -hex 16`", text);
+		json_reader_warn(reader, "'%s' is not a secret: make a key with `openssl rand -hex 16`", text);
 	memcpy(key, parsed, sizeof(parsed));
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JSON control file (docs/reference/table-json.md): a reader that names every fault by its JSON
- * path. */
+/* Parses JSON tables, as docs/reference/table-json.md describes them. Each fault names its JSON path. Opens no files. */
 #ifndef GLB_TABLE_TABLE_JSON_H
 #define GLB_TABLE_TABLE_JSON_H
 

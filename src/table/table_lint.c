@@ -15,7 +15,7 @@ static void lint_name(const struct table_set *set, uint32_t t, struct faults *fa
 		if (!set->tables[earlier].name || strcmp(set->tables[earlier].name, set->tables[t].name) != 0)
 			continue;
 		snprintf(where, sizeof(where), "tables[%u].name", t);
-		faults_warn(faults, where, "'%s' is the name of tables[%u] too", set->tables[t].name, earlier);
+		faults_warn(faults, where, "'%s' is also the name of tables[%u]", set->tables[t].name, earlier);
 		return;
 	}
 }
@@ -25,12 +25,12 @@ static bool is_ipv6(const struct netaddr *addr)
 	return addr->family == NETADDR_V6;
 }
 
-static bool is_no_host(const struct netaddr *addr)
+static bool is_not_a_host(const struct netaddr *addr)
 {
 	return addr->family != NETADDR_NONE && !netaddr_is_unicast(addr);
 }
 
-/* Names the first backend whose address is so, and counts the others. */
+/* Adds a warning that names the first backend with a wrong address, and counts the others. */
 static void lint_addresses(const struct table *table, uint32_t t, bool (*is_wrong)(const struct netaddr *addr),
 	const char *problem, struct faults *faults)
 {
@@ -44,7 +44,7 @@ static void lint_addresses(const struct table *table, uint32_t t, bool (*is_wron
 		return;
 	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, first);
 	if (count > 1)
-		snprintf(others, sizeof(others), " (and %u more of this table)", count - 1);
+		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
 	faults_warn(faults, where, "'%s' is %s%s", netaddr_format(&table->backends[first].addr, text), problem, others);
 }
 
@@ -58,15 +58,14 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	snprintf(where, sizeof(where), "tables[%u].backends", t);
 	if (table->backend_count && !good)
 		faults_warn(faults, where,
-			"none of %u is good (active or filling, and healthy): new connections go to backends that should not get them",
-			table->backend_count);
+			"no backend is good (active or filling, and healthy): new connections go to backends that should not get them");
 	if (!faults->strict)
 		lint_addresses(table, t, is_ipv6,
 			"an IPv6 address, but hops in GUE are IPv4: the director refuses this table", faults);
-	lint_addresses(table, t, is_no_host, "no address that a proxy can have: what goes there is lost", faults);
+	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);
 }
 
-/* "tcp 10.0.0.0/8 port 80-81" */
+/* Writes "tcp 10.0.0.0/8 port 80-81". */
 static const char *describe_bind(const struct table_bind *bind, char buf[96])
 {
 	char prefix[NETPREFIX_TEXT_MAX];
@@ -144,7 +143,7 @@ void table_lint(const struct table_set *set, struct faults *faults)
 		lint_backends(table, t, faults);
 		snprintf(where, sizeof(where), "tables[%u].binds", t);
 		if (table->bind_count == 0)
-			faults_warn(faults, where, "there are none: this table gets no packets");
+			faults_warn(faults, where, "is empty: this table gets no packets");
 	}
 	lint_overlaps(set, faults);
 	if (faults->strict)

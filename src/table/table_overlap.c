@@ -20,7 +20,7 @@
 
 struct item {
 	const struct table_bind *bind;
-	uint32_t rank; /* order in which binds win: by table, then by place */
+	uint32_t rank; /* place in the order by table, then by index; the lower rank wins */
 	uint32_t table, index;
 	uint32_t group;
 };
@@ -35,8 +35,8 @@ struct sweep {
 	uint32_t count;
 	struct item *items; /* by protocol, address, length */
 	struct group *groups;
-	uint32_t *winner; /* by rank; NONE as long as none is known */
-	uint32_t *by_rank; /* position */
+	uint32_t *winner; /* winner's rank, by loser's rank; NONE: no winner found yet */
+	uint32_t *by_rank; /* position, by rank */
 	/*
 	 * Segment trees over positions for the maximum of a range; 0 where a bind is not open. With two of them, an
 	 * opening bind finds the open ones that it loses to and those that lose to it.
@@ -214,7 +214,7 @@ static void sweep_free(struct sweep *sweep)
 	free(sweep->events);
 }
 
-/* By loser, because ranks are in that order. */
+/* Ordered by loser, because ranks are. */
 static size_t list_overlaps(const struct sweep *sweep, struct table_overlap *out)
 {
 	size_t count = 0;

@@ -5,9 +5,8 @@
 
 #include "common/siphash_lanes.h"
 
-/*
- * A lane is a row. GROUPS vectors are hashed side by side; more of them run out of registers.
- */
+/* Each lane of a vector holds one row. GROUPS vectors are hashed side by side; with more of them, the CPU would run out
+ * of registers. */
 #if defined(__AVX512F__)
 #define GROUPS 4
 #else
@@ -18,8 +17,8 @@
 _Static_assert(TABLE_ROWS_BLOCK % BLOCK == 0, "a range of rows must be whole blocks");
 
 /*
- * Digest bytes are compared as byte strings: as big-endian numbers. An order key of a digest is what
- * wide_below() compares in that order.
+ * Digests are ordered as byte strings, that is as big-endian numbers. order_key() turns a digest into a value that
+ * wide_below() compares in this order.
  */
 #if defined(__AVX512F__)
 typedef __mmask8 wide_mask;
@@ -47,7 +46,7 @@ INLINE bool wide_any(wide_mask mask)
 #elif defined(__AVX2__)
 typedef wide wide_mask; /* all bits of a lane, or none */
 
-/* Biased, for AVX2 compares signed numbers only. */
+/* The highest bit is inverted, because AVX2 can only compare signed numbers. */
 INLINE wide order_key(wide digest)
 {
 	return (wide)_mm256_shuffle_epi8((__m256i)digest, _mm256_setr_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f,
@@ -97,13 +96,14 @@ struct ranked {
 	wide key, backend;
 };
 
-/* Of the rows of a block: the candidates seen so far that come first in natural order. */
+/* The best candidates seen so far, for each row of a block. The lowest key is the best. */
 struct best {
 	struct ranked hops[TABLE_MAX_HOPS][GROUPS]; /* ascending */
-	struct ranked first[GROUPS]; /* the first preferred one */
+	struct ranked first[GROUPS]; /* the best of the preferred candidates */
 };
 
-/* Equal keys keep the order of the backends, which arrive in that order. */
+/* Candidates arrive in the order of the backends, and a candidate does not pass one with an equal key. So equal keys keep
+ * the order of the backends. */
 INLINE void best_insert(struct best *best, unsigned count, unsigned hops, int g, wide key, uint64_t backend)
 {
 	struct ranked carried = {key, wide_same(backend)};
@@ -148,7 +148,7 @@ INLINE void hash_candidate(
 		keys[g] = order_key(keys[g]);
 }
 
-/* Where all candidates are preferred, the first hop is the first of all. */
+/* If all candidates are preferred, the best of all is the first hop. */
 static bool all_preferred(const struct table_rows_job *job)
 {
 	for (uint32_t c = 0; c < job->candidate_count; c++)
@@ -186,7 +186,7 @@ INLINE void find_best(const struct table_rows_job *job, bool any_first, const st
 		memcpy(best->first, best->hops[0], sizeof(best->first));
 }
 
-/* First hop: the best preferred one. Then the natural order without it. */
+/* The first hop is the best of the preferred candidates. The other hops are the best of the remaining candidates. */
 INLINE void store_rows(const struct best *best, unsigned hops, uint16_t *rows)
 {
 	uint64_t backends[1 + TABLE_MAX_HOPS][BLOCK];
@@ -230,8 +230,7 @@ void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint
 		}
 		siphash_lanes_absorb(states, words, GROUPS);
 		siphash_lanes_end(states, words, GROUPS);
-		/* The rows' seeds are the first word of every message: absorbed once, for all
-		 * candidates. */
+		/* The row's seed is the first word of every message, so it is absorbed once for all candidates. */
 		for (int g = 0; g < GROUPS; g++)
 			states[g] = fresh;
 		siphash_lanes_absorb(states, words, GROUPS);

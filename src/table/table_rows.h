@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inner loop of table_build: hashes every candidate in many rows at once and keeps the best few
- * of each row. table_rows.c is compiled once for each ISA; the results are equal to the
- * byte. Writes only the rows that it is given, so different ranges may run in different threads.
+ * The inner loop of table_build: for many rows at once, it hashes every candidate and keeps the best ones of each row.
+ * table_rows.c is compiled once per ISA, and all variants give the same rows. A call writes only the rows of its range,
+ * so different ranges may run in different threads.
  */
 #ifndef GLB_TABLE_TABLE_ROWS_H
 #define GLB_TABLE_TABLE_ROWS_H
@@ -10,10 +10,9 @@
 #include "common/isa.h"
 #include "table/table.h"
 
-/* A backend that takes part in the rows: its address as the words that SipHash absorbs after the
- * row's seed. */
+/* A backend that is not inactive, and so can become a hop. */
 struct table_candidate {
-	uint64_t words[3];
+	uint64_t words[3]; /* its address, as the words that SipHash absorbs after the row's seed */
 	uint8_t word_count;
 	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */
@@ -27,7 +26,7 @@ struct table_rows_job {
 	uint16_t *rows; /* TABLE_ROWS * row_hops */
 };
 
-/* Rows first..end; both are multiples of TABLE_ROWS_BLOCK. */
+/* Fills the rows from `first` up to, but without, `end`. Both are multiples of TABLE_ROWS_BLOCK. */
 typedef void table_rows_fn(const struct table_rows_job *job, uint32_t first, uint32_t end);
 
 #define TABLE_ROWS_BLOCK 64
@@ -37,8 +36,8 @@ table_rows_fn table_rows_plain, table_rows_avx2, table_rows_avx512;
 /* Call only the variants that isa_usable() accepts. */
 extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
 
-/* The candidates of a table, in the order of its backends; `out` has room for all backends. Returns
- * how many. */
+/* Writes the candidates of a table to `out`, which has room for all backends, in the order of the backends. Returns the
+ * number of candidates. */
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out);
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiled once, beside the variants of table_rows.c. */
+/* The part that is the same for all ISAs, and compiled once. */
 #include "table/table_rows.h"
 
 #include "common/byteorder.h"
 
 table_rows_fn *const table_rows_by_isa[ISA_COUNT] = ISA_VARIANTS(table_rows);
 
-/* Good backends come first; without any, healthy ones; without any, all. */
+/* Only the backends of the highest rank can be first hops: the good ones; if there are none, the healthy ones; if there
+ * are none, all. */
 static unsigned backend_rank(const struct table_backend *backend)
 {
 	return table_backend_is_good(backend) ? 2 : backend->healthy ? 1 : 0;
 }
 
-/* The message after the row's seed: address bytes, then SipHash's last word with the length of the
- * whole message on top. */
+/* The words of the SipHash message after the row's seed, which takes 8 bytes: the address, and the length of the whole
+ * message in the top byte of the last word. */
 static void candidate_words(const struct netaddr *addr, struct table_candidate *out)
 {
 	if (addr->family == NETADDR_V4) {

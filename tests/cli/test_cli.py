@@ -544,7 +544,7 @@ def test_check_refuses_ipv6_backends_as_the_director_does(tmp_path, file):
         warning = run("build-config", source, tmp_path / f"{version}.bin", "--format", version).stderr
         assert warning == (
             f"glb-director-cli: warning: {source}: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are "
-            "IPv4: the director refuses this table (and 1 more of this table)\n")
+            "IPv4: the director refuses this table (and 1 more in this table)\n")
     errors = [
         f"{tmp_path / file}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 address, but hops in GUE are IPv4: "
         "give this proxy an IPv4 address" for index, ip in ((0, "fd00::1"), (2, "fd00::2"))]

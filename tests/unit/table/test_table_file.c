@@ -194,18 +194,9 @@ static void test_version_2_refuses_what_it_cannot_say(void **state)
 		uint8_t hops;
 		const char *error;
 	} cases[] = {
-		{257, 1, 2,
-			"f: tables[0]: 'web' has 257 backends; version 2 of the binary format has "
-			"room "
-			"for 256"},
-		{1, 300, 2,
-			"f: tables[0]: 'web' has 300 binds; version 2 of the binary format has "
-			"room for "
-			"256"},
-		{3, 1, 3,
-			"f: tables[0]: 'web' has 3 hops in a row; version 2 of the binary format "
-			"has "
-			"room for 2"},
+		{257, 1, 2, "f: tables[0]: 'web' has 257 backends; version 2 of the binary format has room for 256"},
+		{1, 300, 2, "f: tables[0]: 'web' has 300 binds; version 2 of the binary format has room for 256"},
+		{3, 1, 3, "f: tables[0]: 'web' has 3 hops in a row; version 2 of the binary format has room for 2"},
 	};
 
 	(void)state;
@@ -233,7 +224,7 @@ static void test_tables_without_rows_are_not_encoded(void **state)
 	(void)state;
 	random_table(&set.tables[0], 3, 1, 2, NETADDR_V4, ALL_GOOD);
 	assert_int_equal(table_file_encode(&set, TABLE_FILE_AUTO, &image.bytes, &image.size, &faults), -EINVAL);
-	assert_fault(&faults, false, "f: tables[0]: has no rows yet");
+	assert_fault(&faults, false, "f: tables[0]: its rows have not been built");
 	faults_clear(&faults);
 	table_set_free(&set);
 }
@@ -417,9 +408,7 @@ static struct table_set known_set(void)
 }
 
 static const struct corruption v2_cases[] = {
-	{0, 1, 'g',
-		"f: byte 0: no binary forwarding table: it does not begin with \"GLBD\" and a "
-		"version"},
+	{0, 1, 'g', "f: byte 0: not a binary forwarding table: it does not begin with \"GLBD\" and a version"},
 	{4, 4, 1, "f: byte 4 (version): 1; expected 2 or 3"},
 	{4, 4, 0x02000000, "f: byte 4 (version): 33554432; expected 2 or 3"},
 	{8, 4, 65, "f: byte 8 (table_count): 65; expected at most 64"},
@@ -432,37 +421,25 @@ static const struct corruption v2_cases[] = {
 	{24, 4, 257, "f: byte 24 (tables[0].backend_count): 257; expected 1 to 256"},
 	{28, 4, 0, "f: byte 28 (tables[0].backends[0].family): 0; expected 1 (IPv4) or 2 (IPv6)"},
 	{52, 4, 3, "f: byte 52 (tables[0].backends[1].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
-	{48, 2, 3,
-		"f: byte 48 (tables[0].backends[0].state): 3; expected 0 (filling), 1 (active) or "
-		"2 "
-		"(draining)"},
+	{48, 2, 3, "f: byte 48 (tables[0].backends[0].state): 3; expected 0 (filling), 1 (active) or 2 (draining)"},
 	{50, 2, 2, "f: byte 50 (tables[0].backends[0].health): 2; expected 1 (up) or 0 (down)"},
 	{6172, 4, 257, "f: byte 6172 (tables[0].bind_count): 257; expected at most 256"},
 	{6176, 4, 7, "f: byte 6176 (tables[0].binds[0].family): 7; expected 1 (IPv4) or 2 (IPv6)"},
 	{6196, 2, 33, "f: byte 6196 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
-	{6224, 2, 129,
-		"f: byte 6224 (tables[0].binds[1].prefix_length): 129; expected at most 128 "
-		"(IPv6)"},
-	{6198, 2, 82,
-		"f: byte 6200 (tables[0].binds[0].port_end): 81; expected at least port_start "
-		"(82)"},
+	{6224, 2, 129, "f: byte 6224 (tables[0].binds[1].prefix_length): 129; expected at most 128 (IPv6)"},
+	{6198, 2, 82, "f: byte 6200 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},
 	{6200, 2, 0, "f: byte 6200 (tables[0].binds[0].port_end): 0; expected at least port_start (80)"},
 	{6202, 1, 1, "f: byte 6202 (tables[0].binds[0].protocol): 1; expected 6 (TCP) or 17 (UDP)"},
-	{13360, 4, 3, "f: byte 13360 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
+	{13360, 4, 3, "f: byte 13360 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3 backends"},
 	{13360 + 17 * 8 + 4, 4, 0x10000,
-		"f: byte 13500 (tables[0].rows[17].hop[1]): backend index 65536, but the table has "
-		"3"},
-	{537644, 4, 300,
-		"f: byte 537644 (tables[0].rows[65535].hop[1]): backend index 300, but the table "
-		"has 3"},
+		"f: byte 13500 (tables[0].rows[17].hop[1]): backend index 65536, but the table has 3 backends"},
+	{537644, 4, 300, "f: byte 537644 (tables[0].rows[65535].hop[1]): backend index 300, but the table has 3 backends"},
 };
 
 static const struct corruption v3_cases[] = {
 	{4, 4, 4, "f: byte 4 (version): 4; expected 2 or 3"},
 	{8, 8, 262351, "f: byte 8 (total_size): 262351; expected 262352, the size of the file"},
-	{8, 8, UINT64_MAX,
-		"f: byte 8 (total_size): 18446744073709551615; expected 262352, the size of the "
-		"file"},
+	{8, 8, UINT64_MAX, "f: byte 8 (total_size): 18446744073709551615; expected 262352, the size of the file"},
 	{24, 4, 65, "f: byte 24 (table_count): 65; expected at most 64"},
 	{24, 4, 0, "f: byte 40 (size): 262352; expected no bytes after the last section"},
 	{24, 4, 2, "f: byte 40 (tables[0].end): 262400; expected sections that end within the file"},
@@ -471,22 +448,13 @@ static const struct corruption v3_cases[] = {
 	{36, 4, 256, "f: byte 37 (zero): 1; expected 0"},
 	{56, 4, 87, "f: byte 56 (tables[0].name_offset): 87; expected 88, where this section starts"},
 	{60, 4, 256, "f: byte 60 (tables[0].name_size): 256; expected at most 255"},
-	{60, 4, 0,
-		"f: byte 64 (tables[0].backends_offset): 96; expected 88, where this section "
-		"starts"},
-	{64, 4, 88,
-		"f: byte 64 (tables[0].backends_offset): 88; expected 96, where this section "
-		"starts"},
-	{64, 4, 0xfffffff8,
-		"f: byte 64 (tables[0].backends_offset): 4294967288; expected 96, where this "
-		"section "
-		"starts"},
+	{60, 4, 0, "f: byte 64 (tables[0].backends_offset): 96; expected 88, where this section starts"},
+	{64, 4, 88, "f: byte 64 (tables[0].backends_offset): 88; expected 96, where this section starts"},
+	{64, 4, 0xfffffff8, "f: byte 64 (tables[0].backends_offset): 4294967288; expected 96, where this section starts"},
 	{68, 4, 0, "f: byte 68 (tables[0].backend_count): 0; expected 1 to 4096"},
 	{68, 4, 4097, "f: byte 68 (tables[0].backend_count): 4097; expected 1 to 4096"},
 	{68, 4, 4096, "f: byte 40 (tables[0].end): 344208; expected sections that end within the file"},
-	{72, 4, 164,
-		"f: byte 72 (tables[0].binds_offset): 164; expected 160, where this section "
-		"starts"},
+	{72, 4, 164, "f: byte 72 (tables[0].binds_offset): 164; expected 160, where this section starts"},
 	{76, 4, 4097, "f: byte 76 (tables[0].bind_count): 4097; expected at most 4096"},
 	{80, 4, 210, "f: byte 80 (tables[0].rows_offset): 210; expected 208, where this section starts"},
 	{84, 1, 0, "f: byte 84 (tables[0].row_hops): 0; expected 1 to hops"},
@@ -495,15 +463,14 @@ static const struct corruption v3_cases[] = {
 	{85, 1, 5, "f: byte 85 (tables[0].hops): 5; expected 2 to 4"},
 	{85, 1, 1, "f: byte 85 (tables[0].hops): 1; expected 2 to 4"},
 	{86, 2, 0x0100, "f: byte 87 (tables[0].zero): 1; expected 0"},
-	{88, 1, 0, "f: byte 88 (tables[0].name): is not UTF-8 without control characters"},
-	{89, 1, '\n', "f: byte 88 (tables[0].name): is not UTF-8 without control characters"},
-	{90, 1, 0xff, "f: byte 88 (tables[0].name): is not UTF-8 without control characters"},
+	{88, 1, 0, "f: byte 88 (tables[0].name): has control characters or is not UTF-8"},
+	{89, 1, '\n', "f: byte 88 (tables[0].name): has control characters or is not UTF-8"},
+	{90, 1, 0xff, "f: byte 88 (tables[0].name): has control characters or is not UTF-8"},
 	{91, 1, 'x', "f: byte 91 (tables[0].padding): 120; expected 0"},
 	{95, 1, 1, "f: byte 95 (tables[0].padding): 1; expected 0"},
 	{96, 1, 0, "f: byte 96 (tables[0].backends[0].family): 0; expected 1 (IPv4) or 2 (IPv6)"},
 	{117, 1, 4,
-		"f: byte 117 (tables[0].backends[1].state): 4; expected 0 (filling), 1 (active), 2 "
-		"(draining) or 3 (inactive)"},
+		"f: byte 117 (tables[0].backends[1].state): 4; expected 0 (filling), 1 (active), 2 (draining) or 3 (inactive)"},
 	{98, 1, 2, "f: byte 98 (tables[0].backends[0].health): 2; expected 1 (up) or 0 (down)"},
 	{99, 1, 1, "f: byte 99 (tables[0].backends[0].zero): 1; expected 0"},
 	{104, 1, 9, "f: byte 104 (tables[0].backends[0].address): 9; expected 0"},
@@ -515,20 +482,13 @@ static const struct corruption v3_cases[] = {
 	{162, 1, 33, "f: byte 162 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
 	{186, 1, 129, "f: byte 186 (tables[0].binds[1].prefix_length): 129; expected at most 128 (IPv6)"},
 	{163, 1, 1, "f: byte 163 (tables[0].binds[0].zero): 1; expected 0"},
-	{166, 1, 1,
-		"f: byte 164 (tables[0].binds[0].address): '10.1.1.0' has bits set beyond the "
-		"prefix "
-		"length"},
+	{166, 1, 1, "f: byte 164 (tables[0].binds[0].address): '10.1.1.0' has bits set beyond the prefix length"},
 	{168, 1, 1, "f: byte 168 (tables[0].binds[0].address): 1; expected 0"},
 	{180, 2, 82, "f: byte 182 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},
-	{208, 2, 3, "f: byte 208 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3"},
-	{208 + 17 * 4 + 2, 2, 2,
-		"f: byte 278 (tables[0].rows[17].hop[1]): 2; expected a backend that is not "
-		"inactive"},
+	{208, 2, 3, "f: byte 208 (tables[0].rows[0].hop[0]): backend index 3, but the table has 3 backends"},
+	{208 + 17 * 4 + 2, 2, 2, "f: byte 278 (tables[0].rows[17].hop[1]): 2; expected a backend that is not inactive"},
 	{262348, 4, 0x00010001,
-		"f: byte 262350 (tables[0].rows[65535].hop[1]): 1; expected a backend that the row "
-		"does "
-		"not have yet"},
+		"f: byte 262350 (tables[0].rows[65535].hop[1]): 1; expected a backend that is not already in the row"},
 };
 
 static void test_every_field_of_version_2(void **state)
@@ -603,8 +563,7 @@ static void test_version_2_masks_host_bits(void **state)
 	image.bytes[6176 + 4 + 3] = 1; /* 10.1.0.1/16 */
 	assert_int_equal(table_file_parse(image.bytes, image.size, &back, NULL, &faults), 0);
 	assert_fault(&faults, true,
-		"f: byte 6180 (tables[0].binds[0].address): has bits set beyond the prefix length; "
-		"they are ignored");
+		"f: byte 6180 (tables[0].binds[0].address): has bits set beyond the prefix length; they are ignored");
 	assert_same_tables(&set, &back, 2);
 	faults_clear(&faults);
 	table_set_free(&back);
@@ -628,7 +587,8 @@ static void test_single_rows_between_others_stay_version_2(void **state)
 	assert_memory_equal(other.bytes + 13360, image.bytes + 13360, 524288);
 	free(other.bytes);
 	assert_int_equal(table_file_encode(&back, TABLE_FILE_V3, &other.bytes, &other.size, &faults), -EINVAL);
-	assert_fault(&faults, false, "f: tables[0]: row 5 has one hop, others two; only version 2 says that");
+	assert_fault(&faults, false,
+		"f: tables[0]: row 5 has one hop, but other rows have two; only version 2 can hold that");
 	faults_clear(&faults);
 	table_set_free(&back);
 	free(image.bytes);

@@ -103,19 +103,14 @@ static const struct example structure_examples[] = {
 	{"{'tables': {}}", "t.json: tables: an object is not an array"},
 	{"{'tables': null}", "t.json: tables: 'null' is not an array"},
 	{"{'tables': [7]}", "t.json: tables[0]: '7' (a number) is not an object"},
-	{"{'tables': [], 'tabels': []}", "t.json: tabels: unknown key; known here: tables, "
-					 "healthchecks (keys that begin with "
-					 "\"x-\" or \"_\" are comments)"},
-	{WITH("'xname': 1"), "t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, "
-			     "binds, "
-			     "backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+	{"{'tables': [], 'tabels': []}",
+		"t.json: tabels: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+	{WITH("'xname': 1"),
+		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, binds, backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
-		"t.json: tables[0].binds[0].ports: unknown key; known here: ip, proto, port, "
-		"port_start, port_end (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].binds[0].ports: unknown key; known here: ip, proto, port, port_start, port_end (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'active', 'weight': 1"),
-		"t.json: tables[0].backends[0].weight: unknown key; known here: ip, state, "
-		"healthy, "
-		"healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].backends[0].weight: unknown key; known here: ip, state, healthy, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff'"),
 		"t.json: tables[0].seed: missing; expected 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'seed': '00112233445566778899aabbccddeeff'"),
@@ -124,15 +119,11 @@ static const struct example structure_examples[] = {
 	{TABLE(KEYS ", " BACKENDS), "t.json: tables[0].binds: missing; expected an array of binds"},
 	{"{'tables': [{" KEYS ", " BINDS ", " BACKENDS "}]}", "t.json: tables[0].name: missing; expected a name"},
 	{"{'tables': [{'name': '', " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: '' is not a name: 1 to 255 bytes without control "
-		"characters"},
+		"t.json: tables[0].name: '' is not a name: 1 to 255 bytes without control characters"},
 	{"{'tables': [{'name': 'a\\nb', " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: 'a\\x0ab' is not a name: 1 to 255 bytes without control "
-		"characters"},
+		"t.json: tables[0].name: 'a\\x0ab' is not a name: 1 to 255 bytes without control characters"},
 	{"{'tables': [{'name': 7, " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: '7' (a number) is not a name: 1 to 255 bytes without "
-		"control "
-		"characters"},
+		"t.json: tables[0].name: '7' (a number) is not a name: 1 to 255 bytes without control characters"},
 	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
 	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
 	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
@@ -183,12 +174,9 @@ static void test_all_faults_are_named_not_just_the_first(void **state)
 				 &set, &faults),
 		-EINVAL);
 	assert_int_equal(faults.errors, 12);
+	assert_fault(&faults, false, "t.json: tables[0].binds[0].ip: 'x' is not an IPv4 or IPv6 address or CIDR prefix");
 	assert_fault(&faults, false,
-		"t.json: tables[0].binds[0].ip: 'x' is not an IPv4 or IPv6 "
-		"address or CIDR prefix");
-	assert_fault(&faults, false,
-		"t.json: tables[0].backends[1].ip: '1.1.1.1' is listed twice: "
-		"backends[0] has this address already");
+		"t.json: tables[0].backends[1].ip: '1.1.1.1' is listed twice: backends[0] has this address already");
 	assert_fault(&faults, false, "t.json: tables[1].hash_key: missing; expected 32 hex digits");
 	faults_clear(&faults);
 }
@@ -199,25 +187,18 @@ static void test_long_and_odd_values_are_cut_and_escaped(void **state)
 	assert_refused(BACKEND("'ip': "
 			       "'0123456789012345678901234567890123456789012345678901234567890123456789',"
 			       " 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: "
-		"'01234567890123456789012345678901234567890123456789"
-		"01234567890123...' is not an IPv4 or IPv6 address");
+		"t.json: tables[0].backends[0].ip: '0123456789012345678901234567890123456789012345678901234567890123...' is not an IPv4 or IPv6 address");
 	/* Not in the middle of a character, */
 	assert_refused(BACKEND("'ip': "
 			       "'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
 			       " 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: "
-		"'01234567890123456789012345678901234567890123456789"
-		"0123456789012...' is not an IPv4 or IPv6 address");
+		"t.json: tables[0].backends[0].ip: '012345678901234567890123456789012345678901234567890123456789012...' is not an IPv4 or IPv6 address");
 	/* nothing that a terminal would obey, */
 	assert_refused(BACKEND("'ip': '\\u001b[2J\\u007f\\u009b\\u00e4', 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 "
-		"or "
-		"IPv6 address");
+		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 or IPv6 address");
 	/* and the same for keys. */
-	assert_refused("{'tables': [], 'a\\tb': 1}", "t.json: a\\x09b: unknown key; known here: "
-						     "tables, healthchecks (keys that begin with "
-						     "\"x-\" or \"_\" are comments)");
+	assert_refused("{'tables': [], 'a\\tb': 1}",
+		"t.json: a\\x09b: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)");
 }
 
 int main(void)

@@ -43,11 +43,11 @@ static void test_limits(void **state)
 		const char *error;
 	} cases[] = {
 		{64, 1, 1, NULL},
-		{65, 1, 1, "t.json: tables: 65 elements; at most 64 are possible"},
+		{65, 1, 1, "t.json: tables: has 65 elements; the maximum is 64"},
 		{1, 4096, 1, NULL},
-		{1, 4097, 1, "t.json: tables[0].binds: 4097 elements; at most 4096 are possible"},
+		{1, 4097, 1, "t.json: tables[0].binds: has 4097 elements; the maximum is 4096"},
 		{1, 1, 4096, NULL},
-		{1, 1, 4097, "t.json: tables[0].backends: 4097 elements; at most 4096 are possible"},
+		{1, 1, 4097, "t.json: tables[0].backends: has 4097 elements; the maximum is 4096"},
 	};
 
 	(void)state;

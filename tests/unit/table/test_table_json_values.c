@@ -25,45 +25,34 @@ static const struct example binds_examples[] = {
 	{TABLE(KEYS ", " BACKENDS ", 'binds': {}"), "t.json: tables[0].binds: an object is not an array"},
 	{TABLE(KEYS ", " BACKENDS ", 'binds': ['a']"), "t.json: tables[0].binds[0]: 'a' (a string) is not an object"},
 	{BIND("'ip': '10.0.0', 'proto': 'tcp', 'port': 80"),
-		"t.json: tables[0].binds[0].ip: '10.0.0' is not an IPv4 or IPv6 address or CIDR "
-		"prefix"},
+		"t.json: tables[0].binds[0].ip: '10.0.0' is not an IPv4 or IPv6 address or CIDR prefix"},
 	{BIND("'ip': '10.0.0.0/33', 'proto': 'tcp', 'port': 80"),
-		"t.json: tables[0].binds[0].ip: '10.0.0.0/33' is not an IPv4 or IPv6 address or "
-		"CIDR "
-		"prefix"},
-	{BIND("'proto': 'tcp', 'port': 80"), "t.json: tables[0].binds[0].ip: missing; expected an "
-					     "IPv4 or IPv6 address or CIDR prefix"},
+		"t.json: tables[0].binds[0].ip: '10.0.0.0/33' is not an IPv4 or IPv6 address or CIDR prefix"},
+	{BIND("'proto': 'tcp', 'port': 80"),
+		"t.json: tables[0].binds[0].ip: missing; expected an IPv4 or IPv6 address or CIDR prefix"},
 	{BIND("'ip': '10.0.0.0', 'port': 80"), "t.json: tables[0].binds[0].proto: missing; expected tcp or udp"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'TCP', 'port': 80"),
 		"t.json: tables[0].binds[0].proto: 'TCP' is not a protocol: tcp or udp"},
 	{BIND("'ip': '10.0.0.0', 'proto': 6, 'port': 80"),
 		"t.json: tables[0].binds[0].proto: '6' (a number) is not a protocol: tcp or udp"},
-	{BIND("'ip': '10.0.0.0', 'proto': 'tcp'"), "t.json: tables[0].binds[0].port: missing; "
-						   "expected port, or port_start and port_end"},
+	{BIND("'ip': '10.0.0.0', 'proto': 'tcp'"),
+		"t.json: tables[0].binds[0].port: missing; expected port, or port_start and port_end"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 65536"),
 		"t.json: tables[0].binds[0].port: '65536' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': -1"),
 		"t.json: tables[0].binds[0].port: '-1' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 9223372036854775807"),
-		"t.json: tables[0].binds[0].port: '9223372036854775807' is not an integer from 0 "
-		"to "
-		"65535"},
+		"t.json: tables[0].binds[0].port: '9223372036854775807' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 80.5"),
-		"t.json: tables[0].binds[0].port: '80.5' (a real number) is not an integer from 0 "
-		"to "
-		"65535"},
+		"t.json: tables[0].binds[0].port: '80.5' (a real number) is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 1e3"),
-		"t.json: tables[0].binds[0].port: '1000' (a real number) is not an integer from 0 "
-		"to "
-		"65535"},
+		"t.json: tables[0].binds[0].port: '1000' (a real number) is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': true"),
 		"t.json: tables[0].binds[0].port: 'true' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 80"),
-		"t.json: tables[0].binds[0].port_end: missing; port_start and port_end belong "
-		"together"},
+		"t.json: tables[0].binds[0].port_end: missing; port_start and port_end belong together"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_end': 80"),
-		"t.json: tables[0].binds[0].port_start: missing; port_start and port_end belong "
-		"together"},
+		"t.json: tables[0].binds[0].port_start: missing; port_start and port_end belong together"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 81, 'port_end': 80"),
 		"t.json: tables[0].binds[0].port_start: '81' is greater than port_end '80'"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 1, 'port_end': 0"),
@@ -71,8 +60,7 @@ static const struct example binds_examples[] = {
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port_start': 81, 'port_end': 70000"),
 		"t.json: tables[0].binds[0].port_end: '70000' is not an integer from 0 to 65535"},
 	{BIND("'ip': '10.0.0.0', 'proto': 'tcp', 'port': 80, 'port_end': 80"),
-		"t.json: tables[0].binds[0].port: given together with port_start or port_end; give "
-		"either port, or both of the others"},
+		"t.json: tables[0].binds[0].port: given together with port_start or port_end; give either port, or both port_start and port_end"},
 };
 
 static const struct example backends_examples[] = {
@@ -81,36 +69,28 @@ static const struct example backends_examples[] = {
 	{BACKEND("'ip': '10.0.0.0/8', 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: '10.0.0.0/8' is not an IPv4 or IPv6 address"},
 	{BACKEND("'ip': 167772160, 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: '167772160' (a number) is not an IPv4 or IPv6 "
-		"address"},
+		"t.json: tables[0].backends[0].ip: '167772160' (a number) is not an IPv4 or IPv6 address"},
 	{BACKEND("'state': 'active'"), "t.json: tables[0].backends[0].ip: missing; expected an IPv4 or IPv6 address"},
-	{BACKEND("'ip': '10.0.0.1'"), "t.json: tables[0].backends[0].state: missing; expected "
-				      "active, filling, draining or "
-				      "inactive"},
-	{BACKEND("'ip': '10.0.0.1', 'state': 'up'"), "t.json: tables[0].backends[0].state: 'up' is "
-						     "not a state: active, filling, draining "
-						     "or inactive"},
-	{BACKEND("'ip': '10.0.0.1', 'state': 1"), "t.json: tables[0].backends[0].state: '1' (a "
-						  "number) is not a state: active, filling, "
-						  "draining or inactive"},
+	{BACKEND("'ip': '10.0.0.1'"),
+		"t.json: tables[0].backends[0].state: missing; expected active, filling, draining or inactive"},
+	{BACKEND("'ip': '10.0.0.1', 'state': 'up'"),
+		"t.json: tables[0].backends[0].state: 'up' is not a state: active, filling, draining or inactive"},
+	{BACKEND("'ip': '10.0.0.1', 'state': 1"),
+		"t.json: tables[0].backends[0].state: '1' (a number) is not a state: active, filling, draining or inactive"},
 	{BACKEND("'ip': '10.0.0.1', 'state': 'active', 'healthy': 1"),
 		"t.json: tables[0].backends[0].healthy: '1' (a number) is not true or false"},
 	{BACKEND("'ip': '10.0.0.1', 'state': 'active', 'healthy': 'true'"),
 		"t.json: tables[0].backends[0].healthy: 'true' (a string) is not true or false"},
 	{TABLE(KEYS ", " BINDS ", 'backends': []"),
-		"t.json: tables[0].backends: no backend; a table needs at least one that is not "
-		"inactive"},
+		"t.json: tables[0].backends: no backend; a table needs at least one that is not inactive"},
 	{BACKEND("'ip': '10.0.0.1', 'state': 'inactive'"),
-		"t.json: tables[0].backends: every backend is inactive; a table needs at least one "
-		"that is not inactive"},
+		"t.json: tables[0].backends: every backend is inactive; a table needs at least one that is not inactive"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': '1.1.1.2', 'state': 'active'}, {'ip': '1.1.1.1', 'state': 'inactive'}]"),
-		"t.json: tables[0].backends[2].ip: '1.1.1.1' is listed twice: backends[0] has this "
-		"address already"},
+		"t.json: tables[0].backends[2].ip: '1.1.1.1' is listed twice: backends[0] has this address already"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '192.168.0.9', 'state': 'active'}, "
 		    "{'ip': 'FD00:0::1', 'state': 'active'}, {'ip': 'fd00::0:1', 'state': 'active'}]"),
-		"t.json: tables[0].backends[2].ip: 'fd00::1' is listed twice: backends[1] has this "
-		"address already"},
+		"t.json: tables[0].backends[2].ip: 'fd00::1' is listed twice: backends[1] has this address already"},
 };
 
 static const struct example healthchecks_examples[] = {
@@ -120,45 +100,32 @@ static const struct example healthchecks_examples[] = {
 	{"{'tables': [], 'healthchecks': {'interval_ms': 3600001}}",
 		"t.json: healthchecks.interval_ms: '3600001' is not an integer from 10 to 3600000"},
 	{"{'tables': [], 'healthchecks': {'timeout_ms': '5'}}",
-		"t.json: healthchecks.timeout_ms: '5' (a string) is not an integer from 1 to "
-		"3600000"},
+		"t.json: healthchecks.timeout_ms: '5' (a string) is not an integer from 1 to 3600000"},
 	{"{'tables': [], 'healthchecks': {'trigger': -3}}",
 		"t.json: healthchecks.trigger: '-3' is not an integer from 1 to 1000"},
 	{"{'tables': [], 'healthchecks': {'trigger_healthy': 1001}}",
 		"t.json: healthchecks.trigger_healthy: '1001' is not an integer from 1 to 1000"},
 	{"{'tables': [], 'healthchecks': {'interval': 1}}",
-		"t.json: healthchecks.interval: unknown key; known here: interval_ms, timeout_ms, "
-		"trigger, trigger_healthy, trigger_unhealthy (keys that begin with \"x-\" or \"_\" "
-		"are "
-		"comments)"},
-	{WITH("'healthchecks': {'trigger': 1.5}"), "t.json: tables[0].healthchecks.trigger: '1.5' "
-						   "(a real number) is not an integer from "
-						   "1 to 1000"},
-	{CHECKS("'http': 0"), "t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to "
-			      "65535"},
-	{CHECKS("'tcp': 65536"), "t.json: tables[0].backends[0].healthchecks.tcp: '65536' is not "
-				 "an integer from 1 to "
-				 "65535"},
-	{CHECKS("'gue': null"), "t.json: tables[0].backends[0].healthchecks.gue: 'null' is not an "
-				"integer from 1 to "
-				"65535"},
-	{CHECKS("'fou': []"), "t.json: tables[0].backends[0].healthchecks.fou: an array is not an "
-			      "integer from 1 to "
-			      "65535"},
+		"t.json: healthchecks.interval: unknown key; known here: interval_ms, timeout_ms, trigger, trigger_healthy, trigger_unhealthy (keys that begin with \"x-\" or \"_\" are comments)"},
+	{WITH("'healthchecks': {'trigger': 1.5}"),
+		"t.json: tables[0].healthchecks.trigger: '1.5' (a real number) is not an integer from 1 to 1000"},
+	{CHECKS("'http': 0"), "t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to 65535"},
+	{CHECKS("'tcp': 65536"),
+		"t.json: tables[0].backends[0].healthchecks.tcp: '65536' is not an integer from 1 to 65535"},
+	{CHECKS("'gue': null"),
+		"t.json: tables[0].backends[0].healthchecks.gue: 'null' is not an integer from 1 to 65535"},
+	{CHECKS("'fou': []"),
+		"t.json: tables[0].backends[0].healthchecks.fou: an array is not an integer from 1 to 65535"},
 	{CHECKS("'http_uri': 'status'"),
-		"t.json: tables[0].backends[0].healthchecks.http_uri: 'status' is not a path that "
-		"starts with '/', of at most 2048 characters, without spaces or control characters"},
+		"t.json: tables[0].backends[0].healthchecks.http_uri: 'status' is not a path that starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'http_uri': '/a b'"),
-		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a b' is not a path that "
-		"starts with '/', of at most 2048 characters, without spaces or control characters"},
+		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a b' is not a path that starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'http_uri': '/a\\nb'"),
-		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a\\x0ab' is not a path that "
-		"starts with '/', of at most 2048 characters, without spaces or control characters"},
+		"t.json: tables[0].backends[0].healthchecks.http_uri: '/a\\x0ab' is not a path that starts with '/', of at most 2048 characters, without spaces or control characters"},
 	{CHECKS("'http_uri': 1"),
-		"t.json: tables[0].backends[0].healthchecks.http_uri: '1' (a number) is not a path "
-		"that starts with '/', of at most 2048 characters, without spaces or control characters"},
-	{CHECKS("'https': 443"), "t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, "
-				 "http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].backends[0].healthchecks.http_uri: '1' (a number) is not a path that starts with '/', of at most 2048 characters, without spaces or control characters"},
+	{CHECKS("'https': 443"),
+		"t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
 };
 
 static void test_keys(void **state)
@@ -187,50 +154,36 @@ static void test_healthchecks(void **state)
 
 static const struct example warnings_examples[] = {
 	{BIND("'ip': '10.0.0.1/8', 'proto': 'tcp', 'port': 80"),
-		"t.json: tables[0].binds[0].ip: '10.0.0.1/8' has bits set beyond the prefix "
-		"length: "
-		"'10.0.0.0/8' is meant"},
-	{TABLE(KEYS ", " BACKENDS ", 'binds': []"), "t.json: tables[0].binds: there are none: this table gets no packets"},
+		"t.json: tables[0].binds[0].ip: '10.0.0.1/8' has bits set beyond the prefix length, and is read as '10.0.0.0/8'"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': []"), "t.json: tables[0].binds: is empty: this table gets no packets"},
 	{BACKEND("'ip': 'fd00::1', 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are IPv4: the director refuses this table"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': 'fd00::2', 'state': 'active'}, {'ip': 'fd00::1', 'state': 'active'}]"),
-		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, but hops in GUE are IPv4: the director refuses this table (and 1 more of this table)"},
+		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, but hops in GUE are IPv4: the director refuses this table (and 1 more in this table)"},
 	{TABLE(KEYS ", " BINDS ", 'backends': [{'ip': '1.1.1.1', 'state': 'active'}, "
 		    "{'ip': '224.0.0.1', 'state': 'active'}, {'ip': '0.0.0.0', 'state': 'active'}, "
 		    "{'ip': '127.0.0.1', 'state': 'active'}]"),
-		"t.json: tables[0].backends[1].ip: '224.0.0.1' is no address that a proxy can have: "
-		"what goes there is lost (and 2 more of this table)"},
+		"t.json: tables[0].backends[1].ip: '224.0.0.1' is not an address that a proxy can have: packets to it are lost (and 2 more in this table)"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'draining'"),
-		"t.json: tables[0].backends: none of 1 is good (active or filling, and healthy): "
-		"new "
-		"connections go to backends that should not get them"},
+		"t.json: tables[0].backends: no backend is good (active or filling, and healthy): new connections go to backends that should not get them"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'active', 'healthy': false"),
-		"t.json: tables[0].backends: none of 1 is good (active or filling, and healthy): "
-		"new "
-		"connections go to backends that should not get them"},
+		"t.json: tables[0].backends: no backend is good (active or filling, and healthy): new connections go to backends that should not get them"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00000000000000000000000000000000', "
 		     "'seed': '00112233445566778899aabbccddeeff'"),
-		"t.json: tables[0].hash_key: '00000000000000000000000000000000' is no secret: make "
-		"one "
-		"with `openssl rand -hex 16`"},
+		"t.json: tables[0].hash_key: '00000000000000000000000000000000' is not a secret: make a key with `openssl rand -hex 16`"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', "
 		     "'seed': '00000000000000000000000000000000'"),
-		"t.json: tables[0].seed: '00000000000000000000000000000000' is no secret: make one "
-		"with `openssl rand -hex 16`"},
+		"t.json: tables[0].seed: '00000000000000000000000000000000' is not a secret: make a key with `openssl rand -hex 16`"},
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
-		"t.json: tables[1].name: 'a' is the name of tables[0] too"},
+		"t.json: tables[1].name: 'a' is also the name of tables[0]"},
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.0/24', 'proto': 'tcp', 'port_start': 1, 'port_end': 80}]}]}",
-		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 "
-		"port "
-		"80' (tables[0].binds[0]): table 'a' wins"},
+		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 port 80' (tables[0].binds[0]): table 'a' wins"},
 	{TABLE(KEYS ", " BACKENDS ", 'binds': [{'ip': '10.0.0.0/8', 'proto': 'tcp', 'port': 80}, "
 		    "{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80}]"),
-		"t.json: tables[0].binds[1]: 'tcp 10.0.0.1 port 80' overlaps 'tcp 10.0.0.0/8 port "
-		"80' "
-		"(binds[0]) of the same table"},
+		"t.json: tables[0].binds[1]: 'tcp 10.0.0.1 port 80' overlaps 'tcp 10.0.0.0/8 port 80' (binds[0]) of the same table"},
 };
 
 static void test_warnings(void **state)

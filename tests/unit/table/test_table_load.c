@@ -79,9 +79,7 @@ static void test_load_names_what_is_wrong(void **state)
 		const char *error;
 	} cases[] = {
 		{"", "t: is empty"},
-		{"GLBD", "t: byte 0: no binary forwarding table: it does not begin with \"GLBD\" "
-			 "and a "
-			 "version"},
+		{"GLBD", "t: byte 0: not a binary forwarding table: it does not begin with \"GLBD\" and a version"},
 		{"GLBX", "t:1:4: not JSON: '[' or '{' expected near 'GLBX'"},
 		{"{\"tables\": 1}", "t: tables: '1' (a number) is not an array"},
 	};
