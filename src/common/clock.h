@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CLOCK_MONOTONIC as one number. Thread-safe. */
+/* The time of CLOCK_MONOTONIC as one number. Thread-safe. */
 #ifndef GLB_COMMON_CLOCK_H
 #define GLB_COMMON_CLOCK_H
 
@@ -31,12 +31,13 @@ static inline uint64_t clock_now_ms(void)
 	return clock_now_ns() / 1000000;
 }
 
-/* The same clock as of the kernel's last tick: cheaper, and up to 10 ms behind. */
+/* The time of the kernel's last tick: cheaper to read, and up to 10 ms late. */
 static inline uint64_t clock_coarse_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC_COARSE);
 }
 
+/* Microseconds as a struct timespec. */
 static inline struct timespec clock_timespec(uint64_t us)
 {
 	return (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* From a pointer to a member to the struct of this type that the member is in. DPDK has the same macro. */
+/* Returns a pointer to the struct of type `type` that contains the member to which `pointer` points. DPDK has the same
+ * macro. */
 #ifndef container_of
 #define container_of(pointer, type, member)                                        \
 	__extension__({                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An IP address and perhaps a port, as text: ADDRESS, ADDRESS:PORT, [ADDRESS]:PORT. Pure, thread-safe. */
+/* An IP address with an optional port, as text: ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT. Pure, thread-safe. */
 #ifndef GLB_COMMON_ENDPOINT_H
 #define GLB_COMMON_ENDPOINT_H
 
@@ -11,18 +11,18 @@
 struct endpoint {
 	struct netaddr addr;
 	bool has_port;
-	uint16_t port; /* host order; 0 without */
+	uint16_t port; /* host byte order; 0 if there is no port */
 };
 
 #define ENDPOINT_TEXT_MAX (NETADDR_TEXT_MAX + 8)
 
-/* IPv6 with a port must be in brackets. False leaves *endpoint alone. */
+/* Parses the text. An IPv6 address with a port must be in brackets. False: *endpoint is unchanged. */
 bool endpoint_parse(const char *text, struct endpoint *endpoint);
 
-/* What endpoint_parse() takes; returns buf. */
+/* Writes text that endpoint_parse() can parse. Returns buf. */
 const char *endpoint_format(const struct endpoint *endpoint, char buf[ENDPOINT_TEXT_MAX]);
 
-/* endpoint_format() of an address with a port. */
+/* The same for an address and a port in host byte order. */
 const char *endpoint_text(const struct netaddr *addr, uint16_t port, char buf[ENDPOINT_TEXT_MAX]);
 
 #endif

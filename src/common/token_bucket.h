@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A token bucket. The caller gives the time, of any clock: CPU cycles, nanoseconds. Pure; one thread for each bucket. */
+/* A token bucket. The caller passes the time in any unit, for example CPU cycles or nanoseconds. Only one thread may use a
+ * bucket. Pure. */
 #ifndef GLB_COMMON_TOKEN_BUCKET_H
 #define GLB_COMMON_TOKEN_BUCKET_H
 
@@ -8,10 +9,10 @@
 
 struct token_bucket {
 	uint32_t tokens;
-	uint64_t filled_at; /* the time up to which the tokens are counted */
+	uint64_t filled_at; /* time of the last refill; the part of an interval after it is not counted yet */
 };
 
-/* Adds a token for each interval since the last refill, up to `size` tokens. A clock that goes back adds none. */
+/* Adds one token for each interval since the last refill, up to `size` tokens. If the clock goes back, adds none. */
 static inline void token_bucket_refill(struct token_bucket *bucket, uint64_t now, uint64_t interval, uint32_t size)
 {
 	uint64_t more = now > bucket->filled_at ? (now - bucket->filled_at) / interval : 0;
@@ -27,7 +28,7 @@ static inline void token_bucket_refill(struct token_bucket *bucket, uint64_t now
 	}
 }
 
-/* False: the bucket is empty. */
+/* Takes one token. False: the bucket is empty. */
 static inline bool token_bucket_take(struct token_bucket *bucket)
 {
 	if (bucket->tokens == 0)

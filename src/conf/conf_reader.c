@@ -12,7 +12,7 @@
 
 #include "conf/conf_text.h"
 
-/* "lcores.lcore-1.flow_paths[0]" */
+/* Writes the path of a setting, or of its member `child`: "lcores.lcore-1.flow_paths[0]". */
 static void key_path(const config_setting_t *at, const char *child, char *buf, size_t size)
 {
 	size_t length;
@@ -109,7 +109,7 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, cons
 		*(bool *)field = config_setting_get_bool(at);
 }
 
-/* False, with an error, where it is no integer in the key's range. */
+/* False, with an error: the setting is not an integer in the key's range. */
 static bool read_integer(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, long long *number)
 {
@@ -147,7 +147,8 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at, co
 
 	(void)key;
 	if (!text || !*text) {
-		conf_error(reader, at, NULL, "%s is not a text in quotes", conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_error(reader, at, NULL, "%s is not a non-empty text in quotes",
+			conf_value(at, CONFIG_TYPE_STRING, value));
 		return;
 	}
 	free(*string);

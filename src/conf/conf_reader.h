@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads configuration files in libconfig syntax: groups of settings into structs, by a table of
- * keys. Every fault names its file, line, key and value. Knows nothing of any program's keys.
+ * Reads configuration files in libconfig syntax. The program describes the keys of a group in an array, and conf_read_group()
+ * fills a struct from them. Each fault names the file, the line, the key and the value. Not thread-safe.
  */
 #ifndef GLB_CONF_CONF_READER_H
 #define GLB_CONF_CONF_READER_H
@@ -13,51 +13,55 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 
-/* A word that used to be a key or a choice, and what to say to who still writes it. */
+/* A word that is no longer a key or a choice, and the errors for users who still write it. */
 struct conf_retired {
 	const char *word;
-	const char *as_key, *as_choice;
+	const char *as_key, *as_choice; /* texts of the errors */
 };
 
 struct conf_reader {
-	void *conf; /* what the whole file is read into */
+	void *conf; /* the struct that the whole file is read into */
 	struct faults *faults;
-	const struct conf_retired *retired; /* ends without a word; NULL: none */
+	const struct conf_retired *retired; /* the last one has no word; NULL: none */
 };
 
 struct conf_key {
 	const char *name;
-	/* Reads the setting into `field`, the key's member of the group's struct, or reports why
-	 * not. */
+	/* Reads the setting into `field`, which is the key's member of the group's struct. Or adds an error and leaves it. */
 	void (*read)(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
-	size_t offset; /* of the member */
-	long min, max; /* of integers */
-	enum netaddr_family family; /* of addresses */
-	const char *const *choices; /* of conf_read_choice(), ends with NULL */
-	const char *required; /* what to write, where the key may not be left out */
+	size_t offset; /* of the member, in bytes */
+	/* Each of the next three is for some `read` functions only. */
+	long min, max; /* of an integer */
+	enum netaddr_family family; /* of an address */
+	const char *const *choices; /* for conf_read_choice(); ends with NULL */
+	const char *required; /* what to write, for the error if the key is missing; NULL: optional */
 };
 
-/* Reads every member of a group by the keys (the last one has no name); unknown and missing ones
- * are errors. */
+/* Reads each setting of a group with its key, into a member of the struct at `base`. The last key has no name. Adds errors
+ * for unknown settings and for missing required ones. */
 void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base);
 
+/* For `read` of a key: *field is a bool, a uint16_t, an unsigned. */
 void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
-/* Not empty; a copy, which the caller frees. An earlier one is freed. */
+
+/* *field is a char *, NULL or malloc'd. Replaces it by a copy of the string, which the caller frees. An empty string is an
+ * error. */
 void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
-void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key,
-	void *field); /* an enum whose values number the choices */
+
+/* *field is an enum whose values are the indices of the choices. */
+void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
 /*
- * Reads the file `path` and calls `read` with the root group. 0; or -EINVAL: the faults have
- * errors; or other -errno: could not be read, an error says so. Faults are prefixed with
- * faults->file.
+ * Reads the file `path` and calls `read` with the root group. Returns 0; or -EINVAL: the faults have errors; or another
+ * -errno: the file could not be read, and an error says so. Faults begin with faults->file.
  */
 int conf_read_file(const char *path, struct conf_reader *reader,
 	void (*read)(struct conf_reader *reader, const config_setting_t *root));
 
-/* Adds an error "FILE:LINE: KEY: ...", with the key's full path. child: a member's name or NULL. */
+/* Add an error, a warning "FILE:LINE: KEY: TEXT". KEY is the full path of the setting, and of its member `child` unless
+ * that is NULL. */
 void conf_error(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
@@ -65,8 +69,8 @@ void conf_warn(struct conf_reader *reader, const config_setting_t *at, const cha
 
 #define CONF_VALUE_MAX 64
 
-/* A setting's value, for messages: with its type where it is not `expected`, a CONFIG_TYPE_*.
- * Returns buf or a constant. */
+/* Returns a setting's value as text for messages, in buf or as a constant. Adds its type if that is not `expected`, a
+ * CONFIG_TYPE_*. */
 const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_VALUE_MAX]);
 
 #endif

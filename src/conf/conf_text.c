@@ -9,7 +9,7 @@
 
 #include "common/file.h"
 
-#define MAX_FILE_SIZE (1 << 20) /* far beyond any configuration */
+#define MAX_FILE_SIZE (1 << 20) /* bytes; much more than any configuration needs */
 
 char *conf_text_read(const char *path, struct faults *faults, int *error)
 {
@@ -20,7 +20,7 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 	if (*error || strlen(text) == size)
 		return text;
 	*error = -EILSEQ;
-	faults_error(faults, NULL, "cannot be read: it has a NUL byte: not a text");
+	faults_error(faults, NULL, "cannot be read: it has a NUL byte, so it is not a text file");
 	free(text);
 	return NULL;
 }
@@ -33,10 +33,10 @@ void conf_text_error(const char *text, struct faults *faults, const config_t *co
 	faults_error_at(faults,
 		&(struct faults_place){
 			.file = included ? included : conf_text_name(faults), .line = config_error_line(config)},
-		"%s%s", config_error_text(config), json ? "; this looks like JSON, write key = value;" : "");
+		"%s%s", config_error_text(config), json ? "; this looks like JSON, but the syntax is: key = value;" : "");
 }
 
-/* Behind the string, comment or name that begins at `at`; at itself where none does. */
+/* Returns the end of the string, comment or name that begins at `at`; `at` itself if none begins there. */
 static const char *skip_token(const char *at)
 {
 	const char *end;
@@ -59,7 +59,7 @@ static const char *skip_token(const char *at)
 	return at;
 }
 
-/* Behind the number at `at`. */
+/* Checks the number at `at` and returns its end. */
 static const char *check_integer(const char *at, int line, struct faults *faults)
 {
 	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');

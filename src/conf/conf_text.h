@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A configuration file as text: what libconfig cannot be trusted with. Only for conf_reader.c. */
+/* Works around libconfig: it exits if a file is a folder, and cuts large integers silently. Only for conf_reader.c. */
 #ifndef GLB_CONF_CONF_TEXT_H
 #define GLB_CONF_CONF_TEXT_H
 
@@ -9,21 +9,20 @@
 
 #include "common/faults.h"
 
-/* The name of the file in faults: faults->file, or "configuration" where the caller gave none. */
+/* The file's name for faults: faults->file, or "configuration" if the caller has set none. */
 static inline const char *conf_text_name(const struct faults *faults)
 {
 	return faults->file ? faults->file : "configuration";
 }
 
-/* The whole file; the caller frees it. NULL: an error says why, *error is -errno. (libconfig would
- * exit() on a folder.) */
+/* Returns the text of the file; the caller frees it. NULL: *error is -errno, and an error says why. */
 char *conf_text_read(const char *path, struct faults *faults, int *error);
 
-/* Reports the syntax error that config_read_string() found. */
+/* Adds the syntax error that config_read_string() found in `text`. */
 void conf_text_error(const char *text, struct faults *faults, const config_t *config);
 
-/* Reports integers beyond 32 bits in this text, not in what it includes: libconfig 1.5 keeps the
- * low bits of those and says nothing. False: there are some. */
+/* Adds an error for each integer of more than 32 bits, because libconfig 1.5 keeps only its low bits and reports nothing.
+ * Does not look into included files. False: there was one. */
 bool conf_text_check_integers(const char *text, struct faults *faults);
 
 #endif

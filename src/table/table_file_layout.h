@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2
 struct v3_header {
 	struct table_file_start start;
 	uint64_t total_size; /* bytes of the file */
-	uint64_t digest; /* SipHash-2-4 of the file with this field zero; the key is zero */
+	uint64_t digest; /* SipHash-2-4 with a zero key, of the file with this field zero */
 	uint32_t table_count;
 	uint32_t rows; /* TABLE_ROWS */
 	uint32_t tables_offset; /* of the first entry */

@@ -191,7 +191,7 @@ static const struct {
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
 	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: duplicate setting name"}},
 	{BASE "idle \"poll\";", {"conf:2: syntax error"}},
-	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, write key = value;"}},
+	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, but the syntax is: key = value;"}},
 	{BASE PATHS, {"conf:2: flow_paths: needs lcores, too; without both keys, every lcore polls its own queues"}},
 	{BASE "lcores = { lcore-1 = { " RTC " }; };",
 		{"conf:2: lcores: needs flow_paths, too; without both keys, every lcore polls its own queues"}},
@@ -346,7 +346,8 @@ static void test_unreadable_files_are_errors(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(truncate(path, 10), 0); /* ten zero bytes */
 	assert_int_equal(conf_read(path, &conf, &faults), -EILSEQ);
-	assert_string_equal(faults_first_error(&faults), "x: cannot be read: it has a NUL byte: not a text");
+	assert_string_equal(
+		faults_first_error(&faults), "x: cannot be read: it has a NUL byte, so it is not a text file");
 	faults_clear(&faults);
 }
 
