@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the scripts beside this file share. Source it first: it also takes them to the top of the tree.
+# Functions for the scripts in this folder. Source it first, because it changes to the top of the tree.
 self=$(realpath "$0")
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
-# Kept between runs, may be deleted at any time: Debian base systems, chroots, image layers.
+# Debian base systems, chroots and image layers. May be deleted at any time.
 # shellcheck disable=SC2034
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/glb-director
 
@@ -13,7 +13,7 @@ die() {
 	exit 1
 }
 
-# Prints the comment at the top of the calling script: what --help shows.
+# Prints the comment at the top of the calling script, for --help.
 usage() {
 	awk '/^#!|^# SPDX/ { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$self"
 }
@@ -34,7 +34,7 @@ need_root() {
 
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-# debian_sources SUITE: prints the sources.list of a Debian with its security updates.
+# debian_sources SUITE: prints a sources.list with security updates.
 debian_sources() {
 	cat <<-LIST
 		deb $mirror $1 main
@@ -43,8 +43,7 @@ debian_sources() {
 	LIST
 }
 
-# debian_base SUITE: makes sure that $cache/debian-SUITE.tar holds a minimal Debian with its security updates, at most a
-# month old.
+# debian_base SUITE: makes $cache/debian-SUITE.tar, a minimal Debian with security updates, unless it is less than a month old.
 debian_base() {
 	local suite=$1 tar=$cache/debian-$1.tar work
 	[ -z "$(find "$tar" -mtime -30 2>/dev/null)" ] || return 0
