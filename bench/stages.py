@@ -14,7 +14,7 @@ from collections import Counter
 # The functions of each stage, in the fast path and in the general path. An instruction belongs to the innermost function in this list.
 STAGES = {
     "mbufs in": "prefetch_packets load_mbufs load_with_copies mbuf_to_lane mbuf_obstacles",
-    "load headers": "load_lanes sort_families find_unfit list_families split_families is_ipv6",
+    "load headers": "load_lanes sort_families find_ineligible list_families split_families is_ipv6",
     "parse": "check_v4 check_v6 parse flow_parse parse_ipv4 parse_ipv6",
     "find the table": "find_v4 find_v6 find_tables classify_lanes portmap_find classify_port classify_address classify_fragment",
     "SipHash": "plan_message write_message hash_lanes hash_block hash_flow steer_hash siphash_begin siphash_update siphash_end",

@@ -5,15 +5,15 @@
 #include "packet/lanes/lanes_parse.h"
 #include "packet/lanes/lanes_steer.h"
 
-/* In each block of some stages, so that a full burst fetches as many packets as it has. */
-INLINE void fetch_some(const struct lanes_job *job)
+/* Called for each block in four stages, so that a full burst prefetches as many packets as it has. */
+INLINE void prefetch_some(const struct lanes_job *job)
 {
 	prefetch_packets(job->prefetch, BLOCK / 4);
 }
 
 /*
- * Stage by stage over all blocks: within a block each stage waits for the one before, and the
- * blocks fill each other's waiting times.
+ * Runs each stage over all blocks before the next stage. Within a block each stage waits for the one before, but the CPU works on
+ * other blocks meanwhile. Returns the lanes for the general path.
  */
 INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {
@@ -22,7 +22,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	struct message message = plan_message(job->steering->hash_fields, v6);
 	struct message alt_message = plan_message(alt_fields, v6);
 	struct block blocks[BURST_MAX / BLOCK];
-	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, ordinary = 0;
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, eligible = 0;
 	uint64_t rest = 0;
 
 	load_lanes(lanes, burst, v6);
@@ -34,8 +34,8 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	}
 	for (uint32_t b = 0; b < count; b++)
 		EACH (i)
-			ordinary |= blocks[b].ok[i];
-	if (__builtin_expect(!ordinary, 0)) {
+			eligible |= blocks[b].eligible[i];
+	if (__builtin_expect(!eligible, 0)) {
 		for (uint32_t at = 0; at < lanes->count; at++)
 			rest |= 1ull << lanes->index[at];
 		return rest;
@@ -44,20 +44,20 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 		if (v6)
 			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);
 		else
-			find_v4(portmap, lanes->ends[0] + b * BLOCK, &blocks[b]);
+			find_v4(portmap, lanes->addresses[0] + b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++)
 		find_tables(portmap, lanes->ports + b * BLOCK, &blocks[b]);
 	for (uint32_t b = 0; b < count; b++) {
 		struct block *block = &blocks[b];
 
-		fetch_some(job);
+		prefetch_some(job);
 		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
 		if (alt_fields)
 			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table, block->alt_hash);
 	}
 	for (uint32_t b = 0; b < count; b++) {
-		fetch_some(job);
+		prefetch_some(job);
 		if (job->routes->pairs_only)
 			find_pairs(job->routes, &blocks[b]);
 		else
@@ -66,11 +66,11 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 			find_alternative_hops(job->routes, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {
-		fetch_some(job);
+		prefetch_some(job);
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {
-		fetch_some(job);
+		prefetch_some(job);
 		rest |= emit(job, lanes, b * BLOCK, v6, &blocks[b], burst);
 	}
 	return rest;

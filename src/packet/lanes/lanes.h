@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path: ordinary packets (TCP or UDP behind an IPv4 header without options or an IPv6
- * header without extensions, not fragmented, not tagged) through all stages, a vector of lanes at a
- * time. What is not ordinary, or is neither forwarded nor unmatched, is left for the stages in
- * pipeline.c, which can do all; their results are equal. lanes.c is compiled once for each
- * ISA. Pure; reads the pipeline, writes the burst.
+ * The fast path: it takes packets through all stages in SIMD code, one packet for each vector lane. A packet is fast-path eligible
+ * if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension headers, not fragmented and not
+ * tagged. The fast path finishes eligible packets that it can forward and those that no bind matches. It leaves all others, for example
+ * packets over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c is compiled once for each ISA. Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
@@ -21,15 +20,15 @@
 struct routes;
 
 struct lanes_job {
-	const struct routes *routes; /* with a portmap */
+	const struct routes *routes; /* has a portmap */
 	const struct steering_config *steering;
-	const struct prebuilt_headers *prebuilt;
+	const struct prebuilt_headers *prebuilt; /* PREBUILT_COUNT of them */
 	struct prefetch *prefetch;
 };
 
 /*
- * Settles what it can: fills verdict and out, and table and out_size where it forwards. Returns the
- * lanes that it has not touched, a bit each.
+ * Fills the verdict and `out` of the lanes that it can finish, and table and out_size of those that it forwards. Sets burst->mixed.
+ * Returns the set of all other lanes, which it has not touched.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fast path's last stages: lengths and checksums, headers. Only for lanes.c. */
+/* The last stages of the fast path: compute lengths and checksums, write headers. Only lanes.c includes this file. */
 #ifndef GLB_PACKET_LANES_LANES_EMIT_H
 #define GLB_PACKET_LANES_LANES_EMIT_H
 
@@ -9,34 +9,35 @@
 #include "packet/routes.h"
 #include "packet/steer.h"
 
+/* Computes the patches of a block, in the byte order of the wire. Packets over the MTU are not eligible. */
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	uint32_t constant_sum = job->prebuilt[0].sum, mtu = job->steering->outbound_mtu;
-	uint32_t lengths[BLOCK], udp[BLOCK], entropy[BLOCK];
+	uint32_t ip[BLOCK], udp[BLOCK], hash[BLOCK];
 
 	EACH (i)
-		entropy[i] = (uint32_t)block->hash[i];
+		hash[i] = (uint32_t)block->hash[i];
 	EACH (i) {
 		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
 		uint32_t sum = constant_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
-		uint32_t hint = lanes->ports[base + i] & 0xffff; /* as it is on the wire */
-		uint32_t port = (swap16(entropy[i]) ^ hint) | 0x80;
+		uint32_t hint = lanes->ports[base + i] & 0xffff; /* the source port, not swapped */
+		uint32_t port = (swap16(hash[i]) ^ hint) | 0x80;
 
 		sum = (sum & 0xffff) + (sum >> 16);
 		sum = (sum & 0xffff) + (sum >> 16);
-		block->ok[i] &= total <= mtu;
-		lengths[i] = swap16(total) | (~sum & 0xffff) << 16;
+		block->eligible[i] &= total <= mtu;
+		ip[i] = swap16(total) | (~sum & 0xffff) << 16;
 		udp[i] = port | swap16(total - GUE_IPV4_SIZE) << 16;
 		block->total[i] = total;
 	}
-	interleave(lengths, block->hops[0], udp, block->hops[1], block->patches);
+	interleave(ip, block->hops[0], udp, block->hops[1], block->patches);
 }
 
 /* Copies the prebuilt headers and writes the patches into them, up to the second hop. */
 INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4], unsigned hops)
 {
 #if defined(__AVX512F__)
-	/* Which byte of the patch goes where, and nowhere else. */
+	/* The index of the patch byte that goes to each header byte. `patched` masks the header bytes that get one. */
 	static const uint8_t from[PREBUILT_SIZE] __attribute__((aligned(64))) = {[16] = 0,
 		[17] = 1,
 		[24] = 2,
@@ -96,8 +97,9 @@ INLINE void write_lane(
 		memcpy(out + PREBUILT_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
 }
 
-/* All lanes of a block with two hops, which are neighbours in the burst. */
-INLINE void emit_row(const struct lanes_job *job, bool v6, const struct block *block, struct burst *burst, uint32_t base)
+/* Writes a block of eligible packets that have two hops each and are neighbours in the burst. */
+INLINE void emit_full_block(
+	const struct lanes_job *job, bool v6, const struct block *block, struct burst *burst, uint32_t base)
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
@@ -125,14 +127,14 @@ INLINE void emit_lane(
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }
 
-/* A lane for no table: a flood of such costs no more than what is forwarded. */
-INLINE void leave_lane(const struct lanes_job *job, struct burst *burst, uint32_t lane)
+/* Finishes a lane that no bind matches. Done here, so that a flood of unmatched packets costs no more than forwarded packets. */
+INLINE void finish_unmatched(const struct lanes_job *job, struct burst *burst, uint32_t lane)
 {
 	burst->verdict[lane] = (uint8_t)steer_unmatched(job->steering);
 	burst->out[lane] = NULL;
 }
 
-/* Returns the lanes of the burst that are not settled here. */
+/* Writes the results of a block. Returns the lanes of the burst for the general path. */
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
@@ -142,16 +144,16 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 	uint64_t rest = 0;
 
 	EACH (i)
-		all &= block->ok[i];
+		all &= block->eligible[i];
 	if (__builtin_expect(all && two_hops && lanes->index == all_lanes, 1)) {
-		emit_row(job, v6, block, burst, base);
+		emit_full_block(job, v6, block, burst, base);
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {
-		if (block->ok[i])
+		if (block->eligible[i])
 			emit_lane(job, v6, block, i, burst, index[i]);
 		else if (block->unmatched[i])
-			leave_lane(job, burst, index[i]);
+			finish_unmatched(job, burst, index[i]);
 		else
 			rest |= 1ull << index[i];
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fast path's first stages: frames to lanes, lanes to what is ordinary. Only for lanes.c. */
+/* The first stages of the fast path: load the headers, and find the eligible packets. Only lanes.c includes this file. */
 #ifndef GLB_PACKET_LANES_LANES_PARSE_H
 #define GLB_PACKET_LANES_LANES_PARSE_H
 
@@ -13,40 +13,43 @@
 #include "packet/lanes/lanes_vector.h"
 
 enum {
-	/* This many bytes must be readable to load all fields that the stages read. */
+	/* Bytes of the shortest eligible frames: UDP without data. The fast path loads no byte after these. */
 	V4_SMALLEST = NET_ETHERNET_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE,
 	V6_SMALLEST = NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_UDP_SIZE,
-	TYPE_V4 = __builtin_bswap16(NET_TYPE_IPV4), /* as loaded little-endian */
+	TYPE_V4 = __builtin_bswap16(NET_TYPE_IPV4), /* Ethernet types as they are loaded, little-endian */
 	TYPE_V6 = __builtin_bswap16(NET_TYPE_IPV6),
-	MAX_WORDS = 5, /* of a hash's message: two IPv6 addresses and ports */
+	MAX_WORDS = 5, /* 64-bit words of the longest hash message: two IPv6 addresses and two ports */
 };
 
-/* Packets of one family, gathered from the burst: as many as are loaded, then zeros up to the end
- * of a block. */
+/*
+ * The packets of one family in a burst. The arrays have `count` entries, and then zeros up to the end of the last block. Header
+ * bytes are loaded little-endian; offsets are from the start of the IP header.
+ */
 struct lanes {
 	uint32_t count;
-	const uint8_t *index; /* in the burst: all lanes, or those in the list */
+	const uint8_t *index; /* lanes of the burst: all_lanes or `list` */
 	uint8_t list[BURST_MAX];
-	const uint32_t *size; /* of the frames: the burst's, or those in the list */
+	const uint32_t *size; /* bytes of each frame: in the burst or in list_size */
 	uint32_t list_size[BURST_MAX];
-	uint32_t first[BURST_MAX]; /* IPv4: bytes 0..3. IPv6: the same */
-	uint32_t second[BURST_MAX]; /* IPv4: bytes 6..9. IPv6: bytes 4..7 */
-	uint32_t ports[BURST_MAX]; /* source, destination */
-	uint64_t ends[4][BURST_MAX]; /* IPv4: source and destination in [0]. IPv6: two each */
+	uint32_t first[BURST_MAX]; /* bytes 0 to 3 */
+	uint32_t second[BURST_MAX]; /* IPv4: bytes 6 to 9. IPv6: bytes 4 to 7 */
+	uint32_t ports[BURST_MAX]; /* source port in the low half, destination port in the high half */
+	/* IPv4: [0] has the source in the low half and the destination in the high half. IPv6: source in [0..1], destination in [2..3]. */
+	uint64_t addresses[4][BURST_MAX];
 };
 
-/* A block's results, stage by stage. */
+/* The results of the stages for BLOCK packets. */
 struct block {
-	uint32_t total[BLOCK]; /* bytes of the IP packet */
-	uint32_t ok[BLOCK]; /* ordinary so far */
-	uint32_t unmatched[BLOCK]; /* ordinary, but for no table: dropped */
-	uint32_t udp[BLOCK];
-	uint32_t map[BLOCK];
+	uint32_t total[BLOCK]; /* bytes of the IP packet; from prepare_patches() on with the outer headers */
+	uint32_t eligible[BLOCK]; /* 1: fast-path eligible, as far as the stages have checked */
+	uint32_t unmatched[BLOCK]; /* 1: eligible, but no bind matches */
+	uint32_t udp[BLOCK]; /* 1: UDP, 0: TCP */
+	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
-	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK];
-	uint32_t patches[BLOCK][4]; /* total length, checksum; first hop; source port, UDP length;
-				       second hop */
+	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
+	/* What is written into the prebuilt headers: total length and checksum; first hop; source port and UDP length; second hop. */
+	uint32_t patches[BLOCK][4];
 	uint32_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
 
@@ -56,11 +59,11 @@ static const uint8_t all_lanes[BURST_MAX] = {
 #undef ROW
 };
 
-/* Lanes that are not to be looked at: in pieces, too short, or without room before the frame. */
-INLINE uint64_t find_unfit(const struct burst *burst)
+/* Returns the lanes that the fast path cannot load or write: not contiguous, too short, or without headroom. */
+INLINE uint64_t find_ineligible(const struct burst *burst)
 {
 	uint32_t any = 0;
-	uint64_t unfit = 0;
+	uint64_t ineligible = 0;
 
 	for (uint32_t lane = 0; lane < burst->count; lane++)
 		any |= (burst->readable[lane] != burst->size[lane]) | (burst->readable[lane] < V4_SMALLEST) |
@@ -68,10 +71,10 @@ INLINE uint64_t find_unfit(const struct burst *burst)
 	if (__builtin_expect(!any, 1))
 		return 0;
 	for (uint32_t lane = 0; lane < burst->count; lane++)
-		unfit |= (uint64_t)(burst->readable[lane] != burst->size[lane] || burst->readable[lane] < V4_SMALLEST ||
-				    burst->headroom[lane] < BURST_HEADROOM)
-			 << lane;
-	return unfit;
+		ineligible |= (uint64_t)(burst->readable[lane] != burst->size[lane] ||
+					 burst->readable[lane] < V4_SMALLEST || burst->headroom[lane] < BURST_HEADROOM)
+			      << lane;
+	return ineligible;
 }
 
 INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
@@ -79,9 +82,11 @@ INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
 	return load_le16(burst->frame[lane] + 12);
 }
 
-/* Sorts by Ethernet type, without a branch that depends on it. Returns the lanes of neither family,
- * with those of IPv6 that are too short to be loaded. */
-INLINE uint64_t list_families(const struct burst *burst, uint64_t unfit, struct lanes *v4, struct lanes *v6)
+/*
+ * Lists the lanes of each family, without a branch that depends on the Ethernet type. Returns the lanes of neither family, and those
+ * whose IPv6 packet is too short to load.
+ */
+INLINE uint64_t list_families(const struct burst *burst, uint64_t ineligible, struct lanes *v4, struct lanes *v6)
 {
 	uint64_t rest = 0;
 
@@ -89,7 +94,7 @@ INLINE uint64_t list_families(const struct burst *burst, uint64_t unfit, struct 
 	v6->index = v6->list;
 	v4->count = v6->count = 0;
 	for (uint32_t lane = 0; lane < burst->count; lane++) {
-		uint16_t type = unfit >> lane & 1 ? 0 : ethernet_type(burst, lane);
+		uint16_t type = ineligible >> lane & 1 ? 0 : ethernet_type(burst, lane);
 		bool is_v4 = type == TYPE_V4;
 		bool is_v6 = (type == TYPE_V6) & (burst->size[lane] >= V6_SMALLEST);
 
@@ -104,33 +109,33 @@ INLINE uint64_t list_families(const struct burst *burst, uint64_t unfit, struct 
 
 INLINE bool any_too_short_for_v6(const struct burst *burst)
 {
-	uint32_t below = 0; /* its sign: sizes are far from 2^31 */
+	uint32_t below = 0; /* its sign bit is set if a size is below; sizes are far from 2^31 */
 
 	for (uint32_t lane = 0; lane < burst->count; lane++)
 		below |= burst->size[lane] - V6_SMALLEST;
 	return below >> 31;
 }
 
-/* Finds the lanes of each family; returns those of neither. */
+/* Finds the lanes of each family, and returns the others. A burst of one family needs no list. */
 INLINE uint64_t sort_families(const struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
-	uint64_t unfit = find_unfit(burst);
+	uint64_t ineligible = find_ineligible(burst);
 	uint16_t type = 0, differing = 0;
 
-	if (!unfit && burst->count) {
+	if (!ineligible && burst->count) {
 		type = ethernet_type(burst, 0);
 		for (uint32_t lane = 1; lane < burst->count; lane++)
 			differing |= ethernet_type(burst, lane) ^ type;
 	}
 	if (differing || !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
-		return list_families(burst, unfit, v4, v6);
+		return list_families(burst, ineligible, v4, v6);
 	v4->index = v6->index = all_lanes;
 	v4->count = type == TYPE_V4 ? burst->count : 0;
 	v6->count = burst->count - v4->count;
 	return 0;
 }
 
-/* The frames and sizes of lanes that are not all, or do not fill their last block. */
+/* Fills frames and sizes from the list, and completes the last block with frames of zeros. */
 INLINE void pick_lanes(struct lanes *lanes, const struct burst *burst, const uint8_t *frames[BURST_MAX])
 {
 	static const uint8_t zeros[V6_SMALLEST];
@@ -165,11 +170,9 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 		lanes->second[at] = load_le32(ip + (v6 ? 4 : 6));
 		lanes->ports[at] = load_le32(ip + (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE));
 		for (unsigned i = 0; i < (v6 ? 4u : 1u); i++)
-			lanes->ends[i][at] = load_le64(ip + (v6 ? 8 + 8 * i : 12));
+			lanes->addresses[i][at] = load_le64(ip + (v6 ? 8 + 8 * i : 12));
 	}
 }
-
-/* ---- parse ---- */
 
 INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)
 {
@@ -178,15 +181,15 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 		uint32_t total = swap16(first >> 16);
 		uint32_t protocol = second >> 24;
 		uint32_t udp = protocol == IPPROTO_UDP;
-		uint32_t ok = (first & 0xff) == 0x45;
+		uint32_t eligible = (first & 0xff) == 0x45;
 
-		ok &= (second & 0xff3f) == 0; /* MF and offset */
-		ok &= udp | (protocol == IPPROTO_TCP);
-		ok &= total >= NET_IPV4_SIZE + NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
-		ok &= total + NET_ETHERNET_SIZE <= lanes->size[base + i];
+		eligible &= (second & 0xff3f) == 0; /* MF and offset */
+		eligible &= udp | (protocol == IPPROTO_TCP);
+		eligible &= total >= NET_IPV4_SIZE + NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
+		eligible &= total + NET_ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = total;
 		block->udp[i] = udp;
-		block->ok[i] = ok;
+		block->eligible[i] = eligible;
 	}
 }
 
@@ -197,14 +200,14 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 		uint32_t payload = swap16(second);
 		uint32_t protocol = second >> 16 & 0xff;
 		uint32_t udp = protocol == IPPROTO_UDP;
-		uint32_t ok = (lanes->first[base + i] & 0xf0) == 0x60;
+		uint32_t eligible = (lanes->first[base + i] & 0xf0) == 0x60;
 
-		ok &= udp | (protocol == IPPROTO_TCP);
-		ok &= payload >= NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
-		ok &= payload + NET_IPV6_SIZE + NET_ETHERNET_SIZE <= lanes->size[base + i];
+		eligible &= udp | (protocol == IPPROTO_TCP);
+		eligible &= payload >= NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
+		eligible &= payload + NET_IPV6_SIZE + NET_ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = payload + NET_IPV6_SIZE;
 		block->udp[i] = udp;
-		block->ok[i] = ok;
+		block->eligible[i] = eligible;
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fast path's middle stages: destination to table, hash, hops. Only for lanes.c. */
+/* The middle stages of the fast path: find the table, hash, find the hops. Only lanes.c includes this file. */
 #ifndef GLB_PACKET_LANES_LANES_STEER_H
 #define GLB_PACKET_LANES_LANES_STEER_H
 
@@ -7,7 +7,8 @@
 #include "packet/routes.h"
 #include "packet/steering.h"
 
-INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct block *block)
+/* Finds the port map of each IPv4 destination. The levels go from the shortest prefix to the longest, so that the longest wins. */
+INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, struct block *block)
 {
 	EACH (i)
 		block->map[i] = 0;
@@ -18,7 +19,7 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 		uint64_t slot[BLOCK];
 
 		EACH (i) {
-			address[i] = (uint32_t)(ends[i] >> 32) & level->mask;
+			address[i] = (uint32_t)(addresses[i] >> 32) & level->mask;
 			at[i] = address[i] * level->hash.multipliers[0] >> slot_shift;
 		}
 		if (!level->hash.single) {
@@ -37,6 +38,7 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *ends, struct 
 	}
 }
 
+/* The same for IPv6. */
 INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	EACH (i)
@@ -45,8 +47,8 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 		const struct portmap_v6_level *level = &portmap->v6[l];
 
 		EACH (i) {
-			uint64_t low = lanes->ends[2][base + i] & level->mask[0];
-			uint64_t high = lanes->ends[3][base + i] & level->mask[1];
+			uint64_t low = lanes->addresses[2][base + i] & level->mask[0];
+			uint64_t high = lanes->addresses[3][base + i] & level->mask[1];
 			uint32_t key = portmap_fold(level->factors, low, high);
 			const struct portmap_v6_slot *slot = &level->slots[perfect_slot(&level->hash, key)];
 			bool hit = slot->address[0] == low && slot->address[1] == high;
@@ -56,6 +58,7 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 	}
 }
 
+/* Looks the destination port up in the port map of each packet. */
 INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, struct block *block)
 {
 	uint32_t at[BLOCK], entry[BLOCK];
@@ -64,20 +67,22 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
 	gather_u8(portmap->maps, at, entry);
 	EACH (i) {
-		block->unmatched[i] = block->ok[i] & (entry[i] == 0);
-		block->ok[i] &= entry[i] != 0;
+		block->unmatched[i] = block->eligible[i] & (entry[i] == 0);
+		block->eligible[i] &= entry[i] != 0;
 		block->table[i] = entry[i] ? entry[i] - 1 : 0;
 	}
 }
 
-/* ---- hash ---- */
-
-/* Where the fields stand in the message: words and shifts, which no field straddles. */
+/*
+ * The hash message: the word and the shift of each field in a message of 64-bit words. No port and no IPv4 address crosses a word. An IPv6 address
+ * fills two words.
+ */
 struct message {
-	unsigned words, source, destination; /* first word of an address */
-	unsigned destination_shift; /* IPv4 */
+	unsigned words; /* number of words, the last one with the length */
+	unsigned destination; /* word of the destination address; the source address starts in word 0 */
+	unsigned destination_shift; /* only in IPv4 */
 	unsigned source_port, source_port_shift, destination_port, destination_port_shift;
-	uint64_t length; /* of the message, in its place in the last word */
+	uint64_t length; /* bytes of the message, shifted to where SipHash wants it in the last word */
 	uint8_t fields;
 };
 
@@ -113,20 +118,20 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 			words[w][i] = w + 1 == message->words ? message->length : 0;
 	if (message->fields & STEERING_SOURCE_ADDRESS) {
 		EACH (i)
-			words[0][i] |= v6 ? lanes->ends[0][base + i] : lanes->ends[0][base + i] & UINT32_MAX;
+			words[0][i] |= v6 ? lanes->addresses[0][base + i] : lanes->addresses[0][base + i] & UINT32_MAX;
 		if (v6)
 			EACH (i)
-				words[1][i] |= lanes->ends[1][base + i];
+				words[1][i] |= lanes->addresses[1][base + i];
 	}
 	if (message->fields & STEERING_DESTINATION_ADDRESS) {
 		uint64_t *to = words[message->destination];
 
 		EACH (i)
-			to[i] |= v6 ? lanes->ends[2][base + i]
-				    : (lanes->ends[0][base + i] >> 32) << message->destination_shift;
+			to[i] |= v6 ? lanes->addresses[2][base + i]
+				    : (lanes->addresses[0][base + i] >> 32) << message->destination_shift;
 		if (v6)
 			EACH (i)
-				words[message->destination + 1][i] |= lanes->ends[3][base + i];
+				words[message->destination + 1][i] |= lanes->addresses[3][base + i];
 	}
 	if (message->fields & STEERING_SOURCE_PORT) {
 		uint64_t *to = words[message->source_port];
@@ -142,7 +147,7 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	}
 }
 
-/* The state of each lane's key, member `m` of struct siphash_state. */
+/* Loads member number `m` of struct siphash_state for the hash key of each lane. */
 INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsigned m)
 {
 	const uint64_t *keys = (const uint64_t *)routes->keys;
@@ -182,7 +187,7 @@ INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
 	return table * TABLE_ROWS + ((uint32_t)hash & 0xffff);
 }
 
-/* While the next block is hashed: the rows of many tables are more than the caches hold. */
+/* Prefetches the row copies while the next block is hashed. With many tables, the caches do not hold them all. */
 INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
 	for (uint32_t i = 0; i < BLOCK; i++) {
@@ -195,7 +200,7 @@ INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BL
 	}
 }
 
-/* By the given fields of the packets. */
+/* Hashes the fields of `message` of all packets in a block. */
 INLINE void hash_lanes(const struct routes *routes, const struct message *message, const struct lanes *lanes,
 	uint32_t base, bool v6, const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
@@ -207,9 +212,7 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 		prefetch_pairs(routes, tables, hash);
 }
 
-/* ---- hops ---- */
-
-/* Each row's pair as indices in routes->addresses. */
+/* Loads the pair of each row as indices in routes->addresses. at: indices of the rows in the copy. */
 INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint32_t at[BLOCK],
 	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
@@ -230,7 +233,7 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 	}
 }
 
-/* Of rows of any length. */
+/* Loads the first two hops of the rows that the hashes select. If a row has one hop, the second is the first again. */
 INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
@@ -243,7 +246,7 @@ INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
 	}
 }
 
-/* The first two hops. */
+/* The same, from the copy of the rows if there is one. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
@@ -269,7 +272,7 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 	}
 }
 
-/* Where all rows have two hops. */
+/* Finds the hops if all rows have two different ones. */
 INLINE void find_pairs(const struct routes *routes, struct block *block)
 {
 	load_pairs(routes, block->table, block->hash, block->hops[0], block->hops[1]);
@@ -277,14 +280,14 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
 		block->hop_count[i] = 2;
 }
 
-/* Appends the row by the alternative hash, no hop twice: to rows of two. */
+/* Appends the hops of the row by alt_hash_fields, without repeating one. Packets whose first row does not have two hops are not eligible. */
 INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
 {
 	uint32_t third[BLOCK], fourth[BLOCK];
 
 	load_pairs(routes, block->table, block->alt_hash, third, fourth);
 	EACH (i)
-		block->ok[i] &= block->hop_count[i] == 2;
+		block->eligible[i] &= block->hop_count[i] == 2;
 	EACH (i) {
 		uint32_t first = block->hops[0][i], second = block->hops[1][i];
 		bool adds_third = third[i] != first && third[i] != second;
@@ -296,6 +299,7 @@ INLINE void find_alternative_hops(const struct routes *routes, struct block *blo
 	}
 }
 
+/* Finds the hops of rows of any length. Packets for tables in which a row repeats a hop are not eligible. */
 INLINE void find_hops(const struct routes *routes, struct block *block)
 {
 	EACH (i) {
@@ -304,7 +308,7 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 		uint8_t hops = table->row_hops;
 
 		block->hop_count[i] = hops;
-		block->ok[i] &= table->distinct;
+		block->eligible[i] &= table->distinct;
 		block->hops[0][i] = table->addresses[row[0]];
 		block->hops[1][i] = table->addresses[row[hops > 1]];
 		if (hops > 2) {

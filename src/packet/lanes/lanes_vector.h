@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lanes.c needs of an instruction set, once more in plain C: loads by index, interleaving.
- * Only for lanes.c, which is compiled for each.
+ * What lanes.c needs from an ISA: loads by index, and interleaving. Each function also has a version in plain C. Only lanes.c
+ * includes this file.
  */
 #ifndef GLB_PACKET_LANES_LANES_VECTOR_H
 #define GLB_PACKET_LANES_LANES_VECTOR_H
 
 #include "common/siphash_lanes.h"
 
-#define BLOCK 16 /* lanes that a stage works on at a time */
-/* gcc would unroll such a loop before it sees a vector in it. */
+#define BLOCK 16 /* packets that a stage works on at a time */
+
+/* A loop over a block, for the compiler to vectorise. gcc must not unroll it before it does so. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH(i) _Pragma("GCC unroll 1") for (uint32_t i = 0; i < BLOCK; i++)
 #else
 #define EACH(i) for (uint32_t i = 0; i < BLOCK; i++)
 #endif
 
-/* The low 16 bits, exchanged. gcc would see __builtin_bswap16() in the shifts, and narrow the lanes
- * around it to 16 bits; where a vector's bytes can be shuffled, all 32 bits are as cheap. */
+/*
+ * Exchanges the low two bytes. With AVX2, gcc would recognise the shifts as __builtin_bswap16() and narrow the surrounding lanes to
+ * 16 bits. Swapping all four bytes avoids this, and costs the same where the bytes of a vector can be shuffled.
+ */
 INLINE uint32_t swap16(uint32_t value)
 {
 #ifdef __AVX2__
@@ -27,7 +30,7 @@ INLINE uint32_t swap16(uint32_t value)
 #endif
 }
 
-/* Loads by index: compilers do not find all of them by themselves. */
+/* Loads by index (gathers), because compilers do not find all of them. */
 
 INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t out[BLOCK])
 {
@@ -59,7 +62,7 @@ INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t o
 #endif
 }
 
-/* Reads two bytes more, and leaves them in the high half. */
+/* Reads two bytes more than each entry has, and leaves them in the high half of the result. */
 INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
 {
 #if defined(__AVX512F__)
@@ -74,7 +77,7 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 #endif
 }
 
-/* Reads three bytes more. */
+/* Reads three bytes more than each entry has. */
 INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
 {
 #if defined(__AVX512F__)
@@ -91,11 +94,11 @@ INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t ou
 #endif
 }
 
-/* Interleaves the patches of lanes 0..15 as 16 bytes each, at PATCH(lane). */
+/* Gives each packet its four values side by side: packet i finds its values in out[PATCH(i)]. */
 #if defined(__AVX512F__)
-#define PATCH(lane) ((lane) % 4 * 4 + (lane) / 4)
+#define PATCH(i) ((i) % 4 * 4 + (i) / 4)
 #else
-#define PATCH(lane) (lane)
+#define PATCH(i) (i)
 #endif
 
 INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const uint32_t c[BLOCK],
