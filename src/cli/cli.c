@@ -73,17 +73,6 @@ const char *cli_health_name(bool healthy)
 	return healthy ? "up" : "down";
 }
 
-const char *cli_bind_text(const struct table_bind *bind, char buf[CLI_BIND_MAX])
-{
-	char prefix[NETPREFIX_TEXT_MAX], last[8] = "";
-
-	if (bind->port_end != bind->port_start)
-		snprintf(last, sizeof(last), "-%u", bind->port_end);
-	snprintf(buf, CLI_BIND_MAX, "%s %s port %u%s", table_protocol_name(bind->protocol),
-		netprefix_format(&bind->prefix, prefix), bind->port_start, last);
-	return buf;
-}
-
 json_t *cli_bind_json(const struct table_bind *bind)
 {
 	char prefix[NETPREFIX_TEXT_MAX];

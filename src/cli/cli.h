@@ -40,13 +40,7 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
-#define CLI_BIND_MAX (NETPREFIX_TEXT_MAX + 32)
-
-/*
- * Describe a bind: as text like "tcp 10.0.0.0/8 port 80-90" in buf, which is returned, and as a JSON
- * object with the keys ip, proto, port_start and port_end.
- */
-const char *cli_bind_text(const struct table_bind *bind, char buf[CLI_BIND_MAX]);
+/* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 
 /* "up" or "down" */

@@ -213,7 +213,7 @@ static json_t *describe(const struct lookup *lookup)
 static void print(const struct lookup *lookup)
 {
 	const struct steer_result *result = &lookup->result;
-	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[CLI_BIND_MAX];
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[TABLE_BIND_TEXT_MAX];
 
 	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol, endpoint_format(&lookup->source, source),
 		endpoint_format(&lookup->destination, destination), verdict_name(result->verdict));
@@ -222,7 +222,7 @@ static void print(const struct lookup *lookup)
 		return;
 	}
 	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
-		table_label(&lookup->routes->set, result->table, label), cli_bind_text(find_bind(lookup), bind),
+		table_label(&lookup->routes->set, result->table, label), table_bind_text(find_bind(lookup), bind),
 		result->hash, result->row);
 	if (lookup->conf.steering.alt_hash_fields)
 		printf("; alt %u, by alt_hash_fields", lookup->alt_row);

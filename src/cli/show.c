@@ -52,10 +52,10 @@ static json_t *describe_table(const struct table *table, const struct shares *sh
 
 static void print_binds(const struct table *table)
 {
-	char text[CLI_BIND_MAX];
+	char text[TABLE_BIND_TEXT_MAX];
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		printf("  %-5s  %s\n", i ? "" : "binds", cli_bind_text(&table->binds[i], text));
+		printf("  %-5s  %s\n", i ? "" : "binds", table_bind_text(&table->binds[i], text));
 	if (table->bind_count == 0)
 		puts("  binds  none");
 }

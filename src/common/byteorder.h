@@ -18,14 +18,6 @@ static inline uint16_t load_be16(const void *from)
 	return __builtin_bswap16(value);
 }
 
-static inline uint32_t load_be32(const void *from)
-{
-	uint32_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return __builtin_bswap32(value);
-}
-
 static inline void store_be16(void *to, uint16_t value)
 {
 	value = __builtin_bswap16(value);

@@ -130,8 +130,3 @@ bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr
 	netprefix_mask(masked.bytes, netaddr_size(&masked), prefix->length);
 	return netaddr_compare(&masked, &prefix->addr) == 0;
 }
-
-bool netprefix_overlaps(const struct netprefix *a, const struct netprefix *b)
-{
-	return a->length <= b->length ? netprefix_covers(a, &b->addr) : netprefix_covers(b, &a->addr);
-}

@@ -55,6 +55,5 @@ void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length);
 
 /* False where the families differ. */
 bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr);
-bool netprefix_overlaps(const struct netprefix *a, const struct netprefix *b);
 
 #endif

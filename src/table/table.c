@@ -50,6 +50,17 @@ const char *table_state_name(uint8_t state)
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
 
+const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX])
+{
+	char prefix[NETPREFIX_TEXT_MAX], last[8] = "";
+
+	if (bind->port_end != bind->port_start)
+		snprintf(last, sizeof(last), "-%u", bind->port_end);
+	snprintf(buf, TABLE_BIND_TEXT_MAX, "%s %s port %u%s", table_protocol_name(bind->protocol),
+		netprefix_format(&bind->prefix, prefix), bind->port_start, last);
+	return buf;
+}
+
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16])
 {
 	if (set->tables[index].name)

@@ -80,6 +80,11 @@ bool table_name_is_valid(const char *name, size_t size);
 const char *table_protocol_name(uint8_t protocol);
 const char *table_state_name(uint8_t state);
 
+#define TABLE_BIND_TEXT_MAX (NETPREFIX_TEXT_MAX + 32)
+
+/* "tcp 10.0.0.0/8 port 80-90"; returns buf. */
+const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX]);
+
 /* A good backend takes new connections: it is active or filling, and healthy. */
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {

@@ -65,27 +65,15 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);
 }
 
-/* Writes "tcp 10.0.0.0/8 port 80-81". */
-static const char *describe_bind(const struct table_bind *bind, char buf[96])
-{
-	char prefix[NETPREFIX_TEXT_MAX];
-	int used = snprintf(buf, 96, "%s %s port %u", table_protocol_name(bind->protocol),
-		netprefix_format(&bind->prefix, prefix), bind->port_start);
-
-	if (bind->port_end != bind->port_start)
-		snprintf(buf + used, 96 - (size_t)used, "-%u", bind->port_end);
-	return buf;
-}
-
 static void lint_overlap(const struct table_set *set, const struct table_overlap *overlap, struct faults *faults)
 {
 	const struct table *loser = &set->tables[overlap->loser_table];
 	const struct table *winner = &set->tables[overlap->winner_table];
-	char where[48], lost[96], won[96], label[16];
+	char where[48], lost[TABLE_BIND_TEXT_MAX], won[TABLE_BIND_TEXT_MAX], label[16];
 
 	snprintf(where, sizeof(where), "tables[%u].binds[%u]", overlap->loser_table, overlap->loser_bind);
-	describe_bind(&loser->binds[overlap->loser_bind], lost);
-	describe_bind(&winner->binds[overlap->winner_bind], won);
+	table_bind_text(&loser->binds[overlap->loser_bind], lost);
+	table_bind_text(&winner->binds[overlap->winner_bind], won);
 	if (loser == winner)
 		faults_warn(faults, where, "'%s' overlaps '%s' (binds[%u]) of the same table", lost, won,
 			overlap->winner_bind);

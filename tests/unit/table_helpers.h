@@ -93,6 +93,12 @@ static inline struct table_set random_set(uint32_t count)
 	return (struct table_set){.count = count, .tables = calloc(count + 1, sizeof(struct table))};
 }
 
+/* False if the families differ. */
+static inline bool prefixes_overlap(const struct netprefix *a, const struct netprefix *b)
+{
+	return a->length <= b->length ? netprefix_covers(a, &b->addr) : netprefix_covers(b, &a->addr);
+}
+
 /* Fails the test, with all that was found, unless this fault is there. */
 #define assert_fault(faults, is_warning, expected)                                                \
 	do {                                                                                      \

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "director/control/telemetry_reply.h"
 #include "packet/steer.h"
 
@@ -15,11 +15,12 @@
 
 static bool parse_port(const char *text, uint16_t *port)
 {
-	char *end;
-	unsigned long value = text ? strtoul(text, &end, 10) : 65536;
+	uint32_t value;
 
+	if (!text_number(text, UINT16_MAX, &value))
+		return false;
 	*port = (uint16_t)value;
-	return text && *text && !*end && value <= UINT16_MAX;
+	return true;
 }
 
 static bool parse_protocol(const char *text, struct flow *flow)

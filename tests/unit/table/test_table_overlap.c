@@ -12,7 +12,7 @@
 static bool overlap(const struct table_bind *a, const struct table_bind *b)
 {
 	return a->protocol == b->protocol && a->port_start <= b->port_end && b->port_start <= a->port_end &&
-	       netprefix_overlaps(&a->prefix, &b->prefix);
+	       prefixes_overlap(&a->prefix, &b->prefix);
 }
 
 /* Whether any bind of a lower table, or earlier in its own, overlaps this one. */
