@@ -278,6 +278,6 @@ const struct command lookup_command = {
 	.operands = "TABLE SRC[:PORT] DST[:PORT]",
 	.min_operands = 3,
 	.max_operands = 3,
-	.summary = "Print the hops of a flow, and why they are its hops",
+	.summary = "Print the hops of a flow, and the reason for each hop",
 	.options = options,
 };

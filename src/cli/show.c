@@ -94,7 +94,7 @@ static void print_table(const struct table_set *set, uint32_t index, const struc
 	printf("\ntable %s: %" PRIu32 " backends, rows of %u %s\n", table_label(set, index, label),
 		table->backend_count, table->row_hops, table->row_hops == 1 ? "hop" : "hops");
 	print_binds(table);
-	printf("  imbalance %.3f: the most first hops of a backend / mean of %" PRIu32 " backends\n", shares->imbalance,
+	printf("  imbalance %.3f: largest number of first hops / mean of %" PRIu32 " backends\n", shares->imbalance,
 		shares->used);
 	print_backends(table, shares);
 }
