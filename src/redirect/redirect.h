@@ -29,7 +29,7 @@
 	X(DROP_CONTROL, "drop_control", "a GUE control message")                                                     \
 	X(DROP_BAD_FLAGS, "drop_bad_flags", "GUE flags are not 0")                                                   \
 	X(DROP_BAD_PROTOCOL, "drop_bad_protocol", "the inner protocol is neither IPv4 nor IPv6")                     \
-	X(DROP_BAD_LENGTH, "drop_bad_length", "hlen exceeds the packet or is not 1 + hop count")                     \
+	X(DROP_BAD_LENGTH, "drop_bad_length", "header length exceeds the packet or is not 1 + hop count")            \
 	X(DROP_BAD_TYPE, "drop_bad_type", "private data type is not 0")                                              \
 	X(DROP_BAD_INDEX, "drop_bad_index", "next hop index exceeds the hop count")                                  \
 	X(DROP_INNER_TRUNCATED, "drop_inner_truncated", "the inner packet ends inside a header")                     \
