@@ -8,9 +8,9 @@
 #include "common/byteorder.h"
 #include "common/cpus.h"
 #include "common/file.h"
+#include "table/file/table_file.h"
+#include "table/file/table_load.h"
 #include "table/table_build.h"
-#include "table/table_file.h"
-#include "table/table_load.h"
 
 enum { FORMAT, VERBOSE };
 

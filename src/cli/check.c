@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "table/json_text.h"
+#include "table/file/json_text.h"
+#include "table/file/table_load.h"
 #include "table/table_lint.h"
-#include "table/table_load.h"
 
 enum { JSON };
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "table/table_load.h"
+#include "table/file/table_load.h"
 
 static void print_fault(void *unused, bool warning, const char *text)
 {

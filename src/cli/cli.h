@@ -9,10 +9,10 @@
 
 #include <jansson.h>
 
-#include "common/command.h"
 #include "common/faults.h"
 #include "director/conf.h"
 #include "packet/routes.h"
+#include "program/command.h"
 #include "table/table.h"
 
 /* Exit codes beyond COMMAND_*: docs/reference/cli.md. */

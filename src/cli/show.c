@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/shares.h"
-#include "table/json_text.h"
+#include "table/file/json_text.h"
 
 enum { JSON };
 

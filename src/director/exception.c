@@ -8,7 +8,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-#include "common/log.h"
+#include "program/log.h"
 
 #define VHOST_DEVICE "/dev/vhost-net"
 

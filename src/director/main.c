@@ -12,11 +12,11 @@
 #include <rte_lcore.h>
 
 #include "common/clock.h"
-#include "common/log.h"
 #include "director/control/control.h"
 #include "director/control/telemetry.h"
 #include "director/startup.h"
 #include "director/workers.h"
+#include "program/log.h"
 #include "worker/worker.h"
 
 static struct director director;

@@ -11,8 +11,8 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
-#include "common/log.h"
 #include "director/descriptors.h"
+#include "program/log.h"
 #include "worker/mbuf.h"
 #include "worker/queue.h"
 

@@ -10,8 +10,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "common/log.h"
 #include "director/exception.h"
+#include "program/log.h"
 #include "worker/distribute.h"
 
 int startup_conf(struct director *director)

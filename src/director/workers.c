@@ -10,7 +10,7 @@
 #include <rte_malloc.h>
 #include <rte_vect.h>
 
-#include "common/log.h"
+#include "program/log.h"
 #include "worker/worker.h"
 
 /* The rings of a PLAN_WORK path, to the worker and back. `back` is NULL if the worker transmits everything itself. */

@@ -14,7 +14,7 @@
 #include "healthcheck/config/conf.h"
 #include "healthcheck/damper.h"
 #include "healthcheck/scheduler.h"
-#include "table/table_document.h"
+#include "table/file/table_document.h"
 
 struct check {
 	struct scheduler_entry entry;

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "common/log.h"
-#include "common/service.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor.h"
 #include "healthcheck/once.h"
 #include "healthcheck/options.h"
 #include "healthcheck/watch.h"
+#include "program/log.h"
+#include "program/service.h"
 
 /* Descriptors besides those of probes: sockets, epoll, inotify, files, the status server. */
 #define DESCRIPTORS_BESIDES 64

@@ -10,14 +10,14 @@
 
 #include "common/clock.h"
 #include "common/container_of.h"
-#include "common/log.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/config/lint.h"
 #include "healthcheck/publish/state_file.h"
-#include "table/table_json.h"
-#include "table/table_load.h"
+#include "program/log.h"
+#include "table/file/table_json.h"
+#include "table/file/table_load.h"
 
 #define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/command.h"
+#include "program/command.h"
 #include "redirect/redirect.h"
 
 /* Each command is defined in the file with its name, such as attach.c. */

@@ -12,7 +12,7 @@ from model import load_tables
 from model.siphash import siphash24
 
 PAGE = (TREE / "docs/reference/table-binary.md").read_text()
-LAYOUT = (TREE / "src/table/table_file_layout.h").read_text()
+LAYOUT = (TREE / "src/table/file/table_file_layout.h").read_text()
 STRUCTS = {f"Version {v}: {what}": f"v{v}_{what}" for v in (2, 3) for what in ("header", "table", "backend", "bind")}
 ROWS = 65536
 STATES = ["filling", "active", "draining", "inactive"]

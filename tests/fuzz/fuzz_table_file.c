@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_file.h"
+#include "table/file/table_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "table/table_json.h"
+#include "table/file/table_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

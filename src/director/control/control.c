@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/log.h"
-#include "common/service.h"
 #include "director/control/gateway.h"
 #include "director/workers.h"
+#include "program/log.h"
+#include "program/service.h"
 #include "worker/worker.h"
 
 #define TICK_US UINT64_C(1000000)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
 #include "director/control/neighbour.h"
+#include "program/log.h"
 
 #define CONFIRM_TICKS 30 /* so that the kernel notices a router that changed its MAC without announcing it */
 

@@ -8,8 +8,8 @@
 
 #include <rte_malloc.h>
 
-#include "common/log.h"
-#include "table/table_load.h"
+#include "program/log.h"
+#include "table/file/table_load.h"
 
 static struct routes *load(const char *path, struct faults *faults)
 {

@@ -4,7 +4,7 @@
 #define GLB_HEALTHCHECK_CONFIG_LINT_H
 
 #include "healthcheck/config/conf.h"
-#include "table/table_document.h"
+#include "table/file/table_document.h"
 
 /* Adds warnings. */
 void lint_src(const struct table_document *document, const struct conf *conf, struct faults *faults);

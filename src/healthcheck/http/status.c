@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/http/status.h"
 
-#include "table/json_text.h"
+#include "table/file/json_text.h"
 
 static json_t *check_json(const struct check *check)
 {

@@ -9,10 +9,10 @@
 
 #include "common/clock.h"
 #include "common/file.h"
-#include "common/log.h"
 #include "healthcheck/publish/state_file.h"
 #include "healthcheck/publish/verdicts.h"
-#include "table/table_load.h"
+#include "program/log.h"
+#include "table/file/table_load.h"
 
 static void schedule(struct publisher *publisher)
 {

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/log.h"
 #include "healthcheck/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
+#include "program/log.h"
 
 const char *reload_hook_state_name(enum reload_hook_state state)
 {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "table/table_file.h"
-#include "table/table_load.h"
+#include "table/file/table_file.h"
+#include "table/file/table_load.h"
 
 /*
  * Builds the binary table from dst. It parses the file again instead of using the set that the daemon has in memory: the

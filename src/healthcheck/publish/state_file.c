@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "common/log.h"
+#include "program/log.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes */
 

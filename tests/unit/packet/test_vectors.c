@@ -9,8 +9,8 @@
 
 #include "common/byteorder.h"
 #include "packet/pipeline.h"
+#include "table/file/table_json.h"
 #include "table/table_build.h"
-#include "table/table_json.h"
 #include "tests/unit/vectors.h"
 
 #define FRAME_MAX 10240

@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "common/byteorder.h"
+#include "table/file/table_json.h"
 #include "table/table_build.h"
-#include "table/table_json.h"
 #include "table/table_rows.h"
 #include "tests/unit/table_helpers.h"
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "table/file/table_file.h"
 #include "table/table_build.h"
-#include "table/table_file.h"
 #include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "table/table_load.h"
+#include "table/file/table_load.h"
 #include "tests/unit/table/table_json_helpers.h"
 
 /* A document of `tables` tables of so many binds and backends; broken: with bad addresses. */

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "common/file.h"
-#include "table/table_file.h"
-#include "table/table_load.h"
+#include "table/file/table_file.h"
+#include "table/file/table_load.h"
 #include "tests/unit/table_helpers.h"
 
 static char folder[] = "/tmp/test_table_load.XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_health.h"
+#include "table/file/table_health.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings of health checks in a JSON table. table_json fills it beside the struct table_set; then it is read-only. */
-#ifndef GLB_TABLE_TABLE_HEALTH_H
-#define GLB_TABLE_TABLE_HEALTH_H
+#ifndef GLB_TABLE_FILE_TABLE_HEALTH_H
+#define GLB_TABLE_FILE_TABLE_HEALTH_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Reads values of a jansson document. Each fault names the JSON path: `tables[0].backends[3].ip: '10.0.0.300' is not ...`.
  * One reader per document; everything is borrowed. Not thread-safe.
  */
-#ifndef GLB_TABLE_JSON_READER_H
-#define GLB_TABLE_JSON_READER_H
+#ifndef GLB_TABLE_FILE_JSON_READER_H
+#define GLB_TABLE_FILE_JSON_READER_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * Reads tables from files. All return 0; or -EINVAL: not a valid table, and errors in faults say where and why; or
  * another -errno: the file could not be read, and an error says so. Not pure: opens files, starts threads.
  */
-#ifndef GLB_TABLE_TABLE_LOAD_H
-#define GLB_TABLE_TABLE_LOAD_H
+#ifndef GLB_TABLE_FILE_TABLE_LOAD_H
+#define GLB_TABLE_FILE_TABLE_LOAD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_file_codec.h"
-#include "table/table_file_layout.h"
+#include "table/file/table_file_codec.h"
+#include "table/file/table_file_layout.h"
 
 /* Offsets of the sections of one table, and their end, where those of the next table start. */
 struct sections {

@@ -3,8 +3,8 @@
  * Messages to the service manager and its watchdog: sd_notify(3). They do nothing if no service manager has started the
  * program. It is a separate library, so that other programs and tests need not link libsystemd. Thread-safe.
  */
-#ifndef GLB_COMMON_SERVICE_H
-#define GLB_COMMON_SERVICE_H
+#ifndef GLB_PROGRAM_SERVICE_H
+#define GLB_PROGRAM_SERVICE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Binary forwarding tables of versions 2 and 3, in memory. docs/reference/table-binary.md describes every byte. The parser
  * validates each value before it uses it, so no input can crash it. Pure.
  */
-#ifndef GLB_TABLE_TABLE_FILE_H
-#define GLB_TABLE_TABLE_FILE_H
+#ifndef GLB_TABLE_FILE_TABLE_FILE_H
+#define GLB_TABLE_FILE_TABLE_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/service.h"
+#include "program/service.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * of sd-daemon(3) if stderr is the journal. Any thread may log. Workers may only use log_limited(), because it writes
  * at most one line a second.
  */
-#ifndef GLB_COMMON_LOG_H
-#define GLB_COMMON_LOG_H
+#ifndef GLB_PROGRAM_LOG_H
+#define GLB_PROGRAM_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

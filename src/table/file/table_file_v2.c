@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_file_codec.h"
-#include "table/table_file_layout.h"
+#include "table/file/table_file_codec.h"
+#include "table/file/table_file_layout.h"
 
 static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "common/service.h"
+#include "program/service.h"
 
 static int manager;
 static char message[2048];

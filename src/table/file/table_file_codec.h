@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The codecs of versions 2 and 3, for table_file.c, which chooses the version. Pure. */
-#ifndef GLB_TABLE_TABLE_FILE_CODEC_H
-#define GLB_TABLE_TABLE_FILE_CODEC_H
+#ifndef GLB_TABLE_FILE_TABLE_FILE_CODEC_H
+#define GLB_TABLE_FILE_TABLE_FILE_CODEC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "table/binary_reader.h"
+#include "table/file/binary_reader.h"
 #include "table/table.h"
 
 /* The file has the magic and this version. True: *set is complete. False: there are errors, and *set may be filled in

@@ -3,8 +3,8 @@
  * What the readers of all binary table versions need: faults that name the byte offset, the place, the field and its
  * value, and checks of the fields that the versions share. Pure; one reader per file, everything is borrowed.
  */
-#ifndef GLB_TABLE_BINARY_READER_H
-#define GLB_TABLE_BINARY_READER_H
+#ifndef GLB_TABLE_FILE_BINARY_READER_H
+#define GLB_TABLE_FILE_BINARY_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_document.h"
+#include "table/file/table_document.h"
 
 #include <stdlib.h>
 #include <string.h>

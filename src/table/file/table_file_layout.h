@@ -3,8 +3,8 @@
  * The layout of binary tables. Numbers are little-endian, addresses in network byte order.
  * docs/reference/table-binary.md describes the layout, and a test compares the two. The structs may be at any address.
  */
-#ifndef GLB_TABLE_TABLE_FILE_LAYOUT_H
-#define GLB_TABLE_TABLE_FILE_LAYOUT_H
+#ifndef GLB_TABLE_FILE_TABLE_FILE_LAYOUT_H
+#define GLB_TABLE_FILE_TABLE_FILE_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>

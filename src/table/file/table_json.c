@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_json.h"
+#include "table/file/table_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/json_reader.h"
-#include "table/table_document.h"
-#include "table/table_json_health.h"
+#include "table/file/json_reader.h"
+#include "table/file/table_document.h"
+#include "table/file/table_json_health.h"
 #include "table/table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_file.h"
+#include "table/file/table_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_file_codec.h"
-#include "table/table_file_layout.h"
+#include "table/file/table_file_codec.h"
+#include "table/file/table_file_layout.h"
 
 static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t *version)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/log.h"
+#include "program/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

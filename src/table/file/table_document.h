@@ -3,13 +3,13 @@
  * A JSON table that is kept as a document: `healthy` of its backends can be set, and the text is written back with
  * every other member as it was. table_json_parse_document() fills it. Not thread-safe.
  */
-#ifndef GLB_TABLE_TABLE_DOCUMENT_H
-#define GLB_TABLE_TABLE_DOCUMENT_H
+#ifndef GLB_TABLE_FILE_TABLE_DOCUMENT_H
+#define GLB_TABLE_FILE_TABLE_DOCUMENT_H
 
 #include <jansson.h>
 
+#include "table/file/table_health.h"
 #include "table/table.h"
-#include "table/table_health.h"
 
 struct table_document {
 	json_t *root; /* table_json has read it without errors; owned */

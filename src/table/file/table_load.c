@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_load.h"
+#include "table/file/table_load.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "common/cpus.h"
 #include "common/file.h"
+#include "table/file/table_file.h"
+#include "table/file/table_file_layout.h"
+#include "table/file/table_json.h"
 #include "table/table_build.h"
-#include "table/table_file.h"
-#include "table/table_file_layout.h"
-#include "table/table_json.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes; no table within the limits needs more, in either form */
 

@@ -3,8 +3,8 @@
  * Runs programs that consist of subcommands. A struct command describes a subcommand; parsing, --help
  * and completion all use this description. One thread. Nothing here exits.
  */
-#ifndef GLB_COMMON_COMMAND_H
-#define GLB_COMMON_COMMAND_H
+#ifndef GLB_PROGRAM_COMMAND_H
+#define GLB_PROGRAM_COMMAND_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/command.h"
+#include "program/command.h"
 
 #include <getopt.h>
 #include <stdarg.h>

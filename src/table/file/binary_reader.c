@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/binary_reader.h"
+#include "table/file/binary_reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The members `healthchecks` of a JSON table. Only for table_json.c. */
-#ifndef GLB_TABLE_TABLE_JSON_HEALTH_H
-#define GLB_TABLE_TABLE_JSON_HEALTH_H
+#ifndef GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
+#define GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
 
 #include "healthcheck/checks/settings.h"
-#include "table/json_reader.h"
+#include "table/file/json_reader.h"
 
 /* `healthchecks` of the file or of a table. Faults go to the reader; *timing is valid only if there are none. */
 void table_json_health_timing(struct json_reader *reader, json_t *value, struct check_timing *timing);
