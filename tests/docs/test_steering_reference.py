@@ -6,7 +6,7 @@ import json
 import re
 
 from model.config import FIELDS
-from model.encap import OUTER_HEADERS, too_big_answer
+from model.encap import OUTER_HEADERS, too_big_reply
 from model.flow import EXTENSION_HEADERS, ICMP_ECHO_REQUEST, ICMP_ERRORS, MAX_EXTENSION_HEADERS
 from model.siphash import siphash24
 from model.table import load_tables
@@ -92,7 +92,7 @@ def test_hash_fields_are_in_the_order_of_the_model():
 def test_sizes_of_too_big_replies_are_those_of_the_model():
     rows = {row[0]: row[1:] for row in table(section(STEERING, "Too-big replies"))}
     for cells, family, address in ((0, 4, bytes(4)), (1, 6, bytes(16))):
-        reply = too_big_answer(family, bytes(9000), address, address, 0)
+        reply = too_big_reply(family, bytes(9000), address, address, 0)
         header = {4: 20, 6: 40}[family]
         assert numbers(rows["IP header"][cells])[0] == header
         assert numbers(rows["quote"][cells]) == (len(reply) - header - 8,)

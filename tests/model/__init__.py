@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Executable specification of GLB Director. See README.md."""
+"""The executable specification of GLB Director, see README.md."""
 
 from .config import Config
 from .director import Director, Result

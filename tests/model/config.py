@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keys of director.conf that decide what happens to a packet."""
+"""The keys of director.conf that decide the verdict and the bytes of a packet."""
 
 import ipaddress
 from dataclasses import dataclass
 
-FIELDS = ("src_addr", "dst_addr", "src_port", "dst_port")  # in the order they are hashed
-# Keys that choose how packets move through the process, not where they go.
+FIELDS = ("src_addr", "dst_addr", "src_port", "dst_port")  # in the order in which they are hashed
+# Keys without influence on verdicts and bytes.
 PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores"}
 
 

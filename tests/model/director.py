@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The director: one frame in, one verdict and at most one frame out."""
+"""The director: takes a frame, and returns its verdict and at most one frame to send."""
 
 import ipaddress
 from typing import NamedTuple, Optional
 
 from . import verdict
 from .config import Config, mac_bytes
-from .encap import encapsulate, ethernet, overhead, too_big_answer
+from .encap import encapsulate, ethernet, overhead, too_big_reply
 from .flow import parse_frame
 from .steer import find_route
 from .table import load_tables
@@ -23,16 +23,16 @@ NOT_STEERED = {
 
 class Result(NamedTuple):
     verdict: str
-    out: Optional[bytes]  # None unless forwarded or answered
-    explain: dict  # keys of NOT_STEERED; its values when no row was looked up
+    out: Optional[bytes]  # the frame to send, or None
+    explain: dict  # has the keys of NOT_STEERED, and its values if no row was looked up
 
 
 class Director:
-    """What the director does, without its queues and rate limits.
+    """The director without queues and rate limits.
 
     config   keys of director.conf as a dict, or a Config
     tables   a JSON document as a dict, or a list of Table
-    port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac stands in for "auto"
+    port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac is needed if the configuration says "auto"
     """
 
     def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None):
@@ -88,7 +88,7 @@ class Director:
         if never or not self.config.send_icmp_too_big:
             raise verdict.Stop(verdict.DROP_TOO_BIG)
         header = packet.header
-        answer = too_big_answer(
+        answer = too_big_reply(
             packet.family, packet.data, src=header.dst, dst=header.src, mtu=room
         )
         out = ethernet(self.gateway_mac, self.port_mac, packet.family, answer)

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The frames that leave: GUE (docs/reference/gue.md) and too-big replies (docs/reference/steering.md#too-big-replies)."""
+"""Builds the frames that the director sends: GUE (docs/reference/gue.md), and too-big replies
+(docs/reference/steering.md#too-big-replies).
+"""
 
 import struct
 
 GUE_PORT = 19523
-OUTER_HEADERS = 20 + 8 + 4 + 4  # IPv4, UDP, GUE, its private type/index/count; hops come on top
+OUTER_HEADERS = 20 + 8 + 4 + 4  # IPv4, UDP, GUE, private word; hops come on top
 IP_DONT_FRAGMENT = 0x4000
 PROTOCOL_ICMP, PROTOCOL_UDP, PROTOCOL_ICMPV6 = 1, 17, 58
-GUE_PROTOCOL = {4: 4, 6: 41}  # of the inner packet: IPv4, IPv6
-ANSWER_DATAGRAM = {4: 576, 6: 1280}  # an answer's longest datagram, and the least MTU it reports
+GUE_PROTOCOL = {4: 4, 6: 41}  # protocol number of the inner packet, by family
+REPLY_DATAGRAM = {4: 576, 6: 1280}  # the longest datagram of a too-big reply, and the smallest MTU that it reports
 
 
 def checksum(data):
@@ -53,7 +55,7 @@ def overhead(hops):
 
 
 def encapsulate(family, inner, hops, hash_, hint, src):
-    """The outer IPv4 packet that takes `inner` to the first hop."""
+    """The outer IPv4 packet that carries `inner` to the first hop."""
     second_chances = hops[1:]
     gue = struct.pack(">BBH", 1 + len(second_chances), GUE_PROTOCOL[family], 0)
     private_data = struct.pack(">HBB", 0, 0, len(second_chances)) + b"".join(second_chances)
@@ -64,19 +66,19 @@ def encapsulate(family, inner, hops, hash_, hint, src):
 
 
 def _with_checksum(message, pseudo_header=b""):
-    """An ICMP message whose checksum field, bytes 2 and 3, was zero."""
+    """The ICMP message with its checksum, which must be zero in `message` (bytes 2 and 3)."""
     sum_ = checksum(pseudo_header + message)
     return message[:2] + sum_.to_bytes(2, "big") + message[4:]
 
 
-def too_big_answer(family, packet, src, dst, mtu):
+def too_big_reply(family, packet, src, dst, mtu):
     """The ICMP packet that tells `dst` that `packet` does not fit in `mtu`."""
-    mtu = max(mtu, ANSWER_DATAGRAM[family])
+    mtu = max(mtu, REPLY_DATAGRAM[family])
     if family == 4:
-        quote = packet[: ANSWER_DATAGRAM[4] - 20 - 8]
+        quote = packet[: REPLY_DATAGRAM[4] - 20 - 8]
         message = struct.pack(">BBHHH", 3, 4, 0, 0, mtu) + quote
         return ipv4(PROTOCOL_ICMP, src, dst, _with_checksum(message))
-    quote = packet[: ANSWER_DATAGRAM[6] - 40 - 8]
+    quote = packet[: REPLY_DATAGRAM[6] - 40 - 8]
     message = struct.pack(">BBHI", 2, 0, 0, mtu) + quote
     pseudo_header = struct.pack(">16s16sII", src, dst, len(message), PROTOCOL_ICMPV6)
     return ipv6(PROTOCOL_ICMPV6, src, dst, _with_checksum(message, pseudo_header))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a frame to the flow that decides its way (docs/reference/steering.md#ethernet to #later-fragments).
+"""Parses a frame to the flow that steers it (docs/reference/steering.md#ethernet to #later-fragments).
 
 Raises Stop with the verdict of the first rule that ends the parsing.
 """
@@ -25,14 +25,14 @@ ICMP_ECHO_REQUEST = {4: 8, 6: 128}
 
 
 class Kind(Enum):
-    PORTS = auto()  # TCP or UDP, its own or quoted
-    ECHO = auto()  # echo request: matches by address
-    LATER_FRAGMENT = auto()  # has no ports: matches by address, if that is unambiguous
+    PORTS = auto()  # TCP or UDP, also in the packet that an ICMP error quotes
+    ECHO = auto()  # echo request; matches by address
+    LATER_FRAGMENT = auto()  # has no ports; matches by address if only one table has it
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow as its client sends it."""
+    """A flow in the direction from the client."""
 
     kind: Kind
     src: bytes
@@ -40,24 +40,24 @@ class Flow:
     protocol: int
     src_port: int = 0
     dst_port: int = 0
-    hint: int = 0  # what tells flows of one row apart in the outer UDP source port
+    hint: int = 0  # mixed into the outer UDP source port, to tell flows of the same row apart
 
 
 @dataclass(frozen=True)
 class IpHeader:
     src: bytes
     dst: bytes
-    protocol: int  # the upper protocol, after any extension headers
-    payload: bytes  # from the upper protocol on; for a later fragment, its data
+    protocol: int  # the protocol after all extension headers
+    payload: bytes  # what follows the IP header and the extension headers; the data of a later fragment
     identity: int  # IPv4: identification; IPv6: low 16 bits of the flow label
-    fragment: bool = False  # any fragment; IPv6: has a fragment header
+    fragment: bool = False  # any fragment; for IPv6 any packet with a fragment header
     later_fragment: bool = False  # a fragment other than the first
 
 
 @dataclass(frozen=True)
 class Packet:
     family: int  # 4 or 6
-    data: bytes  # from the IP header to the end that it gives, without padding
+    data: bytes  # the IP packet without padding
     header: IpHeader
     flow: Flow
     icmp_error: bool
@@ -78,7 +78,7 @@ def _malformed_if(condition):
 
 
 def parse_ethernet(frame):
-    """-> (ethertype, what follows it), behind at most two tags."""
+    """Skips at most two tags. Returns (ethertype, data after it)."""
     _need(frame, 14)
     at = 12
     for _ in range(MAX_TAGS):
@@ -89,7 +89,7 @@ def parse_ethernet(frame):
 
 
 def trim_ip(family, data):
-    """An IP packet cut to the length that its header gives: what follows is padding."""
+    """The IP packet without padding, which is everything after the length in its header."""
     if family == 4:
         _need(data, 20)
         header_length, total_length = 4 * (data[0] & 15), be16(data, 2)
@@ -103,7 +103,7 @@ def trim_ip(family, data):
 
 
 def parse_ipv4(data):
-    """Parse the header of a trimmed packet, or of a quote, whose length is not to be believed."""
+    """Parses the header of a trimmed packet or of a quoted one. The length in a quoted header is not used."""
     _need(data, 20)
     header_length = 4 * (data[0] & 15)
     _malformed_if(data[0] >> 4 != 4 or header_length < 20 or be16(data, 2) < header_length)
@@ -121,7 +121,7 @@ def parse_ipv4(data):
 
 
 def parse_ipv6(data):
-    """As parse_ipv4(). Extension headers are walked up to a fragment header with an offset."""
+    """Like parse_ipv4(). Walks the extension headers up to a fragment header with an offset."""
     _need(data, 40)
     _malformed_if(data[0] >> 4 != 6)
     protocol, at, count = data[6], 40, 0
@@ -157,7 +157,7 @@ PARSE_IP = {4: parse_ipv4, 6: parse_ipv6}
 def _later_fragment(family, header, src, dst, allow_icmp):
     allowed = [TCP, UDP]
     if family == 6:
-        # More extension headers follow in the reassembled packet: its protocol cannot be seen.
+        # The protocol is unknown: more extension headers follow in the reassembled packet.
         allowed += [HOP_BY_HOP, ROUTING, DESTINATION_OPTIONS]
     if allow_icmp:
         allowed.append(ICMP_OF_FAMILY[family])
@@ -167,7 +167,7 @@ def _later_fragment(family, header, src, dst, allow_icmp):
 
 
 def _quoted_flow(family, quote):
-    """The flow of an ICMP error: of the packet it quotes, which a proxy sent to the client."""
+    """The flow of an ICMP error, from the quoted packet, which a proxy sent to the client."""
     header = PARSE_IP[family](quote)
     if header.later_fragment:
         return _later_fragment(family, header, src=header.dst, dst=header.src, allow_icmp=False)
@@ -201,7 +201,7 @@ def _transport_flow(header, header_length):
 
 
 def parse_flow(family, header, forward_echo):
-    """-> (flow, whether the packet is an ICMP error)"""
+    """Returns (flow, whether the packet is an ICMP error)."""
     if header.later_fragment:
         flow = _later_fragment(family, header, header.src, header.dst, allow_icmp=forward_echo)
         return flow, False

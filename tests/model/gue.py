@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GUE as a proxy receives it (docs/reference/gue.md#decoding): the reference for every decoder.
+"""Decodes GUE as a proxy receives it (docs/reference/gue.md#decoding). All decoders are compared with this one.
 
-decode_gue() -> (status, fields). Status "ok" comes with fields, every other one with None:
+decode_gue() returns (status, fields). `fields` is None unless the status is "ok". The other statuses:
 
 not_gue       not UDP over IPv4 to the GUE port, an outer fragment, or an outer IPv4 header that
               contradicts itself
-truncated     a header or the length that it claims ends beyond what carries it
+truncated     a header, or the length in a header, exceeds the data that contains it
 bad_version, control, bad_flags, bad_protocol, bad_length, bad_type, bad_index   as named
 """
 
@@ -16,7 +16,7 @@ from .flow import ETHERTYPE_IPV4, UDP, be16, parse_ethernet, parse_ipv4, trim_ip
 from .verdict import DROP_TRUNCATED, Stop
 
 UDP_HEADER = 8
-SHORTEST_UDP = UDP_HEADER + 4 + 4  # GUE and private words without hops
+SHORTEST_UDP = UDP_HEADER + 4 + 4  # GUE header and private word, without hops
 
 
 class NotOk(Exception):
@@ -24,7 +24,7 @@ class NotOk(Exception):
 
 
 def _outer(frame):
-    """-> (IPv4 header, UDP source port, UDP payload)"""
+    """Returns (IPv4 header, UDP source port, UDP payload)."""
     try:
         ethertype, data = parse_ethernet(frame)
         if ethertype != ETHERTYPE_IPV4:

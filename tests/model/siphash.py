@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SipHash-2-4 with a 64-bit result (Aumasson and Bernstein, 2012).
 
-The same code hashes one message or many of equal length. A state word is an integer with one
-64-bit lane in every 128 bits: a carry or a shifted-out bit lands in the empty upper half of its
-own slot and is masked away before it can reach a neighbour.
+The same code hashes one message or many messages of equal length. A state word is an integer with one lane of 64 bits in every
+128 bits. Carries and shifted-out bits land in the unused upper half of the lane's 128 bits, and are masked away.
 """
 
 import struct
 
 _WORD = (1 << 64) - 1
 _SLOT_BYTES = 16
-_CHUNK = 4096  # lanes at once: 64 KiB a word stays in the CPU's cache
+_CHUNK = 4096  # lanes per call; a state word of 64 KiB stays in the CPU's cache
 
 
 def _siphash(key, blocks, ones):
-    """Hash lanes side by side; `ones` has the value 1 in every lane that is used."""
+    """Hashes all lanes at the same time. `ones` has the value 1 in every used lane."""
     mask = ones * _WORD
     k0, k1 = (ones * half for half in struct.unpack("<QQ", key))
     v0 = k0 ^ ones * 0x736F6D6570736575
@@ -47,7 +46,7 @@ def _siphash(key, blocks, ones):
 
 
 def _pad(message):
-    """The message, zeros up to the last byte of a block, and its length modulo 256 there."""
+    """The message with zeros up to the last byte of a block, which is the message's length modulo 256."""
     return message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a flow to its table, hash, row and hops (docs/reference/steering.md#table to #row-and-hops)."""
+"""Finds table, hash, row and hops of a flow (docs/reference/steering.md#table to #row-and-hops)."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ class Route:
     table_index: int
     hash: int  # H of the first hash, a 64-bit number
     row: int
-    alt_row: int  # None when no second hash was looked up
+    alt_row: int  # None if there is no second hash
     hops: list  # addresses as bytes, first hop first
 
 
 def find_table(tables, flow, hash_fields):
-    """Index of the table for this flow. Raises Stop when there is none."""
+    """The index of the flow's table. Raises Stop if there is none."""
     if flow.kind is Kind.PORTS:
         found = [
             index
@@ -41,7 +41,7 @@ def find_table(tables, flow, hash_fields):
 
 
 def packet_hash(hash_key, flow, fields):
-    """H, the 64-bit number."""
+    """The 64-bit hash H."""
     values = {
         "src_addr": flow.src,
         "dst_addr": flow.dst,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Forwarding tables: the JSON (docs/reference/table-json.md) and the rows (docs/reference/table-rows.md).
 
-The JSON is taken as valid: refusing bad input is the command line's job, not the model's.
-Addresses are bytes in network order, 4 or 16 of them; their number is the address family.
+The model does not check the JSON, because glb-director-cli does. Addresses are bytes in network order: 4 for IPv4, 16 for IPv6.
 """
 
 import ipaddress
@@ -16,7 +15,7 @@ PROTOCOLS = {"tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Bind:
-    """One service address: a prefix, a protocol and an inclusive range of ports."""
+    """A bind: prefix, protocol, and first and last port."""
 
     network: bytes
     prefix_length: int
@@ -26,7 +25,7 @@ class Bind:
 
     @classmethod
     def from_json(cls, bind):
-        network = ipaddress.ip_network(bind["ip"], strict=False)  # host bits are masked away
+        network = ipaddress.ip_network(bind["ip"], strict=False)  # without host bits
         return cls(
             network.network_address.packed,
             network.prefixlen,
@@ -74,9 +73,9 @@ def order_hops(natural, hops):
 
 @dataclass
 class Table:
-    """A table whose rows are computed when they are asked for.
+    """A table that computes rows on demand.
 
-    A table that was read from a file has its rows already and no seed.
+    A table from a binary file has all its rows, but no seed.
     """
 
     name: str
@@ -100,7 +99,7 @@ class Table:
 
     @property
     def serving(self):
-        """The backends that take part in rows."""
+        """The backends that can be in rows."""
         return [backend for backend in self.backends if backend.state != "inactive"]
 
     def natural_order(self, row):
@@ -110,13 +109,13 @@ class Table:
         )
 
     def row(self, row):
-        """The backends of one row, first hop first."""
+        """The backends of a row, first hop first."""
         if row not in self._rows:
             self._rows[row] = order_hops(self.natural_order(row), self.hops)
         return self._rows[row]
 
     def all_rows(self):
-        """Every row, in order. Hashes in bulk, so the whole table costs well under a second."""
+        """All rows in order. Hashes many messages per call, so a table takes well under a second."""
         if len(self._rows) < ROWS:
             serving = self.serving
             row_seeds = siphash24_many(self.seed, [row.to_bytes(4, "big") for row in range(ROWS)])
@@ -131,5 +130,5 @@ class Table:
 
 
 def load_tables(document):
-    """The tables of a JSON document that json.load() has read."""
+    """The tables of a JSON document from json.load()."""
     return [Table.from_json(table) for table in document["tables"]]

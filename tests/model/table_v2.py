@@ -5,13 +5,13 @@ import struct
 
 from .table import ROWS, Backend, Bind, Table
 
-SLOTS = 256  # of backends and of binds
+SLOTS = 256  # slots for backends, and slots for binds
 HEADER = struct.Struct("<4sIIIII")
 COUNT = struct.Struct("<I")
 BACKEND = struct.Struct("<I16sHH")
 BIND = struct.Struct("<I16sHHHBx")
 ROW = struct.Struct("<II")
-FAMILY = {4: 1, 16: 2}  # by length of the address
+FAMILY = {4: 1, 16: 2}  # {bytes of the address: family}
 ADDRESS_LENGTH = {1: 4, 2: 16}
 STATE = {"filling": 0, "active": 1, "draining": 2, "inactive": 2}
 STATE_NAME = {0: "filling", 1: "active", 2: "draining"}
@@ -54,7 +54,7 @@ def _write_table(table):
 
 
 def write_v2(tables):
-    """The bytes of a version 2 file."""
+    """The content of a version 2 file."""
     header = HEADER.pack(b"GLBD", 2, len(tables), ROWS, SLOTS, SLOTS)
     return header + b"".join([_write_table(table) for table in tables])
 
@@ -83,10 +83,10 @@ def _read_table(take):
 
 
 def read_v2(data):
-    """The tables of a version 2 file, which is taken as valid. Names and seeds are not in it."""
+    """The tables of a version 2 file, which must be valid. The file has no names and seeds."""
     magic, version, count, rows, *slots = HEADER.unpack_from(data)
     if (magic, version, rows, slots) != (b"GLBD", 2, ROWS, [SLOTS, SLOTS]):
-        raise ValueError(f"no version 2 table: header {data[: HEADER.size].hex()}")
+        raise ValueError(f"not a version 2 table: header {data[: HEADER.size].hex()}")
     at = HEADER.size
 
     def take(length):

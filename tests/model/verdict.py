@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdicts that the model gives. The director has more: of its queues, buffers and gateway."""
+"""The verdicts of the model. The director has more verdicts, for its queues, buffers and gateway."""
 
 FORWARDED = "forwarded"
 ANSWERED_TOO_BIG = "answered_too_big"
@@ -11,7 +11,7 @@ DROP_EXTENSION_HEADERS = "drop_extension_headers"
 DROP_FRAGMENT = "drop_fragment"
 DROP_TOO_BIG = "drop_too_big"
 
-UNMATCHED = "unmatched"  # inside the model: EXCEPTION or DROP_UNMATCHED, as configured
+UNMATCHED = "unmatched"  # internal: becomes EXCEPTION or DROP_UNMATCHED, as configured
 
 
 class Stop(Exception):

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the golden vectors beside this file: generate.py [FOLDER]
+"""Usage: generate.py [FOLDER]
 
-They come from the model in tests/model. Deterministic: run it again and nothing changes.
+Writes the golden vectors to FOLDER, by default the folder of this file, from the model in tests/model and the cases in cases/. The
+output is the same in every run.
 """
 
 import ipaddress
@@ -39,12 +40,12 @@ SUBJECTS = (
     steer_packets,
     mtu_packets,
 )
-MOST_ANSWERS = 100  # the burst that the director's rate limit allows
+MOST_ANSWERS = 100  # the burst of the director's rate limit
 
 
 def agree(name, what, model, author):
     if model != author:
-        raise SystemExit(f"{name}: the model's {what} is {model!r}, its author expects {author!r}")
+        raise SystemExit(f"{name}: the model's {what} is {model!r}, but the author of the case expects {author!r}")
 
 
 def siphash_vectors():
@@ -95,7 +96,7 @@ def packet_vectors():
             **{key: explain[key] for key in ("table_index", "row", "hash", "hops", "hint")},
         }
     if answers > MOST_ANSWERS:
-        raise SystemExit(f"{answers} answers: the director sends {MOST_ANSWERS} at once")
+        raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once")
 
 
 def gue_vectors():
@@ -106,18 +107,18 @@ def gue_vectors():
 
 
 def lines(values):
-    """A JSON array, one value a line: a difference shows the case that changed."""
+    """A JSON array with one value per line, so that a diff shows the changed case."""
     return "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]"
 
 
 def named(values):
-    """A JSON object, one member a line."""
+    """A JSON object with one member per line."""
     members = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
     return "{\n" + ",\n".join(members) + "\n}"
 
 
 def vectors():
-    """-> {file name: text}"""
+    """{file name: text}"""
     packets = ",\n".join(
         [
             f'"port_mac": {json.dumps(PORT_MAC)}',

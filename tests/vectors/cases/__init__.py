@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the golden vectors cover, a module per subject. generate.py writes them out."""
+"""The cases of the golden vectors, a module per subject. generate.py writes the vectors."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collects packets with the verdict their author expects."""
+"""Collects packets with the verdicts that their author expects."""
 
 from . import frames as f
 
 CLIENT4, CLIENT6 = "198.51.100.7", "2001:db8::7"
 VIP4, VIP6 = "10.10.10.10", "fdb4::10"
-ROUTER4, ROUTER6 = "203.0.113.1", "2001:db8:ffff::1"  # sends ICMP errors
+ROUTER4, ROUTER6 = "203.0.113.1", "2001:db8:ffff::1"  # a router that sends ICMP errors
 CLIENT = {4: CLIENT4, 6: CLIENT6}
 VIP = {4: VIP4, 6: VIP6}
 ROUTER = {4: ROUTER4, 6: ROUTER6}
@@ -18,14 +18,14 @@ class Packets:
         self._names = set()
 
     def add(self, name, frame, expect="forwarded", config="default", table="main", **facts):
-        """`facts`: `hops` (how many), `table_index`, `hint`, where the case is about them."""
+        """`facts` are further expected results: `hops` (their number), `table_index` or `hint`."""
         assert name not in self._names, name
         self._names.add(name)
         self.cases.append((name, frame, expect, config, table, facts))
 
 
 def ip_packet(family, protocol, payload, src=None, dst=None, **fields):
-    """An IPv4 or IPv6 packet from the client to the service, unless told otherwise."""
+    """An IPv4 or IPv6 packet, by default from the client to the service."""
     build = f.ipv4 if family == 4 else f.ipv6
     return build(src or CLIENT[family], dst or VIP[family], protocol, payload, **fields)
 
@@ -35,7 +35,7 @@ def ip_frame(family, protocol, payload, **fields):
 
 
 def chain(headers, protocol, payload):
-    """Extension headers before a payload -> (first next header, bytes).
+    """Puts extension headers before a payload. Returns (number of the first header, bytes).
 
     `headers`: pairs of a number and a function from the next header's number to the bytes.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fragments: the first has its ports, later ones are steered by address or not at all."""
+"""Fragments. The first fragment has ports. Later ones are steered by address, or dropped."""
 
 from . import frames as f
 from .collect import CLIENT4, CLIENT6, ICMP_OF_FAMILY, chain, ip_frame, ip_packet
@@ -13,7 +13,7 @@ DATA = f.text(16)
 
 
 def fragment(family, protocol, payload, offset, more, before=(), **fields):
-    """A fragment as a frame; `before`: IPv6 extension headers in front of the fragment header."""
+    """A frame with a fragment. `before` are IPv6 extension headers before the fragment header."""
     if family == 4:
         word = offset | (f.MORE_FRAGMENTS if more else 0)
         return ip_frame(4, protocol, payload, fragment=word, **fields)
@@ -64,7 +64,7 @@ def _by_protocol(packets):
             "exception",
             config="exception",
         )
-        # A bind for another port or protocol covers the address just as well.
+        # The port and protocol of a bind do not matter: its address covers later fragments.
         packets.add(
             f"fragment/ipv{family} covered by a bind for the other protocol",
             fragment(family, f.UDP, DATA, 5, False, dst={4: "10.21.0.1", 6: "fdb5::1"}[family]),
@@ -77,10 +77,10 @@ def _by_protocol(packets):
 
 
 def _offsets(packets):
-    """Every bit of the offset alone makes a later fragment."""
+    """Each bit of the offset alone makes a later fragment."""
     for family in (4, 6):
         for bit in range(13):
-            # First fragments of these bytes would be for nobody: port 0x2122.
+            # As first fragments, these bytes would match no table: their port is 0x2122.
             frame = fragment(family, f.UDP, DATA, 1 << bit, bit % 2 == 0)
             packets.add(f"fragment/ipv{family} offset {8 << bit} bytes", frame)
 
@@ -96,7 +96,7 @@ def _ipv6_chains(packets):
             fragment(6, protocol, DATA, 5, True),
             config="no echo",
         )
-        # Bytes of a later fragment are data, whatever header they look like.
+        # The bytes of a later fragment are data, even if they look like a header.
         packets.add(
             f"fragment/ipv6 later, next header {protocol}, no data",
             fragment(6, protocol, b"", 5, False),
@@ -171,7 +171,7 @@ def _by_hash(packets):
                 config=hash_config(subset),
             )
     for config, expect, hops in (
-        ("alt ports", "forwarded", 2),  # the alternative has ports: not looked up
+        ("alt ports", "forwarded", 2),  # the alternative hash has ports, so it is not looked up
         ("alt address", "forwarded", 4),
         ("alt same", "forwarded", 2),
         ("alt from ports", UNSTEERABLE, 0),
@@ -187,7 +187,7 @@ def _by_hash(packets):
 
 
 def _same_way_as_its_first(packets):
-    """With address-only fields all fragments of a packet take one way, and keep it."""
+    """If only addresses are hashed, all fragments of a packet have the same hops."""
     for family in (4, 6):
         whole = f.udp(40123, 443, f.text(40))
         for n, at in enumerate(range(0, 48, 16)):

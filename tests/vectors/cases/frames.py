@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builders of frames, right by default and wrong on demand. Addresses are text.
+"""Builders of frames, which are valid by default and wrong on demand. Addresses are text.
 
-Checksums above IPv4 stay zero: nothing that these vectors are for may look at them.
+Checksums above IPv4 are zero, because no program that uses these vectors may read them.
 """
 
 import ipaddress
@@ -27,7 +27,7 @@ def mac(text):
 
 
 def ethernet(packet, ethertype=None, tags=(), dst=DIRECTOR_MAC, src=ROUTER_MAC):
-    """A frame around an IP packet. `tags` are tag protocol identifiers, outermost first."""
+    """A frame with an IP packet. `tags` are tag protocol identifiers, outermost first."""
     if ethertype is None:
         ethertype = 0x86DD if packet[0] >> 4 == 6 else 0x0800
     behind = b"".join(struct.pack(">HH", tag, 100 + n) for n, tag in enumerate(tags))
@@ -48,7 +48,7 @@ def ipv4(
     ttl=63,
     bad_checksum=False,
 ):
-    """`fragment` is the word of flags and offset, the latter in units of 8 bytes."""
+    """`fragment` is the word of flags and offset. The offset is in units of 8 bytes."""
     options += bytes(-len(options) % 4)
     if ihl is None:
         ihl = 5 + len(options) // 4
@@ -73,7 +73,7 @@ def ipv4(
 
 
 def nops(words):
-    """IPv4 options of no operation, with an end of options list."""
+    """IPv4 options: no-operations, then the end of the list."""
     return (b"\x01" * (4 * words))[:-1] + b"\x00" if words else b""
 
 
@@ -88,7 +88,7 @@ def ipv6(
 
 
 def extension(next_header, length=8):
-    """A hop-by-hop or destination options header, filled by one PadN option."""
+    """A hop-by-hop or destination options header with one PadN option."""
     assert length % 8 == 0
     padding = length - 4
     if padding <= 255:
@@ -120,7 +120,7 @@ def udp(src_port, dst_port, payload=b"", length=None):
 
 
 def icmp(type_, code=0, rest=0, payload=b""):
-    """ICMP and ICMPv6 share this layout; `rest` is the second word."""
+    """An ICMP or ICMPv6 message. `rest` is the second word."""
     return struct.pack(">BBHI", type_, code, 0, rest) + payload
 
 
@@ -129,5 +129,5 @@ def echo(family, identifier=0x4242, sequence=7, payload=b""):
 
 
 def text(length):
-    """Payload that shows where it was cut or moved."""
+    """A payload that shows where it was cut or moved."""
     return bytes(33 + n % 94 for n in range(length))

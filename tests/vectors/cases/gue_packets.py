@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GUE frames as a proxy sees them, with the status their author expects."""
+"""GUE frames that a proxy receives, with the status that their author expects."""
 
 import struct
 
@@ -74,7 +74,7 @@ def _right():
     yield "inner/empty", frame(gue(b"", protocol=4)), "ok"
     yield "inner/one byte", frame(gue(b"\x45")), "ok"
     yield "inner/is not looked at", frame(gue(bytes(20), protocol=41)), "ok"
-    # What IP has beyond the UDP length is no part of the inner packet.
+    # IP data after the UDP length does not belong to the inner packet.
     whole = gue()
     yield "udp length/ends before IP does", frame(whole + bytes(7), 8 + len(whole)), "ok"
 
@@ -130,7 +130,7 @@ def _malformed():
 
 
 def _order():
-    """Two faults at once: the earlier check names the packet."""
+    """Frames with two faults: the earlier check decides the status."""
     everything = {
         "version": 1,
         "control": 1,
@@ -182,7 +182,7 @@ def _cut():
     for excess in (1, 2, 1000):
         name = f"cut/UDP length {excess} over IP's"
         yield name, frame(whole, 8 + len(whole) + excess), "truncated"
-    # Padding is not payload.
+    # Padding does not belong to the payload.
     yield "cut/UDP length reaches into the padding", frame(
         whole, 8 + len(whole) + 4, tail=bytes(4)
     ), "truncated"
@@ -194,6 +194,6 @@ def _cut():
 
 
 def collect():
-    """-> (name, frame, status) of every case."""
+    """Yields (name, frame, status) of every case."""
     for group in (_right, _not_gue, _malformed, _order, _cut):
         yield from group()

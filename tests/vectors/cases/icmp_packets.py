@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ICMP errors, which follow the flow that they quote."""
+"""ICMP errors, which are steered like the flow that they quote."""
 
 from . import frames as f
 from .collect import CLIENT, ICMP_OF_FAMILY, ROUTER, VIP, chain, ip_frame, ip_packet
@@ -15,7 +15,7 @@ CLIENT_PORT = 40002
 
 
 def quote(family, protocol, payload, **fields):
-    """What a proxy sent to the client."""
+    """A packet from a proxy to the client."""
     fields = {"src": VIP[family], "dst": CLIENT[family], **fields}
     return ip_packet(family, protocol, payload, **fields)
 
@@ -33,7 +33,7 @@ def quote_6():
 
 
 def error(family, quoted, type_=None, code=0, rest=0, **fields):
-    """The ICMP error of a router on the way, as a frame."""
+    """A frame with an ICMP error of a router."""
     message = f.icmp(ERRORS[family][0] if type_ is None else type_, code, rest, quoted)
     fields = {"src": ROUTER[family], **fields}
     return ip_frame(family, ICMP_OF_FAMILY[family], message, **fields)
@@ -140,7 +140,7 @@ def _quoted_transports(packets):
             error(family, quote(family, ICMP_OF_FAMILY[family], echo)),
             UNMATCHED,
         )
-    # The same flow, its packets and its errors: one row, one hint, one outer source port.
+    # Packets and errors of a flow have the same row, hint and outer source port.
     for family in (4, 6):
         packets.add(
             f"icmp/ipv{family} beside it: the flow itself",
@@ -207,7 +207,7 @@ def _quoted_extensions(packets):
         first, rest = chain([(number, build)], f.ICMPV6, f.icmp(1, payload=quote_6()))
         frame = ip_frame(6, first, rest)
         packets.add(f"icmp/ipv6 error behind {name}", frame)
-    # Each of the two headers may have eight.
+    # Each of the two IP headers may have eight extension headers.
     first, inner = chain(mixed, f.TCP, quoted_tcp()[:8])
     first, rest = chain(mixed, f.ICMPV6, f.icmp(2, payload=quote(6, first, inner)))
     packets.add("icmp/ipv6 8 headers and 8 quoted", ip_frame(6, first, rest))
@@ -270,7 +270,7 @@ def _fragments(packets):
 
 
 def _fragmented_errors(packets):
-    """Errors that are fragments themselves."""
+    """ICMP errors that are fragments."""
     whole = f.icmp(3, payload=quote(4, f.TCP, quoted_tcp()))
     frame = ip_frame(4, f.ICMP, whole, src=ROUTER[4], fragment=f.MORE_FRAGMENTS)
     packets.add("icmp/ipv4 error as a first fragment", frame)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which table a packet belongs to: binds, prefixes, ranges, overlaps, echo, what matches none."""
+"""The table of a packet: binds, prefixes, ranges, overlaps, echo requests, and packets that match no table."""
 
 import ipaddress
 
@@ -140,11 +140,11 @@ def _overlaps(packets):
 
 
 def _prefixes(packets):
-    """One table a prefix, longest first; addresses that differ from theirs at one bit."""
+    """A table per prefix, longest first, and addresses that differ from the prefix in one bit."""
     for family, base, lengths in ((4, PREFIX_BASE4, PREFIXES4), (6, PREFIX_BASE6, PREFIXES6)):
         address = ipaddress.ip_address(base)
         bits = address.max_prefixlen
-        for common in range(bits + 1):  # leading bits that the two have in common
+        for common in range(bits + 1):  # number of leading bits in common
             if not {common, common + 1} & set(lengths):
                 continue
             dst = address

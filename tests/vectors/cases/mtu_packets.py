@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The outbound MTU: what just fits, what does not, and how that is answered."""
+"""The outbound MTU: packets that just fit, packets that do not, and too-big replies."""
 
 from . import frames as f
 from .collect import ICMP_OF_FAMILY, chain, ip_frame, ip_packet
@@ -25,7 +25,7 @@ def of_length(family, length, protocol=f.UDP, **fields):
 
 
 def _limits(packets):
-    """`most`: the longest inner packet, MTU - 36 - 4 x (hops - 1)."""
+    """`most` is the longest inner packet: MTU - 36 - 4 x (hops - 1)."""
     for table, most in (("one", 540), ("hops2", 536), ("hops3", 532), ("hops4", 528)):
         for family in (4, 6):
             for length, expect in ((most, "forwarded"), (most + 1, TOO_BIG)):
@@ -47,7 +47,7 @@ def _limits(packets):
             "drop_unmatched",
             "mtu 576",
         )
-    # As many hops as two rows have: the limit is that of the very packet.
+    # The packet has the hops of two rows, which decide the limit of its length.
     for number in range(8):
         packet = of_length(4, 540 - 4 * 7, f.TCP, src=client(4, number))
         name = f"mtu/576 alternative hash, client {number}"
@@ -67,7 +67,7 @@ def _answers(packets):
             title = f"ipv{family} {table}"
             add(title, f.ethernet(of_length(family, most + 1)), table=table)
             add(f"{title}, fits", f.ethernet(of_length(family, most)), "forwarded", table=table)
-    # 548 bytes of an IPv4 packet are quoted, 1232 of an IPv6 one.
+    # A reply quotes 548 bytes of an IPv4 packet, and 1232 bytes of an IPv6 packet.
     for family, lengths in ((4, (537, 547, 548, 549, 550, 701)), (6, (547, 1231, 1232, 1233))):
         for length in lengths:
             for tail in (b"", b"\xee" * 9):

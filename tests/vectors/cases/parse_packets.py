@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headers that must be read right: tags, padding, options, extension headers, fragments."""
+"""Parsing of headers: tags, padding, options, extension headers, fragments."""
 
 from . import frames as f
 from .collect import ICMP_OF_FAMILY, VIP, chain, ip_frame, ip_packet
@@ -8,7 +8,7 @@ UNMATCHED = "drop_unmatched"
 TRUNCATED = "drop_truncated"
 MALFORMED = "drop_malformed"
 
-# (name, number, builder): every extension header that is walked
+# (name, number, builder) of every extension header that the director walks
 HEADERS = (
     ("hop-by-hop", f.HOP_BY_HOP, f.extension),
     ("routing", f.ROUTING, f.routing),
@@ -18,7 +18,7 @@ HEADERS = (
 
 
 def transports(family):
-    """(name, protocol, payload) of everything that is forwarded by itself."""
+    """(name, protocol, payload) of all kinds of packets that are forwarded."""
     return (
         ("tcp", f.TCP, f.tcp(40000, 80)),
         ("udp", f.UDP, f.udp(40001, 443, b"data")),
@@ -49,7 +49,7 @@ def _ethernet(packets):
         ):
             packets.add(f"ethernet/ipv{family} to {name}", f.ethernet(packet, dst=dst))
         other = {4: 0x86DD, 6: 0x0800}[family]
-        # 40 bytes are enough to see the version of either family.
+        # 40 bytes have the version field of both families.
         packets.add(
             f"ethernet/ipv{family} under the other ethertype",
             f.ethernet(packet, ethertype=other),
@@ -82,7 +82,7 @@ def _ipv4_headers(packets):
             f"ihl/{ihl}", ip_frame(4, f.TCP, f.tcp(40000, 80), ihl=ihl), MALFORMED
         )
     for ihl in range(6, 16):
-        # The header claims TCP's bytes as options, and from 11 words on more than there are.
+        # With a larger IHL, bytes of TCP count as options. From 11 words on, the header is longer than the packet.
         expect = TRUNCATED if 4 * ihl <= 40 else MALFORMED
         packets.add(f"ihl/{ihl} lies", ip_frame(4, f.TCP, f.tcp(40000, 80), ihl=ihl), expect)
     for version in (0, 1, 3, 5, 6, 15):
@@ -113,7 +113,7 @@ def _ipv4_headers(packets):
 
 
 def _lengths(packets):
-    """Lengths that disagree with the frame, both ways."""
+    """Lengths in headers that are larger or smaller than the frame."""
     for family in (4, 6):
         for name, protocol, payload in transports(family):
             packet = ip_packet(family, protocol, payload)
@@ -160,7 +160,7 @@ def _extension_headers(packets):
         first, rest = chain([(number, build)] * 9, f.TCP, f.tcp(40000, 80))
         expect = "drop_extension_headers"
         packets.add(f"extension/9 x {name}", ip_frame(6, first, rest), expect)
-        # The ninth is refused before its bytes are looked for.
+        # The director refuses the ninth header before it reads it.
         first, rest = chain([(number, build)] * 8, number, b"")
         packets.add(f"extension/9 x {name}, the last cut off", ip_frame(6, first, rest), expect)
         first, rest = chain([(number, build)] * 8, 89, b"")
@@ -201,13 +201,13 @@ def _extension_chains(packets):
 
 
 def _extension_fields(packets):
-    # A fragment header has no length: its second byte is reserved.
+    # The second byte of a fragment header is reserved, and is not a length.
     first, rest = chain([(f.FRAGMENT, f.fragment_header)], f.TCP, f.tcp(40000, 80))
     rest = rest[:1] + b"\xff" + rest[2:]
     packets.add("extension/fragment header, reserved byte set", ip_frame(6, first, rest))
     rest = rest[:3] + b"\x06" + rest[4:]
     packets.add("extension/fragment header, reserved bits set", ip_frame(6, first, rest))
-    # 216 bytes are claimed. What would come next does not matter.
+    # The header has a length of 216 bytes. The next header does not matter.
     for number in (f.HOP_BY_HOP, f.ROUTING, f.DESTINATION):
         for then in (f.TCP, f.HOP_BY_HOP, f.FRAGMENT, f.NO_NEXT, 89):
             for present in (8, 208, 215):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables whose rows are written down: every order of hops that section 3 knows."""
+"""Tables with rows: every order of hops in docs/reference/table-rows.md."""
 
 import ipaddress
 import itertools
@@ -76,7 +76,7 @@ def _owner_pairs():
 
 
 def collect():
-    """-> (name, table document, rows) of every case."""
+    """Yields (name, table document, rows) of every case."""
     for shape in _shapes():
         yield _case(*shape)
     yield from _owner_pairs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configurations and forwarding tables that packets.json refers to by name."""
+"""The named configurations and forwarding tables of packets.json."""
 
 import hashlib
 
@@ -35,7 +35,7 @@ def table(name, binds, backend_list, hops=2):
 
 
 def service_binds():
-    """The service that most packets are for."""
+    """The table of the service to which most packets go."""
     return [
         bind(ip, proto, port)
         for ip in ("10.10.10.10", "fdb4::10")
@@ -51,7 +51,7 @@ def _every_state():
     ]
 
 
-# The last tables catch what the earlier ones leave, and hide behind them.
+# The last tables match packets that the earlier ones do not match.
 OVERLAP = [
     ("wide", [bind("10.40.0.0/16", "tcp", 80, 89), bind("fd40::/32", "tcp", 80, 89)]),
     (
@@ -141,7 +141,7 @@ def _fields(names):
 
 
 def hash_config(subset):
-    """Name of the configuration that hashes the fields whose bits are set in `subset`."""
+    """The name of the configuration that hashes the fields whose bits are set in `subset`."""
     return "hash " + "+".join(name for n, name in enumerate(FIELDS) if subset >> n & 1)
 
 

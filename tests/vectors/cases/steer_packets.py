@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which proxies a flow gets: hash fields, alternative hash, hops, states."""
+"""The hops of a flow: hash fields, alternative hash, number of hops, states of proxies."""
 
 from . import frames as f
 from .collect import ICMP_OF_FAMILY, ip_frame
@@ -60,7 +60,7 @@ def _tables(packets):
 
 
 def _alt_hash(packets):
-    """Pairs of rows that share none, some or all of their proxies: enough flows to meet each."""
+    """Enough flows to have pairs of rows that share none, some or all of their proxies."""
     for config in ("alt ports", "alt address", "alt same", "alt from ports"):
         for table, flows in (
             ("one", 2),

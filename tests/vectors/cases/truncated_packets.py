@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every header cut at every length: by the end of the frame, and by the IP header's own length."""
+"""Every header cut at every length, by the end of the frame or by the length in the IP header."""
 
 from . import frames as f
 from .collect import ICMP_OF_FAMILY, chain, ip_frame, ip_packet
@@ -23,7 +23,7 @@ def _every_extension(protocol, payload):
 
 
 def _by_frame(packets):
-    """The frame ends early: its IP header claims what is not there."""
+    """The frame ends early. The length in its IP header is larger than the frame."""
     first, rest = _every_extension(f.UDP, f.udp(40001, 443))
     for name, frame in (
         ("ipv4 options tcp", ip_frame(4, f.TCP, f.tcp(40000, 80), options=f.nops(3))),
@@ -44,7 +44,7 @@ def _by_frame(packets):
 
 
 def _by_length(packets):
-    """The IP header tells the truth about a packet that ends early."""
+    """The packet ends early, and the IP header has its real length."""
     options = f.nops(3)
     for name, protocol, payload in (
         ("tcp", f.TCP, f.tcp(40000, 80)),
@@ -85,7 +85,7 @@ def _quotes(packets):
                     error(family, quoted[:kept]),
                     TRUNCATED,
                 )
-            # What is missing is not found in the padding.
+            # The missing bytes are not taken from the padding.
             packets.add(
                 f"short/ipv{family} quote of {name} with 7 bytes, padded frame",
                 error(family, quoted[:-1]) + bytes(20),
