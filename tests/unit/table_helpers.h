@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random tables, the same in every run, and searches in faults. */
+/* Random tables, which are the same in every run, and assertions about faults. */
 #ifndef GLB_TESTS_UNIT_TABLE_HELPERS_H
 #define GLB_TESTS_UNIT_TABLE_HELPERS_H
 
@@ -33,7 +33,7 @@ static inline void random_fill(void *bytes, size_t size)
 		((uint8_t *)bytes)[i] = (uint8_t)random_u64();
 }
 
-/* Distinct for each `number`; family NETADDR_NONE: either. */
+/* Returns a different address for each `number`. Family NETADDR_NONE: IPv4 or IPv6. */
 static inline struct netaddr random_addr(enum netaddr_family family, uint32_t number)
 {
 	uint8_t bytes[16];
@@ -57,8 +57,7 @@ static inline void random_backend(struct table_backend *backend, enum random_hea
 	backend->healthy = random_below(3) != 0;
 }
 
-/* A table with a name, `backends` backends of which the first is not inactive, and `binds` binds;
- * no rows. */
+/* Fills a table with a name, `backends` backends, of which the first is not inactive, and `binds` binds, but no rows. */
 static inline void random_table(struct table *table, uint32_t backends, uint32_t binds, uint8_t hops,
 	enum netaddr_family family, enum random_health health)
 {
@@ -99,7 +98,7 @@ static inline bool prefixes_overlap(const struct netprefix *a, const struct netp
 	return a->length <= b->length ? netprefix_covers(a, &b->addr) : netprefix_covers(b, &a->addr);
 }
 
-/* Fails the test, with all that was found, unless this fault is there. */
+/* Fails the test, and prints all faults, unless there is this one. */
 #define assert_fault(faults, is_warning, expected)                                                \
 	do {                                                                                      \
 		bool there_ = false;                                                              \

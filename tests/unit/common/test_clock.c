@@ -25,7 +25,7 @@ static void test_the_coarse_clock_is_the_same_clock(void **state)
 	assert_in_range(coarse, before - CLOCK_NS_PER_S, after);
 }
 
-static void test_a_timespec_has_the_whole_seconds_apart(void **state)
+static void test_a_timespec_splits_off_whole_seconds(void **state)
 {
 	struct timespec time = clock_timespec(3000005);
 
@@ -41,7 +41,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_clock_is_monotonic_in_every_unit),
 		cmocka_unit_test(test_the_coarse_clock_is_the_same_clock),
-		cmocka_unit_test(test_a_timespec_has_the_whole_seconds_apart),
+		cmocka_unit_test(test_a_timespec_splits_off_whole_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

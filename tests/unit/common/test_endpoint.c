@@ -23,7 +23,7 @@ static void test_text_survives_parsing_and_formatting(void **state)
 	}
 }
 
-static void test_the_parts_are_what_the_text_says(void **state)
+static void test_address_and_port_are_parsed(void **state)
 {
 	struct endpoint endpoint;
 
@@ -40,7 +40,7 @@ static void test_the_parts_are_what_the_text_says(void **state)
 	assert_false(endpoint.has_port);
 }
 
-static void test_other_text_is_refused(void **state)
+static void test_text_of_another_form_is_refused(void **state)
 {
 	static const char *const texts[] = {"", ":", ":80", "10.0.0.1:", "10.0.0.1:65536", "10.0.0.1:+80",
 		"10.0.0.1: 80", "10.0.0.1:80x", "10.0.0:80", "[::1", "[::1]80", "[::1]:", "[]:80", "localhost:80",
@@ -67,8 +67,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_survives_parsing_and_formatting),
-		cmocka_unit_test(test_the_parts_are_what_the_text_says),
-		cmocka_unit_test(test_other_text_is_refused),
+		cmocka_unit_test(test_address_and_port_are_parsed),
+		cmocka_unit_test(test_text_of_another_form_is_refused),
 		cmocka_unit_test(test_the_longest_text_fits),
 	};
 

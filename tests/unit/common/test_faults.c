@@ -35,7 +35,7 @@ static void test_error_at_names_line_and_column(void **state)
 	faults_clear(&faults);
 }
 
-static void test_a_place_names_what_it_has(void **state)
+static void test_a_place_without_line_or_column_leaves_them_out(void **state)
 {
 	struct faults faults = {.file = "glb.conf"};
 	const struct faults_place places[] = {
@@ -58,7 +58,7 @@ static void test_a_place_names_what_it_has(void **state)
 	faults_clear(&faults);
 }
 
-static void test_warnings_are_no_errors(void **state)
+static void test_warnings_are_not_counted_as_errors(void **state)
 {
 	struct faults faults = {0};
 
@@ -116,7 +116,7 @@ static void count(void *context, bool warning, const char *text)
 	counts[warning]++;
 }
 
-static void test_a_report_has_the_kinds_that_are_wanted(void **state)
+static void test_a_report_has_the_requested_kinds(void **state)
 {
 	struct faults faults = {0};
 	unsigned counts[2] = {0};
@@ -133,7 +133,7 @@ static void test_a_report_has_the_kinds_that_are_wanted(void **state)
 	faults_clear(&faults);
 }
 
-static void test_lost_faults_are_an_error(void **state)
+static void test_faults_lost_for_lack_of_memory_are_an_error(void **state)
 {
 	struct faults faults = {.out_of_memory = true};
 	unsigned counts[2] = {0};
@@ -150,12 +150,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_error_names_file_place_and_value),
 		cmocka_unit_test(test_error_at_names_line_and_column),
-		cmocka_unit_test(test_a_place_names_what_it_has),
-		cmocka_unit_test(test_warnings_are_no_errors),
+		cmocka_unit_test(test_a_place_without_line_or_column_leaves_them_out),
+		cmocka_unit_test(test_warnings_are_not_counted_as_errors),
 		cmocka_unit_test(test_clear_keeps_the_file),
 		cmocka_unit_test(test_print_lists_errors_before_warnings),
-		cmocka_unit_test(test_a_report_has_the_kinds_that_are_wanted),
-		cmocka_unit_test(test_lost_faults_are_an_error),
+		cmocka_unit_test(test_a_report_has_the_requested_kinds),
+		cmocka_unit_test(test_faults_lost_for_lack_of_memory_are_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

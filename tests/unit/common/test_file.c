@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file is read whole or not at all, and replaced so; nothing is left behind. */
+/* Files are read and replaced completely or not at all, and no temporary file stays. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,8 +155,8 @@ static int replace_as_nobody(void)
 	return file_replace("file", NULL, "two", 3, &faults) != 0;
 }
 
-/* Whose folder it is may put a file of its own in place of root's. */
-static void test_owner_is_not_kept_where_that_is_not_permitted(void **state)
+/* The owner of the folder may replace root's file by a file that he owns. */
+static void test_owner_is_not_kept_if_that_is_not_permitted(void **state)
 {
 	struct stat info;
 	pid_t child;
@@ -181,7 +181,7 @@ static void test_owner_is_not_kept_where_that_is_not_permitted(void **state)
 	unlink("file");
 }
 
-/* Who has the old file open goes on reading the old bytes. */
+/* A process that has the old file open continues to read the old bytes. */
 static void test_readers_of_the_old_file_are_not_disturbed(void **state)
 {
 	char buf[16] = "";
@@ -197,7 +197,7 @@ static void test_readers_of_the_old_file_are_not_disturbed(void **state)
 	unlink("file");
 }
 
-static void test_a_link_is_replaced_and_its_target_stays(void **state)
+static void test_a_symbolic_link_is_replaced_and_its_target_stays(void **state)
 {
 	struct stat info;
 
@@ -213,7 +213,7 @@ static void test_a_link_is_replaced_and_its_target_stays(void **state)
 	unlink("target");
 }
 
-static void test_what_is_no_regular_file_is_refused(void **state)
+static void test_only_regular_files_are_replaced(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir("dir", 0755), 0);
@@ -227,35 +227,31 @@ static void test_what_is_no_regular_file_is_refused(void **state)
 	unlink("fifo");
 }
 
-static void test_no_folder(void **state)
+static void test_a_missing_folder_is_named(void **state)
 {
 	(void)state;
 	assert_fails("none/file", 1, -ENOENT,
-		"none/file: a new file cannot be created in its folder: No such file or directory; "
-		"the "
-		"file is unchanged");
+		"none/file: a new file cannot be created in its folder: No such file or directory; the file is unchanged");
 	replace("file", "x");
 	assert_fails("file/file", 1, -ENOTDIR, "file/file: cannot be replaced: Not a directory; the file is unchanged");
 	unlink("file");
 }
 
-static void test_unwritable_folder(void **state)
+static void test_an_unwritable_folder_is_named(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir("dir", 0555), 0);
-	/* Root may write anywhere but in a file system that nobody can write. */
+	/* Root may write to any file system that is writable at all, so the test uses /proc. */
 	if (geteuid() == 0)
 		assert_fails("/proc/sys/file", 1, -ENOENT,
-			"/proc/sys/file: a new file cannot be created in its folder: No such file or "
-			"directory; the file is unchanged");
+			"/proc/sys/file: a new file cannot be created in its folder: No such file or directory; the file is unchanged");
 	else
 		assert_fails("dir/file", 1, -EACCES,
-			"dir/file: a new file cannot be created in its folder: Permission denied; the "
-			"file is unchanged");
+			"dir/file: a new file cannot be created in its folder: Permission denied; the file is unchanged");
 	rmdir("dir");
 }
 
-/* As a full disk, but with EFBIG for ENOSPC: the write stops half way. */
+/* Simulates a full disk: the write stops half way, with EFBIG instead of ENOSPC. */
 static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 {
 	struct rlimit old, small;
@@ -274,7 +270,7 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 	unlink("file");
 }
 
-/* A lock tells the file of a writer at work from that of one that was killed. */
+/* A writer that still runs has locked its temporary file. A killed one has not. */
 static void test_leftovers_of_killed_writers_are_removed(void **state)
 {
 	static const char *const names[] = {".glb-killed", ".glb-atwork", ".glb-longer1", "glb-killed"};
@@ -317,7 +313,7 @@ static void assert_unreadable(const char *path, size_t max, int error, const cha
 	faults_clear(&faults);
 }
 
-static void test_a_file_is_read_with_a_nul_behind_it(void **state)
+static void test_a_nul_follows_the_text_of_a_file(void **state)
 {
 	static const char *const texts[] = {"", "hello", "hello, hello"};
 	struct faults faults = {.file = "file"};
@@ -356,7 +352,7 @@ static void test_only_regular_files_are_read(void **state)
 	unlink("fifo");
 }
 
-/* Files in /proc say that they are empty. */
+/* Files in /proc report a size of 0. */
 static void test_a_file_that_grows_is_not_read(void **state)
 {
 	(void)state;
@@ -383,7 +379,7 @@ static void test_two_paths_of_a_file_are_the_same(void **state)
 	unlink("soft");
 }
 
-static void test_paths_to_a_file_that_is_not_there_yet(void **state)
+static void test_two_paths_of_a_missing_file_are_the_same(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir("dir", 0755), 0);
@@ -403,20 +399,20 @@ int main(void)
 		cmocka_unit_test(test_new_file_is_as_secret_as_its_source),
 		cmocka_unit_test(test_mode_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_owner_of_an_existing_file_is_kept),
-		cmocka_unit_test(test_owner_is_not_kept_where_that_is_not_permitted),
+		cmocka_unit_test(test_owner_is_not_kept_if_that_is_not_permitted),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
-		cmocka_unit_test(test_a_link_is_replaced_and_its_target_stays),
-		cmocka_unit_test(test_what_is_no_regular_file_is_refused),
-		cmocka_unit_test(test_no_folder),
-		cmocka_unit_test(test_unwritable_folder),
+		cmocka_unit_test(test_a_symbolic_link_is_replaced_and_its_target_stays),
+		cmocka_unit_test(test_only_regular_files_are_replaced),
+		cmocka_unit_test(test_a_missing_folder_is_named),
+		cmocka_unit_test(test_an_unwritable_folder_is_named),
 		cmocka_unit_test(test_a_write_that_fails_half_way_changes_nothing),
 		cmocka_unit_test(test_leftovers_of_killed_writers_are_removed),
-		cmocka_unit_test(test_a_file_is_read_with_a_nul_behind_it),
+		cmocka_unit_test(test_a_nul_follows_the_text_of_a_file),
 		cmocka_unit_test(test_a_file_over_the_maximum_is_not_read),
 		cmocka_unit_test(test_only_regular_files_are_read),
 		cmocka_unit_test(test_a_file_that_grows_is_not_read),
 		cmocka_unit_test(test_two_paths_of_a_file_are_the_same),
-		cmocka_unit_test(test_paths_to_a_file_that_is_not_there_yet),
+		cmocka_unit_test(test_two_paths_of_a_missing_file_are_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -18,7 +18,7 @@ static void check(const char *text, const char *expected)
 	assert_string_equal(buf, expected);
 }
 
-static void test_good_text_stays(void **state)
+static void test_valid_text_is_unchanged(void **state)
 {
 	(void)state;
 	check("", "");
@@ -27,7 +27,7 @@ static void test_good_text_stays(void **state)
 		"\u00a0\u00e9 \u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff");
 }
 
-static void test_control_characters(void **state)
+static void test_control_characters_are_replaced(void **state)
 {
 	(void)state;
 	check("a\nb\tc\x1b[2Jd\x7f", "a?b?c?[2Jd?");
@@ -35,7 +35,7 @@ static void test_control_characters(void **state)
 }
 
 /* The examples of the Unicode standard and RFC 3629: too long, surrogates, beyond the last one. */
-static void test_what_is_not_utf8(void **state)
+static void test_bytes_that_are_not_utf8_are_replaced(void **state)
 {
 	(void)state;
 	check("caf\xe9", "caf?");
@@ -48,7 +48,7 @@ static void test_what_is_not_utf8(void **state)
 	check("\xf8\x88\x80\x80\x80", "?????");
 }
 
-static void test_text_cut_within_a_character(void **state)
+static void test_a_character_that_is_cut_off_is_replaced(void **state)
 {
 	(void)state;
 	check("\xc3", "?");
@@ -78,10 +78,10 @@ static void test_a_number_is_decimal_digits_within_the_maximum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_text_stays),
-		cmocka_unit_test(test_control_characters),
-		cmocka_unit_test(test_what_is_not_utf8),
-		cmocka_unit_test(test_text_cut_within_a_character),
+		cmocka_unit_test(test_valid_text_is_unchanged),
+		cmocka_unit_test(test_control_characters_are_replaced),
+		cmocka_unit_test(test_bytes_that_are_not_utf8_are_replaced),
+		cmocka_unit_test(test_a_character_that_is_cut_off_is_replaced),
 		cmocka_unit_test(test_a_number_is_decimal_digits_within_the_maximum),
 	};
 

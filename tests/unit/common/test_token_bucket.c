@@ -63,7 +63,7 @@ static void test_a_full_bucket_stays_full(void **state)
 	bucket = (struct token_bucket){.tokens = SIZE};
 	token_bucket_refill(&bucket, 1000, INTERVAL, SIZE);
 	assert_int_equal(bucket.tokens, SIZE);
-	/* What did not fit is not kept for later. */
+	/* Tokens that do not fit are lost. */
 	assert_int_equal(take_all(&bucket), SIZE);
 	assert_int_equal(take_at(&bucket, 1000 + INTERVAL - 1), 0);
 	assert_int_equal(take_at(&bucket, 1000 + INTERVAL), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The service manager is a datagram socket, as in sd_notify(3). */
+/* The tests are the service manager: they receive the messages on a datagram socket, as sd_notify(3) describes it. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static int tear_down(void **state)
 	return close(manager);
 }
 
-static void test_each_message_is_the_one_of_sd_notify(void **state)
+static void test_messages_are_those_of_sd_notify(void **state)
 {
 	(void)state;
 	service_ready();
@@ -84,7 +84,7 @@ static void test_a_long_status_is_cut(void **state)
 	assert_int_equal(strlen(received()), strlen("READY=1\nSTATUS=") + 1023);
 }
 
-static void test_the_watchdog_is_the_one_of_this_process(void **state)
+static void test_only_a_watchdog_of_this_process_counts(void **state)
 {
 	char pid[16];
 
@@ -113,10 +113,10 @@ static void test_without_a_service_manager_nothing_happens(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_message_is_the_one_of_sd_notify),
+		cmocka_unit_test(test_messages_are_those_of_sd_notify),
 		cmocka_unit_test(test_a_reload_says_when_it_began),
 		cmocka_unit_test(test_a_long_status_is_cut),
-		cmocka_unit_test(test_the_watchdog_is_the_one_of_this_process),
+		cmocka_unit_test(test_only_a_watchdog_of_this_process_counts),
 		cmocka_unit_test(test_without_a_service_manager_nothing_happens),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Documents and the faults they must give, written with ' for ". Include cmocka.h first. */
+/* JSON tables and the faults that they must cause, written with ' instead of ". Include cmocka.h first. */
 #ifndef GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
 #define GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
 
@@ -45,7 +45,7 @@ static inline void assert_refused(const char *document, const char *expected)
 
 	assert_int_equal(parse(document, &set, &faults), -EINVAL);
 	assert_fault(&faults, false, expected);
-	/* One mistake, one error. */
+	/* One mistake causes one error. */
 	assert_int_equal(faults.errors, 1);
 	assert_null(set.tables);
 	faults_clear(&faults);

@@ -10,12 +10,12 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void test_names(void **state)
+static void test_a_name_is_utf8_without_control_characters(void **state)
 {
 	static const char *const good[] = {"a", " ", "~", "web-1 (\"x\")", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80",
 		"\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
-	/* Control characters, then what is not UTF-8: too long, surrogates, beyond the last, cut,
-	 * loose. */
+	/* Control characters, and then bytes that are not UTF-8: overlong forms, surrogates, values above U+10FFFF, characters
+	 * that are cut off, and lone continuation bytes. */
 	static const char *const bad[] = {"", "\x01", "\x1f", "\x7f", "\xc2\x80", "\xc2\x9f", "\xc0\xaf", "\xc1\xbf",
 		"\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf4\x90\x80\x80",
 		"\xf8\x88\x80\x80\x80", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f\x92", "\x80", "\xe2\x28\xa1"};
@@ -32,7 +32,7 @@ static void test_names(void **state)
 	assert_false(table_name_is_valid(name, TABLE_MAX_NAME + 1));
 }
 
-static void test_texts_of_values(void **state)
+static void test_protocols_and_states_have_names(void **state)
 {
 	(void)state;
 	assert_string_equal(table_protocol_name(TABLE_TCP), "tcp");
@@ -43,7 +43,7 @@ static void test_texts_of_values(void **state)
 	assert_string_equal(table_state_name(4), "unknown");
 }
 
-static void test_label_is_the_name_or_the_index(void **state)
+static void test_the_label_is_the_name_or_the_index(void **state)
 {
 	struct table_set set = random_set(2);
 	char buf[16];
@@ -73,9 +73,9 @@ static void test_good_is_active_or_filling_and_healthy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_texts_of_values),
-		cmocka_unit_test(test_label_is_the_name_or_the_index),
+		cmocka_unit_test(test_a_name_is_utf8_without_control_characters),
+		cmocka_unit_test(test_protocols_and_states_have_names),
+		cmocka_unit_test(test_the_label_is_the_name_or_the_index),
 		cmocka_unit_test(test_good_is_active_or_filling_and_healthy),
 	};
 

@@ -15,7 +15,7 @@
 
 #define TWIN_ROWS 256u
 
-/* The plain twin: docs/reference/table-rows.md word for word, with siphash() and a full sort. */
+/* The plain twin: the algorithm of docs/reference/table-rows.md step by step, with siphash() and a full sort. */
 
 struct ranked {
 	uint8_t digest[8];
@@ -88,7 +88,7 @@ static void assert_equals_twin(const struct table *table, uint32_t first, uint32
 	}
 }
 
-/* Every ISA that this CPU can run, on the first and the last rows. */
+/* Fills the first and the last rows with every ISA that this CPU can run. */
 static void compare_isas(struct table *table)
 {
 	struct table_candidate *candidates = calloc(table->backend_count, sizeof(*candidates));
@@ -108,7 +108,7 @@ static void compare_isas(struct table *table)
 		table_rows_by_isa[isa](&job, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
 		assert_equals_twin(table, 0, TWIN_ROWS / 2);
 		assert_equals_twin(table, TABLE_ROWS - TWIN_ROWS / 2, TABLE_ROWS);
-		/* It keeps to its rows. */
+		/* It wrote no other rows. */
 		assert_int_equal(table->rows[TWIN_ROWS / 2 * table->row_hops], 0xffff);
 	}
 	free(candidates);
@@ -131,8 +131,8 @@ static void test_every_isa_equals_the_plain_twin(void **state)
 	}
 }
 
-/* Addresses are never equal, and hashes of different ones never in practice: three candidates each
- * with one address make ties. The first of the three may not be first hop. */
+/* Equal hashes do not occur with different addresses in practice, so three candidates share each address here. The first of
+ * the three may not become the first hop. */
 static void test_equal_hashes_keep_the_order_of_backends(void **state)
 {
 	enum { COUNT = 24, HOPS = 4 };
@@ -242,7 +242,7 @@ static bool rows_equal(const struct table *a, const struct table *b, uint32_t ro
 	return true;
 }
 
-/* A built table, and the same without one of its backends. */
+/* Builds a table, and the same table without one of its backends. */
 static void with_and_without(
 	struct table_set *set, uint32_t size, uint32_t removed, uint8_t hops, enum random_health health)
 {
@@ -253,7 +253,7 @@ static void with_and_without(
 	without = &set->tables[1];
 	random_table(with, size, 0, hops, NETADDR_NONE, health);
 	random_table(without, size - 1, 0, hops, NETADDR_NONE, health);
-	/* Not the last that takes part. */
+	/* This is not the last backend that can be a hop. */
 	with->backends[0].state = with->backends[1].state = TABLE_DRAINING;
 	memcpy(without->seed, with->seed, sizeof(with->seed));
 	for (uint32_t i = 0; i + 1 < size; i++)
@@ -271,7 +271,7 @@ static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 
 		with_and_without(&set, size, removed, (uint8_t)(2 + round % 3), round % 2 ? ALL_GOOD : ANY_STATE);
 		gone = &set.tables[0].backends[removed].addr;
-		/* Fewer than `hops` left: every row gets shorter. */
+		/* With fewer than `hops` backends left, every row gets shorter. */
 		if (set.tables[0].row_hops != set.tables[1].row_hops) {
 			table_set_free(&set);
 			continue;
@@ -287,7 +287,7 @@ static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
 	}
 }
 
-static void test_adding_a_backend_only_takes(void **state)
+static void test_an_added_backend_is_the_only_new_hop_of_a_row(void **state)
 {
 	(void)state;
 	for (uint32_t round = 0; round < 12; round++) {
@@ -301,7 +301,7 @@ static void test_adding_a_backend_only_takes(void **state)
 		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 			const uint16_t *hops = after->rows + (size_t)row * after->row_hops;
 
-			/* What is not the new one was there before. */
+			/* Every hop but the new one was in the row before. */
 			for (unsigned i = 0; i < after->row_hops; i++)
 				assert_true(hops[i] == added || row_has(before, row, &after->backends[hops[i]].addr));
 		}
@@ -370,7 +370,7 @@ static void test_threads_build_the_same_rows(void **state)
 	table_set_free(&set);
 }
 
-static void test_no_backend_in_use_is_refused(void **state)
+static void test_a_table_with_only_inactive_backends_is_refused(void **state)
 {
 	struct table_set set = random_set(1);
 
@@ -390,11 +390,11 @@ int main(void)
 		cmocka_unit_test(test_whole_table_equals_the_plain_twin),
 		cmocka_unit_test(test_golden_vectors),
 		cmocka_unit_test(test_removing_a_backend_changes_only_rows_that_had_it),
-		cmocka_unit_test(test_adding_a_backend_only_takes),
+		cmocka_unit_test(test_an_added_backend_is_the_only_new_hop_of_a_row),
 		cmocka_unit_test(test_hops_of_a_row_are_distinct_and_in_range),
 		cmocka_unit_test(test_rebuild_is_identical),
 		cmocka_unit_test(test_threads_build_the_same_rows),
-		cmocka_unit_test(test_no_backend_in_use_is_refused),
+		cmocka_unit_test(test_a_table_with_only_inactive_backends_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Binary tables: round trips, and every way in which a file can be wrong. Offsets in numbers are
- * those of the reference. */
+/* Binary tables: round trips, and every way in which a file can be wrong. Offsets are written as numbers, as in
+ * docs/reference/table-binary.md. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static uint32_t version_of(const struct image *image)
 	return version;
 }
 
-/* `count` tables of different shapes, built, that version 2 can say. */
+/* Builds `count` different tables that version 2 can hold. */
 static struct table_set small_set(uint32_t count)
 {
 	struct table_set set = random_set(count);
@@ -106,7 +106,7 @@ static void check_round_trip(const struct table_set *set, uint32_t version)
 	struct faults faults = {0};
 	struct table_set back;
 	uint32_t found;
-	/* Any alignment will do. */
+	/* The bytes may have any alignment. */
 	uint8_t *odd = malloc(image.size + 1);
 
 	memcpy(odd + 1, image.bytes, image.size);
@@ -135,7 +135,7 @@ static void test_round_trips(void **state)
 	}
 }
 
-/* Rows as good as any, in no time. */
+/* Fills rows with any valid hops, much faster than table_build(). */
 static void fill_rows(struct table *table)
 {
 	table->row_hops = (uint8_t)(table->hops < table->backend_count ? table->hops : table->backend_count);
@@ -144,7 +144,7 @@ static void fill_rows(struct table *table)
 		table->rows[i] = (uint16_t)(i % table->backend_count);
 }
 
-static void test_round_trip_of_what_only_version_3_says(void **state)
+static void test_round_trip_of_tables_that_only_version_3_can_hold(void **state)
 {
 	static const struct {
 		uint32_t backends, binds;
@@ -187,7 +187,7 @@ static void test_auto_prefers_version_2(void **state)
 	}
 }
 
-static void test_version_2_refuses_what_it_cannot_say(void **state)
+static void test_version_2_refuses_tables_that_it_cannot_hold(void **state)
 {
 	static const struct {
 		uint32_t backends, binds;
@@ -229,8 +229,8 @@ static void test_tables_without_rows_are_not_encoded(void **state)
 	table_set_free(&set);
 }
 
-/* Names and the version do not steer packets; everything else does. */
-static void test_digest_tells_different_routes(void **state)
+/* Names and the version do not steer packets. Everything else does. */
+static void test_different_routes_have_different_digests(void **state)
 {
 	struct table_set set = random_set(1);
 	struct table *table = &set.tables[0];
@@ -276,7 +276,7 @@ static bool is_refused(const uint8_t *bytes, size_t size)
 	return error != 0;
 }
 
-/* In a copy of exactly this size, so that a sanitizer sees what is read beyond it. */
+/* Parses a copy of exactly this size, so that a sanitizer reports reads beyond it. */
 static bool prefix_is_refused(const struct image *image, size_t size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
@@ -290,7 +290,7 @@ static bool prefix_is_refused(const struct image *image, size_t size)
 
 static void check_truncations(const struct image *image)
 {
-	/* All up to the rows and near the end, some between. */
+	/* All sizes up to the rows and near the end, and some between. */
 	for (size_t size = 0; size < image->size; size += size < 14000 || size + 100 > image->size ? 1 : 997)
 		assert_true(prefix_is_refused(image, size));
 }
@@ -327,8 +327,7 @@ static void test_trailing_bytes_are_refused(void **state)
 	table_set_free(&set);
 }
 
-/* Every byte: all before the rows with each bit, the rows sampled (the digest covers them all
- * alike). */
+/* Changes each bit before the rows, and some bits of the rows, because the digest covers all of them in the same way. */
 static void test_every_changed_byte_of_version_3_is_refused(void **state)
 {
 	struct table_set set = small_set(1);
@@ -349,7 +348,7 @@ static void test_every_changed_byte_of_version_3_is_refused(void **state)
 	table_set_free(&set);
 }
 
-/* A file with one field changed, and the first error. */
+/* One changed field of a file, and the first error that it must cause. */
 struct corruption {
 	size_t at;
 	unsigned size; /* bytes, little-endian */
@@ -384,7 +383,7 @@ static void check_corruption(const struct image *good, const struct corruption *
 	free(bad.bytes);
 }
 
-/* One table: backends 10.0.0.1 and fd00::1, and 10.0.0.3 that is inactive; binds 10.1.0.0/16 and
+/* One table with the backends 10.0.0.1, fd00::1 and 10.0.0.3, which is inactive, and the binds 10.1.0.0/16 and
  * fd01::/16. */
 static struct table_set known_set(void)
 {
@@ -515,7 +514,7 @@ static void test_every_field_of_version_3(void **state)
 	table_set_free(&set);
 }
 
-static void test_damage_is_told_by_the_digest(void **state)
+static void test_the_digest_reveals_damage(void **state)
 {
 	struct table_set set = known_set();
 	struct image image = encode(&set, TABLE_FILE_V3);
@@ -532,15 +531,15 @@ static void test_damage_is_told_by_the_digest(void **state)
 	table_set_free(&set);
 }
 
-/* Deployed writers may have left anything where nobody looks. */
-static void test_version_2_does_not_look_at_unused_bytes(void **state)
+/* Other writers of version 2 may leave any bytes in unused places. */
+static void test_version_2_ignores_unused_bytes(void **state)
 {
 	struct table_set set = known_set(), back;
 	struct image image = encode(&set, TABLE_FILE_V2);
 	struct faults faults = {0};
 
 	(void)state;
-	memset(image.bytes + 28 + 8, 0xee, 12); /* behind an IPv4 address */
+	memset(image.bytes + 28 + 8, 0xee, 12); /* after an IPv4 address */
 	memset(image.bytes + 28 + 3 * 24, 0xee, 253 * 24);
 	memset(image.bytes + 6176 + 8, 0xee, 12);
 	image.bytes[6176 + 27] = 0xee;
@@ -571,8 +570,8 @@ static void test_version_2_masks_host_bits(void **state)
 	table_set_free(&set);
 }
 
-/* Not what this project writes, but what a deployed table may hold. */
-static void test_single_rows_between_others_stay_version_2(void **state)
+/* This project writes no table like this one, but other writers of version 2 may. */
+static void test_rows_of_one_hop_between_others_stay_version_2(void **state)
 {
 	struct table_set set = known_set(), back;
 	struct image image = encode(&set, TABLE_FILE_V2), other;
@@ -595,7 +594,7 @@ static void test_single_rows_between_others_stay_version_2(void **state)
 	table_set_free(&set);
 }
 
-static void test_errors_of_a_ruined_file_are_bounded(void **state)
+static void test_a_ruined_file_has_a_limited_number_of_errors(void **state)
 {
 	struct table_set set = small_set(2), back;
 	struct image image = encode(&set, TABLE_FILE_V2);
@@ -615,21 +614,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trips),
-		cmocka_unit_test(test_round_trip_of_what_only_version_3_says),
+		cmocka_unit_test(test_round_trip_of_tables_that_only_version_3_can_hold),
 		cmocka_unit_test(test_auto_prefers_version_2),
-		cmocka_unit_test(test_version_2_refuses_what_it_cannot_say),
+		cmocka_unit_test(test_version_2_refuses_tables_that_it_cannot_hold),
 		cmocka_unit_test(test_tables_without_rows_are_not_encoded),
-		cmocka_unit_test(test_digest_tells_different_routes),
+		cmocka_unit_test(test_different_routes_have_different_digests),
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_trailing_bytes_are_refused),
 		cmocka_unit_test(test_every_changed_byte_of_version_3_is_refused),
 		cmocka_unit_test(test_every_field_of_version_2),
 		cmocka_unit_test(test_every_field_of_version_3),
-		cmocka_unit_test(test_damage_is_told_by_the_digest),
-		cmocka_unit_test(test_version_2_does_not_look_at_unused_bytes),
+		cmocka_unit_test(test_the_digest_reveals_damage),
+		cmocka_unit_test(test_version_2_ignores_unused_bytes),
 		cmocka_unit_test(test_version_2_masks_host_bits),
-		cmocka_unit_test(test_single_rows_between_others_stay_version_2),
-		cmocka_unit_test(test_errors_of_a_ruined_file_are_bounded),
+		cmocka_unit_test(test_rows_of_one_hop_between_others_stay_version_2),
+		cmocka_unit_test(test_a_ruined_file_has_a_limited_number_of_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

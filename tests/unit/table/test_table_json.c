@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Documents as a whole, docs/reference/table-json.md: what is read, structure, syntax, how faults are told. */
+/* Whole documents, as docs/reference/table-json.md describes them: members, structure, syntax, and the form of faults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "tests/unit/table/table_json_helpers.h"
 
-static void test_all_members(void **state)
+static void test_all_members_are_read(void **state)
 {
 	struct faults faults;
 	struct table_set set;
@@ -56,7 +56,7 @@ static void test_all_members(void **state)
 	table_set_free(&set);
 }
 
-static void test_no_tables_are_valid(void **state)
+static void test_a_file_without_tables_is_valid(void **state)
 {
 	struct faults faults;
 	struct table_set set;
@@ -68,7 +68,7 @@ static void test_no_tables_are_valid(void **state)
 	table_set_free(&set);
 }
 
-static void test_defaults(void **state)
+static void test_missing_members_have_defaults(void **state)
 {
 	struct faults faults;
 	struct table_set set;
@@ -142,7 +142,7 @@ static const struct example syntax_examples[] = {
 	{"{'tables': '\xff'}", "t.json:1:12: not JSON: unable to decode byte 0xff near '\"'"},
 };
 
-static void test_structure(void **state)
+static void test_wrong_structure_is_named(void **state)
 {
 	(void)state;
 	check_examples(structure_examples, COUNT(structure_examples));
@@ -161,7 +161,7 @@ static void test_syntax_errors_name_line_and_column(void **state)
 	}
 }
 
-static void test_all_faults_are_named_not_just_the_first(void **state)
+static void test_all_faults_are_named_and_not_only_the_first(void **state)
 {
 	struct faults faults;
 	struct table_set set;
@@ -181,22 +181,22 @@ static void test_all_faults_are_named_not_just_the_first(void **state)
 	faults_clear(&faults);
 }
 
-static void test_long_and_odd_values_are_cut_and_escaped(void **state)
+static void test_long_values_are_cut_and_control_characters_escaped(void **state)
 {
 	(void)state;
 	assert_refused(BACKEND("'ip': "
 			       "'0123456789012345678901234567890123456789012345678901234567890123456789',"
 			       " 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: '0123456789012345678901234567890123456789012345678901234567890123...' is not an IPv4 or IPv6 address");
-	/* Not in the middle of a character, */
+	/* A value is not cut within a character. */
 	assert_refused(BACKEND("'ip': "
 			       "'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
 			       " 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: '012345678901234567890123456789012345678901234567890123456789012...' is not an IPv4 or IPv6 address");
-	/* nothing that a terminal would obey, */
+	/* Control characters for terminals are escaped. */
 	assert_refused(BACKEND("'ip': '\\u001b[2J\\u007f\\u009b\\u00e4', 'state': 'active'"),
 		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 or IPv6 address");
-	/* and the same for keys. */
+	/* The same is true for keys. */
 	assert_refused("{'tables': [], 'a\\tb': 1}",
 		"t.json: a\\x09b: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)");
 }
@@ -204,14 +204,14 @@ static void test_long_and_odd_values_are_cut_and_escaped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_members),
-		cmocka_unit_test(test_no_tables_are_valid),
-		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_all_members_are_read),
+		cmocka_unit_test(test_a_file_without_tables_is_valid),
+		cmocka_unit_test(test_missing_members_have_defaults),
 		cmocka_unit_test(test_comments_are_ignored_everywhere),
-		cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_wrong_structure_is_named),
 		cmocka_unit_test(test_syntax_errors_name_line_and_column),
-		cmocka_unit_test(test_all_faults_are_named_not_just_the_first),
-		cmocka_unit_test(test_long_and_odd_values_are_cut_and_escaped),
+		cmocka_unit_test(test_all_faults_are_named_and_not_only_the_first),
+		cmocka_unit_test(test_long_values_are_cut_and_control_characters_escaped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

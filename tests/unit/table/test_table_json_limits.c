@@ -11,7 +11,7 @@
 #include "table/file/table_load.h"
 #include "tests/unit/table/table_json_helpers.h"
 
-/* A document of `tables` tables of so many binds and backends; broken: with bad addresses. */
+/* Writes a document of `tables` tables, each with `binds` binds and `backends` backends. broken: with bad addresses. */
 static char *large_document(unsigned tables, unsigned binds, unsigned backends, bool broken)
 {
 	char *text = NULL;
@@ -36,7 +36,7 @@ static char *large_document(unsigned tables, unsigned binds, unsigned backends, 
 	return text;
 }
 
-static void test_limits(void **state)
+static void test_the_limits_are_allowed_and_one_more_is_an_error(void **state)
 {
 	static const struct {
 		unsigned tables, binds, backends;
@@ -66,7 +66,7 @@ static void test_limits(void **state)
 	}
 }
 
-static void test_warnings_of_one_kind_are_capped_in_each_table(void **state)
+static void test_each_table_has_a_limited_number_of_warnings_of_one_kind(void **state)
 {
 	char *text = large_document(2, 500, 1, false);
 	struct faults faults;
@@ -81,7 +81,7 @@ static void test_warnings_of_one_kind_are_capped_in_each_table(void **state)
 	free(text);
 }
 
-static void test_errors_are_bounded(void **state)
+static void test_a_document_has_a_limited_number_of_errors(void **state)
 {
 	char *text = large_document(5, 0, 4096, true);
 	struct faults faults;
@@ -136,7 +136,7 @@ static void assert_unreadable(const char *path, int error, const char *text)
 	faults_clear(&faults);
 }
 
-static void test_files_that_cannot_be_read(void **state)
+static void test_a_file_that_cannot_be_read_is_named(void **state)
 {
 	FILE *big;
 
@@ -154,7 +154,7 @@ static void test_files_that_cannot_be_read(void **state)
 	unlink("big");
 }
 
-static void test_file_is_read(void **state)
+static void test_a_file_is_read(void **state)
 {
 	struct faults faults = {.file = "t.json"};
 	struct table_set set;
@@ -172,12 +172,12 @@ static void test_file_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_warnings_of_one_kind_are_capped_in_each_table),
-		cmocka_unit_test(test_errors_are_bounded),
+		cmocka_unit_test(test_the_limits_are_allowed_and_one_more_is_an_error),
+		cmocka_unit_test(test_each_table_has_a_limited_number_of_warnings_of_one_kind),
+		cmocka_unit_test(test_a_document_has_a_limited_number_of_errors),
 		cmocka_unit_test(test_deep_nesting_is_refused),
-		cmocka_unit_test(test_files_that_cannot_be_read),
-		cmocka_unit_test(test_file_is_read),
+		cmocka_unit_test(test_a_file_that_cannot_be_read_is_named),
+		cmocka_unit_test(test_a_file_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

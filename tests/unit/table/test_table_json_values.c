@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every rule of docs/reference/table-json.md#members for a value, with its message. */
+/* Each rule for values in docs/reference/table-json.md, and the message if a value breaks it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,25 +128,25 @@ static const struct example healthchecks_examples[] = {
 		"t.json: tables[0].backends[0].healthchecks.https: unknown key; known here: http, http_uri, tcp, gue, fou (keys that begin with \"x-\" or \"_\" are comments)"},
 };
 
-static void test_keys(void **state)
+static void test_bad_names_and_keys_are_errors(void **state)
 {
 	(void)state;
 	check_examples(keys_examples, COUNT(keys_examples));
 }
 
-static void test_binds(void **state)
+static void test_bad_binds_are_errors(void **state)
 {
 	(void)state;
 	check_examples(binds_examples, COUNT(binds_examples));
 }
 
-static void test_backends(void **state)
+static void test_bad_backends_are_errors(void **state)
 {
 	(void)state;
 	check_examples(backends_examples, COUNT(backends_examples));
 }
 
-static void test_healthchecks(void **state)
+static void test_bad_health_check_settings_are_errors(void **state)
 {
 	(void)state;
 	check_examples(healthchecks_examples, COUNT(healthchecks_examples));
@@ -186,14 +186,14 @@ static const struct example warnings_examples[] = {
 		"t.json: tables[0].binds[1]: 'tcp 10.0.0.1 port 80' overlaps 'tcp 10.0.0.0/8 port 80' (binds[0]) of the same table"},
 };
 
-static void test_warnings(void **state)
+static void test_questionable_values_are_warnings(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(warnings_examples); i++)
 		assert_warned(warnings_examples[i].document, warnings_examples[i].fault);
 }
 
-/* With the table's other error: one reading finds both. */
+/* The table has another error, too. One run finds both. */
 static void test_ipv6_backends_are_errors_for_a_strict_reader(void **state)
 {
 	const char *text =
@@ -219,11 +219,11 @@ static void test_ipv6_backends_are_errors_for_a_strict_reader(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_binds),
-		cmocka_unit_test(test_backends),
-		cmocka_unit_test(test_healthchecks),
-		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_bad_names_and_keys_are_errors),
+		cmocka_unit_test(test_bad_binds_are_errors),
+		cmocka_unit_test(test_bad_backends_are_errors),
+		cmocka_unit_test(test_bad_health_check_settings_are_errors),
+		cmocka_unit_test(test_questionable_values_are_warnings),
 		cmocka_unit_test(test_ipv6_backends_are_errors_for_a_strict_reader),
 	};
 

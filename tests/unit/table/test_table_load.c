@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table is loaded from a file in either form. */
+/* Loads tables from binary files and from JSON files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void replace(const char *path, const char *text)
 	assert_no_fault(&faults);
 }
 
-static void test_load_takes_binary_and_json(void **state)
+static void test_binary_and_json_files_are_loaded(void **state)
 {
 	static const char json[] = "{\"tables\": [{\"name\": \"a\", \"hash_key\": "
 				   "\"00112233445566778899aabbccddeeff\","
@@ -72,7 +72,7 @@ static void test_load_takes_binary_and_json(void **state)
 	unlink("t");
 }
 
-static void test_load_names_what_is_wrong(void **state)
+static void test_a_bad_file_is_named_with_its_fault(void **state)
 {
 	static const struct {
 		const char *text;
@@ -101,8 +101,8 @@ static void test_load_names_what_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_load_takes_binary_and_json),
-		cmocka_unit_test(test_load_names_what_is_wrong),
+		cmocka_unit_test(test_binary_and_json_files_are_loaded),
+		cmocka_unit_test(test_a_bad_file_is_named_with_its_fault),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

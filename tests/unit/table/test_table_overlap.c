@@ -15,7 +15,7 @@ static bool overlap(const struct table_bind *a, const struct table_bind *b)
 	       prefixes_overlap(&a->prefix, &b->prefix);
 }
 
-/* Whether any bind of a lower table, or earlier in its own, overlaps this one. */
+/* Returns true if the bind overlaps an earlier one: one of a lower table, or one before it in its own table. */
 static bool loses(const struct table_set *set, uint32_t table, uint32_t bind)
 {
 	const struct table_bind *loser = &set->tables[table].binds[bind];
@@ -27,7 +27,7 @@ static bool loses(const struct table_set *set, uint32_t table, uint32_t bind)
 	return false;
 }
 
-/* Few prefixes and ports, so that everything happens. */
+/* Uses few prefixes and ports, so that all kinds of overlaps occur. */
 static void narrow(struct table_bind *bind)
 {
 	if (bind->prefix.addr.family == NETADDR_V4)
@@ -65,7 +65,7 @@ static void compare_with_all_pairs(const struct table_set *set)
 	free(overlaps);
 }
 
-static void test_sweep_equals_all_pairs(void **state)
+static void test_the_sweep_equals_a_comparison_of_all_pairs(void **state)
 {
 	(void)state;
 	for (uint32_t round = 0; round < 600; round++) {
@@ -81,8 +81,8 @@ static void test_sweep_equals_all_pairs(void **state)
 	}
 }
 
-/* The worst case for anything quadratic: this test would take minutes. */
-static void test_a_quarter_of_a_million_equal_binds(void **state)
+/* With a quadratic algorithm, this test would take minutes. */
+static void test_262144_equal_binds_take_no_quadratic_time(void **state)
 {
 	struct table_set set = random_set(TABLE_MAX_TABLES);
 	struct table_overlap *overlaps;
@@ -100,7 +100,7 @@ static void test_a_quarter_of_a_million_equal_binds(void **state)
 	table_set_free(&set);
 }
 
-static void test_many_overlaps_are_capped_in_each_table(void **state)
+static void test_each_table_has_a_limited_number_of_overlap_warnings(void **state)
 {
 	struct table_set set = random_set(2);
 	struct faults faults = {.file = "f"};
@@ -111,7 +111,7 @@ static void test_many_overlaps_are_capped_in_each_table(void **state)
 		for (uint32_t i = 0; i < set.tables[t].bind_count; i++)
 			set.tables[t].binds[i] = set.tables[0].binds[0];
 		set.tables[t].name[0] = (char)('a' + t);
-		set.tables[t].backends[0].addr.bytes[0] = 10; /* a proxy's, whatever it was */
+		set.tables[t].backends[0].addr.bytes[0] = 10; /* makes it a valid proxy address */
 	}
 	table_lint(&set, &faults);
 	assert_int_equal(faults.count, 2 * (TABLE_LINT_MAX + 1));
@@ -126,7 +126,7 @@ static void test_many_overlaps_are_capped_in_each_table(void **state)
 	table_set_free(&set);
 }
 
-static void test_no_binds(void **state)
+static void test_a_set_without_binds_has_no_overlaps(void **state)
 {
 	struct table_set set = random_set(0);
 	struct table_overlap *overlaps;
@@ -142,10 +142,10 @@ static void test_no_binds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sweep_equals_all_pairs),
-		cmocka_unit_test(test_a_quarter_of_a_million_equal_binds),
-		cmocka_unit_test(test_many_overlaps_are_capped_in_each_table),
-		cmocka_unit_test(test_no_binds),
+		cmocka_unit_test(test_the_sweep_equals_a_comparison_of_all_pairs),
+		cmocka_unit_test(test_262144_equal_binds_take_no_quadratic_time),
+		cmocka_unit_test(test_each_table_has_a_limited_number_of_overlap_warnings),
+		cmocka_unit_test(test_a_set_without_binds_has_no_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
