@@ -25,8 +25,8 @@ def once(daemon, *backends, **options):
 @pytest.mark.parametrize("port, expected", [
     (nginx.OK, ("passed", "status 200")),
     (nginx.ERROR, ("bad_status", "status 500")),
-    (peers.HANG, ("timeout", "no answer in 4")),
-    (peers.SLOW, ("timeout", "no answer in 4")),
+    (peers.HANG, ("timeout", "no reply within 4")),
+    (peers.SLOW, ("timeout", "no reply within 4")),
     (peers.RESET, ("reset", "Recv failure: Connection reset by peer")),
     (peers.CLOSE, ("reset", "Empty reply from server")),
     (peers.GARBAGE, ("bad_reply", "Received HTTP/0.9 when not allowed")),
@@ -114,10 +114,10 @@ def test_host_that_is_not_there(daemon):
 @pytest.mark.parametrize("check, expected", [
     ({"gue": peers.GUE}, ("passed", "echo reply")),
     ({"fou": peers.FOU}, ("passed", "echo reply")),
-    ({"gue": peers.GUE_DROPS}, ("timeout", "no answer in 4")),
-    ({"gue": peers.GUE_ELSEWHERE}, ("timeout", "no answer in 4")),
-    ({"gue": peers.GUE_ALTERED}, ("timeout", "no answer in 4")),
-    ({"gue": peers.GUE_LATE}, ("timeout", "no answer in 4")),
+    ({"gue": peers.GUE_DROPS}, ("timeout", "no reply within 4")),
+    ({"gue": peers.GUE_ELSEWHERE}, ("timeout", "no reply within 4")),
+    ({"gue": peers.GUE_ALTERED}, ("timeout", "no reply within 4")),
+    ({"gue": peers.GUE_LATE}, ("timeout", "no reply within 4")),
     ({"gue": 19999}, ("refused", "Connection refused")),  # the ICMP error finds its probe
 ])
 def test_tunnel(daemon, check, expected):

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinds of checks, what one of them checks, and the results of its probes (probe.h). Checks know nothing of tables,
- * schedules or verdicts. */
+/*
+ * The kinds of checks, the target of a check, and the results of its probes (probe.h). The code of the checks does not
+ * use tables, schedules or verdicts.
+ */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_H
 
@@ -8,18 +10,18 @@
 
 #include "common/netaddr.h"
 
-/* Symbol, name in metrics and status, what it means. */
-#define CHECK_RESULTS(X)                                                                   \
-	X(PASSED, "passed", "the answer that was expected")                                \
-	X(TIMED_OUT, "timeout", "no (whole) answer in time")                               \
-	X(REFUSED, "refused", "nobody listens on the port")                                \
-	X(RESET, "reset", "the connection was reset, or closed without an answer")         \
-	X(UNREACHABLE, "unreachable", "no way to the host")                                \
-	X(BAD_STATUS, "bad_status", "an HTTP status outside the expected set")             \
-	X(BAD_BODY, "bad_body", "the expected text is not in the body")                    \
-	X(BAD_TLS, "bad_tls", "no TLS, or a certificate that is not trusted for the name") \
-	X(BAD_REPLY, "bad_reply", "an answer that breaks the protocol, or is too large")   \
-	X(NOT_RUN, "not_run", "could not be tried for a local reason; says nothing about the proxy")
+/* Symbol, name in metrics and status, meaning (docs/reference/healthcheck.md has the same text). */
+#define CHECK_RESULTS(X)                                                                     \
+	X(PASSED, "passed", "the proxy replied as expected")                                 \
+	X(TIMED_OUT, "timeout", "no complete reply before the timeout")                      \
+	X(REFUSED, "refused", "no process listens on the port")                              \
+	X(RESET, "reset", "the connection was reset, or closed without a reply")             \
+	X(UNREACHABLE, "unreachable", "the network reports that the host cannot be reached") \
+	X(BAD_STATUS, "bad_status", "the HTTP status is not in the expected set")            \
+	X(BAD_BODY, "bad_body", "the body does not contain the expected text")               \
+	X(BAD_TLS, "bad_tls", "no TLS, or the certificate is not trusted for the name")      \
+	X(BAD_REPLY, "bad_reply", "the reply breaks the protocol or is too large")           \
+	X(NOT_RUN, "not_run", "this host could not run the check; the proxy may be healthy")
 
 enum check_result {
 #define X(symbol, name, help) CHECK_##symbol,
@@ -36,22 +38,25 @@ struct ev_loop;
 struct http;
 struct tunnel;
 
-/* What is checked. */
+/* The target of a check. `port` is in host byte order. */
 struct check_spec {
 	enum check_kind kind;
 	struct netaddr addr;
 	uint16_t port;
-	char *uri; /* http; owned */
-	const struct conf_http *http; /* http */
-	struct netaddr inner; /* gue, fou: who is pinged in the tunnel */
+	/* Only for http. The check owns `uri`; the configuration owns `http`. */
+	char *uri;
+	const struct conf_http *http;
+	/* Only for gue and fou: the destination of the echo request in the tunnel. */
+	struct netaddr inner;
 };
 
-/* What the probes of one daemon share. */
+/* Everything that all probes of the daemon share. */
 struct check_env {
 	struct ev_loop *loop;
 	const struct conf *conf;
-	struct http *http; /* NULL until a check needs it */
-	struct tunnel *tunnel; /* likewise */
+	/* NULL until a check needs it. */
+	struct http *http;
+	struct tunnel *tunnel;
 };
 
 const char *check_result_name(enum check_result result);

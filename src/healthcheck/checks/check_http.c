@@ -11,8 +11,9 @@
 #include "healthcheck/checks/probe.h"
 #include "healthcheck/config/conf.h"
 
-#define BODY_MAX   ((size_t)1 << 20)
-#define SEARCH_MAX ((size_t)64 << 10) /* the expected text is looked for in the first bytes */
+#define BODY_MAX ((size_t)1 << 20)
+/* The expected text must be in this many bytes at the start of the body. */
+#define SEARCH_MAX ((size_t)64 << 10)
 
 struct http {
 	struct ev_loop *loop;
@@ -21,19 +22,21 @@ struct http {
 	struct transfer *idle;
 };
 
-/* A handle of curl and what it is used for; kept for the next probe. */
+/* A curl handle and the probe that uses it. When the probe ends, the handle is kept for the next one. */
 struct transfer {
-	struct transfer *next; /* while idle */
+	/* Next in the list of idle transfers. */
+	struct transfer *next;
 	CURL *easy;
 	const struct conf_http *settings;
 	struct probe *probe;
 	struct curl_slist *connect_to;
 	size_t received;
-	char *body; /* SEARCH_MAX bytes, where a text is expected */
+	/* Room for SEARCH_MAX bytes; NULL if no text is expected. */
+	char *body;
 	char error[CURL_ERROR_SIZE];
 };
 
-/* One for each socket of curl. */
+/* A socket that curl uses, in the event loop. */
 struct watch {
 	ev_io io;
 	struct http *http;
@@ -69,7 +72,7 @@ static enum check_result result_of(CURLcode code)
 	}
 }
 
-static void judge_answer(struct transfer *transfer)
+static void judge_reply(struct transfer *transfer)
 {
 	const struct conf_http *http = transfer->probe->spec->http;
 	long status = 0;
@@ -92,7 +95,7 @@ static void judge(struct transfer *transfer, CURLcode code)
 
 	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &error);
 	if (code == CURLE_OK)
-		judge_answer(transfer);
+		judge_reply(transfer);
 	else if (code == CURLE_WRITE_ERROR)
 		probe_end(probe, CHECK_BAD_REPLY, "the body has more than %zu bytes", BODY_MAX);
 	else if (code == CURLE_COULDNT_CONNECT && error)
@@ -103,7 +106,7 @@ static void judge(struct transfer *transfer, CURLcode code)
 		probe_end(probe, result_of(code), "%s", transfer->error[0] ? transfer->error : curl_easy_strerror(code));
 }
 
-/* What has ended since the last call. Judging one may start or stop others. */
+/* Judges all transfers that have ended. This may start and stop other transfers. */
 static void reap(struct http *http)
 {
 	CURLMsg *message;
@@ -142,11 +145,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* curl: this socket is to be watched for `what`. */
-static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void *of_socket)
+/* curl calls this to have a socket watched for `what` (CURL_POLL_*). */
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void *assigned)
 {
 	struct http *http = data;
-	struct watch *watch = of_socket;
+	struct watch *watch = assigned;
 	int events = (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0);
 
 	(void)easy;
@@ -170,7 +173,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void
 	return 0;
 }
 
-/* curl: call me after this time, or (-1) not. It may not be called back from in here. */
+/* curl calls this to set its timer, or with -1 to stop it. No function of curl's multi handle may be called from here. */
 static int set_timer(CURLM *multi, long timeout_ms, void *data)
 {
 	struct http *http = data;
@@ -199,7 +202,7 @@ static size_t take_body(char *bytes, size_t unit, size_t count, void *data)
 	return size;
 }
 
-/* What is the same for every probe survives in the handle. */
+/* Sets the options that are the same for every probe. They stay in the handle. */
 static struct transfer *new_transfer(const struct conf_http *settings)
 {
 	struct transfer *transfer = calloc(1, sizeof(*transfer));
@@ -228,7 +231,7 @@ static struct transfer *new_transfer(const struct conf_http *settings)
 	return transfer;
 }
 
-/* `to` is the proxy's address with the port. False: out of memory, or too long. */
+/* `to` is the proxy's ADDRESS:PORT. Returns false if out of memory or if the URL is too long. */
 static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
 {
 	const char *scheme = spec->http->tls ? "https" : "http", *host = spec->http->host;
@@ -239,7 +242,9 @@ static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
 	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
 }
 
-/* With a name, the URL has it, for the Host header and SNI, and the connection goes to the proxy.
+/*
+ * If a host name is configured, it goes into the URL, so that curl sends it in the Host header and SNI. The connection
+ * still goes to the proxy's address.
  */
 static bool set_target(struct transfer *transfer, const struct check_spec *spec)
 {
@@ -276,7 +281,10 @@ static bool set_options(struct transfer *transfer, const struct probe *probe)
 	return set_target(transfer, probe->spec) && (transfer->body || !http->body);
 }
 
-/* Handles go back to those of the same settings: only a CA file cannot be taken back. */
+/*
+ * Returns an idle handle that was used with the same settings, or a new one. A handle keeps its settings because curl
+ * cannot unset a CA file.
+ */
 static struct transfer *take_idle(struct http *http, const struct conf_http *settings)
 {
 	for (struct transfer **at = &http->idle; *at; at = &(*at)->next) {
@@ -330,7 +338,7 @@ struct http *http_open(struct ev_loop *loop, struct faults *faults)
 	if (http && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		http->multi = curl_multi_init();
 	if (!http || !http->multi) {
-		faults_error(faults, NULL, "libcurl cannot be set up");
+		faults_error(faults, NULL, "cannot initialize libcurl, which http checks need");
 		free(http);
 		return NULL;
 	}

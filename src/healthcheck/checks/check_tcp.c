@@ -29,7 +29,7 @@ static void on_connected(struct ev_loop *loop, ev_io *io, int events)
 		probe_end(probe, CHECK_PASSED, "connected");
 }
 
-/* A socket that is connecting, or -errno. */
+/* Returns a socket that is connecting to the target, or -errno. */
 static int connect_to(const struct probe *probe)
 {
 	const struct check_spec *spec = probe->spec;
@@ -42,8 +42,7 @@ static int connect_to(const struct probe *probe)
 	if (fd < 0)
 		return -errno;
 	if (source) {
-		/* The port is chosen by connect(), so that it need only be unique for this proxy.
-		 */
+		/* connect() chooses the source port, so that it need only be unique for this proxy. */
 		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 		size = sockaddr_fill(&from, source, 0);
 		if (bind(fd, &from.sa, size) < 0)

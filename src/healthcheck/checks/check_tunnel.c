@@ -16,25 +16,30 @@
 #include "healthcheck/checks/sockaddr.h"
 
 /* The sockets of one address family. */
-struct leg {
+struct family_sockets {
 	enum netaddr_family family;
 	struct tunnel *tunnel;
-	int udp, icmp; /* -1: this host does not have the family */
-	int route; /* never sends: asks the kernel for source addresses */
+	/* -1: this host does not support the family. */
+	int udp, icmp;
+	/* Never sends. connect() on it makes the kernel choose a source address. */
+	int route;
 	ev_io udp_io, icmp_io;
 };
 
-/* The sequence of a request is the number of its slot, so that a reply finds its probe at once. */
+/* A running probe. The slot's index is the sequence number of the echo request, so that a reply leads to the slot. */
 struct slot {
-	struct probe *probe; /* NULL: free */
+	/* NULL: the slot is free. */
+	struct probe *probe;
 	struct echo echo;
+	/* While free: index of the next free slot; slot_count at the end of the list. */
 	unsigned next_free;
 };
 
 struct tunnel {
 	struct ev_loop *loop;
 	const struct conf *conf;
-	struct leg legs[2];
+	struct family_sockets sockets[2];
+	/* The nonce of a request is the counter `sent` and its hash with `key`. */
 	uint8_t key[SIPHASH_KEY_SIZE];
 	uint64_t sent;
 	uint16_t identifier;
@@ -43,12 +48,12 @@ struct tunnel {
 	struct slot slots[];
 };
 
-static struct leg *leg_of(struct tunnel *tunnel, uint8_t family)
+static struct family_sockets *sockets_of(struct tunnel *tunnel, uint8_t family)
 {
-	return &tunnel->legs[family == NETADDR_V6];
+	return &tunnel->sockets[family == NETADDR_V6];
 }
 
-/* The probe whose request this is or answers. */
+/* Returns the running probe that sent this echo request, or the request that this echo replies to; else NULL. */
 static struct probe *find(struct tunnel *tunnel, const struct echo *echo)
 {
 	const struct slot *slot;
@@ -61,14 +66,14 @@ static struct probe *find(struct tunnel *tunnel, const struct echo *echo)
 	return slot->probe;
 }
 
-static void take_reply(struct leg *leg, const uint8_t *bytes, size_t size, const union sockaddr_any *from)
+static void take_reply(struct family_sockets *sockets, const uint8_t *bytes, size_t size, const union sockaddr_any *from)
 {
-	struct tunnel *tunnel = leg->tunnel;
+	struct tunnel *tunnel = sockets->tunnel;
 	struct netaddr source = sockaddr_netaddr(from);
 	struct probe *probe = NULL;
 	struct echo echo;
-	bool reply = leg->family == NETADDR_V4 ? echo_read_reply_ipv4(bytes, size, &echo)
-					       : echo_read_reply(bytes, size, NETADDR_V6, &echo);
+	bool reply = sockets->family == NETADDR_V4 ? echo_read_reply_ipv4(bytes, size, &echo)
+						   : echo_read_reply(bytes, size, NETADDR_V6, &echo);
 
 	if (reply)
 		probe = find(tunnel, &echo);
@@ -82,28 +87,29 @@ static void take_reply(struct leg *leg, const uint8_t *bytes, size_t size, const
 
 static void on_icmp(struct ev_loop *loop, ev_io *io, int events)
 {
-	struct leg *leg = io->data;
+	struct family_sockets *sockets = io->data;
 	union sockaddr_any from;
 	socklen_t from_size;
-	uint8_t bytes[256]; /* a longer one is none of ours */
+	/* Replies to our requests are shorter. */
+	uint8_t bytes[256];
 	ssize_t size;
 
 	(void)loop;
 	(void)events;
-	/* Bounded, so that a flood of replies leaves time for the others. */
-	for (unsigned i = 0; i < leg->tunnel->slot_count; i++) {
+	/* Limited, so that a flood of replies does not starve the rest of the event loop. */
+	for (unsigned i = 0; i < sockets->tunnel->slot_count; i++) {
 		from_size = sizeof(from);
 		size = recvfrom(io->fd, bytes, sizeof(bytes), MSG_DONTWAIT, &from.sa, &from_size);
 		if (size < 0)
 			return;
-		take_reply(leg, bytes, (size_t)size, &from);
+		take_reply(sockets, bytes, (size_t)size, &from);
 	}
 }
 
-/* An ICMP error about one of our datagrams, whose payload is `bytes`. */
-static void take_error(struct leg *leg, const uint8_t *bytes, size_t size, int error)
+/* Ends the probe that an ICMP error is about. `bytes` is the payload of the datagram that the error quotes. */
+static void take_error(struct family_sockets *sockets, const uint8_t *bytes, size_t size, int error)
 {
-	struct tunnel *tunnel = leg->tunnel;
+	struct tunnel *tunnel = sockets->tunnel;
 	struct probe *probe = NULL;
 	struct echo echo;
 
@@ -113,7 +119,7 @@ static void take_error(struct leg *leg, const uint8_t *bytes, size_t size, int e
 		probe_end_errno(probe, error);
 }
 
-static bool read_error(struct leg *leg)
+static bool read_error(struct family_sockets *sockets)
 {
 	uint8_t bytes[256], control[512];
 	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
@@ -123,7 +129,7 @@ static bool read_error(struct leg *leg)
 		.msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
-	ssize_t size = recvmsg(leg->udp, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+	ssize_t size = recvmsg(sockets->udp, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
 
 	if (size < 0)
 		return false;
@@ -134,30 +140,30 @@ static bool read_error(struct leg *leg)
 			!(item->cmsg_level == SOL_IPV6 && item->cmsg_type == IPV6_RECVERR))
 			continue;
 		memcpy(&error, CMSG_DATA(item), sizeof(error));
-		/* "Too big" is the kernel's business. */
+		/* The kernel handles "too big" itself: it lowers the path MTU. */
 		if (error.ee_errno != EMSGSIZE)
-			take_error(leg, bytes, (size_t)size, (int)error.ee_errno);
+			take_error(sockets, bytes, (size_t)size, (int)error.ee_errno);
 	}
 	return true;
 }
 
 static void on_udp(struct ev_loop *loop, ev_io *io, int events)
 {
-	struct leg *leg = io->data;
+	struct family_sockets *sockets = io->data;
 	uint8_t ignored[64];
 
 	(void)loop;
 	(void)events;
-	for (int i = 0; i < 64 && read_error(leg); i++)
+	for (int i = 0; i < 64 && read_error(sockets); i++)
 		;
 	recv(io->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 }
 
-/* Where the kernel would send to `addr` from. */
-static int source_for(struct leg *leg, const struct netaddr *addr, struct netaddr *source)
+/* Finds the source address for packets to `addr`: the configured one, or the kernel's choice. Returns 0 or -errno. */
+static int source_for(struct family_sockets *sockets, const struct netaddr *addr, struct netaddr *source)
 {
-	const struct netaddr *given = conf_source(leg->tunnel->conf, leg->family);
-	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	const struct netaddr *given = conf_source(sockets->tunnel->conf, sockets->family);
+	const struct sockaddr disconnect = {.sa_family = AF_UNSPEC};
 	union sockaddr_any to, own;
 	socklen_t size = sizeof(own);
 
@@ -165,22 +171,22 @@ static int source_for(struct leg *leg, const struct netaddr *addr, struct netadd
 		*source = *given;
 		return 0;
 	}
-	if (leg->route < 0)
+	if (sockets->route < 0)
 		return -EAFNOSUPPORT;
-	/* A socket keeps the source of its first connection until it is told to forget it. */
-	if (connect(leg->route, &nobody, sizeof(nobody)) < 0 ||
-		connect(leg->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
-		getsockname(leg->route, &own.sa, &size) < 0)
+	/* A UDP socket keeps the source address of its first connect() until it is disconnected. */
+	if (connect(sockets->route, &disconnect, sizeof(disconnect)) < 0 ||
+		connect(sockets->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
+		getsockname(sockets->route, &own.sa, &size) < 0)
 		return -errno;
 	*source = sockaddr_netaddr(&own);
 	return 0;
 }
 
-/* 0 or -errno. The source of the inner packet is where the reply has to arrive. */
+/* Returns 0 or -errno. The proxy sends its reply to the source address of the inner packet. */
 static int send_request(struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
 {
-	struct leg *outer = leg_of(tunnel, spec->addr.family);
-	struct leg *inner = leg_of(tunnel, spec->inner.family);
+	struct family_sockets *outer = sockets_of(tunnel, spec->addr.family);
+	struct family_sockets *inner = sockets_of(tunnel, spec->inner.family);
 	uint8_t packet[ECHO_TUNNEL_MAX_SIZE];
 	union sockaddr_any to;
 	struct netaddr source;
@@ -192,8 +198,7 @@ static int send_request(struct tunnel *tunnel, const struct check_spec *spec, co
 	if (outer->udp < 0 || inner->icmp < 0)
 		return -EAFNOSUPPORT;
 	size = (spec->kind == CHECK_GUE ? echo_write_gue : echo_write)(packet, &source, &spec->inner, echo);
-	/* An ICMP error that arrived meanwhile makes a first attempt fail, whomever it was about.
-	 */
+	/* An ICMP error about an earlier request, even to another proxy, makes the next sendto() fail. */
 	for (int attempt = 0; attempt < 3; attempt++) {
 		if (sendto(outer->udp, packet, size, MSG_DONTWAIT, &to.sa,
 			    sockaddr_fill(&to, &spec->addr, spec->port)) >= 0)
@@ -212,9 +217,9 @@ static void start(struct probe *probe)
 	uint64_t nonce[2] = {++tunnel->sent};
 	int error;
 
-	_Static_assert(sizeof(nonce) == ECHO_NONCE_SIZE, "counter and its hash");
+	_Static_assert(sizeof(nonce) == ECHO_NONCE_SIZE, "a nonce is a counter and its hash");
 	if (tunnel->first_free == tunnel->slot_count) {
-		probe_end(probe, CHECK_NOT_RUN, "too many tunnel checks at once");
+		probe_end(probe, CHECK_NOT_RUN, "more tunnel checks at once than max_concurrent allows");
 		return;
 	}
 	nonce[1] = siphash(tunnel->key, nonce, sizeof(nonce[0]));
@@ -242,52 +247,52 @@ static void stop(struct probe *probe)
 	probe->state = NULL;
 }
 
-/* Everything but replies would wake us for nothing. */
-static void filter_replies(const struct leg *leg)
+/* Lets only echo replies through. Other ICMP packets would wake the daemon for nothing. */
+static void filter_replies(const struct family_sockets *sockets)
 {
 	struct icmp_filter v4 = {.data = ~(1u << ICMP_ECHOREPLY)};
 	struct icmp6_filter v6;
 
-	if (leg->family == NETADDR_V4) {
-		setsockopt(leg->icmp, SOL_RAW, ICMP_FILTER, &v4, sizeof(v4));
+	if (sockets->family == NETADDR_V4) {
+		setsockopt(sockets->icmp, SOL_RAW, ICMP_FILTER, &v4, sizeof(v4));
 		return;
 	}
 	ICMP6_FILTER_SETBLOCKALL(&v6);
 	ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &v6);
-	setsockopt(leg->icmp, IPPROTO_ICMPV6, ICMP6_FILTER, &v6, sizeof(v6));
+	setsockopt(sockets->icmp, IPPROTO_ICMPV6, ICMP6_FILTER, &v6, sizeof(v6));
 }
 
-static int open_leg(struct tunnel *tunnel, enum netaddr_family family, struct faults *faults)
+static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struct faults *faults)
 {
-	struct leg *leg = leg_of(tunnel, family);
+	struct family_sockets *sockets = sockets_of(tunnel, family);
 	const struct netaddr *source = conf_source(tunnel->conf, family);
 	bool v4 = family == NETADDR_V4;
 	int domain = v4 ? AF_INET : AF_INET6, flags = SOCK_NONBLOCK | SOCK_CLOEXEC, on = 1;
 	union sockaddr_any from;
 
-	leg->icmp = socket(domain, SOCK_RAW | flags, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
-	if (leg->icmp < 0 && errno == EAFNOSUPPORT)
+	sockets->icmp = socket(domain, SOCK_RAW | flags, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+	if (sockets->icmp < 0 && errno == EAFNOSUPPORT)
 		return 0;
-	if (leg->icmp < 0 && (errno == EPERM || errno == EACCES)) {
+	if (sockets->icmp < 0 && (errno == EPERM || errno == EACCES)) {
 		faults_error(faults, NULL,
-			"gue and fou checks need the capability CAP_NET_RAW, which is missing: start by glb-healthcheck.service, which grants it, or once as root: setcap cap_net_raw+ep PATH-OF-glb-healthcheck");
+			"gue and fou checks need the capability CAP_NET_RAW, which is missing: start glb-healthcheck.service, which grants it, or run once as root: setcap cap_net_raw+ep PATH-OF-glb-healthcheck");
 		return -EPERM;
 	}
-	leg->udp = socket(domain, SOCK_DGRAM | flags, 0);
-	leg->route = socket(domain, SOCK_DGRAM | flags, 0);
-	if (leg->icmp < 0 || leg->udp < 0 || leg->route < 0 ||
-		(source && bind(leg->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
-		setsockopt(leg->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0) {
-		faults_error(faults, NULL, "sockets for gue and fou checks%s: %s",
-			source ? " with the configured source address" : "", strerror(errno));
+	sockets->udp = socket(domain, SOCK_DGRAM | flags, 0);
+	sockets->route = socket(domain, SOCK_DGRAM | flags, 0);
+	if (sockets->icmp < 0 || sockets->udp < 0 || sockets->route < 0 ||
+		(source && bind(sockets->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
+		setsockopt(sockets->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0) {
+		faults_error(faults, NULL, "cannot open sockets for gue and fou checks%s: %s",
+			source ? " with the source address from the configuration" : "", strerror(errno));
 		return -EINVAL;
 	}
-	filter_replies(leg);
-	ev_io_init(&leg->icmp_io, on_icmp, leg->icmp, EV_READ);
-	ev_io_init(&leg->udp_io, on_udp, leg->udp, EV_READ);
-	leg->icmp_io.data = leg->udp_io.data = leg;
-	ev_io_start(tunnel->loop, &leg->icmp_io);
-	ev_io_start(tunnel->loop, &leg->udp_io);
+	filter_replies(sockets);
+	ev_io_init(&sockets->icmp_io, on_icmp, sockets->icmp, EV_READ);
+	ev_io_init(&sockets->udp_io, on_udp, sockets->udp, EV_READ);
+	sockets->icmp_io.data = sockets->udp_io.data = sockets;
+	ev_io_start(tunnel->loop, &sockets->icmp_io);
+	ev_io_start(tunnel->loop, &sockets->udp_io);
 	return 0;
 }
 
@@ -305,12 +310,12 @@ struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsign
 	for (unsigned i = 0; i < probes; i++)
 		tunnel->slots[i].next_free = i + 1;
 	for (int i = 0; i < 2; i++)
-		tunnel->legs[i] = (struct leg){
+		tunnel->sockets[i] = (struct family_sockets){
 			.family = i ? NETADDR_V6 : NETADDR_V4, .tunnel = tunnel, .udp = -1, .icmp = -1, .route = -1};
 	if (getrandom(tunnel->key, sizeof(tunnel->key), 0) != sizeof(tunnel->key) ||
 		getrandom(&tunnel->identifier, sizeof(tunnel->identifier), 0) < 0)
-		faults_error(faults, NULL, "no random numbers: %s", strerror(errno));
-	else if (!open_leg(tunnel, NETADDR_V4, faults) && !open_leg(tunnel, NETADDR_V6, faults))
+		faults_error(faults, NULL, "getrandom failed: %s", strerror(errno));
+	else if (!open_sockets(tunnel, NETADDR_V4, faults) && !open_sockets(tunnel, NETADDR_V6, faults))
 		return tunnel;
 	tunnel_close(tunnel);
 	return NULL;
@@ -321,16 +326,16 @@ void tunnel_close(struct tunnel *tunnel)
 	if (!tunnel)
 		return;
 	for (int i = 0; i < 2; i++) {
-		struct leg *leg = &tunnel->legs[i];
+		struct family_sockets *sockets = &tunnel->sockets[i];
 
-		ev_io_stop(tunnel->loop, &leg->icmp_io);
-		ev_io_stop(tunnel->loop, &leg->udp_io);
-		if (leg->icmp >= 0)
-			close(leg->icmp);
-		if (leg->udp >= 0)
-			close(leg->udp);
-		if (leg->route >= 0)
-			close(leg->route);
+		ev_io_stop(tunnel->loop, &sockets->icmp_io);
+		ev_io_stop(tunnel->loop, &sockets->udp_io);
+		if (sockets->icmp >= 0)
+			close(sockets->icmp);
+		if (sockets->udp >= 0)
+			close(sockets->udp);
+		if (sockets->route >= 0)
+			close(sockets->route);
 	}
 	free(tunnel);
 }

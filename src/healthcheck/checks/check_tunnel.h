@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gue and fou checks: an echo request in a tunnel to the proxy, whose kernel answers it
- * straight to this host. One UDP socket and one raw ICMP socket of each family serve all probes; a
- * reply belongs to a probe only if identifier, sequence, payload and source address are those of
- * it.
+ * The gue and fou checks send an ICMP echo request through a tunnel to the proxy. The proxy's kernel sends its reply
+ * straight to this host, outside the tunnel. All probes share one UDP socket and one raw ICMP socket per address family.
+ * A reply belongs to a probe only if its identifier, sequence number, payload and source address match.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H
@@ -17,12 +16,14 @@
 
 struct tunnel_counters {
 	uint64_t replies;
-	uint64_t foreign; /* replies of nobody's request, or of one that has ended, or from
-			     elsewhere */
+	/* Replies that match no running probe: late, not for this daemon, or from another address. */
+	uint64_t foreign;
 };
 
-/* NULL: an error says what is missing. `probes`: how many may run at once. */
+/* `probes` is the largest number of tunnel probes at once. Returns NULL and adds an error on failure. */
 struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
+
+/* No tunnel probe may be running. */
 void tunnel_close(struct tunnel *tunnel);
 
 const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ICMP and ICMPv6 echo packets: the request that goes into a tunnel, and what comes back. Pure;
- * bytes are in network order.
+ * Writes ICMP and ICMPv6 echo requests that are sent in a tunnel, and reads the replies. Pure. Packets are in network
+ * byte order, struct echo is in host byte order.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_ECHO_H
 #define GLB_HEALTHCHECK_CHECKS_ECHO_H
@@ -16,28 +16,30 @@
 #define ECHO_MAX_SIZE        (40 + 8 + ECHO_NONCE_SIZE)
 #define ECHO_TUNNEL_MAX_SIZE (8 + ECHO_MAX_SIZE)
 
-/* What tells one request from every other. */
+/* Identifies a request. The reply has the same values. */
 struct echo {
 	uint16_t identifier, sequence;
 	uint8_t nonce[ECHO_NONCE_SIZE];
 };
 
-/* The IP packet of a request; both addresses are of one family. Returns its size. */
+/* Writes an IP packet with an echo request. Both addresses have the same family. Returns the size in bytes. */
 size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
 	const struct echo *echo);
 
-/* GLB's GUE header without hops, and the request: the payload of a UDP datagram. Returns its size.
- */
+/* Writes the payload of a GUE datagram: GLB's GUE header without hops, then the request. Returns the size in bytes. */
 size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
 	const struct echo *echo);
 
-/* A reply from its ICMP header on; false: it is none, or not of ours. */
+/*
+ * The three readers below return false if the packet is something else, or has not the size that our requests have.
+ * This one reads a reply that starts with its ICMP header.
+ */
 bool echo_read_reply(const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo);
 
-/* A reply from its IPv4 header on, as raw sockets give it. */
+/* Reads a reply that starts with its IPv4 header, as it comes from a raw socket. */
 bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo);
 
-/* A request of ours from its IP header on, as an ICMP error quotes it. */
+/* Reads a request that starts with its IP header, as an ICMP error quotes it. */
 bool echo_read_request(const uint8_t *packet, size_t size, struct echo *echo);
 
 #endif

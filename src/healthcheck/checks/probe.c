@@ -26,22 +26,24 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 		ev_timer_start(loop, timer);
 		return;
 	}
-	probe_end(probe, CHECK_TIMED_OUT, "no answer in %.0f ms", (double)(clock_now_us() - probe->started_us) / 1000);
+	probe_end(probe, CHECK_TIMED_OUT, "no reply within %.0f ms", (double)(clock_now_us() - probe->started_us) / 1000);
 }
 
 void probe_start(struct probe *probe, unsigned timeout_ms)
 {
 	ev_timer_init(&probe->timeout, on_timeout, 0, 0);
 	probe->timeout.data = probe;
-	/* After a stall of this process, answers that are there are read before timeouts count.
-	 * Where it was stopped by a signal or a freezer, epoll_wait(2) was interrupted, and the next
-	 * round of the loop finds them: see on_timeout(). */
+	/*
+	 * If this process was stalled, the event loop reads the replies that have arrived before it handles timeouts. If
+	 * a signal or the freezer stopped the process, epoll_wait(2) was interrupted, and the loop finds these replies
+	 * only in its next iteration. on_timeout() waits for that iteration.
+	 */
 	ev_set_priority(&probe->timeout, EV_MINPRI);
 	probe->overdue = false;
 	probe->state = NULL;
 	probe->running = true;
 	probe->started_us = clock_now_us();
-	/* Counted from now, not from when the loop last looked at the clock. */
+	/* Otherwise the timeout would start at the time when the loop last read the clock. */
 	ev_now_update(probe->env->loop);
 	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
 	ev_timer_start(probe->env->loop, &probe->timeout);

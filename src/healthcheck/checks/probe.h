@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A probe is one run of a check. The caller fills env, spec, method and done, and calls probe_start(). The method sends
- * the packets, never blocks, and ends the probe by exactly one probe_end(). All runs in the thread of the event loop.
+ * the packets, never blocks, and ends the probe with exactly one probe_end(). Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_PROBE_H
 #define GLB_HEALTHCHECK_CHECKS_PROBE_H
@@ -37,7 +37,8 @@ struct probe {
 	bool running;
 	uint64_t started_us;
 	ev_timer timeout;
-	bool overdue; /* the timeout is over; the loop looks at the sockets once more */
+	/* The timeout is over. The loop looks at the sockets once more before the probe ends. */
+	bool overdue;
 	/* Belongs to the method. */
 	void *state;
 };
@@ -52,7 +53,7 @@ void probe_cancel(struct probe *probe);
 void probe_end(struct probe *probe, enum check_result result, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for the errno of a socket that was connected to the proxy, or sent to it. */
+/* For methods: ends the probe with an error of a socket call. The result and the reason follow from the errno. */
 void probe_end_errno(struct probe *probe, int error);
 
 #endif

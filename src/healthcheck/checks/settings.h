@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What users configure about health checks, and its limits. Two readers fill these structs: that of healthcheck.conf
- * (healthcheck/config) and that of the JSON table (table/table_json_health). Plain data; includes nothing of the daemon.
+ * The users' settings of health checks, and their limits. Two readers fill these structs: the reader of healthcheck.conf
+ * (healthcheck/config) and the reader of the JSON table (table/table_json_health). Plain data; does not depend on the
+ * rest of the daemon.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_SETTINGS_H
 #define GLB_HEALTHCHECK_CHECKS_SETTINGS_H
@@ -10,21 +11,22 @@
 
 #define CHECK_INTERVAL_MS_MIN 10
 #define CHECK_TIMEOUT_MS_MIN  1
-#define CHECK_TIMING_MS_MAX   3600000 /* of intervals and timeouts */
+#define CHECK_TIMING_MS_MAX   3600000 /* intervals and timeouts */
 #define CHECK_TRIGGER_MAX     1000
 #define CHECK_URI_MAX         2048 /* bytes */
 
-/* 0 in a member: not configured. */
+/* A member that is not configured is 0. */
 struct check_timing {
 	unsigned interval_ms, timeout_ms;
-	/* results in a row that change a verdict to healthy, to unhealthy */
+	/* Results in a row that change the verdict to healthy, and to unhealthy. */
 	unsigned trigger_healthy, trigger_unhealthy;
 };
 
-/* The checks of one backend. Ports in host byte order; 0: no check of this kind. */
+/* The checks of one backend. A port is in host byte order; 0 means no check of this kind. */
 struct check_targets {
 	uint16_t http, tcp, gue, fou;
-	char *http_uri; /* NULL: "/" */
+	/* NULL means "/". */
+	char *http_uri;
 };
 
 #endif

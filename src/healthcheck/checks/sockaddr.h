@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses as the socket calls want them. */
+/* Converts struct netaddr to and from the addresses of socket calls. Ports are in host byte order. */
 #ifndef GLB_HEALTHCHECK_CHECKS_SOCKADDR_H
 #define GLB_HEALTHCHECK_CHECKS_SOCKADDR_H
 
@@ -16,7 +16,7 @@ union sockaddr_any {
 	struct sockaddr_in6 v6;
 };
 
-/* Returns the size to give with it. */
+/* Returns the size of the address, in bytes. */
 static inline socklen_t sockaddr_fill(union sockaddr_any *to, const struct netaddr *addr, uint16_t port)
 {
 	memset(to, 0, sizeof(*to));
