@@ -190,7 +190,7 @@ def test_failing_reload_command_is_seen_and_retried(daemon):
     made.write_conf(reload_command=f'"test -e {made.folder}/works || {{ echo no works >&2; exit 3; }}"')
     made.start().wait_ready()
     made.logged("warning: reload_command: no works")
-    made.logged("error: reload_command failed (2 in a row), again in 2 s: exit status 3: no works")
+    made.logged("error: reload_command failed (2 in a row), next attempt in 2 s: exit status 3: no works")
     state = made.status()["reload"]
     assert state["state"] in ("failed", "running") and state["failed"] >= 2 and state["error"] == "exit status 3: no works"
     assert "glb_healthcheck_reload_failing 1\n" in made.get("/metrics")[2]
@@ -234,8 +234,8 @@ def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
     grandchild = f"/proc/{pid_file.read_text().strip()}/cmdline"
     wait_probes(made, 3)
     assert made.status()["reload"]["state"] == "running"
-    made.logged("reload_command: no end after 1000 ms, killed")
-    made.logged("reload_command failed (1 in a row), again in 1 s: killed by signal 9")
+    made.logged("reload_command: still running after 1000 ms, killed")
+    made.logged("reload_command failed (1 in a row), next attempt in 1 s: killed by signal 9")
     wait_until(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
 
 
@@ -243,8 +243,8 @@ def test_reload_command_that_floods_does_not_flood_the_log(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command='"seq 1 100000; echo the last; exit 1"')
     made.start().wait_ready()
-    made.logged("reload_command failed (1 in a row), again in 1 s: exit status 1: the last")
-    made.logged("warning: reload_command: and more, which is not logged\n")
+    made.logged("reload_command failed (1 in a row), next attempt in 1 s: exit status 1: the last")
+    made.logged("warning: reload_command: the rest of the output is not logged\n")
     first = made.log().split("reload_command failed (1 in a row)")[0]
     assert first.count("warning: reload_command: ") == 101 and "reload_command: 100\n" in first
     made.logged("reload_command failed (2 in a row)")  # another run, another hundred
@@ -268,7 +268,7 @@ def test_pid_file_that_holds_no_process_id(daemon, text):
     (made.folder / "pid").write_text(text)
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
-    made.logged(f"again in 1 s: exit status 1: {made.folder}/pid: holds no process id\n")
+    made.logged(f"next attempt in 1 s: exit status 1: {made.folder}/pid: does not contain a process id\n")
 
 
 def test_build_and_notify_by_pid_file(daemon):
@@ -291,7 +291,7 @@ def test_notify_of_a_process_that_is_gone(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
-    made.logged(f"reload failed (1 in a row), again in 1 s: exit status 1: {made.folder}/pid: No such file or directory")
+    made.logged(f"reload failed (1 in a row), next attempt in 1 s: exit status 1: {made.folder}/pid: No such file or directory")
 
 
 # --- src ---
@@ -358,8 +358,8 @@ def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon)
                   table(backend(PROXY, http=nginx.OK), name="git", vips=("203.0.113.11",)),
                   tables='( { name = "wob"; }, { name = "git"; } )')
     made.start().wait_ready()
-    timing = "src.json: table web: timeout_ms 150 is not less than interval_ms 100: checks that time out are run less often\n"
-    name = "src.json: has no table 'wob', which `tables` in the configuration names\n"
+    timing = "src.json: table web: timeout_ms 150 is not less than interval_ms 100: a check that times out runs less often\n"
+    name = "src.json: has no table 'wob', but `tables` in healthcheck.conf names it\n"
     assert (made.log().count(timing), made.log().count(name), made.log().count("warning: ")) == (1, 1, 2), made.log()
     made.kill(signal.SIGHUP)
     made.logged(name, times=2)
@@ -438,7 +438,7 @@ def test_folder_of_dst_is_missing_and_comes_back(daemon, tmp_path):
     made.dst = tmp_path / "gone" / "dst.json"
     made.write_conf()
     made.start()
-    made.logged("error: table not written (1 in a row), again in 1 s: ")
+    made.logged("error: table not written (1 in a row), next attempt in 1 s: ")
     made.logged("a new file cannot be created in its folder: No such file or directory; the file is unchanged")
     made.dst.parent.mkdir()
     wait_until(made.dst.exists, "dst")
@@ -507,7 +507,7 @@ def test_state_file_that_cannot_be_used_is_named(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     (made.folder / "dst.json.state").write_text("{")
     made.start().wait_ready()
-    made.logged("dst.json.state: not used, so verdicts begin anew: ")
+    made.logged("dst.json.state: ignored, so all checks start without a verdict: ")
 
 
 def test_killed_while_it_writes(daemon):
@@ -563,7 +563,7 @@ def test_state_file_that_is_a_fifo_is_not_waited_for(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     os.mkfifo(made.folder / "dst.json.state")
     made.start().wait_ready()
-    made.logged("dst.json.state: not used, so verdicts begin anew: is a FIFO; expected a regular file")
+    made.logged("dst.json.state: ignored, so all checks start without a verdict: is a FIFO; expected a regular file")
 
 
 def test_state_file_that_is_empty_is_named(daemon):

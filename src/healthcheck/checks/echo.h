@@ -31,7 +31,7 @@ size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *so
 	const struct echo *echo);
 
 /*
- * The three readers below return false if the packet is something else, or has not the size that our requests have.
+ * The three readers below return false if the packet is something else, or does not have the size of our requests.
  * This one reads a reply that starts with its ICMP header.
  */
 bool echo_read_reply(const uint8_t *icmp, size_t size, enum netaddr_family family, struct echo *echo);

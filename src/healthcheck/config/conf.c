@@ -25,7 +25,7 @@ static void read_address(struct conf_reader *reader, const config_setting_t *at,
 		*(struct netaddr *)field = addr;
 }
 
-/* "127.0.0.1:19521", "[::1]:19521" */
+/* Parses "127.0.0.1:19521" or "[::1]:19521". */
 static bool parse_listen(const char *text, struct netaddr *ip, uint16_t *port)
 {
 	struct endpoint listen;
@@ -57,11 +57,11 @@ static void read_forwarding_table(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_key keys[] = {
-		{.name = "src", .read = conf_read_string, AT(src), .required = "the JSON table that you edit"},
+		{.name = "src", .read = conf_read_string, AT(src), .required = "the path of the JSON table that you edit"},
 		{.name = "dst",
 			.read = conf_read_string,
 			AT(dst),
-			.required = "the JSON table that is written, with `healthy` set"},
+			.required = "the path of the JSON table that glb-healthcheck writes"},
 		{0},
 	};
 	struct conf *conf = reader->conf;
@@ -84,7 +84,7 @@ static void read_reload(struct conf_reader *reader, const config_setting_t *at, 
 		{.name = "build",
 			.read = conf_read_string,
 			AT(reload_build),
-			.required = "the binary table that the director reads"},
+			.required = "the path of the binary table that the director reads"},
 		{.name = "notify", .read = conf_read_string, AT(reload_notify)},
 		{0},
 	};
@@ -99,7 +99,7 @@ static void read_reload(struct conf_reader *reader, const config_setting_t *at, 
 			conf->reload_notify);
 }
 
-/* `table` is the last one so far. */
+/* Reports a name that an earlier table has. `table` is the last one that was read. */
 static void check_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_table *table)
 {
 	const struct conf *conf = reader->conf;
@@ -121,7 +121,8 @@ static void read_table(struct conf_reader *reader, const config_setting_t *at, s
 	};
 	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
 	const config_setting_t *http = config_setting_get_member(parent, "http");
-	struct faults ignored = {0}; /* of the default, which is reported for itself */
+	/* Faults of the file's group http. They are reported when that group itself is read. */
+	struct faults ignored = {0};
 	struct faults *faults = reader->faults;
 
 	conf_http_init(&table->http);
@@ -134,7 +135,7 @@ static void read_table(struct conf_reader *reader, const config_setting_t *at, s
 	check_name(reader, at, table);
 }
 
-/* Each table starts from the group http of the file, which may stand anywhere in it. */
+/* The http settings of each table start as a copy of the file's group http, which may come later in the file. */
 static void read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	struct conf *conf = reader->conf;
@@ -195,7 +196,7 @@ static const struct conf_key keys[] = {
 	{0},
 };
 
-/* No file may be two of these, under whatever names: one would destroy the other. */
+/* Reports two keys that name the same file, also through links: writing one would destroy the other. */
 static void check_files(struct conf_reader *reader, const config_setting_t *root)
 {
 	const struct conf *conf = reader->conf;
@@ -217,12 +218,13 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 			if (files[i].group)
 				group = config_setting_get_member(root, files[i].group);
 			conf_error(reader, group, files[i].key, "'%s' is also %s; %s", files[i].path, files[other].key,
-				other == 0 ? "what you edit is not written to" : "give each a file of its own");
+				other == 0 ? "glb-healthcheck would overwrite the table that you edit"
+					   : "use different files");
 			break;
 		}
 }
 
-/* What the keys say together. */
+/* Reads all keys, sets the defaults that depend on other keys, and checks keys against each other. */
 static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
 	struct conf *conf = reader->conf;

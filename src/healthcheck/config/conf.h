@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * healthcheck.conf, read once (libconfig syntax; keys in glb-healthcheck.conf(5)). Plain data, not
- * changed after conf_read_healthcheck().
+ * healthcheck.conf as a struct (libconfig syntax; glb-healthcheck.conf(5) describes the keys). It is read once. Plain
+ * data; nothing changes it after conf_read_healthcheck().
  */
 #ifndef GLB_HEALTHCHECK_CONFIG_CONF_H
 #define GLB_HEALTHCHECK_CONFIG_CONF_H
@@ -14,7 +14,7 @@
 #include "healthcheck/checks/settings.h"
 #include "healthcheck/config/conf_http.h"
 
-/* What differs for one table. */
+/* The settings of one table. */
 struct conf_table {
 	char *name;
 	struct conf_http http;
@@ -22,16 +22,22 @@ struct conf_table {
 
 struct conf {
 	char *src, *dst;
-	char *reload_command; /* at most one of this and reload_build is set */
-	char *reload_build; /* the binary table; NULL: none */
-	char *reload_notify; /* a unit, or a path of a pid file; NULL: nobody */
+	/* At most one of reload_command and reload_build is set. */
+	char *reload_command;
+	/* Path of the binary table to build; NULL: build none. */
+	char *reload_build;
+	/* A systemd unit, or the full path of a pid file; NULL: notify nobody. */
+	char *reload_notify;
 	unsigned reload_timeout_ms;
-	unsigned trigger; /* for both directions, where timing did not say */
+	/* Default of trigger_healthy and trigger_unhealthy in `timing`. */
+	unsigned trigger;
 	struct check_timing timing;
 	unsigned hold_ms, panic_threshold, max_concurrent;
-	struct netaddr source_ip, source_ip6; /* of no family: the kernel chooses */
+	/* Without a family: the kernel chooses the source address. */
+	struct netaddr source_ip, source_ip6;
 	char *state_file;
-	struct netaddr listen_ip; /* of no family: nothing is served */
+	/* Address of /status and /metrics. Without a family: do not listen. The port is in host byte order. */
+	struct netaddr listen_ip;
 	uint16_t listen_port;
 	bool watch, tunnel_vip, log_probes;
 	struct conf_http http;
@@ -39,14 +45,14 @@ struct conf {
 	size_t table_count;
 };
 
-/* As conf_read() of the director; on failure there is nothing to free. */
+/* Returns 0; or -errno with errors in `faults`, and nothing to free. */
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults);
 void conf_free(struct conf *conf);
 
-/* The source address for this family; NULL: the kernel chooses. */
+/* Returns the configured source address of this family; NULL: the kernel chooses. */
 const struct netaddr *conf_source(const struct conf *conf, uint8_t family);
 
-/* How a table's proxies are asked by HTTP. */
+/* Returns the http settings for the proxies of this table. */
 const struct conf_http *conf_http_of(const struct conf *conf, const char *table);
 
 #endif

@@ -23,9 +23,9 @@ static void read_status(struct conf_reader *reader, const config_setting_t *at, 
 		*(struct status_set *)field = set;
 }
 
-#define HOST_MAX 253 /* of a name in DNS */
+#define HOST_MAX 253 /* longest name in DNS */
 
-/* It becomes part of a URL and of a header. */
+/* The name becomes part of a URL and of a header, so it may contain only the characters of host names. */
 static void read_host(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at);

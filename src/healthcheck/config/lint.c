@@ -11,7 +11,7 @@ static void lint_timing(const struct table_document *document, const struct conf
 		table_health_timing(&document->health, t, &timing);
 		if (timing.timeout_ms >= timing.interval_ms)
 			faults_warn(faults, NULL,
-				"table %s: timeout_ms %u is not less than interval_ms %u: checks that time out are run less often",
+				"table %s: timeout_ms %u is not less than interval_ms %u: a check that times out runs less often",
 				document->set.tables[t].name, timing.timeout_ms, timing.interval_ms);
 	}
 }
@@ -29,6 +29,6 @@ void lint_src(const struct table_document *document, const struct conf *conf, st
 	lint_timing(document, conf, faults);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (!has_table(&document->set, conf->tables[i].name))
-			faults_warn(faults, NULL, "has no table '%s', which `tables` in the configuration names",
+			faults_warn(faults, NULL, "has no table '%s', but `tables` in healthcheck.conf names it",
 				conf->tables[i].name);
 }

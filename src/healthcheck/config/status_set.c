@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three digits at *text, behind which it then points; 0: none. */
+/* Reads a status of three digits at *text and moves *text behind it. Returns 0 if there is no valid status. */
 static int read_status(const char **text)
 {
 	const char *at = *text;

@@ -12,7 +12,7 @@ struct status_set {
 	bool has[STATUS_SET_MAX + 1];
 };
 
-/* False, and *set undefined: not codes from 100 to 599, or ranges of them, with commas between. */
+/* Parses status codes from 100 to 599 and ranges of them, with commas between. On false, *set is undefined. */
 bool status_set_parse(const char *text, struct status_set *set);
 
 static inline bool status_set_has(const struct status_set *set, long status)

@@ -6,7 +6,7 @@
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/http/status.h"
 
-/* `type` as OpenMetrics has it; a counter's samples end in _total. */
+/* Writes the header of a metric. `type` is a type of OpenMetrics. Samples of a counter end in _total. */
 static void family(FILE *to, const char *name, const char *type, const char *help)
 {
 	fprintf(to, "# TYPE glb_healthcheck_%s %s\n# HELP glb_healthcheck_%s %s\n", name, type, name, help);
@@ -34,13 +34,14 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 {
 	const struct table_set *set = &monitor->list.document.set;
 
-	family(to, "table_panic", "gauge", "1 where too few backends are healthy, so that all count as healthy");
+	family(to, "table_panic", "gauge", "1 if too few backends are healthy, so that all count as healthy");
 	for (uint32_t t = 0; t < set->count; t++) {
 		fputs("glb_healthcheck_table_panic{table=\"", to);
 		label(to, set->tables[t].name);
 		fprintf(to, "\"} %d\n", monitor->publisher.panic[t]);
 	}
-	family(to, "backend_healthy", "gauge", "0 where a check of a backend has failed, whatever the table says");
+	family(to, "backend_healthy", "gauge",
+		"0 if the verdict of one of the backend's checks is unhealthy, even if dst has it as healthy");
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
 			char ip[NETADDR_TEXT_MAX];
@@ -56,7 +57,8 @@ static void print_checks(FILE *to, const struct monitor *monitor)
 {
 	const struct checklist *list = &monitor->list;
 
-	family(to, "check_healthy", "gauge", "the verdict of a check that has one");
+	family(to, "check_healthy", "gauge",
+		"1 if the check's verdict is healthy, 0 if unhealthy; absent before the first verdict");
 	for (uint32_t i = 0; i < list->check_count; i++) {
 		if (list->checks[i]->damper.verdict == DAMPER_UNKNOWN)
 			continue;
@@ -68,12 +70,12 @@ static void print_checks(FILE *to, const struct monitor *monitor)
 
 static void print_probes(FILE *to, const struct monitor_counters *counters)
 {
-	family(to, "probes", "counter", "probes that ended, by kind and result");
+	family(to, "probes", "counter", "finished probes, by kind and result");
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
 		for (enum check_result result = 0; result < CHECK_RESULT_COUNT; result++)
 			fprintf(to, "glb_healthcheck_probes_total{kind=\"%s\",result=\"%s\"} %" PRIu64 "\n",
 				check_kind_name(kind), check_result_name(result), counters->probes[kind][result]);
-	family(to, "latency_seconds", "summary", "of probes that passed");
+	family(to, "latency_seconds", "summary", "duration of probes that passed");
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
 		fprintf(to,
 			"glb_healthcheck_latency_seconds_count{kind=\"%s\"} %" PRIu64
@@ -88,23 +90,23 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	const struct reload_hook *hook = &publisher->reload_hook;
 
 	counter(to, "transitions", "verdicts that changed", monitor->counters.transitions);
-	counter(to, "src_loads", "times that src was taken", monitor->counters.loads);
-	counter(to, "src_refused", "times that src was refused", monitor->counters.failed_loads);
-	gauge(to, "src_bad", "1 while src is refused and an older one in use", monitor->error[0] != '\0');
-	counter(to, "writes", "times that dst was written", publisher->writes);
-	counter(to, "write_failures", "times that it could not be", publisher->failed_writes);
-	gauge(to, "write_failing", "1 while dst is not what it should be", publisher->failures != 0);
-	counter(to, "reloads", "times that the reload was run", hook->runs);
-	counter(to, "reload_failures", "times that it failed", hook->failed_runs);
-	gauge(to, "reload_failing", "1 from a reload that failed to one that works", hook->failures != 0);
-	gauge(to, "checks", "different checks", monitor->list.check_count);
-	gauge(to, "probes_running", "probes under way", monitor->scheduler.running);
-	counter(to, "delayed", "times that max_concurrent held a start back", monitor->scheduler.delayed);
+	counter(to, "src_loads", "how often src was loaded", monitor->counters.loads);
+	counter(to, "src_refused", "how often src was refused", monitor->counters.failed_loads);
+	gauge(to, "src_bad", "1 while src is refused and an older one is in use", monitor->error[0] != '\0');
+	counter(to, "writes", "how often dst was written", publisher->writes);
+	counter(to, "write_failures", "how often writing dst failed", publisher->failed_writes);
+	gauge(to, "write_failing", "1 after a failed write of dst until one succeeds", publisher->failures != 0);
+	counter(to, "reloads", "how often the reload hook ran", hook->runs);
+	counter(to, "reload_failures", "how often the reload hook failed", hook->failed_runs);
+	gauge(to, "reload_failing", "1 after a failed reload hook until one succeeds", hook->failures != 0);
+	gauge(to, "checks", "number of different checks", monitor->list.check_count);
+	gauge(to, "probes_running", "probes in progress", monitor->scheduler.running);
+	counter(to, "delayed", "how often max_concurrent delayed a probe", monitor->scheduler.delayed);
 	if (monitor->env.tunnel) {
 		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
 
 		counter(to, "tunnel_replies", "echo replies that belonged to a probe", tunnel->replies);
-		counter(to, "tunnel_foreign", "echo replies ignored: late, of others, or from elsewhere",
+		counter(to, "tunnel_foreign", "echo replies that were ignored: late, or not for a probe of this daemon",
 			tunnel->foreign);
 	}
 }

@@ -14,7 +14,7 @@ enum {
 	CONNECTION_TIMEOUT_S = 10,
 };
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, const char *type, char *text)
+static enum MHD_Result respond(struct MHD_Connection *connection, unsigned code, const char *type, char *text)
 {
 	static const char empty[] = "out of memory\n";
 	struct MHD_Response *response =
@@ -32,8 +32,8 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, c
 	return result;
 }
 
-static enum MHD_Result answer(void *data, struct MHD_Connection *connection, const char *url, const char *method,
-	const char *version, const char *upload, size_t *upload_size, void **state)
+static enum MHD_Result handle_request(void *data, struct MHD_Connection *connection, const char *url,
+	const char *method, const char *version, const char *upload, size_t *upload_size, void **state)
 {
 	const struct monitor *monitor = data;
 
@@ -41,15 +41,17 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 	(void)upload;
 	(void)upload_size;
 	(void)state;
-	/* HEAD is answered as GET; the library leaves the body out. */
+	/* HEAD gets the response of GET. The library leaves the body out. */
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", strdup("GET only\n"));
+		return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain",
+			strdup("only GET and HEAD are allowed\n"));
 	if (strcmp(url, "/status") == 0)
-		return reply(connection, MHD_HTTP_OK, "application/json", status_json(monitor));
+		return respond(connection, MHD_HTTP_OK, "application/json", status_json(monitor));
 	if (strcmp(url, "/metrics") == 0)
-		return reply(connection, MHD_HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+		return respond(connection, MHD_HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
 			status_metrics(monitor));
-	return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", strdup("/status or /metrics\n"));
+	return respond(
+		connection, MHD_HTTP_NOT_FOUND, "text/plain", strdup("not found; there are /status and /metrics\n"));
 }
 
 static void run(struct server *server)
@@ -89,9 +91,9 @@ int server_open(struct server *server, struct monitor *monitor, struct faults *f
 	sockaddr_fill(&address, &conf->listen_ip, conf->listen_port);
 	if (conf->listen_ip.family == NETADDR_V6)
 		flags |= MHD_USE_IPv6;
-	server->daemon = MHD_start_daemon(flags, conf->listen_port, NULL, NULL, answer, monitor, MHD_OPTION_SOCK_ADDR,
-		&address.sa, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)CONNECTION_TIMEOUT_S, MHD_OPTION_END);
+	server->daemon = MHD_start_daemon(flags, conf->listen_port, NULL, NULL, handle_request, monitor,
+		MHD_OPTION_SOCK_ADDR, &address.sa, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		char ip[NETADDR_TEXT_MAX];

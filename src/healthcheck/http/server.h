@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GET /status and GET /metrics over HTTP, by libmicrohttpd in the daemon's own loop. */
+/* Serves GET /status and GET /metrics over HTTP. libmicrohttpd runs in the daemon's event loop, without threads. */
 #ifndef GLB_HEALTHCHECK_HTTP_SERVER_H
 #define GLB_HEALTHCHECK_HTTP_SERVER_H
 
@@ -14,7 +14,7 @@ struct server {
 	ev_timer timer;
 };
 
-/* 0; or -errno, and an error. */
+/* Listens on the configured address. Returns 0; or -errno with an error in `faults`. `monitor` must outlive the server. */
 int server_open(struct server *server, struct monitor *monitor, struct faults *faults);
 void server_close(struct server *server);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the daemon knows, for people (JSON) and for Prometheus (OpenMetrics). */
+/* The daemon's state as text: JSON for people, OpenMetrics for Prometheus. docs/reference/healthcheck.md describes both. */
 #ifndef GLB_HEALTHCHECK_HTTP_STATUS_H
 #define GLB_HEALTHCHECK_HTTP_STATUS_H
 
 #include "healthcheck/monitor.h"
 
-/* malloc'd text; NULL: out of memory. */
+/* Both return text for the caller to free(), or NULL if out of memory. */
 char *status_json(const struct monitor *monitor);
 char *status_metrics(const struct monitor *monitor);
 

@@ -19,8 +19,8 @@ static void schedule(struct publisher *publisher)
 	uint64_t now = clock_now_ms();
 	uint64_t at = publisher->urgent ? now : now + damper_hold_wait(&publisher->hold, now);
 
-	if (publisher->list->unknown && publisher->patience_ms > at)
-		at = publisher->patience_ms;
+	if (publisher->list->unknown && publisher->first_results_ms > at)
+		at = publisher->first_results_ms;
 	if (publisher->retry_ms > at)
 		at = publisher->retry_ms;
 	ev_timer_stop(publisher->loop, &publisher->timer);
@@ -34,7 +34,7 @@ static void log_panics(const struct publisher *publisher, const bool *panic)
 
 	for (uint32_t t = 0; t < set->count; t++) {
 		if (panic[t] && !publisher->panic[t])
-			log_error("table %s: panic: less than %u %% of its backends are healthy; all count as healthy until more are",
+			log_error("table %s: panic: less than %u %% of its backends are healthy; all count as healthy until enough are",
 				set->tables[t].name, publisher->conf->panic_threshold);
 		else if (!panic[t] && publisher->panic[t])
 			log_notice("table %s: panic is over", set->tables[t].name);
@@ -49,7 +49,8 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	publisher->failed_writes++;
 	publisher->retry_ms = clock_now_ms() + wait;
 	snprintf(publisher->error, sizeof(publisher->error), "%s", error);
-	log_error("table not written (%u in a row), again in %" PRIu64 " s: %s", publisher->failures, wait / 1000, error);
+	log_error("table not written (%u in a row), next attempt in %" PRIu64 " s: %s", publisher->failures,
+		wait / 1000, error);
 	schedule(publisher);
 }
 
@@ -90,14 +91,14 @@ static void write_table(struct publisher *publisher)
 	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {
 		succeed(publisher, text, size);
 		if (urgent) {
-			/* Nobody knows what became of the binary table since. */
-			log_info("table %s is as it should be", publisher->conf->dst);
+			/* The binary table may have been damaged since the hook ran last. */
+			log_info("table %s is up to date, not written again", publisher->conf->dst);
 			damper_hold_written(&publisher->hold, clock_now_ms());
 			reload_hook_request(&publisher->reload_hook);
 		}
 		return;
 	}
-	/* First: a dst that is newer than the state would change back and forth at a restart. */
+	/* The state comes first. If dst were newer than the state, a restart would change its verdicts back and forth. */
 	if (text)
 		state_file_save(publisher->conf->state_file, list);
 	if (!text || file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
@@ -121,8 +122,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	write_table(timer->data);
 }
 
-/* Others may have changed or deleted it. */
-static void look_at_dst(struct publisher *publisher)
+/* Somebody else may have changed or deleted dst since it was written. */
+static void read_dst(struct publisher *publisher)
 {
 	struct faults ignored = {0};
 
@@ -151,11 +152,11 @@ void publisher_request(struct publisher *publisher)
 	schedule(publisher);
 }
 
-void publisher_new_list(struct publisher *publisher, uint64_t patience_ms)
+void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms)
 {
 	if (!publisher->urgent)
-		publisher->patience_ms = patience_ms;
+		publisher->first_results_ms = first_results_ms;
 	publisher->urgent = true;
-	look_at_dst(publisher);
+	read_dst(publisher);
 	schedule(publisher);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes dst: src with `healthy` set for every backend, whole or not at all, at most once in
- * hold_ms, and only if it changes; then runs the reload hook. A write that fails is retried with
- * backoff, and the last good table stays.
+ * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
+ * atomically, only if its content changes, and at most once in hold_ms. A failed write leaves the old dst in place and is
+ * retried with backoff. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
@@ -17,28 +17,36 @@ struct publisher {
 	struct damper_hold hold;
 	struct reload_hook reload_hook;
 	ev_timer timer;
-	bool urgent; /* the list is new: do not hold, and run the reload hook in any case */
-	uint64_t patience_ms; /* until when to wait for first results */
-	uint64_t retry_ms; /* not before, after a failure */
-	char *written; /* what dst holds, last time that we looked; NULL: unknown */
+	/* The list is new: do not wait for hold_ms, and run the reload hook even if dst does not change. */
+	bool urgent;
+	/* Time (clock_now_ms()) until which the write waits for first results. */
+	uint64_t first_results_ms;
+	/* Time (clock_now_ms()) before which a failed write is not retried. */
+	uint64_t retry_ms;
+	/* Content of dst when it was last read or written; NULL: unknown. */
+	char *written;
 	size_t written_size;
-	unsigned failures; /* in a row */
+	/* Failed writes in a row. */
+	unsigned failures;
 	uint64_t writes, failed_writes;
-	char error[256]; /* "" after a success */
+	/* Reason of the last failure; "" after a success. */
+	char error[256];
+	/* True for each table in panic. */
 	bool panic[TABLE_MAX_TABLES];
 };
 
 void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list);
 void publisher_close(struct publisher *publisher);
 
-/* A verdict changed. */
+/* Schedules a write because a verdict changed. */
 void publisher_request(struct publisher *publisher);
 
 /*
- * The list is another one, or an operator asks: dst is looked at and, where it differs, written now,
- * but for first results, which are waited for until patience_ms (of the first of several lists in a
- * row: edits may come faster than results). The reload hook runs even if dst is as it should be.
+ * Schedules an urgent write because the list is new or an operator asked. Reads dst and writes it if its content differs.
+ * The write waits for the first results of new checks, but not longer than until first_results_ms (clock_now_ms()). If
+ * lists follow each other before the write, the first one's limit stays: edits may come faster than results. The reload
+ * hook runs even if dst does not change.
  */
-void publisher_new_list(struct publisher *publisher, uint64_t patience_ms);
+void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms);
 
 #endif

@@ -34,7 +34,7 @@ static const char *title(const struct reload_hook *hook)
 	return hook->conf->reload_command ? "reload_command" : "reload";
 }
 
-#define LINES_MAX 100 /* in the log, of one run */
+#define LINES_MAX 100 /* logged lines per run */
 
 static void log_output(struct reload_hook *hook)
 {
@@ -43,7 +43,7 @@ static void log_output(struct reload_hook *hook)
 	if (hook->lines < LINES_MAX)
 		log_warning("%s: %.*s", title(hook), (int)hook->line_size, hook->line);
 	else if (hook->lines == LINES_MAX)
-		log_warning("%s: and more, which is not logged", title(hook));
+		log_warning("%s: the rest of the output is not logged", title(hook));
 	hook->lines += hook->lines <= LINES_MAX;
 	snprintf(hook->last_line, sizeof(hook->last_line), "%.*s", (int)hook->line_size, hook->line);
 	hook->line_size = 0;
@@ -101,8 +101,8 @@ static void fail(struct reload_hook *hook, const char *format, ...)
 	snprintf(hook->error, sizeof(hook->error), "%s%s%s", what, hook->last_line[0] ? ": " : "", hook->last_line);
 	hook->state = RELOAD_HOOK_FAILED;
 	hook->failed_runs++;
-	log_error("%s failed (%u in a row), again in %" PRIu64 " s: %s", title(hook), hook->failures, wait / 1000,
-		hook->error);
+	log_error("%s failed (%u in a row), next attempt in %" PRIu64 " s: %s", title(hook), hook->failures,
+		wait / 1000, hook->error);
 	ev_timer_set(&hook->retry, (double)wait / 1e3, 0);
 	ev_timer_start(hook->loop, &hook->retry);
 }
@@ -129,7 +129,7 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 	ev_child_stop(loop, child);
 	ev_timer_stop(loop, &hook->timeout);
 	hook->pid = 0;
-	/* What it wrote; a grandchild may keep the pipe open, which is not waited for. */
+	/* Read the rest of the output, but do not wait for end of file: a grandchild may keep the pipe open. */
 	read_output(hook);
 	close_output(hook);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -142,14 +142,14 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 		run(hook);
 }
 
-/* The child leads a process group, so that what it started goes with it. */
+/* Kills the child's process group, so that the processes that it started end, too. */
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct reload_hook *hook = timer->data;
 
 	(void)loop;
 	(void)events;
-	log_error("%s: no end after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
+	log_error("%s: still running after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
 	kill(-hook->pid, SIGKILL);
 }
 
@@ -171,7 +171,7 @@ static _Noreturn void be_child(const struct conf *conf, int output)
 		signal(number, SIG_DFL);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0U, 0); /* sockets of libraries may survive exec */
+	close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have sockets without O_CLOEXEC */
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	reload_hook_child_run(conf);
@@ -187,7 +187,7 @@ static void run(struct reload_hook *hook)
 	hook->lines = 0;
 	hook->runs++;
 	if (pipe2(pipes, O_CLOEXEC) < 0) {
-		fail(hook, "no pipe: %s", strerror(errno));
+		fail(hook, "cannot create a pipe: %s", strerror(errno));
 		return;
 	}
 	hook->pid = fork();
@@ -197,10 +197,10 @@ static void run(struct reload_hook *hook)
 	if (hook->pid < 0) {
 		close(pipes[0]);
 		hook->pid = 0;
-		fail(hook, "no process: %s", strerror(errno));
+		fail(hook, "cannot start a process: %s", strerror(errno));
 		return;
 	}
-	setpgid(hook->pid, hook->pid); /* whoever comes first */
+	setpgid(hook->pid, hook->pid); /* parent and child both do this, whichever runs first */
 	hook->state = RELOAD_HOOK_RUNNING;
 	hook->output = pipes[0];
 	fcntl(hook->output, F_SETFL, O_NONBLOCK);

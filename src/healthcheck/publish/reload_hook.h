@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What follows a write of the table: reload_command, or building the binary table and notifying
- * the director. It runs in a child process, so that checks go on; what the child says on stdout
- * and stderr is logged, but for what is too much; a failure is retried with backoff until it works.
+ * The reload hook runs after the table was written. It runs reload_command, or it builds the binary table and notifies
+ * the director. It runs in a child process, so that checks go on. The child's stdout and stderr are logged, up to a
+ * limit per run. A hook that fails is retried with backoff until it succeeds.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
 #define GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
@@ -15,27 +15,35 @@
 #include "healthcheck/config/conf.h"
 
 enum reload_hook_state {
-	RELOAD_HOOK_NONE, /* nothing is configured */
-	RELOAD_HOOK_IDLE, /* not asked for yet */
+	RELOAD_HOOK_NONE, /* not configured */
+	RELOAD_HOOK_IDLE, /* has not run yet */
 	RELOAD_HOOK_RUNNING,
 	RELOAD_HOOK_DONE,
-	RELOAD_HOOK_FAILED, /* a retry will come */
+	RELOAD_HOOK_FAILED, /* will be retried */
 };
 
 struct reload_hook {
 	struct ev_loop *loop;
 	const struct conf *conf;
 	enum reload_hook_state state;
-	bool again; /* asked for while it ran */
+	/* Requested while it ran: run it once more. */
+	bool again;
+	/* The child process; 0: none. */
 	pid_t pid;
+	/* Read end of the pipe from the child's stdout and stderr; -1: closed. */
 	int output;
-	unsigned failures; /* in a row */
+	/* Failed runs in a row. */
+	unsigned failures;
 	uint64_t runs, failed_runs;
-	char error[288]; /* of the last failure; "" after a success */
+	/* Reason of the last failure; "" after a success. */
+	char error[288];
+	/* Last line of this run's output, for `error`. */
 	char last_line[192];
-	char line[512]; /* of output, not ended yet */
+	/* The line that is being read. */
+	char line[512];
 	size_t line_size;
-	unsigned lines; /* of this run */
+	/* Lines of output in this run. */
+	unsigned lines;
 	ev_child child;
 	ev_io io;
 	ev_timer timeout, retry;
@@ -43,7 +51,7 @@ struct reload_hook {
 
 void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const struct conf *conf);
 
-/* Runs it now, or once more if it is running. */
+/* Runs the hook now. If it is running, runs it once more afterwards. */
 void reload_hook_request(struct reload_hook *hook);
 
 /* Kills the child, if there is one. */

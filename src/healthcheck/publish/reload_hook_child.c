@@ -44,7 +44,7 @@ static int hang_up(const char *pid_file)
 	char end = '\n';
 
 	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 || pid > INT_MAX) {
-		fprintf(stderr, "%s: %s\n", pid_file, file ? "holds no process id" : strerror(errno));
+		fprintf(stderr, "%s: %s\n", pid_file, file ? "does not contain a process id" : strerror(errno));
 		return -EINVAL;
 	}
 	fclose(file);
@@ -67,7 +67,7 @@ _Noreturn void reload_hook_child_run(const struct conf *conf)
 		_exit(EXIT_SUCCESS);
 	if (conf->reload_notify[0] == '/')
 		_exit(hang_up(conf->reload_notify) ? EXIT_FAILURE : EXIT_SUCCESS);
-	/* Returns when the director has the new table, and fails when it refused it. */
+	/* systemctl returns when the director uses the new table, and fails if the director refused the table. */
 	execlp("systemctl", "systemctl", "reload", conf->reload_notify, (char *)NULL);
 	fprintf(stderr, "systemctl: %s\n", strerror(errno));
 	_exit(127);

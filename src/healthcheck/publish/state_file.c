@@ -28,7 +28,7 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 			state = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	}
 	if (!json_is_object(json_object_get(state, "verdicts")))
-		faults_warn(faults, NULL, "not used, so verdicts begin anew: %s",
+		faults_warn(faults, NULL, "ignored, so all checks start without a verdict: %s",
 			unread.errors ? faults_first_error(&unread)
 			: state       ? "no member `verdicts`"
 				      : error.text);
@@ -42,8 +42,8 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 static int write_state(const char *path, const struct checklist *list, struct faults *faults)
 {
 	json_t *state = json_pack("{s:s, s:o}", "_comment",
-		"What glb-healthcheck knew last, for its next start. Delete it to begin anew.", "verdicts",
-		checklist_save(list));
+		"Verdicts that glb-healthcheck reads at its next start. Delete this file to start without verdicts.",
+		"verdicts", checklist_save(list));
 	char *text = state ? json_dumps(state, JSON_INDENT(1)) : NULL;
 	int error = -ENOMEM;
 
@@ -58,10 +58,10 @@ static int write_state(const char *path, const struct checklist *list, struct fa
 
 void state_file_save(const char *path, const struct checklist *list)
 {
-	static uint64_t said;
+	static uint64_t last_logged;
 	struct faults faults = {.file = path};
 
-	if (write_state(path, list, &faults) && log_due(&said))
+	if (write_state(path, list, &faults) && log_due(&last_logged))
 		log_warning("state not saved: %s", faults_first_error(&faults));
 	faults_clear(&faults);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verdicts of the previous run, so that a restart changes none: JSON, checks by their names. */
+/* Keeps verdicts in a JSON file, by the names of the checks, so that a restart changes none of them. */
 #ifndef GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
 #define GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
 
 #include "healthcheck/checklist.h"
 
-/* A file that is not there is no fault; one that cannot be used is a warning, and changes nothing.
+/*
+ * Sets the verdicts of `list` from the file. A missing file is not a fault. A file that cannot be used adds a warning and
+ * changes no verdict.
  */
 void state_file_read(const char *path, struct checklist *list, struct faults *faults);
 
-/* What fails is logged. */
+/* Logs a warning on failure, rate-limited. */
 void state_file_save(const char *path, const struct checklist *list);
 
 #endif

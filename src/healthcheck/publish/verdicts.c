@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/publish/verdicts.h"
 
-/* As the checks have it; without a verdict yet, as src has it. */
+/* The verdict of the backend's checks. A backend without a verdict keeps `healthy` from src. */
 static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t backend)
 {
 	const struct table_backend *of = &list->document.set.tables[table].backends[backend];

@@ -112,27 +112,20 @@ static void test_faults_name_line_key_and_value(void **state)
 		{FILES "reload_command = 'a';\nreload = { build = 'x'; };\n",
 			"h.conf: reload_command: given together with reload; give one"},
 		{"forwarding_table = { src = 'a'; dst = 'a'; };\n",
-			"h.conf:1: forwarding_table.dst: 'a' is also src; what you edit is not "
-			"written to"},
+			"h.conf:1: forwarding_table.dst: 'a' is also src; glb-healthcheck would overwrite the table that you edit"},
 		{"forwarding_table = { src = 'a'; dst = '././a'; };\n",
-			"h.conf:1: forwarding_table.dst: '././a' is also src; what you edit is not "
-			"written to"},
+			"h.conf:1: forwarding_table.dst: '././a' is also src; glb-healthcheck would overwrite the table that you edit"},
 		{FILES "reload = { build = './a.json'; };\n",
-			"h.conf:2: reload.build: './a.json' is also src; what you edit is not "
-			"written to"},
+			"h.conf:2: reload.build: './a.json' is also src; glb-healthcheck would overwrite the table that you edit"},
 		{FILES "reload = { build = '/proc/self/cwd/b.json'; };\n",
-			"h.conf:2: reload.build: '/proc/self/cwd/b.json' is also dst; give each a "
-			"file of its own"},
-		{FILES "state_file = 'a.json';\n", "h.conf: state_file: 'a.json' is also src; "
-						   "what you edit is not written to"},
-		{FILES "state_file = './b.json';\n",
-			"h.conf: state_file: './b.json' is also dst; give each a file of its own"},
+			"h.conf:2: reload.build: '/proc/self/cwd/b.json' is also dst; use different files"},
+		{FILES "state_file = 'a.json';\n",
+			"h.conf: state_file: 'a.json' is also src; glb-healthcheck would overwrite the table that you edit"},
+		{FILES "state_file = './b.json';\n", "h.conf: state_file: './b.json' is also dst; use different files"},
 		{FILES "reload = { build = './b.json.state'; };\n",
-			"h.conf: state_file: 'b.json.state' is also build; give each a file of its "
-			"own"},
+			"h.conf: state_file: 'b.json.state' is also build; use different files"},
 		{"forwarding_table = { src = '/nonexistent/a'; dst = '/nonexistent/a'; };\n",
-			"h.conf:1: forwarding_table.dst: '/nonexistent/a' is also src; what you "
-			"edit is not written to"},
+			"h.conf:1: forwarding_table.dst: '/nonexistent/a' is also src; glb-healthcheck would overwrite the table that you edit"},
 	};
 	char error[512];
 
@@ -159,7 +152,8 @@ static void test_links_are_followed(void **state)
 	assert_int_equal(symlink("real", link), 0);
 	snprintf(text, sizeof(text), "forwarding_table = { src = '%s'; dst = '%s'; };", real, link);
 	snprintf(expected, sizeof(expected),
-		"h.conf:1: forwarding_table.dst: '%s' is also src; what you edit is not written to", link);
+		"h.conf:1: forwarding_table.dst: '%s' is also src; glb-healthcheck would overwrite the table that you edit",
+		link);
 	assert_int_not_equal(read_text(text, error), 0);
 	assert_string_equal(error, expected);
 	unlink(link);
