@@ -9,11 +9,12 @@
 
 #include "common/endpoint.h"
 
-/* While a list is made. */
+/* The state of checklist_build(). */
 struct builder {
 	struct checklist *list;
 	const struct conf *conf;
 	struct hsearch_data by_key;
+	/* Out of memory. */
 	bool failed;
 };
 
@@ -22,37 +23,37 @@ static void check_free(struct check *check)
 	if (!check)
 		return;
 	free(check->spec.uri);
-	free(check->what);
+	free(check->target);
 	free(check->name);
 	free(check->key);
 	free(check);
 }
 
 /* "http 192.168.50.10:80/", "gue 192.168.50.10:19523 to 203.0.113.10" */
-static char *what_of(const struct check_spec *spec, const char *host)
+static char *target_of(const struct check_spec *spec, const char *host)
 {
-	char to[ENDPOINT_TEXT_MAX], inner[NETADDR_TEXT_MAX], *what;
+	char to[ENDPOINT_TEXT_MAX], inner[NETADDR_TEXT_MAX], *target;
 	int size;
 
 	endpoint_text(&spec->addr, spec->port, to);
 	if (spec->kind == CHECK_HTTP)
-		size = asprintf(&what, "%s %s%s%s%s", spec->http->tls ? "https" : "http", to, spec->uri,
+		size = asprintf(&target, "%s %s%s%s%s", spec->http->tls ? "https" : "http", to, spec->uri,
 			host ? " as " : "", host ? host : "");
 	else if (spec->kind == CHECK_TCP)
-		size = asprintf(&what, "tcp %s", to);
+		size = asprintf(&target, "tcp %s", to);
 	else
 		size = asprintf(
-			&what, "%s %s to %s", check_kind_name(spec->kind), to, netaddr_format(&spec->inner, inner));
-	return size < 0 ? NULL : what;
+			&target, "%s %s to %s", check_kind_name(spec->kind), to, netaddr_format(&spec->inner, inner));
+	return size < 0 ? NULL : target;
 }
 
-/* Settings of HTTP are told apart by their address: there is one of each in the configuration. */
+/* The configuration has each set of HTTP settings once, so its address identifies it. */
 static char *key_of(const struct check *check)
 {
 	const struct check_timing *timing = &check->timing;
 	char *key;
 
-	if (asprintf(&key, "%s %p %u %u %u %u", check->what, (const void *)check->spec.http, timing->interval_ms,
+	if (asprintf(&key, "%s %p %u %u %u %u", check->target, (const void *)check->spec.http, timing->interval_ms,
 		    timing->timeout_ms, timing->trigger_healthy, timing->trigger_unhealthy) < 0)
 		return NULL;
 	return key;
@@ -68,8 +69,8 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 	check->timing = *timing;
 	check->spec.uri = uri ? strdup(uri) : NULL;
 	if (check->spec.uri || !uri)
-		check->what = what_of(&check->spec, spec->http ? spec->http->host : NULL);
-	if (check->what)
+		check->target = target_of(&check->spec, spec->http ? spec->http->host : NULL);
+	if (check->target)
 		check->key = key_of(check);
 	if (check->key)
 		return check;
@@ -77,7 +78,7 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 	return NULL;
 }
 
-/* Index of the check of this kind, which is made on first use; -1: out of memory. */
+/* Returns the index of the check with this target, settings and timing, which it adds if needed; -1: out of memory. */
 static int64_t find_or_add(
 	struct builder *builder, const struct check_spec *spec, const char *uri, const struct check_timing *timing)
 {
@@ -111,7 +112,7 @@ static void use(struct builder *builder, uint32_t table, uint32_t backend, const
 		list->uses[list->use_count++] = (struct checklist_use){(uint32_t)check, table, backend};
 }
 
-/* The first address of each family among the binds: the proxy has to answer for it, too. */
+/* Returns the first address of this family among the binds. The proxy must reply for this address, too. */
 static const struct netaddr *vip_of(const struct table *table, uint8_t family)
 {
 	for (uint32_t i = 0; i < table->bind_count; i++)
@@ -134,7 +135,7 @@ static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend
 	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6; family++) {
 		const struct netaddr *vip = vip_of(of, family);
 
-		/* A FOU port is bound to one protocol: that of the outer family's twin. */
+		/* The kernel binds a FOU port to one protocol, so the inner family must be the outer one. */
 		if (!vip || (kind == CHECK_FOU && family != spec.addr.family))
 			continue;
 		spec.inner = *vip;
@@ -186,7 +187,10 @@ static void use_table(struct builder *builder, uint32_t table)
 	list->first[table][count] = list->use_count;
 }
 
-/* Their place in the list, by a text of each; of the same text, the first. */
+/*
+ * Builds an index from a string member of each check to its place in the list. `text` is the member's offset. If several
+ * checks have the same text, the index has the first.
+ */
 static bool index_checks(const struct checklist *list, struct hsearch_data *by, size_t text)
 {
 	ENTRY *found, entry;
@@ -204,7 +208,7 @@ static bool index_checks(const struct checklist *list, struct hsearch_data *by, 
 	return true;
 }
 
-/* Where the check with this text is; NULL: nowhere. */
+/* Returns the place of the check with this text; NULL: there is none. */
 static struct check **find_check(char *text, struct hsearch_data *by)
 {
 	ENTRY *found, entry = {.key = text};
@@ -212,15 +216,15 @@ static struct check **find_check(char *text, struct hsearch_data *by)
 	return hsearch_r(entry, FIND, &found, by) ? found->data : NULL;
 }
 
-/* Each is named after what it checks and, where that alone is not unique, its first table. */
+/* Names each check after its target and, if several checks have this target, after its first table. */
 static bool name_checks(struct checklist *list)
 {
 	bool *shared = calloc((size_t)list->check_count + 1, sizeof(*shared));
-	struct hsearch_data by_what = {0};
-	bool good = shared && index_checks(list, &by_what, offsetof(struct check, what));
+	struct hsearch_data by_target = {0};
+	bool good = shared && index_checks(list, &by_target, offsetof(struct check, target));
 
 	for (uint32_t i = 0; good && i < list->check_count; i++) {
-		size_t first = (size_t)(find_check(list->checks[i]->what, &by_what) - list->checks);
+		size_t first = (size_t)(find_check(list->checks[i]->target, &by_target) - list->checks);
 
 		if (first != i)
 			shared[first] = shared[i] = true;
@@ -230,15 +234,15 @@ static bool name_checks(struct checklist *list)
 		struct check *check = list->checks[use->check];
 
 		if (!check->name)
-			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s", check->what,
+			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s", check->target,
 				       list->document.set.tables[use->table].name) >= 0;
 	}
-	hdestroy_r(&by_what);
+	hdestroy_r(&by_target);
 	free(shared);
 	return good;
 }
 
-/* http, tcp, and each tunnel to the proxy and two VIPs. */
+/* Checks per backend: http, tcp, and through each of two tunnels to the proxy and two VIPs. */
 #define CHECKS_MAX 8
 
 bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf)
@@ -267,17 +271,17 @@ bool checklist_build(struct checklist *list, struct table_document *document, co
 	return false;
 }
 
-static void adopt_verdict(struct check *check, struct hsearch_data *by_name, struct hsearch_data *by_what)
+static void adopt_verdict(struct check *check, struct hsearch_data *by_name, struct hsearch_data *by_target)
 {
 	struct check **other = find_check(check->name, by_name);
 
 	if (!other)
-		other = find_check(check->what, by_what);
+		other = find_check(check->target, by_target);
 	if (other)
 		check->damper = (*other)->damper;
 }
 
-/* The old check goes on in place of the new one, under the name that it would have now. */
+/* Replaces the new check by the old one, which gets the new one's name. */
 static void adopt_check(struct check **into, struct check **other)
 {
 	char *name = (*into)->name;
@@ -291,21 +295,21 @@ static void adopt_check(struct check **into, struct check **other)
 
 bool checklist_adopt(struct checklist *list, struct checklist *old)
 {
-	struct hsearch_data by_key = {0}, by_name = {0}, by_what = {0};
+	struct hsearch_data by_key = {0}, by_name = {0}, by_target = {0};
 	bool good = index_checks(old, &by_key, offsetof(struct check, key)) &&
 		    index_checks(old, &by_name, offsetof(struct check, name)) &&
-		    index_checks(old, &by_what, offsetof(struct check, what));
+		    index_checks(old, &by_target, offsetof(struct check, target));
 	struct check **other;
 
-	/* First the verdicts, while all are still there. */
+	/* Verdicts first: adopt_check() takes checks out of `old`. */
 	for (uint32_t i = 0; good && i < list->check_count; i++)
-		adopt_verdict(list->checks[i], &by_name, &by_what);
+		adopt_verdict(list->checks[i], &by_name, &by_target);
 	for (uint32_t i = 0; good && i < list->check_count; i++)
 		if ((other = find_check(list->checks[i]->key, &by_key)))
 			adopt_check(&list->checks[i], other);
 	hdestroy_r(&by_key);
 	hdestroy_r(&by_name);
-	hdestroy_r(&by_what);
+	hdestroy_r(&by_target);
 	return good;
 }
 
@@ -372,7 +376,7 @@ void checklist_restore(struct checklist *list, const json_t *verdicts)
 		const char *verdict = json_string_value(json_object_get(verdicts, check->name));
 
 		if (!verdict)
-			verdict = json_string_value(json_object_get(verdicts, check->what));
+			verdict = json_string_value(json_object_get(verdicts, check->target));
 		for (enum damper_verdict v = DAMPER_HEALTHY; verdict && v <= DAMPER_UNHEALTHY; v++)
 			if (strcmp(verdict, damper_name(v)) == 0)
 				check->damper = (struct damper){.verdict = v};

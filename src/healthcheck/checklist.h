@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a forwarding table to the checks that it wants: each one once, however many tables list the
- * proxy, and the backends that depend on it. A new list takes over what an old one knows.
+ * The checks that a forwarding table configures, and the backends that depend on each check. A check that several tables
+ * configure in the same way is in the list once. A new list adopts checks and verdicts of the old one.
  */
 #ifndef GLB_HEALTHCHECK_CHECKLIST_H
 #define GLB_HEALTHCHECK_CHECKLIST_H
@@ -21,43 +21,54 @@ struct check {
 	struct probe probe;
 	struct check_spec spec;
 	struct check_timing timing;
-	char *what; /* is checked: "tcp 192.168.50.10:22" */
-	char *name; /* the same before and after a restart; "WHAT of TABLE" where others check WHAT */
-	char *key; /* of what, settings and timing: checks with one key are one check */
+	/* "tcp 192.168.50.10:22" */
+	char *target;
+	/* TARGET, or "TARGET of TABLE" if several checks have this target. It is the same after a restart. */
+	char *name;
+	/* Target, settings and timing as text. Two checks with the same key are one check. */
+	char *key;
 	struct damper damper;
-	uint64_t probes; /* that ended */
-	enum check_result result; /* of the last one */
+	/* Finished probes. The next three members are those of the last one. */
+	uint64_t probes;
+	enum check_result result;
 	char reason[PROBE_REASON_MAX];
 	uint64_t latency_us;
-	int64_t changed_s; /* wall clock of the last transition; 0: none */
+	/* Unix time of the last change of the verdict; 0: none. */
+	int64_t changed_s;
 };
 
-/* A backend's interest in a check. */
+/* A backend that depends on a check. */
 struct checklist_use {
-	uint32_t check; /* index in checks */
+	/* Index in `checks` of the list. */
+	uint32_t check;
+	/* Indices in the document's set of tables, and in the table's backends. */
 	uint32_t table, backend;
 };
 
 struct checklist {
 	struct table_document document;
-	struct check **checks; /* NULL: moved to a newer list */
+	/* An element is NULL if a newer list has adopted the check. */
+	struct check **checks;
 	uint32_t check_count;
-	uint32_t unknown; /* checks without a verdict; kept by checklist_count_unknown(), monitor */
-	struct checklist_use *uses; /* by table, then backend */
+	/* Checks without a verdict. checklist_count_unknown() sets it; the monitor counts it down. */
+	uint32_t unknown;
+	/* Ordered by table, then by backend. */
+	struct checklist_use *uses;
 	size_t use_count;
-	size_t **first; /* first[table][backend] of uses, with one more at the end */
+	/* first[table][backend] is the index of the backend's first use. One more element marks the end of the table's uses. */
+	size_t **first;
 };
 
 /*
- * Takes the document over, also where it fails. Verdicts: unknown, until checklist_adopt(). False:
- * out of memory.
+ * Builds the list of a document. The list owns the document from now on; on failure it is freed. All verdicts are unknown.
+ * Returns false if out of memory.
  */
 bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf);
 
 /*
- * Checks of `old` that `list` has as well move to it as they are, probes and all; those of the same
- * name, or else of the same what, give their verdict. `old` keeps the others. False: out of memory,
- * nothing was moved.
+ * Moves each check from `old` to `list` if both have its key. Its running probe goes on. Other checks of `list` get the
+ * verdict of the check with the same name in `old`, or else with the same target. Checks that `list` does not have stay in
+ * `old`. Returns false if out of memory; then nothing was moved.
  */
 bool checklist_adopt(struct checklist *list, struct checklist *old);
 
@@ -65,14 +76,17 @@ void checklist_free(struct checklist *list);
 
 bool checklist_has(const struct checklist *list, enum check_kind kind);
 
-/* All checks together; unknown: one has no verdict, and none is unhealthy. Without checks: healthy.
+/*
+ * Returns the verdict of all checks of a backend together: unhealthy if one is unhealthy, else unknown if one is unknown,
+ * else healthy. A backend without checks is healthy.
  */
 enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend);
 
+/* Sets list->unknown. */
 void checklist_count_unknown(struct checklist *list);
 
-/* The state file's content, by names. */
+/* Converts the verdicts to and from the JSON object in the state file, {NAME: VERDICT}. Unknown verdicts are left out. */
 json_t *checklist_save(const struct checklist *list);
-void checklist_restore(struct checklist *list, const json_t *state);
+void checklist_restore(struct checklist *list, const json_t *verdicts);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From results to verdicts, and from verdicts to when the table is written. Pure: time is given. */
+/*
+ * Turns results of probes into verdicts, and decides when the table may be written. Pure: callers pass the time, in
+ * milliseconds of clock_now_ms().
+ */
 #ifndef GLB_HEALTHCHECK_DAMPER_H
 #define GLB_HEALTHCHECK_DAMPER_H
 
@@ -14,35 +17,39 @@ enum damper_verdict {
 
 struct damper {
 	enum damper_verdict verdict;
-	unsigned streak; /* results in a row against the verdict */
+	/* Results in a row that contradict the verdict. */
+	unsigned streak;
 };
 
 /*
- * One more result. The first one is believed at once; then trigger_healthy results in a row make
- * an unhealthy check healthy, trigger_unhealthy the other way round. True: the verdict changed.
+ * Adds a result. The first result becomes the verdict. After that, trigger_healthy passed results in a row change the
+ * verdict to healthy, and trigger_unhealthy failed results in a row change it to unhealthy. Returns true if the verdict
+ * changed.
  */
 bool damper_step(struct damper *damper, bool passed, unsigned trigger_healthy, unsigned trigger_unhealthy);
 
 const char *damper_name(enum damper_verdict verdict);
 
 /*
- * Whether so few of a table's backends are healthy that the checks are doubted rather than the
- * backends: less than threshold_percent of them. 0: never.
+ * True when the share of healthy backends is below threshold_percent. Then the checks are more likely wrong than the
+ * backends. With threshold_percent 0 never true.
  */
 bool damper_panics(uint32_t healthy, uint32_t total, unsigned threshold_percent);
 
-/* The table is written at most once in hold_ms, but at once for the first time or by request. */
+/* Limits writes of the table to one in hold_ms. The first write is not held. */
 struct damper_hold {
 	unsigned hold_ms;
+	/* False until the first write. */
 	bool written;
+	/* Time of the last write. */
 	uint64_t written_ms;
 };
 
-/* How long to wait before a write at now_ms. */
+/* Returns how many milliseconds a write has to wait. */
 uint64_t damper_hold_wait(const struct damper_hold *hold, uint64_t now_ms);
 void damper_hold_written(struct damper_hold *hold, uint64_t now_ms);
 
-/* Attempt N (from 1) of something that failed is tried again after 1, 2, 4 ... 60 s. */
+/* Returns the wait before the next attempt: 1, 2, 4 ... 60 s after 1, 2, 3 ... failures in a row. */
 uint64_t damper_backoff_ms(unsigned failures);
 
 #endif

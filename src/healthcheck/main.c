@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* glb-healthcheck: from its arguments to a running loop, and back down. */
+/* glb-healthcheck: parses the arguments, reads the configuration, runs the event loop, and stops. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -16,21 +16,13 @@
 #include "program/log.h"
 #include "program/service.h"
 
-/* Descriptors besides those of probes: sockets, epoll, inotify, files, the status server. */
-#define DESCRIPTORS_BESIDES 64
+/* File descriptors that are not for probes: tunnel sockets, epoll, inotify, files, the HTTP server. */
+#define OTHER_DESCRIPTORS 64
 
 static struct conf conf;
 static struct monitor monitor;
 static struct server server;
 static struct watch watch;
-
-static void reload(bool asked)
-{
-	service_reloading();
-	monitor_reload(&monitor, asked);
-	if (monitor.ready)
-		service_ready();
-}
 
 static void on_src_changed(void *data)
 {
@@ -43,7 +35,10 @@ static void on_hang_up(struct ev_loop *loop, ev_signal *signal, int events)
 	(void)loop;
 	(void)signal;
 	(void)events;
-	reload(true);
+	service_reloading();
+	monitor_reload(&monitor, true);
+	if (monitor.ready)
+		service_ready();
 }
 
 static void on_stop(struct ev_loop *loop, ev_signal *signal, int events)
@@ -61,16 +56,16 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *timer, int events)
 	service_alive();
 }
 
-static void on_ready(struct monitor *of)
+static void on_ready(struct monitor *started)
 {
-	log_info("ready, %" PRIu32 " checks", of->list.check_count);
+	log_info("ready, %" PRIu32 " checks", started->list.check_count);
 	service_ready();
 }
 
-/* Every probe may need a socket. */
+/* Raises the limit of open files, because every probe may need a socket. */
 static bool raise_descriptors(void)
 {
-	rlim_t wanted = conf.max_concurrent + DESCRIPTORS_BESIDES;
+	rlim_t wanted = conf.max_concurrent + OTHER_DESCRIPTORS;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -78,7 +73,7 @@ static bool raise_descriptors(void)
 	limit.rlim_cur = wanted;
 	if (limit.rlim_cur <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0)
 		return true;
-	log_error("max_concurrent = %u needs %lu file descriptors, %lu are allowed: lower it, or raise LimitNOFILE= (ulimit -Hn)",
+	log_error("max_concurrent = %u needs %lu file descriptors, but only %lu are allowed: lower max_concurrent, or raise LimitNOFILE= (ulimit -Hn)",
 		conf.max_concurrent, (unsigned long)wanted, (unsigned long)limit.rlim_max);
 	return false;
 }
@@ -97,7 +92,9 @@ static int open_all(struct ev_loop *loop, struct faults *faults)
 	if (!error && conf.watch) {
 		error = watch_open(&watch, loop, conf.src, on_src_changed, NULL);
 		if (error)
-			faults_error(faults, "watch", "inotify: %s", strerror(-error));
+			faults_error(faults, "watch",
+				"cannot watch the folder of src by inotify: %s; raise fs.inotify.max_user_instances, or set watch = false",
+				strerror(-error));
 	}
 	return error;
 }
@@ -131,9 +128,9 @@ static int serve(struct ev_loop *loop, struct faults *faults)
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static void stop_loop(struct monitor *of)
+static void stop_loop(struct monitor *finished)
 {
-	ev_break(of->loop, EVBREAK_ALL);
+	ev_break(finished->loop, EVBREAK_ALL);
 }
 
 static int check_once(struct ev_loop *loop, struct faults *faults)
@@ -141,12 +138,12 @@ static int check_once(struct ev_loop *loop, struct faults *faults)
 	bool healthy = false;
 
 	if (monitor_open(&monitor, loop, &conf, stop_loop, faults) == 0) {
-		if (monitor.left)
+		if (monitor.unfinished)
 			ev_run(loop, 0);
 		healthy = once_print(&monitor.list);
 		if (fflush(stdout) != 0 || ferror(stdout)) {
 			faults->file = NULL;
-			faults_error(faults, NULL, "the results cannot be written: %s", strerror(errno));
+			faults_error(faults, NULL, "cannot write the results to stdout: %s", strerror(errno));
 			healthy = false;
 		}
 	}
@@ -168,7 +165,7 @@ int main(int argc, char **argv)
 		faults_clear(&faults);
 		loop = ev_default_loop(EVFLAG_AUTO);
 		if (!loop)
-			faults_error(&faults, NULL, "no event loop: %s", strerror(errno));
+			faults_error(&faults, NULL, "cannot create the event loop: %s", strerror(errno));
 		else
 			status = options.check_once ? check_once(loop, &faults) : serve(loop, &faults);
 	}

@@ -19,7 +19,8 @@
 #include "table/file/table_json.h"
 #include "table/file/table_load.h"
 
-#define SAVE_DELAY_S 0.1 /* of verdicts that no write followed; they come in bunches */
+/* Time between a change of a verdict and a save of the state, because verdicts often change together. */
+#define SAVE_DELAY_S 0.1
 
 static const struct probe_method *const methods[CHECK_KIND_COUNT] = {
 	[CHECK_HTTP] = &check_http,
@@ -38,7 +39,7 @@ static struct check *check_of(struct probe *probe)
 	return container_of(probe, struct check, probe);
 }
 
-/* "web 192.168.50.10, git 192.168.50.10": who is concerned. */
+/* Writes the names of the tables that use the check: "web, git". */
 static void list_users(const struct checklist *list, const struct check *check, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -79,9 +80,10 @@ static void apply(struct monitor *monitor, struct check *check)
 {
 	enum damper_verdict old = check->damper.verdict;
 
-	/* It says nothing about the proxy. */
+	/* The failure is local, so the proxy's verdict stays. */
 	if (check->result == CHECK_NOT_RUN) {
-		log_limited(LOG_LEVEL_ERROR, "%s could not be run: %s", check->name, check->reason);
+		log_limited(LOG_LEVEL_ERROR, "check %s could not be run on this host, its verdict stays: %s",
+			check->name, check->reason);
 		return;
 	}
 	if (!damper_step(&check->damper, check->result == CHECK_PASSED, check->timing.trigger_healthy,
@@ -131,7 +133,7 @@ static void on_done(struct probe *probe)
 	apply(monitor, check);
 	if (monitor->on_all_done) {
 		scheduler_remove(&monitor->scheduler, &check->entry);
-		if (--monitor->left == 0)
+		if (--monitor->unfinished == 0)
 			monitor->on_all_done(monitor);
 	} else {
 		scheduler_done(&monitor->scheduler, &check->entry, clock_now_ms());
@@ -174,8 +176,8 @@ static void on_ready_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	become_ready(timer->data);
 }
 
-/* What the checks of this list need. False, with an error: it is not to be had. */
-static bool provide(struct monitor *monitor, const struct checklist *list, struct faults *faults)
+/* Opens what the checks of this list need: curl, sockets. Returns false with an error in `faults` on failure. */
+static bool open_env(struct monitor *monitor, const struct checklist *list, struct faults *faults)
 {
 	struct check_env *env = &monitor->env;
 
@@ -186,7 +188,7 @@ static bool provide(struct monitor *monitor, const struct checklist *list, struc
 	return faults->errors == 0;
 }
 
-/* From the text of src to a list; false, with errors, and nothing changed. */
+/* Builds the list from the text of src. On failure returns false with errors in `faults`; the old list is unchanged. */
 static bool read_list(
 	struct monitor *monitor, const char *text, size_t size, struct checklist *list, struct faults *faults)
 {
@@ -198,7 +200,7 @@ static bool read_list(
 	lint_src(&document, monitor->conf, faults);
 	if (!checklist_build(list, &document, monitor->conf))
 		faults_error(faults, NULL, "out of memory");
-	else if (provide(monitor, list, faults) &&
+	else if (open_env(monitor, list, faults) &&
 		 (!scheduler_reserve(&monitor->scheduler, list->check_count) || !checklist_adopt(list, &monitor->list)))
 		faults_error(faults, NULL, "out of memory");
 	if (!faults->errors)
@@ -207,7 +209,7 @@ static bool read_list(
 	return false;
 }
 
-/* Checks that no table wants any more. */
+/* Stops the checks that are left in the old list, and frees it. */
 static void retire(struct monitor *monitor, struct checklist *old)
 {
 	for (uint32_t i = 0; i < old->check_count; i++) {
@@ -221,10 +223,11 @@ static void retire(struct monitor *monitor, struct checklist *old)
 	checklist_free(old);
 }
 
-#define SPREAD_MS 2000 /* first probes are not further apart, however long the interval */
+/* The first probes of new checks are spread over one interval, but over no more than this. */
+#define SPREAD_MS 2000
 
-/* Starts the checks that are new. Returns how long their first results may take. */
-static uint64_t enlist(struct monitor *monitor)
+/* Schedules the new checks. Returns how many milliseconds their first results may take. */
+static uint64_t schedule_new(struct monitor *monitor)
 {
 	struct checklist *list = &monitor->list;
 	uint64_t now = clock_now_ms(), longest = 0;
@@ -251,19 +254,21 @@ static uint64_t enlist(struct monitor *monitor)
 	return longest;
 }
 
-#define PATIENCE_MS     500 /* beyond what first results may take */
-#define PATIENCE_MAX_MS 60000 /* however long timeouts are: the unit's TimeoutStartSec is 90 s */
+/* Added to the time that first results may take. */
+#define GRACE_MS 500
+/* The longest wait for first results. The unit's TimeoutStartSec is 90 s. */
+#define FIRST_RESULTS_MAX_MS 60000
 
-static void take_list(struct monitor *monitor, struct checklist *list)
+static void use_list(struct monitor *monitor, struct checklist *list)
 {
 	struct checklist old = monitor->list;
 	uint64_t longest;
 
 	monitor->list = *list;
 	retire(monitor, &old);
-	longest = enlist(monitor) + PATIENCE_MS;
-	if (longest > PATIENCE_MAX_MS)
-		longest = PATIENCE_MAX_MS;
+	longest = schedule_new(monitor) + GRACE_MS;
+	if (longest > FIRST_RESULTS_MAX_MS)
+		longest = FIRST_RESULTS_MAX_MS;
 	checklist_count_unknown(&monitor->list);
 	monitor->counters.loads++;
 	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet", monitor->conf->src,
@@ -308,8 +313,8 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 		faults_clear(&unused);
 		publisher_open(&monitor->publisher, loop, conf, &monitor->list);
 	}
-	monitor->left = list.check_count;
-	take_list(monitor, &list);
+	monitor->unfinished = list.check_count;
+	use_list(monitor, &list);
 	return 0;
 }
 
@@ -340,17 +345,17 @@ static void refuse(struct monitor *monitor, const struct faults *faults)
 
 	monitor->counters.failed_loads++;
 	if (strncmp(error, monitor->error, sizeof(monitor->error) - 1) == 0)
-		return; /* said already */
+		return; /* already logged */
 	snprintf(monitor->error, sizeof(monitor->error), "%s", error);
-	log_error("src refused, the last good one stays in use:");
+	log_error("src %s refused, the last good table stays in use:", monitor->conf->src);
 	for (size_t i = 0; i < faults->count && i < 20; i++)
 		if (!faults->items[i].warning)
 			log_error("%s", faults->items[i].text);
 	if (faults->errors > 20)
-		log_error("and more: glb-director-cli check %s", monitor->conf->src);
+		log_error("there are more errors, to see them all: glb-director-cli check %s", monitor->conf->src);
 }
 
-void monitor_reload(struct monitor *monitor, bool asked)
+void monitor_reload(struct monitor *monitor, bool by_operator)
 {
 	struct faults faults = {.file = monitor->conf->src};
 	struct checklist list;
@@ -367,18 +372,18 @@ void monitor_reload(struct monitor *monitor, bool asked)
 	free(monitor->text);
 	monitor->text = text;
 	monitor->text_size = size;
-	if (same && !asked && !monitor->error[0]) {
+	if (same && !by_operator && !monitor->error[0]) {
 		faults_clear(&faults);
 		return;
 	}
-	if (asked)
-		monitor->error[0] = '\0'; /* say it again */
+	if (by_operator)
+		monitor->error[0] = '\0'; /* log the same errors again */
 	if (read_list(monitor, monitor->text, size, &list, &faults)) {
 		if (monitor->error[0])
-			log_notice("%s is good again", monitor->conf->src);
+			log_notice("src %s is valid again and in use", monitor->conf->src);
 		monitor->error[0] = '\0';
 		log_faults(&faults, FAULTS_WARNINGS);
-		take_list(monitor, &list);
+		use_list(monitor, &list);
 	} else {
 		refuse(monitor, &faults);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon without its process: reads src, starts the checks when the scheduler says, gives
- * their results to the dampers, and tells the publisher of verdicts that changed.
+ * The core of the daemon: reads src, starts the checks when the scheduler says so, passes their results to the dampers, and
+ * requests a write from the publisher when a verdict changes. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_MONITOR_H
 #define GLB_HEALTHCHECK_MONITOR_H
@@ -11,7 +11,8 @@
 
 struct monitor_counters {
 	uint64_t probes[CHECK_KIND_COUNT][CHECK_RESULT_COUNT];
-	uint64_t latency_us[CHECK_KIND_COUNT]; /* of those that passed */
+	/* Sum over the probes that passed. */
+	uint64_t latency_us[CHECK_KIND_COUNT];
 	uint64_t transitions, loads, failed_loads;
 };
 
@@ -23,26 +24,37 @@ struct monitor {
 	struct scheduler scheduler;
 	struct publisher publisher;
 	struct monitor_counters counters;
-	char *text; /* src, as it was last looked at */
+	/* Content of src when it was last read. */
+	char *text;
 	size_t text_size;
-	char error[256]; /* why the last src was refused; "": it was not */
+	/* Why the last src was refused; "" if it was loaded. */
+	char error[256];
+	/* Run until the next probe starts, and until the state is saved. */
 	ev_timer start, save;
-	/* --check-once: every check runs once, nothing is written; called when all are done. */
+	/* Not NULL for --check-once: every check runs once, and nothing is written. Called when all checks are done. */
 	void (*on_all_done)(struct monitor *monitor);
-	uint32_t left;
-	bool ready; /* every check had time for its first result */
+	/* Checks that are not done yet. */
+	uint32_t unfinished;
+	/* Every check had time for its first result. on_ready() is called when this becomes true. */
+	bool ready;
 	void (*on_ready)(struct monitor *monitor);
 	ev_timer ready_timer;
 };
 
-/* Reads src and, unless it is for once, the state file. 0; or -errno, with errors in faults. */
+/*
+ * Reads src and starts its checks. Also reads the state file and starts the publisher, unless on_all_done is given. Returns
+ * 0; or -errno with errors in `faults`. monitor_close() is needed in both cases.
+ */
 int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
 	void (*on_all_done)(struct monitor *), struct faults *faults);
 
-/* Writes the state file. */
+/* Stops all checks and, unless on_all_done was given, saves the state file. */
 void monitor_close(struct monitor *monitor);
 
-/* Reads src again. asked: by an operator, so it is done even if the file did not change. */
-void monitor_reload(struct monitor *monitor, bool asked);
+/*
+ * Reads src again and uses it if it is valid; else logs why and keeps the table. If the content did not change, nothing
+ * happens, except by_operator: then dst is checked, and the reload hook runs.
+ */
+void monitor_reload(struct monitor *monitor, bool by_operator);
 
 #endif

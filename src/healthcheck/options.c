@@ -13,16 +13,16 @@ static void help(void)
 {
 	fputs(usage, stdout);
 	fputs("\n"
-	      "Checks the proxies of a forwarding table and writes the table with `healthy` set.\n"
+	      "Checks the proxies of a forwarding table, and writes a copy of the table with `healthy` set for each backend.\n"
 	      "\n"
-	      "  -c, --config-file FILE   healthcheck.conf: which table, how often, what then\n"
-	      "  -1, --check-once         run every check once, print the results, write nothing;\n"
-	      "                           exit with 0 if every backend is healthy, else 1\n"
-	      "  -d, --debug              also log what only a developer wants to know\n"
-	      "  -h, --help               this text\n"
-	      "  -V, --version            version\n"
+	      "  -c, --config-file FILE   the configuration, see glb-healthcheck.conf(5)\n"
+	      "  -1, --check-once         run every check once, print the results, and write nothing;\n"
+	      "                           exit with 0 if every backend is healthy, else with 1\n"
+	      "  -d, --debug              also log messages for developers\n"
+	      "  -h, --help               print this help\n"
+	      "  -V, --version            print the version\n"
 	      "\n"
-	      "SIGHUP reads the table again, SIGTERM stops. See glb-healthcheck(8).\n",
+	      "SIGHUP reads the table again. SIGTERM stops the program. See glb-healthcheck(8).\n",
 		stdout);
 }
 
@@ -64,8 +64,8 @@ struct options options_parse(int argc, char **argv)
 	if (optind == argc && options.config_file)
 		return options;
 	if (optind < argc)
-		fprintf(stderr, "glb-healthcheck: error: '%s' is not an option\n%s", argv[optind], usage);
+		fprintf(stderr, "glb-healthcheck: error: unexpected argument '%s'\n%s", argv[optind], usage);
 	else
-		fprintf(stderr, "glb-healthcheck: error: --config-file is needed\n%s", usage);
+		fprintf(stderr, "glb-healthcheck: error: --config-file is missing\n%s", usage);
 	exit(EXIT_USAGE);
 }

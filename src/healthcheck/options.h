@@ -10,7 +10,7 @@ struct options {
 	bool check_once, debug;
 };
 
-/* Exits by itself for --help and --version (0) and for a usage error (2, which it explains). */
+/* Exits with 0 after --help and --version, and with 2 after a message about a usage error. */
 struct options options_parse(int argc, char **argv);
 
 #endif

@@ -116,7 +116,7 @@ void scheduler_done(struct scheduler *scheduler, struct scheduler_entry *entry, 
 
 	entry->running = false;
 	scheduler->running--;
-	/* The first multiple of the interval that is not past. */
+	/* Skip missed starts: the next due time is the first in the entry's phase that is not in the past. */
 	entry->due_ms += entry->interval_ms * (late ? (late - 1) / entry->interval_ms + 1 : 1);
 	push(scheduler, entry);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which check starts when, and nothing else: a heap of entries by due time. Pure: time is
- * given, entries belong to the caller.
+ * Decides when each check starts: a heap of entries, ordered by due time. Pure: callers pass the time, in milliseconds of
+ * clock_now_ms(). The caller owns the entries.
  *
- * An entry comes up every interval_ms at its own phase, so that starts stay spread; a start that
- * is missed is skipped, not made up for. At most max_running entries run at once; the others wait
- * in the order in which they were due.
+ * Every entry is due once in interval_ms and keeps its phase, so that starts stay spread. A missed start is skipped. At
+ * most max_running entries run at once. The others wait in the order of their due times.
  */
 #ifndef GLB_HEALTHCHECK_SCHEDULER_H
 #define GLB_HEALTHCHECK_SCHEDULER_H
@@ -17,7 +16,8 @@
 struct scheduler_entry {
 	uint64_t due_ms;
 	unsigned interval_ms;
-	size_t place; /* in the heap, from 1; 0: not in it */
+	/* Position in the heap, from 1; 0: not in the heap. */
+	size_t place;
 	bool running;
 };
 
@@ -25,33 +25,35 @@ struct scheduler {
 	struct scheduler_entry **heap;
 	size_t count, capacity;
 	unsigned running, max_running;
-	uint64_t delayed; /* starts that had to wait for others to end */
+	/* Starts that waited because max_running entries were running. */
+	uint64_t delayed;
 };
 
 #define SCHEDULER_NEVER UINT64_MAX
 
-/* Room for `count` entries in all; false: out of memory. */
+/* Makes room for `count` entries in all. Returns false if out of memory. */
 bool scheduler_reserve(struct scheduler *scheduler, size_t count);
 void scheduler_free(struct scheduler *scheduler);
 
-/* First start at due_ms. There must be room. */
+/* Adds an entry whose first start is due at due_ms. scheduler_reserve() must have made room for it. */
 void scheduler_add(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t due_ms, unsigned interval_ms);
 
-/* Running or not, it is forgotten. */
+/* Removes an entry, which may be running. */
 void scheduler_remove(struct scheduler *scheduler, struct scheduler_entry *entry);
 
-/* The next entry to start, which counts as running from now on; NULL: none is due, or too many run.
- */
+/* Returns the next entry to start, and counts it as running. NULL: none is due, or max_running entries are running. */
 struct scheduler_entry *scheduler_start(struct scheduler *scheduler, uint64_t now_ms);
 
-/* It has ended, and comes up again. */
+/* Ends the run of an entry and computes its next due time. */
 void scheduler_done(struct scheduler *scheduler, struct scheduler_entry *entry, uint64_t now_ms);
 
-/* Milliseconds until scheduler_start() has something; SCHEDULER_NEVER: not before another is done.
+/*
+ * Returns the milliseconds until an entry can start. SCHEDULER_NEVER: there is none, or none before a running entry is
+ * done.
  */
 uint64_t scheduler_wait(const struct scheduler *scheduler, uint64_t now_ms);
 
-/* When the i-th of n new entries starts first, after now: evenly spread over a span. */
+/* Returns the wait in ms before the first start of entry i (from 0) of n. The starts are spread evenly over span_ms. */
 static inline uint64_t scheduler_offset(size_t i, size_t n, unsigned span_ms)
 {
 	return n ? (uint64_t)span_ms * i / n : 0;

@@ -8,8 +8,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define SETTLE_S 0.1 /* a file that is being written */
-#define AGAIN_S  1.0 /* a folder that is gone */
+/* Time between a change and the call, because whoever writes the file may not be done. */
+#define SETTLE_S 0.1
+/* Time between attempts to watch a folder that does not exist. */
+#define AGAIN_S 1.0
 
 #define EVENTS                                                                                                  \
 	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | \
@@ -22,7 +24,7 @@ static void start_timer(struct watch *watch, ev_timer *timer, double after_s)
 	ev_timer_start(watch->loop, timer);
 }
 
-static void look_at_folder(struct watch *watch)
+static void watch_folder(struct watch *watch)
 {
 	watch->descriptor = inotify_add_watch(watch->fd, watch->folder, EVENTS);
 	if (watch->descriptor < 0)
@@ -35,7 +37,7 @@ static void on_again(struct ev_loop *loop, ev_timer *timer, int events)
 
 	(void)loop;
 	(void)events;
-	look_at_folder(watch);
+	watch_folder(watch);
 	if (watch->descriptor >= 0)
 		start_timer(watch, &watch->settle, 0);
 }
@@ -94,7 +96,7 @@ int watch_open(struct watch *watch, struct ev_loop *loop, const char *path, void
 	ev_timer_init(&watch->again, on_again, 0, 0);
 	watch->io.data = watch->settle.data = watch->again.data = watch;
 	ev_io_start(loop, &watch->io);
-	look_at_folder(watch);
+	watch_folder(watch);
 	return 0;
 }
 

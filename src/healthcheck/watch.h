@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells when a file may have changed: its folder is watched by inotify, so that a file that is
- * replaced, deleted or a symbolic link is noticed, too. A bunch of changes is told once.
+ * Calls a function when a file may have changed. It watches the file's folder by inotify, so that it also sees a file that
+ * is replaced, deleted or a symbolic link. Changes that follow each other quickly lead to one call.
  */
 #ifndef GLB_HEALTHCHECK_WATCH_H
 #define GLB_HEALTHCHECK_WATCH_H
@@ -12,14 +12,18 @@
 struct watch {
 	struct ev_loop *loop;
 	char *folder;
+	/* The inotify instance, and the watch of the folder in it; descriptor -1: the folder does not exist. */
 	int fd, descriptor;
 	ev_io io;
-	ev_timer settle, again;
+	/* Runs after a change, until changed() is called. */
+	ev_timer settle;
+	/* Runs until the next attempt to watch a folder that does not exist. */
+	ev_timer again;
 	void (*changed)(void *data);
 	void *data;
 };
 
-/* 0; or -errno, and there is nothing to close. */
+/* Returns 0; or -errno, and there is nothing to close. changed() runs in the event loop's thread. */
 int watch_open(struct watch *watch, struct ev_loop *loop, const char *path, void (*changed)(void *data), void *data);
 void watch_close(struct watch *watch);
 

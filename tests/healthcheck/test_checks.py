@@ -72,7 +72,7 @@ def test_results_that_cannot_be_written(daemon, here):
         run = subprocess.run(here.command(PROGRAM, "-c", str(made.conf), "-1"), stdout=full, stderr=subprocess.PIPE,
                              text=True, check=False)
     assert run.returncode == 1
-    assert run.stderr.endswith("error: the results cannot be written: No space left on device\n")
+    assert run.stderr.endswith("error: cannot write the results to stdout: No space left on device\n")
 
 
 @pytest.mark.parametrize("options, port, expected", [

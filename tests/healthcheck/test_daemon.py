@@ -95,7 +95,7 @@ def test_failure_of_this_host_changes_no_verdict(daemon, here):
     made = daemon(table(backend(PROXY, tcp=nginx.OK)), source_ip='"10.77.0.3"', panic_threshold=0).start().wait_ready()
     made.wait_healthy({PROXY: True})
     here.ip("address del 10.77.0.3/24 dev wire")
-    made.logged(f"error: tcp {PROXY}:80 could not be run: Cannot assign requested address")
+    made.logged(f"error: check tcp {PROXY}:80 could not be run on this host, its verdict stays: Cannot assign requested address")
     wait_probes(made, 10)
     assert made.healthy() == {PROXY: True} and "unhealthy:" not in made.log()
 
@@ -379,15 +379,15 @@ def test_bad_src_is_refused_and_the_old_one_goes_on(daemon, own_nginx, text, fau
     made = daemon(good).start().wait_ready()
     made.wait_healthy({PROXY: True, ELSEWHERE: True})
     made.src.write_text(text)
-    made.logged("src refused, the last good one stays in use:")
+    made.logged("src.json refused, the last good table stays in use:")
     made.logged(fault)
     assert made.status()["src"]["refused"] >= 1 and made.status()["src"]["error"]
     own_nginx.stop()
     made.wait_healthy({PROXY: False, ELSEWHERE: True})
     made.write_src(good)
-    made.logged("src.json is good again")
+    made.logged("src.json is valid again and in use")
     assert made.status()["src"]["error"] == ""
-    assert made.log().count("src refused") == 1
+    assert made.log().count("src.json refused") == 1
 
 
 def test_src_is_deleted_and_comes_back(daemon, own_nginx):
@@ -400,7 +400,7 @@ def test_src_is_deleted_and_comes_back(daemon, own_nginx):
     own_nginx.stop()
     made.wait_healthy({PROXY: False, ELSEWHERE: True})
     made.write_src(good)
-    made.logged("src.json is good again")
+    made.logged("src.json is valid again and in use")
 
 
 def test_reload_storm(daemon):
@@ -646,8 +646,8 @@ def test_address_in_use(daemon, here):
 
 
 @pytest.mark.parametrize("arguments, code, text", [
-    ((), 2, "glb-healthcheck: error: --config-file is needed\nusage: "),
-    (("-c", "x", "y"), 2, "glb-healthcheck: error: 'y' is not an option\nusage: "),
+    ((), 2, "glb-healthcheck: error: --config-file is missing\nusage: "),
+    (("-c", "x", "y"), 2, "glb-healthcheck: error: unexpected argument 'y'\nusage: "),
     (("--help",), 0, "usage: glb-healthcheck --config-file FILE"),
     (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be opened: No such file or directory\n"),
 ])
