@@ -32,7 +32,7 @@ const char *damper_name(enum damper_verdict verdict);
 
 /*
  * True when the share of healthy backends is below threshold_percent. Then the checks are more likely wrong than the
- * backends. With threshold_percent 0 never true.
+ * backends. Never true for threshold_percent 0.
  */
 bool damper_panics(uint32_t healthy, uint32_t total, unsigned threshold_percent);
 

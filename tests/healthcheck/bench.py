@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What checking many proxies costs: CPU time of one core, descriptors, memory of glb-healthcheck. Needs root.
+"""Measures glb-healthcheck with many proxies: CPU time of one core, file descriptors, memory. Needs root.
 
 usage: PYTHONPATH=.:tests python3 tests/healthcheck/bench.py [BACKENDS] [SECONDS]
 
-Every backend has two checks every 2 s. Servers share the machine, but only the daemon's own time is counted; that includes
-what the kernel does for the other end of the veth pair in the daemon's name.
+Every backend has two checks every 2 s. The servers share the machine, but only the daemon's CPU time is counted. It includes
+the kernel's work for the other end of the veth pair, which the kernel does in the context of the daemon.
 """
 
 import os
@@ -60,7 +60,7 @@ def main():
             measure(here, folder / "1", "(http + gue)", count, seconds, http=80, gue=peers.GUE)
             measure(here, folder / "2", "(http + tcp)", count, seconds, http=80, tcp=80)
             measure(here, folder / "3", "(gue + fou)", count, seconds, gue=peers.GUE, fou=peers.FOU)
-            measure(here, folder / "4", "(http + tcp) to hosts that never answer", count, seconds, "10.79", http=80, tcp=80)
+            measure(here, folder / "4", "(http + tcp) to hosts that never reply", count, seconds, "10.79", http=80, tcp=80)
         finally:
             for process in (servers, tunnels):
                 process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-healthcheck against real servers, on hosts that are network namespaces. Needs root."""
+"""Fixtures that run glb-healthcheck against real servers. Hosts are network namespaces. Needs root."""
 
 import pytest
 
@@ -30,20 +30,20 @@ def proxies(hosts):
 
 @pytest.fixture(scope="session")
 def servers(proxies, tmp_path_factory):
-    """nginx and the peers that misbehave. -> the folder with the certificate."""
+    """Runs nginx and the peers that misbehave. Returns the folder with the certificate."""
     folder = tmp_path_factory.mktemp("servers")
     nginx.make_certificate(folder)
     web = nginx.start(proxies, folder)
-    odd = peers.start(proxies)
+    misbehaving = peers.start(proxies)
     yield folder
-    for process in (web, odd):
+    for process in (web, misbehaving):
         process.terminate()
         process.wait()
 
 
 @pytest.fixture
 def own_nginx(proxies, tmp_path):
-    """Starts and stops an nginx of the test's own on port 8080."""
+    """An nginx on port 8080 that the test starts and stops."""
     class Own:
         process = None
 
@@ -65,7 +65,7 @@ def own_nginx(proxies, tmp_path):
 
 @pytest.fixture
 def daemon(here, servers, tmp_path):
-    """Makes a daemon, which is stopped at the end."""
+    """Returns a function that makes a daemon. The daemons are stopped at the end."""
     made = []
 
     def make(*tables, **options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-healthcheck on a host, with its files in a folder."""
+"""Runs glb-healthcheck on a host, with its files in a folder."""
 
 import http.client
 import json
@@ -22,7 +22,7 @@ def table(*backends, name="web", vips=("203.0.113.10", "2001:db8:113::10"), **mo
 
 
 class Daemon:
-    """Options are keys of healthcheck.conf, as libconfig text or as Python numbers and booleans."""
+    """Options are keys of healthcheck.conf. Their values are libconfig text, Python numbers or booleans."""
 
     def __init__(self, host, folder, *tables, **options):
         self.host, self.folder = host, folder
@@ -50,7 +50,7 @@ class Daemon:
         return self
 
     def pid(self):
-        """nsenter without --pid becomes the program itself."""
+        """The process that was started is nsenter. Without --pid it executes the program in the same process."""
         return self.process.pid
 
     def kill(self, number):
@@ -62,7 +62,7 @@ class Daemon:
             assert self.process.wait() == (0 if number == signal.SIGTERM else -number), self.log()
 
     def check_once(self):
-        """-> exit code, {check: (result, reason)}"""
+        """Returns the exit code and {check: (result, reason)}."""
         run = self.host.run(PROGRAM, "--config-file", str(self.conf), "--check-once", check=False)
         lines = run.stdout.splitlines()
         assert lines, run.stderr
@@ -78,10 +78,10 @@ class Daemon:
             connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
             connection.connect()
         connection.request(method, path)
-        answer = connection.getresponse()
-        body = answer.read().decode()
+        response = connection.getresponse()
+        body = response.read().decode()
         connection.close()
-        return answer.status, answer.headers["Content-Type"], body
+        return response.status, response.headers["Content-Type"], body
 
     def status(self):
         return json.loads(self.get("/status")[2])
@@ -105,7 +105,7 @@ class Daemon:
         wait_until(lambda: self.log().count(text) >= times, lambda: f"{times} x {text!r} in the log:\n{self.log()}")
 
     def healthy(self, index=0):
-        """{ip: healthy} of a table in dst."""
+        """Returns {ip: healthy} of a table in dst."""
         document = json.loads(self.dst.read_text())
         return {backend["ip"]: backend["healthy"] for backend in document["tables"][index]["backends"]}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts and a cable: the one where the healthcheck runs, and one with the addresses of all proxies."""
+"""Two hosts on one cable: glb-healthcheck runs on one, the other has the addresses of all proxies."""
 
 from lab.net import Namespace, connect
 
@@ -12,7 +12,7 @@ MANY = "10.78.0.0/16"  # every address in it is a proxy
 
 
 def make_hosts():
-    """(where the healthcheck runs, the proxies' host)"""
+    """Returns (the host that runs glb-healthcheck, the host of the proxies)."""
     here, proxies = Namespace("here"), Namespace("proxies")
     connect(here, "wire", proxies, "wire")
     proxies.ip(
@@ -30,5 +30,5 @@ def make_hosts():
         f"route add default via {PROXY}",
         f"route add default via {PROXY6}",
     )
-    here.sysctl({"net.ipv4.ping_group_range": "1 0"})  # no ping socket without a capability
+    here.sysctl({"net.ipv4.ping_group_range": "1 0"})  # no ICMP socket without CAP_NET_RAW
     return here, proxies

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a proxy may do to a check, each on a port of its own. Runs on the proxies' host; prints "ready".
+"""Servers that misbehave, each on another port. Runs on the proxies' host; prints "ready" when all listen.
 
 usage: peers.py
 """
@@ -23,7 +23,7 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 
 def start(host):
-    """Runs this file on the proxies' host; returns once everything listens."""
+    """Runs this file on the proxies' host. Returns when all servers listen."""
     process = host.start(sys.executable, __file__, stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     return process
@@ -83,7 +83,7 @@ def open_tun():
 
 
 def inner(datagram):
-    """The packet in a GUE datagram of GLB without hops; anything else is a defect of the sender."""
+    """Returns the packet in one of GLB's GUE datagrams without hops. Any other datagram is a bug in the sender."""
     header, packet = datagram[:8], datagram[8:]
     assert header[0] == 1 and header[2:8] == bytes(6), header.hex()
     assert header[1] == {4: 4, 6: 41}[packet[0] >> 4], header.hex()
@@ -98,8 +98,9 @@ def deliver_late(tun, packet):
     threading.Timer(LATE_S, os.write, (tun, packet)).start()
 
 
-def answer(source, body):
-    """An echo reply to the IPv4 echo request `packet`, from `source`; `body` may change what follows id and sequence."""
+def reply_from(source, body):
+    """Replies to IPv4 echo requests from the address `source`, or from the request's destination if it is None. `body`
+    converts the data after identifier and sequence number."""
 
     def reply(_, packet):
         message = bytes([0, 0, 0, 0]) + packet[24:28] + body(packet[28:])
@@ -131,8 +132,8 @@ def main():
             (FOU, bytes, deliver),
             (GUE_DROPS, inner, lambda *_: None),
             (GUE_LATE, inner, deliver_late),
-            (GUE_ELSEWHERE, inner, answer(ELSEWHERE, bytes)),
-            (GUE_ALTERED, inner, answer(None, lambda body: bytes(len(body))))):
+            (GUE_ELSEWHERE, inner, reply_from(ELSEWHERE, bytes)),
+            (GUE_ALTERED, inner, reply_from(None, lambda body: bytes(len(body))))):
         threading.Thread(target=strip, args=(port, tun, decode, handle), daemon=True).start()
     time.sleep(0.2)
     print("ready", flush=True)

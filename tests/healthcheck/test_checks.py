@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every kind of check against servers that answer, misbehave or are not there, by --check-once."""
+"""Runs every kind of check with --check-once against servers that reply, misbehave or do not exist."""
 
 import re
 import subprocess
@@ -106,7 +106,7 @@ def test_http_over_ipv6(daemon):
     assert once(daemon, backend(PROXY6, http=nginx.OK)) == {f"http [{PROXY6}]:80/": ("passed", "status 200")}
 
 
-def test_host_that_is_not_there(daemon):
+def test_host_that_does_not_exist(daemon):
     rows = once(daemon, backend(NOBODY, http=80, tcp=80, gue=peers.GUE))
     assert {result for result, _ in rows.values()} <= {"timeout", "unreachable"}
 
@@ -118,7 +118,7 @@ def test_host_that_is_not_there(daemon):
     ({"gue": peers.GUE_ELSEWHERE}, ("timeout", "no reply within 4")),
     ({"gue": peers.GUE_ALTERED}, ("timeout", "no reply within 4")),
     ({"gue": peers.GUE_LATE}, ("timeout", "no reply within 4")),
-    ({"gue": 19999}, ("refused", "Connection refused")),  # the ICMP error finds its probe
+    ({"gue": 19999}, ("refused", "Connection refused")),  # the ICMP error ends its probe
 ])
 def test_tunnel(daemon, check, expected):
     (result, reason), = once(daemon, backend(PROXY, **check)).values()
@@ -138,7 +138,7 @@ def test_tunnel_over_ipv6(daemon):
 
 
 def test_tunnel_through_glb_redirect(daemon, proxies):
-    """The real end of the tunnel, on a port where otherwise nobody listens."""
+    """glb-redirect is the end of the tunnel, on a port on which no process listens."""
     checks = [f"gue {PROXY}:{GUE_REDIRECT} to {to}" for to in (PROXY, VIP, VIP6)]
     proxies.run(str(REDIRECT), "attach", "wire", "--port", str(GUE_REDIRECT))
     assert once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True) == dict.fromkeys(checks, ("passed", "echo reply"))
@@ -156,7 +156,7 @@ def test_source_address(daemon, here):
 
 
 def test_each_proxy_has_its_own_source_address(daemon, here, proxies):
-    """A host with two addresses, and a proxy that cannot answer to the other one."""
+    """This host has two addresses, and each proxy can only reply to one of them."""
     proxies.ip("""
         address add 10.79.0.10/32 dev wire
         rule add from 10.79.0.10 to 10.77.0.1 prohibit
@@ -179,7 +179,7 @@ def test_missing_capability_is_named(daemon, here):
 
 
 def test_one_capability_is_enough(here, servers):
-    """As the unit starts it: nobody in particular, with CAP_NET_RAW."""
+    """The unit starts it like this: as an unprivileged user with CAP_NET_RAW."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o777)
@@ -198,8 +198,8 @@ def test_no_privilege_is_needed_without_tunnels(daemon, here):
     assert (run.returncode, run.stderr.count("error")) == (0, 0), run.stderr
 
 
-def test_one_that_hangs_delays_no_other(daemon):
-    """All hang but one, more than once each: it is asked as often as if it were alone."""
+def test_hanging_proxies_delay_no_other(daemon):
+    """All proxies but one hang, for more than one interval. No probe has to wait for another."""
     hanging = [backend(f"10.78.1.{i}", tcp=9, http=peers.HANG) for i in range(1, 200)]
     made = daemon(table(backend(PROXY, http=nginx.OK), *hanging), panic_threshold=0).start().wait_ready()
     made.logged("table")
@@ -210,9 +210,9 @@ def test_one_that_hangs_delays_no_other(daemon):
 
 
 def test_example_configuration(tmp_path):
-    """It is good as it is, and with every key that it shows commented out."""
+    """config/healthcheck.conf is valid as it is, and also with all of its commented-out keys set."""
     text = (TREE / "config" / "healthcheck.conf").read_text()
-    # A comment is "# text", a key that is commented out "#key" or, in a group, "#<tab>key".
+    # A comment is "# text". A key that is commented out is "#key" or, in a group, "#<tab>key".
     whole = re.sub(r"^#(?! )", "", text, flags=re.MULTILINE)
     whole = re.sub(r"^reload = \{.*?^\};", "", whole, flags=re.MULTILINE | re.DOTALL).replace("/etc/glb/ca.pem", "/dev/null")
     for number, conf in enumerate((text, whole)):

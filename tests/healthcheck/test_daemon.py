@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The daemon: from what it sees to the table it writes, and what follows from that."""
+"""glb-healthcheck as a daemon: verdicts, writes of dst, the reload hook, changes of src, its own files, the service manager."""
 
 import json
 import os
@@ -76,13 +76,13 @@ def test_host_vanishes_and_comes_back(daemon, proxies):
     proxies.ip("address del 10.77.0.50/24 dev wire")
 
 
-def test_long_interval_delays_no_first_write(daemon):
+def test_long_interval_does_not_delay_the_first_write(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)),
                   interval_ms=3600000).start().wait_ready()
     made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.78.0.1": True})
 
 
-def test_nothing_is_rewritten_while_nothing_changes(daemon):
+def test_table_is_not_rewritten_while_nothing_changes(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9))).start().wait_ready()
     before = made.dst.stat()
     wait_probes(made, 20)
@@ -90,7 +90,7 @@ def test_nothing_is_rewritten_while_nothing_changes(daemon):
     assert made.log().count(" -> ") == 2  # and nothing for each probe
 
 
-def test_failure_of_this_host_changes_no_verdict(daemon, here):
+def test_local_failure_changes_no_verdict(daemon, here):
     here.ip("address add 10.77.0.3/24 dev wire")
     made = daemon(table(backend(PROXY, tcp=nginx.OK)), source_ip='"10.77.0.3"', panic_threshold=0).start().wait_ready()
     made.wait_healthy({PROXY: True})
@@ -100,8 +100,8 @@ def test_failure_of_this_host_changes_no_verdict(daemon, here):
     assert made.healthy() == {PROXY: True} and "unhealthy:" not in made.log()
 
 
-def test_stall_of_this_host_is_no_timeout(daemon):
-    """The answer came while the daemon stood still, for longer than the timeout."""
+def test_stall_of_the_daemon_is_not_a_timeout(daemon):
+    """The reply arrives while the daemon is stopped for longer than the timeout."""
     made = daemon(table(backend(PROXY, gue=peers.GUE_LATE)), interval_ms=4000, timeout_ms=3000).start()
 
     def metric(name):
@@ -127,7 +127,7 @@ def test_log_probes(daemon):
 
 
 def test_flapping_below_the_trigger_changes_nothing(daemon, proxies):
-    """Of each five probes one passes, and three in a row decide."""
+    """One probe of five passes, and the verdict needs three in a row."""
     made = daemon(table(backend(PROXY, http=8090), backend(ELSEWHERE, http=nginx.OK)),
                   trigger_healthy=3, trigger_unhealthy=10)
     script = ("import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n n=0\n def do_GET(s):\n"
@@ -142,7 +142,7 @@ def test_flapping_below_the_trigger_changes_nothing(daemon, proxies):
     server.wait()
 
 
-def test_all_fail_at_once(daemon, own_nginx):
+def test_panic_when_all_fail_at_once(daemon, own_nginx):
     own_nginx.start()
     proxies = [PROXY, ELSEWHERE, "10.78.0.1", "10.78.0.2"]
     made = daemon(table(*(backend(ip, http=OWN) for ip in proxies)), hold_ms=600)
@@ -161,7 +161,7 @@ def test_panic_can_be_turned_off(daemon):
     made.wait_healthy({PROXY: False, ELSEWHERE: False})
 
 
-def test_writes_are_held_but_the_first_and_an_operators(daemon, own_nginx):
+def test_writes_are_held_except_the_first_and_after_an_edit(daemon, own_nginx):
     own_nginx.start()
     tables = [table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))]
     made = daemon(*tables, hold_ms=3600000).start().wait_ready()
@@ -174,7 +174,7 @@ def test_writes_are_held_but_the_first_and_an_operators(daemon, own_nginx):
     made.wait_healthy({PROXY: False, ELSEWHERE: True})
 
 
-# --- What follows a write ---
+# --- The reload hook ---
 
 
 def test_reload_command(daemon):
@@ -185,7 +185,7 @@ def test_reload_command(daemon):
     assert (made.folder / "ran").read_text() == "ran\n"
 
 
-def test_failing_reload_command_is_seen_and_retried(daemon):
+def test_failing_reload_command_is_logged_and_retried(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command=f'"test -e {made.folder}/works || {{ echo no works >&2; exit 3; }}"')
     made.start().wait_ready()
@@ -199,8 +199,8 @@ def test_failing_reload_command_is_seen_and_retried(daemon):
     assert made.status()["reload"]["state"] == "done"
 
 
-def test_status_can_tell_of_what_is_not_utf8(daemon):
-    """The last words of a command in Latin-1, and a reason that is cut within a character."""
+def test_status_replaces_bytes_that_are_not_utf8(daemon):
+    """The last output of a command is Latin-1, and a reason is cut in the middle of a character."""
     text = 63 * "x" + "é"
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command=r'''"printf 'caf\\351 ferm\\351\\n'; exit 3"''', http=f'{{ body = "{text}"; }}')
@@ -213,7 +213,7 @@ def test_status_can_tell_of_what_is_not_utf8(daemon):
     assert "warning: reload_command: caf? ferm?\n" in made.log()
 
 
-def test_write_during_a_reload_is_reloaded_too(daemon):
+def test_write_during_a_reload_hook_runs_it_again(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     copy = made.folder / "copy"
     made.write_conf(reload_command=f'"cp {made.dst} {copy}.new && mv {copy}.new {copy}; sleep 1"')
@@ -221,11 +221,11 @@ def test_write_during_a_reload_is_reloaded_too(daemon):
     wait_until(copy.exists, "first reload")
     made.write_src(table(backend(ELSEWHERE, http=nginx.OK)))
     wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
-    assert made.status()["reload"]["runs"] == 1  # still under way
+    assert made.status()["reload"]["runs"] == 1  # still running
     wait_until(lambda: copy.read_text() == made.dst.read_text(), "another reload")
 
 
-def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
+def test_hanging_reload_command_is_killed_and_delays_no_check(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     pid_file = made.folder / "pid"
     made.write_conf(reload_command=f'"sleep 1000 & echo $! > {pid_file}; sleep 1000"', reload_timeout_ms=1000)
@@ -236,10 +236,10 @@ def test_reload_command_that_hangs_is_killed_and_delays_no_check(daemon):
     assert made.status()["reload"]["state"] == "running"
     made.logged("reload_command: still running after 1000 ms, killed")
     made.logged("reload_command failed (1 in a row), next attempt in 1 s: killed by signal 9")
-    wait_until(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of what it started")
+    wait_until(lambda: not os.path.exists(grandchild) or not open(grandchild, "rb").read(), "the end of the grandchild")
 
 
-def test_reload_command_that_floods_does_not_flood_the_log(daemon):
+def test_long_output_of_the_reload_command_does_not_flood_the_log(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command='"seq 1 100000; echo the last; exit 1"')
     made.start().wait_ready()
@@ -247,12 +247,12 @@ def test_reload_command_that_floods_does_not_flood_the_log(daemon):
     made.logged("warning: reload_command: the rest of the output is not logged\n")
     first = made.log().split("reload_command failed (1 in a row)")[0]
     assert first.count("warning: reload_command: ") == 101 and "reload_command: 100\n" in first
-    made.logged("reload_command failed (2 in a row)")  # another run, another hundred
+    made.logged("reload_command failed (2 in a row)")  # each run may log a hundred lines
     assert made.log().count("reload_command: 100\n") == 2
 
 
 def test_reload_command_inherits_no_descriptor(daemon):
-    """While checks are under way, with a connection each."""
+    """Checks are running meanwhile, each with an open connection."""
     made = daemon(table(*(backend(f"10.78.1.{i}", http=peers.HANG, gue=peers.GUE) for i in range(1, 50))))
     made.write_conf(reload_command=f'"exec >> {made.folder}/fds; ls -l /proc/$$/fd; echo end; exit 1"',
                     interval_ms=400, timeout_ms=400, hold_ms=0)
@@ -263,7 +263,7 @@ def test_reload_command_inherits_no_descriptor(daemon):
 
 
 @pytest.mark.parametrize("text", ["12abc", "", "x", "0", "1", "-5", "99999999999", "12 34"])
-def test_pid_file_that_holds_no_process_id(daemon, text):
+def test_pid_file_without_a_process_id(daemon, text):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     (made.folder / "pid").write_text(text)
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
@@ -287,7 +287,7 @@ def test_build_and_notify_by_pid_file(daemon):
     assert digests[0] == digests[1]
 
 
-def test_notify_of_a_process_that_is_gone(daemon):
+def test_notify_without_a_pid_file(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
@@ -297,11 +297,11 @@ def test_notify_of_a_process_that_is_gone(daemon):
 # --- src ---
 
 
-def test_new_src_is_taken_at_once(daemon):
+def test_new_src_is_used_at_once(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)), hold_ms=3600000).start().wait_ready()
     made.write_src(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", tcp=80)))
     made.wait_healthy({PROXY: True, ELSEWHERE: False, "10.78.0.1": True})
-    assert writes(made) == 2  # new backends were checked before they were written
+    assert writes(made) == 2  # dst was written once, after the first checks of the new backends
 
 
 def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
@@ -309,13 +309,13 @@ def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
     new = tmp_path / "elsewhere" / "src.json"
     new.parent.mkdir()
     new.write_text(json.dumps({"tables": [table(backend(ELSEWHERE, http=nginx.OK))]}))
-    wait_probes(made, 5)  # what the folder's own making woke is over
+    wait_probes(made, 5)  # the event for the new folder has been handled
     new.rename(made.src)
     wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
-def test_folder_of_src_is_exchanged(daemon, tmp_path):
-    """And is watched from then on."""
+def test_folder_of_src_is_replaced(daemon, tmp_path):
+    """The new folder is watched from then on."""
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     current, old = tmp_path / "current", tmp_path / "old"
     current.mkdir()
@@ -330,7 +330,7 @@ def test_folder_of_src_is_exchanged(daemon, tmp_path):
 
 
 def test_src_behind_a_symbolic_link(daemon, tmp_path):
-    """As configuration managers do it: the link is exchanged."""
+    """The link is replaced, as configuration managers do it."""
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     for name, ip in (("a", PROXY), ("b", ELSEWHERE)):
         (tmp_path / name).mkdir()
@@ -344,7 +344,7 @@ def test_src_behind_a_symbolic_link(daemon, tmp_path):
     wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
-def test_hang_up_reads_src_where_it_is_not_watched(daemon):
+def test_sighup_reads_src_if_it_is_not_watched(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)), watch=False).start().wait_ready()
     made.write_src(table(backend(ELSEWHERE, tcp=9)), _edited=True)
     wait_probes(made, 5)
@@ -353,7 +353,7 @@ def test_hang_up_reads_src_where_it_is_not_watched(daemon):
     wait_until(lambda: list(made.healthy()) == [ELSEWHERE], "the new table")
 
 
-def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon):
+def test_each_load_warns_about_settings_that_contradict_each_other(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), healthchecks={"interval_ms": 100}),
                   table(backend(PROXY, http=nginx.OK), name="git", vips=("203.0.113.11",)),
                   tables='( { name = "wob"; }, { name = "git"; } )')
@@ -364,7 +364,7 @@ def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon)
     made.kill(signal.SIGHUP)
     made.logged(name, times=2)
     made.stop()
-    assert made.log().count(timing) == 2 and made.log().count(name) == 2  # and not again at its end
+    assert made.log().count(timing) == 2 and made.log().count(name) == 2  # and not again when it stops
 
 
 @pytest.mark.parametrize("text, fault", [
@@ -373,7 +373,7 @@ def test_settings_that_make_sense_only_apart_are_warned_of_with_each_src(daemon)
     ('{"tables": [], "x": 1, "colour": 2}', "src.json: x: unknown key"),
     ("", "src.json: is empty"),
 ])
-def test_bad_src_is_refused_and_the_old_one_goes_on(daemon, own_nginx, text, fault):
+def test_bad_src_is_refused_and_the_old_one_stays_in_use(daemon, own_nginx, text, fault):
     own_nginx.start()
     good = table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))
     made = daemon(good).start().wait_ready()
@@ -415,7 +415,7 @@ def test_reload_storm(daemon):
     assert len(os.listdir(f"/proc/{made.pid()}/fd")) < 60
 
 
-def test_hang_up_repairs_what_was_deleted(daemon):
+def test_sighup_repairs_damaged_files(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     binary = made.folder / "table.bin"
     made.write_conf(reload=f'{{ build = "{binary}"; }}')
@@ -477,7 +477,7 @@ def test_restart_causes_no_flap(daemon, own_nginx):
     wait_until(lambda: "unhealthy" in (made.folder / "dst.json.state").read_text(), "state")
     before, transitions = made.dst.stat(), made.log().count(" -> ")
     made.stop(signal.SIGKILL)
-    own_nginx.stop()  # a first result that is believed at once would now take it out
+    own_nginx.stop()  # without the state, the first result would change the verdict at once
     made.start().wait_ready()
     assert made.healthy() == expected and made.dst.stat() == before
     own_nginx.start()
@@ -485,8 +485,8 @@ def test_restart_causes_no_flap(daemon, own_nginx):
     assert made.log().count(" -> ") <= transitions + 2 and made.healthy()[ELSEWHERE] is False
 
 
-def test_restart_where_two_tables_check_a_proxy_differently(daemon):
-    """As tables have it that want other statuses: the state of one is not that of the other."""
+def test_restart_with_two_tables_that_check_a_proxy_differently(daemon):
+    """The tables expect different statuses. Each check keeps its own state."""
     made = daemon(table(backend(PROXY, http=nginx.OK), name="git"), table(backend(PROXY, http=nginx.OK)),
                   tables='( { name = "web"; http = { status = "204"; }; } )', panic_threshold=0)
     made.start().wait_ready()
@@ -503,15 +503,15 @@ def test_restart_where_two_tables_check_a_proxy_differently(daemon):
         assert made.log().count(" -> ") == transitions
 
 
-def test_state_file_that_cannot_be_used_is_named(daemon):
+def test_unusable_state_file_is_named(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     (made.folder / "dst.json.state").write_text("{")
     made.start().wait_ready()
     made.logged("dst.json.state: ignored, so all checks start without a verdict: ")
 
 
-def test_killed_while_it_writes(daemon):
-    """1000 times, at any moment from its start on: dst is always a whole table, of the one src or of the other."""
+def test_kill_during_a_write_leaves_a_whole_table(daemon):
+    """1000 kills at different moments after the start: dst is always a whole table, from one src or the other."""
     tables = [table(*(backend(f"10.78.{i}.{j}") for i in range(4) for j in range(1, 250)), name=name)
               for name in ("odd", "even")]
     made = daemon(tables[0], listen='"none"', watch=False)
@@ -533,7 +533,7 @@ def test_killed_while_it_writes(daemon):
         process.wait()
         return took
 
-    # Moments of the kill are spread from the start to some time after the write, however fast this machine is.
+    # The moments of the kills are spread from the start to some time after the write, on slow and fast machines.
     took = max(seconds_to_write(source) for source in sources)
     changed = left = 0
     last = made.dst.stat().st_ino
@@ -549,8 +549,8 @@ def test_killed_while_it_writes(daemon):
         changed += inode != last
         last = inode
         left += bool(leftovers())
-        assert len(leftovers()) <= 1  # the next write takes them away
-    # Some were killed before the write, some in it, some after it: else this has tested nothing.
+        assert len(leftovers()) <= 1  # the next write removes them
+    # The test is only good if some were killed before the write, some during it, and some after it.
     assert 50 < changed < 1000 and left, (changed, left)
     made.src.write_text(json.dumps({"tables": [table(backend("10.78.0.9"))]}))
     made.start()
@@ -559,7 +559,7 @@ def test_killed_while_it_writes(daemon):
     assert not leftovers()
 
 
-def test_state_file_that_is_a_fifo_is_not_waited_for(daemon):
+def test_state_file_that_is_a_fifo_does_not_block(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     os.mkfifo(made.folder / "dst.json.state")
     made.start().wait_ready()
@@ -658,7 +658,7 @@ def test_command_line(arguments, code, text):
 
 
 def test_levels_are_for_the_journal_only(tmp_path):
-    """Its pipe is named by device and inode; who inherits the variable may have another stderr."""
+    """JOURNAL_STREAM names the journal's pipe by device and inode. A process that inherits it may have another stderr."""
     with open(tmp_path / "log", "w+") as log:
         own = os.fstat(log.fileno())
         for stream in (f"{own.st_dev}:{own.st_ino}", f"{own.st_dev}:{own.st_ino + 1}", "", None):
@@ -674,13 +674,13 @@ def test_dst_keeps_its_mode(daemon):
     made.dst.write_text("old")
     made.dst.chmod(0o640)
     made.start().wait_ready()
-    wait_until(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after that")
+    wait_until(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after it is ready")
     made.wait_healthy({PROXY: True})
     assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
 
 
-def test_no_new_file_is_less_secret_than_src(daemon):
-    """The keys of the tables are in src, in dst and in the binary table."""
+def test_new_files_are_readable_by_no_more_users_than_src(daemon):
+    """src, dst and the binary table all contain the secret keys of the tables."""
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     binary = made.folder / "table.bin"
     made.src.chmod(0o600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/howto/health-checks.md shows what really happens: its configuration is run, against three proxies as it describes them."""
+"""Runs the configuration of docs/howto/health-checks.md against three proxies. The output must be what the page shows."""
 
 import json
 import re
@@ -20,13 +20,13 @@ PAGE = (TREE / "docs/howto/health-checks.md").read_text()
 
 
 def block_with(text):
-    """The fenced block that has this text."""
+    """Returns the fenced block that contains this text."""
     (found,) = (block for block in re.findall(r"^```\w*\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL) if text in block)
     return found
 
 
 def comparable(lines):
-    """Without durations; verdicts that change together do so in any order."""
+    """Removes durations, and sorts lines about verdicts that change together, because their order is random."""
     lines = [re.sub(r" +\d+\.\d ms", " N ms", line).rstrip() for line in lines]
     return [line for changes, run in groupby(lines, lambda line: " -> " in line)
             for line in (sorted(run) if changes else run)]
@@ -90,7 +90,7 @@ def test_check_once(site):
 
 
 def test_watch_it(site):
-    """Faster than the page has it, but with a hold that is as long in proportion."""
+    """Intervals and hold_ms are shorter than on the page, in about the same proportion."""
     site.configure("interval_ms = 200; timeout_ms = 150; hold_ms = 3000;\n")
     for ip in PROXIES:
         site.start_nginx(ip)

@@ -20,7 +20,7 @@ struct tunnel_counters {
 	uint64_t foreign;
 };
 
-/* `probes` is the largest number of tunnel probes at once. Returns NULL and adds an error on failure. */
+/* `probes` is the maximum number of tunnel probes that run at once. Returns NULL and adds an error on failure. */
 struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
 
 /* No tunnel probe may be running. */

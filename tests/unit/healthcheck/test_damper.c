@@ -11,7 +11,7 @@
 #include "healthcheck/config/status_set.h"
 #include "healthcheck/damper.h"
 
-/* Steps by a text of results: '+' passed, '-' failed. Returns the verdict after each: h, u. */
+/* `results` has '+' for passed and '-' for failed, `expected` the verdict after each: h for healthy, u for unhealthy. */
 static void assert_verdicts(struct damper damper, unsigned up, unsigned down, const char *results, const char *expected)
 {
 	char verdicts[64] = "";
@@ -26,21 +26,21 @@ static void assert_verdicts(struct damper damper, unsigned up, unsigned down, co
 	assert_string_equal(verdicts, expected);
 }
 
-static void test_first_result_is_believed_at_once(void **state)
+static void test_first_result_becomes_the_verdict(void **state)
 {
 	(void)state;
 	assert_verdicts((struct damper){0}, 3, 3, "+", "h");
 	assert_verdicts((struct damper){0}, 3, 3, "-", "u");
 }
 
-static void test_n_in_a_row_flip_the_verdict(void **state)
+static void test_n_results_in_a_row_change_the_verdict(void **state)
 {
 	(void)state;
 	assert_verdicts((struct damper){0}, 3, 3, "+---", "hhhu");
 	assert_verdicts((struct damper){0}, 3, 3, "-+++", "uuuh");
 }
 
-static void test_triggers_of_both_directions_differ(void **state)
+static void test_both_directions_have_their_own_trigger(void **state)
 {
 	(void)state;
 	assert_verdicts((struct damper){0}, 4, 2, "+--++++", "hhuuuuh");
@@ -60,7 +60,7 @@ static void test_verdict_of_an_earlier_run_is_damped(void **state)
 	assert_verdicts((struct damper){.verdict = DAMPER_UNHEALTHY}, 2, 3, "++", "uh");
 }
 
-static void test_panic_is_below_the_threshold(void **state)
+static void test_panic_below_the_threshold(void **state)
 {
 	(void)state;
 	assert_false(damper_panics(5, 10, 50));
@@ -82,7 +82,7 @@ static void test_first_write_is_not_held(void **state)
 	assert_int_equal(damper_hold_wait(&hold, 0), 0);
 }
 
-static void test_writes_keep_their_distance(void **state)
+static void test_second_write_waits_for_hold_ms(void **state)
 {
 	struct damper_hold hold = {.hold_ms = 10000};
 
@@ -123,14 +123,14 @@ static void test_status_sets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_result_is_believed_at_once),
-		cmocka_unit_test(test_n_in_a_row_flip_the_verdict),
-		cmocka_unit_test(test_triggers_of_both_directions_differ),
+		cmocka_unit_test(test_first_result_becomes_the_verdict),
+		cmocka_unit_test(test_n_results_in_a_row_change_the_verdict),
+		cmocka_unit_test(test_both_directions_have_their_own_trigger),
 		cmocka_unit_test(test_flapping_below_the_trigger_changes_nothing),
 		cmocka_unit_test(test_verdict_of_an_earlier_run_is_damped),
-		cmocka_unit_test(test_panic_is_below_the_threshold),
+		cmocka_unit_test(test_panic_below_the_threshold),
 		cmocka_unit_test(test_first_write_is_not_held),
-		cmocka_unit_test(test_writes_keep_their_distance),
+		cmocka_unit_test(test_second_write_waits_for_hold_ms),
 		cmocka_unit_test(test_backoff_doubles_up_to_a_minute),
 		cmocka_unit_test(test_status_sets),
 	};

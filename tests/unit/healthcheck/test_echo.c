@@ -21,7 +21,7 @@ static struct netaddr address(const char *text)
 	return addr;
 }
 
-/* RFC 791, 792: written by hand. */
+/* The expected bytes were written by hand from RFC 791 and 792. */
 static void test_ipv4_request(void **state)
 {
 	static const uint8_t expected[] = {
@@ -83,7 +83,7 @@ static void test_reply_is_read_back(void **state)
 	assert_memory_equal(&echo, &request, sizeof(echo));
 	for (size_t cut = 0; cut < size; cut++)
 		assert_false(echo_read_reply_ipv4(packet, cut, &echo));
-	packet[21] = 1; /* a code that replies do not have */
+	packet[21] = 1; /* replies have code 0 */
 	assert_false(echo_read_reply_ipv4(packet, size, &echo));
 	size = echo_write(packet, &v6, &v6, &request);
 	assert_true(echo_read_request(packet, size, &echo));

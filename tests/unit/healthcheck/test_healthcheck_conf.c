@@ -17,7 +17,7 @@
 
 static struct conf conf;
 
-/* Text with ' for "; returns conf_read_healthcheck()'s result, and its first error in `error`. */
+/* Reads `text`, in which ' stands for ". Returns the result of conf_read_healthcheck(), and its first error in `error`. */
 static int read_text(const char *text, char error[512])
 {
 	char path[] = "/tmp/test_healthcheck_conf.XXXXXX", *copy = strdup(text);
@@ -58,7 +58,7 @@ static void test_defaults(void **state)
 	conf_free(&conf);
 }
 
-static void test_trigger_is_for_both_unless_one_is_given(void **state)
+static void test_trigger_is_the_default_of_both_directions(void **state)
 {
 	char error[512];
 
@@ -69,7 +69,7 @@ static void test_trigger_is_for_both_unless_one_is_given(void **state)
 	conf_free(&conf);
 }
 
-static void test_http_of_a_table_starts_from_that_of_all(void **state)
+static void test_http_settings_of_a_table_start_as_a_copy_of_the_files(void **state)
 {
 	char error[512];
 
@@ -167,8 +167,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_trigger_is_for_both_unless_one_is_given),
-		cmocka_unit_test(test_http_of_a_table_starts_from_that_of_all),
+		cmocka_unit_test(test_trigger_is_the_default_of_both_directions),
+		cmocka_unit_test(test_http_settings_of_a_table_start_as_a_copy_of_the_files),
 		cmocka_unit_test(test_faults_name_line_key_and_value),
 		cmocka_unit_test(test_links_are_followed),
 	};

@@ -25,7 +25,7 @@ static struct conf conf = {
 	.timing = {.interval_ms = 2000, .timeout_ms = 1000, .trigger_healthy = 3, .trigger_unhealthy = 3},
 };
 
-/* JSON with ' for ". */
+/* Builds a list from JSON in which ' stands for ". */
 static struct checklist make(const char *json)
 {
 	struct faults faults = {0};
@@ -58,7 +58,7 @@ static void set(const struct checklist *list, const char *name, enum damper_verd
 	find(list, name)->damper.verdict = verdict;
 }
 
-/* `healthy` of the backends of a table as published: "1101". */
+/* `expected` has `healthy` of each backend after verdicts_apply(), such as "1101". */
 static void assert_published(struct checklist *list, unsigned threshold, uint32_t table, const char *expected)
 {
 	bool panic[TABLE_MAX_TABLES];
@@ -88,7 +88,7 @@ static void test_check_shared_by_tables_runs_once(void **state)
 	checklist_free(&list);
 }
 
-static void test_tables_own_timing_overrides_that_of_the_file(void **state)
+static void test_timing_of_a_table_overrides_that_of_the_file(void **state)
 {
 	struct checklist list =
 		make("{'healthchecks': {'interval_ms': 500, 'trigger': 5},"
@@ -97,7 +97,7 @@ static void test_tables_own_timing_overrides_that_of_the_file(void **state)
 	const struct check_timing *a = &list.checks[0]->timing, *b = &list.checks[1]->timing;
 
 	(void)state;
-	assert_int_equal(list.check_count, 2); /* not run alike, so not shared */
+	assert_int_equal(list.check_count, 2); /* different timing, so not shared */
 	assert_int_equal(a->interval_ms, 500);
 	assert_int_equal(a->timeout_ms, 1000);
 	assert_int_equal(a->trigger_healthy, 5);
@@ -109,7 +109,7 @@ static void test_tables_own_timing_overrides_that_of_the_file(void **state)
 	checklist_free(&list);
 }
 
-static void test_inactive_is_not_checked_and_unchecked_is_healthy(void **state)
+static void test_inactive_backend_is_not_checked_and_unchecked_backend_is_healthy(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "",
 		"{'ip': '10.1.0.1', 'state': 'inactive', 'healthchecks': {'tcp': 22}},"
@@ -136,7 +136,7 @@ static void test_every_check_of_a_backend_must_pass(void **state)
 	checklist_free(&list);
 }
 
-static void test_panic_holds_the_table_until_enough_are_healthy(void **state)
+static void test_panic_counts_all_as_healthy_until_enough_are(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
 	char name[] = "tcp 10.1.0.1:22";
@@ -157,7 +157,7 @@ static void test_panic_holds_the_table_until_enough_are_healthy(void **state)
 	checklist_free(&list);
 }
 
-static void test_without_a_verdict_src_counts(void **state)
+static void test_backend_without_a_verdict_keeps_healthy_from_src(void **state)
 {
 	struct checklist list =
 		make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", ", 'healthy': false") "," TCP("10.1.0.2", "")) "]}");
@@ -211,7 +211,7 @@ static void test_reload_keeps_checks_and_verdicts(void **state)
 	set(&old, "tcp 10.1.0.2:22", DAMPER_UNHEALTHY);
 	set(&old, "tcp 10.1.0.3:22", DAMPER_UNHEALTHY);
 	assert_true(checklist_adopt(&list, &old));
-	assert_ptr_equal(find(&list, "tcp 10.1.0.2:22"), second); /* probe under way and all */
+	assert_ptr_equal(find(&list, "tcp 10.1.0.2:22"), second); /* with its running probe */
 	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->damper.verdict, DAMPER_UNHEALTHY);
 	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->timing.trigger_healthy, 9);
 	assert_int_equal(find(&list, "tcp 10.1.0.9:22")->damper.verdict, DAMPER_UNKNOWN);
@@ -242,13 +242,13 @@ static void test_restart_keeps_verdicts(void **state)
 	checklist_free(&list);
 }
 
-#define TWO_WAYS                                                                              \
+#define TWO_TIMINGS                                                                           \
 	"{'tables': [" TABLE("a", "", TCP("10.1.0.1", "") "," TCP("10.1.0.2", "")) "," TABLE( \
 		"b", ", 'healthchecks': {'trigger': 9}", TCP("10.1.0.1", "")) "]}"
 
-static void test_checks_of_one_proxy_in_two_ways_have_two_names(void **state)
+static void test_two_checks_of_one_target_have_different_names(void **state)
 {
-	struct checklist old = make(TWO_WAYS), list = make(TWO_WAYS);
+	struct checklist old = make(TWO_TIMINGS), list = make(TWO_TIMINGS);
 	json_t *saved;
 
 	(void)state;
@@ -265,11 +265,11 @@ static void test_checks_of_one_proxy_in_two_ways_have_two_names(void **state)
 	checklist_free(&list);
 }
 
-/* Where a second way comes or goes, names change; verdicts and probes stay. */
+/* When a second check of a target is added or removed, names change. Verdicts and running probes stay. */
 static void test_names_change_and_verdicts_stay(void **state)
 {
 	struct checklist one = make("{'tables': [" TABLE("a", "", TCP("10.1.0.1", "")) "]}");
-	struct checklist two = make(TWO_WAYS), three = make(TWO_WAYS), again;
+	struct checklist two = make(TWO_TIMINGS), three = make(TWO_TIMINGS), again;
 	struct check *check = find(&one, "tcp 10.1.0.1:22");
 	json_t *saved;
 
@@ -291,8 +291,8 @@ static void test_names_change_and_verdicts_stay(void **state)
 	checklist_free(&again);
 }
 
-/* Each edit would otherwise put the write off until after the next one. */
-static void test_edits_in_a_row_wait_for_results_once(void **state)
+/* Otherwise each edit would put the write off again. */
+static void test_edits_in_a_row_delay_the_write_only_once(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
 	struct conf own = {.dst = (char *)"/nonexistent/dst.json"};
@@ -312,7 +312,7 @@ static void test_edits_in_a_row_wait_for_results_once(void **state)
 	checklist_free(&list);
 }
 
-static void test_verdicts_do_not_hurry_a_write_that_failed(void **state)
+static void test_new_verdicts_do_not_shorten_the_backoff_of_a_failed_write(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
 	char folder[] = "/tmp/test_publish.XXXXXX", file[64];
@@ -324,11 +324,11 @@ static void test_verdicts_do_not_hurry_a_write_that_failed(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(file, sizeof(file), "%s/state", folder);
 	publisher_open(&publisher, loop, &own, &list);
-	publisher.failures = 10; /* so that the wait is a minute */
+	publisher.failures = 10; /* so that the backoff is a minute */
 	publisher_new_list(&publisher, 0);
 	ev_run(loop, EVRUN_ONCE);
 	assert_int_equal(publisher.failed_writes, 1);
-	assert_int_equal(unlink(file), 0); /* the state comes before dst */
+	assert_int_equal(unlink(file), 0); /* the state was saved before dst was written */
 	assert_int_equal(rmdir(folder), 0);
 	assert_true(ev_timer_remaining(loop, &publisher.timer) > 0);
 	publisher_request(&publisher);
@@ -338,7 +338,7 @@ static void test_verdicts_do_not_hurry_a_write_that_failed(void **state)
 	checklist_free(&list);
 }
 
-static void test_tunnel_is_checked_to_the_vips_when_asked(void **state)
+static void test_tunnel_vip_adds_checks_to_the_vips(void **state)
 {
 	static const char text[] = "{'tables': [" TABLE("a", "",
 		"{'ip': '10.1.0.1', 'state': 'active',"
@@ -365,19 +365,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_shared_by_tables_runs_once),
-		cmocka_unit_test(test_tables_own_timing_overrides_that_of_the_file),
-		cmocka_unit_test(test_inactive_is_not_checked_and_unchecked_is_healthy),
+		cmocka_unit_test(test_timing_of_a_table_overrides_that_of_the_file),
+		cmocka_unit_test(test_inactive_backend_is_not_checked_and_unchecked_backend_is_healthy),
 		cmocka_unit_test(test_every_check_of_a_backend_must_pass),
-		cmocka_unit_test(test_panic_holds_the_table_until_enough_are_healthy),
-		cmocka_unit_test(test_without_a_verdict_src_counts),
+		cmocka_unit_test(test_panic_counts_all_as_healthy_until_enough_are),
+		cmocka_unit_test(test_backend_without_a_verdict_keeps_healthy_from_src),
 		cmocka_unit_test(test_only_healthy_is_changed),
 		cmocka_unit_test(test_reload_keeps_checks_and_verdicts),
 		cmocka_unit_test(test_restart_keeps_verdicts),
-		cmocka_unit_test(test_checks_of_one_proxy_in_two_ways_have_two_names),
+		cmocka_unit_test(test_two_checks_of_one_target_have_different_names),
 		cmocka_unit_test(test_names_change_and_verdicts_stay),
-		cmocka_unit_test(test_edits_in_a_row_wait_for_results_once),
-		cmocka_unit_test(test_verdicts_do_not_hurry_a_write_that_failed),
-		cmocka_unit_test(test_tunnel_is_checked_to_the_vips_when_asked),
+		cmocka_unit_test(test_edits_in_a_row_delay_the_write_only_once),
+		cmocka_unit_test(test_new_verdicts_do_not_shorten_the_backoff_of_a_failed_write),
+		cmocka_unit_test(test_tunnel_vip_adds_checks_to_the_vips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

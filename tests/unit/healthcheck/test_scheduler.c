@@ -42,7 +42,7 @@ static void test_starts_are_spread_over_the_interval(void **state)
 	scheduler_free(&scheduler);
 }
 
-static void test_each_comes_up_once_an_interval(void **state)
+static void test_each_entry_starts_once_per_interval(void **state)
 {
 	struct scheduler scheduler = make(100, 100, 1000);
 	unsigned starts[100] = {0};
@@ -59,12 +59,12 @@ static void test_each_comes_up_once_an_interval(void **state)
 	scheduler_free(&scheduler);
 }
 
-static void test_one_that_hangs_does_not_delay_others(void **state)
+static void test_hanging_entry_does_not_delay_others(void **state)
 {
 	struct scheduler scheduler = make(2, 2, 100);
 
 	(void)state;
-	assert_ptr_equal(scheduler_start(&scheduler, 0), &entries[0]); /* and never ends */
+	assert_ptr_equal(scheduler_start(&scheduler, 0), &entries[0]); /* it never ends */
 	for (uint64_t now = 50; now < 1000; now += 100) {
 		assert_int_equal(scheduler_wait(&scheduler, now - 50), 50);
 		assert_null(scheduler_start(&scheduler, now - 1));
@@ -88,9 +88,9 @@ static void test_missed_starts_are_skipped_and_the_phase_is_kept(void **state)
 	scheduler_free(&scheduler);
 }
 
-static void test_no_more_run_than_may(void **state)
+static void test_no_more_than_max_running_run(void **state)
 {
-	struct scheduler scheduler = make(3, 2, 0 + 30);
+	struct scheduler scheduler = make(3, 2, 30);
 
 	(void)state;
 	assert_ptr_equal(scheduler_start(&scheduler, 100), &entries[0]);
@@ -104,7 +104,7 @@ static void test_no_more_run_than_may(void **state)
 	scheduler_free(&scheduler);
 }
 
-static void test_entries_leave_waiting_or_running(void **state)
+static void test_waiting_and_running_entries_can_be_removed(void **state)
 {
 	struct scheduler scheduler = make(3, 3, 30);
 
@@ -120,7 +120,7 @@ static void test_entries_leave_waiting_or_running(void **state)
 	scheduler_free(&scheduler);
 }
 
-/* Against the plain rule: of those due, one that is due first. */
+/* Every start must take the entry with the earliest due time. */
 static void test_order_survives_random_use(void **state)
 {
 	struct scheduler scheduler = {.max_running = ENTRIES};
@@ -151,11 +151,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_starts_are_spread_over_the_interval),
-		cmocka_unit_test(test_each_comes_up_once_an_interval),
-		cmocka_unit_test(test_one_that_hangs_does_not_delay_others),
+		cmocka_unit_test(test_each_entry_starts_once_per_interval),
+		cmocka_unit_test(test_hanging_entry_does_not_delay_others),
 		cmocka_unit_test(test_missed_starts_are_skipped_and_the_phase_is_kept),
-		cmocka_unit_test(test_no_more_run_than_may),
-		cmocka_unit_test(test_entries_leave_waiting_or_running),
+		cmocka_unit_test(test_no_more_than_max_running_run),
+		cmocka_unit_test(test_waiting_and_running_entries_can_be_removed),
 		cmocka_unit_test(test_order_survives_random_use),
 	};
 

@@ -15,7 +15,7 @@ static void ignore(void *data)
 	(void)data;
 }
 
-/* As where a host has used up fs.inotify.max_user_instances. */
+/* inotify_init1() fails in the same way when fs.inotify.max_user_instances is used up. */
 static void test_failure_leaves_nothing_to_close(void **state)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
