@@ -566,11 +566,11 @@ def test_state_file_that_is_a_fifo_does_not_block(daemon):
     made.logged("dst.json.state: ignored, so all checks start without a verdict: is a FIFO; expected a regular file")
 
 
-def test_state_file_that_is_empty_is_named(daemon):
+def test_empty_state_file_is_named(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     (made.folder / "dst.json.state").touch()
     made.start().wait_ready()
-    made.logged("dst.json.state: not used, so verdicts begin anew: is empty")
+    made.logged("dst.json.state: ignored, so all checks start without a verdict: is empty")
 
 
 # --- As a service ---
