@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unaligned big- and little-endian access. Builtins, because they vectorise where inline assembly does not. */
+/*
+ * Loads and stores of big- and little-endian integers at any alignment. They use compiler builtins, because compilers can vectorise
+ * these, but not inline assembly.
+ */
 #ifndef GLB_COMMON_BYTEORDER_H
 #define GLB_COMMON_BYTEORDER_H
 

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds `size` bytes to a running sum; every piece but the last has an even size; at most 64 KiB in all. */
+/* Adds `size` bytes to a running sum. Every piece but the last must have an even size. All pieces together have at most 64 KiB. */
 uint32_t checksum_add(uint32_t sum, const void *bytes, size_t size);
 
-/* The checksum field's value, host order. */
+/* Returns the value of the checksum field, host order. */
 uint16_t checksum_finish(uint32_t sum);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IPv4 and IPv6 addresses and prefixes as values. Bytes are in network order; pure, thread-safe. */
+/* IPv4 and IPv6 addresses and prefixes as values. Bytes are in network order. Pure, thread-safe. */
 #ifndef GLB_COMMON_NETADDR_H
 #define GLB_COMMON_NETADDR_H
 
@@ -8,52 +8,54 @@
 
 enum netaddr_family {
 	NETADDR_NONE = 0,
-	NETADDR_V4 = 1, /* the values of binary forwarding tables */
+	NETADDR_V4 = 1, /* binary forwarding tables have these values */
 	NETADDR_V6 = 2,
 };
 
 struct netaddr {
 	uint8_t family; /* enum netaddr_family */
-	uint8_t bytes[16]; /* 4 or 16 used, the rest zero */
+	uint8_t bytes[16]; /* 4 or 16 are used, the rest is zero */
 };
 
 struct netprefix {
-	struct netaddr addr; /* host bits zero */
+	struct netaddr addr; /* its bits after the prefix are zero */
 	uint8_t length; /* bits, 0..32 or 0..128 */
 };
 
 #define NETADDR_TEXT_MAX   46 /* INET6_ADDRSTRLEN */
 #define NETPREFIX_TEXT_MAX (NETADDR_TEXT_MAX + 4)
 
-/* 4 or 16; 0 for NETADDR_NONE. */
+/* Size of an address in bytes and in bits; 0 for NETADDR_NONE. */
 unsigned netaddr_size(const struct netaddr *addr);
 unsigned netaddr_bits(const struct netaddr *addr);
 
 struct netaddr netaddr_from_bytes(enum netaddr_family family, const void *bytes);
 
-/* Strict dotted quad or RFC 4291 text without zone. False leaves *addr alone. */
+/* Reads a strict dotted quad, or RFC 4291 text without a zone. False: the text is neither, and *addr is unchanged. */
 bool netaddr_parse(const char *text, struct netaddr *addr);
 
-/* RFC 5952 text; returns buf. */
+/* Writes RFC 5952 text to buf, and returns buf. */
 const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX]);
 
-/* One host's, for others to reach: not "this network", loopback, multicast, reserved or broadcast
- * (RFC 6890). */
+/* False for "this network", loopback, multicast, reserved and broadcast addresses (RFC 6890): no other host can reach them. */
 bool netaddr_is_unicast(const struct netaddr *addr);
 
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 
-/* "ADDRESS" (a host) or "ADDRESS/LENGTH". *host_bits tells that bits beyond the length were set, and cleared. */
+/*
+ * Reads "ADDRESS" (a host) or "ADDRESS/LENGTH", and clears the bits after the prefix. *host_bits: some of them were set. host_bits may
+ * be NULL.
+ */
 bool netprefix_parse(const char *text, struct netprefix *prefix, bool *host_bits);
 
-/* "ADDRESS/LENGTH", without "/LENGTH" for a host; returns buf. */
+/* Writes "ADDRESS/LENGTH", or "ADDRESS" for a host, to buf, and returns buf. */
 const char *netprefix_format(const struct netprefix *prefix, char buf[NETPREFIX_TEXT_MAX]);
 
 /* Clears all bits of bytes[0..size) from bit `length` on. */
 void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length);
 
-/* False where the families differ. */
+/* False if the families differ. */
 bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr);
 
 #endif

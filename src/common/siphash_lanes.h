@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SipHash-2-4 of several messages side by side, a 64-bit lane of a vector each. As wide as the instruction set that the
- * including file is compiled for; in plain C a single lane, for without a rotate instruction a vector gains nothing. The
- * caller takes care of endings (the length on top of the last word), and interleaves states: a SipHash alone is a chain of
- * dependent steps that leaves the CPU idle. Pure.
+ * SipHash-2-4 of several messages side by side, one in each 64-bit lane of a vector. The vectors are as wide as the ISA that the
+ * including file is compiled for. In plain C there is a single lane, because without a rotate instruction a vector gains nothing. The
+ * caller puts the length of the message into the top byte of its last word. The functions interleave `count` states, because a single
+ * SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
  */
 #ifndef GLB_COMMON_SIPHASH_LANES_H
 #define GLB_COMMON_SIPHASH_LANES_H
@@ -55,7 +55,7 @@ INLINE wide wide_rotate_left(wide value, int by)
 	return value << by | value >> (64 - by);
 }
 
-/* Every lane with the same key. */
+/* Starts all lanes with the same key. */
 INLINE void siphash_lanes_begin(struct siphash_lanes *s, const uint8_t key[SIPHASH_KEY_SIZE])
 {
 	struct siphash_state one;
@@ -81,7 +81,7 @@ INLINE void siphash_lanes_round(struct siphash_lanes *s)
 	s->v2 = wide_rotate_left(s->v2, 32);
 }
 
-/* One word of each message into `count` states. */
+/* Absorbs one word of each message into `count` states. */
 INLINE void siphash_lanes_absorb(struct siphash_lanes *states, const wide *words, int count)
 {
 	for (int g = 0; g < count; g++)
@@ -93,11 +93,12 @@ INLINE void siphash_lanes_absorb(struct siphash_lanes *states, const wide *words
 		states[g].v0 ^= words[g];
 }
 
-/* A state that many different words are to be absorbed into: what of the first round depends on none of them is done. */
+/* A state into which many different words will be absorbed. The part of the first round that does not depend on the word is done. */
 struct siphash_lanes_fork {
 	wide v0, v1, v1_rotated, v2, v3, v3_rotated;
 };
 
+/* Makes a fork of each state. */
 INLINE void siphash_lanes_prepare(struct siphash_lanes_fork *forks, const struct siphash_lanes *states, int count)
 {
 	for (int g = 0; g < count; g++) {
@@ -115,7 +116,7 @@ INLINE void siphash_lanes_prepare(struct siphash_lanes_fork *forks, const struct
 	}
 }
 
-/* siphash_lanes_absorb() of the same word in all lanes into copies of the states. */
+/* Fills `states` with the forked states after siphash_lanes_absorb() of the same word in all lanes. */
 INLINE void siphash_lanes_absorb_forked(
 	const struct siphash_lanes_fork *forks, uint64_t word, struct siphash_lanes *states, int count)
 {
@@ -139,7 +140,7 @@ INLINE void siphash_lanes_absorb_forked(
 		states[g].v0 ^= same;
 }
 
-/* The digests, as siphash() returns them. */
+/* Finishes the states. The digests are the values that siphash() returns. */
 INLINE void siphash_lanes_end(struct siphash_lanes *states, wide *digests, int count)
 {
 	for (int g = 0; g < count; g++)

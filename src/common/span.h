@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over bytes that somebody else owns: no step leaves the bounds. Pure, thread-safe. */
+/* A cursor over bytes that the caller owns. It never leaves its bounds. Pure, thread-safe. */
 #ifndef GLB_COMMON_SPAN_H
 #define GLB_COMMON_SPAN_H
 
@@ -21,13 +21,13 @@ static inline size_t span_size(const struct span *span)
 	return (size_t)(span->end - span->at);
 }
 
-/* The next `size` bytes, or NULL where there are fewer. */
+/* Returns the next `size` bytes, or NULL if there are fewer. */
 static inline const uint8_t *span_peek(const struct span *span, size_t size)
 {
 	return span_size(span) >= size ? span->at : NULL;
 }
 
-/* span_peek(), and moves behind them. */
+/* The same, and moves the cursor behind them. */
 static inline const uint8_t *span_take(struct span *span, size_t size)
 {
 	const uint8_t *at = span_peek(span, size);
@@ -37,7 +37,7 @@ static inline const uint8_t *span_take(struct span *span, size_t size)
 	return at;
 }
 
-/* Keeps only the next `size` bytes; false, and nothing changed, where there are fewer. */
+/* Keeps only the next `size` bytes. False, without a change, if there are fewer. */
 static inline bool span_cut(struct span *span, size_t size)
 {
 	if (span_size(span) < size)

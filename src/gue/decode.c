@@ -7,7 +7,7 @@
 #include "common/net.h"
 #include "common/span.h"
 
-/* Moves *at from the Ethernet header to the IPv4 header, behind up to two tags. */
+/* Moves *at from the Ethernet header to the IPv4 header, over up to two tags. */
 static enum decode_status skip_ethernet(struct span *at)
 {
 	uint16_t type;
@@ -17,7 +17,7 @@ static enum decode_status skip_ethernet(struct span *at)
 	return type == NET_TYPE_IPV4 ? DECODE_OK : DECODE_NOT_GUE;
 }
 
-/* Moves *at to the UDP header and cuts it at the IPv4 total length. */
+/* Moves *at to the UDP header, and ends it where the IPv4 packet ends. */
 static enum decode_status parse_ipv4(struct span *at, struct decode_packet *packet)
 {
 	const uint8_t *ip = span_peek(at, NET_IPV4_SIZE);
@@ -40,7 +40,7 @@ static enum decode_status parse_ipv4(struct span *at, struct decode_packet *pack
 	return DECODE_OK;
 }
 
-/* Moves *at to the GUE header and cuts it at the UDP length. */
+/* Moves *at to the GUE header, and ends it where the UDP datagram ends. */
 static enum decode_status parse_udp(struct span *at, uint16_t port, struct decode_packet *packet)
 {
 	const uint8_t *udp = span_peek(at, GUE_UDP_SIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a frame as a proxy would and says what GUE it carries, or why none. Pure, thread-safe. */
+/* Decodes a GUE packet with the checks that a proxy makes, or says what is wrong with it. Pure, thread-safe. */
 #ifndef GLB_GUE_DECODE_H
 #define GLB_GUE_DECODE_H
 
@@ -8,7 +8,7 @@
 
 #include "gue/gue_wire.h"
 
-/* status, name, meaning */
+/* Enum member, name, meaning. docs/reference/gue.md has the same texts. */
 #define DECODE_STATUS_LIST(X)                                                                          \
 	X(DECODE_OK, "ok", "a well-formed GUE packet")                                                 \
 	X(DECODE_NOT_GUE, "not_gue", "not an unfragmented UDP/IPv4 packet to the GUE port")            \
@@ -32,14 +32,14 @@ struct decode_packet {
 	uint8_t ttl;
 	uint16_t source_port; /* host order */
 	uint8_t inner_protocol;
-	uint8_t next_hop; /* index into hops; == hop_count when none is left */
+	uint8_t next_hop; /* index in hops, or hop_count if no hop is left */
 	uint8_t hop_count;
 	uint32_t hops[GUE_MAX_LATER_HOPS]; /* network order */
-	const uint8_t *inner; /* into the frame */
+	const uint8_t *inner; /* points into the frame */
 	uint32_t inner_size;
 };
 
-/* frame: from the Ethernet header on, `size` bytes. *packet is whole only with DECODE_OK. port: host order. */
+/* frame: starts with the Ethernet header. port: the UDP port of GUE, host order. *packet is complete only with DECODE_OK. */
 enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet);
 
 const char *decode_status_name(enum decode_status status);

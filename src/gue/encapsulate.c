@@ -7,7 +7,8 @@
 #include "common/net.h"
 #include "gue/gue_wire.h"
 
-_Static_assert(GUE_IPV4_SIZE == NET_IPV4_SIZE && GUE_UDP_SIZE == NET_UDP_SIZE, "shared with BPF");
+_Static_assert(
+	GUE_IPV4_SIZE == NET_IPV4_SIZE && GUE_UDP_SIZE == NET_UDP_SIZE, "the sizes for BPF are those of common/net.h");
 
 static void write_udp(uint8_t *to, uint16_t source_port, uint16_t length)
 {

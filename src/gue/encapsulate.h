@@ -11,26 +11,26 @@
 #define ENCAPSULATE_MAX_HOPS 8 /* first and later: two rows of four */
 #define ENCAPSULATE_MAX_SIZE (NET_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1))
 
-/* What is the same for every packet of a director. */
+/* The outer header fields that are the same for every packet that leaves a port. */
 struct encapsulate_outer {
 	uint8_t destination_mac[6]; /* the gateway */
 	uint8_t source_mac[6]; /* the port */
 	uint32_t source_ip; /* network order */
 };
 
-/* Bytes from the outer Ethernet header to the inner IP header, for hop_count >= 1 hops in all. */
+/* Bytes before the inner IP header: Ethernet, IPv4, UDP and GUE headers for hop_count hops, at least 1. */
 static inline uint32_t encapsulate_size(unsigned hop_count)
 {
 	return NET_ETHERNET_SIZE + GUE_OUTER_SIZE(hop_count - 1);
 }
 
-/* The GUE header alone, with the hops after the first. Returns its size. */
+/* Writes only the GUE header, with the hops after the first in network order. Returns its size. */
 uint32_t encapsulate_write_gue(uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol);
 
 /*
- * Fills encapsulate_size(hop_count) bytes at `to`. hops: network order, the first is the destination. inner_size: bytes
- * from the inner IP header on; the outer total length must fit 16 bits. inner_protocol: 4 or 41. source_port: host order.
- * The UDP checksum is 0 (RFC 768; allowed over IPv4), the IPv4 one is computed (RFC 1071).
+ * Writes encapsulate_size(hop_count) bytes at `to`. hops: network order; the first is the destination. inner_size: bytes from the
+ * inner IP header on; the outer total length must fit in 16 bits. inner_protocol: 4 or 41. source_port: host order. The UDP checksum
+ * is 0, which IPv4 allows (RFC 768).
  */
 void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops, unsigned hop_count,
 	uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GUE (draft-ietf-intarea-gue, variant 0) with GLB's private data: the proxies that come after the first.
- * Freestanding: shared by the director, the tools and the eBPF program on the proxies. All fields are in network order.
+ * GUE (draft-ietf-intarea-gue, variant 0) with GLB's private data, which lists the hops after the first. Freestanding: the director,
+ * the tools and the eBPF program on the proxies include it. All fields are in network order.
  *
- *   byte 0     version (2 bits), C (1), hlen in 4-byte words without the first (5)
+ *   byte 0     version (2 bits), control (1 bit), hlen (5 bits): number of 4-byte words after the first
  *   byte 1     protocol of the inner packet: 4 or 41
  *   bytes 2-3  flags, 0
- *   bytes 4-5  private data type, 0
- *   byte 6     index of the next hop, 0-based: what the next proxy that does not know the flow sends it to
- *   byte 7     number of hops that follow
- *   then       one IPv4 address a hop
+ *   bytes 4-5  type of the private data, 0
+ *   byte 6     next hop: index, from 0, of the hop to try next if a proxy does not know the flow
+ *   byte 7     hop count: number of hops that follow
+ *   then       the hops, an IPv4 address each
  */
 #ifndef GLB_GUE_GUE_WIRE_H
 #define GLB_GUE_GUE_WIRE_H

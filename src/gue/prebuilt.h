@@ -61,7 +61,7 @@ static inline void prebuilt_write(uint8_t *to, const struct prebuilt_headers *he
 		memcpy(to + PREBUILT_HOPS + 4 * (i - 1), &hops[i], 4);
 }
 
-/* Builds all of them anew; the caller does so after `outer` has changed. */
+/* Builds all PREBUILT_COUNT headers. The caller does so again after `outer` has changed. */
 void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struct encapsulate_outer *outer);
 
 #endif
