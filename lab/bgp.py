@@ -95,15 +95,15 @@ class BgpRoutes:
 
     def _conf(self):
         neighbors = "\n".join(
-            NEIGHBOR.format(name=numbered(each.name), address=each.leg.address) for each in self.directors)
+            NEIGHBOR.format(name=numbered(each.name), address=each.link.address) for each in self.directors)
         return ROUTER.format(
             address="198.51.100.1", interface="to-director-*", vip4=VIP4, vip6=VIP6, neighbors=neighbors)
 
     def announce(self, director):
         """Returns at once; wait_ready() waits for the routes."""
-        leg = director.leg
+        link = director.link
         conf = DIRECTOR.format(
-            address=leg.address, address6=leg.address6, gateway=leg.gateway, interface="eth0", vip4=VIP4, vip6=VIP6)
+            address=link.address, address6=link.address6, gateway=link.gateway, interface="eth0", vip4=VIP4, vip6=VIP6)
         self.birds[director.name] = Bird(director.host, conf)
         self.directors.append(director)
         self.bird.configure(self._conf())
@@ -129,7 +129,7 @@ class BgpRoutes:
                 bird.check()
             for family, vip, attribute in (("-4", VIP4, "address"), ("-6", VIP6, "address6")):
                 route = self.router.run("ip", family, "route", "show", vip).stdout
-                wanted = {getattr(each.leg, attribute) for each in self.directors}
+                wanted = {getattr(each.link, attribute) for each in self.directors}
                 words = route.split()
                 if {words[at + 1] for at, word in enumerate(words) if word == "via"} != wanted:
                     return False

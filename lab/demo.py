@@ -77,7 +77,7 @@ class Demo:
         """Compares each packet of a few connections and pings with the table."""
         self.voice.step("Compare each packet that the directors sent with what lookup predicts")
         directors = self.fleet.running()
-        capture = Capture(self.fleet.network.router, [director.leg.device for director in directors])
+        capture = Capture(self.fleet.network.router, [director.link.device for director in directors])
         for vip, address in ((VIP4, CLIENTS4[1]), (VIP6, CLIENTS6[1])):
             url = f"http://[{vip}]/" if ":" in vip else f"http://{vip}/"
             self.fleet.client.run("curl", "-s", "--max-time", "5", "--interface", address, url)
@@ -85,7 +85,7 @@ class Demo:
         capture.stop()
         total = equal = 0
         for director in directors:
-            sent, same = explain(director, capture.path(director.leg.device), self.voice.say)
+            sent, same = explain(director, capture.path(director.link.device), self.voice.say)
             total, equal = total + sent, equal + same
         self.check(total > 0 and equal == total, f"{equal} of {total} packets are as lookup predicts")
 

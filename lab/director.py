@@ -28,15 +28,15 @@ idle = "sleep";
 
 
 class Director:
-    def __init__(self, network, leg, pmd):
-        self.name, self.leg, self.pmd = leg.name, leg, pmd
-        self.host = network.add_director(leg)
+    def __init__(self, network, link, pmd):
+        self.name, self.link, self.pmd = link.name, link, pmd
+        self.host = network.add_director(link)
         self.folder = f"/run/lab/{self.name}"
         self.conf, self.source, self.table, self.log = (
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
-        write(self.conf, CONF.format(address=leg.address, mtu=GUE_MTU))
+        write(self.conf, CONF.format(address=link.address, mtu=GUE_MTU))
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
         if pmd == "af_xdp":

@@ -36,7 +36,7 @@ def predicted(director, inner, frame):
     options = ["--proto", "icmp", "--hint", str(ping_hint(frame))] if ping else []
     found = cli_json("lookup", director.source, inner["source"], inner["destination"], "--config", director.conf, *options)
     hops = [hop["ip"] for hop in found["hops"]]
-    outer = Outer(director.leg.address, found["udp_source_port"], hops[0], 0, tuple(hops[1:]))
+    outer = Outer(director.link.address, found["udp_source_port"], hops[0], 0, tuple(hops[1:]))
     return outer, found["row"], found["hops"][0]["reason"]
 
 
@@ -46,7 +46,7 @@ def explain(director, capture, say):
     flows, equal = {}, 0
     for packet in cli_json("decode", capture)["packets"]:
         inner = packet["inner"]
-        if inner["source"] == director.leg.address:
+        if inner["source"] == director.link.address:
             continue  # a check by glb-healthcheck on the director's host
         outer = Outer(packet["source"], packet["udp_source_port"], packet["destination"], packet["next_hop"],
                       tuple(packet["hops"]))

@@ -10,7 +10,7 @@ from lab.healthcheck import Healthcheck
 from lab.proxy import Proxy
 from lab.table import Table
 from lab.tools import check_programs
-from lab.topology import Network, StaticRoutes, director_leg, proxy_leg
+from lab.topology import Network, StaticRoutes, director_link, proxy_link
 
 
 class Fleet:
@@ -51,14 +51,14 @@ class Fleet:
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""
-        proxy = Proxy(self.network, proxy_leg(len(self.proxies) + 1))
+        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1))
         self.proxies[proxy.name] = proxy
         proxy.start()
         return proxy
 
     def start_director(self):
         """Starts a director with the current table, but without a route to it."""
-        director = Director(self.network, director_leg(len(self.directors) + 1), self.shape.pmd)
+        director = Director(self.network, director_link(len(self.directors) + 1), self.shape.pmd)
         self.directors[director.name] = director
         director.write_table(self.table)
         director.start()

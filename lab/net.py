@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Network namespaces as hosts, for the lab and the tests. A namespace ends with the process that made it."""
+"""Network namespaces as hosts, for the lab and the tests. A namespace ends with the process that makes it."""
 
 import ctypes
 import json
@@ -15,8 +15,8 @@ SO_RCVBUFFORCE = 33
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 RECEIVE_BUFFER = 64 << 20  # bytes
 
-# IPv6 addresses are usable at once, without duplicate address detection. There is no reverse path filter, because a proxy
-# receives packets from its tunnel and answers them through its Ethernet interface. `cat` ends when the pipe to it closes.
+# Turns off duplicate address detection, so that IPv6 addresses are usable immediately, and the reverse path filter, because a proxy
+# receives packets from its tunnel and answers through its Ethernet interface. `cat` ends when its pipe is closed.
 HOLD = """
 hostname "$0"
 mount -t bpf bpf /sys/fs/bpf
@@ -36,11 +36,10 @@ def _set_network(fd):
 
 
 class Namespace:
-    """A host: a network namespace, a hostname, and a mount namespace with a bpf file system of its own in /sys/fs/bpf.
+    """A host: a network namespace, a hostname, and a mount namespace with its own bpf file system in /sys/fs/bpf.
 
-    Commands run in all three, with nsenter: `ip netns exec` would mount a new /sys, which hides what is pinned in
-    /sys/fs/bpf. The rest of the file system is that of the caller. Within `with namespace:` the calling thread is in the
-    network namespace, so that its new sockets are.
+    nsenter runs commands in all three. `ip netns exec` would mount a new /sys, which hides pinned objects in /sys/fs/bpf. All other
+    mounts are the caller's. In a `with namespace:` block the calling thread creates its sockets in the network namespace.
     """
 
     def __init__(self, name="host"):
@@ -49,7 +48,7 @@ class Namespace:
             ["unshare", "--net", "--mount", "--uts", "sh", "-ec", HOLD, name],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self._holder.stdout.readline() != "ready\n":
-            raise LabError(f"namespace '{name}' was not set up: see the message above; it needs root and a bpf file system")
+            raise LabError(f"namespace '{name}' was not created, see the message above: run as root, on a kernel with bpf")
         self.pid = self._holder.pid
         self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
@@ -63,32 +62,32 @@ class Namespace:
         os.close(self._outside)
 
     def command(self, *words):
-        """The command line that runs a command inside. Without words: what to put before one."""
+        """The command line that runs a command in the namespaces. Without words, the prefix of such a command line."""
         return ["nsenter", f"--target={self.pid}", "--net", "--mount", "--uts", "--root", "--wd=.", "--", *words]
 
     def start(self, *words, **options):
         return subprocess.Popen(self.command(*words), text=True, **options)
 
     def run(self, *words, check=True, **options):
-        """Waits for a command's end; the result has its output. With `check` the command must succeed."""
+        """Runs a command to its end. The result has its output. If `check`, the command must succeed."""
         done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False, **options)
         if check and done.returncode != 0:
             raise LabError(f"{self.name}: {' '.join(words)}: {done.stderr or done.stdout}")
         return done
 
     def ip(self, *lines):
-        """Commands for `ip -batch`, one a line."""
+        """Runs commands with `ip -batch`, one per line."""
         self.run("ip", "-batch", "-", input="\n".join([*lines, ""]))
 
     def sysctl(self, values):
         self.run("sysctl", "-qw", *(f"{key}={value}" for key, value in values.items()))
 
     def offload(self, device, *settings):
-        """ethtool -K, which ignores settings that the device does not have."""
+        """Runs ethtool -K, which ignores settings that the device does not have."""
         self.run("ethtool", "-K", device, *settings)
 
     def offloads_off(self, device):
-        """Packets leave `device` as on a wire: with their checksums, and no larger than the MTU. veth would hand over 64 KB."""
+        """Makes packets leave `device` with full checksums and within the MTU. Otherwise veth passes on segments of 64 KB."""
         self.offload(device, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
 
     def socket(self, *arguments):

@@ -51,9 +51,9 @@ def make_download():
 
 
 class Proxy:
-    def __init__(self, network, leg):
-        self.name, self.leg, self.network = leg.name, leg, network
-        self.host = network.add_proxy(leg)
+    def __init__(self, network, link):
+        self.name, self.link, self.network = link.name, link, network
+        self.host = network.add_proxy(link)
         self.powered = True
         self.folder = f"/run/lab/{self.name}"
         self.nginx_conf, self.log = f"{self.folder}/nginx.conf", f"{self.folder}/services.log"
@@ -61,7 +61,7 @@ class Proxy:
 
     @property
     def address(self):
-        return self.leg.address
+        return self.link.address
 
     def start(self):
         """Returns at once; wait_ready() waits."""
@@ -108,5 +108,5 @@ class Proxy:
         return json.loads(self.host.run(program("glb-redirect"), "stats", "eth0", "--json").stdout)["eth0"]
 
     def power_off(self):
-        self.network.unplug(self.leg)
+        self.network.unplug(self.link)
         self.powered = False

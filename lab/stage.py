@@ -118,7 +118,7 @@ class Stage:
     # Story
 
     def expect(self, text, truth, seen=None):
-        """Records a failure unless `truth`. The scenario goes on, as its other messages help to find the cause."""
+        """Records a failure unless `truth`. The scenario continues, because its other messages help to find the cause."""
         if not truth:
             self.result.failed.append(text if seen is None else f"{text}: {seen}")
             self.say(f"FAILED: {self.result.failed[-1]}")
@@ -136,7 +136,7 @@ class Stage:
         fleet = self.fleet
         proxies = [proxy for proxy in fleet.proxies.values() if proxy.powered]
         self.capture = Capture(
-            fleet.network.router, [each.leg.device for each in [*fleet.directors.values(), *proxies]])
+            fleet.network.router, [each.link.device for each in [*fleet.directors.values(), *proxies]])
 
     # Health checks
 

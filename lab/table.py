@@ -28,7 +28,7 @@ class Table:
         return Table([each for each in self.backends if each["ip"] != address], self.hops)
 
     def changed(self, address, **values):
-        """With other state= or healthy= of a backend."""
+        """The table with another state= or healthy= of a backend."""
         backends = copy.deepcopy(self.backends)
         for each in backends:
             if each["ip"] == address:

@@ -47,7 +47,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Leg:
+class Link:
     """The link between the router and a host. On the host its name is eth0."""
 
     number: int
@@ -74,12 +74,12 @@ class Leg:
         return f"2001:db8:b:{self.number}::1"
 
 
-def director_leg(index):
-    return Leg(FIRST_DIRECTOR - 1 + index, f"director-{index}")
+def director_link(index):
+    return Link(FIRST_DIRECTOR - 1 + index, f"director-{index}")
 
 
-def proxy_leg(index):
-    return Leg(FIRST_PROXY - 1 + index, f"proxy-{index}")
+def proxy_link(index):
+    return Link(FIRST_PROXY - 1 + index, f"proxy-{index}")
 
 
 def make_host(name):
@@ -123,38 +123,38 @@ class Network:
         self.router.ip(f"neigh add {BY_HAND4} lladdr {link} nud permanent dev to-client",
                        f"neigh add {BY_HAND6} lladdr {link} nud permanent dev to-client")
 
-    def add_host(self, leg):
+    def add_host(self, link):
         """Adds a host with a link to the router, and addresses on both ends."""
-        host = make_host(leg.name)
-        connect(host, "eth0", self.router, leg.device, mtu=GUE_MTU)
-        host.ip(f"addr add {leg.address}/30 dev eth0", f"addr add {leg.address6}/64 dev eth0 nodad")
-        self.router.ip(f"addr add {leg.gateway}/30 dev {leg.device}", f"addr add {leg.gateway6}/64 dev {leg.device} nodad")
+        host = make_host(link.name)
+        connect(host, "eth0", self.router, link.device, mtu=GUE_MTU)
+        host.ip(f"addr add {link.address}/30 dev eth0", f"addr add {link.address6}/64 dev eth0 nodad")
+        self.router.ip(f"addr add {link.gateway}/30 dev {link.device}", f"addr add {link.gateway6}/64 dev {link.device} nodad")
         return host
 
-    def add_director(self, leg):
-        host = self.add_host(leg)
+    def add_director(self, link):
+        host = self.add_host(link)
         # The kernel must not forward the packets that it also receives: with AF_PACKET these are all packets.
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
-        host.ip(f"route add default via {leg.gateway}", f"route add default via {leg.gateway6}")
+        host.ip(f"route add default via {link.gateway}", f"route add default via {link.gateway6}")
         host.offloads_off("eth0")
-        self.router.offloads_off(leg.device)
+        self.router.offloads_off(link.device)
         return host
 
-    def add_proxy(self, leg):
-        host = self.add_host(leg)
+    def add_proxy(self, link):
+        host = self.add_host(link)
         # The default route is the link on which GUE arrives, as rp_filter would require. Its MTU is that of the client's link.
         host.ip(
             f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad",
-            f"route add default via {leg.gateway} mtu {CLIENT_MTU}",
-            f"route add default via {leg.gateway6} mtu {CLIENT_MTU}")
+            f"route add default via {link.gateway} mtu {CLIENT_MTU}",
+            f"route add default via {link.gateway6} mtu {CLIENT_MTU}")
         host.offloads_off("eth0")
         # A veth receives packets that XDP redirects only if it has NAPI, which GRO turns on.
-        self.router.offload(leg.device, "tx", "off", "gro", "on")
+        self.router.offload(link.device, "tx", "off", "gro", "on")
         return host
 
-    def unplug(self, leg):
+    def unplug(self, link):
         """Makes a host unreachable, as if it had lost power."""
-        self.router.ip(f"link set {leg.device} down")
+        self.router.ip(f"link set {link.device} down")
 
 
 class StaticRoutes:
@@ -164,30 +164,30 @@ class StaticRoutes:
 
     def __init__(self, router):
         self.router = router
-        self.legs = []
+        self.links = []
 
     def announce(self, director):
-        leg = director.leg
-        self.router.ip(f"nexthop add id {10 * leg.number + 4} via {leg.address} dev {leg.device}",
-                       f"nexthop add id {10 * leg.number + 6} via {leg.address6} dev {leg.device}")
-        self._set([*self.legs, leg])
+        link = director.link
+        self.router.ip(f"nexthop add id {10 * link.number + 4} via {link.address} dev {link.device}",
+                       f"nexthop add id {10 * link.number + 6} via {link.address6} dev {link.device}")
+        self._set([*self.links, link])
 
     add = announce  # static routes need no waiting
 
     def withdraw(self, director):
-        leg = director.leg
-        self._set([other for other in self.legs if other != leg])
-        self.router.ip(f"nexthop del id {10 * leg.number + 4}", f"nexthop del id {10 * leg.number + 6}")
+        link = director.link
+        self._set([other for other in self.links if other != link])
+        self.router.ip(f"nexthop del id {10 * link.number + 4}", f"nexthop del id {10 * link.number + 6}")
 
     def wait_ready(self):
         pass
 
-    def _set(self, legs):
-        first, self.legs = not self.legs, legs
-        if not legs:
+    def _set(self, links):
+        first, self.links = not self.links, links
+        if not links:
             raise ValueError("the last director's route cannot be withdrawn: the VIPs would have no route")
         for family, group in self.GROUPS:
-            members = "/".join(str(10 * leg.number + family) for leg in legs)
+            members = "/".join(str(10 * link.number + family) for link in links)
             self.router.ip(f"nexthop replace id {group} group {members}")
         if first:
             self.router.ip(f"route add {VIP4} nhid {self.GROUPS[0][1]}", f"route add {VIP6} nhid {self.GROUPS[1][1]}")

@@ -8,7 +8,7 @@ from lab.wire import TIMEOUT_S, Cable
 
 
 def begin(stage):
-    """Starts load and capture. Returns the client's cable."""
+    """Starts load and capture. Returns the client's link for handmade packets."""
     stage.start_load()
     stage.start_capture()
     return Cable(stage.fleet.network)

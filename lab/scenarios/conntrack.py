@@ -3,7 +3,7 @@
 
 from lab.clients import Load
 from lab.conntrack import counters, fill, tracked
-from lab.topology import ECHO_PORT, HTTP_PORT, OTHER, Leg
+from lab.topology import ECHO_PORT, HTTP_PORT, OTHER, Link
 
 SUMMARY = "the same load through a NAT with a full conntrack table: it drops packets, while directors and proxies track nothing"
 NAT_VIP = "203.0.113.20"
@@ -24,14 +24,14 @@ table ip nat {{
 
 def add_nat(fleet):
     """A host beside the directors that balances another VIP with NAT."""
-    network, leg = fleet.network, Leg(OTHER, "nat")
-    host = network.add_host(leg)
-    host.ip(f"route add default via {leg.gateway}")
+    network, link = fleet.network, Link(OTHER, "nat")
+    host = network.add_host(link)
+    host.ip(f"route add default via {link.gateway}")
     host.sysctl({"net.ipv4.ip_forward": 1})
-    network.router.ip(f"route add {NAT_VIP} via {leg.address}")
+    network.router.ip(f"route add {NAT_VIP} via {link.address}")
     addresses = [proxy.address for proxy in fleet.proxies.values()]
     rules = RULES.format(
-        vip=NAT_VIP, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=leg.address,
+        vip=NAT_VIP, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=link.address,
         proxies=", ".join(f"{number} : {address}" for number, address in enumerate(addresses)))
     host.run("nft", "-f", "-", input=rules)
     return host

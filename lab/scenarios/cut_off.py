@@ -43,5 +43,5 @@ def sent_to(fleet, address):
     another proxy."""
     return [
         packet["inner"] for director in fleet.running()
-        for packet in cli_json("decode", Capture.path(director.leg.device))["packets"]
-        if packet["destination"] == address and packet["inner"]["source"] != director.leg.address]
+        for packet in cli_json("decode", Capture.path(director.link.device))["packets"]
+        if packet["destination"] == address and packet["inner"]["source"] != director.link.address]

@@ -41,7 +41,7 @@ def run(stage):
         for vip, address in ways]
     uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
     stage.settle()
-    # Both ends of the client's link. To larger packets of proxies the router replies with ICMP errors, which it sends to the VIP.
+    # At both ends of the client's link. The router now answers larger packets of proxies with ICMP errors to the VIP.
     fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}")
     fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}")
     stage.say(f"during two downloads and two uploads, the MTU of the client's link drops to {NARROW_MTU}")
