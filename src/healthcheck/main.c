@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "healthcheck/http/server.h"
-#include "healthcheck/monitor.h"
+#include "healthcheck/monitor/monitor.h"
 #include "healthcheck/once.h"
 #include "healthcheck/options.h"
-#include "healthcheck/watch.h"
+#include "healthcheck/monitor/watch.h"
 #include "program/log.h"
 #include "program/service.h"
 

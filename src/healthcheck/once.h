@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_ONCE_H
 #define GLB_HEALTHCHECK_ONCE_H
 
-#include "healthcheck/monitor.h"
+#include "healthcheck/monitor/monitor.h"
 
 /* Prints to stdout. Returns true if every backend is healthy. The caller checks stdout for errors. */
 bool once_print(const struct checklist *list);

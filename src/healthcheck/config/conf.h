@@ -11,7 +11,7 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
-#include "healthcheck/checks/settings.h"
+#include "healthcheck/config/settings.h"
 #include "healthcheck/config/conf_http.h"
 
 /* The settings of one table. */

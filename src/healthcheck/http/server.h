@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_HTTP_SERVER_H
 #define GLB_HEALTHCHECK_HTTP_SERVER_H
 
-#include "healthcheck/monitor.h"
+#include "healthcheck/monitor/monitor.h"
 
 struct MHD_Daemon;
 

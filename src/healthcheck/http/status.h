@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_HTTP_STATUS_H
 #define GLB_HEALTHCHECK_HTTP_STATUS_H
 
-#include "healthcheck/monitor.h"
+#include "healthcheck/monitor/monitor.h"
 
 /* Both return text for the caller to free(), or NULL if out of memory. */
 char *status_json(const struct monitor *monitor);

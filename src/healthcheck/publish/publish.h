@@ -7,7 +7,7 @@
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 
-#include "healthcheck/checklist.h"
+#include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/reload_hook.h"
 
 struct publisher {

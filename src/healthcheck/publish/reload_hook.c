@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "healthcheck/damper.h"
+#include "healthcheck/core/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
 #include "program/log.h"
 

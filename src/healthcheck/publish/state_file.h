@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
 #define GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
 
-#include "healthcheck/checklist.h"
+#include "healthcheck/core/checklist.h"
 
 /*
  * Sets the verdicts of `list` from the file. A missing file is not a fault. A file that cannot be used adds a warning and

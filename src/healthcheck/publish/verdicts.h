@@ -3,7 +3,7 @@
 #ifndef GLB_HEALTHCHECK_PUBLISH_VERDICTS_H
 #define GLB_HEALTHCHECK_PUBLISH_VERDICTS_H
 
-#include "healthcheck/checklist.h"
+#include "healthcheck/core/checklist.h"
 
 /*
  * Sets `healthy` of every backend in the list's document. If less than panic_threshold percent of a table's backends

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "healthcheck/checks/settings.h"
+#include "healthcheck/config/settings.h"
 
 /* Settings of one table. */
 struct table_health_table {

@@ -3,7 +3,7 @@
 #ifndef GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
 #define GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
 
-#include "healthcheck/checks/settings.h"
+#include "healthcheck/config/settings.h"
 #include "table/file/json_reader.h"
 
 /* `healthchecks` of the file or of a table. Faults go to the reader; *timing is valid only if there are none. */

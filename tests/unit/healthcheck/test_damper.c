@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "healthcheck/config/status_set.h"
-#include "healthcheck/damper.h"
+#include "healthcheck/core/damper.h"
 
 /* `results` has '+' for passed and '-' for failed, `expected` the verdict after each: h for healthy, u for unhealthy. */
 static void assert_verdicts(struct damper damper, unsigned up, unsigned down, const char *results, const char *expected)

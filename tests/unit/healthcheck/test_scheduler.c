@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "healthcheck/scheduler.h"
+#include "healthcheck/core/scheduler.h"
 
 #define ENTRIES 1000
 

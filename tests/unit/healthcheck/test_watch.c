@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "healthcheck/watch.h"
+#include "healthcheck/monitor/watch.h"
 
 static void ignore(void *data)
 {

@@ -6,8 +6,8 @@
  * Every entry is due once in interval_ms and keeps its phase, so that starts stay spread. A missed start is skipped. At
  * most max_running entries run at once. The others wait in the order of their due times.
  */
-#ifndef GLB_HEALTHCHECK_SCHEDULER_H
-#define GLB_HEALTHCHECK_SCHEDULER_H
+#ifndef GLB_HEALTHCHECK_CORE_SCHEDULER_H
+#define GLB_HEALTHCHECK_CORE_SCHEDULER_H
 
 #include <stdbool.h>
 #include <stddef.h>

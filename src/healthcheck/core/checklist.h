@@ -3,17 +3,17 @@
  * The checks that a forwarding table configures, and the backends that depend on each check. A check that several tables
  * configure in the same way is in the list once. A new list adopts checks and verdicts of the old one.
  */
-#ifndef GLB_HEALTHCHECK_CHECKLIST_H
-#define GLB_HEALTHCHECK_CHECKLIST_H
+#ifndef GLB_HEALTHCHECK_CORE_CHECKLIST_H
+#define GLB_HEALTHCHECK_CORE_CHECKLIST_H
 
 #include <jansson.h>
 
 #include "healthcheck/checks/check.h"
 #include "healthcheck/checks/probe.h"
-#include "healthcheck/checks/settings.h"
+#include "healthcheck/config/settings.h"
 #include "healthcheck/config/conf.h"
-#include "healthcheck/damper.h"
-#include "healthcheck/scheduler.h"
+#include "healthcheck/core/damper.h"
+#include "healthcheck/core/scheduler.h"
 #include "table/file/table_document.h"
 
 struct check {

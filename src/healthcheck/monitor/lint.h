@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds settings in src and healthcheck.conf that are valid alone, but probably a mistake together. */
-#ifndef GLB_HEALTHCHECK_CONFIG_LINT_H
-#define GLB_HEALTHCHECK_CONFIG_LINT_H
+#ifndef GLB_HEALTHCHECK_MONITOR_LINT_H
+#define GLB_HEALTHCHECK_MONITOR_LINT_H
 
 #include "healthcheck/config/conf.h"
 #include "table/file/table_document.h"

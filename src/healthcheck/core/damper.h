@@ -3,8 +3,8 @@
  * Turns results of probes into verdicts, and decides when the table may be written. Pure: callers pass the time, in
  * milliseconds of clock_now_ms().
  */
-#ifndef GLB_HEALTHCHECK_DAMPER_H
-#define GLB_HEALTHCHECK_DAMPER_H
+#ifndef GLB_HEALTHCHECK_CORE_DAMPER_H
+#define GLB_HEALTHCHECK_CORE_DAMPER_H
 
 #include <stdbool.h>
 #include <stdint.h>

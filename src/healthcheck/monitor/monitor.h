@@ -3,10 +3,10 @@
  * The core of the daemon: reads src, starts the checks when the scheduler says so, passes their results to the dampers, and
  * requests a write from the publisher when a verdict changes. Everything runs in the event loop's thread.
  */
-#ifndef GLB_HEALTHCHECK_MONITOR_H
-#define GLB_HEALTHCHECK_MONITOR_H
+#ifndef GLB_HEALTHCHECK_MONITOR_MONITOR_H
+#define GLB_HEALTHCHECK_MONITOR_MONITOR_H
 
-#include "healthcheck/checklist.h"
+#include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/publish.h"
 
 struct monitor_counters {

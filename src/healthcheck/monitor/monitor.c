@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/monitor.h"
+#include "healthcheck/monitor/monitor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
-#include "healthcheck/config/lint.h"
+#include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
 #include "table/file/table_json.h"

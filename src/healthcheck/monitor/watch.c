@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/watch.h"
+#include "healthcheck/monitor/watch.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checklist.h"
+#include "healthcheck/core/checklist.h"
 
 #include <search.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/config/lint.h"
+#include "healthcheck/monitor/lint.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/scheduler.h"
+#include "healthcheck/core/scheduler.h"
 
 #include <stdlib.h>
 
