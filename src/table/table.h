@@ -82,7 +82,7 @@ const char *table_state_name(uint8_t state);
 
 #define TABLE_BIND_TEXT_MAX (NETPREFIX_TEXT_MAX + 32)
 
-/* "tcp 10.0.0.0/8 port 80-90"; returns buf. */
+/* Writes "tcp 10.0.0.0/8 port 80-90". Returns buf. */
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX]);
 
 /* A good backend takes new connections: it is active or filling, and healthy. */

@@ -45,7 +45,7 @@ static int job_open(const struct table *table, struct table_rows_job *job)
 	return job->rows ? 0 : candidates && !count ? -EINVAL : -ENOMEM;
 }
 
-/* A thread: fills chunks until none is left. A chunk does not depend on the thread that fills it. */
+/* Fills chunks until none is left. Each thread runs it; the content of a chunk does not depend on the thread. */
 static void *build_run(void *context)
 {
 	struct build *build = context;

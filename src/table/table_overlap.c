@@ -25,7 +25,8 @@ struct item {
 	uint32_t group;
 };
 
-/* The items with one prefix and protocol, by position. All those inside the prefix follow them. */
+/* Items with the same prefix and protocol: positions from `first` up to, but without, `end`. The items whose prefix is
+ * inside follow them, up to inside_end. */
 struct group {
 	uint32_t first, end, inside_end;
 	uint32_t parent; /* the next wider group, or NONE */
@@ -33,7 +34,7 @@ struct group {
 
 struct sweep {
 	uint32_t count;
-	struct item *items; /* by protocol, address, length */
+	struct item *items; /* sorted by protocol, address, length, rank; a position is an index here */
 	struct group *groups;
 	uint32_t *winner; /* winner's rank, by loser's rank; NONE: no winner found yet */
 	uint32_t *by_rank; /* position, by rank */
@@ -97,7 +98,7 @@ static void find_groups(struct sweep *sweep)
 	}
 }
 
-/* A tree has its leaves from `leaves` on, its root at 1. */
+/* tree[1] is the root, tree[leaves + position] a leaf. */
 static void tree_set(uint32_t *tree, uint32_t leaves, uint32_t at, uint32_t value)
 {
 	at += leaves;
@@ -148,7 +149,7 @@ static void open_bind(struct sweep *sweep, uint32_t at)
 
 static void run(struct sweep *sweep)
 {
-	/* port, then opening before closing, then position */
+	/* An event is a number that sorts by port, then opening before closing, then position. */
 	for (uint32_t at = 0; at < sweep->count; at++) {
 		const struct table_bind *bind = sweep->items[at].bind;
 

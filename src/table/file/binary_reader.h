@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the readers of all binary table versions need: faults that name the byte offset, the place, the field and its
- * value, and checks of the fields that the versions share. Pure; one reader per file, everything is borrowed.
+ * Helpers for the parsers of binary tables of all versions. They add faults that name the byte offset, the place, the field
+ * and its value, and check the fields that the versions share. One reader per file; everything is borrowed. Pure.
  */
 #ifndef GLB_TABLE_FILE_BINARY_READER_H
 #define GLB_TABLE_FILE_BINARY_READER_H
@@ -36,14 +36,14 @@ bool binary_reader_check(
 /* Adds a warning "byte OFFSET (PLACE.FIELD): WHAT". */
 void binary_reader_warn(struct binary_reader *reader, const void *at, const char *field, const char *what);
 
-/* Checks of fields that all versions have. `value` was read at `at`. */
+/* Check fields that all versions have. `value` was read at `at`. False: an error was added. */
 bool binary_reader_check_family(struct binary_reader *reader, const void *at, uint32_t value);
 bool binary_reader_check_prefix(struct binary_reader *reader, const void *at, uint32_t value, uint32_t family);
 bool binary_reader_check_protocol(struct binary_reader *reader, const void *at, uint32_t value);
 bool binary_reader_check_ports(struct binary_reader *reader, const void *at, uint32_t start, uint32_t end);
 bool binary_reader_check_health(struct binary_reader *reader, const void *at, uint32_t value);
 
-/* Checks that hop number `hop` of a row, which is `index`, is a backend of the table. */
+/* Checks that `index`, which was read as hop `hop` of row `row`, is less than the table's backend count. */
 bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_t row, unsigned hop, uint32_t index,
 	const struct table *table);
 

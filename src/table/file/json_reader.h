@@ -47,10 +47,8 @@ void json_reader_reject_secret(struct json_reader *reader, const json_t *value, 
 void json_reader_object(
 	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into);
 
-/*
- * Returns how many elements of an array the caller must read: `max` at most, and then adds an error if there are more.
- * Adds an error and returns 0 if the value is not an array.
- */
+/* Adds an error if the value is not an array, or has more than `max` elements. Returns how many elements the caller can
+ * read: 0 if it is not an array, and `max` at most. */
 size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max);
 
 /* Stores an integer from `min` to `max` in *out. False, with an error: the value is something else. */
