@@ -66,7 +66,7 @@ static void measure(const struct build *build, const struct world *world, bool q
 
 static void build_rows(void *context)
 {
-	table_build(context);
+	table_build(context, 1);
 }
 
 static void measure_rows(const struct world *world, bool quick)

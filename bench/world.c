@@ -105,7 +105,7 @@ struct routes *world_routes(const struct world *world)
 	struct faults faults = {0};
 	struct routes *routes = NULL;
 
-	if (world_tables(world, &set) && table_build(&set) == 0)
+	if (world_tables(world, &set) && table_build(&set, 1) == 0)
 		routes = routes_create(&set, &faults);
 	if (!routes) {
 		fprintf(stderr, "out of memory for %u tables\n", world->tables);

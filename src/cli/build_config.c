@@ -38,7 +38,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 	const char *from = faults->file;
 	uint8_t *bytes = NULL;
 	size_t size;
-	int error = table_build_threads(set, cpus_usable());
+	int error = table_build(set, cpus_usable());
 
 	if (error == 0)
 		error = table_file_encode(set, format, &bytes, &size, faults);

@@ -87,7 +87,7 @@ static void take_rows(struct table *table, struct table_rows_job *job)
 	job->rows = old;
 }
 
-int table_build_threads(struct table_set *set, unsigned threads)
+int table_build(struct table_set *set, unsigned threads)
 {
 	struct build build = {
 		.fill = table_rows_by_isa[isa_choose(UINT_MAX)],
@@ -110,9 +110,4 @@ int table_build_threads(struct table_set *set, unsigned threads)
 	}
 	free(build.jobs);
 	return error;
-}
-
-int table_build(struct table_set *set)
-{
-	return table_build_threads(set, 1);
 }

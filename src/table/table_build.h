@@ -8,17 +8,13 @@
 
 #include "table/table.h"
 
-/*
- * Sets row_hops and rows of every table. Returns 0; or -ENOMEM; or -EINVAL: all backends of a table are inactive. If it
- * fails, the set is unchanged.
- */
-int table_build(struct table_set *set);
+#define TABLE_BUILD_MAX_THREADS 8
 
 /*
- * The same with at most `threads` threads, including the caller. The others inherit the caller's CPU affinity and end
- * before this returns.
+ * Sets row_hops and rows of every table, with at most `threads` threads including the caller. The others inherit the caller's
+ * CPU affinity and end before this returns. Returns 0; or -ENOMEM; or -EINVAL: all backends of a table are inactive. If it
+ * fails, the set is unchanged.
  */
-#define TABLE_BUILD_MAX_THREADS 8
-int table_build_threads(struct table_set *set, unsigned threads);
+int table_build(struct table_set *set, unsigned threads);
 
 #endif

@@ -60,7 +60,7 @@ static int load_json(const char *text, size_t size, struct table_set *set, struc
 
 	if (error)
 		return error;
-	error = table_build_threads(set, cpus_usable());
+	error = table_build(set, cpus_usable());
 	if (error) {
 		faults_error(faults, NULL, "cannot build the rows: %s", strerror(-error));
 		table_set_free(set);

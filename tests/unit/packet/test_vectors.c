@@ -28,7 +28,7 @@ static struct routes *build_routes(const char *name)
 	struct table_set set;
 	struct routes *routes = NULL;
 
-	if (table_json_parse(text, strlen(text), &set, &faults) == 0 && table_build(&set) == 0)
+	if (table_json_parse(text, strlen(text), &set, &faults) == 0 && table_build(&set, 1) == 0)
 		routes = routes_create(&set, &faults);
 	if (!routes)
 		fail_msg("%s", faults_first_error(&faults));

@@ -168,7 +168,7 @@ static void test_whole_table_equals_the_plain_twin(void **state)
 	(void)state;
 	random_table(&set.tables[0], 20, 0, 3, NETADDR_V4, ANY_STATE);
 	random_table(&set.tables[1], 3, 0, 4, NETADDR_V6, ANY_STATE);
-	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table_build(&set, 1), 0);
 	assert_equals_twin(&set.tables[0], 0, TABLE_ROWS);
 	assert_equals_twin(&set.tables[1], 0, TABLE_ROWS);
 	table_set_free(&set);
@@ -184,7 +184,7 @@ static void check_vector(json_t *item)
 	json_t *row;
 
 	assert_int_equal(table_json_parse(text, strlen(text), &set, &faults), 0);
-	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table_build(&set, 1), 0);
 	table = &set.tables[0];
 	assert_true(json_object_size(json_object_get(item, "rows")) > 0);
 	json_object_foreach(json_object_get(item, "rows"), number, row)
@@ -258,7 +258,7 @@ static void with_and_without(
 	memcpy(without->seed, with->seed, sizeof(with->seed));
 	for (uint32_t i = 0; i + 1 < size; i++)
 		without->backends[i] = with->backends[i + (i >= removed)];
-	assert_int_equal(table_build(set), 0);
+	assert_int_equal(table_build(set, 1), 0);
 }
 
 static void test_removing_a_backend_changes_only_rows_that_had_it(void **state)
@@ -317,7 +317,7 @@ static void test_hops_of_a_row_are_distinct_and_in_range(void **state)
 		struct table *table = &set.tables[0];
 
 		random_table(table, 1 + random_below(12), 0, (uint8_t)(2 + round % 3), NETADDR_NONE, ANY_STATE);
-		assert_int_equal(table_build(&set), 0);
+		assert_int_equal(table_build(&set, 1), 0);
 		for (size_t row = 0; row < TABLE_ROWS; row++) {
 			const uint16_t *hops = table->rows + row * table->row_hops;
 
@@ -341,11 +341,11 @@ static void test_rebuild_is_identical(void **state)
 
 	(void)state;
 	random_table(table, 30, 4, 3, NETADDR_NONE, ANY_STATE);
-	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table_build(&set, 1), 0);
 	assert_int_equal(table->row_hops, 3);
 	memcpy(old, table->rows, size);
 	memset(table->rows, 0, size);
-	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table_build(&set, 1), 0);
 	assert_memory_equal(table->rows, old, size);
 	free(old);
 	table_set_free(&set);
@@ -361,10 +361,10 @@ static void test_threads_build_the_same_rows(void **state)
 	random_table(&set.tables[0], 33, 0, 2, NETADDR_NONE, ALL_GOOD);
 	random_table(&set.tables[1], 1, 0, 4, NETADDR_V6, ALL_GOOD);
 	random_table(&set.tables[2], 70, 0, 4, NETADDR_NONE, ANY_STATE);
-	assert_int_equal(table_build(&set), 0);
+	assert_int_equal(table_build(&set, 1), 0);
 	digest = table_set_digest(&set);
 	for (unsigned i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
-		assert_int_equal(table_build_threads(&set, threads[i]), 0);
+		assert_int_equal(table_build(&set, threads[i]), 0);
 		assert_true(table_set_digest(&set) == digest);
 	}
 	table_set_free(&set);
@@ -377,7 +377,7 @@ static void test_a_table_with_only_inactive_backends_is_refused(void **state)
 	(void)state;
 	random_table(&set.tables[0], 2, 0, 2, NETADDR_V4, ALL_GOOD);
 	set.tables[0].backends[0].state = set.tables[0].backends[1].state = TABLE_INACTIVE;
-	assert_int_equal(table_build(&set), -EINVAL);
+	assert_int_equal(table_build(&set, 1), -EINVAL);
 	assert_null(set.tables[0].rows);
 	table_set_free(&set);
 }
