@@ -99,6 +99,17 @@ bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_
 	return false;
 }
 
+bool binary_reader_alloc_set(struct binary_reader *reader, struct table_set *set, uint32_t count)
+{
+	set->tables = calloc(count + 1, sizeof(*set->tables));
+	if (!set->tables) {
+		faults_error(reader->faults, NULL, "out of memory");
+		return false;
+	}
+	set->count = count;
+	return true;
+}
+
 bool binary_reader_alloc_table(
 	struct binary_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops)
 {

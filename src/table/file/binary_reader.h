@@ -47,6 +47,9 @@ bool binary_reader_check_health(struct binary_reader *reader, const void *at, ui
 bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_t row, unsigned hop, uint32_t index,
 	const struct table *table);
 
+/* Allocates `count` empty tables, and sets the count. False, with an error: out of memory. */
+bool binary_reader_alloc_set(struct binary_reader *reader, struct table_set *set, uint32_t count);
+
 /* Allocates the table's backends, binds and rows, and sets their counts. False, with an error: out of memory; the
  * caller frees the table in either case. */
 bool binary_reader_alloc_table(

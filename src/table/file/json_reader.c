@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_REPORTED 10000 /* errors; so that a hostile file cannot fill the memory with messages */
@@ -73,30 +72,22 @@ static bool may_report(struct json_reader *reader)
 
 void json_reader_error(struct json_reader *reader, const char *format, ...)
 {
-	char *text = NULL;
 	va_list args;
 
 	if (!may_report(reader))
 		return;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	faults_add(reader->faults, false, &(struct faults_place){.where = reader->path}, format, args);
 	va_end(args);
-	faults_error(reader->faults, reader->path, "%s", text ? text : "out of memory");
-	free(text);
 }
 
 void json_reader_warn(struct json_reader *reader, const char *format, ...)
 {
-	char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	faults_add(reader->faults, true, &(struct faults_place){.where = reader->path}, format, args);
 	va_end(args);
-	faults_warn(reader->faults, reader->path, "%s", text ? text : "out of memory");
-	free(text);
 }
 
 /* Returns "'VALUE'", "an object" or "an array". */

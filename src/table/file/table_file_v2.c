@@ -121,14 +121,8 @@ bool table_file_parse_v2(struct binary_reader *reader, struct table_set *set)
 	bool ok = true;
 	uint32_t count;
 
-	if (!parse_header(reader, &count))
+	if (!parse_header(reader, &count) || !binary_reader_alloc_set(reader, set, count))
 		return false;
-	set->tables = calloc(count + 1, sizeof(*set->tables));
-	if (!set->tables) {
-		faults_error(reader->faults, NULL, "out of memory");
-		return false;
-	}
-	set->count = count;
 	for (uint32_t i = 0; i < count; i++)
 		ok &= parse_table(reader, &wire[i], i, &set->tables[i]);
 	return ok;

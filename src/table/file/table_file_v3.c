@@ -252,14 +252,8 @@ bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
 	struct sections at;
 	uint32_t count;
 
-	if (!parse_header(reader, &count))
+	if (!parse_header(reader, &count) || !binary_reader_alloc_set(reader, set, count))
 		return false;
-	set->tables = calloc(count + 1, sizeof(*set->tables));
-	if (!set->tables) {
-		faults_error(reader->faults, NULL, "out of memory");
-		return false;
-	}
-	set->count = count;
 	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
 	for (uint32_t i = 0; i < count; i++) {
 		binary_reader_at(reader, "tables[%u]", i);
