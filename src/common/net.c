@@ -3,7 +3,23 @@
 
 #include <string.h>
 
-#include "common/checksum.h"
+uint32_t net_checksum_add(uint32_t sum, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	for (; size >= 2; at += 2, size -= 2)
+		sum += load_be16(at);
+	if (size)
+		sum += (uint32_t)*at << 8;
+	return sum;
+}
+
+uint16_t net_checksum_finish(uint32_t sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
 
 void net_write_ethernet(uint8_t *to, const uint8_t destination[6], const uint8_t source[6], uint16_t type)
 {
@@ -24,7 +40,7 @@ void net_write_ipv4(uint8_t *to, const struct net_ipv4 *header)
 	store_be16(to + 10, 0);
 	memcpy(to + 12, header->source, 4);
 	memcpy(to + 16, header->destination, 4);
-	store_be16(to + 10, checksum_finish(checksum_add(0, to, NET_IPV4_SIZE)));
+	store_be16(to + 10, net_checksum_finish(net_checksum_add(0, to, NET_IPV4_SIZE)));
 }
 
 void net_write_ipv6(uint8_t *to, const struct net_ipv6 *header)
@@ -39,5 +55,5 @@ void net_write_ipv6(uint8_t *to, const struct net_ipv6 *header)
 
 uint32_t net_pseudo_sum_ipv6(const uint8_t *ip)
 {
-	return checksum_add((uint32_t)load_be16(ip + 4) + ip[6], ip + 8, 32);
+	return net_checksum_add((uint32_t)load_be16(ip + 4) + ip[6], ip + 8, 32);
 }

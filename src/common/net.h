@@ -8,6 +8,7 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/byteorder.h"
@@ -103,7 +104,16 @@ struct net_ipv6 {
 /* Writes NET_IPV6_SIZE bytes. */
 void net_write_ipv6(uint8_t *to, const struct net_ipv6 *header);
 
-/* The sum of the pseudo-header (RFC 8200 section 8.1) of the packet with this header, for checksum_add(). */
+/*
+ * The Internet checksum (RFC 1071) over bytes in network order. Adds `size` bytes to a running sum. Every piece but the last must
+ * have an even size. All pieces together have at most 64 KiB.
+ */
+uint32_t net_checksum_add(uint32_t sum, const void *bytes, size_t size);
+
+/* Returns the value of the checksum field, host order. */
+uint16_t net_checksum_finish(uint32_t sum);
+
+/* The sum of the pseudo-header (RFC 8200 section 8.1) of the packet with this header, for net_checksum_add(). */
 uint32_t net_pseudo_sum_ipv6(const uint8_t *ip);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/big_alloc.h"
+#include "packet/big_alloc.h"
 #include "table/table_lint.h"
 
 #define PAIR_ADDRESSES_TABLES 4 /* at most this many tables have pair_addresses: 512 KB each */

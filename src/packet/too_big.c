@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "common/checksum.h"
 #include "common/net.h"
 #include "common/netaddr.h"
 
@@ -25,7 +24,7 @@ static void write_icmp(uint8_t *icmp, uint8_t type, uint8_t code, uint32_t mtu, 
 	icmp[1] = code;
 	store_be16(icmp + 2, 0);
 	store_be32(icmp + 4, mtu);
-	store_be16(icmp + 2, checksum_finish(checksum_add(pseudo, icmp, NET_ICMP_SIZE + quoted)));
+	store_be16(icmp + 2, net_checksum_finish(net_checksum_add(pseudo, icmp, NET_ICMP_SIZE + quoted)));
 }
 
 static uint8_t *write_v4(

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "common/checksum.h"
 #include "common/net.h"
 #include "common/span.h"
 #include "gue/encapsulate.h"
@@ -19,7 +18,7 @@ static void write_icmp(uint8_t *to, uint8_t type, const struct echo *echo, uint3
 	store_be16(to + 4, echo->identifier);
 	store_be16(to + 6, echo->sequence);
 	memcpy(to + NET_ICMP_SIZE, echo->nonce, ECHO_NONCE_SIZE);
-	store_be16(to + 2, checksum_finish(checksum_add(pseudo_header, to, ECHO_SIZE)));
+	store_be16(to + 2, net_checksum_finish(net_checksum_add(pseudo_header, to, ECHO_SIZE)));
 }
 
 static size_t write_ipv4(

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/checksum.h"
+#include "common/net.h"
 #include "healthcheck/checks/echo.h"
 
 static const struct echo request = {.identifier = 0x1234, .sequence = 0x5678, .nonce = "fifteen bytes.."};
@@ -33,8 +33,8 @@ static void test_ipv4_request(void **state)
 	assert_int_equal(echo_write(packet, &source, &destination, &request), 44);
 	assert_memory_equal(packet, expected, 10);
 	assert_memory_equal(packet + 12, expected + 12, 10);
-	assert_int_equal(checksum_finish(checksum_add(0, packet, 20)), 0);
-	assert_int_equal(checksum_finish(checksum_add(0, packet + 20, 24)), 0);
+	assert_int_equal(net_checksum_finish(net_checksum_add(0, packet, 20)), 0);
+	assert_int_equal(net_checksum_finish(net_checksum_add(0, packet + 20, 24)), 0);
 	assert_memory_equal(packet + 24,
 		"\x12\x34\x56\x78"
 		"fifteen bytes..",
@@ -53,7 +53,7 @@ static void test_ipv6_request(void **state)
 	memcpy(pseudo, packet + 8, 32);
 	pseudo[35] = 24;
 	pseudo[39] = 58;
-	assert_int_equal(checksum_finish(checksum_add(checksum_add(0, pseudo, 40), packet + 40, 24)), 0);
+	assert_int_equal(net_checksum_finish(net_checksum_add(net_checksum_add(0, pseudo, 40), packet + 40, 24)), 0);
 }
 
 static void test_gue_header_has_no_hops(void **state)

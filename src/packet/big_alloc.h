@@ -3,8 +3,8 @@
  * Memory for tables that are read at random: on huge pages where the kernel has some to give, for a lookup otherwise
  * often waits for the TLB, too. Linux; thread-safe.
  */
-#ifndef GLB_COMMON_BIG_ALLOC_H
-#define GLB_COMMON_BIG_ALLOC_H
+#ifndef GLB_PACKET_BIG_ALLOC_H
+#define GLB_PACKET_BIG_ALLOC_H
 
 #include <stddef.h>
 #include <stdlib.h>
