@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any frame: the decoder reads nothing beyond, and the inner packet and the hops that it reports
- * are in the frame. */
+/* Decodes any frame. The decoder must not read outside the frame, and the inner packet and the hops must be inside of it. */
 #include <stdlib.h>
 #include <string.h>
 

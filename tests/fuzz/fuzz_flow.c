@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any frame, readable in part: the parser reads nothing beyond, and what it accepts lies inside the
- * frame. */
+/*
+ * Parses any frame, readable in part. The parser must not read beyond the readable bytes, and the IP packet that it finds must be inside
+ * the frame.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* The first byte says how many bytes of the frame follow the readable ones. */
 	readable = (uint32_t)size - 1;
 	whole = readable + data[0];
-	frame = malloc(readable); /* no byte more, so that ASan sees any */
+	frame = malloc(readable); /* exactly this size, so that ASan detects reads beyond it */
 	if (readable)
 		memcpy(frame, data + 1, readable);
 	if (flow_parse(frame, readable, whole, &flow) == VERDICT_FORWARDED) {

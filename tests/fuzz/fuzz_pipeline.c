@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any frame under any rules, through the whole pipeline. Its buffer has exactly the headroom and
- * the readable bytes that it claims, so ASan sees what is touched outside; what is sent must agree
- * with its own headers.
+ * Runs any frame through the whole pipeline, with any steering config. The buffer has exactly the headroom and the readable bytes of the
+ * frame, so that ASan detects accesses outside. The frame to send must agree with its own headers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whatever addresses the fuzzer finds, there are binds for them: both families, all ports, two
- * tables. */
+/* Two tables with binds of both families that cover many addresses and ports, so that most flows match. */
 static struct routes *build_routes(void)
 {
 	struct table_set set = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as a binary table. Version 3 is also tried with its size and digest put right, so that
- * the fuzzer gets past them; and what was read must survive being written and read again.
+ * Reads any bytes as a binary table. Version 3 is also tried with a correct size and digest, so that the fuzzer gets past these checks.
+ * A table that was read must be the same after it was written and read again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,9 @@ static void sign(uint8_t *bytes, uint64_t size)
 	memcpy(bytes + 16, &digest, 8);
 }
 
-/* Inputs are short, tables are not: the first byte says how many times 4096 zeros follow the rest.
- * Zeros are valid rows. */
+/*
+ * Tables are longer than inputs. So the first byte of the input is the number of blocks of 4096 zeros to append. Zeros are valid rows.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t zeros = size ? (size_t)data[0] * 4096 : 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a JSON table: an error or a set that can be built, and never a fault without text.
- */
+/* Reads any bytes as a JSON table. The result must be an error with a text, or a table set that can be built. */
 #include <stdlib.h>
 
 #include "table/file/table_json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory between two pages that fault on any access. A frame at its very end, or one whose headroom
- * begins at its very start, shows every byte read or written outside.
+ * Memory between two pages that fault on any access. A frame that ends at its end, or whose headroom starts at its start, reveals every
+ * access outside.
  */
 #ifndef GLB_TESTS_UNIT_GUARDED_H
 #define GLB_TESTS_UNIT_GUARDED_H
@@ -12,7 +12,7 @@
 
 #define GUARDED_SIZE (4 * 4096)
 
-/* First byte of GUARDED_SIZE bytes, the same at every call. */
+/* Returns the first of GUARDED_SIZE bytes. It is the same at every call. */
 static inline uint8_t *guarded_begin(void)
 {
 	static uint8_t *begin;
@@ -32,7 +32,7 @@ static inline uint8_t *guarded_end(void)
 	return guarded_begin() + GUARDED_SIZE;
 }
 
-/* The bytes again, before the end; valid until the next call. */
+/* Copies the bytes to the end of the memory. The copy is valid until the next call. */
 static inline uint8_t *guarded_copy(const void *bytes, size_t size)
 {
 	return memcpy(guarded_end() - size, bytes, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables whose rows need no hash to know: hop i of row r is backend (r + i) % backends,
- * and backend b of table t is 192.168.t.b. The hash key of table t is 16 times t.
+ * Forwarding tables whose rows are simple to predict: hop i of row r is backend (r + i) % backends, and backend b of table t is
+ * 192.168.t.b. All 16 bytes of the hash key of table t are t.
  */
 #ifndef GLB_TESTS_UNIT_HANDMADE_H
 #define GLB_TESTS_UNIT_HANDMADE_H
@@ -57,7 +57,7 @@ static inline void handmade_bind(
 	assert(netprefix_parse(prefix, &bind->prefix, &host_bits) && !host_bits);
 }
 
-/* Takes the set over. */
+/* Takes over the set. */
 static inline struct routes *handmade_routes(struct table_set *set)
 {
 	struct faults faults = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames for tests, written header by header from the outside in. Lengths and types follow from
- * what is appended: every IP header, outer or quoted, covers the end of the packet, and the type
- * before the outer one names it. To build a packet that lies, change its bytes afterwards.
+ * Builds frames for tests, header by header from the outside in. Each call updates what depends on the appended bytes: every IP header,
+ * outer or quoted, covers the rest of the packet, and the Ethernet type before the outer IP header names its family. A test that needs a
+ * wrong header changes its bytes afterwards.
  */
 #ifndef GLB_TESTS_UNIT_PACKETS_H
 #define GLB_TESTS_UNIT_PACKETS_H
@@ -37,7 +37,7 @@ struct packet {
 	unsigned ip_count;
 };
 
-/* Covers everything so far, in every IP header. */
+/* Sets the length in every IP header so that it covers all bytes so far. */
 static inline void packet_fix_lengths(struct packet *packet)
 {
 	for (unsigned i = 0; i < packet->ip_count; i++) {
@@ -51,7 +51,7 @@ static inline void packet_fix_lengths(struct packet *packet)
 	}
 }
 
-/* Bytes behind the packet that belong to no IP packet. */
+/* Appends bytes that belong to no IP packet, with any value. Returns the first. */
 static inline uint8_t *packet_padding(struct packet *packet, uint32_t size)
 {
 	uint8_t *at = packet->bytes + packet->size;
@@ -61,7 +61,7 @@ static inline uint8_t *packet_padding(struct packet *packet, uint32_t size)
 	return at;
 }
 
-/* Zeroed bytes that belong to all IP headers so far. */
+/* Appends zeros, which all IP headers so far cover. Returns the first. */
 static inline uint8_t *packet_append(struct packet *packet, uint32_t size)
 {
 	uint8_t *at = packet_padding(packet, size);
@@ -101,14 +101,14 @@ static inline struct packet packet_ethernet(void)
 	return packet;
 }
 
-/* 0x8100 or 0x88a8 as the type so far, then the tag; its own type is still to come. */
+/* Appends a VLAN tag. type: 0x8100 or 0x88a8, written before the tag; the next header writes the type in the tag. */
 static inline void packet_tag(struct packet *packet, uint16_t type)
 {
 	store_be16(packet->bytes + packet->size - 2, type);
 	store_be16(packet_append(packet, 4), 0x0123);
 }
 
-/* The header has IHL 5; returns it. */
+/* Appends an IPv4 header without options. Returns it. */
 static inline uint8_t *packet_ipv4(struct packet *packet, const char *source, const char *destination, uint8_t protocol)
 {
 	uint8_t *ip = packet_ip(packet, 20, 0x0800, 4);
@@ -121,8 +121,7 @@ static inline uint8_t *packet_ipv4(struct packet *packet, const char *source, co
 	return ip;
 }
 
-/* Options of so many 4-byte words for the IPv4 header before. They look like ports, to trap who
- * reads them as such. */
+/* Appends `words` 4-byte words of options to the last IPv4 header. Their bytes are valid ports, to detect code that reads them as ports. */
 static inline void packet_options(struct packet *packet, unsigned words)
 {
 	uint8_t *ip = packet->bytes + packet->ip[packet->ip_count - 1];
@@ -142,7 +141,7 @@ static inline uint8_t *packet_ipv6(struct packet *packet, const char *source, co
 	return ip;
 }
 
-/* Hop-by-hop, routing or destination options of 8 + 8 * units bytes. */
+/* Appends hop-by-hop, routing or destination options of 8 + 8 * units bytes. Returns them. */
 static inline uint8_t *packet_extension(struct packet *packet, uint8_t next, uint8_t units)
 {
 	uint8_t *header = packet_append(packet, 8 + 8u * units);
@@ -153,18 +152,18 @@ static inline uint8_t *packet_extension(struct packet *packet, uint8_t next, uin
 	return header;
 }
 
-/* IPv6 fragment header; offset in 8-byte units. */
+/* Appends an IPv6 fragment header. offset: in units of 8 bytes. Returns it. */
 static inline uint8_t *packet_fragment(struct packet *packet, uint8_t next, uint16_t offset, bool more)
 {
 	uint8_t *header = packet_append(packet, 8);
 
 	header[0] = next;
-	header[1] = 0xff; /* reserved: no length */
+	header[1] = 0xff; /* reserved; must not be read as a length */
 	store_be16(header + 2, (uint16_t)(offset << 3 | more));
 	return header;
 }
 
-/* The first `size` bytes of TCP or UDP: at least the ports. */
+/* Appends the first `size` bytes of a TCP or UDP header, at least the ports. Returns them. */
 static inline uint8_t *packet_ports(struct packet *packet, uint32_t size, uint16_t source, uint16_t destination)
 {
 	uint8_t *at = packet_append(packet, size);
@@ -183,7 +182,7 @@ static inline uint8_t *packet_icmp(struct packet *packet, uint8_t type, uint8_t 
 	return icmp;
 }
 
-/* Whole packets from the client to the VIP. */
+/* Complete packets from the client to the VIP. */
 static inline struct packet packet_tcp4(uint16_t source, uint16_t destination)
 {
 	struct packet packet = packet_ethernet();
@@ -202,7 +201,7 @@ static inline struct packet packet_tcp6(uint16_t source, uint16_t destination)
 	return packet;
 }
 
-/* An error from a router to the VIP, about to quote. */
+/* An ICMP error from a router to the VIP. The test appends the quote. */
 static inline struct packet packet_error4(uint8_t type)
 {
 	struct packet packet = packet_ethernet();

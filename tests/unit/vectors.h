@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Golden vectors (tests/vectors), written by the model in Python. Whatever is wrong with them ends
- * the test program. */
+/* Golden vectors (tests/vectors), which the Python model writes. If they are wrong, these functions end the test program. */
 #ifndef GLB_TESTS_UNIT_VECTORS_H
 #define GLB_TESTS_UNIT_VECTORS_H
 
@@ -86,8 +85,8 @@ static inline uint8_t vectors_fields(const json_t *fields)
 			 (json_is_true(json_object_get(fields, "dst_port")) ? STEERING_DESTINATION_PORT : 0));
 }
 
-/* The rules of a director.conf written as JSON, with the defaults of the reference. */
-static inline struct steering_config vectors_rules(const json_t *config)
+/* The steering config of a director.conf written as JSON, with the defaults of the reference. */
+static inline struct steering_config vectors_steering(const json_t *config)
 {
 	const json_t *mtu = json_object_get(config, "outbound_mtu");
 	const char *path = json_string_value(json_object_get(config, "exception_path"));

@@ -56,7 +56,7 @@ static void test_every_golden_vector(void **state)
 	json_decref(cases);
 }
 
-static void test_what_was_encapsulated_is_decoded_with_any_number_of_hops(void **state)
+static void test_decodes_what_encapsulate_writes_for_any_number_of_hops(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = inet_addr("192.0.2.1")};
 	uint32_t hops[ENCAPSULATE_MAX_HOPS];
@@ -84,7 +84,7 @@ static void test_what_was_encapsulated_is_decoded_with_any_number_of_hops(void *
 	}
 }
 
-static void test_port_is_the_callers(void **state)
+static void test_decodes_the_port_that_the_caller_gives(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
 	uint32_t hop = 2, size = encapsulate_size(1) + 20;
@@ -100,7 +100,7 @@ static void test_port_is_the_callers(void **state)
 	assert_int_equal(decode_frame(frame, size, GUE_PORT, &packet), DECODE_NOT_GUE);
 }
 
-static void test_total_length_below_the_header_is_no_gue(void **state)
+static void test_total_length_below_the_header_length_is_not_gue(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
 	uint32_t hop = 2, size = encapsulate_size(1) + 60;
@@ -112,13 +112,13 @@ static void test_total_length_below_the_header_is_no_gue(void **state)
 	frame[14] = 0x4f;
 	for (uint8_t total = 8; total < 60; total++) {
 		frame[17] = total;
-		/* Whoever goes on reads the IP header as UDP, to a port of this number. */
+		/* A decoder that went on would read the IP header as UDP, with this number as the port. */
 		assert_int_equal(decode_frame(frame, size, total, &packet), DECODE_NOT_GUE);
 	}
 }
 
-/* Guard pages and sanitizers watch what is read; what comes out must lie in the frame. */
-static void test_damaged_frames_are_read_only_inside(void **state)
+/* Guard pages and sanitizers detect reads outside the frame. The inner packet must be inside the frame. */
+static void test_nothing_outside_damaged_frames_is_read(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
 	uint32_t hops[4] = {2, 3, 4, 5}, whole = encapsulate_size(4) + 40;
@@ -140,7 +140,7 @@ static void test_damaged_frames_are_read_only_inside(void **state)
 	}
 }
 
-static void test_status_names_are_those_of_the_vectors(void **state)
+static void test_status_names_are_those_in_the_vectors(void **state)
 {
 	static const char *const names[] = {"ok", "not_gue", "truncated", "bad_version", "control", "bad_flags",
 		"bad_protocol", "bad_length", "bad_type", "bad_index"};
@@ -154,11 +154,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_golden_vector),
-		cmocka_unit_test(test_what_was_encapsulated_is_decoded_with_any_number_of_hops),
-		cmocka_unit_test(test_port_is_the_callers),
-		cmocka_unit_test(test_total_length_below_the_header_is_no_gue),
-		cmocka_unit_test(test_damaged_frames_are_read_only_inside),
-		cmocka_unit_test(test_status_names_are_those_of_the_vectors),
+		cmocka_unit_test(test_decodes_what_encapsulate_writes_for_any_number_of_hops),
+		cmocka_unit_test(test_decodes_the_port_that_the_caller_gives),
+		cmocka_unit_test(test_total_length_below_the_header_length_is_not_gue),
+		cmocka_unit_test(test_nothing_outside_damaged_frames_is_read),
+		cmocka_unit_test(test_status_names_are_those_in_the_vectors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,7 @@ static const struct encapsulate_outer outer = {
 	.source_mac = {0x02, 0, 0, 0, 0, 0x01},
 };
 
-/* The one's complement sum of a header with its checksum is ffff (RFC 1071), summed here in its own
- * way. */
+/* The one's complement sum of a header with its checksum is 0xffff (RFC 1071). Computed here without src/common/checksum. */
 static void assert_checksum_is_right(const uint8_t *header, unsigned size)
 {
 	uint32_t sum = 0;
@@ -91,13 +90,13 @@ static void test_lengths_and_checksum_for_every_number_of_hops(void **state)
 			assert_int_equal(to[42], count);
 			assert_int_equal(to[49], count - 1);
 			if (count > 1)
-				assert_int_equal(to[size - 1], 0x0a + count - 1); /* the last hop's */
+				assert_int_equal(to[size - 1], 0x0a + count - 1); /* the last byte of the last hop */
 		}
 	}
 	assert_int_equal(encapsulate_size(ENCAPSULATE_MAX_HOPS), ENCAPSULATE_MAX_SIZE);
 }
 
-static void test_nothing_is_written_before_or_behind(void **state)
+static void test_nothing_is_written_outside_the_headers(void **state)
 {
 	uint8_t bytes[ENCAPSULATE_MAX_SIZE + 2];
 
@@ -116,7 +115,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_of_three_hops),
 		cmocka_unit_test(test_ipv6_inside_is_protocol_41),
 		cmocka_unit_test(test_lengths_and_checksum_for_every_number_of_hops),
-		cmocka_unit_test(test_nothing_is_written_before_or_behind),
+		cmocka_unit_test(test_nothing_is_written_outside_the_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

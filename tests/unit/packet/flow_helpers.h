@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What parsing makes of a packet, asserted. Include cmocka.h first. */
+/* Assertions about the flow that the parser finds. Include cmocka.h first. */
 #ifndef GLB_TESTS_UNIT_PACKET_FLOW_HELPERS_H
 #define GLB_TESTS_UNIT_PACKET_FLOW_HELPERS_H
 
@@ -19,7 +19,7 @@ static inline void assert_verdict(const struct packet *packet, enum verdict expe
 	assert_string_equal(verdict_name(parse(packet, &flow)), verdict_name(expected));
 }
 
-/* The packet is a flow of this kind between these ends; the rest is returned for more checks. */
+/* Asserts kind, addresses and ports of the flow. Returns the flow for more checks. */
 static inline struct flow assert_flow(const struct packet *packet, enum flow_kind kind, const char *source,
 	uint16_t source_port, const char *destination, uint16_t destination_port)
 {
@@ -38,21 +38,21 @@ static inline struct flow assert_flow(const struct packet *packet, enum flow_kin
 	return flow;
 }
 
-static inline struct flow assert_own_flow(const struct packet *packet)
+static inline struct flow assert_flow_of_packet(const struct packet *packet)
 {
 	bool v4 = packet->bytes[packet->ip[0]] >> 4 == 4;
 
 	return assert_flow(packet, FLOW_TRANSPORT, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
 }
 
-static inline struct flow assert_proxys_flow(const struct packet *packet)
+static inline struct flow assert_flow_of_quote(const struct packet *packet)
 {
 	bool v4 = packet->bytes[packet->ip[0]] >> 4 == 4;
 
 	return assert_flow(packet, FLOW_ICMP_ERROR, v4 ? CLIENT : CLIENT6, 1234, v4 ? VIP : VIP6, 80);
 }
 
-/* A quote of what a proxy sent: from the VIP to the client. */
+/* Appends the quote of a packet that a proxy sent, from the VIP to the client. */
 static inline void quote4(struct packet *packet, uint8_t protocol, unsigned option_words, uint32_t size)
 {
 	packet_ipv4(packet, VIP, CLIENT, protocol);

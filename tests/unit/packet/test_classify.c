@@ -22,7 +22,7 @@ static int clear(void **state)
 	return 0;
 }
 
-/* `count` tables without binds so far. */
+/* Adds `count` tables without binds. */
 static void tables(unsigned count)
 {
 	while (count--)
@@ -118,7 +118,7 @@ static void test_prefix_covers_its_first_and_last_address(void **state)
 	assert_int_equal(port_of("fdb4:0:0:10::", TABLE_TCP, 80), CLASSIFY_NONE);
 }
 
-static void test_prefix_of_no_bits_covers_its_family_only(void **state)
+static void test_prefix_of_length_0_covers_only_its_family(void **state)
 {
 	(void)state;
 	tables(2);
@@ -133,7 +133,7 @@ static void test_prefix_of_no_bits_covers_its_family_only(void **state)
 	assert_int_equal(fragment_of("::"), 1);
 }
 
-static void test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart(void **state)
+static void test_ipv4_bind_does_not_match_ipv6_address_with_same_bytes(void **state)
 {
 	(void)state;
 	tables(2);
@@ -144,14 +144,14 @@ static void test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart(void **state)
 	assert_int_equal(port_of("a00:1::", TABLE_TCP, 80), 1);
 }
 
-/* Many small indices, so that both families come to share slots. */
-static void test_families_are_told_apart_wherever_they_are_kept(void **state)
+/* Builds many small hash tables, so that prefixes of both families share slots. */
+static void test_families_do_not_match_each_other_in_any_hash_slot(void **state)
 {
 	for (unsigned i = 0; i < 256; i++) {
 		char v4[32], v6[32];
 
 		snprintf(v4, sizeof(v4), "10.1.2.%u", i);
-		snprintf(v6, sizeof(v6), "a01:%x::1", 0x200 + i); /* begins with the same bytes */
+		snprintf(v6, sizeof(v6), "a01:%x::1", 0x200 + i); /* starts with the same bytes */
 		tables(1);
 		handmade_bind(&set, 0, v4, TABLE_TCP, 80, 80);
 		handmade_bind(&set, 0, "fdb4::/32", TABLE_TCP, 80, 80);
@@ -162,7 +162,7 @@ static void test_families_are_told_apart_wherever_they_are_kept(void **state)
 	}
 }
 
-static void test_lowest_table_wins_whatever_its_prefix_length(void **state)
+static void test_lowest_table_wins_for_any_prefix_length(void **state)
 {
 	(void)state;
 	tables(3);
@@ -176,7 +176,7 @@ static void test_lowest_table_wins_whatever_its_prefix_length(void **state)
 	assert_int_equal(port_of("10.3.0.1", TABLE_TCP, 80), 1);
 }
 
-static void test_lowest_table_wins_where_ranges_overlap(void **state)
+static void test_lowest_table_wins_if_port_ranges_overlap(void **state)
 {
 	(void)state;
 	tables(3);
@@ -196,7 +196,7 @@ static void test_lowest_table_wins_where_ranges_overlap(void **state)
 	assert_int_equal(port_of("10.0.0.1", TABLE_TCP, 301), 2);
 }
 
-static void test_longer_prefix_without_the_port_leaves_it_to_a_shorter_one(void **state)
+static void test_shorter_prefix_matches_if_longer_one_lacks_the_port(void **state)
 {
 	(void)state;
 	tables(2);
@@ -221,7 +221,7 @@ static void test_ping_takes_the_lowest_table_of_its_address(void **state)
 	assert_int_equal(address_of("10.0.1.1"), CLASSIFY_NONE);
 }
 
-static void test_fragment_is_ambiguous_where_two_tables_cover_its_address(void **state)
+static void test_fragment_is_ambiguous_if_two_tables_cover_its_address(void **state)
 {
 	(void)state;
 	tables(3);
@@ -238,7 +238,7 @@ static void test_fragment_is_ambiguous_where_two_tables_cover_its_address(void *
 	assert_int_equal(fragment_of("10.0.1.1"), CLASSIFY_NONE);
 }
 
-/* The definition, read aloud: every bind of every table, in order. */
+/* The definition of a lookup: tries every bind of every table in order. Also finds the lowest and highest table that covers the address. */
 static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int *lowest, int *highest)
 {
 	int found = CLASSIFY_NONE;
@@ -261,7 +261,7 @@ static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int
 	return found;
 }
 
-/* Few distinct bits, so that prefixes nest and ranges touch. */
+/* An address with few bits set, so that random prefixes are nested. */
 static struct netaddr random_address(void)
 {
 	uint8_t bytes[16] = {10};
@@ -281,13 +281,13 @@ static void random_bind(uint32_t t)
 
 	netprefix_mask(addr.bytes, netaddr_size(&addr), length);
 	netprefix_format(&(struct netprefix){.addr = addr, .length = length}, text);
-	if (random() % 10 == 0) /* to the last port */
+	if (random() % 10 == 0) /* up to the last port */
 		handmade_bind(&set, t, text, TABLE_TCP, (uint16_t)(65535 - size), 65535);
 	else
 		handmade_bind(&set, t, text, random() % 2 ? TABLE_TCP : TABLE_UDP, start, (uint16_t)(start + size));
 }
 
-/* Half of the time an address near a bind. */
+/* Half of the time an address that differs from a prefix in one bit. */
 static struct netaddr random_destination(void)
 {
 	const struct table *table = &set.tables[(uint32_t)random() % set.count];
@@ -323,7 +323,7 @@ static void test_random_binds_agree_with_a_linear_scan(void **state)
 	}
 }
 
-static void test_memory_grows_with_the_binds_not_with_what_they_cover(void **state)
+static void test_memory_depends_on_number_of_binds_not_on_addresses_and_ports(void **state)
 {
 	(void)state;
 	tables(1);
@@ -345,16 +345,16 @@ int main(void)
 		cmocka_unit_test_teardown(test_address_protocol_and_port_must_all_match, clear),
 		cmocka_unit_test_teardown(test_port_ranges_are_inclusive, clear),
 		cmocka_unit_test_teardown(test_prefix_covers_its_first_and_last_address, clear),
-		cmocka_unit_test_teardown(test_prefix_of_no_bits_covers_its_family_only, clear),
-		cmocka_unit_test_teardown(test_ipv4_and_ipv6_of_the_same_bytes_are_told_apart, clear),
-		cmocka_unit_test_teardown(test_families_are_told_apart_wherever_they_are_kept, clear),
-		cmocka_unit_test_teardown(test_lowest_table_wins_whatever_its_prefix_length, clear),
-		cmocka_unit_test_teardown(test_lowest_table_wins_where_ranges_overlap, clear),
-		cmocka_unit_test_teardown(test_longer_prefix_without_the_port_leaves_it_to_a_shorter_one, clear),
+		cmocka_unit_test_teardown(test_prefix_of_length_0_covers_only_its_family, clear),
+		cmocka_unit_test_teardown(test_ipv4_bind_does_not_match_ipv6_address_with_same_bytes, clear),
+		cmocka_unit_test_teardown(test_families_do_not_match_each_other_in_any_hash_slot, clear),
+		cmocka_unit_test_teardown(test_lowest_table_wins_for_any_prefix_length, clear),
+		cmocka_unit_test_teardown(test_lowest_table_wins_if_port_ranges_overlap, clear),
+		cmocka_unit_test_teardown(test_shorter_prefix_matches_if_longer_one_lacks_the_port, clear),
 		cmocka_unit_test_teardown(test_ping_takes_the_lowest_table_of_its_address, clear),
-		cmocka_unit_test_teardown(test_fragment_is_ambiguous_where_two_tables_cover_its_address, clear),
+		cmocka_unit_test_teardown(test_fragment_is_ambiguous_if_two_tables_cover_its_address, clear),
 		cmocka_unit_test_teardown(test_random_binds_agree_with_a_linear_scan, clear),
-		cmocka_unit_test_teardown(test_memory_grows_with_the_binds_not_with_what_they_cover, clear),
+		cmocka_unit_test_teardown(test_memory_depends_on_number_of_binds_not_on_addresses_and_ports, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing, rule by rule in the order of docs/reference/steering.md#ethernet: Ethernet, IPv4, IPv6, TCP and UDP. */
+/* Parsing of Ethernet, IPv4, IPv6, TCP and UDP, in the order of docs/reference/steering.md#ethernet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 /* Ethernet */
 
-static void test_cut_ethernet_header_is_truncated(void **state)
+static void test_incomplete_ethernet_header_is_truncated(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -31,7 +31,7 @@ static void test_one_and_two_tags_of_either_type_are_skipped(void **state)
 		packet_tag(&one, types[i]);
 		packet_ipv4(&one, CLIENT, VIP, IPPROTO_TCP);
 		packet_ports(&one, 20, 1234, 80);
-		assert_int_equal(assert_own_flow(&one).ip_offset, 18);
+		assert_int_equal(assert_flow_of_packet(&one).ip_offset, 18);
 		for (unsigned j = 0; j < 2; j++) {
 			struct packet two = packet_ethernet();
 
@@ -39,7 +39,7 @@ static void test_one_and_two_tags_of_either_type_are_skipped(void **state)
 			packet_tag(&two, types[j]);
 			packet_ipv6(&two, CLIENT6, VIP6, IPPROTO_TCP);
 			packet_ports(&two, 20, 1234, 80);
-			assert_int_equal(assert_own_flow(&two).ip_offset, 22);
+			assert_int_equal(assert_flow_of_packet(&two).ip_offset, 22);
 		}
 	}
 }
@@ -56,7 +56,7 @@ static void test_third_tag_is_unmatched(void **state)
 	assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
 }
 
-static void test_cut_tag_is_truncated(void **state)
+static void test_incomplete_tag_is_truncated(void **state)
 {
 	struct packet packet = packet_ethernet();
 
@@ -78,25 +78,25 @@ static void test_every_other_ethertype_is_unmatched(void **state)
 		store_be16(packet.bytes + 12, (uint16_t)type);
 		assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
 	}
-	packet.size = 14; /* nothing behind it is looked at */
+	packet.size = 14; /* no byte after it is needed */
 	assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
 }
 
-static void test_destination_mac_is_not_looked_at(void **state)
+static void test_destination_mac_is_ignored(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
 	(void)state;
 	memset(packet.bytes, 0xff, 6);
-	assert_own_flow(&packet);
+	assert_flow_of_packet(&packet);
 }
 
 /* IPv4 */
 
-static void test_tcp_and_udp_over_ipv4_are_their_own_flow(void **state)
+static void test_flow_of_tcp_and_udp_over_ipv4_is_that_of_the_packet(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
-	struct flow flow = assert_own_flow(&packet);
+	struct flow flow = assert_flow_of_packet(&packet);
 
 	(void)state;
 	assert_int_equal(flow.family, NETADDR_V4);
@@ -109,13 +109,13 @@ static void test_tcp_and_udp_over_ipv4_are_their_own_flow(void **state)
 	packet = packet_ethernet();
 	packet_ipv4(&packet, CLIENT, VIP, IPPROTO_UDP);
 	packet_ports(&packet, 8, 1234, 80);
-	flow = assert_own_flow(&packet);
+	flow = assert_flow_of_packet(&packet);
 	assert_int_equal(flow.protocol, IPPROTO_UDP);
 	assert_int_equal(flow.hint, 1234);
 	assert_int_equal(flow.ip_size, 28);
 }
 
-static void test_ports_lie_behind_ipv4_options(void **state)
+static void test_ports_are_read_after_ipv4_options(void **state)
 {
 	(void)state;
 	for (unsigned words = 0; words <= 10; words++) {
@@ -124,7 +124,7 @@ static void test_ports_lie_behind_ipv4_options(void **state)
 		packet_ipv4(&packet, CLIENT, VIP, IPPROTO_TCP);
 		packet_options(&packet, words);
 		packet_ports(&packet, 20, 1234, 80);
-		assert_int_equal(assert_own_flow(&packet).ip_size, 40 + 4 * words);
+		assert_int_equal(assert_flow_of_packet(&packet).ip_size, 40 + 4 * words);
 	}
 }
 
@@ -164,7 +164,7 @@ static void test_total_length_below_header_is_malformed(void **state)
 		store_be16(packet.bytes + 16, total);
 		assert_verdict(&packet, VERDICT_DROP_MALFORMED);
 	}
-	store_be16(packet.bytes + 16, 32); /* whole, but without the TCP header */
+	store_be16(packet.bytes + 16, 32); /* the IP header only, without a TCP header */
 	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
 }
 
@@ -183,7 +183,7 @@ static void test_length_beyond_the_frame_is_truncated(void **state)
 	assert_verdict(&v6, VERDICT_DROP_TRUNCATED);
 }
 
-static void test_malformed_is_said_before_truncated(void **state)
+static void test_malformed_is_reported_before_truncated(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -191,33 +191,33 @@ static void test_malformed_is_said_before_truncated(void **state)
 	store_be16(packet.bytes + 16, 5000);
 	packet.bytes[14] = 0x44;
 	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
-	packet.size = 14 + 19; /* but not where the header itself is cut */
+	packet.size = 14 + 19; /* unless the header itself is incomplete */
 	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
 }
 
-static void test_padding_is_no_part_of_the_packet(void **state)
+static void test_padding_is_not_part_of_the_packet(void **state)
 {
 	struct packet v4 = packet_tcp4(1234, 80), v6 = packet_tcp6(1234, 80);
 
 	(void)state;
 	packet_padding(&v4, 6);
 	packet_padding(&v6, 6);
-	assert_int_equal(assert_own_flow(&v4).ip_size, 40);
-	assert_int_equal(assert_own_flow(&v6).ip_size, 60);
-	store_be16(v4.bytes + 16, 39); /* now the TCP header's last byte is padding */
+	assert_int_equal(assert_flow_of_packet(&v4).ip_size, 40);
+	assert_int_equal(assert_flow_of_packet(&v6).ip_size, 60);
+	store_be16(v4.bytes + 16, 39); /* now the last byte of the TCP header is padding */
 	store_be16(v6.bytes + 18, 19);
 	assert_verdict(&v4, VERDICT_DROP_TRUNCATED);
 	assert_verdict(&v6, VERDICT_DROP_TRUNCATED);
 }
 
-static void test_ipv4_checksum_and_ttl_are_not_looked_at(void **state)
+static void test_ipv4_checksum_and_ttl_are_ignored(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
 	(void)state;
 	packet.bytes[14 + 8] = 0;
 	store_be16(packet.bytes + 14 + 10, 0xbeef);
-	assert_own_flow(&packet);
+	assert_flow_of_packet(&packet);
 }
 
 static void test_other_protocols_are_unmatched(void **state)
@@ -238,10 +238,10 @@ static void test_other_protocols_are_unmatched(void **state)
 
 /* IPv6 */
 
-static void test_tcp_and_udp_over_ipv6_are_their_own_flow(void **state)
+static void test_flow_of_tcp_and_udp_over_ipv6_is_that_of_the_packet(void **state)
 {
 	struct packet packet = packet_tcp6(1234, 80);
-	struct flow flow = assert_own_flow(&packet);
+	struct flow flow = assert_flow_of_packet(&packet);
 
 	(void)state;
 	assert_int_equal(flow.family, NETADDR_V6);
@@ -253,10 +253,10 @@ static void test_tcp_and_udp_over_ipv6_are_their_own_flow(void **state)
 	packet = packet_ethernet();
 	packet_ipv6(&packet, CLIENT6, VIP6, IPPROTO_UDP);
 	packet_ports(&packet, 8, 1234, 80);
-	assert_int_equal(assert_own_flow(&packet).protocol, IPPROTO_UDP);
+	assert_int_equal(assert_flow_of_packet(&packet).protocol, IPPROTO_UDP);
 }
 
-static void test_ports_lie_behind_each_extension_header(void **state)
+static void test_ports_are_read_after_any_extension_header(void **state)
 {
 	static const uint8_t types[] = {IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_DSTOPTS};
 
@@ -268,7 +268,7 @@ static void test_ports_lie_behind_each_extension_header(void **state)
 			packet_ipv6(&packet, CLIENT6, VIP6, types[i]);
 			packet_extension(&packet, IPPROTO_TCP, (uint8_t)units);
 			packet_ports(&packet, 20, 1234, 80);
-			assert_own_flow(&packet);
+			assert_flow_of_packet(&packet);
 		}
 	}
 }
@@ -290,23 +290,23 @@ static struct packet chain_of(unsigned count)
 	return packet;
 }
 
-static void test_eight_extension_headers_are_walked_the_ninth_is_dropped(void **state)
+static void test_packet_with_nine_extension_headers_is_dropped_with_eight_not(void **state)
 {
 	struct packet eight = chain_of(8), nine = chain_of(9);
 
 	(void)state;
 	packet_ports(&eight, 20, 1234, 80);
-	assert_own_flow(&eight);
+	assert_flow_of_packet(&eight);
 	packet_ports(&nine, 20, 1234, 80);
 	assert_verdict(&nine, VERDICT_DROP_EXTENSION_HEADERS);
 }
 
-static void test_ninth_extension_header_is_dropped_before_its_bytes_are_read(void **state)
+static void test_ninth_extension_header_need_not_be_readable(void **state)
 {
 	struct packet packet = chain_of(8);
 
 	(void)state;
-	packet.bytes[packet.size - 8] = IPPROTO_DSTOPTS; /* a ninth follows, and no byte of it is there */
+	packet.bytes[packet.size - 8] = IPPROTO_DSTOPTS; /* a ninth header is announced, but the frame ends before it */
 	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
 }
 
@@ -317,7 +317,7 @@ static void test_extension_header_beyond_the_packet_is_truncated(void **state)
 	(void)state;
 	packet_ipv6(&packet, CLIENT6, VIP6, IPPROTO_DSTOPTS);
 	packet_extension(&packet, IPPROTO_TCP, 1);
-	packet_padding(&packet, 20); /* of no help: it is not in the IP packet */
+	packet_padding(&packet, 20); /* does not help, because it is not in the IP packet */
 	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
 	packet.bytes[55] = 2;
 	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
@@ -329,7 +329,7 @@ static void test_extension_header_beyond_the_packet_is_truncated(void **state)
 
 /* TCP and UDP */
 
-static void test_cut_tcp_and_udp_headers_are_truncated(void **state)
+static void test_incomplete_tcp_and_udp_headers_are_truncated(void **state)
 {
 	(void)state;
 	for (uint32_t size = 0; size <= 20; size++) {
@@ -347,44 +347,44 @@ static void test_cut_tcp_and_udp_headers_are_truncated(void **state)
 	}
 }
 
-static void test_tcp_data_offset_and_udp_length_are_not_looked_at(void **state)
+static void test_tcp_data_offset_and_udp_length_are_ignored(void **state)
 {
 	struct packet tcp = packet_tcp4(1234, 80), udp = packet_ethernet();
 
 	(void)state;
 	tcp.bytes[14 + 20 + 12] = 0xf0;
-	assert_own_flow(&tcp);
+	assert_flow_of_packet(&tcp);
 	packet_ipv4(&udp, CLIENT, VIP, IPPROTO_UDP);
 	store_be16(packet_ports(&udp, 8, 1234, 80) + 4, 0xffff);
-	assert_own_flow(&udp);
+	assert_flow_of_packet(&udp);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut_ethernet_header_is_truncated),
+		cmocka_unit_test(test_incomplete_ethernet_header_is_truncated),
 		cmocka_unit_test(test_one_and_two_tags_of_either_type_are_skipped),
 		cmocka_unit_test(test_third_tag_is_unmatched),
-		cmocka_unit_test(test_cut_tag_is_truncated),
+		cmocka_unit_test(test_incomplete_tag_is_truncated),
 		cmocka_unit_test(test_every_other_ethertype_is_unmatched),
-		cmocka_unit_test(test_destination_mac_is_not_looked_at),
-		cmocka_unit_test(test_tcp_and_udp_over_ipv4_are_their_own_flow),
-		cmocka_unit_test(test_ports_lie_behind_ipv4_options),
+		cmocka_unit_test(test_destination_mac_is_ignored),
+		cmocka_unit_test(test_flow_of_tcp_and_udp_over_ipv4_is_that_of_the_packet),
+		cmocka_unit_test(test_ports_are_read_after_ipv4_options),
 		cmocka_unit_test(test_ihl_below_5_is_malformed),
 		cmocka_unit_test(test_version_must_agree_with_ethertype),
 		cmocka_unit_test(test_total_length_below_header_is_malformed),
 		cmocka_unit_test(test_length_beyond_the_frame_is_truncated),
-		cmocka_unit_test(test_malformed_is_said_before_truncated),
-		cmocka_unit_test(test_padding_is_no_part_of_the_packet),
-		cmocka_unit_test(test_ipv4_checksum_and_ttl_are_not_looked_at),
+		cmocka_unit_test(test_malformed_is_reported_before_truncated),
+		cmocka_unit_test(test_padding_is_not_part_of_the_packet),
+		cmocka_unit_test(test_ipv4_checksum_and_ttl_are_ignored),
 		cmocka_unit_test(test_other_protocols_are_unmatched),
-		cmocka_unit_test(test_tcp_and_udp_over_ipv6_are_their_own_flow),
-		cmocka_unit_test(test_ports_lie_behind_each_extension_header),
-		cmocka_unit_test(test_eight_extension_headers_are_walked_the_ninth_is_dropped),
-		cmocka_unit_test(test_ninth_extension_header_is_dropped_before_its_bytes_are_read),
+		cmocka_unit_test(test_flow_of_tcp_and_udp_over_ipv6_is_that_of_the_packet),
+		cmocka_unit_test(test_ports_are_read_after_any_extension_header),
+		cmocka_unit_test(test_packet_with_nine_extension_headers_is_dropped_with_eight_not),
+		cmocka_unit_test(test_ninth_extension_header_need_not_be_readable),
 		cmocka_unit_test(test_extension_header_beyond_the_packet_is_truncated),
-		cmocka_unit_test(test_cut_tcp_and_udp_headers_are_truncated),
-		cmocka_unit_test(test_tcp_data_offset_and_udp_length_are_not_looked_at),
+		cmocka_unit_test(test_incomplete_tcp_and_udp_headers_are_truncated),
+		cmocka_unit_test(test_tcp_data_offset_and_udp_length_are_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing of fragments, first and later: docs/reference/steering.md#later-fragments. */
+/* Parsing of first and later fragments: docs/reference/steering.md#later-fragments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,35 +28,35 @@ static struct packet fragment6(uint8_t protocol, uint16_t offset, bool more, uin
 	return packet;
 }
 
-static void test_first_fragment_has_ports_and_gets_no_answer(void **state)
+static void test_first_fragment_has_ports_and_allows_no_reply(void **state)
 {
 	struct packet v4 = fragment4(IPPROTO_TCP, 0x2000, 24), v6 = fragment6(IPPROTO_TCP, 0, true, 24);
 
 	(void)state;
-	assert_false(assert_own_flow(&v4).reply_allowed);
-	assert_false(assert_own_flow(&v6).reply_allowed);
+	assert_false(assert_flow_of_packet(&v4).reply_allowed);
+	assert_false(assert_flow_of_packet(&v6).reply_allowed);
 	v4 = fragment4(IPPROTO_TCP, 0x2000, 16);
 	v6 = fragment6(IPPROTO_TCP, 0, true, 16);
 	assert_verdict(&v4, VERDICT_DROP_TRUNCATED);
 	assert_verdict(&v6, VERDICT_DROP_TRUNCATED);
 }
 
-static void test_atomic_fragment_parses_on_and_gets_no_answer(void **state)
+static void test_atomic_fragment_has_ports_and_allows_no_reply(void **state)
 {
 	struct packet packet = fragment6(IPPROTO_UDP, 0, false, 8);
 
 	(void)state;
-	assert_false(assert_own_flow(&packet).reply_allowed);
-	packet.bytes[packet.ip[0] + 43] |= 6; /* reserved bits, no offset */
-	assert_own_flow(&packet);
+	assert_false(assert_flow_of_packet(&packet).reply_allowed);
+	packet.bytes[packet.ip[0] + 43] |= 6; /* reserved bits; the offset stays 0 */
+	assert_flow_of_packet(&packet);
 }
 
-static void test_dont_fragment_and_reserved_flag_make_no_fragment(void **state)
+static void test_packet_with_dont_fragment_and_reserved_flag_is_no_fragment(void **state)
 {
 	struct packet packet = fragment4(IPPROTO_TCP, 0xc000, 20);
 
 	(void)state;
-	assert_true(assert_own_flow(&packet).reply_allowed);
+	assert_true(assert_flow_of_packet(&packet).reply_allowed);
 }
 
 static void test_later_fragment_has_neither_ports_nor_hint(void **state)
@@ -97,7 +97,7 @@ static void test_later_fragment_may_be_shorter_than_any_header(void **state)
 	assert_flow(&packet, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 }
 
-static void test_later_fragments_of_what_no_bind_matches_are_unmatched(void **state)
+static void test_later_fragments_of_other_protocols_are_unmatched(void **state)
 {
 	(void)state;
 	for (unsigned protocol = 0; protocol < 256; protocol++) {
@@ -121,7 +121,7 @@ static void test_later_fragments_of_pings_are_flows(void **state)
 	assert_int_equal(assert_flow(&v6, FLOW_FRAGMENT, CLIENT6, 0, VIP6, 0).protocol, IPPROTO_ICMPV6);
 }
 
-static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state)
+static void test_quoted_later_fragment_has_source_and_destination_exchanged(void **state)
 {
 	struct packet v4 = packet_error4(11), v6 = packet_error6(3);
 	struct flow flow;
@@ -132,7 +132,7 @@ static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state
 	flow = assert_flow(&v4, FLOW_FRAGMENT, CLIENT, 0, VIP, 0);
 	assert_int_equal(flow.hint, 0);
 	assert_false(flow.reply_allowed);
-	v4.bytes[v4.ip[1] + 9] = IPPROTO_ICMP; /* a ping's answer: no flow of ours, even with pings on */
+	v4.bytes[v4.ip[1] + 9] = IPPROTO_ICMP; /* an echo reply, which is no flow, even if pings are forwarded */
 	assert_verdict(&v4, VERDICT_DROP_UNMATCHED);
 
 	packet_ipv6(&v6, VIP6, CLIENT6, IPPROTO_FRAGMENT);
@@ -145,15 +145,15 @@ static void test_quoted_later_fragment_is_one_of_the_exchanged_flow(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_fragment_has_ports_and_gets_no_answer),
-		cmocka_unit_test(test_atomic_fragment_parses_on_and_gets_no_answer),
-		cmocka_unit_test(test_dont_fragment_and_reserved_flag_make_no_fragment),
+		cmocka_unit_test(test_first_fragment_has_ports_and_allows_no_reply),
+		cmocka_unit_test(test_atomic_fragment_has_ports_and_allows_no_reply),
+		cmocka_unit_test(test_packet_with_dont_fragment_and_reserved_flag_is_no_fragment),
 		cmocka_unit_test(test_later_fragment_has_neither_ports_nor_hint),
 		cmocka_unit_test(test_every_nonzero_offset_is_a_later_fragment),
 		cmocka_unit_test(test_later_fragment_may_be_shorter_than_any_header),
-		cmocka_unit_test(test_later_fragments_of_what_no_bind_matches_are_unmatched),
+		cmocka_unit_test(test_later_fragments_of_other_protocols_are_unmatched),
 		cmocka_unit_test(test_later_fragments_of_pings_are_flows),
-		cmocka_unit_test(test_quoted_later_fragment_is_one_of_the_exchanged_flow),
+		cmocka_unit_test(test_quoted_later_fragment_has_source_and_destination_exchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

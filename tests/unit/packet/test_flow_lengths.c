@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing of packets that are cut at every length, or damaged. */
+/* Parsing of packets of every shorter length, and of damaged packets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static struct packet deep_quote6(void)
 	return packet;
 }
 
-/* Each ends with the last byte that parsing needs. */
+/* Packets that end with the last byte that the parser needs. */
 static struct packet shortest(unsigned which)
 {
 	switch (which) {
@@ -65,7 +65,7 @@ static void test_every_shorter_frame_is_truncated(void **state)
 	}
 }
 
-static void test_every_shorter_packet_is_truncated_though_its_length_is_right(void **state)
+static void test_every_shorter_packet_is_truncated_even_if_its_length_is_right(void **state)
 {
 	(void)state;
 	for (unsigned which = 0; which < 4; which++) {
@@ -75,14 +75,14 @@ static void test_every_shorter_packet_is_truncated_though_its_length_is_right(vo
 		if (packet.bytes[packet.ip[0]] >> 4 == 4)
 			headers = packet.ip[0] + 4u * (packet.bytes[packet.ip[0]] & 0xf);
 		for (packet.size = headers; packet.size < whole; packet.size++) {
-			packet.ip_count = 1; /* the quote's length stays as it was */
+			packet.ip_count = 1; /* the length in the quote is unchanged */
 			packet_fix_lengths(&packet);
 			assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
 		}
 	}
 }
 
-static void test_headers_must_be_readable_the_rest_of_the_frame_need_not(void **state)
+static void test_only_the_headers_must_be_readable(void **state)
 {
 	(void)state;
 	for (unsigned which = 0; which < 4; which++) {
@@ -102,9 +102,8 @@ static void test_headers_must_be_readable_the_rest_of_the_frame_need_not(void **
 	}
 }
 
-/* What comes out of damaged frames is not asserted; guard pages and sanitizers watch what is read.
- */
-static void test_damaged_frames_are_read_only_inside(void **state)
+/* Guard pages and sanitizers detect reads outside a frame. Of the results, only the length is asserted. */
+static void test_nothing_outside_damaged_frames_is_read(void **state)
 {
 	(void)state;
 	srandom(20221);
@@ -124,9 +123,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_shorter_frame_is_truncated),
-		cmocka_unit_test(test_every_shorter_packet_is_truncated_though_its_length_is_right),
-		cmocka_unit_test(test_headers_must_be_readable_the_rest_of_the_frame_need_not),
-		cmocka_unit_test(test_damaged_frames_are_read_only_inside),
+		cmocka_unit_test(test_every_shorter_packet_is_truncated_even_if_its_length_is_right),
+		cmocka_unit_test(test_only_the_headers_must_be_readable),
+		cmocka_unit_test(test_nothing_outside_damaged_frames_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

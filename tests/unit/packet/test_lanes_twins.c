@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path of each instruction set against the stages that can do all: the same verdicts, and
- * the same bytes in and around every frame, for millions of packets of which most are nearly right.
+ * Compares the fast path of each ISA with the general path: the same verdicts, and the same bytes in and around every frame, for
+ * millions of packets. Most of these differ only a little from an eligible packet.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 #define INPUTS 10000000u
 #endif
 
-#define ROOM   256 /* around a frame: 80 bytes before it */
+#define ROOM   256 /* bytes for a frame and BEFORE bytes before it */
 #define BEFORE 80
 #define SEEDS  512
 
@@ -35,8 +35,7 @@ struct seed {
 };
 
 static struct seed seeds[SEEDS];
-/* One table; many; none; many with two hops each; the same with one table larger than a byte can
- * name. */
+/* Routes with: one table; many tables; no table; many tables and two hops in every row; the same, with a table of 257 backends. */
 static struct routes *worlds[5];
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
@@ -55,13 +54,13 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-/* `most` backends in the first table. two_hops: in every row, else 1 to 4 */
+/* most: backends of the first table. two_hops: every row has two hops, else 1 to 4. */
 static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
 {
 	struct table_set set = {0};
 
 	for (uint32_t t = 0; t < tables; t++) {
-		/* with 2 backends and 4 hops rows name addresses twice */
+		/* with 2 backends and 4 hops, rows have addresses twice */
 		handmade_table(&set, t == 0 ? most : t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 4));
 		bind_all(&set, t);
 	}
@@ -97,7 +96,7 @@ static void random_packet(struct packet *packet)
 		packet_append(packet, random_below(20));
 	if (random_below(4) == 0)
 		packet_padding(packet, random_below(8));
-	if (random_below(4) == 0) /* a length that lies by one */
+	if (random_below(4) == 0) /* a length that is wrong by one */
 		packet->bytes[packet->ip[0] + (packet->bytes[packet->ip[0]] >> 4 == 4 ? 3 : 5)] +=
 			(uint8_t)(random_below(2) ? 1 : -1);
 }
@@ -129,7 +128,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Half of those that may be are broken somewhere in the first 64 bytes, some cut. */
+/* Copies a seed, with another client address. Unless intact, half of the frames get flipped bits in the first 64 bytes, and some are cut. */
 static uint32_t fill_frame(uint8_t *room, const struct seed *seed, bool intact)
 {
 	uint64_t dice = random_u64();
@@ -148,7 +147,7 @@ static uint32_t fill_frame(uint8_t *room, const struct seed *seed, bool intact)
 	return size;
 }
 
-/* type: of Ethernet; 0: any. */
+/* type: Ethernet type; 0: any. */
 static const struct seed *random_seed(uint16_t type)
 {
 	const struct seed *seed;
@@ -159,8 +158,10 @@ static const struct seed *random_seed(uint16_t type)
 	return seed;
 }
 
-/* Half of the bursts are of one family, so that its vectors are full; one of their lanes may be
- * broken or odd. */
+/*
+ * Half of the bursts have packets of one family, so that the blocks are full. One of their lanes may be damaged, not contiguous, or
+ * without headroom.
+ */
 static void fill_burst(uint32_t count)
 {
 	static const uint16_t types[] = {0, 0, 0x0800, 0x86dd};
@@ -170,12 +171,12 @@ static void fill_burst(uint32_t count)
 	for (uint32_t lane = 0; lane < count; lane++) {
 		bool intact = type && lane != other;
 		uint32_t size = fill_frame(frames[lane], random_seed(type), intact);
-		uint32_t odd = intact ? 0 : random_below(type ? 8 : 64);
+		uint32_t defect = intact ? 0 : random_below(type ? 8 : 64);
 
 		for (unsigned b = 0; b < 2; b++) {
 			bursts[b].frame[lane] = rooms[b][lane] + BEFORE;
-			bursts[b].headroom[lane] = odd == 1 ? BURST_HEADROOM - 1 : BEFORE;
-			bursts[b].readable[lane] = odd == 2 ? size / 2 : size;
+			bursts[b].headroom[lane] = defect == 1 ? BURST_HEADROOM - 1 : BEFORE;
+			bursts[b].readable[lane] = defect == 2 ? size / 2 : size;
 			bursts[b].size[lane] = size;
 		}
 	}
@@ -186,7 +187,7 @@ static void fill_burst(uint32_t count)
 	}
 }
 
-/* Bytes before what is sent may be anything. */
+/* Both bursts have the same results for a lane. The bytes before `out` may differ. */
 static void assert_same_lane(uint32_t lane)
 {
 	const uint8_t *out[2] = {bursts[0].out[lane], bursts[1].out[lane]};
@@ -234,7 +235,7 @@ static uint64_t compare(
 	return forwarded;
 }
 
-static void test_each_fast_path_agrees_with_the_stages(void **state)
+static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(void **state)
 {
 	unsigned usable = 0;
 
@@ -273,7 +274,7 @@ static void test_without_tables_nothing_is_forwarded(void **state)
 	assert_int_equal(compare(lanes_plain, &steering, worlds[2], 10000), 0);
 }
 
-static void test_an_alternative_hash_agrees(void **state)
+static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path(void **state)
 {
 	(void)state;
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
@@ -291,8 +292,7 @@ static void test_an_alternative_hash_agrees(void **state)
 	}
 }
 
-/* Frames of every size, each before a page that faults, in lanes that fill vectors and that do not;
- * behind them are no frames. */
+/* Runs frames of every size that end at the guard page, in bursts that fill blocks and that do not. */
 static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 {
 	static const uint32_t counts[] = {1, 15, 16, 17, BURST_MAX};
@@ -317,7 +317,7 @@ static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 	}
 }
 
-static void test_no_isa_loads_what_is_not_readable(void **state)
+static void test_no_isa_loads_unreadable_bytes(void **state)
 {
 	struct packet v4 = packet_ethernet(), v6 = packet_ethernet();
 	(void)state;
@@ -336,10 +336,10 @@ static void test_no_isa_loads_what_is_not_readable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_fast_path_agrees_with_the_stages),
+		cmocka_unit_test(test_fast_path_of_each_isa_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
-		cmocka_unit_test(test_an_alternative_hash_agrees),
-		cmocka_unit_test(test_no_isa_loads_what_is_not_readable),
+		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
+		cmocka_unit_test(test_no_isa_loads_unreadable_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

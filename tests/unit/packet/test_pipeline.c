@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All stages together: verdicts, bytes, and what memory they may touch. */
+/* All stages of the general path: verdicts, bytes, and the memory that they may access. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static struct steering_config steering;
 static struct pipeline pipeline;
 static struct burst burst;
 
-/* VIP and VIP6, TCP port 80: 100 backends, rows of two hops. 10.10.10.11 belongs to both tables. */
+/* Table 0 has binds for VIP and VIP6, TCP port 80. Both tables cover 10.10.10.11. All rows have two hops. */
 static int set_up(void **state)
 {
 	struct table_set set = {0};
@@ -66,7 +66,7 @@ static void put(uint32_t lane, uint8_t *frame, uint32_t headroom, uint32_t reada
 	burst.count = lane + 1;
 }
 
-/* The packet's frame ends at the guard page; BURST_HEADROOM before it, and marks before that. */
+/* Runs a packet whose frame ends at the guard page. No byte before its headroom may change. */
 static enum verdict run(const struct packet *packet)
 {
 	uint8_t *frame;
@@ -98,7 +98,7 @@ static struct packet sized(bool v6, uint32_t size)
 	return packet;
 }
 
-static void test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged(void **state)
+static void test_forwarded_frame_is_outer_headers_and_unchanged_packet(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 	uint8_t *out;
@@ -142,7 +142,7 @@ static void test_inner_protocol_follows_the_family(void **state)
 	assert_int_equal(burst.out[0][43], 41);
 }
 
-static void test_tags_and_padding_are_left_behind(void **state)
+static void test_tags_and_padding_are_not_forwarded(void **state)
 {
 	struct packet packet = packet_ethernet();
 
@@ -168,7 +168,7 @@ static void test_unmatched_packets_are_dropped_without_an_exception_path(void **
 	assert_verdict(&packet, VERDICT_DROP_UNMATCHED);
 }
 
-static void test_unmatched_packets_take_the_exception_path_untouched(void **state)
+static void test_unmatched_packets_take_the_exception_path_unchanged(void **state)
 {
 	struct packet packets[] = {packet_tcp4(1234, 79), packet_tcp4(1234, 79), packet_error6(135)};
 
@@ -212,7 +212,7 @@ static void test_pings_and_their_fragments_are_unmatched_if_pings_are_not_forwar
 	assert_verdict(&tcp, VERDICT_FORWARDED);
 }
 
-static void test_other_drops_do_not_take_the_exception_path(void **state)
+static void test_other_dropped_packets_do_not_take_the_exception_path(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -224,7 +224,7 @@ static void test_other_drops_do_not_take_the_exception_path(void **state)
 	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
 }
 
-static void test_dropped_frames_stay_as_they_were(void **state)
+static void test_dropped_frames_are_unchanged(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -246,7 +246,7 @@ static void test_more_than_eight_extension_headers_are_dropped(void **state)
 	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
 }
 
-static void test_later_fragment_is_forwarded_by_address_or_dropped(void **state)
+static void test_later_fragment_is_forwarded_by_its_addresses_or_dropped(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -267,11 +267,11 @@ static void test_nothing_is_sent_before_the_gateway_is_known(void **state)
 	steering.send_too_big = true;
 	assert_verdict(&packet, VERDICT_DROP_NO_GATEWAY);
 	assert_verdict(&big, VERDICT_DROP_NO_GATEWAY);
-	packet.bytes[14] = 0x44; /* other verdicts do not depend on it */
+	packet.bytes[14] = 0x44; /* other verdicts do not depend on the gateway */
 	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
 }
 
-static void test_frame_without_headroom_is_dropped_untouched(void **state)
+static void test_frame_without_headroom_is_dropped_unchanged(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 	uint8_t *frame = guarded_copy(packet.bytes, packet.size);
@@ -287,7 +287,7 @@ static void test_frame_without_headroom_is_dropped_untouched(void **state)
 	assert_int_equal(burst.verdict[0], VERDICT_FORWARDED);
 }
 
-static void test_mtu_bounds_the_outer_packet(void **state)
+static void test_mtu_limits_the_outer_packet(void **state)
 {
 	(void)state;
 	for (unsigned v6 = 0; v6 < 2; v6++) {
@@ -299,7 +299,7 @@ static void test_mtu_bounds_the_outer_packet(void **state)
 	}
 }
 
-static void test_mtu_counts_the_hops_of_this_very_packet(void **state)
+static void test_mtu_check_counts_the_hops_of_each_packet(void **state)
 {
 	struct packet packet = sized(false, 1456);
 
@@ -321,7 +321,7 @@ static void test_padding_does_not_count_for_the_mtu(void **state)
 	assert_verdict(&packet, VERDICT_FORWARDED);
 }
 
-static void test_too_big_packet_is_answered(void **state)
+static void test_packet_over_the_mtu_gets_a_too_big_reply(void **state)
 {
 	struct packet v4 = sized(false, 1461), v6 = sized(true, 1461);
 
@@ -338,7 +338,7 @@ static void test_too_big_packet_is_answered(void **state)
 	assert_int_equal(pipeline.too_big_replies.tokens, 98);
 }
 
-static void test_quote_holds_no_padding(void **state)
+static void test_too_big_reply_does_not_quote_padding(void **state)
 {
 	struct packet packet = sized(false, 545);
 
@@ -350,7 +350,7 @@ static void test_quote_holds_no_padding(void **state)
 	assert_int_equal(burst.out_size[0], 14 + 28 + 545);
 }
 
-static void test_quote_holds_no_more_than_is_readable(void **state)
+static void test_too_big_reply_quotes_only_readable_bytes(void **state)
 {
 	struct packet packet = sized(false, 5000);
 
@@ -375,7 +375,7 @@ static void test_too_big_replies_are_limited(void **state)
 	assert_int_equal(pipeline.too_big_replies.tokens, 0);
 }
 
-static void test_errors_and_fragments_are_never_answered(void **state)
+static void test_icmp_errors_and_fragments_get_no_too_big_reply(void **state)
 {
 	struct packet error = packet_error4(3), fragment = sized(false, 1461), later = sized(false, 1461);
 	struct packet atomic = packet_ethernet(), ping = packet_ethernet();
@@ -400,7 +400,7 @@ static void test_errors_and_fragments_are_never_answered(void **state)
 	assert_verdict(&ping, VERDICT_ANSWERED_TOO_BIG);
 }
 
-static void test_full_headroom_is_enough_and_is_not_left(void **state)
+static void test_nothing_is_written_before_the_headroom(void **state)
 {
 	struct packet packets[] = {packet_tcp4(1234, 80), packet_tcp6(1234, 80), sized(true, 1461)};
 
@@ -408,7 +408,7 @@ static void test_full_headroom_is_enough_and_is_not_left(void **state)
 	steering.alt_hash_fields = STEERING_SOURCE_PORT;
 	steering.send_too_big = true;
 	for (unsigned i = 0; i < 3; i++) {
-		/* The headroom begins behind the guard page. */
+		/* The headroom begins right after the guard page. */
 		uint8_t *frame = guarded_begin() + BURST_HEADROOM;
 
 		memcpy(frame, packets[i].bytes, packets[i].size);
@@ -418,7 +418,7 @@ static void test_full_headroom_is_enough_and_is_not_left(void **state)
 	}
 }
 
-static void test_only_what_is_readable_is_touched(void **state)
+static void test_only_readable_bytes_are_accessed(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
 
@@ -454,20 +454,19 @@ static void test_every_lane_has_its_own_verdict(void **state)
 		if (lane % 4)
 			assert_null(burst.out[lane]);
 		else
-			assert_int_equal(load_be16(burst.out[lane] + 54 + 20), lane); /* its own port */
+			assert_int_equal(load_be16(burst.out[lane] + 54 + 20), lane); /* the source port of this lane */
 	}
 }
 
-static void test_empty_burst_is_fine(void **state)
+static void test_empty_burst_is_allowed(void **state)
 {
 	(void)state;
 	burst.count = 0;
 	pipeline_run(&pipeline, &burst);
 }
 
-/* Damaged copies of packets of all kinds, at the guard page: memory is watched, and what is sent
- * must add up. */
-static void test_damaged_frames_touch_only_their_own_memory(void **state)
+/* Guard pages and sanitizers detect accesses outside a frame. The size of a forwarded frame must agree with its headers. */
+static void test_nothing_outside_damaged_frames_is_accessed(void **state)
 {
 	(void)state;
 	srandom(31);
@@ -496,32 +495,32 @@ static void test_damaged_frames_touch_only_their_own_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_forwarded_packet_is_the_outer_headers_and_the_packet_unchanged, reset),
+		cmocka_unit_test_setup(test_forwarded_frame_is_outer_headers_and_unchanged_packet, reset),
 		cmocka_unit_test_setup(test_outer_source_port_mixes_hash_and_hint, reset),
 		cmocka_unit_test_setup(test_inner_protocol_follows_the_family, reset),
-		cmocka_unit_test_setup(test_tags_and_padding_are_left_behind, reset),
+		cmocka_unit_test_setup(test_tags_and_padding_are_not_forwarded, reset),
 		cmocka_unit_test_setup(test_unmatched_packets_are_dropped_without_an_exception_path, reset),
-		cmocka_unit_test_setup(test_unmatched_packets_take_the_exception_path_untouched, reset),
+		cmocka_unit_test_setup(test_unmatched_packets_take_the_exception_path_unchanged, reset),
 		cmocka_unit_test_setup(test_pings_and_their_fragments_are_unmatched_if_pings_are_not_forwarded, reset),
-		cmocka_unit_test_setup(test_other_drops_do_not_take_the_exception_path, reset),
-		cmocka_unit_test_setup(test_dropped_frames_stay_as_they_were, reset),
+		cmocka_unit_test_setup(test_other_dropped_packets_do_not_take_the_exception_path, reset),
+		cmocka_unit_test_setup(test_dropped_frames_are_unchanged, reset),
 		cmocka_unit_test_setup(test_more_than_eight_extension_headers_are_dropped, reset),
-		cmocka_unit_test_setup(test_later_fragment_is_forwarded_by_address_or_dropped, reset),
+		cmocka_unit_test_setup(test_later_fragment_is_forwarded_by_its_addresses_or_dropped, reset),
 		cmocka_unit_test_setup(test_nothing_is_sent_before_the_gateway_is_known, reset),
-		cmocka_unit_test_setup(test_frame_without_headroom_is_dropped_untouched, reset),
-		cmocka_unit_test_setup(test_mtu_bounds_the_outer_packet, reset),
-		cmocka_unit_test_setup(test_mtu_counts_the_hops_of_this_very_packet, reset),
+		cmocka_unit_test_setup(test_frame_without_headroom_is_dropped_unchanged, reset),
+		cmocka_unit_test_setup(test_mtu_limits_the_outer_packet, reset),
+		cmocka_unit_test_setup(test_mtu_check_counts_the_hops_of_each_packet, reset),
 		cmocka_unit_test_setup(test_padding_does_not_count_for_the_mtu, reset),
-		cmocka_unit_test_setup(test_too_big_packet_is_answered, reset),
-		cmocka_unit_test_setup(test_quote_holds_no_padding, reset),
-		cmocka_unit_test_setup(test_quote_holds_no_more_than_is_readable, reset),
+		cmocka_unit_test_setup(test_packet_over_the_mtu_gets_a_too_big_reply, reset),
+		cmocka_unit_test_setup(test_too_big_reply_does_not_quote_padding, reset),
+		cmocka_unit_test_setup(test_too_big_reply_quotes_only_readable_bytes, reset),
 		cmocka_unit_test_setup(test_too_big_replies_are_limited, reset),
-		cmocka_unit_test_setup(test_errors_and_fragments_are_never_answered, reset),
-		cmocka_unit_test_setup(test_full_headroom_is_enough_and_is_not_left, reset),
-		cmocka_unit_test_setup(test_only_what_is_readable_is_touched, reset),
+		cmocka_unit_test_setup(test_icmp_errors_and_fragments_get_no_too_big_reply, reset),
+		cmocka_unit_test_setup(test_nothing_is_written_before_the_headroom, reset),
+		cmocka_unit_test_setup(test_only_readable_bytes_are_accessed, reset),
 		cmocka_unit_test_setup(test_every_lane_has_its_own_verdict, reset),
-		cmocka_unit_test_setup(test_empty_burst_is_fine, reset),
-		cmocka_unit_test_setup(test_damaged_frames_touch_only_their_own_memory, reset),
+		cmocka_unit_test_setup(test_empty_burst_is_allowed, reset),
+		cmocka_unit_test_setup(test_nothing_outside_damaged_frames_is_accessed, reset),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

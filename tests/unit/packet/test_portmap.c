@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compiled classifier against the one that it is compiled from, and what it is worth when it
- * would grow too large. */
+/* Compares port maps with the classifier that they are compiled from, and tests the limits of their size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +48,7 @@ static struct netaddr v4(uint32_t address)
 	return netaddr_from_bytes(NETADDR_V4, &address);
 }
 
-/* Few bits, so that binds and packets meet. */
+/* An address with few random bits, so that binds often match. */
 static struct netaddr few_addr(void)
 {
 	struct netaddr addr = v4(0x0a000000 | random_below(4) << 16 | random_below(4) << 8 | random_below(8));
@@ -92,7 +91,7 @@ static void test_random_binds_agree_with_the_classifier(void **state)
 	}
 }
 
-static void test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not(void **state)
+static void test_thousands_of_host_binds_match_only_their_hosts(void **state)
 {
 	(void)state;
 	set = random_set(64);
@@ -105,11 +104,11 @@ static void test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not(vo
 		assert_agrees(v4(i * 2654435761u), TABLE_UDP, 80);
 		assert_agrees(v4(i * 2654435761u + 1), TABLE_TCP, 80);
 	}
-	assert_int_equal(portmap->map_count, 1 + 64); /* equal maps once */
+	assert_int_equal(portmap->map_count, 1 + 64); /* equal maps are shared */
 	assert_in_range(portmap->memory, 65 * 65536, 16 << 20);
 }
 
-static void test_too_many_lengths_are_left_to_the_classifier(void **state)
+static void test_no_portmap_for_too_many_prefix_lengths(void **state)
 {
 	(void)state;
 	set = random_set(1);
@@ -125,7 +124,7 @@ static void test_too_many_lengths_are_left_to_the_classifier(void **state)
 	assert_null(portmap);
 }
 
-static void test_as_many_lengths_as_there_is_room_for(void **state)
+static void test_portmap_for_the_largest_number_of_prefix_lengths(void **state)
 {
 	(void)state;
 	set = random_set(1);
@@ -138,7 +137,7 @@ static void test_as_many_lengths_as_there_is_room_for(void **state)
 	assert_agrees(v4(0x0a0a0a0a), TABLE_TCP, 80);
 }
 
-static void test_too_many_port_maps_are_left_to_the_classifier(void **state)
+static void test_no_portmap_for_too_many_port_maps(void **state)
 {
 	(void)state;
 	set = random_set(1);
@@ -155,7 +154,7 @@ static void test_too_many_port_maps_are_left_to_the_classifier(void **state)
 	assert_agrees(v4(0x0a000000 | 77), TABLE_TCP, 77);
 }
 
-static void test_no_binds(void **state)
+static void test_portmap_without_binds_matches_nothing(void **state)
 {
 	(void)state;
 	set = random_set(0);
@@ -169,11 +168,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_random_binds_agree_with_the_classifier, clear),
-		cmocka_unit_test_teardown(test_hosts_by_the_thousand_are_found_and_their_neighbours_are_not, clear),
-		cmocka_unit_test_teardown(test_too_many_lengths_are_left_to_the_classifier, clear),
-		cmocka_unit_test_teardown(test_as_many_lengths_as_there_is_room_for, clear),
-		cmocka_unit_test_teardown(test_too_many_port_maps_are_left_to_the_classifier, clear),
-		cmocka_unit_test_teardown(test_no_binds, clear),
+		cmocka_unit_test_teardown(test_thousands_of_host_binds_match_only_their_hosts, clear),
+		cmocka_unit_test_teardown(test_no_portmap_for_too_many_prefix_lengths, clear),
+		cmocka_unit_test_teardown(test_portmap_for_the_largest_number_of_prefix_lengths, clear),
+		cmocka_unit_test_teardown(test_no_portmap_for_too_many_port_maps, clear),
+		cmocka_unit_test_teardown(test_portmap_without_binds_matches_nothing, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ static void make_ipv6(struct table_set *set, uint32_t t, uint32_t backend)
 	assert_true(netaddr_parse("2001:db8::7", &set->tables[t].backends[backend].addr));
 }
 
-static void test_routes_take_the_set_over(void **state)
+static void test_routes_take_over_the_table_set(void **state)
 {
 	struct table_set set = {0};
 	const struct table *tables;
@@ -53,7 +53,7 @@ static void test_each_table_has_its_key_rows_and_addresses(void **state)
 	routes_free(routes);
 }
 
-static void test_tables_larger_than_a_byte_names_keep_their_addresses(void **state)
+static void test_tables_with_more_than_256_backends_keep_their_addresses(void **state)
 {
 	struct table_set set = {0};
 	struct routes *routes;
@@ -69,8 +69,8 @@ static void test_tables_larger_than_a_byte_names_keep_their_addresses(void **sta
 	routes_free(routes);
 }
 
-/* Only binary tables can list an address twice. */
-static void test_rows_that_name_an_address_twice_are_known(void **state)
+/* Only a binary table can have an address twice in a row. */
+static void test_rows_with_an_address_twice_are_detected(void **state)
 {
 	struct table_set set = {0};
 	struct routes *routes;
@@ -90,8 +90,8 @@ static void test_rows_that_name_an_address_twice_are_known(void **state)
 	routes_free(routes);
 }
 
-/* Pairs of indices have 16 bits for each. */
-static void test_more_backends_than_pairs_can_number(void **state)
+/* Each index in a pair has 16 bits. */
+static void test_no_pairs_for_more_than_65536_backends(void **state)
 {
 	(void)state;
 	for (uint32_t tables = 16; tables <= 17; tables++) {
@@ -106,7 +106,7 @@ static void test_more_backends_than_pairs_can_number(void **state)
 	}
 }
 
-static void test_no_tables_are_routes_too(void **state)
+static void test_routes_may_have_no_tables(void **state)
 {
 	struct table_set set = {0};
 	struct routes *routes = handmade_routes(&set);
@@ -116,7 +116,7 @@ static void test_no_tables_are_routes_too(void **state)
 	routes_free(routes);
 }
 
-static void test_ipv6_backends_are_refused_by_name(void **state)
+static void test_each_ipv6_backend_is_an_error(void **state)
 {
 	struct faults faults = {.file = "table.bin"};
 	struct table_set set = {0};
@@ -130,12 +130,12 @@ static void test_ipv6_backends_are_refused_by_name(void **state)
 	assert_int_equal(faults.errors, 2);
 	assert_string_equal(faults_first_error(&faults),
 		"table.bin: tables[1].backends[0].ip: '2001:db8::7' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
-	assert_int_equal(set.count, 0); /* freed all the same */
+	assert_int_equal(set.count, 0); /* routes_create() has freed it */
 	assert_null(set.tables);
 	faults_clear(&faults);
 }
 
-static void test_errors_from_before_do_not_count(void **state)
+static void test_earlier_errors_do_not_make_routes_fail(void **state)
 {
 	struct faults faults = {0};
 	struct table_set set = {0};
@@ -150,7 +150,7 @@ static void test_errors_from_before_do_not_count(void **state)
 	faults_clear(&faults);
 }
 
-static void test_freeing_nothing_is_fine(void **state)
+static void test_null_routes_can_be_freed(void **state)
 {
 	(void)state;
 	routes_free(NULL);
@@ -159,15 +159,15 @@ static void test_freeing_nothing_is_fine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_routes_take_the_set_over),
+		cmocka_unit_test(test_routes_take_over_the_table_set),
 		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
-		cmocka_unit_test(test_tables_larger_than_a_byte_names_keep_their_addresses),
-		cmocka_unit_test(test_rows_that_name_an_address_twice_are_known),
-		cmocka_unit_test(test_more_backends_than_pairs_can_number),
-		cmocka_unit_test(test_no_tables_are_routes_too),
-		cmocka_unit_test(test_ipv6_backends_are_refused_by_name),
-		cmocka_unit_test(test_errors_from_before_do_not_count),
-		cmocka_unit_test(test_freeing_nothing_is_fine),
+		cmocka_unit_test(test_tables_with_more_than_256_backends_keep_their_addresses),
+		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
+		cmocka_unit_test(test_no_pairs_for_more_than_65536_backends),
+		cmocka_unit_test(test_routes_may_have_no_tables),
+		cmocka_unit_test(test_each_ipv6_backend_is_an_error),
+		cmocka_unit_test(test_earlier_errors_do_not_make_routes_fail),
+		cmocka_unit_test(test_null_routes_can_be_freed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

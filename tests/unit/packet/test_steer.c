@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table, hash, row, hops (docs/reference/steering.md#table), over tables whose rows are known without a
- * hash. */
+/* Table, hash, row and hops (docs/reference/steering.md#table), with tables whose rows are simple to predict. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +33,7 @@ static const struct flow flow6 = {
 static struct routes *routes;
 static struct burst burst;
 
-/* Table 1 has 200 backends and rows of four. Table 2 shares 10.0.1.0/24 with table 1. */
+/* Table 1 has 200 backends and rows of four hops. Tables 1 and 2 both cover 10.0.1.0/24. */
 static int set_up(void **state)
 {
 	struct table_set set = {0};
@@ -58,7 +57,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* In a burst and alone: with the same result. */
+/* Steers the flow alone and in a lane of the burst. The results must be equal. */
 static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const struct steering_config *steering)
 {
 	struct steer_result alone = steer_flow(flow, routes, steering);
@@ -86,7 +85,7 @@ static enum verdict steer(const struct flow *flow, uint8_t hash_fields, uint8_t 
 	return steer_in_lane(0, flow, &steering);
 }
 
-/* The message of the hash, put together by the order in the specification. */
+/* Concatenates the fields in the order of the reference, and hashes them. */
 static uint64_t expected_hash(const struct flow *flow, uint8_t table, unsigned fields)
 {
 	size_t size = 0, address = flow->family == NETADDR_V4 ? 4 : 16;
@@ -129,7 +128,7 @@ static void assert_hop(uint32_t hop, uint32_t backend)
 	assert_int_equal(burst.hops[0][hop], handmade_address(1, backend % 200));
 }
 
-static void test_hops_are_those_of_the_row_in_order(void **state)
+static void test_hops_are_the_hops_of_the_row_in_order(void **state)
 {
 	(void)state;
 	steer(&flow4, STEERING_SOURCE_ADDRESS, 0);
@@ -152,7 +151,7 @@ static void test_table_of_one_backend_has_one_hop(void **state)
 	assert_int_equal(burst.hops[0][0], handmade_address(0, 0));
 }
 
-static void test_alternative_row_comes_behind_the_first(void **state)
+static void test_hops_by_alt_hash_fields_follow_the_hops_of_the_row(void **state)
 {
 	uint16_t row, alt;
 
@@ -160,7 +159,7 @@ static void test_alternative_row_comes_behind_the_first(void **state)
 	steer(&flow4, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_PORT);
 	row = (uint16_t)expected_hash(&flow4, 1, STEERING_SOURCE_ADDRESS);
 	alt = (uint16_t)expected_hash(&flow4, 1, STEERING_SOURCE_PORT);
-	assert_in_range((alt - row + 200 * 400) % 200, 4, 196); /* rows that share no hop */
+	assert_in_range((alt - row + 200 * 400) % 200, 4, 196); /* the rows share no hop */
 	assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, STEERING_SOURCE_ADDRESS));
 	assert_int_equal(burst.row[0], row);
 	assert_int_equal(burst.hop_count[0], 8);
@@ -170,7 +169,7 @@ static void test_alternative_row_comes_behind_the_first(void **state)
 	}
 }
 
-static void test_hop_that_already_occurred_is_dropped(void **state)
+static void test_no_hop_occurs_twice(void **state)
 {
 	struct flow flow = flow4;
 	unsigned seen = 0;
@@ -178,8 +177,7 @@ static void test_hop_that_already_occurred_is_dropped(void **state)
 	(void)state;
 	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, STEERING_SOURCE_ADDRESS), VERDICT_FORWARDED);
 	assert_int_equal(burst.hop_count[0], 4);
-	/* By source port, until rows that overlap by one to three hops, on either side, have come
-	 * by. */
+	/* Tries source ports, so that the two rows overlap by one to three hops on either side at some time. */
 	for (uint32_t port = 0; port < 4096; port++) {
 		uint32_t row, alt, count = 4;
 
@@ -221,7 +219,7 @@ static void test_unmatched_flow_takes_the_exception_path_if_there_is_one(void **
 	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_EXCEPTION);
 	flow.kind = FLOW_ECHO; /* pings are not forwarded */
 	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_EXCEPTION);
-	burst.verdict[0] = VERDICT_DROP_UNMATCHED; /* by the parser */
+	burst.verdict[0] = VERDICT_DROP_UNMATCHED; /* the verdict of the parser */
 	steer_burst(&burst, 1, routes, &steering);
 	assert_int_equal(burst.verdict[0], VERDICT_EXCEPTION);
 }
@@ -250,7 +248,7 @@ static void test_quoted_flow_matches_by_its_ports(void **state)
 	assert_int_equal(steer(&flow, 15, 0), VERDICT_DROP_UNMATCHED);
 }
 
-static void test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero(void **state)
+static void test_ping_matches_any_bind_of_its_address_and_hashes_ports_as_zero(void **state)
 {
 	struct flow flow = flow4;
 
@@ -258,7 +256,7 @@ static void test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero(v
 	flow.kind = FLOW_ECHO;
 	flow.protocol = IPPROTO_ICMP;
 	flow.source_port = flow.destination_port = 0;
-	memcpy(flow.destination, (uint8_t[]){10, 0, 1, 1}, 4); /* of tables 1 and 2 */
+	memcpy(flow.destination, (uint8_t[]){10, 0, 1, 1}, 4); /* covered by tables 1 and 2 */
 	assert_int_equal(steer(&flow, 15, STEERING_SOURCE_PORT), VERDICT_FORWARDED);
 	assert_int_equal(burst.table[0], 1);
 	assert_int_equal(burst.hash[0], expected_hash(&flow, 1, 15));
@@ -277,7 +275,7 @@ static struct flow later_fragment(uint8_t third_byte)
 	return flow;
 }
 
-static void test_later_fragment_goes_by_addresses_to_the_only_table(void **state)
+static void test_later_fragment_is_steered_by_its_addresses(void **state)
 {
 	struct flow flow = later_fragment(0);
 
@@ -285,13 +283,13 @@ static void test_later_fragment_goes_by_addresses_to_the_only_table(void **state
 	for (uint8_t fields = 1; fields < 4; fields++) {
 		assert_int_equal(steer(&flow, fields, 0), VERDICT_FORWARDED);
 		assert_int_equal(burst.table[0], 1);
-		assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, fields)); /* as its first one */
+		assert_int_equal(burst.hash[0], expected_hash(&flow4, 1, fields)); /* as for the first fragment */
 	}
-	flow.protocol = TABLE_UDP; /* the bind is TCP's: any bind covers */
+	flow.protocol = TABLE_UDP; /* the bind is for TCP, but any bind for the address matches */
 	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_FORWARDED);
 }
 
-static void test_later_fragment_is_dropped_where_ports_are_hashed(void **state)
+static void test_later_fragment_is_dropped_if_ports_are_hashed(void **state)
 {
 	struct flow flow = later_fragment(0);
 
@@ -300,7 +298,7 @@ static void test_later_fragment_is_dropped_where_ports_are_hashed(void **state)
 		assert_int_equal(steer(&flow, fields, 0), VERDICT_DROP_FRAGMENT);
 }
 
-static void test_later_fragment_is_dropped_where_two_tables_cover_it(void **state)
+static void test_later_fragment_is_dropped_if_two_tables_cover_it(void **state)
 {
 	struct flow flow = later_fragment(1);
 
@@ -308,7 +306,7 @@ static void test_later_fragment_is_dropped_where_two_tables_cover_it(void **stat
 	assert_int_equal(steer(&flow, STEERING_SOURCE_ADDRESS, 0), VERDICT_DROP_FRAGMENT);
 }
 
-static void test_later_fragment_that_nothing_covers_is_unmatched(void **state)
+static void test_later_fragment_is_unmatched_if_no_bind_covers_it(void **state)
 {
 	struct flow flow = later_fragment(0);
 
@@ -318,7 +316,7 @@ static void test_later_fragment_that_nothing_covers_is_unmatched(void **state)
 		assert_int_equal(steer(&flow, fields, 0), VERDICT_DROP_UNMATCHED);
 }
 
-static void test_later_fragment_takes_no_alternative_row_by_ports(void **state)
+static void test_later_fragment_gets_no_hops_by_alternative_hash_of_ports(void **state)
 {
 	struct flow flow = later_fragment(0);
 
@@ -332,7 +330,7 @@ static void test_later_fragment_takes_no_alternative_row_by_ports(void **state)
 	}
 }
 
-static void test_lanes_do_not_touch_each_other(void **state)
+static void test_lanes_are_steered_independently(void **state)
 {
 	struct steering_config steering = {.hash_fields = 15};
 
@@ -356,7 +354,7 @@ static void test_lanes_do_not_touch_each_other(void **state)
 	}
 }
 
-static void test_lanes_with_a_verdict_are_left_alone(void **state)
+static void test_lanes_with_another_verdict_are_unchanged(void **state)
 {
 	struct steering_config steering = {.hash_fields = 15};
 
@@ -380,22 +378,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_subset_of_hash_fields),
-		cmocka_unit_test(test_hops_are_those_of_the_row_in_order),
+		cmocka_unit_test(test_hops_are_the_hops_of_the_row_in_order),
 		cmocka_unit_test(test_table_of_one_backend_has_one_hop),
-		cmocka_unit_test(test_alternative_row_comes_behind_the_first),
-		cmocka_unit_test(test_hop_that_already_occurred_is_dropped),
+		cmocka_unit_test(test_hops_by_alt_hash_fields_follow_the_hops_of_the_row),
+		cmocka_unit_test(test_no_hop_occurs_twice),
 		cmocka_unit_test(test_unmatched_flow_is_dropped),
 		cmocka_unit_test(test_unmatched_flow_takes_the_exception_path_if_there_is_one),
 		cmocka_unit_test(test_ping_is_unmatched_if_pings_are_not_forwarded),
 		cmocka_unit_test(test_quoted_flow_matches_by_its_ports),
-		cmocka_unit_test(test_ping_matches_any_bind_of_its_address_and_hashes_ports_of_zero),
-		cmocka_unit_test(test_later_fragment_goes_by_addresses_to_the_only_table),
-		cmocka_unit_test(test_later_fragment_is_dropped_where_ports_are_hashed),
-		cmocka_unit_test(test_later_fragment_is_dropped_where_two_tables_cover_it),
-		cmocka_unit_test(test_later_fragment_that_nothing_covers_is_unmatched),
-		cmocka_unit_test(test_later_fragment_takes_no_alternative_row_by_ports),
-		cmocka_unit_test(test_lanes_do_not_touch_each_other),
-		cmocka_unit_test(test_lanes_with_a_verdict_are_left_alone),
+		cmocka_unit_test(test_ping_matches_any_bind_of_its_address_and_hashes_ports_as_zero),
+		cmocka_unit_test(test_later_fragment_is_steered_by_its_addresses),
+		cmocka_unit_test(test_later_fragment_is_dropped_if_ports_are_hashed),
+		cmocka_unit_test(test_later_fragment_is_dropped_if_two_tables_cover_it),
+		cmocka_unit_test(test_later_fragment_is_unmatched_if_no_bind_covers_it),
+		cmocka_unit_test(test_later_fragment_gets_no_hops_by_alternative_hash_of_ports),
+		cmocka_unit_test(test_lanes_are_steered_independently),
+		cmocka_unit_test(test_lanes_with_another_verdict_are_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ICMP "too big" answers (docs/reference/steering.md#too-big-replies). */
+/* Too-big replies (docs/reference/steering.md#too-big-replies). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static uint32_t fold(uint32_t sum, const uint8_t *at, uint32_t size)
 	return sum;
 }
 
-/* An IP packet of `size` bytes that ends at the guard page; the bytes before it are marked. */
+/* Places an IP packet of `size` bytes so that it ends at the guard page, after bytes of 0xa5. */
 static uint8_t *place(struct packet *packet, uint32_t size)
 {
 	uint32_t offset = packet->ip[0];
@@ -34,7 +34,7 @@ static uint8_t *place(struct packet *packet, uint32_t size)
 	return memcpy(guarded_end() - size, packet->bytes + offset, size);
 }
 
-static void test_bytes_of_an_ipv4_answer(void **state)
+static void test_bytes_of_an_ipv4_reply(void **state)
 {
 	static const uint8_t expected[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0xfe, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x08,
 		0x00,
@@ -59,7 +59,7 @@ static void test_bytes_of_an_ipv4_answer(void **state)
 	assert_int_equal(frame[-1], 0xa5);
 }
 
-static void test_bytes_of_an_ipv6_answer(void **state)
+static void test_bytes_of_an_ipv6_reply(void **state)
 {
 	static const uint8_t expected[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0xfe, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x86,
 		0xdd,
@@ -89,7 +89,7 @@ static void test_bytes_of_an_ipv6_answer(void **state)
 	assert_int_equal(fold(fold(0, pseudo, 40), frame + 54, 68), 0xffff);
 }
 
-static void test_mtu_is_at_least_what_every_link_must_carry(void **state)
+static void test_mtu_is_at_least_the_minimum_of_the_family(void **state)
 {
 	static const struct {
 		uint32_t mtu, v4, v6;
@@ -110,7 +110,7 @@ static void test_mtu_is_at_least_what_every_link_must_carry(void **state)
 	}
 }
 
-static void test_quote_is_all_that_fits_the_smallest_datagram(void **state)
+static void test_quote_is_as_long_as_the_minimum_mtu_allows(void **state)
 {
 	(void)state;
 	for (uint32_t inner = 60; inner < 1600; inner++) {
@@ -142,7 +142,7 @@ static void test_only_readable_bytes_are_quoted(void **state)
 	too_big_write(ip, 300, NETADDR_V4, &outer, 1400, &size);
 	assert_int_equal(size, 42 + 300);
 	packet = packet_tcp4(1234, 80);
-	ip = place(&packet, 60); /* what follows faults */
+	ip = place(&packet, 60); /* reading the next byte would fault */
 	too_big_write(ip, 60, NETADDR_V4, &outer, 1400, &size);
 	assert_int_equal(size, 42 + 60);
 }
@@ -150,10 +150,10 @@ static void test_only_readable_bytes_are_quoted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes_of_an_ipv4_answer),
-		cmocka_unit_test(test_bytes_of_an_ipv6_answer),
-		cmocka_unit_test(test_mtu_is_at_least_what_every_link_must_carry),
-		cmocka_unit_test(test_quote_is_all_that_fits_the_smallest_datagram),
+		cmocka_unit_test(test_bytes_of_an_ipv4_reply),
+		cmocka_unit_test(test_bytes_of_an_ipv6_reply),
+		cmocka_unit_test(test_mtu_is_at_least_the_minimum_of_the_family),
+		cmocka_unit_test(test_quote_is_as_long_as_the_minimum_mtu_allows),
 		cmocka_unit_test(test_only_readable_bytes_are_quoted),
 	};
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The golden packets of tests/vectors/packets.json, through the whole pipeline in bursts of every
- * lane. */
+/* Runs the golden packets of tests/vectors/packets.json through the pipeline, in bursts as full as possible. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +16,8 @@
 
 static json_t *document;
 static struct burst burst;
-static lanes_fn *fast; /* the path at hand; NULL: the stages, which keep what they found on the way */
-static const json_t *cases[BURST_MAX]; /* of the lanes */
+static lanes_fn *fast; /* the fast path to test; NULL: the general path, which also fills hash, row and hops */
+static const json_t *cases[BURST_MAX]; /* the packet in each lane */
 static uint8_t rooms[BURST_MAX][BURST_HEADROOM + FRAME_MAX];
 
 static struct routes *build_routes(const char *name)
@@ -94,7 +93,7 @@ static void run_burst(struct pipeline *pipeline)
 	burst.count = 0;
 }
 
-/* Packets stand in groups of one configuration and table; each change ends a burst. */
+/* The packets are grouped by table and configuration. A change of these ends a burst. */
 static void run_every_golden_packet(void)
 {
 	const char *config_name = "", *table_name = "";
@@ -123,7 +122,7 @@ static void run_every_golden_packet(void)
 			const json_t *configs = vectors_get(document, "configs");
 
 			config_name = vectors_string(packet, "config");
-			steering = vectors_rules(vectors_get(configs, config_name));
+			steering = vectors_steering(vectors_get(configs, config_name));
 			pipeline = make_pipeline(vectors_get(configs, config_name), &steering, routes);
 		}
 		lane = burst.count++;
@@ -138,14 +137,14 @@ static void run_every_golden_packet(void)
 	json_decref(document);
 }
 
-static void test_every_golden_packet_through_the_stages(void **state)
+static void test_every_golden_packet_on_the_general_path(void **state)
 {
 	(void)state;
 	fast = NULL;
 	run_every_golden_packet();
 }
 
-static void test_every_golden_packet_on_each_fast_path(void **state)
+static void test_every_golden_packet_on_the_fast_path_of_each_isa(void **state)
 {
 	(void)state;
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
@@ -160,8 +159,8 @@ static void test_every_golden_packet_on_each_fast_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_golden_packet_through_the_stages),
-		cmocka_unit_test(test_every_golden_packet_on_each_fast_path),
+		cmocka_unit_test(test_every_golden_packet_on_the_general_path),
+		cmocka_unit_test(test_every_golden_packet_on_the_fast_path_of_each_isa),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,12 @@
 
 #include "packet/verdict.h"
 
-/* Dashboards and vectors rely on these names. */
+/* Dashboards and golden vectors depend on these names. */
 static const char *const names[] = {"forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated",
 	"drop_malformed", "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_gateway",
 	"drop_no_buffer", "drop_tx_full", "drop_exception_full"};
 
-static void test_names_are_those_of_the_reference(void **state)
+static void test_names_are_those_in_the_reference(void **state)
 {
 	(void)state;
 	assert_int_equal(VERDICT_COUNT, sizeof(names) / sizeof(names[0]));
@@ -31,7 +31,7 @@ static void test_every_verdict_has_its_own_help(void **state)
 	}
 }
 
-/* Stages test lanes against it; a cleared lane is still to be forwarded. */
+/* A lane that is set to zeros counts as forwarded, until a stage sets another verdict. */
 static void test_forwarded_is_zero(void **state)
 {
 	(void)state;
@@ -41,7 +41,7 @@ static void test_forwarded_is_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_are_those_of_the_reference),
+		cmocka_unit_test(test_names_are_those_in_the_reference),
 		cmocka_unit_test(test_every_verdict_has_its_own_help),
 		cmocka_unit_test(test_forwarded_is_zero),
 	};
