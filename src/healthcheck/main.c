@@ -30,7 +30,7 @@ static void on_src_changed(void *data)
 	monitor_reload(&monitor, false);
 }
 
-static void on_hang_up(struct ev_loop *loop, ev_signal *signal, int events)
+static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 {
 	(void)loop;
 	(void)signal;
@@ -101,16 +101,16 @@ static int open_all(struct ev_loop *loop, struct faults *faults)
 
 static int serve(struct ev_loop *loop, struct faults *faults)
 {
-	ev_signal hang_up, terminate, interrupt;
+	ev_signal sighup, terminate, interrupt;
 	ev_timer watchdog;
 	uint64_t watchdog_us = service_watchdog_us();
 	int error = open_all(loop, faults);
 
 	if (!error) {
-		ev_signal_init(&hang_up, on_hang_up, SIGHUP);
+		ev_signal_init(&sighup, on_sighup, SIGHUP);
 		ev_signal_init(&terminate, on_stop, SIGTERM);
 		ev_signal_init(&interrupt, on_stop, SIGINT);
-		ev_signal_start(loop, &hang_up);
+		ev_signal_start(loop, &sighup);
 		ev_signal_start(loop, &terminate);
 		ev_signal_start(loop, &interrupt);
 		if (watchdog_us) {

@@ -12,19 +12,19 @@ static void print_row(int width, const char *table, const char *ip, const char *
 
 static void print_backend(const struct checklist *list, int width, uint32_t table, uint32_t backend)
 {
-	const struct table *of = &list->document.set.tables[table];
+	const struct table *entry = &list->document.set.tables[table];
 	size_t first = list->first[table][backend], end = list->first[table][backend + 1];
 	char ip[NETADDR_TEXT_MAX], latency[32];
 
-	netaddr_format(&of->backends[backend].addr, ip);
+	netaddr_format(&entry->backends[backend].addr, ip);
 	if (first == end)
-		print_row(width, of->name, ip, "-", "-", "",
-			of->backends[backend].state == TABLE_INACTIVE ? "inactive" : "no checks: healthy");
+		print_row(width, entry->name, ip, "-", "-", "",
+			entry->backends[backend].state == TABLE_INACTIVE ? "inactive" : "no checks: healthy");
 	for (size_t i = first; i < end; i++) {
 		const struct check *check = list->checks[list->uses[i].check];
 
 		snprintf(latency, sizeof(latency), "%.1f ms", (double)check->latency_us / 1e3);
-		print_row(width, of->name, ip, check->name, check_result_name(check->result), latency, check->reason);
+		print_row(width, entry->name, ip, check->name, check_result_name(check->result), latency, check->reason);
 	}
 }
 

@@ -50,9 +50,9 @@ class Site:
     def start_nginx(self, ip):
         servers = f"server {{{{ listen {ip}:80; return 200; }}}}"
         self.web[ip] = nginx.start(self.proxies, self.folder / ip, servers)
-        wait_until(lambda: self.answers(ip), f"nginx on {ip}")
+        wait_until(lambda: self.accepts(ip), f"nginx on {ip}")
 
-    def answers(self, ip):
+    def accepts(self, ip):
         with self.proxies, socket.socket() as client:
             return client.connect_ex((ip, 80)) == 0
 

@@ -173,7 +173,9 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void
 	return 0;
 }
 
-/* curl calls this to set its timer, or with -1 to stop it. No function of curl's multi handle may be called from here. */
+/*
+ * curl calls this to set its timer, or with -1 to stop it. No function of curl's multi handle may be called from here.
+ */
 static int set_timer(CURLM *multi, long timeout_ms, void *data)
 {
 	struct http *http = data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The gue and fou checks send an ICMP echo request through a tunnel to the proxy. The proxy's kernel sends its reply
- * straight to this host, outside the tunnel. All probes share one UDP socket and one raw ICMP socket per address family.
- * A reply belongs to a probe only if its identifier, sequence number, payload and source address match.
+ * straight to this host, outside the tunnel. All probes share one UDP socket and one raw ICMP socket per address
+ * family. A reply belongs to a probe only if its identifier, sequence number, payload and source address match.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H

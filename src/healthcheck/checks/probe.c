@@ -34,9 +34,9 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	ev_timer_init(&probe->timeout, on_timeout, 0, 0);
 	probe->timeout.data = probe;
 	/*
-	 * If this process was stalled, the event loop reads the replies that have arrived before it handles timeouts. If
-	 * a signal or the freezer stopped the process, epoll_wait(2) was interrupted, and the loop finds these replies
-	 * only in its next iteration. on_timeout() waits for that iteration.
+	 * If this process was stalled, the event loop reads the replies that have arrived before it handles timeouts.
+	 * If a signal or the freezer stopped the process, epoll_wait(2) was interrupted, and the loop finds these
+	 * replies only in its next iteration. on_timeout() waits for that iteration.
 	 */
 	ev_set_priority(&probe->timeout, EV_MINPRI);
 	probe->overdue = false;

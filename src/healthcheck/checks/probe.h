@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A probe is one run of a check. The caller fills env, spec, method and done, and calls probe_start(). The method sends
- * the packets, never blocks, and ends the probe with exactly one probe_end(). Everything runs in the event loop's thread.
+ * the packets, never blocks, and ends the probe with exactly one probe_end(). Everything runs in the event loop's
+ * thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_PROBE_H
 #define GLB_HEALTHCHECK_CHECKS_PROBE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The users' settings of health checks, and their limits. Two readers fill these structs: the reader of healthcheck.conf
- * (healthcheck/config) and the reader of the JSON table (table/file/table_json_health). Plain data; does not depend on the
- * rest of the daemon.
+ * The users' settings of health checks, and their limits. Two readers fill these structs: the reader of
+ * healthcheck.conf (healthcheck/config) and the reader of the JSON table (table/file/table_json_health). Plain data;
+ * does not depend on the rest of the daemon.
  */
 #ifndef GLB_HEALTHCHECK_CONFIG_SETTINGS_H
 #define GLB_HEALTHCHECK_CONFIG_SETTINGS_H

@@ -123,17 +123,17 @@ static const struct netaddr *vip_of(const struct table *table, uint8_t family)
 
 static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind, uint16_t port)
 {
-	const struct table *of = &builder->list->document.set.tables[table];
+	const struct table *entry = &builder->list->document.set.tables[table];
 	struct check_spec spec = {
 		.kind = kind,
-		.addr = of->backends[backend].addr,
+		.addr = entry->backends[backend].addr,
 		.port = port,
-		.inner = of->backends[backend].addr,
+		.inner = entry->backends[backend].addr,
 	};
 
 	use(builder, table, backend, &spec, NULL);
 	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6; family++) {
-		const struct netaddr *vip = vip_of(of, family);
+		const struct netaddr *vip = vip_of(entry, family);
 
 		/* The kernel binds a FOU port to one protocol, so the inner family must be the outer one. */
 		if (!vip || (kind == CHECK_FOU && family != spec.addr.family))
@@ -146,16 +146,16 @@ static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend
 static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 {
 	const struct table_document *document = &builder->list->document;
-	const struct table *of = &document->set.tables[table];
+	const struct table *entry = &document->set.tables[table];
 	const struct check_targets *targets = &document->health.tables[table].backends[backend];
-	struct check_spec spec = {.addr = of->backends[backend].addr};
+	struct check_spec spec = {.addr = entry->backends[backend].addr};
 
-	if (of->backends[backend].state == TABLE_INACTIVE)
+	if (entry->backends[backend].state == TABLE_INACTIVE)
 		return;
 	if (targets->http) {
 		spec.kind = CHECK_HTTP;
 		spec.port = targets->http;
-		spec.http = conf_http_of(builder->conf, of->name);
+		spec.http = conf_http_of(builder->conf, entry->name);
 		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
 		spec.http = NULL;
 	}
@@ -188,8 +188,8 @@ static void use_table(struct builder *builder, uint32_t table)
 }
 
 /*
- * Builds an index from a string member of each check to its place in the list. `text` is the member's offset. If several
- * checks have the same text, the index has the first.
+ * Builds an index from a string member of each check to its place in the list. `text` is the member's offset. If
+ * several checks have the same text, the index has the first.
  */
 static bool index_checks(const struct checklist *list, struct hsearch_data *by, size_t text)
 {

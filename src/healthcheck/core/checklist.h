@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checks that a forwarding table configures, and the backends that depend on each check. A check that several tables
- * configure in the same way is in the list once. A new list adopts checks and verdicts of the old one.
+ * The checks that a forwarding table configures, and the backends that depend on each check. A check that several
+ * tables configure in the same way is in the list once. A new list adopts checks and verdicts of the old one.
  */
 #ifndef GLB_HEALTHCHECK_CORE_CHECKLIST_H
 #define GLB_HEALTHCHECK_CORE_CHECKLIST_H
@@ -55,20 +55,23 @@ struct checklist {
 	/* Ordered by table, then by backend. */
 	struct checklist_use *uses;
 	size_t use_count;
-	/* first[table][backend] is the index of the backend's first use. One more element marks the end of the table's uses. */
+	/*
+	 * first[table][backend] is the index of the backend's first use. One more element marks the end of the table's
+	 * uses.
+	 */
 	size_t **first;
 };
 
 /*
- * Builds the list of a document. The list owns the document from now on; on failure it is freed. All verdicts are unknown.
- * Returns false if out of memory.
+ * Builds the list of a document. The list owns the document from now on; on failure it is freed. All verdicts are
+ * unknown. Returns false if out of memory.
  */
 bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf);
 
 /*
  * Moves each check from `old` to `list` if both have its key. Its running probe goes on. Other checks of `list` get the
- * verdict of the check with the same name in `old`, or else with the same target. Checks that `list` does not have stay in
- * `old`. Returns false if out of memory; then nothing was moved.
+ * verdict of the check with the same name in `old`, or else with the same target. Checks that `list` does not have stay
+ * in `old`. Returns false if out of memory; then nothing was moved.
  */
 bool checklist_adopt(struct checklist *list, struct checklist *old);
 
@@ -77,15 +80,17 @@ void checklist_free(struct checklist *list);
 bool checklist_has(const struct checklist *list, enum check_kind kind);
 
 /*
- * Returns the verdict of all checks of a backend together: unhealthy if one is unhealthy, else unknown if one is unknown,
- * else healthy. A backend without checks is healthy.
+ * Returns the verdict of all checks of a backend together: unhealthy if one is unhealthy, else unknown if one is
+ * unknown, else healthy. A backend without checks is healthy.
  */
 enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend);
 
 /* Sets list->unknown. */
 void checklist_count_unknown(struct checklist *list);
 
-/* Converts the verdicts to and from the JSON object in the state file, {NAME: VERDICT}. Unknown verdicts are left out. */
+/*
+ * Converts the verdicts to and from the JSON object in the state file, {NAME: VERDICT}. Unknown verdicts are left out.
+ */
 json_t *checklist_save(const struct checklist *list);
 void checklist_restore(struct checklist *list, const json_t *verdicts);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides when each check starts: a heap of entries, ordered by due time. Pure: callers pass the time, in milliseconds of
- * clock_now_ms(). The caller owns the entries.
+ * Decides when each check starts: a heap of entries, ordered by due time. Pure: callers pass the time, in milliseconds
+ * of clock_now_ms(). The caller owns the entries.
  *
  * Every entry is due once in interval_ms and keeps its phase, so that starts stay spread. A missed start is skipped. At
  * most max_running entries run at once. The others wait in the order of their due times.

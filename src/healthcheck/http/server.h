@@ -14,7 +14,9 @@ struct server {
 	ev_timer timer;
 };
 
-/* Listens on the configured address. Returns 0; or -errno with an error in `faults`. `monitor` must outlive the server. */
+/*
+ * Listens on the configured address. Returns 0; or -errno with an error in `faults`. `monitor` must outlive the server.
+ */
 int server_open(struct server *server, struct monitor *monitor, struct faults *faults);
 void server_close(struct server *server);
 

@@ -14,26 +14,26 @@ static json_t *check_json(const struct check *check)
 
 static json_t *backend_json(const struct checklist *list, uint32_t table, uint32_t backend)
 {
-	const struct table_backend *of = &list->document.set.tables[table].backends[backend];
+	const struct table_backend *entry = &list->document.set.tables[table].backends[backend];
 	char ip[NETADDR_TEXT_MAX];
 	json_t *checks = json_array();
 
 	for (size_t i = list->first[table][backend]; i < list->first[table][backend + 1]; i++)
 		json_array_append_new(checks, check_json(list->checks[list->uses[i].check]));
-	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "ip", netaddr_format(&of->addr, ip), "state",
-		table_state_name(of->state), "verdict", damper_name(checklist_verdict(list, table, backend)), "healthy",
-		of->healthy, "checks", checks);
+	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "ip", netaddr_format(&entry->addr, ip), "state",
+		table_state_name(entry->state), "verdict", damper_name(checklist_verdict(list, table, backend)),
+		"healthy", entry->healthy, "checks", checks);
 }
 
 static json_t *table_json(const struct monitor *monitor, uint32_t table)
 {
-	const struct table *of = &monitor->list.document.set.tables[table];
+	const struct table *entry = &monitor->list.document.set.tables[table];
 	json_t *backends = json_array();
 
-	for (uint32_t i = 0; i < of->backend_count; i++)
+	for (uint32_t i = 0; i < entry->backend_count; i++)
 		json_array_append_new(backends, backend_json(&monitor->list, table, i));
 	return json_pack(
-		"{s:s, s:b, s:o}", "name", of->name, "panic", monitor->publisher.panic[table], "backends", backends);
+		"{s:s, s:b, s:o}", "name", entry->name, "panic", monitor->publisher.panic[table], "backends", backends);
 }
 
 char *status_json(const struct monitor *monitor)

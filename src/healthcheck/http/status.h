@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's state as text: JSON for people, OpenMetrics for Prometheus. docs/reference/healthcheck.md describes both. */
+/*
+ * The daemon's state as text: JSON for people, OpenMetrics for Prometheus. docs/reference/healthcheck.md describes
+ * both.
+ */
 #ifndef GLB_HEALTHCHECK_HTTP_STATUS_H
 #define GLB_HEALTHCHECK_HTTP_STATUS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The core of the daemon: reads src, starts the checks when the scheduler says so, passes their results to the dampers, and
- * requests a write from the publisher when a verdict changes. Everything runs in the event loop's thread.
+ * The core of the daemon: reads src, starts the checks when the scheduler says so, passes their results to the dampers,
+ * and requests a write from the publisher when a verdict changes. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_MONITOR_MONITOR_H
 #define GLB_HEALTHCHECK_MONITOR_MONITOR_H
@@ -42,8 +42,8 @@ struct monitor {
 };
 
 /*
- * Reads src and starts its checks. Also reads the state file and starts the publisher, unless on_all_done is given. Returns
- * 0; or -errno with errors in `faults`. monitor_close() is needed in both cases.
+ * Reads src and starts its checks. Also reads the state file and starts the publisher, unless on_all_done is given.
+ * Returns 0; or -errno with errors in `faults`. monitor_close() is needed in both cases.
  */
 int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
 	void (*on_all_done)(struct monitor *), struct faults *faults);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls a function when a file may have changed. It watches the file's folder by inotify, so that it also sees a file that
- * is replaced, deleted or a symbolic link. Changes that follow each other quickly lead to one call.
+ * Calls a function when a file may have changed. It watches the file's folder by inotify, so that it also sees a file
+ * that is replaced, deleted or a symbolic link. Changes that follow each other quickly lead to one call.
  */
 #ifndef GLB_HEALTHCHECK_MONITOR_WATCH_H
 #define GLB_HEALTHCHECK_MONITOR_WATCH_H

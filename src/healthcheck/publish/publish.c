@@ -98,7 +98,9 @@ static void write_table(struct publisher *publisher)
 		}
 		return;
 	}
-	/* The state comes first. If dst were newer than the state, a restart would change its verdicts back and forth. */
+	/*
+	 * The state comes first. If dst were newer than the state, a restart would change its verdicts back and forth.
+	 */
 	if (text)
 		state_file_save(publisher->conf->state_file, list);
 	if (!text || file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
- * atomically, only if its content changes, and at most once in hold_ms. A failed write leaves the old dst in place and is
- * retried with backoff. Everything runs in the event loop's thread.
+ * atomically, only if its content changes, and at most once in hold_ms. A failed write leaves the old dst in place and
+ * is retried with backoff. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
@@ -42,10 +42,10 @@ void publisher_close(struct publisher *publisher);
 void publisher_request(struct publisher *publisher);
 
 /*
- * Schedules an urgent write because the list is new or an operator asked. Reads dst and writes it if its content differs.
- * The write waits for the first results of new checks, but not longer than until first_results_ms (clock_now_ms()). If
- * lists follow each other before the write, the first one's limit stays: edits may come faster than results. The reload
- * hook runs even if dst does not change.
+ * Schedules an urgent write because the list is new or an operator asked. Reads dst and writes it if its content
+ * differs. The write waits for the first results of new checks, but not longer than until first_results_ms
+ * (clock_now_ms()). If lists follow each other before the write, the first one's limit stays: edits may come faster
+ * than results. The reload hook runs even if dst does not change.
  */
 void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms);
 

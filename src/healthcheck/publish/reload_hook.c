@@ -92,13 +92,13 @@ static void fail(struct reload_hook *hook, const char *format, ...) __attribute_
 static void fail(struct reload_hook *hook, const char *format, ...)
 {
 	uint64_t wait = damper_backoff_ms(++hook->failures);
-	char what[64];
+	char cause[64];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
+	vsnprintf(cause, sizeof(cause), format, args);
 	va_end(args);
-	snprintf(hook->error, sizeof(hook->error), "%s%s%s", what, hook->last_line[0] ? ": " : "", hook->last_line);
+	snprintf(hook->error, sizeof(hook->error), "%s%s%s", cause, hook->last_line[0] ? ": " : "", hook->last_line);
 	hook->state = RELOAD_HOOK_FAILED;
 	hook->failed_runs++;
 	log_error("%s failed (%u in a row), next attempt in %" PRIu64 " s: %s", title(hook), hook->failures,

@@ -14,8 +14,8 @@
 #include "table/file/table_load.h"
 
 /*
- * Builds the binary table from dst. It parses the file again instead of using the set that the daemon has in memory: the
- * director must get what dst holds, and the daemon's set may be ahead of it. A reload hook that failed runs again
+ * Builds the binary table from dst. It parses the file again instead of using the set that the daemon has in memory:
+ * the director must get what dst holds, and the daemon's set may be ahead of it. A reload hook that failed runs again
  * later, when verdicts or src have changed but dst has not been written yet. Parsing also proves that what is on the
  * disk is a good table.
  */
@@ -37,7 +37,7 @@ static int build(const struct conf *conf)
 	return error;
 }
 
-static int hang_up(const char *pid_file)
+static int send_sighup(const char *pid_file)
 {
 	FILE *file = fopen(pid_file, "re");
 	long pid = 0;
@@ -66,7 +66,7 @@ _Noreturn void reload_hook_child_run(const struct conf *conf)
 	if (!conf->reload_notify)
 		_exit(EXIT_SUCCESS);
 	if (conf->reload_notify[0] == '/')
-		_exit(hang_up(conf->reload_notify) ? EXIT_FAILURE : EXIT_SUCCESS);
+		_exit(send_sighup(conf->reload_notify) ? EXIT_FAILURE : EXIT_SUCCESS);
 	/* systemctl returns when the director uses the new table, and fails if the director refused the table. */
 	execlp("systemctl", "systemctl", "reload", conf->reload_notify, (char *)NULL);
 	fprintf(stderr, "systemctl: %s\n", strerror(errno));

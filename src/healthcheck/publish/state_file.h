@@ -6,8 +6,8 @@
 #include "healthcheck/core/checklist.h"
 
 /*
- * Sets the verdicts of `list` from the file. A missing file is not a fault. A file that cannot be used adds a warning and
- * changes no verdict.
+ * Sets the verdicts of `list` from the file. A missing file is not a fault. A file that cannot be used adds a warning
+ * and changes no verdict.
  */
 void state_file_read(const char *path, struct checklist *list, struct faults *faults);
 

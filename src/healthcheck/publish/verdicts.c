@@ -4,19 +4,19 @@
 /* The verdict of the backend's checks. A backend without a verdict keeps `healthy` from src. */
 static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t backend)
 {
-	const struct table_backend *of = &list->document.set.tables[table].backends[backend];
+	const struct table_backend *entry = &list->document.set.tables[table].backends[backend];
 	enum damper_verdict verdict = checklist_verdict(list, table, backend);
 
-	return verdict == DAMPER_UNKNOWN ? of->healthy : verdict == DAMPER_HEALTHY;
+	return verdict == DAMPER_UNKNOWN ? entry->healthy : verdict == DAMPER_HEALTHY;
 }
 
 static bool panics(const struct checklist *list, uint32_t table, unsigned threshold)
 {
-	const struct table *of = &list->document.set.tables[table];
+	const struct table *entry = &list->document.set.tables[table];
 	uint32_t healthy = 0, total = 0;
 
-	for (uint32_t i = 0; i < of->backend_count; i++) {
-		if (of->backends[i].state == TABLE_INACTIVE)
+	for (uint32_t i = 0; i < entry->backend_count; i++) {
+		if (entry->backends[i].state == TABLE_INACTIVE)
 			continue;
 		total++;
 		healthy += is_healthy(list, table, i);

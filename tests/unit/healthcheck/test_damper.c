@@ -11,7 +11,9 @@
 #include "healthcheck/config/status_set.h"
 #include "healthcheck/core/damper.h"
 
-/* `results` has '+' for passed and '-' for failed, `expected` the verdict after each: h for healthy, u for unhealthy. */
+/*
+ * `results` has '+' for passed and '-' for failed, `expected` the verdict after each: h for healthy, u for unhealthy.
+ */
 static void assert_verdicts(struct damper damper, unsigned up, unsigned down, const char *results, const char *expected)
 {
 	char verdicts[64] = "";

@@ -17,7 +17,9 @@
 
 static struct conf conf;
 
-/* Reads `text`, in which ' stands for ". Returns the result of conf_read_healthcheck(), and its first error in `error`. */
+/*
+ * Reads `text`, in which ' stands for ". Returns the result of conf_read_healthcheck(), and its first error in `error`.
+ */
 static int read_text(const char *text, char error[512])
 {
 	char path[] = "/tmp/test_healthcheck_conf.XXXXXX", *copy = strdup(text);
