@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads and stores of big- and little-endian integers at any alignment. They use compiler builtins, because compilers can vectorise
- * these, but not inline assembly.
+ * Loads and stores of big- and little-endian integers at any alignment. They use compiler builtins, because compilers
+ * can vectorise these, but not inline assembly.
  */
 #ifndef GLB_COMMON_BYTEORDER_H
 #define GLB_COMMON_BYTEORDER_H

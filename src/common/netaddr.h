@@ -37,15 +37,15 @@ bool netaddr_parse(const char *text, struct netaddr *addr);
 /* Writes RFC 5952 text to buf, and returns buf. */
 const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX]);
 
-/* False for "this network", loopback, multicast, reserved and broadcast addresses (RFC 6890): no other host can reach them. */
+/* False: no other host can reach the address ("this network", loopback, multicast, reserved, broadcast; RFC 6890). */
 bool netaddr_is_unicast(const struct netaddr *addr);
 
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 
 /*
- * Reads "ADDRESS" (a host) or "ADDRESS/LENGTH", and clears the bits after the prefix. *host_bits: some of them were set. host_bits may
- * be NULL.
+ * Reads "ADDRESS" (a host) or "ADDRESS/LENGTH", and clears the bits after the prefix. *host_bits: some of them were
+ * set. host_bits may be NULL.
  */
 bool netprefix_parse(const char *text, struct netprefix *prefix, bool *host_bits);
 

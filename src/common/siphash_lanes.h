@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SipHash-2-4 of several messages side by side, one in each 64-bit lane of a vector. The vectors are as wide as the ISA that the
- * including file is compiled for. In plain C there is a single lane, because without a rotate instruction a vector gains nothing. The
- * caller puts the length of the message into the top byte of its last word. The functions interleave `count` states, because a single
- * SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
+ * SipHash-2-4 of several messages side by side, one in each 64-bit lane of a vector. The vectors are as wide as the ISA
+ * that the including file is compiled for. In plain C there is a single lane, because without a rotate instruction a
+ * vector gains nothing. The caller puts the length of the message into the top byte of its last word. The functions
+ * interleave `count` states, because a single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
  */
 #ifndef GLB_COMMON_SIPHASH_LANES_H
 #define GLB_COMMON_SIPHASH_LANES_H
@@ -93,7 +93,10 @@ INLINE void siphash_lanes_absorb(struct siphash_lanes *states, const wide *words
 		states[g].v0 ^= words[g];
 }
 
-/* A state into which many different words will be absorbed. The part of the first round that does not depend on the word is done. */
+/*
+ * A state into which many different words will be absorbed. The part of the first round that does not depend on the
+ * word is done.
+ */
 struct siphash_lanes_fork {
 	wide v0, v1, v1_rotated, v2, v3, v3_rotated;
 };

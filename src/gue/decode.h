@@ -39,7 +39,7 @@ struct decode_packet {
 	uint32_t inner_size;
 };
 
-/* frame: starts with the Ethernet header. port: the UDP port of GUE, host order. *packet is complete only with DECODE_OK. */
+/* frame: from its Ethernet header on. port: of GUE, host order. *packet is complete only with DECODE_OK. */
 enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet);
 
 const char *decode_status_name(enum decode_status status);

@@ -28,9 +28,9 @@ static inline uint32_t encapsulate_size(unsigned hop_count)
 uint32_t encapsulate_write_gue(uint8_t *to, const uint32_t *later_hops, unsigned later_count, uint8_t inner_protocol);
 
 /*
- * Writes encapsulate_size(hop_count) bytes at `to`. hops: network order; the first is the destination. inner_size: bytes from the
- * inner IP header on; the outer total length must fit in 16 bits. inner_protocol: 4 or 41. source_port: host order. The UDP checksum
- * is 0, which IPv4 allows (RFC 768).
+ * Writes encapsulate_size(hop_count) bytes at `to`. hops: network order; the first is the destination. inner_size:
+ * bytes from the inner IP header on; the outer total length must fit in 16 bits. inner_protocol: 4 or 41. source_port:
+ * host order. The UDP checksum is 0, which IPv4 allows (RFC 768).
  */
 void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops, unsigned hop_count,
 	uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GUE (draft-ietf-intarea-gue, variant 0) with GLB's private data, which lists the hops after the first. Freestanding: the director,
- * the tools and the eBPF program on the proxies include it. All fields are in network order.
+ * GUE (draft-ietf-intarea-gue, variant 0) with GLB's private data, which lists the hops after the first. Freestanding:
+ * the director, the tools and the eBPF program on the proxies include it. All fields are in network order.
  *
  *   byte 0     version (2 bits), control (1 bit), hlen (5 bits): number of 4-byte words after the first
  *   byte 1     protocol of the inner packet: 4 or 41

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A burst of packets in the pipeline. Each packet has a lane: its index in every array below. A stage reads what earlier stages
- * wrote, for the lanes whose verdict is still VERDICT_FORWARDED. One thread owns the burst.
+ * A burst of packets in the pipeline. Each packet has a lane: its index in every array below. A stage reads what
+ * earlier stages wrote, for the lanes whose verdict is still VERDICT_FORWARDED. The fast path fills only mixed,
+ * verdict, table, out and out_size. One thread owns the burst.
  */
 #ifndef GLB_PACKET_BURST_H
 #define GLB_PACKET_BURST_H
@@ -13,6 +14,7 @@
 #include "packet/flow.h"
 
 #define BURST_MAX 64
+
 /* Bytes before a frame that are enough for the outer headers of any packet. */
 #define BURST_HEADROOM ENCAPSULATE_MAX_SIZE
 
@@ -25,7 +27,7 @@ struct burst {
 	uint32_t readable[BURST_MAX]; /* bytes of the frame that are contiguous */
 	uint32_t size[BURST_MAX]; /* bytes of the whole frame */
 
-	/* Filled by the fast path: the burst has packets of both IP families. */
+	/* Filled by the fast path, else false: the burst has packets of both IP families. */
 	bool mixed;
 
 	/* Filled by the parser. */

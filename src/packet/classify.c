@@ -183,8 +183,8 @@ static void add_range(
 }
 
 /*
- * Sweeps over the ports of one prefix and protocol. Between two edges, the lowest table with an active claim gets the ports. There is
- * at least one edge more than there are ranges.
+ * Sweeps over the ports of one prefix and protocol. Between two edges, the lowest table with an active claim gets the
+ * ports. There is at least one edge more than there are ranges.
  */
 static void build_ranges(struct classifier *classifier, struct node *node, unsigned p, const struct claim *claims,
 	size_t count, struct edge *edges)

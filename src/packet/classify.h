@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The classifier finds the table whose binds match a destination. It is built once from the binds and read-only afterwards, so any
- * thread may look up.
+ * The classifier finds the table whose binds match a destination. It is built once from the binds and read-only
+ * afterwards, so any thread may look up.
  *
- * The distinct prefixes of all binds form a forest: the parent of a prefix is the next shorter one that covers it. Each prefix
- * has, for each protocol, disjoint port ranges with the lowest table among its own binds. A lookup finds the longest prefix
- * that covers the destination, and takes the lowest table over this prefix and its ancestors. It probes a hash table once for each
- * distinct prefix length of the family. Memory is linear in the number of binds.
+ * The distinct prefixes of all binds form a forest: the parent of a prefix is the next shorter one that covers it. Each
+ * prefix has, for each protocol, disjoint port ranges with the lowest table among its own binds. A lookup finds the
+ * longest prefix that covers the destination, and takes the lowest table over this prefix and its ancestors. It probes
+ * a hash table once for each distinct prefix length of the family. Memory is linear in the number of binds.
  */
 #ifndef GLB_PACKET_CLASSIFY_H
 #define GLB_PACKET_CLASSIFY_H
@@ -49,7 +49,7 @@ size_t classify_memory(const struct classifier *classifier);
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
-/* Lookups. destination: network order, 4 or 16 bytes by family (enum netaddr_family). They return a table index or CLASSIFY_*. */
+/* Lookups. destination: 4 or 16 bytes by family (enum netaddr_family), network order. Result: table or CLASSIFY_*. */
 
 /* The lowest table with a bind for address, protocol and port (host order). */
 int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,

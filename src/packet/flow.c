@@ -27,8 +27,8 @@ struct packet {
 };
 
 /*
- * available: bytes of the frame from the IP header on, readable or not. It is 0 for a quote: a quote may be cut anywhere, and some
- * senders write a wrong length into it. So its length is not compared with the bytes that are there.
+ * available: bytes of the frame from the IP header on, readable or not. It is 0 for a quote: a quote may be cut
+ * anywhere, and some senders write a wrong length into it. So its length is not compared with the bytes that are there.
  */
 static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet *packet)
 {
@@ -67,8 +67,8 @@ static bool is_extension(uint8_t protocol)
 }
 
 /*
- * Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. The state is in local
- * variables: each step depends on the one before, and through memory it would wait even longer.
+ * Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. The state is in
+ * local variables: each step depends on the one before, and through memory it would wait even longer.
  */
 static enum verdict skip_extensions(struct packet *packet)
 {
@@ -136,7 +136,7 @@ static void set_addresses(struct flow *flow, const struct packet *packet, bool e
 	}
 }
 
-/* A later IPv6 fragment may have more extension headers, and then its upper protocol is unknown. It counts as TCP or UDP. */
+/* A later IPv6 fragment with more extension headers hides its upper protocol. It counts as TCP or UDP. */
 static bool is_transport_fragment(const struct packet *packet)
 {
 	return packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP ||

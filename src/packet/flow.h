@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses a frame and finds its flow: the addresses and ports of the packets that the client sends. The frame may carry TCP, UDP, a
- * ping, a fragment, or an ICMP error that quotes one of these (docs/reference/steering.md#flow). Pure, thread-safe.
+ * Parses a frame and finds its flow: the addresses and ports of the packets that the client sends. The frame may carry
+ * TCP, UDP, a ping, a fragment, or an ICMP error that quotes one of these (docs/reference/steering.md#flow). Pure,
+ * thread-safe.
  */
 #ifndef GLB_PACKET_FLOW_H
 #define GLB_PACKET_FLOW_H
@@ -31,11 +32,12 @@ struct flow {
 };
 
 /*
- * Parses a frame that starts with its Ethernet header. size: bytes of the whole frame; of these, `readable` may be read. A header
- * that lies beyond `readable` counts as truncated. Returns one of these:
+ * Parses a frame that starts with its Ethernet header. size: bytes of the whole frame; of these, `readable` may be
+ * read. A header that lies beyond `readable` counts as truncated. Returns one of these:
  *   VERDICT_FORWARDED: all members of *flow are set.
  *   VERDICT_DROP_UNMATCHED: the frame is well-formed, but no bind can match it.
  *   another drop verdict: what is wrong with the frame.
+ * Unless it returns VERDICT_FORWARDED, *flow may be incomplete.
  */
 enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow);
 

@@ -8,7 +8,10 @@ enum {
 	KEYS_PER_BUCKET = 4,
 	SLOTS_PER_KEY = 2, /* at least */
 	MAX_TRIES = 1 << 20, /* multipliers to try for a bucket; usually one of the first 12 fits */
-	/* Up to SINGLE_KEYS keys first try a single bucket. It has as many slots as the square of their number, up to SINGLE_SLOTS. */
+	/*
+	 * Up to SINGLE_KEYS keys first try a single bucket. It has as many slots as the square of their number, up to
+	 * SINGLE_SLOTS.
+	 */
 	SINGLE_KEYS = 64,
 	SINGLE_SLOTS = 4096,
 	NO_KEY = UINT32_MAX,
@@ -44,7 +47,10 @@ static void chain_keys(const struct perfect *perfect, const uint32_t *keys, uint
 	}
 }
 
-/* Marks the slots of all keys in the chain as taken. False: two keys want the same slot, or it is taken; nothing is marked. */
+/*
+ * Marks the slots of all keys in the chain as taken. False: two keys want the same slot, or it is taken; nothing is
+ * marked.
+ */
 static bool take_slots(
 	uint8_t *taken, const uint32_t *keys, const uint32_t *next, uint32_t first, uint32_t multiplier, uint32_t shift)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Perfect hashing of 32-bit keys: every key has a slot of its own, so a lookup loads two values and never loops. The key selects a
- * bucket, and the bucket has a multiplier that sends all of its keys to different free slots ("hash, displace"). A hash is built
- * once and read-only afterwards.
+ * Perfect hashing of 32-bit keys: every key has a slot of its own, so a lookup loads two values and never loops. The
+ * key selects a bucket, and the bucket has a multiplier that sends all of its keys to different free slots ("hash,
+ * displace"). A hash is built once and read-only afterwards.
  */
 #ifndef GLB_PACKET_PERFECT_H
 #define GLB_PACKET_PERFECT_H
@@ -40,8 +40,8 @@ static inline uint32_t perfect_slot(const struct perfect *perfect, uint32_t key)
 }
 
 /*
- * keys: distinct, 1 to 2^24 of them. False: out of memory, or no multiplier found (this has never been seen). The caller frees
- * *perfect with perfect_free().
+ * keys: distinct, 1 to 2^24 of them. False: out of memory, or no multiplier found (this has never been seen). The
+ * caller frees *perfect with perfect_free().
  */
 bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count);
 void perfect_free(struct perfect *perfect);

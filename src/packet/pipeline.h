@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes the others,
- * stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all headers. The results are the same.
- * Pure: no locks, no allocation, no logging. Workers, the CLI's replay and the tests run this code.
+ * What the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes
+ * the others, stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all headers.
+ * The results are the same. Pure: no locks, no allocation, no logging. Workers, the CLI's replay and the tests run this
+ * code.
  */
 #ifndef GLB_PACKET_PIPELINE_H
 #define GLB_PACKET_PIPELINE_H
@@ -17,6 +18,7 @@
 /* The limit of too-big replies for each lcore: this many a second, and this many at once (RFC 1812 section 4.3.2.8). */
 #define PIPELINE_TOO_BIG_PER_SECOND 100
 
+/* The caller fills all members that are not private, and may change them between bursts. One thread uses a pipeline. */
 struct pipeline {
 	const struct routes *routes;
 	const struct steering_config *steering;
@@ -40,8 +42,8 @@ static inline void pipeline_refill(struct pipeline *pipeline, uint64_t now, uint
 }
 
 /*
- * Fills the verdict of each lane, and `out` and `out_size` of the lanes that have a frame to send: VERDICT_FORWARDED and
- * VERDICT_ANSWERED_TOO_BIG. All others get out NULL. The frames of VERDICT_EXCEPTION lanes are unchanged.
+ * Fills the verdict of each lane, and `out` and `out_size` of the lanes that have a frame to send: VERDICT_FORWARDED
+ * and VERDICT_ANSWERED_TOO_BIG. In all other lanes `out` is NULL. The frames of VERDICT_EXCEPTION lanes are unchanged.
  */
 void pipeline_run(struct pipeline *pipeline, struct burst *burst);
 

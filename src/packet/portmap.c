@@ -13,7 +13,10 @@ enum {
 	MAX_FOLDS = 64, /* factors to try; the first fit unless two prefixes collide in 32 bits */
 };
 
-/* The input of a port map: the map of the parent prefix and the own ranges. Equal recipes make equal maps. */
+/*
+ * The input for a port map: the map of the parent prefix and the port ranges of the prefix itself. Equal recipes make
+ * equal maps.
+ */
 struct recipe {
 	uint32_t parent_map;
 	const struct classify_range *ranges;
@@ -59,7 +62,10 @@ static bool same_recipe(const struct recipe *a, const struct recipe *b)
 	return true;
 }
 
-/* Makes a map: a copy of the parent's, with the ranges written where their table is lower. Returns 0 if there is no room. */
+/*
+ * Copies the map of the parent, and writes each range over ports whose table is higher or missing. Returns 0 if there
+ * is no room.
+ */
 static uint32_t make_map(struct builder *builder, const struct recipe *recipe)
 {
 	struct portmap *portmap = builder->portmap;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Port maps: the classifier compiled for speed. A lookup costs the same for any number of binds. For each prefix length in use,
- * longest first, a perfect hash finds the prefix that covers the destination. Each prefix has a port map for each protocol: an
- * array with the lowest table for every port. Prefixes with equal port maps share one. Built once, read-only afterwards.
+ * Port maps: the classifier compiled for speed. A lookup costs the same for any number of binds. For each prefix length
+ * in use, longest first, a perfect hash finds the prefix that covers the destination. Each prefix has a port map for
+ * each protocol: an array with the lowest table for every port. Prefixes with equal port maps share one. Built once,
+ * read-only afterwards.
  *
  * Addresses here are integers that were loaded little-endian from bytes in network order.
  */
@@ -19,7 +20,10 @@
 #define PORTMAP_MAX_MAPS   1024 /* 64 KB each */
 #define PORTMAP_PORTS      65536
 
-/* A prefix, in its slot of the perfect hash. A free slot has an address whose own slot is another one, so it never matches. */
+/*
+ * A prefix, in its slot of the perfect hash. A free slot has an address whose own slot is another one, so it never
+ * matches.
+ */
 struct portmap_v4_slot {
 	uint32_t address;
 	uint16_t maps[2]; /* port map for TCP, for UDP */
@@ -50,8 +54,8 @@ struct portmap {
 	struct portmap_v4_level v4[PORTMAP_MAX_LEVELS];
 	struct portmap_v6_level v6[PORTMAP_MAX_LEVELS];
 	/*
-	 * maps[map * PORTMAP_PORTS + port] is the table index + 1, or 0 if no bind matches. Map 0 is all 0. The array has 3 extra bytes
-	 * at the end, because SIMD code reads 4 bytes for each entry.
+	 * maps[map * PORTMAP_PORTS + port] is the table index + 1, or 0 if no bind matches. Map 0 is all 0. The array
+	 * has 3 extra bytes at the end, because SIMD code reads 4 bytes for each entry.
 	 */
 	uint8_t *maps;
 	uint32_t map_count;
@@ -68,8 +72,8 @@ static inline uint32_t portmap_fold(const uint32_t factors[4], uint64_t low, uin
 }
 
 /*
- * NULL: out of memory, or more levels or maps than the limits above. Then the caller uses the classifier itself. The caller frees
- * the result with portmap_free(). It does not refer to the classifier.
+ * NULL: out of memory, or more levels or maps than the limits above. Then the caller uses the classifier itself. The
+ * caller frees the result with portmap_free(). It does not refer to the classifier.
  */
 struct portmap *portmap_build(const struct classifier *classifier);
 void portmap_free(struct portmap *portmap);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefetches the packets of the next burst while the pipeline works on this one. A core can wait for only a few cache lines at a
- * time, and more requests stall it. So the stages prefetch a few packets now and then. Nothing is read: a wrong address only costs
- * a cache line.
+ * Prefetches the packets of the next burst while the pipeline works on this one. A core can wait for only a few cache
+ * lines at a time, and more requests stall it. So the stages prefetch a few packets now and then. Nothing is read, so a
+ * wrong address is harmless.
  */
 #ifndef GLB_PACKET_PREFETCH_H
 #define GLB_PACKET_PREFETCH_H

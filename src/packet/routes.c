@@ -10,8 +10,8 @@
 #define PAIR_ADDRESSES_TABLES 4 /* at most this many tables have pair_addresses: 512 KB each */
 
 /*
- * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list one address
- * as two backends.
+ * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list
+ * one address as two backends.
  */
 static bool rows_are_distinct(const struct routes_table *table)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routes: a forwarding table file made ready for packets, with classifier, hash keys, rows and hop addresses. The control thread
- * builds routes and frees them. They are read-only in between. A worker refers to them for no longer than a burst (RCU).
+ * Routes: a forwarding table file made ready for packets, with classifier, hash keys, rows and hop addresses. The
+ * control thread builds routes and frees them. They are read-only in between. A worker refers to them for no longer
+ * than a burst (RCU).
  */
 #ifndef GLB_PACKET_ROUTES_H
 #define GLB_PACKET_ROUTES_H
@@ -27,11 +28,11 @@ struct routes_table {
 
 struct routes {
 	struct classifier *classifier;
-	struct portmap *portmap; /* compiled from the classifier; NULL if that has too many prefix lengths or port maps */
+	struct portmap *portmap; /* compiled from the classifier; NULL if portmap_build() failed */
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
 	uint32_t *addresses; /* of all backends; with small_tables, those of table t start at ROUTES_SMALL * t */
 	bool small_tables; /* no table has more than ROUTES_SMALL backends */
-	bool pairs_only; /* every row has two different hops; then the fast path has one of the three copies of all rows below */
+	bool pairs_only; /* every row has two different hops, and one of these three copies of all rows exists */
 	/* The entry of a row is at index table * TABLE_ROWS + row. The low half of an entry is the first hop. */
 	uint64_t *pair_addresses; /* the addresses; only for so few tables that the copy fits the caches */
 	uint16_t *pair_bytes; /* else the backend indices, if the tables are small */
@@ -42,8 +43,8 @@ struct routes {
 };
 
 /*
- * Takes over *set and leaves it empty, also on failure. NULL: an error in faults (out of memory, or a backend with an IPv6 address).
- * The caller frees the result with routes_free().
+ * Takes over *set and leaves it empty, also on failure. NULL: an error in faults (out of memory, or a backend with an
+ * IPv6 address). The caller frees the result with routes_free().
  */
 struct routes *routes_create(struct table_set *set, struct faults *faults);
 void routes_free(struct routes *routes);

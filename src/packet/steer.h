@@ -25,14 +25,16 @@ struct steer_result {
 struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
-/* The packet hash over `fields` (enum steering_field, OR-ed) with the hash key of a table. Its low 16 bits are the row. */
+/*
+ * The packet hash over `fields` (enum steering_field, OR-ed) with the hash key of a table. Its low 16 bits are the row.
+ */
 uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields);
 
 /*
- * Steers the given lanes, stage by stage, so that the rows are in the caches when they are read. A lane with VERDICT_FORWARDED gets
- * its table, hash, row and hops, or another verdict: steer_unmatched() if no bind matches, VERDICT_DROP_FRAGMENT for a later
- * fragment that its addresses alone cannot steer. A lane with VERDICT_DROP_UNMATCHED gets steer_unmatched(). All other lanes stay
- * as they are.
+ * Steers the given lanes, stage by stage, so that the rows are in the caches when they are read. A lane with
+ * VERDICT_FORWARDED gets its table, hash, row and hops, or another verdict: steer_unmatched() if no bind matches,
+ * VERDICT_DROP_FRAGMENT for a later fragment that its addresses alone cannot steer. A lane with VERDICT_DROP_UNMATCHED
+ * gets steer_unmatched(). All other lanes stay as they are.
  */
 void steer_burst(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The outcome for a received packet. Each packet gets exactly one verdict, so the number of received packets is the sum of all
- * verdict counters. The enum, the counters, the telemetry keys and the table in docs/reference/counters.md come from this list.
+ * The outcome for a received packet. Each packet gets exactly one verdict, so the number of received packets is the sum
+ * of all verdict counters. The enum, the counters, the telemetry keys and the table in docs/reference/counters.md come
+ * from this list.
  */
 #ifndef GLB_PACKET_VERDICT_H
 #define GLB_PACKET_VERDICT_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decodes any frame. The decoder must not read outside the frame, and the inner packet and the hops must be inside of it. */
+/*
+ * Decodes any frame. The decoder must not read outside the frame, and the inner packet and the hops must be inside of
+ * it.
+ */
 #include <stdlib.h>
 #include <string.h>
 

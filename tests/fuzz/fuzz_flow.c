@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses any frame, readable in part. The parser must not read beyond the readable bytes, and the IP packet that it finds must be inside
- * the frame.
+ * Parses any frame, readable in part. The parser must not read beyond the readable bytes, and the IP packet that it
+ * finds must be inside the frame.
  */
 #include <stdlib.h>
 #include <string.h>

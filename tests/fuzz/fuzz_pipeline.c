@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs any frame through the whole pipeline, with any steering config. The buffer has exactly the headroom and the readable bytes of the
- * frame, so that ASan detects accesses outside. The frame to send must agree with its own headers.
+ * Runs any frame through the whole pipeline, with any steering config. The buffer has exactly the headroom and the
+ * readable bytes of the frame, so that ASan detects accesses outside. The frame to send must agree with its own
+ * headers.
  */
 #include <stdlib.h>
 #include <string.h>

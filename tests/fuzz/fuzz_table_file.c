@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads any bytes as a binary table. Version 3 is also tried with a correct size and digest, so that the fuzzer gets past these checks.
- * A table that was read must be the same after it was written and read again.
+ * Reads any bytes as a binary table. Version 3 is also tried with a correct size and digest, so that the fuzzer gets
+ * past these checks. A table that was read must be the same after it was written and read again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static void sign(uint8_t *bytes, uint64_t size)
 }
 
 /*
- * Tables are longer than inputs. So the first byte of the input is the number of blocks of 4096 zeros to append. Zeros are valid rows.
+ * Tables are longer than inputs. So the first byte of the input is the number of blocks of 4096 zeros to append. Zeros
+ * are valid rows.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory between two pages that fault on any access. A frame that ends at its end, or whose headroom starts at its start, reveals every
- * access outside.
+ * Memory between two pages that fault on any access. Tests place a frame at the end, or its headroom at the start, to
+ * detect every access outside.
  */
 #ifndef GLB_TESTS_UNIT_GUARDED_H
 #define GLB_TESTS_UNIT_GUARDED_H

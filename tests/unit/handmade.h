@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables whose rows are simple to predict: hop i of row r is backend (r + i) % backends, and backend b of table t is
- * 192.168.t.b. All 16 bytes of the hash key of table t are t.
+ * Forwarding tables whose rows are simple to predict: hop i of row r is backend (r + i) % backends, and backend b of
+ * table t is 192.168.t.b. All 16 bytes of the hash key of table t are t.
  */
 #ifndef GLB_TESTS_UNIT_HANDMADE_H
 #define GLB_TESTS_UNIT_HANDMADE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds frames for tests, header by header from the outside in. Each call updates what depends on the appended bytes: every IP header,
- * outer or quoted, covers the rest of the packet, and the Ethernet type before the outer IP header names its family. A test that needs a
- * wrong header changes its bytes afterwards.
+ * Builds frames for tests, header by header from the outside in. Each call updates what depends on the appended bytes:
+ * every IP header, outer or quoted, covers the rest of the packet, and the Ethernet type before the outer IP header
+ * names its family. A test that needs a wrong header changes its bytes afterwards.
  */
 #ifndef GLB_TESTS_UNIT_PACKETS_H
 #define GLB_TESTS_UNIT_PACKETS_H
@@ -121,7 +121,10 @@ static inline uint8_t *packet_ipv4(struct packet *packet, const char *source, co
 	return ip;
 }
 
-/* Appends `words` 4-byte words of options to the last IPv4 header. Their bytes are valid ports, to detect code that reads them as ports. */
+/*
+ * Appends `words` 4-byte words of options to the last IPv4 header. Their bytes are valid ports, to detect code that
+ * reads them as ports.
+ */
 static inline void packet_options(struct packet *packet, unsigned words)
 {
 	uint8_t *ip = packet->bytes + packet->ip[packet->ip_count - 1];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Golden vectors (tests/vectors), which the Python model writes. If they are wrong, these functions end the test program. */
+/*
+ * Golden vectors (tests/vectors), which the Python model writes. If they are wrong, these functions end the test
+ * program.
+ */
 #ifndef GLB_TESTS_UNIT_VECTORS_H
 #define GLB_TESTS_UNIT_VECTORS_H
 

@@ -12,8 +12,8 @@ INLINE void prefetch_some(const struct lanes_job *job)
 }
 
 /*
- * Runs each stage over all blocks before the next stage. Within a block each stage waits for the one before, but the CPU works on
- * other blocks meanwhile. Returns the lanes for the general path.
+ * Runs each stage over all blocks before the next stage. Within a block each stage waits for the one before, but the
+ * CPU works on other blocks meanwhile. Returns the lanes for the general path.
  */
 INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
 {

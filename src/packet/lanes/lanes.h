@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path: it takes packets through all stages in SIMD code, one packet for each vector lane. A packet is fast-path eligible
- * if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension headers, not fragmented and not
- * tagged. The fast path finishes eligible packets that it can forward and those that no bind matches. It leaves all others, for example
- * packets over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c is compiled once for each ISA. Pure.
+ * The fast path: it takes packets through all stages in SIMD code, one packet for each vector lane. A packet is
+ * fast-path eligible if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension
+ * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward and those that no
+ * bind matches. It leaves all others, for example packets over the MTU, to the general path in pipeline.c, which gives
+ * the same results. lanes.c is compiled once for each ISA. Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
@@ -27,8 +28,8 @@ struct lanes_job {
 };
 
 /*
- * Fills the verdict and `out` of the lanes that it can finish, and table and out_size of those that it forwards. Sets burst->mixed.
- * Returns the set of all other lanes, which it has not touched.
+ * Fills the verdict and `out` of the lanes that it can finish, and table and out_size of those that it forwards. Sets
+ * burst->mixed. Returns the set of all other lanes, which it has not touched.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

@@ -127,7 +127,7 @@ INLINE void emit_lane(
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }
 
-/* Finishes a lane that no bind matches. Done here, so that a flood of unmatched packets costs no more than forwarded packets. */
+/* Finishes a lane that no bind matches, so that a flood of unmatched packets stays on the fast path. */
 INLINE void finish_unmatched(const struct lanes_job *job, struct burst *burst, uint32_t lane)
 {
 	burst->verdict[lane] = (uint8_t)steer_unmatched(job->steering);

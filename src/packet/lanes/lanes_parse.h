@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first stages of the fast path: load the headers, and find the eligible packets. Only lanes.c includes this file. */
+/*
+ * The first stages of the fast path: load the headers, and find the eligible packets. Only lanes.c includes this file.
+ */
 #ifndef GLB_PACKET_LANES_LANES_PARSE_H
 #define GLB_PACKET_LANES_LANES_PARSE_H
 
@@ -22,8 +24,8 @@ enum {
 };
 
 /*
- * The packets of one family in a burst. The arrays have `count` entries, and then zeros up to the end of the last block. Header
- * bytes are loaded little-endian; offsets are from the start of the IP header.
+ * The packets of one family in a burst. The arrays have `count` entries, and then zeros up to the end of the last
+ * block. Header bytes are loaded little-endian; offsets are from the start of the IP header.
  */
 struct lanes {
 	uint32_t count;
@@ -34,7 +36,10 @@ struct lanes {
 	uint32_t first[BURST_MAX]; /* bytes 0 to 3 */
 	uint32_t second[BURST_MAX]; /* IPv4: bytes 6 to 9. IPv6: bytes 4 to 7 */
 	uint32_t ports[BURST_MAX]; /* source port in the low half, destination port in the high half */
-	/* IPv4: [0] has the source in the low half and the destination in the high half. IPv6: source in [0..1], destination in [2..3]. */
+	/*
+	 * IPv4: [0] has the source in its low half and the destination in its high half. IPv6: [0] and [1] have the
+	 * source, [2] and [3] the destination.
+	 */
 	uint64_t addresses[4][BURST_MAX];
 };
 
@@ -48,7 +53,10 @@ struct block {
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
-	/* What is written into the prebuilt headers: total length and checksum; first hop; source port and UDP length; second hop. */
+	/*
+	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second
+	 * hop.
+	 */
 	uint32_t patches[BLOCK][4];
 	uint32_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
@@ -83,8 +91,8 @@ INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
 }
 
 /*
- * Lists the lanes of each family, without a branch that depends on the Ethernet type. Returns the lanes of neither family, and those
- * whose IPv6 packet is too short to load.
+ * Lists the lanes of each family, without a branch that depends on the Ethernet type. Returns the lanes of neither
+ * family, and those whose IPv6 packet is too short to load.
  */
 INLINE uint64_t list_families(const struct burst *burst, uint64_t ineligible, struct lanes *v4, struct lanes *v6)
 {

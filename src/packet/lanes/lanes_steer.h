@@ -7,7 +7,10 @@
 #include "packet/routes.h"
 #include "packet/steering.h"
 
-/* Finds the port map of each IPv4 destination. The levels go from the shortest prefix to the longest, so that the longest wins. */
+/*
+ * Finds the port map of each IPv4 destination. The levels go from the shortest prefix to the longest, so that the
+ * longest wins.
+ */
 INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, struct block *block)
 {
 	EACH (i)
@@ -38,7 +41,7 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, st
 	}
 }
 
-/* The same for IPv6. */
+/* Finds the port map of each IPv6 destination, in the same way. */
 INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	EACH (i)
@@ -74,8 +77,8 @@ INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, st
 }
 
 /*
- * The hash message: the word and the shift of each field in a message of 64-bit words. No port and no IPv4 address crosses a word. An IPv6 address
- * fills two words.
+ * The layout of the hash message: the 64-bit word and the shift of each field. No port and no IPv4 address crosses a
+ * word boundary. An IPv6 address fills two words.
  */
 struct message {
 	unsigned words; /* number of words, the last one with the length */
@@ -246,7 +249,7 @@ INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
 	}
 }
 
-/* The same, from the copy of the rows if there is one. */
+/* The same as load_rows(), from the copy of the rows if there is one. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
@@ -272,7 +275,7 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 	}
 }
 
-/* Finds the hops if all rows have two different ones. */
+/* Finds the hops if all rows have two different hops. */
 INLINE void find_pairs(const struct routes *routes, struct block *block)
 {
 	load_pairs(routes, block->table, block->hash, block->hops[0], block->hops[1]);
@@ -280,7 +283,10 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
 		block->hop_count[i] = 2;
 }
 
-/* Appends the hops of the row by alt_hash_fields, without repeating one. Packets whose first row does not have two hops are not eligible. */
+/*
+ * Appends the hops of the row by alt_hash_fields, without repeating one. Packets whose first row does not have two hops
+ * are not eligible.
+ */
 INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
 {
 	uint32_t third[BLOCK], fourth[BLOCK];

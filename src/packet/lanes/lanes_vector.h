@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lanes.c needs from an ISA: loads by index, and interleaving. Each function also has a version in plain C. Only lanes.c
- * includes this file.
+ * What lanes.c needs from an ISA: loads by index, and interleaving. Each function also has a version in plain C. Only
+ * lanes.c includes this file.
  */
 #ifndef GLB_PACKET_LANES_LANES_VECTOR_H
 #define GLB_PACKET_LANES_LANES_VECTOR_H
@@ -18,8 +18,9 @@
 #endif
 
 /*
- * Exchanges the low two bytes. With AVX2, gcc would recognise the shifts as __builtin_bswap16() and narrow the surrounding lanes to
- * 16 bits. Swapping all four bytes avoids this, and costs the same where the bytes of a vector can be shuffled.
+ * Exchanges the low two bytes. With AVX2, gcc would recognise the shifts as __builtin_bswap16() and narrow the
+ * surrounding lanes to 16 bits. Swapping all four bytes avoids this, and costs the same where the bytes of a vector can
+ * be shuffled.
  */
 INLINE uint32_t swap16(uint32_t value)
 {

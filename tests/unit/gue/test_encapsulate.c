@@ -16,7 +16,10 @@ static const struct encapsulate_outer outer = {
 	.source_mac = {0x02, 0, 0, 0, 0, 0x01},
 };
 
-/* The one's complement sum of a header with its checksum is 0xffff (RFC 1071). Computed here without src/common/checksum. */
+/*
+ * The one's complement sum of a header with its checksum is 0xffff (RFC 1071). Computed here without
+ * src/common/checksum.
+ */
 static void assert_checksum_is_right(const uint8_t *header, unsigned size)
 {
 	uint32_t sum = 0;

@@ -238,7 +238,10 @@ static void test_fragment_is_ambiguous_if_two_tables_cover_its_address(void **st
 	assert_int_equal(fragment_of("10.0.1.1"), CLASSIFY_NONE);
 }
 
-/* The definition of a lookup: tries every bind of every table in order. Also finds the lowest and highest table that covers the address. */
+/*
+ * The definition of a lookup: tries every bind in order. Also finds the lowest and highest table that covers the
+ * address.
+ */
 static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int *lowest, int *highest)
 {
 	int found = CLASSIFY_NONE;

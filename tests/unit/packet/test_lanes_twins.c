@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the fast path of each ISA with the general path: the same verdicts, and the same bytes in and around every frame, for
- * millions of packets. Most of these differ only a little from an eligible packet.
+ * Compares the fast path of each ISA with the general path: the same verdicts, and the same bytes in and around every
+ * frame, for millions of packets. Most of these differ only a little from an eligible packet.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,10 @@ struct seed {
 };
 
 static struct seed seeds[SEEDS];
-/* Routes with: one table; many tables; no table; many tables and two hops in every row; the same, with a table of 257 backends. */
+/*
+ * Routes with: one table; many tables; no table; many tables and two hops in every row; the same, with a table of 257
+ * backends.
+ */
 static struct routes *worlds[5];
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
@@ -128,7 +131,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Copies a seed, with another client address. Unless intact, half of the frames get flipped bits in the first 64 bytes, and some are cut. */
+/*
+ * Copies a seed, with another client address. Unless intact, half of the frames get flipped bits in the first 64 bytes,
+ * and some are cut.
+ */
 static uint32_t fill_frame(uint8_t *room, const struct seed *seed, bool intact)
 {
 	uint64_t dice = random_u64();
@@ -159,8 +165,8 @@ static const struct seed *random_seed(uint16_t type)
 }
 
 /*
- * Half of the bursts have packets of one family, so that the blocks are full. One of their lanes may be damaged, not contiguous, or
- * without headroom.
+ * Half of the bursts have packets of one family, so that the blocks are full. One of their lanes may be damaged, not
+ * contiguous, or without headroom.
  */
 static void fill_burst(uint32_t count)
 {

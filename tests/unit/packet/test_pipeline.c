@@ -465,7 +465,10 @@ static void test_empty_burst_is_allowed(void **state)
 	pipeline_run(&pipeline, &burst);
 }
 
-/* Guard pages and sanitizers detect accesses outside a frame. The size of a forwarded frame must agree with its headers. */
+/*
+ * Guard pages and sanitizers detect accesses outside a frame. The size of a forwarded frame must agree with its
+ * headers.
+ */
 static void test_nothing_outside_damaged_frames_is_accessed(void **state)
 {
 	(void)state;
