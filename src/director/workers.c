@@ -198,7 +198,7 @@ int workers_create(struct director *director)
 	int error;
 
 	director->packet_isa = isa_choose(rte_vect_get_max_simd_bitwidth());
-	log_info("packet path: %s", isa_name(director->packet_isa));
+	log_info("ISA of the fast path: %s", isa_name(director->packet_isa));
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
 		struct worker *worker = create(director, i);
 
