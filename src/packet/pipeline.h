@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes
+ * All that the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes
  * the others, stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all headers.
  * The results are the same. Pure: no locks, no allocation, no logging. Workers, the CLI's replay and the tests run this
  * code.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an lcore does when it finds no packets. With idle = "poll" it polls again at once. With idle = "sleep", after a number of
+ * The pause of an lcore that finds no packets. With idle = "poll" it polls again at once. With idle = "sleep", after a number of
  * empty iterations, it waits for the file descriptors of its queues and for its doorbell, or takes short naps if the driver of some
  * queue has no file descriptor. Owned by one lcore.
  */

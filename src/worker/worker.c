@@ -214,7 +214,7 @@ static void steer_family(
 
 /*
  * Steers the current burst. The fast path works on one family at a time, and a half-empty vector takes as long as a full one.
- * So while full bursts of both families arrive, packets are gathered over a few iterations until there is a full burst of one
+ * Therefore, while full bursts of both families arrive, packets are gathered over a few iterations until there is a full burst of one
  * family. A flow has only one family, so its packets stay in order. more: the next burst is full, too.
  */
 static void steer_families(struct worker *worker, struct flow_path *path, const struct live_table *live, bool more)

@@ -13,7 +13,7 @@
 #include "director/control/neighbour.h"
 #include "program/log.h"
 
-#define CONFIRM_TICKS 30 /* so that the kernel notices a router that changed its MAC without announcing it */
+#define CONFIRM_TICKS 30 /* so that the kernel notices a gateway that changed its MAC without announcing it */
 
 struct gateway {
 	struct mnl_socket *requests, *events;

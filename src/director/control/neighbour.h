@@ -12,7 +12,7 @@
 #include <libmnl/libmnl.h>
 
 struct next_hop {
-	uint32_t address; /* of the router; the destination itself if it is on the link */
+	uint32_t address; /* of the next hop; the destination itself if it is on the link */
 	uint32_t interface; /* index */
 };
 

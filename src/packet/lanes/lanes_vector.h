@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lanes.c needs from an ISA: loads by index, and interleaving. Each function also has a version in plain C. Only
+ * Vector operations for lanes.c: loads by index, and interleaving. Each function also has a version in plain C. Only
  * lanes.c includes this file.
  */
 #ifndef GLB_PACKET_LANES_LANES_VECTOR_H

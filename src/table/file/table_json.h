@@ -16,7 +16,7 @@ int table_json_parse(const char *text, size_t size, struct table_set *set, struc
 
 struct table_document;
 
-/* As table_json_parse(); on 0 *document is filled, and the caller frees it with table_document_free(). */
+/* Like table_json_parse(), but on 0 *document is filled, and the caller frees it with table_document_free(). */
 int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults);
 
 #endif
