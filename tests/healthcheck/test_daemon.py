@@ -274,14 +274,17 @@ def test_pid_file_without_a_process_id(daemon, text):
 def test_build_and_notify_by_pid_file(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9)))
     binary, pid_file, ran = (made.folder / name for name in ("table.bin", "pid", "hup"))
-    director = subprocess.Popen(["sh", "-c", f"trap 'echo hup >> {ran}' HUP; echo $$ > {pid_file}; "
-                                             "while :; do sleep 0.05; done"])
-    wait_until(lambda: pid_file.exists() and pid_file.read_text(), "pid file")
-    made.write_conf(reload=f'{{ build = "{binary}"; notify = "{pid_file}"; }}')
-    made.start().wait_ready()
-    wait_until(lambda: ran.exists() and ran.read_text() == "hup\n", "SIGHUP")
-    director.kill()
-    director.wait()
+    # A shell cannot trap a signal that it inherits as ignored, as under nohup.
+    director = subprocess.Popen(["env", "--default-signal=HUP", "sh", "-c", f"trap 'echo hup >> {ran}' HUP; echo $$ > {pid_file}; "
+                                 "while :; do sleep 0.05; done"])
+    try:
+        wait_until(lambda: pid_file.exists() and pid_file.read_text(), "pid file")
+        made.write_conf(reload=f'{{ build = "{binary}"; notify = "{pid_file}"; }}')
+        made.start().wait_ready()
+        wait_until(lambda: ran.exists() and ran.read_text() == "hup\n", "SIGHUP")
+    finally:
+        director.kill()
+        director.wait()
     digests = [json.loads(subprocess.run([CLI, "show", "--json", file], check=True, capture_output=True).stdout)["digest"]
                for file in (binary, made.dst)]
     assert digests[0] == digests[1]
