@@ -15,7 +15,7 @@ enum {
 	COMMAND_USAGE = 2, /* invalid command line */
 };
 
-#define COMMAND_MAX_OPTIONS  8
+#define COMMAND_MAX_OPTIONS  20
 #define COMMAND_ANY_OPERANDS 1000000
 
 struct command_option {
