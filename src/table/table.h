@@ -49,7 +49,7 @@ struct table_bind {
 };
 
 struct table {
-	char *name; /* UTF-8; NULL if the file has no names (version 2) */
+	char *name; /* UTF-8; NULL if the table has no name. Messages call it by table_label(). */
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
 	uint8_t seed[SIPHASH_KEY_SIZE]; /* of the rows; zero unless read from JSON */
 	uint8_t hops; /* configured hops per row, 2..4; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */

@@ -9,13 +9,17 @@
 
 static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)
 {
-	char where[48];
+	const char *name = set->tables[t].name;
+	char where[48], label[16];
 
-	for (uint32_t earlier = 0; set->tables[t].name && earlier < t; earlier++) {
-		if (!set->tables[earlier].name || strcmp(set->tables[earlier].name, set->tables[t].name) != 0)
+	/* A table without a name is called by its label, which no other table may have as its name. */
+	for (uint32_t other = 0; name && other < set->count; other++) {
+		if (other == t || (set->tables[other].name && other > t) ||
+			strcmp(table_label(set, other, label), name) != 0)
 			continue;
 		snprintf(where, sizeof(where), "tables[%u].name", t);
-		faults_warn(faults, where, "'%s' is also the name of tables[%u]", set->tables[t].name, earlier);
+		faults_warn(faults, where, "'%s' is also the name of tables[%u]%s", name, other,
+			set->tables[other].name ? "" : ", which has no name and is called by its index");
 		return;
 	}
 }

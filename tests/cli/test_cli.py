@@ -508,6 +508,33 @@ def test_tables_are_paired_by_name_or_else_by_index(tmp_path):
     assert [entry["table"] for entry in found["tables"]] == ["kept", "kept", "added"]
 
 
+def test_tables_without_names_are_called_by_their_index(tmp_path):
+    nameless = [table(name, hash_key=i + 1, binds=[{"ip": f"10.10.10.{i}", "proto": "tcp", "port": 80}])
+                for i, name in enumerate(["web", "", None, None])]
+    del nameless[3]["name"]
+    source = write_tables(tmp_path / "table.json", *nameless)
+    assert run("check", source).stdout == f"{source}: valid JSON table\n"
+    for version, names in (("3", ["web", None, None, None]), ("2", 4 * [None])):
+        target = tmp_path / f"{version}.bin"
+        run("build-config", source, target, "--format", version)
+        assert run("check", target).stderr == ""
+        assert [entry["name"] for entry in run_json("show", target)["tables"]] == names
+        assert "table #3:" in run("show", target).stdout
+        assert diff(source, target)["broken_rows"] == 0
+        assert "table #3:" in run("diff", source, target).stdout
+    config = write_conf(tmp_path / "director.conf")
+    found = ["lookup", source, "198.51.100.7:4000", "10.10.10.3:80", "--config", config]
+    assert "table     #3\n" in run(*found).stdout
+    assert run_json(*found)["table"] is None and run_json(*found)["table_index"] == 3
+
+
+def test_name_like_the_index_of_a_nameless_table_is_warned_about(tmp_path):
+    binds = [[{"ip": f"10.10.10.{i}", "proto": "tcp", "port": 80}] for i in range(2)]
+    source = write_tables(tmp_path / "table.json", table("#1", binds=binds[0]), table("", binds=binds[1]))
+    warning = "tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"
+    assert warning in run("check", source, code=CHECK_WARNINGS).stdout
+
+
 def test_diff_lists_changed_binds(tmp_path):
     old = write_tables(tmp_path / "old.json", table())
     new = write_tables(tmp_path / "new.json", table(binds=[{"ip": "10.10.10.10", "proto": "tcp", "port": 443}]))

@@ -52,6 +52,34 @@ def test_only_healthy_changes(daemon):
     assert subprocess.run([CLI, "check", made.dst], check=False).returncode == 0
 
 
+def test_tables_as_glb_writes_them(daemon):
+    """No names, and null for all that is not set."""
+    nulls = [{"ip": "10.77.0.98", "state": "inactive", "healthchecks": None}]
+    tables = [table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), *nulls, name="", healthchecks=None),
+              table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, tcp=9), name=None, vips=("203.0.113.11",)),
+              table(backend(PROXY, tcp=9), backend(ELSEWHERE, tcp=9), vips=("203.0.113.12",),
+                    healthchecks={"interval_ms": 100})]
+    del tables[2]["name"]
+    made = daemon(*tables)
+    made.write_conf(tables='({ name = "#1"; http = { status = "404"; }; })', state_file=f'"{made.folder}/state"',
+                    reload=f'{{ build = "{made.folder}/table.bin"; }}')
+    made.write_src(*tables, healthchecks=None)
+    made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: False, "10.77.0.98": True})
+    made.wait_healthy({PROXY: True, ELSEWHERE: True}, index=1)  # panic: the status is 200, not 404
+    made.logged(f"warning: table #0, #1: backend {ELSEWHERE}: tcp {ELSEWHERE}:9 of #0: ")
+    made.logged("error: table #1: panic: ")
+    assert [entry["name"] for entry in made.status()["tables"]] == ["#0", "#1", "#2"]
+    assert 'glb_healthcheck_table_panic{table="#1"} 1\n' in made.get("/metrics")[2]
+    assert f'glb_healthcheck_backend_healthy{{table="#0",backend="{PROXY}"}} 1\n' in made.get("/metrics")[2]
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
+    assert subprocess.run([CLI, "check", made.folder / "table.bin"], check=False).returncode in (0, 1)
+    assert made.status()["src"]["error"] == "" and "has no table" not in made.log()
+    kept = json.loads(made.dst.read_text())
+    assert kept["healthchecks"] is None and kept["tables"][0]["name"] == "" and "name" not in kept["tables"][2]
+    made.stop()
+    made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: False, "10.77.0.98": True})
+
+
 def test_service_stops_and_comes_back(daemon, own_nginx):
     own_nginx.start()
     made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK)))

@@ -89,11 +89,11 @@ class Table:
     @classmethod
     def from_json(cls, table):
         return cls(
-            table["name"],
+            table.get("name") or "",
             bytes.fromhex(table["hash_key"]),
             bytes.fromhex(table["seed"]),
             table.get("hops", 2),
-            [Bind.from_json(bind) for bind in table["binds"]],
+            [Bind.from_json(bind) for bind in table["binds"] or []],
             [Backend.from_json(backend) for backend in table["backends"]],
         )
 
@@ -131,4 +131,4 @@ class Table:
 
 def load_tables(document):
     """The tables of a JSON document from json.load()."""
-    return [Table.from_json(table) for table in document["tables"]]
+    return [Table.from_json(table) for table in document["tables"] or []]

@@ -139,6 +139,28 @@ def test_new_table_starts_with_zero_counters(tmp_path):
             assert ask() == (name, 0)
 
 
+def test_tables_without_names_count_by_their_index(tmp_path):
+    frames = [bytes(Ether() / IP(src="198.51.100.7", dst=f"10.0.0.{i}") / TCP(dport=80)) for i in (0, 1, 1, 2, 2, 2)]
+    tables = [table_of(i, name) for i, name in enumerate(["", "web", None])]
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    table = write_table(tmp_path / "table", {"tables": tables}, "json")
+    with DirectorProcess([device], SLEEP, table) as director:
+        assert director.wait_received(6)["forwarded"] == 6
+
+        def ask():
+            return [(entry["name"], entry["packets"]) for entry in director.telemetry.ask("/glb/tables")["tables"].values()]
+
+        assert ask() == [("#0", 1), ("web", 2), ("#2", 3)]
+        assert director.telemetry.ask("/glb/lookup,1.2.3.4,5,10.0.0.2,80,tcp")["table_name"] == "#2"
+        write_table(table, {"tables": tables[1:]}, "json")
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert ask() == [("web", 2), ("#1", 0)]
+        write_table(table, {"tables": tables}, 2)
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert [name for name, _ in ask()] == ["#0", "#1", "#2"]
+
+
 def test_reload_error_says_how_many_faults_the_table_has(tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE)
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:

@@ -149,13 +149,14 @@ static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 	const struct table *entry = &document->set.tables[table];
 	const struct check_targets *targets = &document->health.tables[table].backends[backend];
 	struct check_spec spec = {.addr = entry->backends[backend].addr};
+	char label[16];
 
 	if (entry->backends[backend].state == TABLE_INACTIVE)
 		return;
 	if (targets->http) {
 		spec.kind = CHECK_HTTP;
 		spec.port = targets->http;
-		spec.http = conf_http_of(builder->conf, entry->name);
+		spec.http = conf_http_of(builder->conf, table_label(&document->set, table, label));
 		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
 		spec.http = NULL;
 	}
@@ -232,10 +233,11 @@ static bool name_checks(struct checklist *list)
 	for (size_t i = 0; good && i < list->use_count; i++) {
 		const struct checklist_use *use = &list->uses[i];
 		struct check *check = list->checks[use->check];
+		char label[16];
 
 		if (!check->name)
 			good = asprintf(&check->name, shared[use->check] ? "%s of %s" : "%s", check->target,
-				       list->document.set.tables[use->table].name) >= 0;
+				       table_label(&list->document.set, use->table, label)) >= 0;
 	}
 	hdestroy_r(&by_target);
 	free(shared);

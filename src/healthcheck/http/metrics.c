@@ -33,11 +33,12 @@ static void label(FILE *to, const char *text)
 static void print_tables(FILE *to, const struct monitor *monitor)
 {
 	const struct table_set *set = &monitor->list.document.set;
+	char buf[16];
 
 	family(to, "table_panic", "gauge", "1 if too few backends are healthy, so that all count as healthy");
 	for (uint32_t t = 0; t < set->count; t++) {
 		fputs("glb_healthcheck_table_panic{table=\"", to);
-		label(to, set->tables[t].name);
+		label(to, table_label(set, t, buf));
 		fprintf(to, "\"} %d\n", monitor->publisher.panic[t]);
 	}
 	family(to, "backend_healthy", "gauge",
@@ -47,7 +48,7 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 			char ip[NETADDR_TEXT_MAX];
 
 			fputs("glb_healthcheck_backend_healthy{table=\"", to);
-			label(to, set->tables[t].name);
+			label(to, table_label(set, t, buf));
 			fprintf(to, "\",backend=\"%s\"} %d\n", netaddr_format(&set->tables[t].backends[b].addr, ip),
 				checklist_verdict(&monitor->list, t, b) != DAMPER_UNHEALTHY);
 		}

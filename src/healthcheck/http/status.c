@@ -29,11 +29,12 @@ static json_t *table_json(const struct monitor *monitor, uint32_t table)
 {
 	const struct table *entry = &monitor->list.document.set.tables[table];
 	json_t *backends = json_array();
+	char label[16];
 
 	for (uint32_t i = 0; i < entry->backend_count; i++)
 		json_array_append_new(backends, backend_json(&monitor->list, table, i));
-	return json_pack(
-		"{s:s, s:b, s:o}", "name", entry->name, "panic", monitor->publisher.panic[table], "backends", backends);
+	return json_pack("{s:s, s:b, s:o}", "name", table_label(&monitor->list.document.set, table, label), "panic",
+		monitor->publisher.panic[table], "backends", backends);
 }
 
 char *status_json(const struct monitor *monitor)

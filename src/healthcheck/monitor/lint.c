@@ -7,19 +7,22 @@ static void lint_timing(const struct table_document *document, const struct conf
 {
 	for (uint32_t t = 0; t < document->set.count; t++) {
 		struct check_timing timing = conf->timing;
+		char label[16];
 
 		table_health_timing(&document->health, t, &timing);
 		if (timing.timeout_ms >= timing.interval_ms)
 			faults_warn(faults, NULL,
 				"table %s: timeout_ms %u is not less than interval_ms %u: a check that times out runs less often",
-				document->set.tables[t].name, timing.timeout_ms, timing.interval_ms);
+				table_label(&document->set, t, label), timing.timeout_ms, timing.interval_ms);
 	}
 }
 
 static bool has_table(const struct table_set *set, const char *name)
 {
+	char label[16];
+
 	for (uint32_t t = 0; t < set->count; t++)
-		if (strcmp(set->tables[t].name, name) == 0)
+		if (strcmp(table_label(set, t, label), name) == 0)
 			return true;
 	return false;
 }

@@ -48,12 +48,13 @@ static void list_users(const struct checklist *list, const struct check *check, 
 	buf[0] = '\0';
 	for (size_t i = 0; i < list->use_count && used < size; i++) {
 		const struct checklist_use *use = &list->uses[i];
+		char label[16];
 
 		if (list->checks[use->check] != check || use->table == last)
 			continue;
 		last = use->table;
-		used += (size_t)snprintf(
-			buf + used, size - used, "%s%s", used ? ", " : "", list->document.set.tables[use->table].name);
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+			table_label(&list->document.set, use->table, label));
 	}
 }
 

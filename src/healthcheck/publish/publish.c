@@ -33,11 +33,13 @@ static void log_panics(const struct publisher *publisher, const bool *panic)
 	const struct table_set *set = &publisher->list->document.set;
 
 	for (uint32_t t = 0; t < set->count; t++) {
+		char label[16];
+
 		if (panic[t] && !publisher->panic[t])
 			log_error("table %s: panic: less than %u %% of its backends are healthy; all count as healthy until enough are",
-				set->tables[t].name, publisher->conf->panic_threshold);
+				table_label(set, t, label), publisher->conf->panic_threshold);
 		else if (!panic[t] && publisher->panic[t])
-			log_notice("table %s: panic is over", set->tables[t].name);
+			log_notice("table %s: panic is over", table_label(set, t, label));
 	}
 }
 

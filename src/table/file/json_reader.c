@@ -183,6 +183,8 @@ void json_reader_object(
 
 		if (!field && is_comment(key))
 			continue;
+		if (field && !field->required && json_is_null(member))
+			continue;
 		mark = json_reader_enter_key(reader, key);
 		if (field)
 			field->read(reader, member, into);
@@ -205,7 +207,7 @@ size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t
 {
 	size_t count = json_array_size(value);
 
-	if (!json_is_array(value))
+	if (!json_is_array(value) && !json_is_null(value))
 		json_reader_reject(reader, value, JSON_ARRAY, "an array");
 	if (count <= max)
 		return count;

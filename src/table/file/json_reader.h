@@ -42,13 +42,16 @@ void json_reader_reject(struct json_reader *reader, const json_t *value, json_ty
 /* The same for a secret, which must not be logged: shows only its first 8 characters and its length. */
 void json_reader_reject_secret(struct json_reader *reader, const json_t *value, const char *expected);
 
-/* Calls `read` of each member's field. Members whose key begins with "x-" or "_" are comments; other members without a
- * field are errors, and so are missing required members. */
+/*
+ * Calls `read` of each member's field. Members whose key begins with "x-" or "_" are comments; other members without a
+ * field are errors, and so are missing required members. An optional member that is null counts as absent, because Go's
+ * encoding/json writes null for everything that is not set.
+ */
 void json_reader_object(
 	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into);
 
-/* Adds an error if the value is not an array, or has more than `max` elements. Returns how many elements the caller can
- * read: 0 if it is not an array, and `max` at most. */
+/* Adds an error if the value is not an array, or has more than `max` elements; null is an empty array, for the same reason.
+ * Returns how many elements the caller can read: 0 if it is not an array, and `max` at most. */
 size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max);
 
 /* Stores an integer from `min` to `max` in *out. False, with an error: the value is something else. */

@@ -170,7 +170,7 @@ static void read_backends(struct json_reader *reader, json_t *value, void *into)
 	}
 	if (count)
 		check_duplicates(reader, table);
-	if (json_is_array(value) && !any)
+	if ((json_is_array(value) || json_is_null(value)) && !any)
 		json_reader_error(reader, "%s; a table needs at least one that is not inactive",
 			count ? "every backend is inactive" : "no backend");
 }
@@ -297,8 +297,10 @@ static void read_name(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table *table = ((struct table_draft *)into)->table;
 
+	if (json_is_string(value) && json_string_length(value) == 0)
+		return;
 	if (!json_is_string(value) || !table_name_is_valid(json_string_value(value), json_string_length(value))) {
-		json_reader_reject(reader, value, JSON_STRING, "a name: 1 to 255 bytes without control characters");
+		json_reader_reject(reader, value, JSON_STRING, "a name: at most 255 bytes without control characters");
 		return;
 	}
 	table->name = strdup(json_string_value(value));
@@ -358,7 +360,7 @@ static void read_table_healthchecks(struct json_reader *reader, json_t *value, v
 static void read_tables(struct json_reader *reader, json_t *value, void *into)
 {
 	static const struct json_field fields[] = {
-		{"name", "a name", read_name},
+		{"name", NULL, read_name},
 		{"hash_key", "32 hex digits", read_hash_key},
 		{"seed", "32 hex digits", read_seed},
 		{"hops", NULL, read_hops},

@@ -97,11 +97,52 @@ static void test_comments_are_ignored_everywhere(void **state)
 	table_set_free(&set);
 }
 
+/* GLB's health checks write null for all that is not set, and GLB's tables have no names. */
+static void test_what_the_programs_of_glb_write_is_read(void **state)
+{
+	static const char *const names[] = {"", "'name': '', ", "'name': null, "};
+	char document[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct faults faults;
+		struct table_set set;
+
+		snprintf(document, sizeof(document),
+			"{'healthchecks': null, 'tables': [{%s" KEYS ", 'hops': null, 'healthchecks': null, " BINDS
+			", 'backends': [{'ip': '192.168.0.1', 'state': 'active', 'healthy': true, 'healthchecks': "
+			"{'http': 80, 'http_uri': null, 'gue': null}}, {'ip': '192.168.0.2', 'state': 'inactive', "
+			"'healthy': null, 'healthchecks': null}]}]}",
+			names[i]);
+		assert_int_equal(parse(document, &set, &faults), 0);
+		assert_no_fault(&faults);
+		assert_int_equal(set.count, 1);
+		assert_null(set.tables[0].name);
+		assert_int_equal(set.tables[0].hops, TABLE_DEFAULT_HOPS);
+		assert_int_equal(set.tables[0].backend_count, 2);
+		assert_true(set.tables[0].backends[1].healthy);
+		table_set_free(&set);
+	}
+}
+
+static void test_null_instead_of_an_array_is_an_empty_array(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse("{'tables': null}", &set, &faults), 0);
+	assert_int_equal(set.count, 0);
+	table_set_free(&set);
+	faults_clear(&faults);
+	assert_warned(TABLE(KEYS ", " BACKENDS ", 'binds': null"),
+		"t.json: tables[0].binds: is empty: this table gets no packets");
+}
+
 static const struct example structure_examples[] = {
 	{"[]", "t.json: an array is not an object"},
 	{"{}", "t.json: tables: missing; expected an array of tables"},
 	{"{'tables': {}}", "t.json: tables: an object is not an array"},
-	{"{'tables': null}", "t.json: tables: 'null' is not an array"},
 	{"{'tables': [7]}", "t.json: tables[0]: '7' (a number) is not an object"},
 	{"{'tables': [], 'tabels': []}",
 		"t.json: tabels: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
@@ -117,13 +158,16 @@ static const struct example structure_examples[] = {
 		"t.json: tables[0].hash_key: missing; expected 32 hex digits"},
 	{TABLE(KEYS ", " BINDS), "t.json: tables[0].backends: missing; expected an array of backends"},
 	{TABLE(KEYS ", " BACKENDS), "t.json: tables[0].binds: missing; expected an array of binds"},
-	{"{'tables': [{" KEYS ", " BINDS ", " BACKENDS "}]}", "t.json: tables[0].name: missing; expected a name"},
-	{"{'tables': [{'name': '', " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: '' is not a name: 1 to 255 bytes without control characters"},
+	{"{'tables': [null]}", "t.json: tables[0]: 'null' is not an object"},
+	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', 'seed': null"),
+		"t.json: tables[0].seed: 'null' is not exactly 32 hex digits"},
+	{TABLE(KEYS ", " BINDS ", 'backends': null"),
+		"t.json: tables[0].backends: no backend; a table needs at least one that is not inactive"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': [null]"), "t.json: tables[0].binds[0]: 'null' is not an object"},
 	{"{'tables': [{'name': 'a\\nb', " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: 'a\\x0ab' is not a name: 1 to 255 bytes without control characters"},
+		"t.json: tables[0].name: 'a\\x0ab' is not a name: at most 255 bytes without control characters"},
 	{"{'tables': [{'name': 7, " KEYS ", " BINDS ", " BACKENDS "}]}",
-		"t.json: tables[0].name: '7' (a number) is not a name: 1 to 255 bytes without control characters"},
+		"t.json: tables[0].name: '7' (a number) is not a name: at most 255 bytes without control characters"},
 	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
 	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
 	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
@@ -208,6 +252,8 @@ int main(void)
 		cmocka_unit_test(test_a_file_without_tables_is_valid),
 		cmocka_unit_test(test_missing_members_have_defaults),
 		cmocka_unit_test(test_comments_are_ignored_everywhere),
+		cmocka_unit_test(test_what_the_programs_of_glb_write_is_read),
+		cmocka_unit_test(test_null_instead_of_an_array_is_an_empty_array),
 		cmocka_unit_test(test_wrong_structure_is_named),
 		cmocka_unit_test(test_syntax_errors_name_line_and_column),
 		cmocka_unit_test(test_all_faults_are_named_and_not_only_the_first),

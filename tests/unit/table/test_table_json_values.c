@@ -112,8 +112,8 @@ static const struct example healthchecks_examples[] = {
 	{CHECKS("'http': 0"), "t.json: tables[0].backends[0].healthchecks.http: '0' is not an integer from 1 to 65535"},
 	{CHECKS("'tcp': 65536"),
 		"t.json: tables[0].backends[0].healthchecks.tcp: '65536' is not an integer from 1 to 65535"},
-	{CHECKS("'gue': null"),
-		"t.json: tables[0].backends[0].healthchecks.gue: 'null' is not an integer from 1 to 65535"},
+	{CHECKS("'gue': true"),
+		"t.json: tables[0].backends[0].healthchecks.gue: 'true' is not an integer from 1 to 65535"},
 	{CHECKS("'fou': []"),
 		"t.json: tables[0].backends[0].healthchecks.fou: an array is not an integer from 1 to 65535"},
 	{CHECKS("'http_uri': 'status'"),
@@ -178,6 +178,9 @@ static const struct example warnings_examples[] = {
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
 		"t.json: tables[1].name: 'a' is also the name of tables[0]"},
+	{"{'tables': [{'name': '#1', " KEYS ", " BINDS ", " BACKENDS "}, {" KEYS ", " BACKENDS
+	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
+		"t.json: tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"},
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.0/24', 'proto': 'tcp', 'port_start': 1, 'port_end': 80}]}]}",
 		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 port 80' (tables[0].binds[0]): table 'a' wins"},
