@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "common/byteorder.h"
 #include "common/cpus.h"
 #include "common/file.h"
@@ -12,10 +13,11 @@
 #include "table/file/table_load.h"
 #include "table/table_build.h"
 
-enum { FORMAT, VERBOSE };
+enum { FORMAT, FORCE, VERBOSE };
 
 static const struct command_option options[] = {
 	[FORMAT] = {"format", "auto|2|3", "file version; auto (default) is 2 if possible, else 3"},
+	[FORCE] = {"force", NULL, "replace DST.bin even if it is not a binary table"},
 	[VERBOSE] = {"verbose", NULL, "print version, size and digest of the written table"},
 	{0},
 };
@@ -58,6 +60,7 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 static int run(const struct command_args *args)
 {
 	const char *from = args->operands[0], *to = args->operands[1];
+	const struct output output = {to, OUTPUT_BINARY_TABLE, args->options[FORCE], {from}};
 	struct faults faults = {.file = from};
 	enum table_file_format format;
 	struct table_set set;
@@ -65,6 +68,8 @@ static int run(const struct command_args *args)
 
 	if (!parse_format(args->options[FORMAT], &format))
 		return command_usage("build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
+	if (!output_is_safe(&output))
+		return COMMAND_FAILED;
 	error = table_load_json(from, &set, &faults);
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);

@@ -7,16 +7,17 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "packet/pipeline.h"
 
-enum { CONFIG, GATEWAY_MAC, PORT_MAC, JSON };
+enum { CONFIG, GATEWAY_MAC, PORT_MAC, FORCE, JSON };
 
 static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "the director's configuration file (required)"},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the gateway (default: the configured one)"},
 	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
+	[FORCE] = {"force", NULL, "replace OUT.pcap even if it is not a capture"},
 	[JSON] = {"json", NULL, "print the counts as JSON"},
 	{0},
 };
@@ -123,13 +124,26 @@ static int print(const struct replay *replay)
 	return COMMAND_OK;
 }
 
+static bool output_is_allowed(const struct command_args *args, const struct replay *replay)
+{
+	const struct output output = {
+		.path = replay->out_path,
+		.kind = OUTPUT_CAPTURE,
+		.force = args->options[FORCE],
+		.inputs = {args->operands[0], replay->in_path, args->options[CONFIG]},
+	};
+
+	return !replay->out_path || output_is_safe(&output);
+}
+
 /* Opens all files. Returns COMMAND_OK, or the exit code after an error message. */
 static int open_all(const struct command_args *args, struct replay *replay)
 {
 	struct pipeline *pipeline = &replay->pipeline;
 	struct routes *routes;
 
-	if (!cli_load_conf(args->options[CONFIG], &replay->conf) || !cli_load_routes(args->operands[0], &routes, NULL))
+	if (!output_is_allowed(args, replay) || !cli_load_conf(args->options[CONFIG], &replay->conf) ||
+		!cli_load_routes(args->operands[0], &routes, NULL))
 		return COMMAND_FAILED;
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
@@ -141,9 +155,6 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	replay->in = capture_open(replay->in_path);
 	if (!replay->in)
 		return COMMAND_FAILED;
-	if (replay->out_path && file_is_same(replay->in_path, replay->out_path))
-		return command_error(
-			"%s: this file is the input, too: name another file for the output", replay->out_path);
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return COMMAND_FAILED;
 	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));

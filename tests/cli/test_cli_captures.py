@@ -122,7 +122,7 @@ def test_replay_names_files_that_it_cannot_read_or_write(setup):
     assert f"{setup / 'none.pcap'}: No such file" in error(setup / "none.pcap")
     assert f"{setup / 'no' / 'out'}: cannot write the capture: No such file" in error(capture, setup / "no" / "out")
     assert "/dev/full: cannot write the capture: No space left" in error(capture, "/dev/full")
-    assert f"{capture}: this file is the input, too: name another file for the output" in error(capture, capture)
+    assert f"{capture}: the output is the same file as the input {capture}: name another file" in error(capture, capture)
     assert capture.read_bytes() == before
     assert f"{setup / 'table.json'}: unknown file format" in error(setup / "table.json")
 
