@@ -52,7 +52,7 @@ static int parse_number(const char *option, const char *text, uint32_t most)
 {
 	uint32_t value;
 
-	if (text_number(text, most, &value))
+	if (text_number(text, 0, most, &value))
 		return (int)value;
 	fprintf(stderr, "--%s: '%s' is not a number from 0 to %u\n", option, text, most);
 	exit(2);

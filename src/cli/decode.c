@@ -172,8 +172,8 @@ static int run(const struct command_args *args)
 	uint32_t port = GUE_PORT;
 	bool failed;
 
-	if (args->options[PORT] && !text_number(args->options[PORT], UINT16_MAX, &port))
-		return command_usage("decode: --port: '%s' is not a port", args->options[PORT]);
+	if (args->options[PORT] && !text_number(args->options[PORT], 1, UINT16_MAX, &port))
+		return command_usage("decode: --port: '%s' is not a number from 1 to 65535", args->options[PORT]);
 	decode = calloc(1, sizeof(*decode));
 	if (!decode)
 		return command_error("out of memory");

@@ -89,7 +89,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 		return command_usage(
 			"lookup: SRC: '%s' has no port, but the configured hash includes it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
-	if (args->options[HINT] && !text_number(args->options[HINT], UINT16_MAX, &hint))
+	if (args->options[HINT] && !text_number(args->options[HINT], 0, UINT16_MAX, &hint))
 		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
 	lookup->flow = (struct flow){
 		.family = lookup->source.addr.family,

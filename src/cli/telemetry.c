@@ -119,7 +119,7 @@ int telemetry_request(const struct command_args *args, const char *command, json
 	json_t *received;
 	int fd;
 
-	if (wait && (!text_number(wait, 3600, &timeout) || timeout == 0))
+	if (wait && !text_number(wait, 1, 3600, &timeout))
 		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
 	if (!socket_path(prefix ? prefix : "rte", path, sizeof(path)))
 		return command_usage("--file-prefix: '%s' is too long for a socket's path", prefix);

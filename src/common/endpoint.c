@@ -33,7 +33,7 @@ bool endpoint_parse(const char *text, struct endpoint *endpoint)
 	if (!netaddr_parse(address, &parsed.addr))
 		return false;
 	if (colon) {
-		if (!text_number(colon + 1, UINT16_MAX, &port))
+		if (!text_number(colon + 1, 0, UINT16_MAX, &port))
 			return false;
 		parsed.has_port = true;
 		parsed.port = (uint16_t)port;

@@ -79,7 +79,7 @@ static bool parse_length(const char *text, unsigned max, uint8_t *length)
 {
 	uint32_t value;
 
-	if (strlen(text) > 4 || !text_number(text, max, &value))
+	if (!text_number(text, 0, max, &value))
 		return false;
 	*length = (uint8_t)value;
 	return true;

@@ -35,19 +35,31 @@ void text_mend(char *text)
 	}
 }
 
-bool text_number(const char *text, uint32_t max, uint32_t *number)
+bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number)
 {
+	const char *at = *text;
 	uint64_t value = 0;
 
-	if (*text == '\0')
+	if (at[0] == '0' && at[1] >= '0' && at[1] <= '9')
 		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		value = value * 10 + (uint64_t)(*text - '0');
+	for (; *at >= '0' && *at <= '9'; at++) {
+		value = value * 10 + (uint64_t)(*at - '0');
 		if (value > max)
 			return false;
 	}
+	if (at == *text || value < min)
+		return false;
+	*text = at;
 	*number = (uint32_t)value;
+	return true;
+}
+
+bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
+{
+	uint32_t value;
+
+	if (!text_take_number(&text, min, max, &value) || *text)
+		return false;
+	*number = value;
 	return true;
 }

@@ -14,7 +14,14 @@ size_t text_character(const char *at, size_t left);
 /* Replaces every byte that does not belong to a valid character by '?'. */
 void text_mend(char *text);
 
-/* Parses a number from 0 to max, of decimal digits only. False: *number is unchanged. */
-bool text_number(const char *text, uint32_t max, uint32_t *number);
+/*
+ * Parses a number from min to max. Every number that a user types goes through here: command lines, telemetry parameters,
+ * text in configurations. It has decimal digits only, and no leading zero, because other programs read 010 as octal.
+ * False: *number is unchanged.
+ */
+bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number);
+
+/* The same for the number at the start of *text. Moves *text behind its last digit; false: *text is unchanged. */
+bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdio.h>
+#include "director/conf_lcores.h"
+
 #include <string.h>
 
-#include "director/conf_lcores.h"
+#include "common/text.h"
 
 enum {
 	MAX_PORT = 31, /* RTE_MAX_ETHPORTS is 32 */
@@ -80,15 +81,14 @@ static void read_path_indices(
 
 static bool parse_lcore_id(const char *name, uint16_t *id)
 {
-	unsigned value;
-	int end = 0;
-	char canonical[16];
+	static const char prefix[] = "lcore-";
+	size_t size = sizeof(prefix) - 1;
+	uint32_t value;
 
-	if (sscanf(name, "lcore-%3u%n", &value, &end) != 1 || name[end] || value >= CONF_MAX_LCORES)
+	if (strncmp(name, prefix, size) != 0 || !text_number(name + size, 0, CONF_MAX_LCORES - 1, &value))
 		return false;
-	snprintf(canonical, sizeof(canonical), "lcore-%u", value); /* no "lcore-01", "lcore-+1" */
 	*id = (uint16_t)value;
-	return strcmp(name, canonical) == 0;
+	return true;
 }
 
 void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)

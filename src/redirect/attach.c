@@ -86,7 +86,7 @@ static int parse(const struct command_args *args, struct request *request)
 	if (port) {
 		uint32_t number;
 
-		if (!text_number(port, UINT16_MAX, &number) || number == 0)
+		if (!text_number(port, 1, UINT16_MAX, &number))
 			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
 		request->settings.port = (uint16_t)number;
 	}

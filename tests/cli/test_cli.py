@@ -75,7 +75,7 @@ def test_completion_has_the_words_of_the_help():
      "replay: --port-mac: 'x' is not a MAC like 02:00:00:00:00:01"),
     (["replay", "a", "b", "--config", "c", "--gateway-mac", "1"],
      "replay: --gateway-mac: '1' is not a MAC like 02:00:00:00:00:01"),
-    (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a port"),
+    (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a number from 1 to 65535"),
     (["reload", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
     (["stats", "now"], "stats: unexpected operand 'now'"),
 ])

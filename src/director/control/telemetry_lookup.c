@@ -17,7 +17,7 @@ static bool parse_port(const char *text, uint16_t *port)
 {
 	uint32_t value;
 
-	if (!text_number(text, UINT16_MAX, &value))
+	if (!text_number(text, 0, UINT16_MAX, &value))
 		return false;
 	*port = (uint16_t)value;
 	return true;

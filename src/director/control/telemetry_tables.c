@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 
@@ -120,19 +121,17 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 }
 
 /* "INDEX" or "INDEX,FIRST" */
-static bool parse(const char *parameters, unsigned *index, unsigned *first)
+static bool parse(const char *parameters, uint32_t *index, uint32_t *first)
 {
-	char more;
-
-	if (strchr(parameters, ','))
-		return sscanf(parameters, "%u,%u%c", index, first, &more) == 2;
-	return sscanf(parameters, "%u%c", index, &more) == 1;
+	if (!text_take_number(&parameters, 0, UINT32_MAX, index))
+		return false;
+	return *parameters == '\0' || (*parameters == ',' && text_number(parameters + 1, 0, UINT32_MAX, first));
 }
 
 int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
 	struct reload *reload = &director->reload;
-	unsigned index = 0, first = 0;
+	uint32_t index = 0, first = 0;
 	int error = 0;
 
 	if (parameters && !parse(parameters, &index, &first))

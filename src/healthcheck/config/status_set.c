@@ -1,41 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/config/status_set.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Reads a status of three digits at *text and moves *text behind it. Returns 0 if there is no valid status. */
-static int read_status(const char **text)
-{
-	const char *at = *text;
-	int status = 0;
+#include "common/text.h"
 
-	while (*at == ' ')
-		at++;
-	for (int digit = 0; digit < 3; digit++, at++) {
-		if (*at < '0' || *at > '9')
-			return 0;
-		status = status * 10 + (*at - '0');
-	}
-	while (*at == ' ')
-		at++;
-	*text = at;
-	return status >= STATUS_SET_MIN && status <= STATUS_SET_MAX ? status : 0;
+/* Reads the status at *text, with spaces around it, and moves *text behind it. */
+static bool take_status(const char **text, uint32_t *status)
+{
+	*text += strspn(*text, " ");
+	if (!text_take_number(text, STATUS_SET_MIN, STATUS_SET_MAX, status))
+		return false;
+	*text += strspn(*text, " ");
+	return true;
 }
 
 bool status_set_parse(const char *text, struct status_set *set)
 {
+	uint32_t first, last;
+
 	*set = (struct status_set){0};
 	for (;;) {
-		int first = read_status(&text), last = first;
-
-		if (first && *text == '-') {
-			text++;
-			last = read_status(&text);
-		}
-		if (!first || last < first)
+		if (!take_status(&text, &first))
 			return false;
-		for (int status = first; status <= last; status++)
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!take_status(&text, &last))
+				return false;
+		}
+		if (last < first)
+			return false;
+		for (uint32_t status = first; status <= last; status++)
 			set->has[status] = true;
 		if (*text == '\0')
 			return true;

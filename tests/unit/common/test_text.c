@@ -57,22 +57,37 @@ static void test_a_character_that_is_cut_off_is_replaced(void **state)
 	check("\xc3(", "?(");
 }
 
-static void test_a_number_is_decimal_digits_within_the_maximum(void **state)
+static void test_a_number_is_decimal_digits_in_a_range(void **state)
 {
-	static const char *const others[] = {
-		"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "a", "256", "99999999999999999999999"};
+	static const char *const others[] = {"", "-1", "+9", " 9", "9 ", "0x9", "9.0", "a", "256", "8", "0", "09", "00",
+		"4294967305", "18446744073709551625", "99999999999999999999999"};
 	uint32_t number = 7;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		assert_false(text_number(others[i], 255, &number));
+		assert_false(text_number(others[i], 9, 255, &number));
 	assert_int_equal(number, 7);
-	assert_true(text_number("0", 255, &number));
+	assert_true(text_number("0", 0, 255, &number));
 	assert_int_equal(number, 0);
-	assert_true(text_number("0255", 255, &number));
+	assert_true(text_number("255", 255, 255, &number));
 	assert_int_equal(number, 255);
-	assert_true(text_number("4294967295", UINT32_MAX, &number));
+	assert_true(text_number("4294967295", 0, UINT32_MAX, &number));
 	assert_int_equal(number, UINT32_MAX);
+	assert_false(text_number("4294967296", 0, UINT32_MAX, &number));
+}
+
+static void test_taking_a_number_stops_behind_its_last_digit(void **state)
+{
+	const char *text = "12,3";
+	uint32_t number;
+
+	(void)state;
+	assert_true(text_take_number(&text, 0, 255, &number));
+	assert_int_equal(number, 12);
+	assert_string_equal(text, ",3");
+	assert_false(text_take_number(&text, 0, 255, &number));
+	assert_string_equal(text, ",3");
+	assert_int_equal(number, 12);
 }
 
 int main(void)
@@ -82,7 +97,8 @@ int main(void)
 		cmocka_unit_test(test_control_characters_are_replaced),
 		cmocka_unit_test(test_bytes_that_are_not_utf8_are_replaced),
 		cmocka_unit_test(test_a_character_that_is_cut_off_is_replaced),
-		cmocka_unit_test(test_a_number_is_decimal_digits_within_the_maximum),
+		cmocka_unit_test(test_a_number_is_decimal_digits_in_a_range),
+		cmocka_unit_test(test_taking_a_number_stops_behind_its_last_digit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
