@@ -30,5 +30,6 @@ def make_hosts():
         f"route add default via {PROXY}",
         f"route add default via {PROXY6}",
     )
+    proxies.sysctl({"net.ipv4.icmp_ratelimit": "0"})  # every port that nobody serves answers with an ICMP error
     here.sysctl({"net.ipv4.ping_group_range": "1 0"})  # no ICMP socket without CAP_NET_RAW
     return here, proxies

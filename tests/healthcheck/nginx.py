@@ -20,7 +20,9 @@ http {{
 SERVERS = """
     server {{ listen 80 backlog=4096; listen [::]:80;
               location / {{ return 200 "all is well for $host\\n"; }}
-              location /made {{ return 204; }} }}
+              location /made {{ return 204; }}
+              location /moved {{ return 301 /; }}
+              location /unchanged {{ return 304; }} }}
     server {{ listen 81; return 500; }}
     server {{ listen 443 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               return 200 "secret for $ssl_server_name\\n"; }}

@@ -14,7 +14,7 @@ import threading
 import time
 
 HANG, SLOW, RESET, CLOSE, GARBAGE, HUGE = 8001, 8002, 8003, 8004, 8005, 8006
-GUE, FOU = 19523, 19522
+GUE, FOU, FOU_GRE = 19523, 19522, 19525
 GUE_DROPS, GUE_ELSEWHERE, GUE_LATE, GUE_ALTERED = 19600, 19601, 19602, 19603
 ELSEWHERE = "10.77.0.99"
 LATE_S = 0.6
@@ -90,6 +90,19 @@ def inner(datagram):
     return packet
 
 
+def bare(datagram):
+    """Returns the packet of a FOU port that is bound to IP, as `ip fou add port 19522 ipproto 4` does. None: the kernel drops it."""
+    return datagram if datagram[0] >> 4 in (4, 6) else None
+
+
+def gre(datagram):
+    """Returns the packet in GRE with a key of zero (RFC 2890), as a FOU port bound to protocol 47 takes it. None: it is dropped."""
+    flags, protocol, key = struct.unpack_from(">HHI", datagram)
+    packet = datagram[8:]
+    expected = {4: 0x0800, 6: 0x86DD}.get(packet[0] >> 4)
+    return packet if (flags, protocol, key) == (0x2000, expected, 0) else None
+
+
 def deliver(tun, packet):
     os.write(tun, packet)
 
@@ -120,7 +133,9 @@ def strip(port, tun, decode, handle):
     outer = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     outer.bind(("::", port))
     while True:
-        handle(tun, decode(outer.recv(65536)))
+        packet = decode(outer.recv(65536))
+        if packet:
+            handle(tun, packet)
 
 
 def main():
@@ -129,7 +144,8 @@ def main():
         threading.Thread(target=serve, args=(port, behave), daemon=True).start()
     for port, decode, handle in (
             (GUE, inner, deliver),
-            (FOU, bytes, deliver),
+            (FOU, bare, deliver),
+            (FOU_GRE, gre, deliver),
             (GUE_DROPS, inner, lambda *_: None),
             (GUE_LATE, inner, deliver_late),
             (GUE_ELSEWHERE, inner, reply_from(ELSEWHERE, bytes)),

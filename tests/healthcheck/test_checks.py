@@ -57,6 +57,17 @@ def test_http_uri(daemon):
     assert (result, reason) == ("bad_status", "status 204")
 
 
+@pytest.mark.parametrize("uri, expected", [
+    ("/moved", "status 301, and redirects are not followed"),
+    ("/unchanged", "status 304"),
+])
+def test_http_redirect_is_not_followed_and_says_so(daemon, uri, expected):
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.OK, http_uri=uri)).values()
+    assert (result, reason) == ("bad_status", expected)
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.OK, http_uri=uri), http='{ status = "301,304"; }').values()
+    assert (result, reason) == ("passed", expected.split(",")[0])
+
+
 def test_longest_http_uri(daemon):
     uri = "/" + 2047 * "x"
     (result, reason), = once(daemon, backend(PROXY, http=nginx.OK, http_uri=uri), http=f'{{ host = "{253 * "a"}"; }}').values()
@@ -130,6 +141,29 @@ def test_tunnel_to_the_vips(daemon):
     assert rows == {f"{kind} {PROXY}:{port} to {to}": ("passed", "echo reply") for kind, port, to in (
         ("gue", peers.GUE, PROXY), ("gue", peers.GUE, VIP), ("gue", peers.GUE, VIP6),
         ("fou", peers.FOU, PROXY), ("fou", peers.FOU, VIP))}
+
+
+@pytest.mark.parametrize("fou_gre, port, expected", [
+    (False, peers.FOU, "passed"),
+    (True, peers.FOU_GRE, "passed"),
+    (False, peers.FOU_GRE, "timeout"),
+    (True, peers.FOU, "timeout"),
+])
+def test_fou_with_and_without_gre(daemon, fou_gre, port, expected):
+    for address in (PROXY, PROXY6):
+        (result, _), = once(daemon, backend(address, fou=port), fou_gre=fou_gre).values()
+        assert (address, result) == (address, expected)
+
+
+def test_gre_carries_both_families(daemon):
+    """A FOU port bound to IPv4 takes nothing but IPv4. GRE names the family of each packet."""
+    rows = once(daemon, backend(PROXY, fou=peers.FOU_GRE), tunnel_vip=True, fou_gre=True)
+    assert rows == {f"fou {PROXY}:{peers.FOU_GRE} to {to}": ("passed", "echo reply") for to in (PROXY, VIP, VIP6)}
+
+
+def test_fou_without_a_port_ends_with_its_icmp_error(daemon):
+    (result, reason), = once(daemon, backend(PROXY, fou=19999), fou_gre=True).values()
+    assert (result, reason) == ("refused", "Connection refused")
 
 
 def test_tunnel_over_ipv6(daemon):

@@ -76,11 +76,14 @@ static void judge_reply(struct transfer *transfer)
 {
 	const struct conf_http *http = transfer->probe->spec->http;
 	long status = 0;
+	char *redirect = NULL;
 	size_t searched = transfer->received < SEARCH_MAX ? transfer->received : SEARCH_MAX;
 
 	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &redirect);
 	if (!status_set_has(&http->status, status))
-		probe_end(transfer->probe, CHECK_BAD_STATUS, "status %ld", status);
+		probe_end(transfer->probe, CHECK_BAD_STATUS, "status %ld%s", status,
+			redirect ? ", and redirects are not followed" : "");
 	else if (http->body && !memmem(transfer->body, searched, http->body, strlen(http->body)))
 		probe_end(transfer->probe, CHECK_BAD_BODY, "status %ld, but no \"%.64s\" in the body", status,
 			http->body);

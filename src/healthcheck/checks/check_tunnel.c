@@ -113,6 +113,7 @@ static void take_error(struct family_sockets *sockets, const uint8_t *bytes, siz
 	struct probe *probe = NULL;
 	struct echo echo;
 
+	/* The headers of GUE and GRE have 8 bytes. */
 	if (echo_read_request(bytes, size, &echo) || (size > 8 && echo_read_request(bytes + 8, size - 8, &echo)))
 		probe = find(tunnel, &echo);
 	if (probe)
@@ -182,6 +183,15 @@ static int source_for(struct family_sockets *sockets, const struct netaddr *addr
 	return 0;
 }
 
+/* Writes the payload of the UDP datagram. Returns its size in bytes. */
+static size_t write_request(const struct tunnel *tunnel, const struct check_spec *spec, const struct netaddr *source,
+	const struct echo *echo, uint8_t to[ECHO_TUNNEL_MAX_SIZE])
+{
+	if (spec->kind == CHECK_GUE)
+		return echo_write_gue(to, source, &spec->inner, echo);
+	return (tunnel->conf->fou_gre ? echo_write_gre : echo_write)(to, source, &spec->inner, echo);
+}
+
 /* Returns 0 or -errno. The proxy sends its reply to the source address of the inner packet. */
 static int send_request(struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
 {
@@ -197,7 +207,7 @@ static int send_request(struct tunnel *tunnel, const struct check_spec *spec, co
 		return error;
 	if (outer->udp < 0 || inner->icmp < 0)
 		return -EAFNOSUPPORT;
-	size = (spec->kind == CHECK_GUE ? echo_write_gue : echo_write)(packet, &source, &spec->inner, echo);
+	size = write_request(tunnel, spec, &source, echo, packet);
 	/* An ICMP error about an earlier request, even to another proxy, makes the next sendto() fail. */
 	for (int attempt = 0; attempt < 3; attempt++) {
 		if (sendto(outer->udp, packet, size, MSG_DONTWAIT, &to.sa,

@@ -11,6 +11,10 @@
 
 #define ECHO_SIZE (NET_ICMP_SIZE + ECHO_NONCE_SIZE)
 
+/* RFC 2890 */
+#define GRE_SIZE        8 /* with a key */
+#define GRE_KEY_PRESENT 0x2000
+
 static void write_icmp(uint8_t *to, uint8_t type, const struct echo *echo, uint32_t pseudo_header)
 {
 	memset(to, 0, NET_ICMP_SIZE);
@@ -61,6 +65,15 @@ size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *so
 	size_t header = encapsulate_write_gue(to, NULL, 0, protocol);
 
 	return header + echo_write(to + header, source, destination, echo);
+}
+
+size_t echo_write_gre(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
+	const struct echo *echo)
+{
+	memset(to, 0, GRE_SIZE);
+	store_be16(to, GRE_KEY_PRESENT);
+	store_be16(to + 2, destination->family == NETADDR_V4 ? NET_TYPE_IPV4 : NET_TYPE_IPV6);
+	return GRE_SIZE + echo_write(to + GRE_SIZE, source, destination, echo);
 }
 
 static bool read_icmp(struct span span, uint8_t type, struct echo *echo)

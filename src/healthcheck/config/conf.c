@@ -190,6 +190,7 @@ static const struct conf_key keys[] = {
 	{.name = "listen", .read = read_listen},
 	{.name = "watch", .read = conf_read_bool, AT(watch)},
 	{.name = "tunnel_vip", .read = conf_read_bool, AT(tunnel_vip)},
+	{.name = "fou_gre", .read = conf_read_bool, AT(fou_gre)},
 	{.name = "log_probes", .read = conf_read_bool, AT(log_probes)},
 	{.name = "http", .read = conf_http_read, AT(http)},
 	{.name = "tables", .read = read_tables},

@@ -40,6 +40,8 @@ struct conf {
 	struct netaddr listen_ip;
 	uint16_t listen_port;
 	bool watch, tunnel_vip, log_probes;
+	/* fou checks put a GRE header before the inner packet. */
+	bool fou_gre;
 	struct conf_http http;
 	struct conf_table *tables;
 	size_t table_count;

@@ -135,8 +135,8 @@ static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend
 	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6; family++) {
 		const struct netaddr *vip = vip_of(entry, family);
 
-		/* The kernel binds a FOU port to one protocol, so the inner family must be the outer one. */
-		if (!vip || (kind == CHECK_FOU && family != spec.addr.family))
+		/* Without GRE, the kernel binds a FOU port to one family, so the inner one must be the outer one. */
+		if (!vip || (kind == CHECK_FOU && !builder->conf->fou_gre && family != spec.addr.family))
 			continue;
 		spec.inner = *vip;
 		use(builder, table, backend, &spec, NULL);

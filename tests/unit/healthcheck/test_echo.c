@@ -68,6 +68,19 @@ static void test_gue_header_has_no_hops(void **state)
 	assert_memory_equal(packet, "\x01\x29\0\0\0\0\0\0\x60", 9);
 }
 
+/* The bytes are those of RFC 2890: key present, protocol type, key 0. */
+static void test_gre_header_has_a_key_of_zero(void **state)
+{
+	struct netaddr v4 = address("192.0.2.1"), v6 = address("2001:db8::1");
+	uint8_t packet[ECHO_TUNNEL_MAX_SIZE];
+
+	(void)state;
+	assert_int_equal(echo_write_gre(packet, &v4, &v4, &request), 52);
+	assert_memory_equal(packet, "\x20\0\x08\0\0\0\0\0\x45", 9);
+	assert_int_equal(echo_write_gre(packet, &v6, &v6, &request), 72);
+	assert_memory_equal(packet, "\x20\0\x86\xdd\0\0\0\0\x60", 9);
+}
+
 static void test_reply_is_read_back(void **state)
 {
 	struct netaddr v4 = address("192.0.2.1"), v6 = address("2001:db8::1");
@@ -99,6 +112,7 @@ int main(void)
 		cmocka_unit_test(test_ipv4_request),
 		cmocka_unit_test(test_ipv6_request),
 		cmocka_unit_test(test_gue_header_has_no_hops),
+		cmocka_unit_test(test_gre_header_has_a_key_of_zero),
 		cmocka_unit_test(test_reply_is_read_back),
 	};
 

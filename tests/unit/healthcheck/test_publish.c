@@ -359,6 +359,12 @@ static void test_tunnel_vip_adds_checks_to_the_vips(void **state)
 	find(&list, "gue 10.1.0.1:19523 to fdb4::1");
 	find(&list, "fou 10.1.0.1:19522 to 10.0.0.1");
 	checklist_free(&list);
+	conf.tunnel_vip = conf.fou_gre = true;
+	list = make(text);
+	conf.tunnel_vip = conf.fou_gre = false;
+	assert_int_equal(list.check_count, 6);
+	find(&list, "fou 10.1.0.1:19522 to fdb4::1");
+	checklist_free(&list);
 }
 
 int main(void)
