@@ -103,12 +103,15 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 {
 	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
 	json_t *tables = json_array();
-	char digest[17];
+	char digest[17], fingerprint[17], replaces[17];
 
 	snprintf(digest, sizeof(digest), "%016" PRIx64, table_set_digest(set));
+	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, table_set_fingerprint(set));
+	snprintf(replaces, sizeof(replaces), "%016" PRIx64, set->replaces);
 	if (!json)
-		printf("%s: %s, %" PRIu32 " %s, digest %s\n", path, format, set->count,
-			set->count == 1 ? "table" : "tables", digest);
+		printf("%s: %s, %" PRIu32 " %s, digest %s\nfingerprint %s%s%s\n", path, format, set->count,
+			set->count == 1 ? "table" : "tables", digest, fingerprint, set->replaces ? ", replaces " : "",
+			set->replaces ? replaces : "");
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct shares shares;
 
@@ -123,8 +126,9 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 		shares_free(&shares);
 	}
 	if (json)
-		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:o}", "file", json_text(path), "format",
-			version ? "binary" : "json", "version", (int)version, "digest", digest, "tables", tables));
+		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:s, s:s?, s:o}", "file", json_text(path),
+			"format", version ? "binary" : "json", "version", (int)version, "digest", digest, "fingerprint",
+			fingerprint, "replaces", set->replaces ? replaces : NULL, "tables", tables));
 	json_decref(tables);
 	return COMMAND_OK;
 }

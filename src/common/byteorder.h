@@ -33,6 +33,14 @@ static inline void store_be32(void *to, uint32_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
+static inline uint64_t load_be64(const void *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return __builtin_bswap64(value);
+}
+
 static inline uint16_t load_le16(const void *from)
 {
 	uint16_t value;

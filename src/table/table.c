@@ -99,7 +99,7 @@ static void digest_row(struct siphash_state *state, const struct table *table, u
 	siphash_update(state, out, sizeof(out));
 }
 
-uint64_t table_set_digest(const struct table_set *set)
+static uint64_t digest_set(const struct table_set *set, bool rows)
 {
 	static const uint8_t no_key[SIPHASH_KEY_SIZE];
 	struct siphash_state state;
@@ -115,8 +115,18 @@ uint64_t table_set_digest(const struct table_set *set)
 			digest_addr(&state, &table->backends[i].addr, 0);
 		for (uint32_t i = 0; i < table->bind_count; i++)
 			digest_bind(&state, &table->binds[i]);
-		for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		for (uint32_t row = 0; rows && row < TABLE_ROWS; row++)
 			digest_row(&state, table, row);
 	}
 	return siphash_end(&state, NULL, 0);
+}
+
+uint64_t table_set_digest(const struct table_set *set)
+{
+	return digest_set(set, true);
+}
+
+uint64_t table_set_fingerprint(const struct table_set *set)
+{
+	return digest_set(set, false);
 }

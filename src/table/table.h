@@ -68,6 +68,7 @@ struct table {
 struct table_set {
 	uint32_t count;
 	struct table *tables;
+	uint64_t replaces; /* fingerprint of the set that this one may replace without further questions; 0: none */
 };
 
 /* Frees everything. *set is then empty and can be used again. */
@@ -99,5 +100,11 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
  * equal digests, even if they were read from different file versions or have other names. Every table must have rows.
  */
 uint64_t table_set_digest(const struct table_set *set);
+
+/*
+ * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both file
+ * versions, and does not depend on names, states, health or rows. The tables need no rows.
+ */
+uint64_t table_set_fingerprint(const struct table_set *set);
 
 #endif

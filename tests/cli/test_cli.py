@@ -245,7 +245,7 @@ def test_show_counts_the_hops_of_the_model(tmp_path):
     ips = [entry["ip"] for entry in backends]
     for path in (source, target):
         shown = run_json("show", path)
-        assert set(shown) == {"file", "format", "version", "digest", "tables"}
+        assert set(shown) == {"file", "format", "version", "digest", "fingerprint", "replaces", "tables"}
         assert re.fullmatch("[0-9a-f]{16}", shown["digest"])
         shown = shown["tables"][0]
         assert set(shown) == {"name", "row_hops", "imbalance", "backends_in_imbalance", "binds", "backends"}
@@ -259,6 +259,21 @@ def test_show_counts_the_hops_of_the_model(tmp_path):
         most = max(entry["rows_by_hop"][0] for entry in shown["backends"])
         assert shown["backends_in_imbalance"] == 2
         assert shown["imbalance"] == pytest.approx(most / (65536 / 2))
+
+
+def test_the_fingerprint_survives_states_and_formats_and_replaces_needs_version_3(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table(backends=3)), tmp_path / "table.bin"
+    first = run_json("show", source)["fingerprint"]
+    assert f"fingerprint {first}\n" in run("show", source).stdout
+    tables = [table(name="", hops=4, backends=[backend("192.168.50.1", "draining"), backend("192.168.50.2", healthy=False),
+                                               backend("192.168.50.3", "inactive")])]
+    source.write_text(json.dumps({"tables": tables, "replaces": "00000000000000ff"}))
+    for version, replaces in (("3", "00000000000000ff"), ("2", None)):
+        told = run("build-config", source, target, "--format", version).stderr
+        assert ("replaces: is lost: version 2 of the binary format has no room for it" in told) == (version == "2")
+        shown = run_json("show", target)
+        assert (shown["fingerprint"], shown["replaces"]) == (first, replaces)
+        assert (f"fingerprint {first}, replaces {replaces}\n" in run("show", target).stdout) == (replaces is not None)
 
 
 def test_show_fits_80_columns(tmp_path):

@@ -133,12 +133,12 @@ def decode_v2(data):
 def decode_v3(data):
     header = Entry(data, 0, "Version 3: header")
     assert header.bytes("magic") == b"GLBD"
-    assert [header[f] for f in ("version", "total_size", "rows", "zero")] == [3, len(data), ROWS, 0]
+    assert [header[f] for f in ("version", "total_size", "rows")] == [3, len(data), ROWS]
     offset, width = header.fields["digest"]
     unsigned = data[:offset] + bytes(width) + data[offset + width :]
     assert siphash24(bytes(16), unsigned) == header.bytes("digest")
     end = size("Version 3: header") + header["table_count"] * size("Version 3: table")
-    for table in entries(data, header["tables_offset"], "Version 3: table", header["table_count"]):
+    for table in entries(data, size("Version 3: header"), "Version 3: table", header["table_count"]):
         for section, width in (
             ("name", table["name_size"]),
             ("backends", table["backend_count"] * size("Version 3: backend")),
@@ -233,21 +233,27 @@ def packed(ip):
     return {4: 1, 6: 2}[ip.version], ip.packed.ljust(16, b"\0")
 
 
-def route_digest(tables):
-    message = b""
-    for table in tables:
-        message += bytes.fromhex(table["hash_key"]) + numbers(len(table["backends"]), len(table["binds"]))
-        for backend in table["backends"]:
-            family, address_bytes = packed(backend["ip"])
-            message += numbers(family, 0) + address_bytes
-        for bind in table["binds"]:
-            ip, length = bind["ip"].split("/")
-            family, address_bytes = packed(ip)
-            protocol = {"tcp": 6, "udp": 17}[bind["proto"]]
-            message += numbers(family, int(length) + 256 * protocol) + address_bytes
-            message += numbers(bind["port_start"], bind["port_end"])
-        rows = [list(dict.fromkeys(table["row"](row))) for row in range(ROWS)]
-        message += b"".join(numbers(*hops, *[0xFFFF] * (4 - len(hops)), width=2) for hops in rows)
+def route_message(table):
+    """What the route digest has of a table, without its rows."""
+    message = bytes.fromhex(table["hash_key"]) + numbers(len(table["backends"]), len(table["binds"]))
+    for backend in table["backends"]:
+        family, address_bytes = packed(backend["ip"])
+        message += numbers(family, 0) + address_bytes
+    for bind in table["binds"]:
+        ip, length = bind["ip"].split("/")
+        family, address_bytes = packed(ip)
+        protocol = {"tcp": 6, "udp": 17}[bind["proto"]]
+        message += numbers(family, int(length) + 256 * protocol) + address_bytes
+        message += numbers(bind["port_start"], bind["port_end"])
+    return message
+
+
+def rows_message(table):
+    rows = [list(dict.fromkeys(table["row"](row))) for row in range(ROWS)]
+    return b"".join(numbers(*hops, *[0xFFFF] * (4 - len(hops)), width=2) for hops in rows)
+
+
+def digest_of(message):
     return f"{int.from_bytes(siphash24(bytes(16), message), 'little'):016x}"
 
 
@@ -255,7 +261,20 @@ def route_digest(tables):
 def test_route_digest_is_that_of_the_page(tmp_path, version, decode):
     document = {"tables": documents(2)["tables"][:2]}
     tables = list(decode(build(tmp_path, document, version)))
-    assert route_digest(tables) == cli_helpers.run_json("show", tmp_path / "t.bin")["digest"]
+    shown = cli_helpers.run_json("show", tmp_path / "t.bin")
+    assert shown["digest"] == digest_of(b"".join(route_message(table) + rows_message(table) for table in tables))
+
+
+@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
+def test_fingerprint_is_that_of_the_page(tmp_path, version, decode):
+    document = {"tables": documents(2)["tables"][:2], "replaces": "0123456789ABCDEF"}
+    data = build(tmp_path, document, version)
+    fingerprint = digest_of(b"".join(map(route_message, decode(data))))
+    for file, replaces in (("t.bin", "0123456789abcdef" if version == 3 else None), ("t.json", "0123456789abcdef")):
+        shown = cli_helpers.run_json("show", tmp_path / file)
+        assert (shown["fingerprint"], shown["replaces"]) == (fingerprint, replaces)
+    if version == 3:
+        assert Entry(data, 0, "Version 3: header")["replaces"] == 0x0123456789ABCDEF
 
 
 def test_file_without_tables_is_readable(tmp_path):

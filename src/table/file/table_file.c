@@ -109,6 +109,8 @@ int table_file_encode(const struct table_set *set, enum table_file_format format
 	}
 	if (!fits(set, version, faults) || !check_rows(set, version, faults))
 		return -EINVAL;
+	if (version == 2 && set->replaces)
+		faults_warn(faults, "replaces", "is lost: version 2 of the binary format has no room for it");
 	*size = version == 2 ? table_file_size_v2(set) : table_file_size_v3(set);
 	*bytes = calloc(1, *size);
 	if (!*bytes) {

@@ -76,8 +76,7 @@ struct v3_header {
 	uint64_t digest; /* SipHash-2-4 with a zero key, of the file with this field zero */
 	uint32_t table_count;
 	uint32_t rows; /* TABLE_ROWS */
-	uint32_t tables_offset; /* of the first entry */
-	uint32_t zero;
+	uint64_t replaces; /* fingerprint of the set that this one may replace, or 0 */
 } PACKED;
 
 struct v3_table {

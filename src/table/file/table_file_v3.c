@@ -52,7 +52,7 @@ static bool check_zero(struct binary_reader *reader, const uint8_t *at, size_t s
 	return true;
 }
 
-static bool parse_header(struct binary_reader *reader, uint32_t *tables)
+static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_t *replaces)
 {
 	const struct v3_header *header = (const void *)reader->bytes;
 	char expected[48];
@@ -70,12 +70,10 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 	if (!binary_reader_check(reader, header->digest == digest, &header->digest, "digest", header->digest, expected))
 		return false;
 	*tables = header->table_count;
+	*replaces = header->replaces;
 	return binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
 		       header->table_count, "at most 64") &&
 	       binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
-	       binary_reader_check(reader, header->tables_offset == sizeof(*header), &header->tables_offset,
-		       "tables_offset", header->tables_offset, "40") &&
-	       check_zero(reader, (const uint8_t *)&header->zero, sizeof(header->zero), "zero") &&
 	       binary_reader_check(reader,
 		       header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),
 		       &header->table_count, "table_count", header->table_count,
@@ -252,7 +250,7 @@ bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
 	struct sections at;
 	uint32_t count;
 
-	if (!parse_header(reader, &count) || !binary_reader_alloc_set(reader, set, count))
+	if (!parse_header(reader, &count, &set->replaces) || !binary_reader_alloc_set(reader, set, count))
 		return false;
 	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
 	for (uint32_t i = 0; i < count; i++) {
@@ -345,7 +343,7 @@ void table_file_encode_v3(const struct table_set *set, uint8_t *bytes)
 	header->start.version = 3;
 	header->table_count = set->count;
 	header->rows = TABLE_ROWS;
-	header->tables_offset = sizeof(*header);
+	header->replaces = set->replaces;
 	for (uint32_t i = 0; i < set->count; i++)
 		end = encode_table(&set->tables[i], bytes, end, &entries[i]);
 	header->total_size = end;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/byteorder.h"
 #include "table/file/json_reader.h"
 #include "table/file/table_document.h"
 #include "table/file/table_json_health.h"
@@ -316,16 +317,23 @@ static int hex_digit(char digit)
 	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
+/* Parses exactly 2 * `size` hex digits. */
+static bool parse_hex(const char *text, uint8_t *bytes, size_t size)
+{
+	size_t digits = 0;
+
+	for (; text && digits < 2 * size && hex_digit(text[digits]) >= 0; digits++)
+		bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | hex_digit(text[digits]));
+	return text && digits == 2 * size && text[digits] == '\0';
+}
+
 static void read_key(struct json_reader *reader, const json_t *value, uint8_t key[SIPHASH_KEY_SIZE])
 {
 	static const uint8_t zero[SIPHASH_KEY_SIZE];
 	const char *text = json_string_value(value);
 	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
-	size_t digits = 0;
 
-	for (; text && digits < 2 * SIPHASH_KEY_SIZE && hex_digit(text[digits]) >= 0; digits++)
-		parsed[digits / 2] = (uint8_t)(parsed[digits / 2] << 4 | hex_digit(text[digits]));
-	if (!text || digits < 2 * SIPHASH_KEY_SIZE || text[digits] != '\0') {
+	if (!parse_hex(text, parsed, sizeof(parsed))) {
 		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
 		return;
 	}
@@ -394,11 +402,24 @@ static void read_file_healthchecks(struct json_reader *reader, json_t *value, vo
 	table_json_health_timing(reader, value, &((struct file_draft *)into)->health->timing);
 }
 
+static void read_replaces(struct json_reader *reader, json_t *value, void *into)
+{
+	uint64_t *replaces = &((struct file_draft *)into)->set->replaces;
+	uint8_t parsed[sizeof(*replaces)] = {0};
+
+	if (parse_hex(json_string_value(value), parsed, sizeof(parsed)))
+		*replaces = load_be64(parsed);
+	if (!*replaces)
+		json_reader_reject(
+			reader, value, JSON_STRING, "a fingerprint: 16 hex digits, as glb-director-cli show prints it");
+}
+
 static void read_root(struct json_reader *reader, json_t *root, struct table_document *document)
 {
 	static const struct json_field fields[] = {
 		{"tables", "an array of tables", read_tables},
 		{"healthchecks", NULL, read_file_healthchecks},
+		{"replaces", NULL, read_replaces},
 	};
 	struct file_draft draft = {&document->set, &document->health};
 

@@ -125,6 +125,22 @@ static void test_what_the_programs_of_glb_write_is_read(void **state)
 	}
 }
 
+static void test_replaces_is_a_number_of_16_hex_digits(void **state)
+{
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(parse("{'tables': [], 'replaces': '0123456789abCDEF'}", &set, &faults), 0);
+	assert_int_equal(set.replaces, 0x0123456789abcdef);
+	table_set_free(&set);
+	faults_clear(&faults);
+	assert_int_equal(parse("{'tables': [], 'replaces': null}", &set, &faults), 0);
+	assert_int_equal(set.replaces, 0);
+	table_set_free(&set);
+	faults_clear(&faults);
+}
+
 static void test_null_instead_of_an_array_is_an_empty_array(void **state)
 {
 	struct faults faults;
@@ -145,7 +161,7 @@ static const struct example structure_examples[] = {
 	{"{'tables': {}}", "t.json: tables: an object is not an array"},
 	{"{'tables': [7]}", "t.json: tables[0]: '7' (a number) is not an object"},
 	{"{'tables': [], 'tabels': []}",
-		"t.json: tabels: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tabels: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)"},
 	{WITH("'xname': 1"),
 		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, binds, backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
@@ -168,6 +184,16 @@ static const struct example structure_examples[] = {
 		"t.json: tables[0].name: 'a\\x0ab' is not a name: at most 255 bytes without control characters"},
 	{"{'tables': [{'name': 7, " KEYS ", " BINDS ", " BACKENDS "}]}",
 		"t.json: tables[0].name: '7' (a number) is not a name: at most 255 bytes without control characters"},
+	{"{'tables': [], 'replaces': '0123456789abcde'}",
+		"t.json: replaces: '0123456789abcde' is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
+	{"{'tables': [], 'replaces': '0123456789abcdef0'}",
+		"t.json: replaces: '0123456789abcdef0' is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
+	{"{'tables': [], 'replaces': '0x123456789abcde'}",
+		"t.json: replaces: '0x123456789abcde' is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
+	{"{'tables': [], 'replaces': '0000000000000000'}",
+		"t.json: replaces: '0000000000000000' is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
+	{"{'tables': [], 'replaces': 123}",
+		"t.json: replaces: '123' (a number) is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
 	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
 	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
 	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
@@ -242,7 +268,7 @@ static void test_long_values_are_cut_and_control_characters_escaped(void **state
 		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 or IPv6 address");
 	/* The same is true for keys. */
 	assert_refused("{'tables': [], 'a\\tb': 1}",
-		"t.json: a\\x09b: unknown key; known here: tables, healthchecks (keys that begin with \"x-\" or \"_\" are comments)");
+		"t.json: a\\x09b: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)");
 }
 
 int main(void)
@@ -253,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_missing_members_have_defaults),
 		cmocka_unit_test(test_comments_are_ignored_everywhere),
 		cmocka_unit_test(test_what_the_programs_of_glb_write_is_read),
+		cmocka_unit_test(test_replaces_is_a_number_of_16_hex_digits),
 		cmocka_unit_test(test_null_instead_of_an_array_is_an_empty_array),
 		cmocka_unit_test(test_wrong_structure_is_named),
 		cmocka_unit_test(test_syntax_errors_name_line_and_column),
