@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/file.h"
+#include "conf/conf_syntax.h"
 
 #define MAX_FILE_SIZE (1 << 20) /* bytes; much more than any configuration needs */
 
@@ -25,70 +27,65 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 	return NULL;
 }
 
-void conf_text_error(const char *text, struct faults *faults, const config_t *config)
+/* Explains libconfig's error in `text`, or else repeats it. */
+static void add_error(const char *text, struct faults *faults, const char *file, const config_t *config)
 {
 	bool json = text[strspn(text, " \t\r\n")] == '{';
-	const char *included = config_error_file(config);
+	bool duplicate = strcmp(config_error_text(config), "duplicate setting name") == 0;
+	int line = config_error_line(config), found;
+	char error[512];
 
-	faults_error_at(faults,
-		&(struct faults_place){
-			.file = included ? included : conf_text_name(faults), .line = config_error_line(config)},
-		"%s%s", config_error_text(config), json ? "; this looks like JSON, but the syntax is: key = value;" : "");
+	found = duplicate ? conf_syntax_explain_duplicate(text, line, error, sizeof(error))
+			  : conf_syntax_explain(text, line, error, sizeof(error));
+	faults_error_at(faults, &(struct faults_place){.file = file, .line = found ? found : line}, "%s%s",
+		found ? error : config_error_text(config),
+		json ? "; this looks like JSON, but the syntax is: key = value;" : "");
 }
 
-/* Returns the end of the string, comment or name that begins at `at`; `at` itself if none begins there. */
-static const char *skip_token(const char *at)
+void conf_text_error(const char *text, struct faults *faults, const config_t *config)
 {
-	const char *end;
+	const char *included = config_error_file(config); /* as @include names it */
+	const char *folder = included && included[0] != '/' ? config->include_dir : NULL;
+	struct faults ignored = {0};
+	char *path, *included_text;
+	int error;
 
-	if (*at == '"') {
-		for (at++; *at && *at != '"'; at++)
-			if (*at == '\\' && at[1])
-				at++;
-		return *at ? at + 1 : at;
+	if (!included) {
+		add_error(text, faults, conf_text_name(faults), config);
+		return;
 	}
-	if (*at == '#' || (at[0] == '/' && at[1] == '/'))
-		return at + strcspn(at, "\n");
-	if (at[0] == '/' && at[1] == '*') {
-		end = strstr(at + 2, "*/");
-		return end ? end + 2 : at + strlen(at);
-	}
-	if (isalpha((unsigned char)*at) || *at == '*')
-		while (*at && (isalnum((unsigned char)*at) || strchr("-_*", *at)))
-			at++;
-	return at;
+	if (asprintf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", included) < 0)
+		return;
+	included_text = conf_text_read(path, &ignored, &error);
+	add_error(included_text ? included_text : "", faults, path, config);
+	free(included_text);
+	free(path);
+	faults_clear(&ignored);
 }
 
-/* Checks the number at `at` and returns its end. */
-static const char *check_integer(const char *at, int line, struct faults *faults)
+/* Adds an error if the word is an integer of more than 32 bits without the suffix L. */
+static void check_integer(const struct conf_syntax *word, struct faults *faults)
 {
+	const char *at = word->item + (*word->item == '-' || *word->item == '+');
 	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
 	char *end;
-	unsigned long long value = strtoull(at, &end, hex ? 16 : 10);
+	unsigned long long value;
 
-	if (*end == '.' || *end == 'e' || *end == 'E') {
-		strtod(at, &end);
-	} else if (*end != 'L' && value > INT32_MAX) {
-		faults_error_at(faults, &(struct faults_place){.file = conf_text_name(faults), .line = line},
-			"'%.*s' does not fit an integer", (int)(end - at < 48 ? end - at : 48), at);
-	}
-	return end + strspn(end, "L");
+	if (!isdigit((unsigned char)*at))
+		return;
+	value = strtoull(at, &end, hex ? 16 : 10);
+	if (value > INT32_MAX && end == word->item + word->size)
+		faults_error_at(faults, &(struct faults_place){.file = conf_text_name(faults), .line = word->item_line},
+			"'%.*s' does not fit an integer", (int)(word->size < 48 ? word->size : 48), word->item);
 }
 
 bool conf_text_check_integers(const char *text, struct faults *faults)
 {
+	struct conf_syntax syntax = {.at = text, .line = 1};
 	size_t errors = faults->errors;
-	int line = 1;
 
-	while (*text) {
-		const char *end = skip_token(text);
-
-		if (isdigit((unsigned char)*text))
-			end = check_integer(text, line, faults);
-		else if (end == text)
-			end++;
-		for (; text < end; text++)
-			line += *text == '\n';
-	}
+	while (conf_syntax_next(&syntax))
+		if (syntax.kind == CONF_SYNTAX_VALUE)
+			check_integer(&syntax, faults);
 	return faults->errors == errors;
 }

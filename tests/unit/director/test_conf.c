@@ -13,7 +13,13 @@
 
 #include "director/conf.h"
 
-#define BASE "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
+/* What follows a word that is no value, up to what to write instead. */
+#define NO_VALUE   " is not a number, true, false, or text in double quotes; write "
+#define DEEP4      "a = { a = { a = { a = { "
+#define CLOSE4     "}; }; }; };"
+#define DEEP       DEEP4 DEEP4 DEEP4 DEEP4 DEEP4
+#define CLOSE_DEEP CLOSE4 CLOSE4 CLOSE4 CLOSE4 CLOSE4
+#define BASE       "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
 
 /* libconfig 1.5 leaks the last string of a file with a syntax error. */
 const char *__lsan_default_suppressions(void);
@@ -189,8 +195,27 @@ static const struct {
 		{"conf:2: alt_hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
 	{BASE "hash_fields = \"src_addr\";",
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
-	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: duplicate setting name"}},
-	{BASE "idle \"poll\";", {"conf:2: syntax error"}},
+	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: idle: given twice, first in line 2; remove one"}},
+	{BASE "lcores = {\nlcore-1 = { rx = true; };\nlcore-2 = { rx = true; rx = false; };\n};",
+		{"conf:4: lcores.lcore-2.rx: given twice, first in line 4; remove one"}},
+	{BASE "idle \"poll\";", {"conf:2: idle: '=' is missing after this name"}},
+	{BASE "send_icmp_too_big = yes;", {"conf:2: send_icmp_too_big: 'yes'" NO_VALUE "true"}},
+	{BASE "lcores = { lcore-1 = {\nrx = Off; }; };", {"conf:3: lcores.lcore-1.rx: 'Off'" NO_VALUE "false"}},
+	{BASE "idle = sleep;", {"conf:2: idle: 'sleep'" NO_VALUE "\"sleep\""}},
+	{BASE "idle = 'sleep';", {"conf:2: idle: ''sleep''" NO_VALUE "\"sleep\""}},
+	{"outbound_gateway_mac = 02:00:00:00:00:01;",
+		{"conf:1: outbound_gateway_mac: '02:00:00:00:00:01'" NO_VALUE "\"02:00:00:00:00:01\""}},
+	{BASE "flow_paths = ( { rx_port = 0; },\n# no\n{ rx_port = no; } );",
+		{"conf:4: flow_paths[1].rx_port: 'no'" NO_VALUE "false"}},
+	{BASE "hash_fields = [\nsrc_addr = true;\n];",
+		{"conf:3: hash_fields[0]: 'src_addr =' cannot be in a list; write a group with { and }"}},
+	{BASE "hash_fields = {\nsrc_addr = true;\n", {"conf:2: the '{' is not closed"}},
+	{BASE "idle = \"poll;\noutbound_mtu = 1500;\n",
+		{"conf:2: idle: the text that begins with \"poll; has no closing quote"}},
+	{BASE "idle = \"poll;\nexception_path = \"tap\";\n",
+		{"conf:2: idle: the text that begins with \"poll; has no closing quote"}},
+	{BASE "idle = ;", {"conf:2: syntax error"}},
+	{BASE DEEP "a = yes;" CLOSE_DEEP, {"conf:2: syntax error"}},
 	{"{ \"idle\": 1 }", {"conf:1: syntax error; this looks like JSON, but the syntax is: key = value;"}},
 	{BASE PATHS, {"conf:2: flow_paths: needs lcores, too; without both keys, every lcore polls its own queues"}},
 	{BASE "lcores = { lcore-1 = { " RTC " }; };",
@@ -309,6 +334,14 @@ static void test_included_files_are_found_in_the_same_folder_and_named(void **st
 	assert_int_equal(faults.errors, 2);
 	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
 	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
+	faults_clear(&faults);
+	file = fopen(included, "w");
+	assert_non_null(file);
+	fputs("\nhash_fields = { src_addr = on; };\n", file);
+	fclose(file);
+	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 1);
+	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: 'on'" NO_VALUE "true"));
 	faults_clear(&faults);
 	unlink(included);
 	unlink(main_path);
