@@ -38,13 +38,16 @@ static char *join(const char *file, const struct faults_place *place, const char
 
 void faults_add(struct faults *faults, bool warning, const struct faults_place *place, const char *format, va_list args)
 {
+	struct faults_place at = *place;
 	char *what;
 
 	if (vasprintf(&what, format, args) < 0) {
 		keep(faults, warning, NULL);
 		return;
 	}
-	keep(faults, warning, join(place->file ? place->file : faults->file, place, what));
+	if (faults->locate && !at.line && at.where)
+		faults->locate(faults->locate_context, &at);
+	keep(faults, warning, join(at.file ? at.file : faults->file, &at, what));
 	free(what);
 }
 

@@ -17,9 +17,21 @@ struct fault {
 	char *text; /* "FILE: PLACE: what is wrong with 'VALUE'", no newline; owned by the list */
 };
 
+/* A line of a text file. The fault begins with "FILE:LINE:COLUMN: WHERE: "; parts that are not set are left out. */
+struct faults_place {
+	const char *file; /* NULL: faults->file */
+	int line; /* from 1; 0: not set */
+	bool has_column;
+	int column;
+	const char *where; /* NULL or "": not set */
+};
+
 struct faults {
 	const char *file; /* prefix of each text; borrowed; NULL: no prefix */
 	bool strict; /* set by the caller: what the director refuses is an error, not a warning */
+	/* Sets line and column of a place from its `where`, if the place has no line. NULL: places without a line stay so. */
+	void (*locate)(void *context, struct faults_place *place);
+	void *locate_context; /* borrowed */
 	struct fault *items;
 	size_t count; /* of items */
 	size_t errors; /* all errors, also those without an item */
@@ -30,15 +42,6 @@ struct faults {
 void faults_error(struct faults *faults, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void faults_warn(struct faults *faults, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* A line of a text file. The fault begins with "FILE:LINE:COLUMN: WHERE: "; parts that are not set are left out. */
-struct faults_place {
-	const char *file; /* NULL: faults->file */
-	int line; /* from 1; 0: not set */
-	bool has_column;
-	int column;
-	const char *where; /* NULL or "": not set */
-};
 
 /* Add an error at a place; an error or a warning from a va_list. */
 void faults_error_at(struct faults *faults, const struct faults_place *place, const char *format, ...)

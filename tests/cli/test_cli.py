@@ -134,10 +134,12 @@ def test_bad_source_keeps_the_old_output_and_lists_every_fault(tmp_path):
     source = write_tables(tmp_path / "bad.json", bad)
     lines = run("build-config", source, target, code=FAILED).stderr.splitlines()
     assert len(lines) == 3
-    for line, (path, value) in zip(sorted(lines), [("tables[0].backends[0].ip", "10.0.0.300"),
-                                                   ("tables[0].backends[1].state", "lazy"), ("tables[0].color", "")]):
-        assert line.startswith(f"glb-director-cli: {source}: {path}: ")
-        assert value in line
+    found = {}
+    for line in lines:
+        column, path, found[path] = re.fullmatch(rf"glb-director-cli: {source}:1:(\d+): (\S+): (.*)", line).groups()
+        assert source.read_text()[int(column) - 1:].startswith({
+            "tables[0].backends[0].ip": '"10.0.0.300"', "tables[0].backends[1].state": '"lazy"', "tables[0].color": '"color"'}[path])
+    assert "10.0.0.300" in found["tables[0].backends[0].ip"] and "lazy" in found["tables[0].backends[1].state"]
     assert target.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "table.bin", "table.json"]
 
@@ -145,7 +147,7 @@ def test_bad_source_keeps_the_old_output_and_lists_every_fault(tmp_path):
 def test_build_config_prints_warnings_and_succeeds(tmp_path):
     source = write_tables(tmp_path / "table.json", table("a"), table("b", hash_key=2))
     done = run("build-config", source, tmp_path / "table.bin")
-    assert done.stderr.startswith(f"glb-director-cli: warning: {source}: tables[")
+    assert done.stderr.startswith(f"glb-director-cli: warning: {source}:1:")
     assert (tmp_path / "table.bin").exists()
 
 
@@ -186,7 +188,7 @@ def test_check_exits_1_for_warnings_and_2_for_errors(files):
     text = run("check", bad, warned, files / "table.bin", code=CHECK_ERRORS).stdout
     assert f"error: {bad}:3: idle: 'never' is not \"poll\" or \"sleep\"\n" in text
     assert f"error: {bad}:4: color: unknown key; expected one of outbound_gateway_mac, " in text
-    assert f"warning: {warned}: " in text
+    assert f"warning: {warned}:1:" in text
     assert f"{files / 'table.bin'}: valid binary table" in text
     result = run_json("check", bad, warned, code=CHECK_ERRORS)
     assert [len(file["errors"]) for file in result["files"]] == [2, 0]
@@ -582,17 +584,20 @@ def test_check_does_not_wait_for_a_fifo(tmp_path):
 def test_check_refuses_ipv6_backends_as_the_director_does(tmp_path, file):
     backends = [backend("fd00::1"), backend("10.0.0.1"), backend("fd00::2")]
     source = write_tables(tmp_path / "table.json", table(backends=backends))
+    places = [f"1:{source.read_text().index(ip)}" for ip in ("fd00::1", "fd00::2")]
     for version in "23":
         warning = run("build-config", source, tmp_path / f"{version}.bin", "--format", version).stderr
         assert warning == (
-            f"glb-director-cli: warning: {source}: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are "
+            f"glb-director-cli: warning: {source}:{places[0]}: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are "
             "IPv4: the director refuses this table (and 1 more in this table)\n")
     errors = [
-        f"{tmp_path / file}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 address, but hops in GUE are IPv4: "
-        "give this proxy an IPv4 address" for index, ip in ((0, "fd00::1"), (2, "fd00::2"))]
+        f"{tmp_path / file}{':' + place if file == 'table.json' else ''}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 "
+        "address, but hops in GUE are IPv4: give this proxy an IPv4 address"
+        for place, index, ip in zip(places, (0, 2), ("fd00::1", "fd00::2"))]
     assert run("check", tmp_path / file, code=CHECK_ERRORS).stdout.splitlines() == [f"error: {text}" for text in errors]
     found = run_json("check", tmp_path / file, "--json", code=CHECK_ERRORS)["files"][0]
     assert (found["errors"], found["warnings"]) == (errors, [])
     # lookup loads routes with the director's own function.
     refused = run("lookup", tmp_path / file, "192.0.2.1:1", "10.0.0.1:80", "--config", write_conf(tmp_path / "director.conf"), code=FAILED)
+    errors = [re.sub(r"json:1:\d+: ", "json: ", text) for text in errors]  # routes do not know the text
     assert refused.stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the reference and the man pages with glb-director-cli and with the parser of director.conf."""
 
+import json
 import re
 import subprocess
 
@@ -135,7 +136,7 @@ def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch
     first = table(backends=[{**one, "ip": "10.0.0.300"} if i == 3 else one for i, one in enumerate(backends)])
     second = table("second", backends=[*backends[:7], backend("10.0.0.1")], hops=5, colour=1)
     del first["seed"]
-    write_tables(tmp_path / "table.json", first, second)
+    (tmp_path / "table.json").write_text(json.dumps({"tables": [first, second]}, indent=2))
     printed = run("check", "table.json", code=CHECK_ERRORS).stdout
     assert [line for line in printed.splitlines() if line.startswith("error")] == several.splitlines()
     (tmp_path / "table.json").write_text('{ "tables": [ { "binds": [\n      {\n        "proto": "tcp"\n        "port": 80\n')

@@ -56,7 +56,7 @@ def test_command_lines_refuse_it(place, bad, files):
 def test_prefix_lengths_refuse_it(bad, tmp_path):
     source = write_tables(tmp_path / "table.json", table(binds=[{"ip": f"10.0.0.0/{bad}", "proto": "tcp", "port": 80}]))
     file, = json.loads(run("check", source, "--json", code=CHECK_ERRORS).stdout)["files"]
-    assert len(file["errors"]) == 1 and f"{source}: tables[0].binds[0].ip: '10.0.0.0/" in file["errors"][0]
+    assert len(file["errors"]) == 1 and ": tables[0].binds[0].ip: '10.0.0.0/" in file["errors"][0]
 
 
 @pytest.mark.parametrize("bad", ["", "-1", "01", "00", "1e1", "128", "4294967297", "18446744073709551617", "1_", "0x1"])

@@ -400,8 +400,8 @@ def test_each_load_warns_about_settings_that_contradict_each_other(daemon):
 
 @pytest.mark.parametrize("text, fault", [
     ('{"tables": [', "src.json:1:12: not JSON: "),
-    ('{"tables": [{"name": "web"}]}', "src.json: tables[0].hash_key: missing; expected 32 hex digits"),
-    ('{"tables": [], "x": 1, "colour": 2}', "src.json: x: unknown key"),
+    ('{"tables": [{"name": "web"}]}', "src.json:1:13: tables[0].hash_key: missing; expected 32 hex digits"),
+    ('{"tables": [], "x": 1, "colour": 2}', "src.json:1:16: x: unknown key"),
     ("", "src.json: is empty"),
 ])
 def test_bad_src_is_refused_and_the_old_one_stays_in_use(daemon, own_nginx, text, fault):

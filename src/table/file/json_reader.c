@@ -37,30 +37,56 @@ const char *json_reader_text(const char *text, size_t max, char buf[JSON_READER_
 	return buf;
 }
 
+/* Adds a step whose text was written behind the path with snprintf(), which returned `size`. Returns the mark. */
+static size_t enter(struct json_reader *reader, struct json_step step, int size)
+{
+	size_t mark = reader->depth, used = reader->path_sizes[mark], left = sizeof(reader->path) - used;
+
+	reader->steps[mark] = step;
+	reader->path_sizes[mark + 1] = used + ((size_t)size < left ? (size_t)size : left - 1);
+	reader->depth++;
+	return mark;
+}
+
 size_t json_reader_enter_key(struct json_reader *reader, const char *key)
 {
-	size_t mark = reader->path_size, left = sizeof(reader->path) - mark;
+	size_t used = reader->path_sizes[reader->depth];
 	char text[JSON_READER_TEXT_MAX];
-	int size;
+	int size = snprintf(reader->path + used, sizeof(reader->path) - used, "%s%s", used ? "." : "",
+		json_reader_text(key, MAX_VALUE, text));
 
-	size = snprintf(reader->path + mark, left, "%s%s", mark ? "." : "", json_reader_text(key, MAX_VALUE, text));
-	reader->path_size += (size_t)size < left ? (size_t)size : left - 1;
-	return mark;
+	return enter(reader, (struct json_step){.key = key}, size);
 }
 
 size_t json_reader_enter_index(struct json_reader *reader, size_t index)
 {
-	size_t mark = reader->path_size, left = sizeof(reader->path) - mark;
-	int size = snprintf(reader->path + mark, left, "[%zu]", index);
+	size_t used = reader->path_sizes[reader->depth];
+	int size = snprintf(reader->path + used, sizeof(reader->path) - used, "[%zu]", index);
 
-	reader->path_size += (size_t)size < left ? (size_t)size : left - 1;
-	return mark;
+	return enter(reader, (struct json_step){.index = index}, size);
 }
 
 void json_reader_leave(struct json_reader *reader, size_t mark)
 {
-	reader->path[mark] = '\0';
-	reader->path_size = mark;
+	reader->depth = mark;
+	reader->path[reader->path_sizes[mark]] = '\0';
+}
+
+static void add(struct json_reader *reader, bool warning, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+static void add(struct json_reader *reader, bool warning, const char *format, va_list args)
+{
+	struct faults_place place = {.where = reader->path};
+	struct json_span span;
+
+	if (reader->locate) {
+		json_locate(reader->locate, reader->steps, reader->depth, &span);
+		place.has_column = true;
+		place.line = reader->at_key ? span.key.line : span.value.line;
+		place.column = reader->at_key ? span.key.column : span.value.column;
+	}
+	faults_add(reader->faults, warning, &place, format, args);
 }
 
 static bool may_report(struct json_reader *reader)
@@ -77,7 +103,7 @@ void json_reader_error(struct json_reader *reader, const char *format, ...)
 	if (!may_report(reader))
 		return;
 	va_start(args, format);
-	faults_add(reader->faults, false, &(struct faults_place){.where = reader->path}, format, args);
+	add(reader, false, format, args);
 	va_end(args);
 }
 
@@ -86,7 +112,7 @@ void json_reader_warn(struct json_reader *reader, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	faults_add(reader->faults, true, &(struct faults_place){.where = reader->path}, format, args);
+	add(reader, true, format, args);
 	va_end(args);
 }
 
@@ -162,8 +188,10 @@ static void reject_unknown(struct json_reader *reader, const struct json_field *
 
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+	reader->at_key = true;
 	json_reader_error(
 		reader, "unknown key; known here: %s (keys that begin with \"x-\" or \"_\" are comments)", known);
+	reader->at_key = false;
 }
 
 void json_reader_object(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads values of a jansson document. Each fault names the JSON path: `tables[0].backends[3].ip: '10.0.0.300' is not ...`.
+ * Reads values of a jansson document. Each fault names the line, the column (json_locate.h) and the JSON path:
+ * `12:18: tables[0].backends[3].ip: '10.0.0.300' is not ...`.
  * One reader per document; everything is borrowed. Not thread-safe.
  */
 #ifndef GLB_TABLE_FILE_JSON_READER_H
@@ -11,11 +12,16 @@
 #include <stddef.h>
 
 #include "common/faults.h"
+#include "table/file/json_locate.h"
 
 struct json_reader {
 	struct faults *faults;
+	struct json_locate *locate; /* in the text of the document; NULL: faults have no line and column */
 	char path[1024]; /* of the value that is being read */
-	size_t path_size;
+	struct json_step steps[JSON_LOCATE_STEPS]; /* the same path; keys are borrowed */
+	size_t path_sizes[JSON_LOCATE_STEPS + 1]; /* size of the path after so many steps */
+	size_t depth; /* number of steps */
+	bool at_key; /* a fault is placed at the member's key, not at its value */
 	size_t reported; /* errors so far */
 };
 
@@ -27,12 +33,12 @@ struct json_field {
 	void (*read)(struct json_reader *reader, json_t *value, void *into);
 };
 
-/* Append to the path. Return a mark with which json_reader_leave() restores the path. */
+/* Append to the path, which has at most JSON_LOCATE_STEPS steps. Return a mark with which json_reader_leave() restores the path. */
 size_t json_reader_enter_key(struct json_reader *reader, const char *key);
 size_t json_reader_enter_index(struct json_reader *reader, size_t index);
 void json_reader_leave(struct json_reader *reader, size_t mark);
 
-/* Add a fault at the path. After 10000 errors, a last one says that the rest is not listed. */
+/* Add a fault at the path, with the line and column of its value; if a member is missing, those of its object. After 10000 errors, a last one says that the rest is not listed. */
 void json_reader_error(struct json_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void json_reader_warn(struct json_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -426,9 +426,31 @@ static void read_root(struct json_reader *reader, json_t *root, struct table_doc
 	json_reader_object(reader, root, fields, COUNT(fields), &draft);
 }
 
+/* For faults of table_lint(), which knows only the path. */
+static void locate_path(void *locate, struct faults_place *place)
+{
+	struct json_span span;
+
+	json_locate_path(locate, place->where, &span);
+	place->has_column = true;
+	place->line = span.value.line;
+	place->column = span.value.column;
+}
+
+static void read_and_lint(const char *text, size_t size, struct table_document *document, struct faults *faults)
+{
+	struct json_locate locate = {.text = text, .size = size};
+	struct json_reader reader = {.faults = faults, .locate = &locate};
+
+	read_root(&reader, document->root, document);
+	faults->locate = locate_path;
+	faults->locate_context = &locate;
+	table_lint(&document->set, faults);
+	faults->locate = NULL;
+}
+
 int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults)
 {
-	struct json_reader reader = {.faults = faults};
 	size_t errors = faults->errors;
 	char shown[JSON_READER_TEXT_MAX];
 	json_error_t where;
@@ -440,8 +462,7 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 			"not JSON: %s", json_reader_text(where.text, 120, shown));
 		return -EINVAL;
 	}
-	read_root(&reader, document->root, document);
-	table_lint(&document->set, faults);
+	read_and_lint(text, size, document, faults);
 	if (faults->errors == errors)
 		return 0;
 	table_document_free(document);

@@ -244,11 +244,45 @@ static void test_all_faults_are_named_and_not_only_the_first(void **state)
 				 &set, &faults),
 		-EINVAL);
 	assert_int_equal(faults.errors, 12);
-	assert_fault(&faults, false, "t.json: tables[0].binds[0].ip: 'x' is not an IPv4 or IPv6 address or CIDR prefix");
-	assert_fault(&faults, false,
+	assert_placed(&faults, false, "t.json: tables[0].binds[0].ip: 'x' is not an IPv4 or IPv6 address or CIDR prefix");
+	assert_placed(&faults, false,
 		"t.json: tables[0].backends[1].ip: '1.1.1.1' is listed twice: backends[0] has this address already");
-	assert_fault(&faults, false, "t.json: tables[1].hash_key: missing; expected 32 hex digits");
+	assert_placed(&faults, false, "t.json: tables[1].hash_key: missing; expected 32 hex digits");
 	faults_clear(&faults);
+}
+
+static const struct example place_examples[] = {
+	/* A value, behind a CRLF and characters of several bytes. */
+	{"{\r\n'_': '\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80', 'tables': 7}",
+		"t.json:2:23: tables: '7' (a number) is not an array"},
+	/* A missing member: the object that should have it. */
+	{"{'tables': [\n  {'name': 'a', " KEYS ", " BINDS "}]}",
+		"t.json:2:3: tables[0].backends: missing; expected an array of backends"},
+	{"\n {}", "t.json:2:2: tables: missing; expected an array of tables"},
+	/* An unknown member: its key, also if the key looks like a path or is escaped. */
+	{"{'tables': [],\n 'tables[0].x': {'tables': 1}}",
+		"t.json:2:2: tables[0].x: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)"},
+	{"{'_': ['\\'', {'b': 1}],\n 'tables': [], '\\u0062': 1}",
+		"t.json:2:16: b: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)"},
+	/* A warning of table_lint(). */
+	{TABLE(KEYS ", " BINDS ",\n'backends': [\n{'state': 'active', 'ip': '127.0.0.1'}]"),
+		"t.json:3:27: tables[0].backends[0].ip: '127.0.0.1' is not an address that a proxy can have: packets to it are lost"},
+	{TABLE(KEYS ", " BACKENDS ",\n\n'binds': []"),
+		"t.json:3:10: tables[0].binds: is empty: this table gets no packets"},
+};
+
+static void test_faults_have_line_and_column(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(place_examples); i++) {
+		struct faults faults;
+		struct table_set set;
+		bool warning = parse(place_examples[i].document, &set, &faults) == 0;
+
+		assert_fault(&faults, warning, place_examples[i].fault);
+		table_set_free(&set);
+		faults_clear(&faults);
+	}
 }
 
 static void test_long_values_are_cut_and_control_characters_escaped(void **state)
@@ -284,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_structure_is_named),
 		cmocka_unit_test(test_syntax_errors_name_line_and_column),
 		cmocka_unit_test(test_all_faults_are_named_and_not_only_the_first),
+		cmocka_unit_test(test_faults_have_line_and_column),
 		cmocka_unit_test(test_long_values_are_cut_and_control_characters_escaped),
 	};
 

@@ -58,7 +58,7 @@ static void test_the_limits_are_allowed_and_one_more_is_an_error(void **state)
 
 		assert_int_equal(parse(text, &set, &faults), cases[i].error ? -EINVAL : 0);
 		if (cases[i].error)
-			assert_fault(&faults, false, cases[i].error);
+			assert_placed(&faults, false, cases[i].error);
 		assert_int_equal(faults.errors, cases[i].error != NULL);
 		table_set_free(&set);
 		faults_clear(&faults);
@@ -75,7 +75,7 @@ static void test_each_table_has_a_limited_number_of_warnings_of_one_kind(void **
 	(void)state;
 	assert_int_equal(parse(text, &set, &faults), 0);
 	assert_int_equal(faults.count, 2 * 11);
-	assert_fault(&faults, true, "t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
+	assert_placed(&faults, true, "t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
 	table_set_free(&set);
 	faults_clear(&faults);
 	free(text);

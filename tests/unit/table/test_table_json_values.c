@@ -210,9 +210,9 @@ static void test_ipv6_backends_are_errors_for_a_strict_reader(void **state)
 	assert_int_equal(table_json_parse(text, strlen(text), &set, &faults), -EINVAL);
 	assert_int_equal(faults.errors, 3);
 	assert_int_equal(faults.count, 3);
-	assert_fault(&faults, false,
+	assert_placed(&faults, false,
 		"t.json: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
-	assert_fault(&faults, false,
+	assert_placed(&faults, false,
 		"t.json: tables[0].backends[1].ip: 'fd00::2' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
 	faults_clear(&faults);
 	assert_true(faults.strict);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/file/json_locate.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Returns the byte at the position; NUL after the end of the text. */
+static char peek(const struct json_locate *locate, const struct json_position *position)
+{
+	return position->at < locate->size ? locate->text[position->at] : '\0';
+}
+
+static void advance(const struct json_locate *locate, struct json_position *position)
+{
+	if (position->at == locate->size)
+		return;
+	position->at++;
+	if (locate->text[position->at - 1] == '\n') {
+		position->line++;
+		position->column = 1;
+	} else if (position->at == locate->size || ((unsigned char)locate->text[position->at] & 0xc0) != 0x80) {
+		position->column++;
+	}
+}
+
+static bool is_space(char byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+/* Skips white space, and the commas and colons between values. */
+static void skip_to_token(const struct json_locate *locate, struct json_position *position)
+{
+	char byte;
+
+	while (byte = peek(locate, position), is_space(byte) || byte == ',' || byte == ':')
+		advance(locate, position);
+}
+
+static void skip_string(const struct json_locate *locate, struct json_position *position)
+{
+	advance(locate, position);
+	while (position->at < locate->size && peek(locate, position) != '"') {
+		if (peek(locate, position) == '\\')
+			advance(locate, position);
+		advance(locate, position);
+	}
+	advance(locate, position);
+}
+
+/* Skips a number, true, false or null. */
+static void skip_word(const struct json_locate *locate, struct json_position *position)
+{
+	do
+		advance(locate, position);
+	while (position->at < locate->size && !is_space(peek(locate, position)) &&
+		!strchr(",:]}", peek(locate, position)));
+}
+
+/* Skips the value that begins at the position. */
+static void skip_value(const struct json_locate *locate, struct json_position *position)
+{
+	size_t depth = 0;
+
+	do {
+		char byte = peek(locate, position);
+
+		if (byte == '"')
+			skip_string(locate, position);
+		else if (byte == '{' || byte == '[')
+			depth++, advance(locate, position);
+		else if ((byte == '}' || byte == ']') && depth > 0)
+			depth--, advance(locate, position);
+		else
+			skip_word(locate, position);
+		if (depth > 0)
+			skip_to_token(locate, position);
+	} while (depth > 0 && position->at < locate->size);
+}
+
+/* Reads four hex digits. Returns a value beyond 0xffff if there are other characters. */
+static uint32_t read_hex(const char *text, const char *end)
+{
+	uint32_t value = 0;
+
+	for (int i = 0; i < 4; i++, text++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *digit = text < end && *text ? strchr(digits, *text >= 'A' ? *text | 0x20 : *text) : NULL;
+
+		if (!digit)
+			return UINT32_MAX;
+		value = value << 4 | (uint32_t)(digit - digits);
+	}
+	return value;
+}
+
+/* Writes a character as UTF-8, and returns its size in bytes. */
+static size_t encode(uint32_t rune, char out[4])
+{
+	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	size_t size = rune < 0x80 ? 1 : rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
+
+	for (size_t i = size; i > 1; i--, rune >>= 6)
+		out[i - 1] = (char)(0x80 | (rune & 0x3f));
+	out[0] = (char)(size == 1 ? rune : lead[size] | rune);
+	return size;
+}
+
+/* Decodes the character or escape at *text, which is before `end`, and moves *text behind it. Returns its bytes in `out`. */
+static size_t decode(const char **text, const char *end, char out[4])
+{
+	static const char names[] = "bfnrt", meanings[] = "\b\f\n\r\t";
+	const char *at = *text, *name;
+	uint32_t rune, low;
+
+	out[0] = *at;
+	if (*at != '\\' || end - at < 2) {
+		*text = at + 1;
+		return 1;
+	}
+	*text = at + 2;
+	if (at[1] != 'u') {
+		name = at[1] ? strchr(names, at[1]) : NULL;
+		out[0] = name ? meanings[name - names] : at[1];
+		return 1;
+	}
+	rune = read_hex(at + 2, end);
+	if (rune > 0xffff)
+		return 1;
+	*text = at + 6;
+	low = rune >= 0xd800 && rune < 0xdc00 && end - at > 7 && at[6] == '\\' ? read_hex(at + 8, end) : UINT32_MAX;
+	if (low >= 0xdc00 && low < 0xe000) {
+		*text = at + 12;
+		rune = 0x10000 + ((rune - 0xd800) << 10) + (low - 0xdc00);
+	}
+	return encode(rune, out);
+}
+
+/* Returns true if the string from the quote at `begin` up to the one before `end` means `key`. */
+static bool is_key(const struct json_locate *locate, size_t begin, size_t end, const char *key)
+{
+	const char *text = locate->text + begin + 1, *last = locate->text + end - 1;
+	size_t left = strlen(key);
+
+	if (locate->text[begin] != '"' || last < text)
+		return false;
+	while (text < last) {
+		char bytes[4];
+		size_t size = decode(&text, last, bytes);
+
+		if (size > left || memcmp(bytes, key, size) != 0)
+			return false;
+		key += size;
+		left -= size;
+	}
+	return left == 0;
+}
+
+/* Enters the array or object of the level, if it has children. Sets *child to the first element or key. */
+static bool first_child(const struct json_locate *locate, size_t level, char open, struct json_position *child)
+{
+	*child = locate->levels[level].value;
+	if (peek(locate, child) != open)
+		return false;
+	advance(locate, child);
+	skip_to_token(locate, child);
+	return !strchr("]}", peek(locate, child));
+}
+
+static bool next_child(const struct json_locate *locate, struct json_position *child)
+{
+	skip_value(locate, child);
+	skip_to_token(locate, child);
+	return !strchr("]}", peek(locate, child));
+}
+
+/* Skips a key. Returns the position of its value. */
+static struct json_position value_of(const struct json_locate *locate, struct json_position key, size_t *key_end)
+{
+	skip_string(locate, &key);
+	*key_end = key.at;
+	skip_to_token(locate, &key);
+	return key;
+}
+
+/* Searches from the last member that was found to the end, and then from the begin. */
+static bool find_member(const struct json_locate *locate, size_t level, const char *key, struct json_position *child)
+{
+	struct json_position value;
+	bool more = first_child(locate, level, '{', child);
+	bool again = more && locate->levels[level].has_child;
+	size_t end;
+
+	if (again)
+		*child = locate->levels[level].child;
+	while (more) {
+		value = value_of(locate, *child, &end);
+		if (is_key(locate, child->at, end, key))
+			return true;
+		*child = value;
+		more = next_child(locate, child);
+		if (!more && again) {
+			again = false;
+			more = first_child(locate, level, '{', child);
+		}
+	}
+	return false;
+}
+
+static bool find_element(const struct json_locate *locate, size_t level, size_t index, struct json_position *child)
+{
+	size_t at = 0;
+
+	if (!first_child(locate, level, '[', child))
+		return false;
+	if (locate->levels[level].has_child && locate->levels[level].index <= index) {
+		*child = locate->levels[level].child;
+		at = locate->levels[level].index;
+	}
+	for (; at < index; at++)
+		if (!next_child(locate, child))
+			return false;
+	return true;
+}
+
+/* Finds a child of the value of `level`, and makes it the value of the next level. */
+static bool descend(struct json_locate *locate, size_t level, const struct json_step *step)
+{
+	struct json_position child;
+	size_t end;
+	bool found = step->key ? find_member(locate, level, step->key, &child)
+			       : find_element(locate, level, step->index, &child);
+
+	if (!found)
+		return false;
+	if (locate->levels[level].has_child && locate->levels[level].child.at == child.at)
+		return true; /* what is known below stays known */
+	locate->levels[level].has_child = true;
+	locate->levels[level].child = child;
+	locate->levels[level].index = step->index;
+	locate->levels[level + 1].value = step->key ? value_of(locate, child, &end) : child;
+	locate->levels[level + 1].has_child = false;
+	return true;
+}
+
+size_t json_locate(struct json_locate *locate, const struct json_step *steps, size_t count, struct json_span *span)
+{
+	struct json_position end;
+	size_t found = 0;
+
+	if (!locate->levels[0].value.line) {
+		locate->levels[0].value = (struct json_position){.line = 1, .column = 1};
+		skip_to_token(locate, &locate->levels[0].value);
+	}
+	while (found < count && found < JSON_LOCATE_STEPS && descend(locate, found, &steps[found]))
+		found++;
+	end = span->key = span->value = locate->levels[found].value;
+	if (found && steps[found - 1].key)
+		span->key = locate->levels[found - 1].child;
+	skip_value(locate, &end);
+	span->end = end.at;
+	return found;
+}
+
+bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span)
+{
+	struct json_step steps[JSON_LOCATE_STEPS];
+	char keys[JSON_LOCATE_STEPS][64];
+	size_t count = 0;
+
+	for (int size = 0; *path && count < JSON_LOCATE_STEPS; path += size, count++) {
+		steps[count] = (struct json_step){0};
+		if (sscanf(path, "[%5zu]%n", &steps[count].index, &size) == 1)
+			continue;
+		path += *path == '.';
+		if (sscanf(path, "%63[^.[]%n", keys[count], &size) != 1)
+			break;
+		steps[count].key = keys[count];
+	}
+	return json_locate(locate, steps, count, span) == count && !*path;
+}
