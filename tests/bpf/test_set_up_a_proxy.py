@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/howto/set-up-a-proxy.md shows the lines that glb-redirect prints, with other numbers."""
+"""Runs the commands of docs/howto/set-up-a-proxy.md, and compares what glb-redirect prints with the page."""
 
+import os
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from lab.net import Namespace, connect
 from support.tree import TREE
 
 PAGE = TREE / "docs/howto/set-up-a-proxy.md"
-EXAMPLES = re.findall(r"^```\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
+EXAMPLES = re.findall(r"^```\w+\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def shape(text):
@@ -34,3 +35,26 @@ def test_example_prints_what_is_shown(glb_redirect, command, shown):
         network.close()
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in shape(shown).splitlines())
     assert re.fullmatch(pattern, shape(printed)), printed
+
+
+def test_commands_run_on_a_host_with_the_interface_of_the_page(glb_redirect):
+    """Runs all blocks marked `root` in their order, on a host that has eth0, a default route and no connection tracking."""
+    blocks = re.findall(r"^```root\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
+    script = "".join(re.sub(r"^# (.*\n)(?:.*\n)*", r"\1", block) for block in blocks)
+    assert len(script.splitlines()) >= 14
+    proxy, network = Namespace(), Namespace()
+    try:
+        connect(proxy, "eth0", network, "net0", mtu=1600)
+        proxy.ip("addr add 192.168.51.10/24 dev eth0", "route add default via 192.168.51.1")
+        proxy.run(glb_redirect, "attach", "eth0")
+        path = {**os.environ, "PATH": f"{os.path.dirname(glb_redirect)}:{os.environ['PATH']}"}
+        proxy.run("bash", "-ec", script, env=path)
+        addresses = proxy.run("ip", "-brief", "address", "show", "dev", "lo").stdout
+        assert "10.10.10.10/32" in addresses and "fdb4::10/128" in addresses
+        assert "mtu 1600" in proxy.run("ip", "link", "show", "eth0").stdout
+        assert "advmss 1400" in proxy.run("ip", "route", "show", "default").stdout
+        assert proxy.run("nft", "list", "ruleset").stdout.count("notrack") == 4
+        assert proxy.run("sysctl", "-n", "net.ipv4.conf.eth0.rp_filter").stdout == "2\n"
+    finally:
+        proxy.close()
+        network.close()

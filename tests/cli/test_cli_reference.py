@@ -109,7 +109,7 @@ def test_every_key_of_director_conf_is_documented(tmp_path):
 
 
 def test_documented_examples_are_valid(tmp_path):
-    example = section(CONF_MD, "flow_paths and lcores").split("```")[1]
+    example = section(CONF_MD, "flow_paths and lcores").split("```")[1].removeprefix("conf")
     path = tmp_path / "director.conf"
     path.write_text('outbound_gateway_mac = "auto"; outbound_src_ip = "192.0.2.1";' + example)
     run("check", path)
@@ -130,7 +130,7 @@ def test_man_page_of_the_table_has_every_member():
 def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch):
     """A table with the mistakes behind the errors in table-json.md, section Faults."""
     page = section((TREE / "docs/reference/table-json.md").read_text(), "Faults")
-    several, syntax = re.findall(r"^```\n(.*?)^```$", page, re.M | re.S)
+    several, syntax = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
     monkeypatch.chdir(tmp_path)
     backends = [backend(f"10.0.0.{i}") for i in (9, 2, 1, 4, 5, 6, 7, 8)]
     first = table(backends=[{**one, "ip": "10.0.0.300"} if i == 3 else one for i, one in enumerate(backends)])

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the documentation: links exist, commands have the named options, and examples print the shown output.
 
-Fenced blocks marked `console` are run: lines after `$ ` (and `> `) are commands, the rest is what they print; a line `...`
-stands for any lines. A page's blocks run in order, in an empty folder with config/ and examples/ in it. Blocks marked otherwise are
-not run. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update, and read the difference.
+The mark of a fenced block says what runs it:
+
+console  this test: lines after `$ ` (and `> `) are commands, the rest is what they print; a line `...` stands for any lines.
+         A page's blocks run in order, after the block in docs/README.md that makes the working folder.
+lab      tests/lab, at the top of the tree, as root
+site     tests/healthcheck, with the proxies of docs/howto/health-checks.md
+root     tests/bpf, on a host in a network namespace
+host     nothing: the commands need a network card, systemd, the installed programs or the whole tree. This test checks their syntax.
+
+Other marks are for text that is no command. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update,
+and read the difference.
 """
 
 import importlib
@@ -24,6 +32,8 @@ PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool and others that pages name without their command.
 FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+COMMANDS, TEXTS = {"console", "lab", "site", "root", "host"}, {"text", "json", "conf", "env", "ini"}
+INDEX = TREE / "docs/README.md"
 END = "@@ end of a command @@"
 
 
@@ -51,16 +61,18 @@ def commands(block):
 
 
 def run_all(lines):
-    """Runs the commands in one shell. Returns the output of each."""
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(TREE / "config", Path(folder) / "config")
-        shutil.copytree(TREE / "docs/howto/examples", Path(folder) / "examples")
-        script = "".join(f"{line}\nstatus=$?; echo '{END}'; (exit $status)\n" for line in lines)
-        path = ":".join([str(BUILD / "src/cli"), str(BUILD / "src/director"), str(BUILD / "src/healthcheck"), os.environ["PATH"]])
+    """Runs the commands in one shell, in the working folder that docs/README.md describes. Returns the output of each."""
+    (folder,) = [block for language, block in blocks(INDEX.read_text()) if language == "console"]
+    start = [command for command, _ in commands(folder)]
+    programs = [str(BUILD / "src" / name) for name in ("cli", "director", "healthcheck", "redirect")]
+    with tempfile.TemporaryDirectory() as home:
+        script = "".join(f"{line}\nstatus=$?; echo '{END}'; (exit $status)\n" for line in [*start, *lines])
+        path = {"HOME": home, "PATH": ":".join([*programs, os.environ["PATH"]]), "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            ["bash"], input=script, cwd=folder, env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return [output.splitlines() for output in done.stdout.split(f"{END}\n")[:-1]]
+            ["bash"], input=script, cwd=TREE, env={**os.environ, **path}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    outputs = [output.splitlines() for output in done.stdout.split(f"{END}\n")[:-1]]
+    assert outputs[: len(start)] == [[] for _ in start], outputs[: len(start)]
+    return outputs[len(start) :]
 
 
 def matches(shown, printed):
@@ -72,13 +84,43 @@ def console_commands(page):
     return [command for language, block in blocks(page.read_text()) if language == "console" for command in commands(block)]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if console_commands(page)], ids=name)
+EXAMPLES = [page for page in PAGES if page != INDEX and console_commands(page)]
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=name)
 def test_examples_print_what_is_shown(page):
     examples = console_commands(page)
     outputs = run_all([command for command, _ in examples])
     assert len(outputs) == len(examples)
     for (command, shown), printed in zip(examples, outputs):
         assert matches(shown, printed), f"$ {command}\n" + "\n".join(printed)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_says_what_runs_it(page):
+    text = page.read_text()
+    found = blocks(text)
+    assert len(re.findall(r"^ *```", text, flags=re.MULTILINE)) == 2 * len(found), "a fence is indented or not closed"
+    assert {language for language, _ in found} <= COMMANDS | TEXTS
+    for language, block in found:
+        assert language in COMMANDS or not re.search(r"^[$#] ", block, flags=re.MULTILINE), f"this block has commands:\n{block}"
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=name)
+def test_pages_with_examples_name_the_working_folder(page):
+    (link,) = re.findall(r"[Ii]n the \[working folder\]\((.*)#run-the-examples\)", page.read_text())
+    assert (page.parent / link).resolve() == INDEX
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_that_are_not_run_have_valid_syntax(page):
+    for language, block in blocks(page.read_text()):
+        if language in ("host", "root"):
+            lines = block.splitlines()
+            prompt = next((line[:2] for line in lines if line[:2] in ("$ ", "# ")), "")
+            script = "\n".join(line.removeprefix(prompt) for line in lines if line.startswith(prompt))
+            done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
+            assert done.stderr == "", block
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -302,6 +344,5 @@ def update(page):
 if __name__ == "__main__":
     if sys.argv[1:] != ["--update"]:
         sys.exit("usage: test_docs.py --update")
-    for each in PAGES:
-        if console_commands(each):
-            update(each)
+    for each in EXAMPLES:
+        update(each)
