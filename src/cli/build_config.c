@@ -16,7 +16,7 @@
 enum { FORMAT, FORCE, VERBOSE };
 
 static const struct command_option options[] = {
-	[FORMAT] = {"format", "auto|2|3", "file version; auto (default) is 2 if possible, else 3"},
+	[FORMAT] = {"format", "2|3", "file version: 3 (default), or 2 for GLB's directors"},
 	[FORCE] = {"force", NULL, "replace DST.bin even if it is not a binary table"},
 	[VERBOSE] = {"verbose", NULL, "print version, size and digest of the written table"},
 	{0},
@@ -24,15 +24,8 @@ static const struct command_option options[] = {
 
 static bool parse_format(const char *text, enum table_file_format *format)
 {
-	if (!text || strcmp(text, "auto") == 0)
-		*format = TABLE_FILE_AUTO;
-	else if (strcmp(text, "2") == 0)
-		*format = TABLE_FILE_V2;
-	else if (strcmp(text, "3") == 0)
-		*format = TABLE_FILE_V3;
-	else
-		return false;
-	return true;
+	*format = text && strcmp(text, "2") == 0 ? TABLE_FILE_V2 : TABLE_FILE_V3;
+	return !text || strcmp(text, "2") == 0 || strcmp(text, "3") == 0;
 }
 
 static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose, struct faults *faults)
@@ -64,15 +57,20 @@ static int run(const struct command_args *args)
 	struct faults faults = {.file = from};
 	enum table_file_format format;
 	struct table_set set;
+	uint32_t replaced;
 	int error;
 
 	if (!parse_format(args->options[FORMAT], &format))
-		return command_usage("build-config: --format: '%s' is not auto, 2 or 3", args->options[FORMAT]);
+		return command_usage("build-config: --format: '%s' is neither 2 nor 3", args->options[FORMAT]);
 	if (!output_is_safe(&output))
 		return COMMAND_FAILED;
+	replaced = table_load_version(to);
 	error = table_load_json(from, &set, &faults);
 	if (error == 0)
 		error = build(to, &set, format, args->options[VERBOSE], &faults);
+	if (error == 0 && replaced == 2 && !args->options[FORMAT])
+		faults_warn(&faults, NULL,
+			"was version 2 and is now version 3, which GLB's directors cannot read; for them use --format 2");
 	table_set_free(&set);
 	cli_print_faults(&faults, FAULTS_ALL);
 	return error == 0 ? COMMAND_OK : COMMAND_FAILED;

@@ -68,7 +68,8 @@ def test_completion_has_the_words_of_the_help():
     (["diff", "a", "b", "--max-broken"], "diff: --max-broken needs an argument"),
     (["diff", "a", "b", "--max-broken", "101"], "diff: --max-broken: '101' is not a percentage from 0 to 100"),
     (["diff", "a", "b", "--max-broken", "nan"], "diff: --max-broken: 'nan' is not a percentage from 0 to 100"),
-    (["build-config", "a", "b", "--format", "4"], "build-config: --format: '4' is not auto, 2 or 3"),
+    (["build-config", "a", "b", "--format", "4"], "build-config: --format: '4' is neither 2 nor 3"),
+    (["build-config", "a", "b", "--format", "auto"], "build-config: --format: 'auto' is neither 2 nor 3"),
     (["lookup", "a", "1.1.1.1:1", "2.2.2.2:2"], "lookup: --config FILE is missing: it has the hash fields"),
     (["replay", "a", "b"], "replay: --config FILE is missing: it has the hash fields"),
     (["replay", "a", "b", "--config", "c", "--port-mac", "x"],
@@ -97,15 +98,56 @@ def test_lost_output_is_an_error(tmp_path):
 # build-config
 
 
-def test_build_config_is_quiet_and_auto_writes_version_2(tmp_path):
+def test_build_config_is_quiet_and_version_2_has_the_bytes_of_the_model(tmp_path):
     source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
-    done = run("build-config", source, target)
-    assert (done.stdout, done.stderr) == ("", "")
+    for options in ([], ["--format", "2"]):
+        done = run("build-config", source, target, *options)
+        assert (done.stdout, done.stderr) == ("", "")
     assert target.read_bytes() == write_v2(load_tables(json.loads(source.read_text())))
 
 
+def test_build_config_warns_when_version_3_replaces_version_2_unasked(tmp_path):
+    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
+    run("build-config", source, target, "--format", "2")
+    source.write_text("{}")
+    assert "version" not in run("build-config", source, target, code=FAILED).stderr
+    write_tables(source, table())
+    assert run("build-config", source, target, "--format", "2").stderr == ""
+    assert run("build-config", source, target).stderr == (
+        f"glb-director-cli: warning: {target}: was version 2 and is now version 3, which GLB's directors cannot read; "
+        "for them use --format 2\n")
+    assert run("build-config", source, target).stderr == ""
+    run("build-config", source, target, "--format", "2")
+    assert run("build-config", source, target, "--format", "3").stderr == ""
+
+
+@pytest.mark.parametrize("damage", ["half overwritten in place", "one bit of hash_key"])
+def test_only_version_3_reveals_damage(tmp_path, damage):
+    """Every value of the damaged file is valid. docs/reference/table-binary.md says so."""
+    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
+    other = write_tables(tmp_path / "other.json", table(seed=f"{7:032x}"))
+    for version, hash_key_at in (("2", 24 + 13320), ("3", 40)):
+        run("build-config", other, target, "--format", version)
+        rest = target.read_bytes()
+        run("build-config", source, target, "--format", version)
+        data = bytearray(target.read_bytes())
+        digest = run_json("show", target)["digest"]
+        if damage == "one bit of hash_key":
+            data[hash_key_at] ^= 1
+        else:
+            assert len(rest) == len(data)
+            data[len(data) // 2:] = rest[len(data) // 2:]
+        target.write_bytes(data)
+        if version == "2":
+            assert run_json("show", target)["digest"] != digest
+            run("check", target)
+        else:
+            assert "(digest): " in run("show", target, code=FAILED).stderr
+            assert "(digest): " in run("check", target, code=CHECK_ERRORS).stdout
+
+
 @pytest.mark.parametrize("member", [{"hops": 3}, {"backends": 257}, {"binds": 257}])
-def test_auto_writes_version_3_if_version_2_cannot_hold_the_table(tmp_path, member):
+def test_version_2_is_refused_if_it_cannot_hold_the_table(tmp_path, member):
     if "binds" in member:
         member = {"binds": [{"ip": f"10.0.{i // 256}.{i % 256}", "proto": "udp", "port": 53} for i in range(257)]}
     source, target = write_tables(tmp_path / "table.json", table(**member)), tmp_path / "table.bin"

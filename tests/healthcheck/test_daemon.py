@@ -700,6 +700,20 @@ def test_levels_are_for_the_journal_only(tmp_path):
         assert log.read() == "<3>" + text + 3 * ("glb-healthcheck: error: " + text)
 
 
+def test_binary_table_gets_version_3_and_a_replaced_version_2_is_named(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    binary = made.folder / "table.bin"
+    made.write_conf(reload=f'{{ build = "{binary}"; }}')
+    subprocess.run([CLI, "build-config", "--format", "2", made.src, binary], check=True)
+    made.start().wait_ready()
+    made.logged(f"{binary}: was version 2 and is now version 3, which GLB's directors cannot read; for them use reload_command")
+    assert binary.read_bytes()[:8] == b"GLBD\x03\0\0\0"
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
+    made.write_src(table(backend(PROXY, http=nginx.OK), backend(ELSEWHERE, http=nginx.OK)))
+    wait_until(lambda: made.status()["reload"]["runs"] == 2 and made.status()["reload"]["state"] == "done", "second reload")
+    assert made.log().count("was version 2") == 1
+
+
 def test_dst_keeps_its_mode(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.dst.write_text("old")

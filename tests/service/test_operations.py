@@ -156,6 +156,7 @@ def test_tables_without_names_count_by_their_index(tmp_path):
         write_table(table, {"tables": tables[1:]}, "json")
         assert director.telemetry.ask("/glb/reload")["ok"] == 1
         assert ask() == [("web", 2), ("#1", 0)]
+        table.unlink()
         write_table(table, {"tables": tables}, 2)
         assert director.telemetry.ask("/glb/reload")["ok"] == 1
         assert [name for name, _ in ask()] == ["#0", "#1", "#2"]

@@ -31,7 +31,7 @@ def usable_isas():
     return [name for name, (_, needed) in ISAS.items() if all(flag in flags for flag in needed)]
 
 
-def write_table(path, document, version="auto"):
+def write_table(path, document, version=3):
     """Writes a JSON document as it is, or the binary table that `build-config` builds from it."""
     source = path if version == "json" else f"{path}.json"
     Path(source).write_text(json.dumps(document), encoding="utf-8")

@@ -25,13 +25,18 @@ static int build(const struct conf *conf)
 	struct table_set set;
 	uint8_t *bytes = NULL;
 	size_t size;
+	uint32_t replaced = table_load_version(conf->reload_build);
 	int error = table_load(conf->dst, &set, NULL, &faults);
 
 	if (!error)
-		error = table_file_encode(&set, TABLE_FILE_AUTO, &bytes, &size, &faults);
+		error = table_file_encode(&set, TABLE_FILE_V3, &bytes, &size, &faults);
 	faults.file = conf->reload_build;
 	if (!error)
 		error = file_replace(conf->reload_build, conf->src, bytes, size, &faults);
+	if (!error && replaced == 2)
+		fprintf(stderr,
+			"%s: was version 2 and is now version 3, which GLB's directors cannot read; for them use reload_command with glb-director-cli build-config --format 2\n",
+			conf->reload_build);
 	if (faults.errors)
 		fprintf(stderr, "%s\n", faults_first_error(&faults));
 	return error;

@@ -41,8 +41,7 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
 	return 0;
 }
 
-/* Returns true if every table is within the limits of the version. Otherwise adds an error for each excess, unless faults
- * is NULL. */
+/* Returns true if every table is within the limits of the version. Otherwise adds an error for each excess. */
 static bool fits(const struct table_set *set, uint32_t version, struct faults *faults)
 {
 	const uint32_t limits[] = {
@@ -64,10 +63,8 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 				continue;
 			fit = false;
 			snprintf(where, sizeof(where), "tables[%u]", t);
-			if (faults)
-				faults_error(faults, where,
-					"'%s' has %u %s; version %u of the binary format has room for %u",
-					table_label(set, t, label), has[i], names[i], version, limits[i]);
+			faults_error(faults, where, "'%s' has %u %s; version %u of the binary format has room for %u",
+				table_label(set, t, label), has[i], names[i], version, limits[i]);
 		}
 	}
 	return fit;
@@ -101,7 +98,7 @@ static bool check_rows(const struct table_set *set, uint32_t version, struct fau
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults)
 {
-	uint32_t version = format == TABLE_FILE_AUTO ? (fits(set, 2, NULL) ? 2 : 3) : (uint32_t)format;
+	uint32_t version = format;
 
 	if (set->count > TABLE_MAX_TABLES) {
 		faults_error(faults, "tables", "%u tables; the maximum is %u", set->count, TABLE_MAX_TABLES);

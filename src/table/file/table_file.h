@@ -13,7 +13,6 @@
 #include "table/table.h"
 
 enum table_file_format {
-	TABLE_FILE_AUTO = 0, /* version 2 if it can hold the set, else 3 */
 	TABLE_FILE_V2 = 2,
 	TABLE_FILE_V3 = 3,
 };

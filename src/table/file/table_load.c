@@ -2,8 +2,10 @@
 #include "table/file/table_load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cpus.h"
 #include "common/file.h"
@@ -24,6 +26,20 @@ int table_load_text(const char *path, char **text, size_t *size, struct faults *
 	free(*text);
 	*text = NULL;
 	return -EINVAL;
+}
+
+uint32_t table_load_version(const char *path)
+{
+	struct table_file_start start = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* do not wait for the writer of a FIFO */
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
+		memcmp(start.magic, TABLE_FILE_MAGIC, sizeof(start.magic)) != 0)
+		start.version = 0;
+	close(fd);
+	return start.version;
 }
 
 int table_load_binary(const char *path, struct table_set *set, uint32_t *version, struct faults *faults)

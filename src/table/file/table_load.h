@@ -22,6 +22,9 @@ int table_load_binary(const char *path, struct table_set *set, uint32_t *version
 /* The same for a JSON table only, whose rows it does not build. */
 int table_load_json(const char *path, struct table_set *set, struct faults *faults);
 
+/* Returns the version of a binary table, or 0 if the file is none or cannot be read. Reads only its first bytes. */
+uint32_t table_load_version(const char *path);
+
 /* Reads a table in either form without parsing it, with file_read(); an empty file is an error. */
 int table_load_text(const char *path, char **text, size_t *size, struct faults *faults);
 
