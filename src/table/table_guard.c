@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/table_guard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/table_bind_index.h"
+
+#define NONE UINT32_MAX
+
+/* Text like "10.0.0.1, 10.0.0.2, 10.0.0.3 and 4 more". */
+struct list {
+	unsigned count;
+	char text[256];
+};
+
+#define LIST_MAX 3 /* named elements */
+
+struct comparison {
+	const struct table_guard *guard;
+	struct faults *faults;
+	bool confirmed;
+	struct table_bind_index index; /* of the new set's binds */
+	uint64_t heirs[TABLE_MAX_TABLES]; /* for each old table: bit i is set if new table i takes its place */
+};
+
+static void list_add(struct list *list, const char *element)
+{
+	size_t used = strlen(list->text);
+
+	if (list->count++ < LIST_MAX)
+		snprintf(list->text + used, sizeof(list->text) - used, "%s%s", used ? ", " : "", element);
+}
+
+static const char *list_end(struct list *list)
+{
+	size_t used = strlen(list->text);
+
+	if (list->count > LIST_MAX)
+		snprintf(list->text + used, sizeof(list->text) - used, " and %u more", list->count - LIST_MAX);
+	return list->text;
+}
+
+static void lose(struct comparison *comparison, bool dangerous, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void lose(struct comparison *comparison, bool dangerous, const char *format, ...)
+{
+	struct faults_place place = {0};
+	va_list args;
+
+	va_start(args, format);
+	faults_add(comparison->faults, !dangerous || comparison->confirmed, &place, format, args);
+	va_end(args);
+}
+
+/* Returns the only table of this name, or NONE. */
+static uint32_t find_name(const struct table_set *set, const char *name)
+{
+	uint32_t found = NONE;
+
+	for (uint32_t i = 0; name && i < set->count; i++) {
+		if (!set->tables[i].name || strcmp(set->tables[i].name, name) != 0)
+			continue;
+		if (found != NONE)
+			return NONE;
+		found = i;
+	}
+	return found;
+}
+
+static uint32_t find_namesake(const struct table_guard *guard, uint32_t old)
+{
+	const char *name = guard->old->tables[old].name;
+
+	return find_name(guard->old, name) == old ? find_name(guard->new, name) : NONE;
+}
+
+static uint64_t find_takers(struct comparison *comparison, const struct table *table)
+{
+	uint64_t takers = 0;
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		takers |= table_bind_index_tables(&comparison->index, &table->binds[i]);
+	return takers;
+}
+
+/*
+ * A table is followed by the one with its name, unless that has lost its binds; or else by those that take its binds; or else by the
+ * one at its index, if that follows no other table.
+ */
+static void find_heirs(struct comparison *comparison)
+{
+	const struct table_set *old = comparison->guard->old, *new = comparison->guard->new;
+	uint64_t taken = 0;
+
+	for (uint32_t t = 0; t < old->count; t++) {
+		uint32_t namesake = find_namesake(comparison->guard, t);
+
+		if (namesake != NONE && (new->tables[namesake].bind_count || !old->tables[t].bind_count))
+			comparison->heirs[t] = (uint64_t)1 << namesake;
+		else
+			comparison->heirs[t] = find_takers(comparison, &old->tables[t]);
+		taken |= comparison->heirs[t];
+	}
+	for (uint32_t t = 0; t < old->count && t < new->count; t++)
+		if (!comparison->heirs[t] && find_namesake(comparison->guard, t) == NONE)
+			comparison->heirs[t] = ((uint64_t)1 << t) & ~taken;
+}
+
+static bool has_binds(const struct table_set *set, uint64_t tables)
+{
+	for (uint32_t t = 0; t < set->count; t++)
+		if (tables >> t & 1 && set->tables[t].bind_count)
+			return true;
+	return false;
+}
+
+static void lose_binds(struct comparison *comparison, const struct table *table, const char *label, bool vanishes)
+{
+	struct list list = {0};
+	char text[TABLE_BIND_TEXT_MAX];
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		list_add(&list, table_bind_text(&table->binds[i], text));
+	lose(comparison, true, "table %s would %s: %s", label,
+		vanishes ? "vanish with all its binds" : "lose all its binds", list_end(&list));
+}
+
+static int compare_prefixes(const void *a, const void *b)
+{
+	const struct netprefix *x = a, *y = b;
+	int order = netaddr_compare(&x->addr, &y->addr);
+
+	return order ? order : (int)x->length - y->length;
+}
+
+/* Reports the VIPs of a table that have lost addresses. `lost` has room for all binds. */
+static void compare_vips(
+	struct comparison *comparison, const struct table *table, const char *label, bool busy, struct netprefix *lost)
+{
+	struct list list = {0};
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (table_bind_index_cover(&comparison->index, &table->binds[i].prefix) != TABLE_COVER_ALL)
+			lost[count++] = table->binds[i].prefix;
+	qsort(lost, count, sizeof(*lost), compare_prefixes);
+	for (uint32_t i = 0; i < count; i++) {
+		char prefix[NETPREFIX_TEXT_MAX], text[NETPREFIX_TEXT_MAX + 8];
+		bool part = table_bind_index_cover(&comparison->index, &lost[i]) == TABLE_COVER_PART;
+
+		if (i && compare_prefixes(&lost[i - 1], &lost[i]) == 0)
+			continue;
+		snprintf(text, sizeof(text), "%s%s", part ? "part of " : "", netprefix_format(&lost[i], prefix));
+		list_add(&list, text);
+	}
+	if (count)
+		lose(comparison, busy, "table %s would lose %u %s%s: %s", label, list.count,
+			list.count == 1 ? "VIP" : "VIPs", busy ? ", and it has traffic" : "", list_end(&list));
+}
+
+/* Warns about binds whose addresses are kept, but not their protocol or all of their ports. */
+static void compare_ports(struct comparison *comparison, const struct table *table, const char *label)
+{
+	struct list list = {0};
+	char text[TABLE_BIND_TEXT_MAX];
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (table_bind_index_cover(&comparison->index, &table->binds[i].prefix) == TABLE_COVER_ALL &&
+			!table_bind_index_has_ports(&comparison->index, &table->binds[i]))
+			list_add(&list, table_bind_text(&table->binds[i], text));
+	if (list.count)
+		lose(comparison, false, "table %s would lose ports or protocols of %u %s: %s", label, list.count,
+			list.count == 1 ? "bind" : "binds", list_end(&list));
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	return netaddr_compare(a, b);
+}
+
+/* Copies the addresses of the usable backends of these tables, sorted. NULL: out of memory. */
+static struct netaddr *list_usable(const struct table_set *set, uint64_t tables, size_t *count)
+{
+	struct netaddr *addresses;
+	size_t all = 1;
+
+	*count = 0;
+	for (uint32_t t = 0; t < set->count; t++)
+		all += tables >> t & 1 ? set->tables[t].backend_count : 0;
+	addresses = malloc(all * sizeof(*addresses));
+	for (uint32_t t = 0; addresses && t < set->count; t++)
+		for (uint32_t i = 0; tables >> t & 1 && i < set->tables[t].backend_count; i++)
+			if (set->tables[t].backends[i].state != TABLE_INACTIVE)
+				addresses[(*count)++] = set->tables[t].backends[i].addr;
+	if (addresses)
+		qsort(addresses, *count, sizeof(*addresses), compare_addresses);
+	return addresses;
+}
+
+static bool compare_backends(struct comparison *comparison, uint32_t t, const char *label)
+{
+	const struct table *table = &comparison->guard->old->tables[t];
+	unsigned max_shrink = comparison->guard->max_shrink;
+	struct list lost = {0};
+	uint32_t usable = 0;
+	size_t count;
+	struct netaddr *kept = list_usable(comparison->guard->new, comparison->heirs[t], &count);
+	char text[NETADDR_TEXT_MAX];
+
+	if (!kept)
+		return false;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct netaddr *addr = &table->backends[i].addr;
+
+		if (table->backends[i].state == TABLE_INACTIVE)
+			continue;
+		usable++;
+		if (!bsearch(addr, kept, count, sizeof(*kept), compare_addresses))
+			list_add(&lost, netaddr_format(addr, text));
+	}
+	free(kept);
+	if (max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * max_shrink)
+		lose(comparison, true, "table %s would lose %u of its %u usable backends, and max_shrink is %u %%: %s",
+			label, lost.count, usable, max_shrink, list_end(&lost));
+	return true;
+}
+
+/* False: out of memory. */
+static bool compare_table(struct comparison *comparison, uint32_t t)
+{
+	const struct table_guard *guard = comparison->guard;
+	const struct table *table = &guard->old->tables[t];
+	uint64_t heirs = comparison->heirs[t];
+	struct netprefix *room;
+	char buf[16];
+	const char *label = table_label(guard->old, t, buf);
+
+	if (table->bind_count && !has_binds(guard->new, heirs)) {
+		lose_binds(comparison, table, label, !heirs && find_namesake(guard, t) == NONE);
+		return true;
+	}
+	room = malloc((table->bind_count + 1) * sizeof(*room));
+	if (!room)
+		return false;
+	compare_vips(comparison, table, label, guard->busy && guard->busy[t], room);
+	free(room);
+	compare_ports(comparison, table, label);
+	return !heirs || compare_backends(comparison, t, label);
+}
+
+static void lose_everything(struct comparison *comparison)
+{
+	const struct table_set *old = comparison->guard->old;
+	struct list list = {0};
+	char buf[16];
+
+	for (uint32_t t = 0; t < old->count; t++)
+		list_add(&list, table_label(old, t, buf));
+	lose(comparison, true, "all %u tables would vanish: %s", old->count, list_end(&list));
+}
+
+/* `replaces` confirms one change: the set in use that has it too has used it. */
+static bool is_confirmed(const struct table_guard *guard)
+{
+	return guard->new->replaces && guard->new->replaces != guard->old->replaces &&
+	       guard->new->replaces == table_set_fingerprint(guard->old);
+}
+
+static void compare_sets(struct comparison *comparison)
+{
+	const struct table_guard *guard = comparison->guard;
+	bool done = true;
+
+	if (guard->old->count && !guard->new->count) {
+		lose_everything(comparison);
+		return;
+	}
+	if (table_bind_index_open(&comparison->index, guard->new) == 0) {
+		find_heirs(comparison);
+		for (uint32_t t = 0; done && t < guard->old->count; t++)
+			done = compare_table(comparison, t);
+		table_bind_index_close(&comparison->index);
+	} else {
+		done = false;
+	}
+	if (!done)
+		faults_error(comparison->faults, NULL, "out of memory: cannot compare this table with the one in use");
+}
+
+bool table_guard_allows(const struct table_guard *guard, struct faults *faults)
+{
+	struct comparison comparison = {
+		.guard = guard, .faults = faults, .confirmed = guard->forced || is_confirmed(guard)};
+	size_t errors = faults->errors;
+
+	compare_sets(&comparison);
+	if (faults->errors == errors && !has_binds(guard->new, UINT64_MAX))
+		faults_warn(faults, NULL, "has %s, so the director forwards nothing",
+			guard->new->count ? "no binds" : "no tables");
+	return faults->errors == errors;
+}
+
+/* Writes what confirms the change: `replaces`, and the command. */
+static void write_remedy(const struct table_guard *guard, char *buf, size_t size)
+{
+	uint64_t fingerprint = table_set_fingerprint(guard->old), replaces = guard->new->replaces;
+	const char *command = guard->command ? guard->command : "";
+	const char * or = guard->command ? "; or: " : "";
+
+	if (replaces == fingerprint)
+		snprintf(buf, size,
+			"\"replaces\" has confirmed the table in use, and counts once: load that table without it first%s%s",
+			or, command);
+	else if (replaces)
+		snprintf(buf, size,
+			"set \"replaces\": \"%016" PRIx64 "\" in the JSON table (it names another table: %016" PRIx64
+			")%s%s",
+			fingerprint, replaces, or, command);
+	else
+		snprintf(buf, size, "add \"replaces\": \"%016" PRIx64 "\" to the JSON table%s%s", fingerprint, or,
+			command);
+}
+
+const char *table_guard_refusal(
+	const struct table_guard *guard, const struct faults *faults, char buf[TABLE_GUARD_TEXT_MAX])
+{
+	char more[48] = "", remedy[256];
+	int room;
+
+	if (faults->errors > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", faults->errors - 1);
+	write_remedy(guard, remedy, sizeof(remedy));
+	room = TABLE_GUARD_TEXT_MAX - (int)strlen(more) - (int)strlen(remedy) - 32;
+	snprintf(buf, TABLE_GUARD_TEXT_MAX, "%.*s%s. If this is intended, %s", room, faults_first_error(faults), more,
+		remedy);
+	return buf;
+}

@@ -1,0 +1,855 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "table/table_guard.h"
+#include "tests/unit/table_helpers.h"
+
+#define COMMAND "run the command"
+
+/* Parses "tcp 10.0.0.0/8 80-90". */
+static struct table_bind parse_bind(const char *text)
+{
+	char protocol[4], prefix[NETPREFIX_TEXT_MAX];
+	unsigned first, last;
+	struct table_bind bind;
+	int count = sscanf(text, "%3s %49s %u-%u", protocol, prefix, &first, &last);
+
+	assert_true(count >= 3);
+	assert_true(netprefix_parse(prefix, &bind.prefix, NULL));
+	bind.protocol = strcmp(protocol, "tcp") == 0 ? TABLE_TCP : TABLE_UDP;
+	bind.port_start = (uint16_t)first;
+	bind.port_end = (uint16_t)(count == 4 ? last : first);
+	return bind;
+}
+
+/* A table with backends 192.168.0.1 to 192.168.0.N. binds: as for parse_bind(), with commas between. */
+static struct table make_table(const char *name, const char *binds, uint32_t backends)
+{
+	struct table table = {
+		.name = name ? strdup(name) : NULL,
+		.hops = 2,
+		.backend_count = backends,
+		.backends = calloc(backends + 1, sizeof(*table.backends)),
+		.binds = calloc(strlen(binds) + 1, sizeof(*table.binds)),
+	};
+
+	for (const char *at = binds; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		table.binds[table.bind_count++] = parse_bind(at);
+	for (uint32_t i = 0; i < backends; i++)
+		table.backends[i] = (struct table_backend){
+			netaddr_from_bytes(NETADDR_V4, (const uint8_t[]){192, 168, (uint8_t)(i >> 8), (uint8_t)(i + 1)}),
+			TABLE_ACTIVE, true};
+	return table;
+}
+
+struct change {
+	struct table_set old, new;
+	unsigned max_shrink;
+	const bool *busy;
+	bool forced;
+	struct faults faults;
+	bool allowed;
+	char refusal[TABLE_GUARD_TEXT_MAX];
+};
+
+static void add(struct table_set *set, const char *name, const char *binds, uint32_t backends)
+{
+	set->tables = realloc(set->tables, (set->count + 1) * sizeof(*set->tables));
+	set->tables[set->count++] = make_table(name, binds, backends);
+}
+
+static bool judge(struct change *change)
+{
+	struct table_guard guard = {.old = &change->old,
+		.new = &change->new,
+		.max_shrink = change->max_shrink ? change->max_shrink : TABLE_GUARD_MAX_SHRINK,
+		.busy = change->busy,
+		.forced = change->forced,
+		.command = COMMAND};
+
+	faults_clear(&change->faults);
+	change->allowed = table_guard_allows(&guard, &change->faults);
+	table_guard_refusal(&guard, &change->faults, change->refusal);
+	return change->allowed;
+}
+
+static void discard(struct change *change)
+{
+	table_set_free(&change->old);
+	table_set_free(&change->new);
+	faults_clear(&change->faults);
+}
+
+#define assert_only_fault(change, is_warning, expected)                \
+	do {                                                           \
+		assert_fault(&(change)->faults, is_warning, expected); \
+		assert_int_equal((change)->faults.count, 1);           \
+	} while (0)
+
+static void test_an_equal_set_is_allowed(void **state)
+{
+	static const bool busy[] = {true, true};
+	struct change change = {.busy = busy};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct table_set *set = i ? &change.new : &change.old;
+
+		add(set, "web", "tcp 10.0.0.1 80,tcp 10.0.0.1 443,udp fd00::/64 1-9", 3);
+		add(set, "git", "tcp 10.0.0.1 22", 1);
+	}
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+static void test_all_tables_lost(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80", 1);
+	add(&change.old, NULL, "tcp 10.0.0.2 80", 1);
+	assert_false(judge(&change));
+	assert_only_fault(&change, false, "all 2 tables would vanish: web, #1");
+	discard(&change);
+}
+
+static void test_a_first_table_that_is_empty_is_only_warned_about(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	assert_true(judge(&change));
+	assert_only_fault(&change, true, "has no tables, so the director forwards nothing");
+	add(&change.new, "web", "", 1);
+	assert_true(judge(&change));
+	assert_only_fault(&change, true, "has no binds, so the director forwards nothing");
+	discard(&change);
+}
+
+static void test_a_table_loses_all_its_binds(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80,tcp 10.0.0.1 443,tcp 10.0.0.2 80,tcp 10.0.0.2 443,udp 10.0.0.2 443", 1);
+	add(&change.old, "git", "tcp 10.0.0.1 22", 1);
+	add(&change.new, "web", "", 1);
+	add(&change.new, "git", "tcp 10.0.0.1 22", 1);
+	assert_false(judge(&change));
+	assert_only_fault(&change, false,
+		"table web would lose all its binds: tcp 10.0.0.1 port 80, tcp 10.0.0.1 port 443, tcp 10.0.0.2 port 80 and 2 more");
+	discard(&change);
+}
+
+/* Another table still has the address, but no packet of the lost table is matched. */
+static void test_a_table_vanishes_beside_one_with_the_same_address(void **state)
+{
+	for (int named = 0; named < 2; named++) {
+		struct change change = {0};
+
+		(void)state;
+		add(&change.old, named ? "web" : NULL, "tcp 10.0.0.1 80", 2);
+		add(&change.old, named ? "git" : NULL, "tcp 10.0.0.1 22", 2);
+		add(&change.new, named ? "git" : NULL, "tcp 10.0.0.1 22", 2);
+		assert_false(judge(&change));
+		if (named)
+			assert_only_fault(
+				&change, false, "table web would vanish with all its binds: tcp 10.0.0.1 port 80");
+		else
+			assert_only_fault(
+				&change, false, "table #0 would vanish with all its binds: tcp 10.0.0.1 port 80");
+		discard(&change);
+	}
+}
+
+static void test_a_renamed_table_is_not_lost(void **state)
+{
+	static const char *const names[][2] = {{"web", "www"}, {"web", NULL}, {NULL, "web"}, {NULL, NULL}};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct change change = {0};
+
+		add(&change.old, names[i][0], "tcp 10.0.0.1 80", 4);
+		add(&change.old, "git", "tcp 10.0.0.2 22", 1);
+		add(&change.new, "git", "tcp 10.0.0.2 22", 1);
+		add(&change.new, names[i][1], "tcp 10.0.0.1 80", 2);
+		assert_true(judge(&change));
+		assert_no_fault(&change.faults);
+		change.new.tables[1].backend_count = 1;
+		assert_false(judge(&change));
+		discard(&change);
+	}
+}
+
+static void test_a_lost_vip_is_an_error_only_if_its_table_has_traffic(void **state)
+{
+	static const bool busy[] = {false, true};
+	struct change change = {.busy = busy};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80,tcp 10.0.0.1 443,tcp 10.0.0.2 80", 1);
+	add(&change.old, "git", "tcp 10.0.0.3 22,tcp 10.0.0.4 22", 1);
+	add(&change.new, "web", "tcp 10.0.0.2 80", 1);
+	add(&change.new, "git", "tcp 10.0.0.4 22", 1);
+	assert_false(judge(&change));
+	assert_fault(&change.faults, true, "table web would lose 1 VIP: 10.0.0.1");
+	assert_fault(&change.faults, false, "table git would lose 1 VIP, and it has traffic: 10.0.0.3");
+	assert_int_equal(change.faults.count, 2);
+	change.busy = NULL;
+	assert_true(judge(&change));
+	discard(&change);
+}
+
+static void test_a_bind_that_moves_to_another_table_is_not_lost(void **state)
+{
+	static const bool busy[] = {true, true};
+	struct change change = {.busy = busy};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80,tcp 10.0.0.2 80", 1);
+	add(&change.old, "git", "tcp 10.0.0.3 22", 1);
+	add(&change.new, "web", "tcp 10.0.0.1 80", 1);
+	add(&change.new, "git", "tcp 10.0.0.3 22,tcp 10.0.0.2 80", 1);
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+/* The first table keeps its name, but its binds move: what counts are the backends of the table that has the binds now. */
+static void test_all_binds_of_a_table_move_to_another_table(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80", 4);
+	add(&change.new, "web", "", 4);
+	add(&change.new, "new", "tcp 10.0.0.1 80", 1);
+	assert_false(judge(&change));
+	assert_only_fault(&change, false,
+		"table web would lose 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
+	discard(&change);
+}
+
+static void test_a_table_that_is_split_in_two_keeps_the_backends_of_both(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80,tcp 10.0.0.2 80", 6);
+	add(&change.new, "one", "tcp 10.0.0.1 80", 2);
+	add(&change.new, "two", "tcp 10.0.0.2 80", 6);
+	for (uint32_t i = 0; i < 4; i++)
+		change.new.tables[1].backends[i].addr = change.old.tables[0].backends[i + 2].addr;
+	change.new.tables[1].backend_count = 4;
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+static void expect_binds(const char *old, const char *new, const char *error, const char *warning)
+{
+	static const bool busy[] = {true};
+	struct change change = {.busy = busy};
+
+	add(&change.old, "web", old, 1);
+	add(&change.new, "web", new, 1);
+	assert_int_equal(judge(&change), error == NULL);
+	if (error)
+		assert_only_fault(&change, false, error);
+	if (warning)
+		assert_only_fault(&change, true, warning);
+	if (!error && !warning)
+		assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+static void test_prefixes_and_ports(void **state)
+{
+	(void)state;
+	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80",
+		"table web would lose 1 VIP, and it has traffic: part of 10.0.0.0/24", NULL);
+	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80,tcp 10.0.0.128/25 80", NULL, NULL);
+	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/23 80", NULL, NULL);
+	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80,tcp 10.0.0.128/25 81", NULL,
+		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.0/24 port 80");
+	expect_binds("tcp 10.0.0.1 80-90", "tcp 10.0.0.1 80,tcp 10.0.0.0/8 82-90,tcp 10.0.0.1 81-81", NULL, NULL);
+	expect_binds("tcp 10.0.0.1 80-90", "tcp 10.0.0.1 80-89", NULL,
+		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.1 port 80-90");
+	expect_binds("tcp 10.0.0.1 0-65535", "tcp 10.0.0.1 0-65535", NULL, NULL);
+	expect_binds("tcp 10.0.0.1 80", "udp 10.0.0.1 80", NULL,
+		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.1 port 80");
+	expect_binds(
+		"tcp 10.0.0.1 80", "tcp 10.0.0.2 80", "table web would lose 1 VIP, and it has traffic: 10.0.0.1", NULL);
+	expect_binds(
+		"tcp 0.0.0.0/0 80", "tcp ::/0 80", "table web would lose 1 VIP, and it has traffic: 0.0.0.0/0", NULL);
+	expect_binds("tcp ::/0 80", "tcp ::/1 80,tcp 8000::/1 80", NULL, NULL);
+	expect_binds("tcp ffff::/16 80", "tcp ffff::/17 80",
+		"table web would lose 1 VIP, and it has traffic: part of ffff::/16", NULL);
+}
+
+static void expect_shrink(unsigned max_shrink, uint32_t before, uint32_t after, uint32_t inactive, bool allowed)
+{
+	struct change change = {.max_shrink = max_shrink};
+	struct table_guard guard = {.old = &change.old, .new = &change.new, .max_shrink = max_shrink};
+
+	add(&change.old, "web", "tcp 10.0.0.1 80", before);
+	add(&change.new, "web", "tcp 10.0.0.1 80", after);
+	for (uint32_t i = 0; i < inactive; i++)
+		change.new.tables[0].backends[i].state = TABLE_INACTIVE;
+	assert_int_equal(table_guard_allows(&guard, &change.faults), allowed);
+	discard(&change);
+}
+
+static void test_max_shrink(void **state)
+{
+	(void)state;
+	expect_shrink(50, 10, 5, 0, true);
+	expect_shrink(50, 10, 4, 0, false);
+	expect_shrink(50, 10, 10, 5, true);
+	expect_shrink(50, 10, 10, 6, false);
+	expect_shrink(50, 1, 1, 1, false);
+	expect_shrink(50, 2, 1, 0, true);
+	expect_shrink(50, 3, 1, 0, false);
+	expect_shrink(0, 100, 99, 0, false);
+	expect_shrink(0, 100, 100, 0, true);
+	expect_shrink(0, 100, 101, 0, true);
+	expect_shrink(99, 100, 1, 0, true);
+	expect_shrink(99, 100, 100, 100, false);
+	expect_shrink(100, 100, 100, 100, true);
+	expect_shrink(100, 100, 0, 0, true);
+	expect_shrink(50, TABLE_MAX_BACKENDS, TABLE_MAX_BACKENDS / 2, 0, true);
+	expect_shrink(50, TABLE_MAX_BACKENDS, TABLE_MAX_BACKENDS / 2 - 1, 0, false);
+}
+
+static void test_backends_that_are_replaced_by_others_are_lost(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80", 3);
+	add(&change.new, "web", "tcp 10.0.0.1 80", 3);
+	for (uint32_t i = 0; i < 2; i++)
+		change.new.tables[0].backends[i].addr.bytes[0] = 172;
+	assert_false(judge(&change));
+	assert_only_fault(&change, false,
+		"table web would lose 2 of its 3 usable backends, and max_shrink is 50 %: 192.168.0.1, 192.168.0.2");
+	discard(&change);
+}
+
+/* An inactive backend serves nobody, a draining or unhealthy one still does. */
+static void test_states_and_health(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80", 4);
+	add(&change.new, "web", "tcp 10.0.0.1 80", 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		change.new.tables[0].backends[i].state = i % 2 ? TABLE_DRAINING : TABLE_FILLING;
+		change.new.tables[0].backends[i].healthy = false;
+	}
+	assert_true(judge(&change));
+	for (uint32_t i = 0; i < 4; i++)
+		change.old.tables[0].backends[i].state = TABLE_INACTIVE;
+	change.new.tables[0].backend_count = 1;
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+/* A change from 4 backends to 1, which needs a confirmation. */
+static struct change shrinking(void)
+{
+	struct change change = {0};
+
+	add(&change.old, "web", "tcp 10.0.0.1 80", 4);
+	add(&change.new, "web", "tcp 10.0.0.1 80", 1);
+	return change;
+}
+
+static void test_force_makes_the_errors_warnings(void **state)
+{
+	struct change change = shrinking();
+
+	(void)state;
+	change.forced = true;
+	assert_true(judge(&change));
+	assert_only_fault(&change, true,
+		"table web would lose 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
+	discard(&change);
+}
+
+static void test_replaces_confirms_the_change_from_exactly_one_table(void **state)
+{
+	struct change change = shrinking();
+
+	(void)state;
+	change.new.replaces = table_set_fingerprint(&change.old);
+	assert_true(judge(&change));
+	assert_int_equal(change.faults.errors, 0);
+	assert_int_equal(change.faults.count, 1);
+
+	/* Two generations later, the member is still in the file, but another table is in use. */
+	change.old.tables[0].backend_count = 3;
+	assert_false(judge(&change));
+	discard(&change);
+}
+
+/* The first change made backends inactive, so the fingerprint is still the same. */
+static void test_replaces_counts_once(void **state)
+{
+	struct change change = shrinking();
+
+	(void)state;
+	change.new.replaces = table_set_fingerprint(&change.old);
+	change.old.replaces = change.new.replaces;
+	assert_false(judge(&change));
+	assert_non_null(strstr(change.refusal,
+		"\"replaces\" has confirmed the table in use, and counts once: load that table without it first"));
+	discard(&change);
+}
+
+static void test_refusal_names_the_member_to_add(void **state)
+{
+	struct change change = shrinking();
+	char expected[TABLE_GUARD_TEXT_MAX];
+	unsigned long long fingerprint = table_set_fingerprint(&change.old);
+
+	(void)state;
+	change.faults.file = "table.bin";
+	change.new.tables[0].bind_count = 0;
+	assert_false(judge(&change));
+	snprintf(expected, sizeof(expected),
+		"table.bin: table web would lose all its binds: tcp 10.0.0.1 port 80. If this is intended, add \"replaces\": \"%016llx\" to the JSON table; or: run the command",
+		fingerprint);
+	assert_string_equal(change.refusal, expected);
+	change.new.replaces = 0x1234;
+	assert_false(judge(&change));
+	snprintf(expected, sizeof(expected),
+		"set \"replaces\": \"%016llx\" in the JSON table (it names another table: 0000000000001234); or: run the command",
+		fingerprint);
+	assert_non_null(strstr(change.refusal, expected));
+	discard(&change);
+}
+
+static void test_a_long_name_does_not_cut_the_remedy(void **state)
+{
+	struct change change = {0};
+	char name[TABLE_MAX_NAME + 1];
+	char file[400];
+
+	(void)state;
+	memset(name, 'n', TABLE_MAX_NAME);
+	name[TABLE_MAX_NAME] = '\0';
+	memset(file, 'f', sizeof(file) - 1);
+	file[sizeof(file) - 1] = '\0';
+	change.faults.file = file;
+	for (int i = 0; i < 3; i++)
+		add(&change.old, name, "tcp 10.0.0.1 80", 1);
+	add(&change.new, "web", "tcp 10.0.0.2 80", 1);
+	assert_false(judge(&change));
+	assert_non_null(strstr(change.refusal, " (and 1 more). If this is intended, add \"replaces\": \""));
+	assert_string_equal(change.refusal + strlen(change.refusal) - strlen(COMMAND), COMMAND);
+	discard(&change);
+}
+
+/*
+ * The naive twin enumerates packets. Its world has 16 addresses of each family, at the end of the family's space, 4 ports and 2
+ * protocols.
+ */
+#define ADDRESSES 32
+#define PORTS     4
+
+static struct netaddr world_addr(uint32_t number)
+{
+	uint8_t bytes[16];
+
+	memset(bytes, 0xff, sizeof(bytes));
+	bytes[number < 16 ? 3 : 15] = (uint8_t)(0xf0 | number % 16);
+	return netaddr_from_bytes(number < 16 ? NETADDR_V4 : NETADDR_V6, bytes);
+}
+
+static bool matches(const struct table_bind *bind, uint32_t addr, uint32_t port, uint8_t protocol)
+{
+	struct netaddr address = world_addr(addr);
+
+	return netprefix_covers(&bind->prefix, &address) && bind->port_start <= port && port <= bind->port_end &&
+	       bind->protocol == protocol;
+}
+
+/* Counts the packets of `bind` that a bind of the set matches; *all is the number of packets of `bind`. With any_port, counts
+ * addresses. */
+static uint32_t count_matched(const struct table_set *set, const struct table_bind *bind, bool any_port, uint32_t *all)
+{
+	uint32_t matched = 0;
+
+	*all = 0;
+	for (uint32_t addr = 0; addr < ADDRESSES; addr++) {
+		for (uint32_t packet = 0; packet < 2 * PORTS; packet++) {
+			uint8_t protocol = packet < PORTS ? TABLE_TCP : TABLE_UDP;
+			bool found = false;
+
+			if (!matches(bind, addr, packet % PORTS, protocol))
+				continue;
+			++*all;
+			for (uint32_t t = 0; t < set->count; t++)
+				for (uint32_t i = 0; i < set->tables[t].bind_count; i++)
+					for (uint32_t other = 0; other < 2 * PORTS; other++)
+						found |= (any_port || other == packet) &&
+							 matches(&set->tables[t].binds[i], addr, other % PORTS,
+								 other < PORTS ? TABLE_TCP : TABLE_UDP);
+			matched += found;
+		}
+	}
+	return matched;
+}
+
+static bool same_bind(const struct table_bind *a, const struct table_bind *b)
+{
+	return netaddr_compare(&a->prefix.addr, &b->prefix.addr) == 0 && a->prefix.length == b->prefix.length &&
+	       a->protocol == b->protocol && a->port_start == b->port_start && a->port_end == b->port_end;
+}
+
+static bool takes(const struct table_set *new, uint32_t heir, const struct table *old)
+{
+	uint32_t all;
+
+	for (uint32_t i = 0; i < old->bind_count; i++) {
+		struct table_set only = {.count = 1, .tables = &new->tables[heir]};
+		bool anywhere = false, here = false;
+
+		for (uint32_t t = 0; t < new->count; t++)
+			for (uint32_t j = 0; j < new->tables[t].bind_count; j++)
+				if (same_bind(&old->binds[i], &new->tables[t].binds[j])) {
+					anywhere = true;
+					here |= t == heir;
+				}
+		if (anywhere ? here : count_matched(&only, &old->binds[i], false, &all) > 0)
+			return true;
+	}
+	return false;
+}
+
+static int naive_namesake(const struct table_set *old, uint32_t index, const struct table_set *new)
+{
+	const char *name = old->tables[index].name;
+	int in_old = 0, in_new = 0, found = -1;
+
+	for (uint32_t t = 0; name && t < old->count; t++)
+		in_old += old->tables[t].name && strcmp(old->tables[t].name, name) == 0;
+	for (uint32_t t = 0; name && t < new->count; t++)
+		if (new->tables[t].name && strcmp(new->tables[t].name, name) == 0) {
+			in_new++;
+			found = (int)t;
+		}
+	return in_old == 1 && in_new == 1 ? found : -1;
+}
+
+typedef bool heirs_matrix[8][8];
+
+static void naive_heirs(const struct table_set *old, const struct table_set *new, heirs_matrix heirs)
+{
+	bool found[8] = {false}, taken[8] = {false};
+
+	for (uint32_t t = 0; t < old->count; t++) {
+		int namesake = naive_namesake(old, t, new);
+
+		for (uint32_t n = 0; n < new->count; n++) {
+			if (namesake >= 0 && (new->tables[namesake].bind_count || !old->tables[t].bind_count))
+				heirs[t][n] = (int)n == namesake;
+			else
+				heirs[t][n] = takes(new, n, &old->tables[t]);
+			found[t] |= heirs[t][n];
+			taken[n] |= heirs[t][n];
+		}
+	}
+	for (uint32_t t = 0; t < old->count; t++)
+		if (!found[t] && t < new->count && !taken[t] && naive_namesake(old, t, new) < 0)
+			heirs[t][t] = true;
+}
+
+struct expected {
+	uint32_t count;
+	struct {
+		bool warning;
+		char text[100]; /* up to the colon */
+	} faults[64];
+};
+
+static void expect(struct expected *expected, bool warning, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void expect(struct expected *expected, bool warning, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	expected->faults[expected->count].warning = warning;
+	vsnprintf(expected->faults[expected->count++].text, sizeof(expected->faults[0].text), format, args);
+	va_end(args);
+}
+
+static void expect_bind_losses(
+	struct expected *expected, const struct table_set *new, const struct table *table, const char *label, bool busy)
+{
+	uint32_t vips = 0, ports = 0, all;
+
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		bool seen = false;
+
+		if (count_matched(new, &table->binds[i], true, &all) == all) {
+			ports += count_matched(new, &table->binds[i], false, &all) < all;
+			continue;
+		}
+		for (uint32_t j = 0; j < i; j++)
+			seen |= netaddr_compare(&table->binds[j].prefix.addr, &table->binds[i].prefix.addr) == 0 &&
+				table->binds[j].prefix.length == table->binds[i].prefix.length;
+		vips += !seen;
+	}
+	if (vips)
+		expect(expected, !busy, "table %s would lose %u VIP%s%s:", label, vips, vips == 1 ? "" : "s",
+			busy ? ", and it has traffic" : "");
+	if (ports)
+		expect(expected, true, "table %s would lose ports or protocols of %u bind%s:", label, ports,
+			ports == 1 ? "" : "s");
+}
+
+static void expect_backend_losses(struct expected *expected, const struct table_set *new, const bool *heirs,
+	const struct table *table, const char *label, unsigned max_shrink)
+{
+	uint32_t usable = 0, lost = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		bool kept = false;
+
+		for (uint32_t n = 0; n < new->count; n++)
+			for (uint32_t j = 0; j < new->tables[n].backend_count; j++)
+				kept |= heirs[n] &&
+					new->tables[n].backends[j].state !=
+						TABLE_INACTIVE &&netaddr_compare(&new->tables[n].backends[j].addr,
+							&table->backends[i].addr) == 0;
+		usable += table->backends[i].state != TABLE_INACTIVE;
+		lost += table->backends[i].state != TABLE_INACTIVE && !kept;
+	}
+	for (uint32_t n = 0; n < new->count; n++)
+		any |= heirs[n];
+	if (any && max_shrink < 100 && lost * 100 > usable * max_shrink)
+		expect(expected, false,
+			"table %s would lose %u of its %u usable backends, and max_shrink is %u %%:", label, lost,
+			usable, max_shrink);
+}
+
+static struct expected naive_guard(const struct table_guard *guard)
+{
+	const struct table_set *old = guard->old, *new = guard->new;
+	struct expected expected = {0};
+	heirs_matrix heirs = {{false}};
+	bool any = false, errors = false;
+
+	naive_heirs(old, new, heirs);
+	if (old->count && !new->count)
+		expect(&expected, false, "all %u tables would vanish:", old->count);
+	for (uint32_t t = 0; new->count &&t < old->count; t++) {
+		const struct table *table = &old->tables[t];
+		bool has_heir = false, has_binds = false;
+		char buf[16];
+		const char *label = table_label(old, t, buf);
+
+		for (uint32_t n = 0; n < new->count; n++) {
+			has_heir |= heirs[t][n];
+			has_binds |= heirs[t][n] && new->tables[n].bind_count;
+		}
+		if (table->bind_count && !has_binds) {
+			expect(&expected, false, "table %s would %s:", label,
+				has_heir || naive_namesake(old, t, new) >= 0 ? "lose all its binds"
+									     : "vanish with all its binds");
+			continue;
+		}
+		expect_bind_losses(&expected, new, table, label, guard->busy[t]);
+		expect_backend_losses(&expected, new, heirs[t], table, label, guard->max_shrink);
+	}
+	for (uint32_t n = 0; n < new->count; n++)
+		any |= new->tables[n].bind_count > 0;
+	for (uint32_t i = 0; i < expected.count; i++)
+		errors |= !expected.faults[i].warning;
+	if (!errors && !any)
+		expect(&expected, true, "has no %s, so the director forwards nothing", new->count ? "binds" : "tables");
+	return expected;
+}
+
+static void random_world_table(struct table *table)
+{
+	static const char *const names[] = {"a", "b", "c", "d"};
+
+	*table = (struct table){.name = random_below(3) ? strdup(names[random_below(4)]) : NULL, .hops = 2};
+	table->bind_count = random_below(4);
+	table->binds = calloc(table->bind_count + 1, sizeof(*table->binds));
+	table->backend_count = 1 + random_below(5);
+	table->backends = calloc(table->backend_count, sizeof(*table->backends));
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		struct table_bind *bind = &table->binds[i];
+
+		bind->prefix.addr = world_addr(random_below(ADDRESSES));
+		bind->prefix.length = (uint8_t)(netaddr_bits(&bind->prefix.addr) - random_below(5));
+		netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr), bind->prefix.length);
+		bind->protocol = random_below(3) ? TABLE_TCP : TABLE_UDP;
+		bind->port_start = (uint16_t)random_below(PORTS);
+		bind->port_end = (uint16_t)(bind->port_start + random_below(PORTS - bind->port_start));
+	}
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		uint8_t bytes[4] = {192, 168, 0, (uint8_t)(10 * i + random_below(2))};
+
+		table->backends[i].addr = netaddr_from_bytes(NETADDR_V4, bytes);
+		table->backends[i].state = (uint8_t)random_below(4);
+	}
+}
+
+static struct table copy_table(const struct table *from)
+{
+	struct table table = *from;
+
+	table.name = from->name ? strdup(from->name) : NULL;
+	table.binds = calloc(from->bind_count + 1, sizeof(*table.binds));
+	memcpy(table.binds, from->binds, from->bind_count * sizeof(*table.binds));
+	table.backends = calloc(from->backend_count + 1, sizeof(*table.backends));
+	memcpy(table.backends, from->backends, from->backend_count * sizeof(*table.backends));
+	return table;
+}
+
+/* Copies some tables of the old set, a few of them changed, and adds others. */
+static struct table_set random_successor(const struct table_set *old)
+{
+	struct table_set set = random_set(old->count + 2);
+
+	set.count = 0;
+	for (uint32_t t = 0; t < old->count; t++) {
+		struct table *table = &set.tables[set.count];
+
+		if (random_below(5) == 0)
+			continue;
+		*table = copy_table(&old->tables[t]);
+		set.count++;
+		if (random_below(4) == 0 && table->bind_count)
+			table->bind_count--;
+		if (random_below(4) == 0)
+			table->backend_count = 1 + random_below(table->backend_count);
+		if (random_below(6) == 0) {
+			free(table->name);
+			table->name = NULL;
+		}
+	}
+	for (uint32_t more = random_below(3); more > 0; more--)
+		random_world_table(&set.tables[set.count++]);
+	return set;
+}
+
+static void test_the_guard_equals_a_naive_one(void **state)
+{
+	static const unsigned shrinks[] = {0, 34, 50, 99, 100};
+	uint32_t allowed = 0, found = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 3000; round++) {
+		struct table_set old = random_set(random_below(5));
+		struct table_set new;
+		struct faults faults = {0};
+		bool busy[8], expected_allowed = true;
+		struct table_guard guard = {
+			.old = &old, .new = &new, .busy = busy, .max_shrink = shrinks[random_below(5)]};
+		struct expected expected;
+
+		for (uint32_t t = 0; t < 8; t++)
+			busy[t] = random_below(2);
+		for (uint32_t t = 0; t < old.count; t++)
+			random_world_table(&old.tables[t]);
+		new = random_successor(&old);
+		expected = naive_guard(&guard);
+		for (uint32_t i = 0; i < expected.count; i++)
+			expected_allowed &= expected.faults[i].warning;
+		assert_int_equal(table_guard_allows(&guard, &faults), expected_allowed);
+		for (uint32_t i = 0; i < expected.count && i < faults.count; i++) {
+			char text[100];
+
+			snprintf(text, sizeof(text), "%.*s", (int)strlen(expected.faults[i].text), faults.items[i].text);
+			assert_string_equal(text, expected.faults[i].text);
+			assert_int_equal(faults.items[i].warning, expected.faults[i].warning);
+		}
+		assert_int_equal(faults.count, expected.count);
+		allowed += expected_allowed;
+		found += expected.count;
+		faults_clear(&faults);
+		table_set_free(&old);
+		table_set_free(&new);
+	}
+	assert_in_range(allowed, 500, 2500);
+	assert_in_range(found, 1000, UINT32_MAX);
+}
+
+/* 64 tables of 4096 binds and backends each, and every table is renamed. */
+static void test_the_largest_set(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	for (int side = 0; side < 2; side++) {
+		struct table_set *set = side ? &change.new : &change.old;
+
+		*set = random_set(TABLE_MAX_TABLES);
+		for (uint32_t t = 0; t < TABLE_MAX_TABLES; t++) {
+			struct table *table = &set->tables[t];
+
+			*table = make_table(NULL, "", TABLE_MAX_BACKENDS);
+			free(table->binds);
+			table->binds = calloc(TABLE_MAX_BINDS, sizeof(*table->binds));
+			table->bind_count = TABLE_MAX_BINDS;
+			for (uint32_t i = 0; i < TABLE_MAX_BINDS; i++) {
+				uint8_t bytes[4] = {10, (uint8_t)t, (uint8_t)(i >> 8), (uint8_t)i};
+
+				table->binds[i] =
+					(struct table_bind){.prefix = {netaddr_from_bytes(NETADDR_V4, bytes), 32},
+						.port_start = 80,
+						.port_end = (uint16_t)(80 + side),
+						.protocol = TABLE_TCP};
+			}
+		}
+	}
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	discard(&change);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_equal_set_is_allowed),
+		cmocka_unit_test(test_all_tables_lost),
+		cmocka_unit_test(test_a_first_table_that_is_empty_is_only_warned_about),
+		cmocka_unit_test(test_a_table_loses_all_its_binds),
+		cmocka_unit_test(test_a_table_vanishes_beside_one_with_the_same_address),
+		cmocka_unit_test(test_a_renamed_table_is_not_lost),
+		cmocka_unit_test(test_a_lost_vip_is_an_error_only_if_its_table_has_traffic),
+		cmocka_unit_test(test_a_bind_that_moves_to_another_table_is_not_lost),
+		cmocka_unit_test(test_all_binds_of_a_table_move_to_another_table),
+		cmocka_unit_test(test_a_table_that_is_split_in_two_keeps_the_backends_of_both),
+		cmocka_unit_test(test_prefixes_and_ports),
+		cmocka_unit_test(test_max_shrink),
+		cmocka_unit_test(test_backends_that_are_replaced_by_others_are_lost),
+		cmocka_unit_test(test_states_and_health),
+		cmocka_unit_test(test_force_makes_the_errors_warnings),
+		cmocka_unit_test(test_replaces_confirms_the_change_from_exactly_one_table),
+		cmocka_unit_test(test_replaces_counts_once),
+		cmocka_unit_test(test_refusal_names_the_member_to_add),
+		cmocka_unit_test(test_a_long_name_does_not_cut_the_remedy),
+		cmocka_unit_test(test_the_guard_equals_a_naive_one),
+		cmocka_unit_test(test_the_largest_set),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
