@@ -71,6 +71,10 @@ void subject_open(struct subject *subject, uint16_t port, struct routes *routes,
 	for (unsigned i = 0; i < TABLE_MAX_TABLES; i++)
 		subject->live.slot[i] = (uint8_t)i;
 	subject->shared.live = &subject->live;
+	if (!backend_counts_alloc(&subject->live.backends, routes, LINE_QUEUES)) {
+		fprintf(stderr, "out of memory for counters\n");
+		exit(EXIT_FAILURE);
+	}
 	memcpy(&subject->shared.gateway_mac, gateway_mac, sizeof(gateway_mac));
 	subject->steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
@@ -88,6 +92,7 @@ void subject_close(struct subject *subject)
 	rte_ring_free(subject->distributor->shares[0].ring.ring);
 	rte_free(subject->distributor);
 	rte_free(subject->shared.qsbr);
+	backend_counts_free(&subject->live.backends);
 }
 
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)

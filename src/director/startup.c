@@ -13,6 +13,7 @@
 #include "director/exception.h"
 #include "program/log.h"
 #include "worker/distribute.h"
+#include "worker/worker.h"
 
 int startup_conf(struct director *director)
 {
@@ -200,25 +201,26 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * Returns how many frames of the port's pool can be outside of its own queues: in rings, in bursts of flow paths, and in
+ * Returns how many frames of the port's pool can be outside of its own queues: in rings, in flow paths, and in
  * transmit queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If
  * there were no frame left to receive with, nothing would be sent any more, and no frame would ever come back.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)
 {
-	uint32_t rings = 0, queues = 0, bursts = 0;
+	uint32_t rings = 0, queues = 0, flow_paths = 0;
 
 	for (uint16_t i = 0; i < director->plan.path_count; i++) {
 		const struct plan_flow_path *path = &director->plan.paths[i];
 
 		if (path->rx_port != port->id)
 			continue;
-		bursts++;
+		flow_paths +=
+			path->kind == PLAN_WORK ? 2 : 1; /* the worker's, and the one that collects what comes back */
 		rings += path->kind == PLAN_WORK ? 2 : 0;
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
 		queues += path->kind != PLAN_WORK && director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + bursts * QUEUE_BURST;
+	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + flow_paths * FLOW_PATH_FRAMES;
 }
 
 static bool is_used(const struct port *port)

@@ -171,9 +171,9 @@ static struct worker *create(struct director *director, uint16_t index)
 	uint16_t lcore = plan->lcores[index];
 	int socket = (int)rte_lcore_to_socket_id(lcore);
 	struct worker *worker = rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE, socket);
-	/* More than enough: a planned path makes at most two flow paths, its own and one that returns or collects packets. */
+	/* A planned path makes at most two flow paths: its own, and one that returns or collects packets. */
 	struct flow_path *paths =
-		rte_zmalloc_socket("paths", sizeof(*paths) * 3 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
+		rte_zmalloc_socket("paths", sizeof(*paths) * 2 * plan->path_count, RTE_CACHE_LINE_SIZE, socket);
 
 	if (!worker || !paths || idle_open(&worker->idle, director->conf.idle == CONF_IDLE_SLEEP)) {
 		log_error("lcore %u: no memory for its worker, or no file descriptor: give EAL more memory (-m, or hugepages), or raise the limit (ulimit -n)",
@@ -206,7 +206,11 @@ int workers_create(struct director *director)
 			return -ENOMEM;
 		director->workers[director->worker_count++] = worker;
 	}
-	error = create_rings(director, rings);
+	error = reload_count_backends(&director->reload, director->worker_count);
+	if (error)
+		log_error("out of memory for the counters of backends");
+	else
+		error = create_rings(director, rings);
 	for (uint16_t i = 0; i < director->plan.path_count && !error; i++)
 		error = add_planned(director, i, rings);
 	return error;

@@ -2,7 +2,7 @@
 /*
  * A burst of packets in the pipeline. Each packet has a lane: its index in every array below. A stage reads what
  * earlier stages wrote, for the lanes whose verdict is still VERDICT_FORWARDED. The fast path fills only mixed,
- * verdict, table, out and out_size. One thread owns the burst.
+ * verdict, table, backend, out and out_size. One thread owns the burst.
  */
 #ifndef GLB_PACKET_BURST_H
 #define GLB_PACKET_BURST_H
@@ -37,6 +37,7 @@ struct burst {
 	/* Filled by steer_burst(). */
 	uint8_t table[BURST_MAX];
 	uint64_t hash[BURST_MAX];
+	uint32_t backend[BURST_MAX]; /* first hop: index in routes->addresses */
 	uint16_t row[BURST_MAX];
 	uint8_t hop_count[BURST_MAX];
 	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* network order */

@@ -7,8 +7,6 @@
 #include "packet/big_alloc.h"
 #include "table/table_lint.h"
 
-#define PAIR_ADDRESSES_TABLES 4 /* at most this many tables have pair_addresses: 512 KB each */
-
 /*
  * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list
  * one address as two backends.
@@ -28,16 +26,15 @@ static bool rows_are_distinct(const struct routes_table *table)
 static bool alloc_addresses(struct routes *routes)
 {
 	const struct table_set *set = &routes->set;
-	size_t count = 0;
 
 	routes->small_tables = true;
 	for (uint32_t t = 0; t < set->count; t++) {
-		count += set->tables[t].backend_count;
+		routes->address_count += set->tables[t].backend_count;
 		routes->small_tables &= set->tables[t].backend_count <= ROUTES_SMALL;
 	}
 	if (routes->small_tables)
-		count = ROUTES_SMALL * set->count;
-	routes->addresses = calloc(count + 1, sizeof(*routes->addresses));
+		routes->address_count = ROUTES_SMALL * set->count;
+	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
 	return routes->addresses;
 }
 
@@ -84,11 +81,9 @@ static void fill_pair(struct routes *routes, size_t at)
 {
 	const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
 	const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
-	uint32_t first = (uint32_t)(table->addresses - routes->addresses);
+	uint32_t first = routes_backend(routes, (uint32_t)(at / TABLE_ROWS), 0);
 
-	if (routes->pair_addresses)
-		routes->pair_addresses[at] = table->addresses[row[0]] | (uint64_t)table->addresses[row[1]] << 32;
-	else if (routes->pair_bytes)
+	if (routes->pair_bytes)
 		routes->pair_bytes[at] = (uint16_t)(row[0] | row[1] << 8);
 	else
 		routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
@@ -101,13 +96,11 @@ static void fill_pairs(struct routes *routes)
 
 	if (!has_pairs_only(routes))
 		return;
-	if (routes->set.count <= PAIR_ADDRESSES_TABLES)
-		routes->pair_addresses = big_alloc(count * sizeof(*routes->pair_addresses));
-	else if (routes->small_tables) /* one entry more, because gathers read 4 bytes */
+	if (routes->small_tables) /* one entry more, because gathers read 4 bytes */
 		routes->pair_bytes = big_alloc((count + 1) * sizeof(*routes->pair_bytes));
 	else
 		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));
-	routes->pairs_only = routes->pair_addresses || routes->pair_bytes || routes->pair_indices;
+	routes->pairs_only = routes->pair_bytes || routes->pair_indices;
 	for (size_t at = 0; routes->pairs_only && at < count; at++)
 		fill_pair(routes, at);
 }
@@ -153,7 +146,6 @@ void routes_free(struct routes *routes)
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
 	free(routes->addresses);
-	free(routes->pair_addresses);
 	free(routes->pair_bytes);
 	free(routes->pair_indices);
 	free(routes);

@@ -32,10 +32,10 @@ struct routes {
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
 	uint32_t *addresses; /* of all backends; with small_tables, those of table t start at ROUTES_SMALL * t */
 	bool small_tables; /* no table has more than ROUTES_SMALL backends */
-	bool pairs_only; /* every row has two different hops, and one of these three copies of all rows exists */
+	uint32_t address_count; /* of `addresses`, with unused ones */
+	bool pairs_only; /* every row has two different hops, and one of these two copies of all rows exists */
 	/* The entry of a row is at index table * TABLE_ROWS + row. The low half of an entry is the first hop. */
-	uint64_t *pair_addresses; /* the addresses; only for so few tables that the copy fits the caches */
-	uint16_t *pair_bytes; /* else the backend indices, if the tables are small */
+	uint16_t *pair_bytes; /* the backend indices, if the tables are small */
 	uint32_t *pair_indices; /* else indices in `addresses` */
 	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
@@ -48,6 +48,12 @@ struct routes {
  */
 struct routes *routes_create(struct table_set *set, struct faults *faults);
 void routes_free(struct routes *routes);
+
+/* The index in `addresses` of backend `backend` of table `table`. */
+static inline uint32_t routes_backend(const struct routes *routes, uint32_t table, uint32_t backend)
+{
+	return (uint32_t)(routes->tables[table].addresses - routes->addresses) + backend;
+}
 
 /* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);

@@ -156,9 +156,14 @@ static void collect_lanes(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes)
-		if (burst->verdict[lane] == VERDICT_FORWARDED)
+		if (burst->verdict[lane] == VERDICT_FORWARDED) {
+			const struct routes_table *table = &routes->tables[burst->table[lane]];
+
+			burst->backend[lane] = routes_backend(
+				routes, burst->table[lane], table->rows[(size_t)burst->row[lane] * table->row_hops]);
 			burst->hop_count[lane] = collect_hops(&burst->flow[lane], routes, steering, burst->table[lane],
 				burst->row[lane], burst->hops[lane]);
+		}
 }
 
 void steer_burst(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)

@@ -82,12 +82,12 @@ static void count_unsent(const struct outcome *outcome, struct counters *counter
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], 1);
 }
 
-void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
 {
 	uint16_t sent;
 
 	if (outbox->count == 0)
-		return;
+		return 0;
 	if (queue->ring) {
 		sent = hand_over(queue, outbox);
 	} else {
@@ -100,4 +100,5 @@ void transmit(const struct queue *queue, struct outbox *outbox, struct counters 
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
 	outbox->count = 0;
 	outbox->verdicts_differ = outbox->slots_differ = false;
+	return sent;
 }

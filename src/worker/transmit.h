@@ -48,9 +48,9 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 
 /*
  * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If the queue is
- * a ring, the lcore that later transmits the packets counts them.
+ * a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue accepted.
  */
-void transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
+uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
 /* For an mbuf from a ring: the outcome that it had in the outbox of the lcore that put it there. */
 static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)

@@ -78,17 +78,30 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 		pipeline_refill(pipeline, rte_rdtsc(), rte_get_tsc_hz());
 }
 
+/* Counts the packet that goes into the outbox next. Moves its backend to the same place, for take_back_unsent(). */
+static void count_backend(struct worker *worker, const struct live_table *live, uint32_t lane)
+{
+	struct burst *burst = &worker->burst;
+	uint32_t backend = burst->backend[lane];
+
+	counters_add(&backend_counts_row(&live->backends, worker->index)[backend], 1);
+	burst->backend[worker->outbox.count] = backend;
+}
+
 static void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	uint32_t lane, struct rte_mbuf *mbuf)
 {
-	const struct burst *burst = &worker->burst;
+	struct burst *burst = &worker->burst;
 	uint8_t verdict = burst->verdict[lane];
 
 	if (likely(verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG)) {
-		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed)))
+		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed))) {
+			if (verdict == VERDICT_FORWARDED)
+				count_backend(worker, live, lane);
 			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
-		else
+		} else {
 			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+		}
 	} else if (verdict == VERDICT_EXCEPTION) {
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
 		outbox_put(&worker->exceptions, mbuf, verdict, 0);
@@ -114,11 +127,14 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* it is empty now */
+	uint64_t *backends = backend_counts_row(&live->backends, worker->index);
 	uint32_t count = burst->count;
 	uint8_t differing = 0;
 
-	for (uint32_t lane = 0; lane < count; lane++)
+	for (uint32_t lane = 0; lane < count; lane++) {
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
+		backends[burst->backend[lane]]++; /* a plain store, as of counters_add(), which gcc 12 makes slower */
+	}
 	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
 	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
 	for (uint32_t lane = 0; lane < count; lane++)
@@ -132,9 +148,23 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 	outbox->slots_differ = differing;
 }
 
+/*
+ * Backends are counted before their packets are sent, which is a cycle cheaper than afterwards. This function corrects the counts
+ * for the `count` packets of the outbox if only the first `sent` of them were accepted.
+ */
+static void take_back_unsent(struct worker *worker, const struct live_table *live, uint16_t sent, uint16_t count)
+{
+	uint64_t *backends = backend_counts_row(&live->backends, worker->index);
+
+	for (uint16_t i = sent; i < count; i++)
+		if (worker->outbox.outcomes[i].verdict == VERDICT_FORWARDED)
+			counters_add(&backends[worker->burst.backend[i]], UINT64_MAX);
+}
+
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
+	uint16_t packets, sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
 	prepare(worker, path, live);
@@ -144,7 +174,10 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 	else
 		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
 			finish_lane(worker, path, live, lane, mbufs[lane]);
-	transmit(&path->out, &worker->outbox, &worker->counters);
+	packets = worker->outbox.count;
+	sent = transmit(&path->out, &worker->outbox, &worker->counters);
+	if (unlikely(sent < packets))
+		take_back_unsent(worker, live, sent, packets);
 	transmit(&path->exception, &worker->exceptions, &worker->counters);
 }
 

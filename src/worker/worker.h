@@ -37,6 +37,12 @@ struct family_batch {
 	struct rte_mbuf *mbufs[2 * QUEUE_BURST];
 };
 
+/*
+ * A flow path holds fewer frames than this: the burst that it receives, the burst that it steers, and less than a burst of each
+ * family.
+ */
+#define FLOW_PATH_FRAMES (4 * QUEUE_BURST)
+
 struct flow_path {
 	uint8_t kind; /* enum flow_path_kind */
 	uint8_t current; /* index in bursts[] of the burst to steer next; the other one receives */

@@ -13,12 +13,14 @@
 #include <rte_rcu_qsbr.h>
 
 #include "packet/routes.h"
+#include "worker/backend_counts.h"
 
-/* A forwarding table in use. Read-only once published. */
+/* A forwarding table in use. Read-only once published, except the counts. */
 struct live_table {
 	struct routes *routes;
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
 	uint8_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
+	struct backend_counts backends; /* a worker writes its own row */
 };
 
 struct worker_shared {

@@ -214,3 +214,48 @@ def test_fifo_is_refused_as_configuration(tmp_path):
     done = subprocess.run([CLI, *words], cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert "director.conf: is a FIFO; expected a regular file" in done.stdout + done.stderr
     assert done.returncode != 0
+
+
+def backends_of(director, index):
+    """{address: packets} of a table."""
+    page = director.telemetry.ask(f"/glb/tables,{index}")
+    return {backend["ip"]: backend["packets"] for backend in page["backends"].values()}
+
+
+def test_backends_keep_their_counters_over_reloads(tmp_path):
+    """The backends move, one leaves and another one joins. Other tables have backends with the same addresses."""
+    frames = [bytes(Ether() / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(dport=80)) for i in range(200)]
+    frames += [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 10
+    first, second = table_of(7, "first", backends=4), table_of(9, "second", backends=4)
+    table = write_table(tmp_path / "table", {"tables": [first, second]}, "json")
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    with DirectorProcess([device], SLEEP, table) as director:
+        assert director.wait_received(210)["forwarded"] == 210
+        before = backends_of(director, 0)
+        assert sum(before.values()) == 200 and min(before.values()) > 20
+        assert sum(backends_of(director, 1).values()) == 10
+        first["backends"] = [{"ip": f"10.1.0.{i}", "state": "active"} for i in (3, 8, 0, 1)]
+        write_table(table, {"tables": [second, first]}, "json")
+        for _ in range(2):
+            assert director.telemetry.ask("/glb/reload")["ok"] == 1
+            assert backends_of(director, 1) == {ip: before.get(ip, 0) for ip in ("10.1.0.3", "10.1.0.8", "10.1.0.0", "10.1.0.1")}
+            assert sum(backends_of(director, 0).values()) == 10
+        director.terminate()
+    sent = [IP(frame[14:]).dst for frame in pcap.read(tmp_path / "tx0.pcap")][:200]
+    assert {ip: sent.count(ip) for ip in before} == before
+
+
+def test_tables_without_names_keep_their_counters_by_their_first_bind(tmp_path):
+    frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 3
+    tables = [table_of(7, "gone"), table_of(9, "kept")]
+    table = write_table(tmp_path / "table", {"tables": tables}, "2")
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    with DirectorProcess([device], SLEEP, table) as director:
+        assert director.wait_received(3)["forwarded"] == 3
+        write_table(table, {"tables": tables[1:]}, "2")
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
+        assert (entry["name"], entry["packets"]) == ("#0", 3)
+        assert sum(backends_of(director, 0).values()) == 3

@@ -21,26 +21,38 @@ static struct routes *load(const char *path, struct faults *faults)
 	return table_load(path, &set, &version, faults) < 0 ? NULL : routes_create(&set, faults);
 }
 
-static struct reload_slot *find_slot(struct reload *reload, const char *name)
+/* Finds the slot with this name that none of the first `count` tables has, because two tables may have the same name. */
+static struct reload_slot *find_slot(
+	struct reload *reload, const char *name, const struct live_table *live, uint32_t count)
 {
 	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
-		if (strcmp(reload->slots[i].name, name) == 0)
+		if (strcmp(reload->slots[i].name, name) == 0 && !memchr(live->slot, (int)i, count))
 			return &reload->slots[i];
 	return NULL;
 }
 
-/* Gives every table of *live the slot of its name or a free slot. There is always one, because of COUNTERS_SLOTS. */
+/* Writes what a table is recognised by after a reload: its name or, after a character that no name has, its first bind. */
+static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
+{
+	char bind[TABLE_BIND_TEXT_MAX] = "";
+
+	if (!table->name && table->bind_count)
+		table_bind_text(&table->binds[0], bind);
+	snprintf(name, RELOAD_NAME_SIZE, "%s%s", table->name ? table->name : "\n", bind);
+}
+
+/* Gives every table of *live its earlier slot or a free one. There is always one, because of COUNTERS_SLOTS. */
 static void assign_slots(struct reload *reload, struct live_table *live,
 	struct counters_table (*count)(void *context, uint8_t slot), void *context)
 {
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
-		char buf[16], name[RELOAD_NAME_SIZE];
+		char name[RELOAD_NAME_SIZE];
 		struct reload_slot *slot;
 
-		snprintf(name, sizeof(name), "%s", table_label(&live->routes->set, i, buf));
-		slot = find_slot(reload, name);
-		if (!slot || !name[0]) {
-			slot = find_slot(reload, "");
+		identify(&live->routes->set.tables[i], name);
+		slot = find_slot(reload, name, live, i);
+		if (!slot) {
+			slot = find_slot(reload, "", live, i);
 			strcpy(slot->name, name);
 			slot->baseline = (struct counters_table){0};
 			if (count)
@@ -60,6 +72,23 @@ static void release_slots(struct reload *reload, const struct live_table *live)
 	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
 		if (!used[i])
 			reload->slots[i].name[0] = '\0';
+}
+
+/* Lets the backends of tables that keep their slot go on with their counts. */
+static void carry_counts(struct live_table *live, const struct live_table *old)
+{
+	for (uint32_t to = 0; to < live->routes->set.count; to++)
+		for (uint32_t from = 0; from < old->routes->set.count; from++)
+			if (live->slot[to] == old->slot[from])
+				backend_counts_carry(
+					&live->backends, live->routes, to, &old->backends, old->routes, from);
+}
+
+int reload_count_backends(struct reload *reload, unsigned workers)
+{
+	struct live_table *live = reload->shared->live;
+
+	return backend_counts_alloc(&live->backends, live->routes, workers) ? 0 : -ENOMEM;
 }
 
 int reload_open(
@@ -114,6 +143,11 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 		live->routes = load(reload->path, &faults);
 	else
 		faults_error(&faults, NULL, "out of memory");
+	if (live && live->routes && !backend_counts_alloc(&live->backends, live->routes, old->backends.workers)) {
+		faults_error(&faults, NULL, "out of memory");
+		routes_free(live->routes);
+		live->routes = NULL;
+	}
 	if (!live || !live->routes) {
 		error = fail(reload, &faults);
 		free(live);
@@ -126,12 +160,14 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 
 	pthread_mutex_lock(&reload->lock);
 	assign_slots(reload, live, count, context);
+	carry_counts(live, old); /* so that no count seems to go back */
 	__atomic_store_n(&reload->shared->live, live, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&reload->lock);
 	/* Without the lock, so that telemetry replies even if a worker is stuck. */
 	rte_rcu_qsbr_synchronize(reload->shared->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_lock(&reload->lock);
 	release_slots(reload, live);
+	carry_counts(live, old); /* with what the workers have counted meanwhile */
 	reload->reloads++;
 	reload->last_error[0] = '\0';
 	pthread_mutex_unlock(&reload->lock);
@@ -140,6 +176,7 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 		   " -> %016" PRIx64,
 		reload->path, live->generation, live->routes->set.count, old->routes->digest, live->routes->digest);
 	routes_free(old->routes);
+	backend_counts_free(&old->backends);
 	free(old);
 	return 0;
 }
@@ -148,8 +185,10 @@ void reload_close(struct reload *reload)
 {
 	struct worker_shared *shared = reload->shared;
 
-	if (shared->live)
+	if (shared->live) {
 		routes_free(shared->live->routes);
+		backend_counts_free(&shared->live->backends);
+	}
 	free(shared->live);
 	shared->live = NULL;
 	rte_free(shared->qsbr);

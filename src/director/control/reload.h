@@ -17,9 +17,9 @@
 #define RELOAD_ERROR_SIZE 512
 #define RELOAD_NAME_SIZE  256
 
-/* A slot of counters.tables. A table is identified by its name and keeps its slot over reloads. */
+/* A slot of counters.tables. A table keeps its slot over reloads as long as its name, or without one its first bind, is the same. */
 struct reload_slot {
-	char name[RELOAD_NAME_SIZE]; /* of the table; "": the slot is free */
+	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
 	struct counters_table baseline; /* the counters of the slot when the table got it */
 };
 
@@ -40,6 +40,9 @@ struct reload {
  */
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
+
+/* Makes the counts of the first table's backends for this number of workers. Called before workers run. 0, or -ENOMEM. */
+int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
  * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that. count(): returns

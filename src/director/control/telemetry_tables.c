@@ -79,8 +79,9 @@ static struct rte_tel_data *list_binds(const struct table *table, uint32_t first
 	return list;
 }
 
-static struct rte_tel_data *list_backends(const struct table *table, uint32_t first)
+static struct rte_tel_data *list_backends(const struct live_table *live, uint32_t index, uint32_t first)
 {
+	const struct table *table = &live->routes->set.tables[index];
 	struct rte_tel_data *list = rte_tel_data_alloc();
 
 	if (!list)
@@ -97,6 +98,8 @@ static struct rte_tel_data *list_backends(const struct table *table, uint32_t fi
 		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
 		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
+		rte_tel_data_add_dict_uint(
+			data, "packets", backend_counts_sum(&live->backends, routes_backend(live->routes, index, i)));
 		telemetry_reply_numbered(list, i, data);
 	}
 	return list;
@@ -106,7 +109,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 	uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *binds = list_binds(table, first), *backends = list_backends(table, first);
+	struct rte_tel_data *binds = list_binds(table, first), *backends = list_backends(live, index, first);
 	uint64_t end = (uint64_t)first + PAGE;
 	struct counters sum;
 

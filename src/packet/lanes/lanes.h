@@ -28,8 +28,8 @@ struct lanes_job {
 };
 
 /*
- * Fills the verdict and `out` of the lanes that it can finish, and table and out_size of those that it forwards. Sets
- * burst->mixed. Returns the set of all other lanes, which it has not touched.
+ * Fills the verdict and `out` of the lanes that it can finish, and table, backend and out_size of those that it
+ * forwards. Sets burst->mixed. Returns the set of all other lanes, which it has not touched.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

@@ -104,6 +104,7 @@ INLINE void emit_full_block(
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
 		burst->table[base + i] = (uint8_t)block->table[i];
+		burst->backend[base + i] = block->backend[i];
 		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
 	EACH (i) {
@@ -123,6 +124,7 @@ INLINE void emit_lane(
 	write_lane(job, v6, block, i, hops, out);
 	burst->verdict[lane] = VERDICT_FORWARDED;
 	burst->table[lane] = (uint8_t)block->table[i];
+	burst->backend[lane] = block->backend[i];
 	burst->out[lane] = out;
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }

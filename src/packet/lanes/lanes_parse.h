@@ -52,6 +52,7 @@ struct block {
 	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
+	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
 	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
 	/*
 	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second

@@ -215,12 +215,14 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 		prefetch_pairs(routes, tables, hash);
 }
 
-/* Loads the pair of each row as indices in routes->addresses. at: indices of the rows in the copy. */
-INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint32_t at[BLOCK],
+/* Loads the pair of each row as indices in routes->addresses. */
+INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
-	uint32_t pair[BLOCK];
+	uint32_t at[BLOCK], pair[BLOCK];
 
+	EACH (i)
+		at[i] = pair_at(tables[i], hash[i]);
 	if (routes->pair_bytes) {
 		gather_u16(routes->pair_bytes, at, pair);
 		EACH (i) {
@@ -236,14 +238,18 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 	}
 }
 
-/* Loads the first two hops of the rows that the hashes select. If a row has one hop, the second is the first again. */
+/*
+ * Loads the first two hops of the rows that the hashes select. If a row has one hop, the second is the first again.
+ * backend: the index of the first hop in routes->addresses.
+ */
 INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t first[BLOCK], uint32_t second[BLOCK])
+	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	EACH (i) {
 		const struct routes_table *table = &routes->tables[tables[i]];
 		const uint16_t *row = table->rows + (hash[i] & 0xffff) * table->row_hops;
 
+		backend[i] = routes_backend(routes, tables[i], row[0]);
 		first[i] = table->addresses[row[0]];
 		second[i] = table->addresses[row[table->row_hops > 1]];
 	}
@@ -251,34 +257,23 @@ INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK],
 
 /* The same as load_rows(), from the copy of the rows if there is one. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t first[BLOCK], uint32_t second[BLOCK])
+	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
-	uint32_t at[BLOCK], indices[2][BLOCK];
-	uint64_t both[BLOCK];
+	uint32_t other[BLOCK];
 
 	if (!routes->pairs_only) {
-		load_rows(routes, tables, hash, first, second);
+		load_rows(routes, tables, hash, backend, first, second);
 		return;
 	}
-	EACH (i)
-		at[i] = pair_at(tables[i], hash[i]);
-	if (!routes->pair_addresses) {
-		load_indices(routes, tables, at, indices[0], indices[1]);
-		gather_u32(routes->addresses, indices[0], first);
-		gather_u32(routes->addresses, indices[1], second);
-		return;
-	}
-	gather_u64(routes->pair_addresses, at, both);
-	EACH (i) {
-		first[i] = (uint32_t)both[i];
-		second[i] = (uint32_t)(both[i] >> 32);
-	}
+	load_indices(routes, tables, hash, backend, other);
+	gather_u32(routes->addresses, backend, first);
+	gather_u32(routes->addresses, other, second);
 }
 
 /* Finds the hops if all rows have two different hops. */
 INLINE void find_pairs(const struct routes *routes, struct block *block)
 {
-	load_pairs(routes, block->table, block->hash, block->hops[0], block->hops[1]);
+	load_pairs(routes, block->table, block->hash, block->backend, block->hops[0], block->hops[1]);
 	EACH (i)
 		block->hop_count[i] = 2;
 }
@@ -289,9 +284,9 @@ INLINE void find_pairs(const struct routes *routes, struct block *block)
  */
 INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
 {
-	uint32_t third[BLOCK], fourth[BLOCK];
+	uint32_t unused[BLOCK], third[BLOCK], fourth[BLOCK];
 
-	load_pairs(routes, block->table, block->alt_hash, third, fourth);
+	load_pairs(routes, block->table, block->alt_hash, unused, third, fourth);
 	EACH (i)
 		block->eligible[i] &= block->hop_count[i] == 2;
 	EACH (i) {
@@ -315,6 +310,7 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 
 		block->hop_count[i] = hops;
 		block->eligible[i] &= table->distinct;
+		block->backend[i] = routes_backend(routes, block->table[i], row[0]);
 		block->hops[0][i] = table->addresses[row[0]];
 		block->hops[1][i] = table->addresses[row[hops > 1]];
 		if (hops > 2) {

@@ -112,7 +112,7 @@ static int set_up(void **state)
 	worlds[2] = make_world(0, 0, false);
 	worlds[3] = make_world(20, 256, true);
 	worlds[4] = make_world(20, 257, true);
-	assert_true(worlds[0]->pair_addresses && worlds[3]->pair_bytes && worlds[4]->pair_indices);
+	assert_true(worlds[0]->pair_bytes && worlds[3]->pair_bytes && worlds[4]->pair_indices);
 	for (unsigned i = 0; i < SEEDS; i++) {
 		struct packet packet;
 
@@ -200,8 +200,10 @@ static void assert_same_lane(uint32_t lane)
 	size_t from = BEFORE;
 
 	assert_int_equal(bursts[1].verdict[lane], bursts[0].verdict[lane]);
-	if (bursts[0].verdict[lane] == VERDICT_FORWARDED)
+	if (bursts[0].verdict[lane] == VERDICT_FORWARDED) {
 		assert_int_equal(bursts[1].table[lane], bursts[0].table[lane]);
+		assert_int_equal(bursts[1].backend[lane], bursts[0].backend[lane]);
+	}
 	if (!out[0]) {
 		assert_null(out[1]);
 	} else {

@@ -33,7 +33,10 @@ static struct live_table live;
 /* The number of frames that each poll receives. The last poll stops the worker. */
 static const uint16_t *script;
 static unsigned polls, polls_done;
-static uint32_t received, sent;
+static uint32_t received, sent, most_held;
+static bool bound; /* the frames match a bind */
+static uint64_t taken_for[2]; /* frames that take_few() accepted, by the last byte of their outer destination */
+static uint16_t room; /* frames that the port still accepts in take_few() */
 static unsigned received_at[MOST_FRAMES], sent_at[MOST_FRAMES]; /* number of the poll, by the number of the frame */
 static struct rte_ring *stuck; /* NULL, or a ring that is full after the first poll and stays full */
 static uint64_t token; /* of RCU, taken at the first poll */
@@ -49,8 +52,8 @@ static bool is_v6(uint32_t number)
 	return v6_every && number % v6_every == v6_every - 1;
 }
 
-/* A TCP segment that matches no table, with its number in place of a MAC. */
-static struct rte_mbuf *unmatched_frame(uint32_t number)
+/* A TCP segment with its number in place of a MAC. It matches no table, unless `bound`. The number is also in the source address. */
+static struct rte_mbuf *make_frame(uint32_t number)
 {
 	static const uint8_t headers[2][FRAME_SIZE] = {
 		{[12] = 0x08, [14] = 0x45, [17] = FRAME_SIZE - 14, [22] = 64, [23] = IPPROTO_TCP},
@@ -60,6 +63,11 @@ static struct rte_mbuf *unmatched_frame(uint32_t number)
 
 	memcpy(frame, headers[is_v6(number)], FRAME_SIZE);
 	memcpy(frame, &number, sizeof(number));
+	if (bound) {
+		memcpy(frame + 26, &number, sizeof(number));
+		memcpy(frame + 30, (uint8_t[]){192, 0, 2, 9}, 4);
+		frame[37] = 80;
+	}
 	return mbuf;
 }
 
@@ -78,8 +86,9 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 		shared.stop = true;
 	for (uint16_t i = 0; i < found; i++) {
 		received_at[received] = polls_done;
-		mbufs[i] = unmatched_frame(received++);
+		mbufs[i] = make_frame(received++);
 	}
+	most_held = RTE_MAX(most_held, received - sent);
 	return found;
 }
 
@@ -109,7 +118,7 @@ static void start(const uint16_t *found, unsigned count)
 	script = found;
 	polls = count;
 	polls_done = 0;
-	received = sent = 0;
+	received = sent = most_held = 0;
 	next_number[0] = next_number[1] = 0;
 	full_of_one_family = 0;
 	path.split_left = 0;
@@ -165,6 +174,78 @@ static void test_a_busy_worker_reports_a_quiescent_state(void **state)
 	(void)state;
 	RUN(64, 64, 64);
 	assert_true(quiescent);
+}
+
+/* startup.c makes the pool of a port this large. */
+static void test_a_flow_path_holds_fewer_frames_than_it_says(void **state)
+{
+	(void)state;
+	v6_every = 64;
+	RUN(64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0);
+	v6_every = 0;
+	assert_in_range(most_held, 3 * QUEUE_BURST - 1, FLOW_PATH_FRAMES - 1);
+}
+
+/* A port that is full after `room` frames. */
+static uint16_t take_few(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	(void)queue;
+	count = RTE_MIN(count, room);
+	room -= count;
+	sent += count;
+	for (uint16_t i = 0; i < count; i++)
+		taken_for[rte_pktmbuf_mtod(mbufs[i], uint8_t *)[33] % 2]++;
+	rte_pktmbuf_free_bulk(mbufs, count);
+	return count;
+}
+
+/* Runs a burst of frames for two backends into a port with room for some. */
+static void forward(uint16_t frames, uint16_t accepted)
+{
+	const uint16_t found[] = {frames, 0};
+	uint64_t before[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		before[i] = backend_counts_sum(&live.backends, i);
+	memset(taken_for, 0, sizeof(taken_for));
+	bound = true;
+	room = accepted;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
+	start(found, 2);
+	worker_run(&worker);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+	bound = false;
+	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], accepted);
+	assert_int_equal(worker.counters.tables[0].packets, accepted);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(backend_counts_sum(&live.backends, i) - before[i], taken_for[i]);
+	assert_int_equal(taken_for[0] + taken_for[1], accepted);
+	assert_true(accepted < 10 || (taken_for[0] > 0 && taken_for[1] > 0));
+}
+
+static void test_each_forwarded_frame_is_counted_for_its_first_hop(void **state)
+{
+	lanes_fn *const fast[] = {lanes_plain, NULL};
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(fast); i++) {
+		worker.pipeline.fast = fast[i];
+		forward(64, 64);
+		forward(64, 10);
+		forward(1, 0);
+	}
+	worker.pipeline.fast = lanes_plain;
+}
+
+/* The second frame of the burst matches no bind, so the frames in the outbox are not those of the lanes with the same number. */
+static void test_frames_between_others_are_counted_for_their_first_hop(void **state)
+{
+	(void)state;
+	steering.exception_path = false;
+	v6_every = 2;
+	forward(64, 15);
+	steering.exception_path = true;
+	v6_every = 0;
 }
 
 static void test_empty_polls_are_counted_and_others_not(void **state)
@@ -274,10 +355,12 @@ static int set_up(void **state)
 	routes = handmade_routes(&set);
 	install_port();
 	shared.gateway_mac = 1;
-	steering = (struct steering_config){.exception_path = true, .outbound_mtu = 1500};
+	steering = (struct steering_config){
+		.hash_fields = STEERING_SOURCE_ADDRESS, .exception_path = true, .outbound_mtu = 1500};
 	shared.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
 	rte_rcu_qsbr_init(shared.qsbr, 1);
 	live.routes = routes;
+	assert_true(backend_counts_alloc(&live.backends, routes, 1));
 	shared.live = &live;
 	path = (struct flow_path){.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool};
 	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path};
@@ -289,6 +372,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	backend_counts_free(&live.backends);
 	routes_free(routes);
 	rte_free(shared.qsbr);
 	rte_mempool_free(pool);
@@ -309,6 +393,9 @@ int main(void)
 		cmocka_unit_test(test_no_frame_waits_for_its_family_unless_bursts_are_full),
 		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
 		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
+		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
+		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
+		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
