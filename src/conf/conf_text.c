@@ -55,9 +55,9 @@ void conf_text_error(const char *text, struct faults *faults, const config_t *co
 		return;
 	}
 	if (asprintf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", included) < 0)
-		return;
-	included_text = conf_text_read(path, &ignored, &error);
-	add_error(included_text ? included_text : "", faults, path, config);
+		path = NULL; /* then the error has no explanation */
+	included_text = path ? conf_text_read(path, &ignored, &error) : NULL;
+	add_error(included_text ? included_text : "", faults, path ? path : included, config);
 	free(included_text);
 	free(path);
 	faults_clear(&ignored);
