@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf_syntax.h"
 #include "conf/conf_text.h"
 
 /* Writes the path of a setting, or of its member `child`: "lcores.lcore-1.flow_paths[0]". */
@@ -234,6 +235,32 @@ void conf_read_group(struct conf_reader *reader, const config_setting_t *group, 
 	for (; keys->name; keys++)
 		if (keys->required && !config_setting_get_member(group, keys->name))
 			conf_error(reader, group, keys->name, "missing; write %s", keys->required);
+}
+
+/* Returns true if the text has the key in quotes, as JSON has it. */
+static bool has_quoted(const char *text, const char *name)
+{
+	char quoted[64];
+
+	snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+	return strstr(text, quoted);
+}
+
+unsigned conf_count_keys(const char *text, const struct conf_key *keys)
+{
+	bool json = text[strspn(text, " \t\r\n")] == '{';
+	struct conf_syntax syntax = {.at = text, .line = 1};
+	unsigned count = 0;
+
+	for (; json && keys->name; keys++)
+		count += has_quoted(text, keys->name);
+	while (!json && conf_syntax_next(&syntax)) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)syntax.size, syntax.item);
+		count += syntax.kind == CONF_SYNTAX_KEY && syntax.depth == 0 && find_key(keys, name);
+	}
+	return count;
 }
 
 int conf_read_file(const char *path, struct conf_reader *reader,

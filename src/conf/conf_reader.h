@@ -67,6 +67,9 @@ void conf_error(struct conf_reader *reader, const config_setting_t *at, const ch
 void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Returns how many of the keys the text has at its top level. Also counts the keys of text that is JSON. */
+unsigned conf_count_keys(const char *text, const struct conf_key *keys);
+
 #define CONF_VALUE_MAX 64
 
 /* Returns a setting's value as text for messages, in buf or as a constant. Adds its type if that is not `expected`, a

@@ -161,3 +161,8 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 	};
 	return conf_read_file(path, &reader, read_root);
 }
+
+unsigned conf_count_keys_in(const char *text)
+{
+	return conf_count_keys(text, conf_keys);
+}

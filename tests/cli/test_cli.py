@@ -143,7 +143,7 @@ def test_only_version_3_reveals_damage(tmp_path, damage):
             run("check", target)
         else:
             assert "(digest): " in run("show", target, code=FAILED).stderr
-            assert "(digest): " in run("check", target, code=CHECK_ERRORS).stdout
+            assert "(digest): " in run("check", target, code=CHECK_ERRORS).stderr
 
 
 @pytest.mark.parametrize("member", [{"hops": 3}, {"backends": 257}, {"binds": 257}])
@@ -220,18 +220,21 @@ def test_check_detects_the_kind_by_name_or_content(files):
     assert [file["kind"] for file in result["files"]] == list(kinds.values())
     assert all(file["errors"] == file["warnings"] == [] for file in result["files"])
     text = run("check", files / "table.json").stdout
-    assert text == f"{files / 'table.json'}: valid JSON table\n"
+    assert text == f"{files / 'table.json'}: valid JSON table, 1 table, 1 bind, 3 backends\n"
 
 
 def test_check_exits_1_for_warnings_and_2_for_errors(files):
     warned = write_tables(files / "warned.json", table("a"), table("b", hash_key=2))
     bad = write_conf(files / "bad.conf", idle="never", color="red")
-    assert run("check", files / "table.json", warned, code=CHECK_WARNINGS).stdout.count("warning: ") == 1
-    text = run("check", bad, warned, files / "table.bin", code=CHECK_ERRORS).stdout
-    assert f"error: {bad}:3: idle: 'never' is not \"poll\" or \"sleep\"\n" in text
-    assert f"error: {bad}:4: color: unknown key; expected one of outbound_gateway_mac, " in text
-    assert f"warning: {warned}:1:" in text
-    assert f"{files / 'table.bin'}: valid binary table" in text
+    assert run("check", files / "table.json", warned, code=CHECK_WARNINGS).stderr.count("warning: ") == 1
+    done = run("check", bad, warned, files / "table.bin", code=CHECK_ERRORS)
+    text = done.stderr
+    assert f"glb-director-cli: {bad}:3: idle: 'never' is not \"poll\" or \"sleep\"\n" in text
+    assert f"glb-director-cli: {bad}:4: color: unknown key; expected one of outbound_gateway_mac, " in text
+    assert f"glb-director-cli: warning: {warned}:1:" in text
+    assert done.stdout.splitlines() == [
+        f"{bad}: invalid director.conf, 2 errors", f"{warned}: valid JSON table, 2 tables, 2 binds, 6 backends, 1 warning",
+        f"{files / 'table.bin'}: valid binary table, 1 table, 1 bind, 3 backends"]
     result = run_json("check", bad, warned, code=CHECK_ERRORS)
     assert [len(file["errors"]) for file in result["files"]] == [2, 0]
     assert [len(file["warnings"]) for file in result["files"]] == [0, 1]
@@ -240,8 +243,8 @@ def test_check_exits_1_for_warnings_and_2_for_errors(files):
 @pytest.mark.parametrize("name", ["none.json", "none.bin", "none.conf", "none"])
 def test_check_reports_an_unreadable_file_as_an_error(tmp_path, name):
     for path in (tmp_path / name, tmp_path):
-        assert str(path) in run("check", path, code=CHECK_ERRORS).stdout
-    run("check", code=USAGE)
+        assert f"glb-director-cli: {path}: " in run("check", path, code=CHECK_ERRORS).stderr
+    assert run("check", tmp_path / name, code=CHECK_ERRORS).stdout == f"{tmp_path / name}: not checked\n"
 
 
 def test_check_replaces_invalid_utf8_in_json_output(tmp_path):
@@ -260,8 +263,8 @@ def test_check_names_the_damaged_place_of_a_binary_table(files):
     damaged = files / "damaged.bin"
     for change in (data[:-1], data + b"\0", b"GLBX" + data[4:], data[:20] + b"\xff" * 4 + data[24:], b"", b"GLBD"):
         damaged.write_bytes(change)
-        text = run("check", damaged, code=CHECK_ERRORS).stdout
-        assert text.startswith(f"error: {damaged}: ")
+        text = run("check", damaged, code=CHECK_ERRORS).stderr
+        assert text.startswith(f"glb-director-cli: {damaged}: ")
         run("show", damaged, code=FAILED)
 
 
@@ -572,7 +575,7 @@ def test_tables_without_names_are_called_by_their_index(tmp_path):
                 for i, name in enumerate(["web", "", None, None])]
     del nameless[3]["name"]
     source = write_tables(tmp_path / "table.json", *nameless)
-    assert run("check", source).stdout == f"{source}: valid JSON table\n"
+    assert run("check", source).stdout.startswith(f"{source}: valid JSON table, ")
     for version, names in (("3", ["web", None, None, None]), ("2", 4 * [None])):
         target = tmp_path / f"{version}.bin"
         run("build-config", source, target, "--format", version)
@@ -591,7 +594,7 @@ def test_name_like_the_index_of_a_nameless_table_is_warned_about(tmp_path):
     binds = [[{"ip": f"10.10.10.{i}", "proto": "tcp", "port": 80}] for i in range(2)]
     source = write_tables(tmp_path / "table.json", table("#1", binds=binds[0]), table("", binds=binds[1]))
     warning = "tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"
-    assert warning in run("check", source, code=CHECK_WARNINGS).stdout
+    assert warning in run("check", source, code=CHECK_WARNINGS).stderr
 
 
 def test_diff_lists_changed_binds(tmp_path):
@@ -619,7 +622,7 @@ def test_help_fits_a_terminal():
 
 def test_check_does_not_wait_for_a_fifo(tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stdout
+    assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stderr
 
 
 @pytest.mark.parametrize("file", ["table.json", "2.bin", "3.bin"])
@@ -636,7 +639,7 @@ def test_check_refuses_ipv6_backends_as_the_director_does(tmp_path, file):
         f"{tmp_path / file}{':' + place if file == 'table.json' else ''}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 "
         "address, but hops in GUE are IPv4: give this proxy an IPv4 address"
         for place, index, ip in zip(places, (0, 2), ("fd00::1", "fd00::2"))]
-    assert run("check", tmp_path / file, code=CHECK_ERRORS).stdout.splitlines() == [f"error: {text}" for text in errors]
+    assert run("check", tmp_path / file, code=CHECK_ERRORS).stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]
     found = run_json("check", tmp_path / file, "--json", code=CHECK_ERRORS)["files"][0]
     assert (found["errors"], found["warnings"]) == (errors, [])
     # lookup loads routes with the director's own function.

@@ -269,6 +269,11 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 	return error;
 }
 
+unsigned conf_count_healthcheck_keys_in(const char *text)
+{
+	return conf_count_keys(text, keys);
+}
+
 void conf_free(struct conf *conf)
 {
 	free(conf->src);

@@ -51,6 +51,9 @@ struct conf {
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults);
 void conf_free(struct conf *conf);
 
+/* Returns how many keys of healthcheck.conf the text has at its top level. */
+unsigned conf_count_healthcheck_keys_in(const char *text);
+
 /* Returns the configured source address of this family; NULL: the kernel chooses. */
 const struct netaddr *conf_source(const struct conf *conf, uint8_t family);
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/check/check_healthcheck.h"
+#include "cli/check/check_kind.h"
+#include "cli/cli.h"
+#include "table/file/json_text.h"
+#include "table/file/table_load.h"
+#include "table/table_lint.h"
+
+#define STDIN_MAX ((size_t)65 << 20) /* bytes; more than the readers accept, so that they report the size */
+
+enum { KIND, JSON };
+
+static const struct command_option options[] = {
+	[KIND] = {"kind", CHECK_KIND_WORDS, "take the files for this kind"},
+	[JSON] = {"json", NULL, "print the faults as JSON"},
+	{0},
+};
+
+/* A file and what was found in it. */
+struct subject {
+	const char *name; /* as the user gave it; "stdin" for - */
+	char path[64]; /* of the copy of stdin; "": open the file by its name */
+	enum check_kind kind;
+	bool was_read;
+	uint32_t tables, binds, backends; /* in a valid table */
+	struct faults faults;
+};
+
+static const char *path_of(const struct subject *subject)
+{
+	return *subject->path ? subject->path : subject->name;
+}
+
+/* Copies stdin to memory, because the readers want a regular file. The copy stays open until the program ends. */
+static int copy_stdin(struct subject *subject)
+{
+	/* If stdin is closed, the copy would take its number. */
+	int fd = fcntl(STDIN_FILENO, F_GETFD) < 0 ? -1 : memfd_create("stdin", MFD_CLOEXEC);
+	size_t total = 0;
+	char block[65536];
+	ssize_t got = 1;
+
+	while (fd >= 0 && got > 0 && total < STDIN_MAX) {
+		got = read(STDIN_FILENO, block, sizeof(block));
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0 && write(fd, block, (size_t)got) != got)
+			got = -1;
+		else if (got > 0)
+			total += (size_t)got;
+	}
+	if (fd < 0 || got < 0) {
+		faults_error(&subject->faults, NULL, "cannot be read: %s", strerror(errno));
+		return -1;
+	}
+	snprintf(subject->path, sizeof(subject->path), "/proc/self/fd/%d", fd);
+	return 0;
+}
+
+static void check_table(struct subject *subject)
+{
+	struct table_set set = {0};
+	int error;
+
+	if (subject->kind == CHECK_BINARY_TABLE)
+		error = table_load_binary(path_of(subject), &set, NULL, &subject->faults);
+	else
+		error = table_load_json(path_of(subject), &set, &subject->faults);
+	if (error == 0 && subject->kind == CHECK_BINARY_TABLE)
+		table_lint(&set, &subject->faults);
+	subject->tables = set.count;
+	for (uint32_t i = 0; i < set.count; i++) {
+		subject->binds += set.tables[i].bind_count;
+		subject->backends += set.tables[i].backend_count;
+	}
+	table_set_free(&set);
+}
+
+static void check_content(struct subject *subject)
+{
+	struct conf conf;
+
+	switch (subject->kind) {
+	case CHECK_DIRECTOR_CONF:
+		conf_read(path_of(subject), &conf, &subject->faults);
+		break;
+	case CHECK_HEALTHCHECK_CONF:
+		check_healthcheck(path_of(subject), &subject->faults);
+		break;
+	default:
+		check_table(subject);
+	}
+}
+
+static void check(struct subject *subject, const char *operand, const enum check_kind *kind)
+{
+	bool is_stdin = strcmp(operand, "-") == 0;
+
+	*subject = (struct subject){.name = is_stdin ? "stdin" : operand, .kind = kind ? *kind : CHECK_JSON_TABLE};
+	subject->faults = (struct faults){.file = subject->name, .strict = true};
+	if (is_stdin && copy_stdin(subject) < 0)
+		return;
+	if (!kind)
+		subject->kind = check_kind_of(path_of(subject), subject->name);
+	subject->was_read = access(path_of(subject), R_OK) == 0;
+	check_content(subject);
+}
+
+static void append(void *array, bool warning, const char *text)
+{
+	(void)warning;
+	json_array_append_new(array, json_text(text));
+}
+
+static json_t *texts(const struct faults *faults, enum faults_kinds kinds)
+{
+	json_t *array = json_array();
+
+	faults_report(faults, kinds, append, array);
+	return array;
+}
+
+static json_t *describe(const struct subject *subject)
+{
+	return json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(subject->name), "kind", check_kind_name(subject->kind),
+		"errors", texts(&subject->faults, FAULTS_ERRORS), "warnings", texts(&subject->faults, FAULTS_WARNINGS));
+}
+
+static void print_count(const char *separator, size_t count, const char *what)
+{
+	printf("%s%zu %s%s", separator, count, what, count == 1 ? "" : "s");
+}
+
+/* The faults go to stderr. One line on stdout says what was recognised and how it is. */
+static void print(struct subject *subject)
+{
+	bool table = subject->kind == CHECK_JSON_TABLE || subject->kind == CHECK_BINARY_TABLE;
+	size_t errors = subject->faults.errors, warnings = 0;
+
+	for (size_t i = 0; i < subject->faults.count; i++)
+		warnings += subject->faults.items[i].warning;
+	cli_print_faults(&subject->faults, FAULTS_ALL);
+	if (!subject->was_read) {
+		printf("%s: not checked\n", subject->name);
+		return;
+	}
+	printf("%s: %s %s", subject->name, errors ? "invalid" : "valid", check_kind_name(subject->kind));
+	if (!errors && table) {
+		print_count(", ", subject->tables, "table");
+		print_count(", ", subject->binds, "bind");
+		print_count(", ", subject->backends, "backend");
+	}
+	if (errors)
+		print_count(", ", errors, "error");
+	if (warnings)
+		print_count(", ", warnings, "warning");
+	putchar('\n');
+}
+
+static int check_operands(const struct command_args *args)
+{
+	unsigned stdins = 0;
+
+	for (int i = 0; i < args->count; i++)
+		stdins += strcmp(args->operands[i], "-") == 0;
+	if (stdins > 1)
+		return command_usage("check: '-' is given twice, but standard input can be read only once");
+	return COMMAND_OK;
+}
+
+static int run(const struct command_args *args)
+{
+	enum check_kind kind;
+	json_t *files;
+	int worst = check_operands(args);
+
+	if (worst != COMMAND_OK)
+		return worst;
+	if (args->options[KIND] && !check_kind_parse(args->options[KIND], &kind))
+		return command_usage("check: --kind: '%s' is not one of " CHECK_KIND_WORDS, args->options[KIND]);
+	files = json_array();
+	for (int i = 0; i < args->count; i++) {
+		struct subject subject;
+
+		check(&subject, args->operands[i], args->options[KIND] ? &kind : NULL);
+		if (subject.faults.errors)
+			worst = CLI_CHECK_ERRORS;
+		else if (subject.faults.count && worst == COMMAND_OK)
+			worst = CLI_CHECK_WARNINGS;
+		if (args->options[JSON])
+			json_array_append_new(files, describe(&subject));
+		else
+			print(&subject);
+		faults_clear(&subject.faults);
+	}
+	if (!args->options[JSON])
+		json_decref(files);
+	else if (cli_print_json(json_pack("{s:o}", "files", files)) != COMMAND_OK)
+		return CLI_CHECK_ERRORS;
+	/*
+	 * If writing to stdout failed, the user saw no result, so the exit code may not be that for warnings.
+	 * command_main() prints the reason.
+	 */
+	return fflush(stdout) != 0 || ferror(stdout) ? CLI_CHECK_ERRORS : worst;
+}
+
+const struct command check_command = {
+	.name = "check",
+	.run = run,
+	.operands = "FILE...",
+	.min_operands = 1,
+	.max_operands = COMMAND_ANY_OPERANDS,
+	.summary = "Validate tables and configurations; - is standard input",
+	.options = options,
+};

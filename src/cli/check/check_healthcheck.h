@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks healthcheck.conf. A separate file, because the struct conf of glb-healthcheck is not that of the director. */
+#ifndef GLB_CLI_CHECK_CHECK_HEALTHCHECK_H
+#define GLB_CLI_CHECK_CHECK_HEALTHCHECK_H
+
+#include "common/faults.h"
+
+void check_healthcheck(const char *path, struct faults *faults);
+
+/* Returns how many keys of healthcheck.conf the text has at the top level. */
+unsigned check_healthcheck_keys_in(const char *text);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/check/check_kind.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/check/check_healthcheck.h"
+#include "director/conf.h"
+
+#define HEAD_MAX 65536 /* bytes of the file that tell its kind */
+
+static const struct {
+	const char *word, *name;
+} kinds[] = {
+	[CHECK_JSON_TABLE] = {"json", "JSON table"},
+	[CHECK_BINARY_TABLE] = {"binary", "binary table"},
+	[CHECK_DIRECTOR_CONF] = {"director", "director.conf"},
+	[CHECK_HEALTHCHECK_CONF] = {"healthcheck", "healthcheck.conf"},
+};
+
+const char *check_kind_name(enum check_kind kind)
+{
+	return kinds[kind].name;
+}
+
+bool check_kind_parse(const char *word, enum check_kind *kind)
+{
+	for (int i = 0; i < CHECK_KINDS; i++)
+		if (strcmp(kinds[i].word, word) == 0) {
+			*kind = i;
+			return true;
+		}
+	return false;
+}
+
+/* Reads the start of the file as a string, "" if that fails. Returns its size, which is larger if it has a NUL byte. */
+static size_t read_head(const char *path, char head[HEAD_MAX + 1])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* do not wait for the writer of a FIFO */
+	ssize_t size = fd >= 0 ? pread(fd, head, HEAD_MAX, 0) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	size = size > 0 ? size : 0;
+	head[size] = '\0';
+	return (size_t)size;
+}
+
+static enum check_kind kind_by_name(const char *path, char first)
+{
+	static const struct {
+		const char *pattern;
+		enum check_kind kind;
+	} patterns[] = {
+		{"*.json", CHECK_JSON_TABLE},
+		{"*.bin", CHECK_BINARY_TABLE},
+		{"*healthcheck*.conf", CHECK_HEALTHCHECK_CONF},
+		{"*.conf", CHECK_DIRECTOR_CONF},
+	};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (fnmatch(patterns[i].pattern, name, 0) == 0)
+			return patterns[i].kind;
+	/* A configuration starts with a key or a comment. */
+	return isalpha((unsigned char)first) || first == '#' || first == '/' ? CHECK_DIRECTOR_CONF : CHECK_JSON_TABLE;
+}
+
+enum check_kind check_kind_of(const char *path, const char *name)
+{
+	static char head[HEAD_MAX + 1];
+	size_t size = read_head(path, head);
+	const char *start = head + strspn(head, " \t\r\n");
+	unsigned director, healthcheck;
+
+	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
+		return CHECK_BINARY_TABLE;
+	if (*start == '{' && strstr(start, "\"tables\""))
+		return CHECK_JSON_TABLE;
+	director = conf_count_keys_in(head);
+	healthcheck = check_healthcheck_keys_in(head);
+	if (director != healthcheck)
+		return director > healthcheck ? CHECK_DIRECTOR_CONF : CHECK_HEALTHCHECK_CONF;
+	return kind_by_name(name, *start);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kinds of files that `check` knows. Constant data and pure functions, except for check_kind_of(), which reads a file. */
+#ifndef GLB_CLI_CHECK_CHECK_KIND_H
+#define GLB_CLI_CHECK_CHECK_KIND_H
+
+#include <stdbool.h>
+
+enum check_kind {
+	CHECK_JSON_TABLE,
+	CHECK_BINARY_TABLE,
+	CHECK_DIRECTOR_CONF,
+	CHECK_HEALTHCHECK_CONF,
+	CHECK_KINDS,
+};
+
+/* The words of --kind, as --help shows them. */
+#define CHECK_KIND_WORDS "json|binary|director|healthcheck"
+
+/* The name for messages, for instance "JSON table". */
+const char *check_kind_name(enum check_kind kind);
+
+/* Finds the kind that a word of --kind names. Returns false if there is none. */
+bool check_kind_parse(const char *word, enum check_kind *kind);
+
+/*
+ * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. A file that cannot
+ * be read is recognised by its name; the reader reports the error.
+ */
+enum check_kind check_kind_of(const char *path, const char *name);
+
+#endif
