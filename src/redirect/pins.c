@@ -20,7 +20,10 @@
 
 #define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + 32)
 
-static const char *const names[] = {"link", "counters", "settings"};
+/* pins_put() pins under this name first, and then renames the pin. A loader that is killed in between leaves it. */
+#define UNFINISHED "fresh"
+
+static const char *const names[] = {"link", "counters", "settings", UNFINISHED};
 
 /* bpffs allows no dots in names. Names of interfaces have no colons, so a colon replaces each dot. */
 static void replace_characters(char *text, char from, char to)
@@ -145,7 +148,7 @@ int pins_put(const char *interface, const char *name, int fd)
 	int error;
 
 	path_of(path, interface, name);
-	path_of(temporary, interface, "fresh");
+	path_of(temporary, interface, UNFINISHED);
 	unlink(temporary);
 	error = bpf_obj_pin(fd, temporary);
 	if (error)

@@ -277,6 +277,23 @@ def test_leftovers_of_an_interrupted_attach(proxy):
     assert "eth0: not attached" in proxy("detach", "eth0", code=1)
 
 
+@pytest.mark.parametrize("finished", [(), ("counters",), ("counters", "settings"), ("counters", "settings", "link")], ids=len)
+def test_detach_after_a_crash_between_pin_and_rename(proxy, finished):
+    """The crash leaves the pin under its temporary name, beside the pins that were finished before."""
+    proxy("attach", "eth0")
+    proxy.namespace.run("mv", f"{PINS}/eth0/link", f"{PINS}/eth0/fresh")
+    for name in {"counters", "settings"} - set(finished):
+        proxy.namespace.run("rm", f"{PINS}/eth0/{name}")
+    if "link" in finished:
+        proxy.namespace.run("mv", f"{PINS}/eth0/fresh", f"{PINS}/eth0/link")
+        proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), f"{PINS}/eth0/fresh", "type", "xdp")
+        assert proxy("detach", "eth0") == "eth0: detached\n"
+    else:
+        assert proxy("detach", "eth0") == "eth0: was not attached; removed the pins of an interrupted attach\n"
+    assert "glb-redirect" not in proxy.namespace.run("ls", "/sys/fs/bpf").stdout.split()
+    proxy("attach", "eth0")
+
+
 def test_status_goes_on_after_an_interface_that_is_gone(proxy):
     connect(proxy.namespace, "eth1", proxy.network, "net1")
     proxy("attach", "eth0")
