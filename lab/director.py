@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A glb-director on its own host. As in production, build-config builds its table from JSON, or glb-healthcheck does."""
 
-import ipaddress
 import json
 import os
 import shutil
@@ -10,12 +9,11 @@ import socket
 import subprocess
 
 from lab.tools import LabError, cli, cli_json, program, read, wait_until, write
-from lab.topology import GUE_MTU, VIPS
+from lab.topology import GUE_MTU
 
 # One lcore that may run on any CPU. Otherwise EAL would pin all directors of the lab to the same CPU.
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 EAL = ["--no-huge", "-m", "64", "--no-pci", f"--lcores=0@({CPUS})"]
-VIP_MAP = "/sys/fs/bpf/glb_vips"  # of bifurcate.bpf.o
 TELEMETRY_BYTES = 1 << 16
 # The hash includes the port, because the load has few client addresses and would use few rows otherwise.
 CONF = """\
@@ -39,18 +37,6 @@ class Director:
         write(self.conf, CONF.format(address=link.address, mtu=GUE_MTU))
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
-        if pmd == "af_xdp":
-            self._fill_vips()
-
-    def _fill_vips(self):
-        """Creates the pinned map of VIPs that bifurcate.bpf.o uses once DPDK loads it."""
-        commands = [f"map create {VIP_MAP} type lpm_trie key 20 value 1 entries 4096 name glb_vips flags 1"]
-        for vip in VIPS:
-            address = ipaddress.ip_address(vip)
-            wide = address.packed if address.version == 6 else bytes(10) + b"\xff\xff" + address.packed
-            key = (128).to_bytes(4, "little") + wide
-            commands.append(f"map update pinned {VIP_MAP} key hex {key.hex(' ')} value hex 01")
-        self.host.run("bpftool", "batch", "file", "-", input="\n".join(commands) + "\n")
 
     def write_table(self, table):
         write(self.source, table.json())
@@ -71,8 +57,8 @@ class Director:
     def start(self):
         """Returns at once; wait_ready() waits until the director forwards."""
         if self.pmd == "af_xdp":
-            # A killed director leaves its XDP program behind, and DPDK then refuses to start.
-            self.host.ip("link set dev eth0 xdp off")
+            # As glb-bifurcate.service does at boot. The director then keeps the map in step with its table.
+            self.host.run(program("glb-bifurcate"), "sync", self.table)
             vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
         else:
             vdev = "net_af_packet0,iface=eth0,qdisc_bypass=1"

@@ -14,6 +14,7 @@ PROGRAMS = {
     "glb-director-cli": "src/cli/glb-director-cli",
     "glb-healthcheck": "src/healthcheck/glb-healthcheck",
     "glb-redirect": "src/redirect/glb-redirect",
+    "glb-bifurcate": "src/bifurcate/glb-bifurcate",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
 POLL_S = 0.02

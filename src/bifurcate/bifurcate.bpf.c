@@ -4,49 +4,40 @@
  * All others (ARP, ND, SSH, BGP, ping to the host's own address) go to the kernel. DPDK's net_af_xdp
  * driver loads this program with xdp_prog=FILE, and puts its sockets into `xsks_map`.
  *
- * The VIPs are prefixes in the map that is pinned as /sys/fs/bpf/glb_vips. The operator may create and
- * fill this map before the director starts, and change it while the director runs. It holds IPv4
- * addresses as IPv4-mapped IPv6 addresses: 203.0.113.10/32 is ::ffff:203.0.113.10/128.
+ * The VIPs are prefixes in the map that is pinned as /sys/fs/bpf/glb_vips. glb-bifurcate creates and fills
+ * it from a forwarding table, and the director keeps it in step with the table that it uses (vip_map.h).
  *
  * If no director serves a queue, the kernel gets the queue's packets and drops those for the VIPs,
  * which it does not have.
  */
 #include <linux/bpf.h>
-#include <linux/in6.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bifurcate/bifurcate.h"
 #include "bpf/cursor.bpf.h"
 #include "bpf/ethernet.bpf.h"
 
-#define MAX_QUEUES 64
-#define MAX_VIPS   4096
-
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, MAX_QUEUES);
+	__uint(max_entries, BIFURCATE_MAX_QUEUES);
 	__type(key, __u32);
 	__type(value, __u32);
 } xsks_map SEC(".maps");
 
-struct vip_prefix {
-	__u32 bits; /* host byte order, 0..128 */
-	struct in6_addr address;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(max_entries, MAX_VIPS);
+	__uint(max_entries, BIFURCATE_MAX_VIPS);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, struct vip_prefix);
+	__type(key, struct bifurcate_prefix);
 	__type(value, __u8);
 } glb_vips SEC(".maps");
 
 /* Reads the packet's destination address, IPv4 as IPv4-mapped. False: it is not an IP packet. */
-static __always_inline bool read_destination(struct cursor *cursor, struct in6_addr *address)
+static __always_inline bool read_destination(struct cursor *cursor, __be32 address[4])
 {
 	__u32 tags = 0;
 	__be16 ethertype = ethernet_take(cursor, &tags);
@@ -56,10 +47,10 @@ static __always_inline bool read_destination(struct cursor *cursor, struct in6_a
 
 		if (!ip)
 			return false;
-		address->s6_addr32[0] = 0;
-		address->s6_addr32[1] = 0;
-		address->s6_addr32[2] = bpf_htonl(0xffff);
-		address->s6_addr32[3] = ip->daddr;
+		address[0] = 0;
+		address[1] = 0;
+		address[2] = bpf_htonl(0xffff);
+		address[3] = ip->daddr;
 		return true;
 	}
 	if (ethertype == bpf_htons(ETH_P_IPV6)) {
@@ -67,7 +58,7 @@ static __always_inline bool read_destination(struct cursor *cursor, struct in6_a
 
 		if (!ip)
 			return false;
-		*address = ip->daddr;
+		__builtin_memcpy(address, &ip->daddr, sizeof(ip->daddr));
 		return true;
 	}
 	return false;
@@ -77,9 +68,9 @@ SEC("xdp")
 int glb_bifurcate(struct xdp_md *context)
 {
 	struct cursor cursor = cursor_of(context);
-	struct vip_prefix prefix = {.bits = 128};
+	struct bifurcate_prefix prefix = {.bits = 128};
 
-	if (!read_destination(&cursor, &prefix.address))
+	if (!read_destination(&cursor, prefix.address))
 		return XDP_PASS;
 	if (!bpf_map_lookup_elem(&glb_vips, &prefix))
 		return XDP_PASS;

@@ -12,6 +12,7 @@
 #include <rte_lcore.h>
 
 #include "common/clock.h"
+#include "director/bifurcation.h"
 #include "director/control/control.h"
 #include "director/control/telemetry.h"
 #include "director/startup.h"
@@ -76,6 +77,7 @@ static int serve(const cpu_set_t *cpus)
 		return -EINVAL;
 	if (!director.conf.gateway_auto)
 		memcpy(&director.shared.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
+	bifurcation_follow(&director);
 	director.started_ns = clock_now_ns();
 	control = control_start(&director, cpus);
 	if (!control)

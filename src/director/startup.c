@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "director/bifurcation.h"
 #include "director/exception.h"
 #include "program/log.h"
 #include "worker/distribute.h"
@@ -120,8 +121,22 @@ static int check_vdevs(int argc, char **argv)
 	return error;
 }
 
+static int claim_interfaces(int argc, char **argv)
+{
+	int error = 0;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0 && !error; i++) {
+		const char *vdev = vdev_argument(argc, argv, &i);
+
+		error = vdev ? bifurcation_claim(vdev) : 0;
+	}
+	return error;
+}
+
 int startup_eal(int argc, char **argv)
 {
+	if (claim_interfaces(argc, argv))
+		return -EBUSY;
 	if (rte_eal_init(argc, argv) < 0) {
 		log_error("DPDK's EAL does not start%s%s (see its messages above)", rte_errno ? ": " : "",
 			rte_errno ? rte_strerror(rte_errno) : "");

@@ -54,7 +54,8 @@ def test_options_of_a_daemon(program):
 
 
 def subcommands():
-    for program, page in (("cli/glb-director-cli", "glb-director-cli.1"), ("redirect/glb-redirect", "glb-redirect.8")):
+    for program, page in (("cli/glb-director-cli", "glb-director-cli.1"), ("redirect/glb-redirect", "glb-redirect.8"),
+                          ("bifurcate/glb-bifurcate", "glb-bifurcate.8")):
         for name in re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE):
             yield program, page, name
 
@@ -73,7 +74,8 @@ def test_options_of_a_subcommand(program, page, name):
     assert all(f"*{option}*" in chapter(man(page), "SUBCOMMANDS") for option in EVERYWHERE)
 
 
-@pytest.mark.parametrize("page, program", [("glb-director-cli.1", "cli/glb-director-cli"), ("glb-redirect.8", "redirect/glb-redirect")])
+@pytest.mark.parametrize("page, program", [("glb-director-cli.1", "cli/glb-director-cli"), ("glb-redirect.8", "redirect/glb-redirect"),
+                                           ("glb-bifurcate.8", "bifurcate/glb-bifurcate")])
 def test_subcommands_are_in_the_order_of_the_help(page, program):
     names = re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE)
     assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", chapter(man(page), "SUBCOMMANDS"), flags=re.MULTILINE) == names

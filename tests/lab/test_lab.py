@@ -68,10 +68,10 @@ def test_kernel_of_a_director_keeps_packets_that_are_not_for_vips(up):
     on(name, "client", "curl", "-s", "http://203.0.113.10/")
     stats = json.loads(on(name, "director-1", "glb-director-cli", "stats", "--file-prefix", "director-1", "--json"))
     assert stats["received"] == stats["forwarded"] > 0
-    key = "80 00 00 00" + " 00" * 10 + " ff ff cb 00 71 0a"
-    on(name, "director-1", *f"bpftool map delete pinned /sys/fs/bpf/glb_vips key hex {key}".split())
+    assert on(name, "director-1", "glb-bifurcate", "show") == "203.0.113.10\n2001:db8:f::10\n"
+    on(name, "director-1", "glb-bifurcate", "clear")
     assert lab("exec", "--name", name, "client", "curl", "-s", "-m1", "http://203.0.113.10/").returncode == 28
-    on(name, "director-1", *f"bpftool map update pinned /sys/fs/bpf/glb_vips key hex {key} value hex 01".split())
+    on(name, "director-1", "glb-bifurcate", "sync", "forwarding_table.bin")
     on(name, "client", "curl", "-s", "http://203.0.113.10/")
 
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "director/bifurcation.h"
 #include "director/control/gateway.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -143,8 +144,11 @@ static void reload(struct control *control)
 	struct director *director = control->director;
 
 	service_reloading();
-	if (reload_table(control) == 0 && control->gateway)
-		gateway_follow(control->gateway, first_hop(director));
+	if (reload_table(control) == 0) {
+		bifurcation_follow(director);
+		if (control->gateway)
+			gateway_follow(control->gateway, first_hop(director));
+	}
 	notify_ready(director);
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Claims an interface for the AF_XDP sockets of this process, before DPDK's driver sees it. The driver refuses an interface
+ * with an XDP program, and removes that program when it closes its port, whoever attached it. So a director that starts on
+ * the interface of another one would end the other's traffic. One thread.
+ */
+#ifndef GLB_BIFURCATE_CLAIM_H
+#define GLB_BIFURCATE_CLAIM_H
+
+#include <stdbool.h>
+
+#include "common/faults.h"
+
+/*
+ * Removes a stale program: one of ours (BIFURCATE_PROGRAM) whose process was killed, so that it has no sockets. has_program:
+ * DPDK will attach a program that the user named, not libxdp's, which shares an interface that libxdp prepared. Returns 0; 1
+ * if it removed a stale program; or -errno with an error in faults, if another tool or another director uses the interface.
+ * An interface that does not exist is no error, because DPDK reports it. The claim ends with the process.
+ */
+int claim_interface(const char *interface, bool has_program, struct faults *faults);
+
+/* Returns whether our program is attached to the interface. False if the kernel does not say. */
+bool claim_has_our_program(unsigned int ifindex);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bifurcate/vip_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/magic.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+enum {
+	LOCK_TRIES = 40,
+	LOCK_WAIT_MS = 50,
+};
+
+static const uint8_t present = 1; /* the value of each key */
+
+static int fail(struct faults *faults, const char *operation, int error)
+{
+	const char *remedy = "";
+
+	if (error == -EPERM || error == -EACCES)
+		remedy = ": run as root, or as root with CAP_BPF";
+	else if (error == -EROFS) /* the director's unit makes bpffs read-only */
+		remedy = ": run systemctl enable --now glb-bifurcate, or glb-bifurcate sync TABLE";
+	faults_error(faults, VIP_MAP_PATH, "cannot %s: %s%s", operation, strerror(-error), remedy);
+	return error;
+}
+
+static int create_map(struct faults *faults)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
+	int map = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, BIFURCATE_VIPS, sizeof(struct bifurcate_prefix),
+		sizeof(present), BIFURCATE_MAX_VIPS, &options);
+	int error;
+
+	if (map < 0)
+		return fail(faults, "create the map", map);
+	error = bpf_obj_pin(map, VIP_MAP_PATH);
+	if (error == 0)
+		return map;
+	close(map);
+	return error == -EEXIST ? bpf_obj_get(VIP_MAP_PATH) : fail(faults, "pin the map", error);
+}
+
+/* DPDK's driver cannot load our program if the pinned map has another definition than the one in bifurcate.bpf.c. */
+static int check_map(int map, struct faults *faults)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+	int error = bpf_obj_get_info_by_fd(map, &info, &size);
+
+	if (error)
+		return fail(faults, "examine it", error);
+	if (info.type == BPF_MAP_TYPE_LPM_TRIE && info.key_size == sizeof(struct bifurcate_prefix) &&
+		info.value_size == sizeof(present) && info.max_entries == BIFURCATE_MAX_VIPS &&
+		info.map_flags == BPF_F_NO_PREALLOC)
+		return 0;
+	faults_error(faults, VIP_MAP_PATH,
+		"it is not a map of VIPs: if no other program needs it, stop the director and run rm " VIP_MAP_PATH);
+	return -EINVAL;
+}
+
+int vip_map_open(bool create, struct faults *faults)
+{
+	struct statfs fs;
+	int map, error;
+
+	if (statfs(BIFURCATE_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC) {
+		faults_error(faults, NULL,
+			"there is no bpffs on " BIFURCATE_BPFFS ": run mount -t bpf bpf " BIFURCATE_BPFFS);
+		return -ENODEV;
+	}
+	map = bpf_obj_get(VIP_MAP_PATH);
+	if (map == -ENOENT && create)
+		map = create_map(faults);
+	else if (map == -ENOENT)
+		faults_error(faults, VIP_MAP_PATH, "there is no map of VIPs: run glb-bifurcate sync TABLE");
+	else if (map < 0)
+		fail(faults, "open it", map);
+	if (map < 0)
+		return map;
+	error = check_map(map, faults);
+	if (!error)
+		return map;
+	close(map);
+	return error;
+}
+
+int vip_map_read(int map, struct vips *vips, struct faults *faults)
+{
+	struct bifurcate_prefix key, *previous = NULL;
+	int error;
+
+	*vips = (struct vips){0};
+	while ((error = bpf_map_get_next_key(map, previous, &key)) == 0) {
+		error = vips_add(vips, &key);
+		if (error)
+			break;
+		previous = &key;
+	}
+	if (error != -ENOENT) {
+		vips_free(vips);
+		return fail(faults, "read it", error);
+	}
+	vips_sort(vips);
+	return 0;
+}
+
+/* Returns the descriptor of a lock that ends when the caller closes it, or -errno. */
+static int lock(struct faults *faults)
+{
+	const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000};
+	int folder = open(BIFURCATE_BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; folder >= 0 && i < LOCK_TRIES; i++) {
+		if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+			return folder;
+		nanosleep(&wait, NULL);
+	}
+	if (folder >= 0)
+		close(folder);
+	faults_error(faults, VIP_MAP_PATH, "another process has locked " BIFURCATE_BPFFS ": try again");
+	return -EBUSY;
+}
+
+static bool contains(const struct vips *vips, const struct bifurcate_prefix *key)
+{
+	uint32_t low = 0, high = vips->count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		int order = vips_compare(&vips->items[middle], key);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static int add_missing(int map, const struct vips *old, const struct vips *wanted, uint32_t *added, struct faults *faults)
+{
+	for (uint32_t i = 0; i < wanted->count; i++) {
+		int error;
+
+		if (contains(old, &wanted->items[i]))
+			continue;
+		error = bpf_map_update_elem(map, &wanted->items[i], &present, BPF_ANY);
+		if (error)
+			return fail(faults, "add a VIP", error);
+		++*added;
+	}
+	return 0;
+}
+
+static int remove_obsolete(
+	int map, const struct vips *old, const struct vips *wanted, uint32_t *removed, struct faults *faults)
+{
+	for (uint32_t i = 0; i < old->count; i++) {
+		int error;
+
+		if (contains(wanted, &old->items[i]))
+			continue;
+		error = bpf_map_delete_elem(map, &old->items[i]);
+		if (error && error != -ENOENT)
+			return fail(faults, "remove a VIP", error);
+		++*removed;
+	}
+	return 0;
+}
+
+static uint32_t count_missing(const struct vips *old, const struct vips *wanted)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t i = 0; i < wanted->count; i++)
+		missing += !contains(old, &wanted->items[i]);
+	return missing;
+}
+
+static int replace(int map, const struct vips *old, const struct vips *wanted, struct vip_map_change *change,
+	struct faults *faults)
+{
+	uint32_t missing = count_missing(old, wanted);
+	int error;
+
+	change->kept = wanted->count - missing;
+	if (old->count + missing <= BIFURCATE_MAX_VIPS) {
+		error = add_missing(map, old, wanted, &change->added, faults);
+		return error ? error : remove_obsolete(map, old, wanted, &change->removed, faults);
+	}
+	error = remove_obsolete(map, old, wanted, &change->removed, faults);
+	return error ? error : add_missing(map, old, wanted, &change->added, faults);
+}
+
+int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *change, struct faults *faults)
+{
+	struct vips old;
+	int held = lock(faults), error;
+
+	*change = (struct vip_map_change){0};
+	if (held < 0)
+		return held;
+	error = vip_map_read(map, &old, faults);
+	if (!error) {
+		error = replace(map, &old, wanted, change, faults);
+		vips_free(&old);
+	}
+	close(held);
+	return error;
+}
+
+static bool address_of(const struct ifaddrs *own, struct netaddr *address)
+{
+	if (!own->ifa_addr || own->ifa_flags & IFF_LOOPBACK)
+		return false;
+	if (own->ifa_addr->sa_family == AF_INET)
+		*address = netaddr_from_bytes(
+			NETADDR_V4, &((const struct sockaddr_in *)(const void *)own->ifa_addr)->sin_addr);
+	else if (own->ifa_addr->sa_family == AF_INET6)
+		*address = netaddr_from_bytes(
+			NETADDR_V6, &((const struct sockaddr_in6 *)(const void *)own->ifa_addr)->sin6_addr);
+	else
+		return false;
+	return true;
+}
+
+void vip_map_warn_own_addresses(const struct vips *vips, struct faults *faults)
+{
+	struct ifaddrs *all = NULL;
+
+	if (getifaddrs(&all) != 0)
+		return;
+	for (const struct ifaddrs *own = all; own; own = own->ifa_next) {
+		char text[NETPREFIX_TEXT_MAX], address_text[NETADDR_TEXT_MAX];
+		struct netaddr address;
+
+		if (!address_of(own, &address))
+			continue;
+		for (uint32_t i = 0; i < vips->count; i++) {
+			struct netprefix vip = vips_prefix(&vips->items[i]);
+
+			if (netprefix_covers(&vip, &address))
+				faults_warn(faults, NULL,
+					"VIP %s covers %s, an address of this host's %s: the director takes its packets, SSH included",
+					netprefix_format(&vip, text), netaddr_format(&address, address_text),
+					own->ifa_name);
+		}
+	}
+	freeifaddrs(all);
+}
