@@ -135,6 +135,7 @@ int telemetry_request(const struct command_args *args, const char *command, json
 	if (json_is_object(*reply)) {
 		join_text(*reply, "error");
 		join_text(*reply, "last_error");
+		join_text(*reply, "table_path");
 		return COMMAND_OK;
 	}
 	json_decref(*reply);

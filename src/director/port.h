@@ -42,6 +42,12 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 /* Raises the MTU if it is less than conf->outbound_mtu, and starts the port. 0, or -errno after logging why. */
 int port_start(struct port *port, const struct conf *conf);
 
+/* Returns whether a flow path uses the port. Only then is it started. */
+static inline bool port_is_used(const struct port *port)
+{
+	return port->rx_queues || port->tx_queues;
+}
+
 /* Returns the file descriptor that is readable when a receive queue has packets, or -1. */
 static inline int port_rx_fd(const struct port *port, uint16_t queue)
 {

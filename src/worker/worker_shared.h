@@ -18,6 +18,7 @@
 /* A forwarding table in use. Read-only once published, except the counts. */
 struct live_table {
 	struct routes *routes;
+	uint32_t version; /* of the binary file; 0: JSON */
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
 	uint8_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
 	struct backend_counts backends; /* a worker writes its own row */

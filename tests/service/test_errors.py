@@ -103,9 +103,16 @@ def test_usage(arguments, offender):
     assert offender in done.stderr and "usage: glb-director " in done.stderr
 
 
-def test_wrong_eal_option_is_an_error(start):
-    start.eal.append("--no-such-option")
-    start.assert_fails("EAL")
+@pytest.mark.parametrize("option, message", (("--no-such-option", "unrecognized option"), ("--lcores=999", "--lcores")))
+def test_wrong_eal_option_is_an_error_without_usage_text(option, message, start):
+    """EAL prints a hundred lines of usage. Advice about hugepages or permissions does not help either."""
+    start.eal = [word for word in start.eal if word != "--no-huge"] + [option]
+    done = start.run()
+    assert (done.returncode, done.stdout) == (1, "")
+    *_, last = lines = done.stderr.splitlines()
+    assert last.startswith("glb-director: error: EAL refuses the options before --:")
+    assert any(message in line for line in lines[:-1])
+    assert len(lines) <= 6 and sum("error:" in line for line in lines) == 1, done.stderr
 
 
 def test_file_prefix_in_use_by_another_process_is_named(start):

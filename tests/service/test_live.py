@@ -128,6 +128,25 @@ def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
     assert stats["exception_returned"] >= 4
 
 
+def test_changes_of_the_link_are_logged(link, tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    config = {**CONFIG, "idle": "sleep"}
+    # The kernel tells a new link up to a second late.
+    wait_until(lambda: "state UP" in link.director.run(*"ip link show director".split()).stdout, "the link")
+    with DirectorProcess([AF_PACKET], config, table, prefix=link.director.command()) as director:
+        def lines():
+            return [line for line in director.log.splitlines() if "the link is" in line]
+
+        assert (director.stats()["ports"]["0"]["link"], director.stats()["ports"]["0"]["mbps"]) == ("up", 10000)
+        assert lines() == []
+        link.client.run(*"ip link set client down".split())
+        wait_until(lambda: lines() == ["glb-director: warning: port 0 (net_af_packet0): the link is down"], "the message")
+        assert (director.stats()["ports"]["0"]["link"], director.stats()["ports"]["0"]["mbps"]) == ("down", 0)
+        link.client.run(*"ip link set client up".split())
+        wait_until(lambda: len(lines()) == 2, "the second message")
+        assert lines()[1] == "glb-director: notice: port 0 (net_af_packet0): the link is up 10000 Mbit/s"
+
+
 def cpu_ticks(pid):
     """CPU time of all threads so far, in user and kernel mode."""
     fields = open(f"/proc/{pid}/stat", encoding="ascii").read().rpartition(")")[2].split()

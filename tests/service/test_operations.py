@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 
+import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
+from support.cli import run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, write_table
 from support.service_manager import ServiceManager
@@ -139,7 +141,7 @@ def test_new_table_starts_with_zero_counters(tmp_path):
             assert ask() == (name, 0)
 
 
-def test_tables_without_names_count_by_their_index(tmp_path):
+def test_tables_without_names_are_labelled_by_index_and_counted_by_first_bind(tmp_path):
     frames = [bytes(Ether() / IP(src="198.51.100.7", dst=f"10.0.0.{i}") / TCP(dport=80)) for i in (0, 1, 1, 2, 2, 2)]
     tables = [table_of(i, name) for i, name in enumerate(["", "web", None])]
     device = vdev(tmp_path)
@@ -155,7 +157,7 @@ def test_tables_without_names_count_by_their_index(tmp_path):
         assert director.telemetry.ask("/glb/lookup,1.2.3.4,5,10.0.0.2,80,tcp")["table_name"] == "#2"
         write_table(table, {"tables": tables[1:]}, "json")
         assert director.telemetry.ask("/glb/reload")["ok"] == 1
-        assert ask() == [("web", 2), ("#1", 0)]
+        assert ask() == [("web", 2), ("#1", 3)]
         table.unlink()
         write_table(table, {"tables": tables}, 2)
         assert director.telemetry.ask("/glb/reload")["ok"] == 1
@@ -259,3 +261,39 @@ def test_tables_without_names_keep_their_counters_by_their_first_bind(tmp_path):
         (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
         assert (entry["name"], entry["packets"]) == ("#0", 3)
         assert sum(backends_of(director, 0).values()) == 3
+
+
+def test_ready_line_names_ports_lcores_isa_and_table(tmp_path):
+    table = write_table(tmp_path / "table", {"tables": [table_of(7, "one")]}, "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        assert "1 tables" not in director.log
+        (ready,) = [line for line in director.log.splitlines() if " ready: " in line]
+        stats = director.stats()
+    assert ready == (f"glb-director: notice: ready: port 0 (net_pcap0) up 10000 Mbit/s; 1 worker lcore, "
+                     f"ISA {stats['packet_path']}, 1 table, digest {stats['digest']}")
+
+
+@pytest.mark.parametrize("document, message", (
+    ({"tables": []}, "has no tables"),
+    ({"tables": [{**table_of(7, "one"), "binds": []}]}, "has no binds"),
+))
+def test_start_with_an_empty_table_warns(document, message, tmp_path):
+    table = write_table(tmp_path / "table", document, "3")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        assert f"warning: forwarding table {table} {message}: the director forwards nothing\n" in director.log
+
+
+@pytest.mark.parametrize("version, named", (("json", "JSON"), ("2", "version 2"), ("3", "version 3")))
+def test_stats_describe_the_table(version, named, tmp_path):
+    folder = tmp_path / ("long" * 40)
+    folder.mkdir()
+    table = write_table(folder / "table", {"tables": [table_of(7, "one")]}, version)
+    config = {**SLEEP, "alt_hash_fields": {"src_addr": True, "src_port": True}}
+    with DirectorProcess([vdev(tmp_path)], config, table) as director:
+        stats = run_json("stats", "--file-prefix", director.file_prefix, env=director.environment)
+        (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
+    assert stats["table_path"] == str(table)
+    assert stats["table_format"] == named
+    assert (stats["hash_fields"], stats["alt_hash_fields"]) == ("src_addr", "src_addr, src_port")
+    assert stats["fingerprint"] == run_json("show", table)["fingerprint"]
+    assert entry.get("first_bind") == ("tcp 10.0.0.7 port 80" if version == "2" else None)

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "director/bifurcation.h"
 #include "director/control/gateway.h"
+#include "director/link.h"
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
@@ -31,6 +33,7 @@ struct control {
 	int epoll, signals, requests, timer;
 	uint64_t watchdog_us, tick_us;
 	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker at the last tick */
+	struct link links[PLAN_MAX_PORTS]; /* of each port at the last tick */
 
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t completion;
@@ -88,6 +91,29 @@ static bool workers_are_alive(struct control *control)
 	return alive;
 }
 
+static void read_links(const struct director *director, struct link links[PLAN_MAX_PORTS])
+{
+	for (uint16_t i = 0; i < director->port_count; i++)
+		if (port_is_used(&director->ports[i]))
+			links[i] = link_read(&director->ports[i]);
+}
+
+static void log_link_changes(struct control *control)
+{
+	struct link links[PLAN_MAX_PORTS] = {0};
+	char text[LINK_TEXT_MAX];
+
+	read_links(control->director, links);
+	for (uint16_t i = 0; i < control->director->port_count; i++) {
+		const struct port *port = &control->director->ports[i];
+
+		if (links[i].up != control->links[i].up || links[i].mbps != control->links[i].mbps)
+			log_line(links[i].up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s",
+				port->id, port->name, link_text(&links[i], text));
+		control->links[i] = links[i];
+	}
+}
+
 static void take_tick(struct control *control)
 {
 	uint64_t count;
@@ -96,6 +122,7 @@ static void take_tick(struct control *control)
 		return;
 	if (control->gateway)
 		gateway_tick(control->gateway);
+	log_link_changes(control);
 	if (control->watchdog_us && workers_are_alive(control))
 		service_alive();
 }
@@ -134,8 +161,8 @@ static void notify_ready(const struct director *director)
 	const struct reload *state = &director->reload;
 	const struct live_table *live = director->shared.live;
 
-	service_ready_status("%" PRIu32 " tables, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
-		live->routes->set.count, live->generation, live->routes->digest,
+	service_ready_status("%" PRIu32 " table%s, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
+		live->routes->set.count, text_plural(live->routes->set.count), live->generation, live->routes->digest,
 		state->last_error[0] ? "; last reload failed: " : "", state->last_error);
 }
 
@@ -314,6 +341,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 		return NULL;
 	}
 	control->director = director;
+	read_links(director, control->links);
 	error = open_all(control);
 	if (!error)
 		error = pthread_create(&control->thread, NULL, run, control);

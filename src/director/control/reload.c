@@ -8,17 +8,17 @@
 
 #include <rte_malloc.h>
 
+#include "common/text.h"
 #include "program/log.h"
 #include "table/file/table_load.h"
 
-static struct routes *load(const char *path, struct faults *faults)
+static struct routes *load(const char *path, uint32_t *version, struct faults *faults)
 {
 	struct table_set set = {0};
-	uint32_t version;
 
 	faults->file = path;
 	faults->strict = true;
-	return table_load(path, &set, &version, faults) < 0 ? NULL : routes_create(&set, faults);
+	return table_load(path, &set, version, faults) < 0 ? NULL : routes_create(&set, faults);
 }
 
 /* Finds the slot with this name that none of the first `count` tables has, because two tables may have the same name. */
@@ -91,6 +91,18 @@ int reload_count_backends(struct reload *reload, unsigned workers)
 	return backend_counts_alloc(&live->backends, live->routes, workers) ? 0 : -ENOMEM;
 }
 
+static void warn_if_empty(const char *path, const struct table_set *set)
+{
+	uint32_t binds = 0;
+
+	for (uint32_t i = 0; i < set->count; i++)
+		binds += set->tables[i].bind_count;
+	if (!set->count)
+		log_warning("forwarding table %s has no tables: the director forwards nothing", path);
+	else if (!binds)
+		log_warning("forwarding table %s has no binds: the director forwards nothing", path);
+}
+
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults)
 {
@@ -104,7 +116,7 @@ int reload_open(
 		free(live);
 		return -ENOMEM;
 	}
-	live->routes = load(path, faults);
+	live->routes = load(path, &live->version, faults);
 	if (!live->routes) {
 		free(live);
 		return -EINVAL;
@@ -113,8 +125,9 @@ int reload_open(
 	live->generation = 1;
 	assign_slots(reload, live, NULL, NULL);
 	shared->live = live;
-	log_info("forwarding table %s: %" PRIu32 " tables, digest %016" PRIx64, path, live->routes->set.count,
-		live->routes->digest);
+	log_info("forwarding table %s: %" PRIu32 " table%s, digest %016" PRIx64, path, live->routes->set.count,
+		text_plural(live->routes->set.count), live->routes->digest);
+	warn_if_empty(path, &live->routes->set);
 	return 0;
 }
 
@@ -140,7 +153,7 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 	int error = 0;
 
 	if (live)
-		live->routes = load(reload->path, &faults);
+		live->routes = load(reload->path, &live->version, &faults);
 	else
 		faults_error(&faults, NULL, "out of memory");
 	if (live && live->routes && !backend_counts_alloc(&live->backends, live->routes, old->backends.workers)) {
@@ -172,9 +185,10 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 	reload->last_error[0] = '\0';
 	pthread_mutex_unlock(&reload->lock);
 
-	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32 " tables, digest %016" PRIx64
+	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32 " table%s, digest %016" PRIx64
 		   " -> %016" PRIx64,
-		reload->path, live->generation, live->routes->set.count, old->routes->digest, live->routes->digest);
+		reload->path, live->generation, live->routes->set.count, text_plural(live->routes->set.count),
+		old->routes->digest, live->routes->digest);
 	routes_free(old->routes);
 	backend_counts_free(&old->backends);
 	free(old);

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "director/control/gateway.h"
 #include "director/control/telemetry_reply.h"
+#include "director/link.h"
 #include "director/workers.h"
 #include "worker/worker.h"
 
@@ -20,6 +22,34 @@ static void add_counters(struct rte_tel_data *data, const struct counters *count
 		rte_tel_data_add_dict_uint(data, values[i].name, values[i].value);
 }
 
+static void add_fields(struct rte_tel_data *data, const char *key, uint8_t fields)
+{
+	static const char *const names[] = {
+		"src_addr", "dst_addr", "src_port", "dst_port"}; /* bits of enum steering_field */
+	char text[48] = "";
+
+	for (unsigned i = 0; i < RTE_DIM(names); i++)
+		if (fields >> i & 1)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
+	rte_tel_data_add_dict_string(data, key, text);
+}
+
+/* The table's file, and what it is. */
+static void add_table(struct rte_tel_data *data, const struct reload *reload)
+{
+	const struct live_table *live = reload->shared->live;
+	char text[RELOAD_ERROR_SIZE];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, table_set_fingerprint(&live->routes->set));
+	rte_tel_data_add_dict_string(data, "fingerprint", text);
+	snprintf(text, sizeof(text), "%s", reload->path);
+	telemetry_reply_text(data, "table_path", text);
+	rte_tel_data_add_dict_string(data, "table_format",
+		live->version == 0   ? "JSON"
+		: live->version == 2 ? "version 2"
+				     : "version 3");
+}
+
 static void add_state(struct rte_tel_data *data, struct director *director)
 {
 	struct reload *reload = &director->reload;
@@ -30,11 +60,14 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_string(data, "gateway_mac",
 		gateway_format(__atomic_load_n(&director->shared.gateway_mac, __ATOMIC_RELAXED), text));
 	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));
+	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
+	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);
 	pthread_mutex_lock(&reload->lock);
 	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->shared->live->routes));
 	rte_tel_data_add_dict_uint(data, "generation", reload->shared->live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, reload->shared->live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
+	add_table(data, reload);
 	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
 	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
 	telemetry_reply_text(data, "last_error", reload->last_error);
@@ -58,12 +91,17 @@ static struct rte_tel_data *describe_port(const struct port *port)
 {
 	struct rte_tel_data *data = rte_tel_data_alloc();
 	struct rte_eth_stats stats = {0};
+	struct link link = {0};
 
 	if (!data)
 		return NULL;
 	rte_eth_stats_get(port->id, &stats);
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "name", port->name);
+	if (port_is_used(port))
+		link = link_read(port);
+	rte_tel_data_add_dict_string(data, "link", link.up ? "up" : "down");
+	rte_tel_data_add_dict_uint(data, "mbps", link.mbps);
 	rte_tel_data_add_dict_uint(data, "rx_packets", stats.ipackets);
 	rte_tel_data_add_dict_uint(data, "rx_missed", stats.imissed);
 	rte_tel_data_add_dict_uint(data, "rx_errors", stats.ierrors);
@@ -75,8 +113,8 @@ static struct rte_tel_data *describe_port(const struct port *port)
 
 /* Bytes of JSON in a reply, if counters have 15 digits, as they do after years. */
 enum {
-	COMMON_SIZE = 2600, /* the sums and the state, with an error of RELOAD_ERROR_SIZE */
-	PORT_SIZE = 220,
+	COMMON_SIZE = 2850, /* the sums and the state, with an error of RELOAD_ERROR_SIZE, without table_path */
+	PORT_SIZE = 250,
 	LCORE_SIZE = 820,
 };
 
@@ -84,7 +122,8 @@ enum {
 
 static uint16_t lcores_that_fit(const struct director *director)
 {
-	int fit = (TELEMETRY_REPLY_SIZE - COMMON_SIZE - director->port_count * PORT_SIZE) / LCORE_SIZE;
+	int path = 2 * (int)RTE_MIN(strlen(director->reload.path), (size_t)RELOAD_ERROR_SIZE); /* escaped, and in pieces */
+	int fit = (TELEMETRY_REPLY_SIZE - COMMON_SIZE - path - director->port_count * PORT_SIZE) / LCORE_SIZE;
 
 	fit = RTE_MIN(fit, (int)MAX_LCORES);
 	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);

@@ -28,6 +28,11 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "index", index);
 	snprintf(name, sizeof(name), "%s", table_label(set, index, label));
 	telemetry_reply_text(data, "name", name);
+	if (!table->name && table->bind_count) { /* it tells operators which table this is */
+		char bind[TABLE_BIND_TEXT_MAX];
+
+		rte_tel_data_add_dict_string(data, "first_bind", table_bind_text(&table->binds[0], bind));
+	}
 	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/link.h"
+
+#include <inttypes.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Drivers on kernel interfaces report a link of their own making, so the kernel is asked. False: it does not know the interface. */
+static bool read_kernel(const struct port *port, struct link *link)
+{
+	struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
+		     ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+
+	if (known) {
+		link->up = (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
+		request.ifr_data = (char *)&command;
+		if (link->up && ioctl(fd, SIOCETHTOOL, &request) == 0 &&
+			ethtool_cmd_speed(&command) != (uint32_t)SPEED_UNKNOWN)
+			link->mbps = ethtool_cmd_speed(&command);
+	}
+	if (fd >= 0)
+		close(fd);
+	return known;
+}
+
+struct link link_read(const struct port *port)
+{
+	struct rte_eth_link device = {0};
+	struct link link = {0};
+
+	if (port->info.if_index)
+		return read_kernel(port, &link) ? link : (struct link){0};
+	if (rte_eth_link_get_nowait(port->id, &device) == 0 && device.link_status == RTE_ETH_LINK_UP) {
+		link.up = true;
+		link.mbps = device.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : device.link_speed;
+	}
+	return link;
+}
+
+const char *link_text(const struct link *link, char buf[LINK_TEXT_MAX])
+{
+	if (link->mbps)
+		snprintf(buf, LINK_TEXT_MAX, "up %" PRIu32 " Mbit/s", link->mbps);
+	else
+		snprintf(buf, LINK_TEXT_MAX, "%s", link->up ? "up" : "down");
+	return buf;
+}
