@@ -43,6 +43,29 @@ bool cli_load_conf(const char *path, struct conf *conf);
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 
+/*
+ * Prints a line for people on stdout. A line of more than CLI_COLUMNS columns is broken at spaces, and its other lines are
+ * indented by `indent` columns.
+ */
+void cli_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define CLI_COLUMNS 80
+
+/* Returns the columns that a row of a table may have: those of the terminal, but at least CLI_COLUMNS. */
+unsigned cli_row_columns(void);
+
+/*
+ * Prints the first cell of a table's row, `width` columns wide. If `text` is longer, it gets a line of its own, and the row
+ * continues on the next line.
+ */
+void cli_print_cell(const char *text, unsigned width);
+
+/* Returns the ending of a verb after this number: "1 row changes", "2 rows change". */
+static inline const char *cli_verb(uint64_t count)
+{
+	return count == 1 ? "s" : "";
+}
+
 /* "up" or "down" */
 const char *cli_health_name(bool healthy);
 

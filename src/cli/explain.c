@@ -7,23 +7,22 @@
 #include "common/byteorder.h"
 #include "common/siphash.h"
 
-/* A backend's score in a row. The natural order of the row is by ascending score. */
-static uint64_t score(const struct table *table, uint16_t row, const struct netaddr *addr)
+uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct netaddr *addr)
 {
 	uint8_t row_bytes[4], message[8 + 16];
 	uint64_t row_seed;
 
 	store_be32(row_bytes, row);
-	row_seed = siphash(table->seed, row_bytes, sizeof(row_bytes));
+	row_seed = siphash(seed, row_bytes, sizeof(row_bytes));
 	memcpy(message, &row_seed, 8);
 	memcpy(message + 8, addr->bytes, netaddr_size(addr));
-	return __builtin_bswap64(siphash(table->seed, message, 8 + netaddr_size(addr)));
+	return __builtin_bswap64(siphash(seed, message, 8 + netaddr_size(addr)));
 }
 
 /* Returns the backend's place in the row's natural order, from 1. Sets *owner to the backend in place 1. */
 static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
 {
-	uint64_t own = score(table, row, &table->backends[backend].addr), least = own;
+	uint64_t own = explain_score(table->seed, row, &table->backends[backend].addr), least = own;
 	uint32_t place = 1;
 
 	*owner = backend;
@@ -32,7 +31,7 @@ static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t 
 
 		if (table->backends[i].state == TABLE_INACTIVE || i == backend)
 			continue;
-		other = score(table, row, &table->backends[i].addr);
+		other = explain_score(table->seed, row, &table->backends[i].addr);
 		place += other < own || (other == own && i < backend);
 		if (other < least || (other == least && i < *owner)) {
 			least = other;

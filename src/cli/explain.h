@@ -9,6 +9,9 @@
 
 #include "table/table.h"
 
+/* Returns the backend's score in a row. The natural order of the row is by ascending score. */
+uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct netaddr *addr);
+
 #define EXPLAIN_MAX 160
 
 /*

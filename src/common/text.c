@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 size_t text_character(const char *text, size_t left)
@@ -61,5 +62,27 @@ bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 	if (!text_take_number(&text, min, max, &value) || *text)
 		return false;
 	*number = value;
+	return true;
+}
+
+bool text_percent(const char *text, double *percent)
+{
+	const char *at = text;
+	uint32_t whole;
+	double value;
+
+	if (!text_take_number(&at, 0, 100, &whole))
+		return false;
+	if (*at == '.') {
+		size_t digits = strspn(at + 1, "0123456789");
+
+		if (digits == 0)
+			return false;
+		at += 1 + digits;
+	}
+	value = strtod(text, NULL);
+	if (*at || value > 100.0)
+		return false;
+	*percent = value;
 	return true;
 }

@@ -30,4 +30,7 @@ static inline const char *text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Parses a percentage from 0 to 100, such as "5" or "0.25". False: *percent is unchanged. */
+bool text_percent(const char *text, double *percent);
+
 #endif

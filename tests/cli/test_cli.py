@@ -66,8 +66,6 @@ def test_completion_has_the_words_of_the_help():
     (["show", "a", "-xyz"], "show: unknown option '-x'"),
     (["show", "a", "--json=b"], "show: unknown option '--json=b'"),
     (["diff", "a", "b", "--max-broken"], "diff: --max-broken needs an argument"),
-    (["diff", "a", "b", "--max-broken", "101"], "diff: --max-broken: '101' is not a percentage from 0 to 100"),
-    (["diff", "a", "b", "--max-broken", "nan"], "diff: --max-broken: 'nan' is not a percentage from 0 to 100"),
     (["build-config", "a", "b", "--format", "4"], "build-config: --format: '4' is neither 2 nor 3"),
     (["build-config", "a", "b", "--format", "auto"], "build-config: --format: 'auto' is neither 2 nor 3"),
     (["lookup", "a", "1.1.1.1:1", "2.2.2.2:2"], "lookup: --config FILE is missing: it has the hash fields"),
@@ -484,92 +482,6 @@ def test_lookup_refuses_bad_files_and_ipv6_backends(tmp_path):
     assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
 
 
-# diff
-
-
-def diff(old, new, *args, code=OK):
-    return run_json("diff", old, new, *args, code=code)
-
-
-def first_hop_rows(source, address):
-    rows = model_rows(load_tables(json.loads(source.read_text()))[0])
-    return sum(row[0] == address for row in rows)
-
-
-def test_diff_of_equal_tables_is_empty(files):
-    found = diff(files / "table.json", files / "table.bin")
-    assert set(found) == {"rows", "changed_rows", "changed_percent", "broken_rows", "broken_percent", "tables"}
-    assert (found["rows"], found["changed_rows"], found["broken_rows"]) == (65536, 0, 0)
-    assert set(found["tables"][0]) == {
-        "name", "index", "table", "hash_key_changed", "binds_changed", "changed_rows", "changed_percent",
-        "broken_rows", "broken_percent", "backends"}
-
-
-def test_draining_changes_rows_and_breaks_none(tmp_path):
-    drained = [backend("192.168.50.1", "draining"), backend("192.168.50.2"), backend("192.168.50.3")]
-    old = write_tables(tmp_path / "old.json", table())
-    new = write_tables(tmp_path / "new.json", table(backends=drained))
-    found = diff(old, new)["tables"][0]
-    owned = first_hop_rows(old, "192.168.50.1")
-    assert (found["changed_rows"], found["broken_rows"]) == (owned, 0)
-    by_ip = {entry["ip"]: entry for entry in found["backends"]}
-    assert by_ip["192.168.50.1"]["lost"] == owned and by_ip["192.168.50.1"]["gained"] == 0
-    assert by_ip["192.168.50.2"]["gained"] + by_ip["192.168.50.3"]["gained"] == owned
-    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "first_hop_rows": owned}
-    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "first_hop_rows": 0}
-    assert "0 break (0.00%)" in run("diff", old, new).stdout
-
-
-def test_removing_a_backend_breaks_its_rows_and_fails_max_broken(tmp_path):
-    old = write_tables(tmp_path / "old.json", table(backends=4))
-    new = write_tables(tmp_path / "new.json", table(backends=3))
-    found = diff(old, new, code=BROKEN)
-    owned = first_hop_rows(old, "192.168.50.4")
-    assert found["broken_rows"] == found["changed_rows"] == owned > 0
-    assert found["broken_percent"] == pytest.approx(owned / 655.36)
-    assert next(entry for entry in found["tables"][0]["backends"] if entry["ip"] == "192.168.50.4")["new"] is None
-    share = owned / 655.36
-    assert diff(old, new, "--max-broken", f"{share + 0.01:.2f}")["broken_rows"] == owned
-    diff(old, new, "--max-broken", f"{share - 0.01:.2f}", code=BROKEN)
-    diff(old, new, "--max-broken", "0", code=BROKEN)
-    run("diff", old, new, code=BROKEN)
-
-
-def test_adding_backends_breaks_only_rows_with_more_than_one_new_hop(tmp_path):
-    old = write_tables(tmp_path / "old.json", table(backends=3))
-    new = write_tables(tmp_path / "new.json", table(backends=4))
-    found = diff(old, new)
-    assert found["broken_rows"] == 0
-    gained = {entry["ip"]: entry["gained"] for entry in found["tables"][0]["backends"] if entry["gained"]}
-    assert gained == {"192.168.50.4": found["changed_rows"]}
-
-
-def test_a_changed_hash_key_breaks_every_row(tmp_path):
-    old = write_tables(tmp_path / "old.json", table(hash_key=1))
-    new = write_tables(tmp_path / "new.json", table(hash_key=2))
-    found = diff(old, new, code=BROKEN)
-    assert found["tables"][0]["hash_key_changed"] and found["broken_rows"] == found["changed_rows"] == 65536
-    assert "hash_key changed" in run("diff", old, new, code=BROKEN).stdout
-    diff(old, new, "--max-broken", "100")
-
-
-def test_tables_are_paired_by_name_or_else_by_index(tmp_path):
-    one, two, three = table("one"), table("two", 5, hash_key=2), table("three", 6, hash_key=3)
-    old = write_tables(tmp_path / "old.json", one, two)
-    new = write_tables(tmp_path / "new.json", two, one, three)
-    found = diff(old, new)
-    assert [(entry["name"], entry["table"]) for entry in found["tables"]] == [
-        ("two", "kept"), ("one", "kept"), ("three", "added")]
-    assert (found["rows"], found["broken_rows"]) == (2 * 65536, 0)
-    found = diff(new, old, code=BROKEN)
-    assert [(entry["name"], entry["table"]) for entry in found["tables"]][-1] == ("three", "removed")
-    assert (found["rows"], found["broken_rows"]) == (3 * 65536, 65536)
-    run("build-config", old, tmp_path / "old.bin", "--format", "2")
-    found = diff(tmp_path / "old.bin", new, code=BROKEN)
-    assert [entry["hash_key_changed"] for entry in found["tables"]] == [True, True, False]
-    assert [entry["table"] for entry in found["tables"]] == ["kept", "kept", "added"]
-
-
 def test_tables_without_names_are_called_by_their_index(tmp_path):
     nameless = [table(name, hash_key=i + 1, binds=[{"ip": f"10.10.10.{i}", "proto": "tcp", "port": 80}])
                 for i, name in enumerate(["web", "", None, None])]
@@ -582,7 +494,7 @@ def test_tables_without_names_are_called_by_their_index(tmp_path):
         assert run("check", target).stderr == ""
         assert [entry["name"] for entry in run_json("show", target)["tables"]] == names
         assert "table #3:" in run("show", target).stdout
-        assert diff(source, target)["broken_rows"] == 0
+        assert run_json("diff", source, target)["broken_rows"] == 0
         assert "table #3:" in run("diff", source, target).stdout
     config = write_conf(tmp_path / "director.conf")
     found = ["lookup", source, "198.51.100.7:4000", "10.10.10.3:80", "--config", config]
@@ -595,18 +507,6 @@ def test_name_like_the_index_of_a_nameless_table_is_warned_about(tmp_path):
     source = write_tables(tmp_path / "table.json", table("#1", binds=binds[0]), table("", binds=binds[1]))
     warning = "tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"
     assert warning in run("check", source, code=CHECK_WARNINGS).stderr
-
-
-def test_diff_lists_changed_binds(tmp_path):
-    old = write_tables(tmp_path / "old.json", table())
-    new = write_tables(tmp_path / "new.json", table(binds=[{"ip": "10.10.10.10", "proto": "tcp", "port": 443}]))
-    assert diff(old, new)["tables"][0]["binds_changed"] is True
-    assert "binds changed" in run("diff", old, new).stdout
-
-
-def test_diff_names_a_bad_file(files):
-    assert "missing.bin" in run("diff", files / "table.bin", files / "missing.bin", code=FAILED).stderr
-    assert "missing.bin" in run("diff", files / "missing.bin", files / "table.bin", code=FAILED).stderr
 
 
 def test_help_fits_a_terminal():

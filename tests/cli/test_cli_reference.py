@@ -48,7 +48,7 @@ def outputs(tmp_path):
     """{subcommand: JSON outputs that together have every key}"""
     states = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3")]
     one = write_tables(tmp_path / "one.json", table(backends=states))
-    two = write_tables(tmp_path / "two.json", table(backends=states[1:]))
+    two = write_tables(tmp_path / "two.json", table(backends=states[1:], binds=[]))
     conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
     bad = write_conf(tmp_path / "bad.conf", idle=1)
     capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])

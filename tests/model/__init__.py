@@ -2,6 +2,7 @@
 """The executable specification of GLB Director, see README.md."""
 
 from .config import Config
+from .diff import diff
 from .director import Director, Result
 from .gue import decode_gue
 from .siphash import siphash24, siphash24_many
@@ -16,6 +17,7 @@ __all__ = [
     "Result",
     "Table",
     "decode_gue",
+    "diff",
     "load_tables",
     "read_v2",
     "siphash24",

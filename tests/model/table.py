@@ -6,6 +6,7 @@ The model does not check the JSON, because glb-director-cli does. Addresses are 
 
 import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .siphash import siphash24, siphash24_many
 
@@ -71,6 +72,17 @@ def order_hops(natural, hops):
     return [first] + others[: hops - 1]
 
 
+@lru_cache(1)
+def all_row_seeds(seed):
+    return siphash24_many(seed, [row.to_bytes(4, "big") for row in range(ROWS)])
+
+
+@lru_cache(16)  # tests compare tables that share most of their backends
+def all_scores(seed, address):
+    """The score of a backend in each row."""
+    return siphash24_many(seed, [row_seed + address for row_seed in all_row_seeds(seed)])
+
+
 @dataclass
 class Table:
     """A table that computes rows on demand.
@@ -118,11 +130,7 @@ class Table:
         """All rows in order. Hashes many messages per call, so a table takes well under a second."""
         if len(self._rows) < ROWS:
             serving = self.serving
-            row_seeds = siphash24_many(self.seed, [row.to_bytes(4, "big") for row in range(ROWS)])
-            columns = [
-                siphash24_many(self.seed, [row_seed + backend.address for row_seed in row_seeds])
-                for backend in serving
-            ]
+            columns = [all_scores(self.seed, backend.address) for backend in serving]
             for row, hashes in enumerate(zip(*columns)):
                 natural = sorted(range(len(serving)), key=hashes.__getitem__)
                 self._rows[row] = order_hops([serving[i] for i in natural], self.hops)

@@ -90,6 +90,23 @@ static void test_taking_a_number_stops_behind_its_last_digit(void **state)
 	assert_int_equal(number, 12);
 }
 
+static void test_a_percentage_is_digits_and_perhaps_a_point_and_digits(void **state)
+{
+	static const char *const others[] = {"", "-1", "+9", " 9", "9 ", "0x9", "9.", ".9", "9,5", "9.5.1", "9%", "09",
+		"1e1", "nan", "inf", "100.01", "101", "99999999999999999999999"};
+	double percent = 7.0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(text_percent(others[i], &percent));
+	assert_true(percent == 7.0);
+	assert_true(text_percent("0", &percent) && percent == 0.0);
+	assert_true(text_percent("0.05", &percent) && percent == 0.05);
+	assert_true(text_percent("100", &percent) && percent == 100.0);
+	assert_true(text_percent("100.00", &percent) && percent == 100.0);
+	assert_true(text_percent("33.333333333333333333333333333333333333", &percent) && percent > 33.3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +115,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_that_are_not_utf8_are_replaced),
 		cmocka_unit_test(test_a_character_that_is_cut_off_is_replaced),
 		cmocka_unit_test(test_a_number_is_decimal_digits_in_a_range),
+		cmocka_unit_test(test_a_percentage_is_digits_and_perhaps_a_point_and_digits),
 		cmocka_unit_test(test_taking_a_number_stops_behind_its_last_digit),
 	};
 

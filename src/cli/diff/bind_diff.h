@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells which tables get the packets of each bind after a new table set has replaced an old one. Pure, but allocates
+ * memory. */
+#ifndef GLB_CLI_DIFF_BIND_DIFF_H
+#define GLB_CLI_DIFF_BIND_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/table.h"
+
+/*
+ * What the other set does with the packets of a bind. These are the packets for which the bind is the first match in its
+ * own set. If earlier binds get all packets of a bind, both members are zero.
+ */
+struct bind_fate {
+	uint64_t tables; /* bit i: table i of the other set matches at least one of the packets */
+	bool nowhere; /* no table of the other set matches at least one of the packets */
+};
+
+struct bind_diff {
+	/* The binds of the old set (0) and of the new set (1), by table, then by index; owned */
+	struct bind_fate *fates[2];
+};
+
+/* Fills *diff. Returns false if out of memory. Takes O(n log n) for n binds of which few overlap. */
+bool bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after);
+void bind_diff_free(struct bind_diff *diff);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/diff/diff_print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "common/text.h"
+
+#define MAX_BINDS 10 /* lines for people, of a table */
+
+/* The name of the table of which one side may be NULL. Names are optional, so the other side may know it. */
+static const char *name_of(const struct table_diff *table)
+{
+	return table->after && table->after->name ? table->after->name : table->before ? table->before->name : NULL;
+}
+
+static bool is_renamed(const struct table_diff *table)
+{
+	return table->before && table->after && table->before->name && table->after->name &&
+	       strcmp(table->before->name, table->after->name) != 0;
+}
+
+static const char *change_of(const struct table_diff *table)
+{
+	if (!table->before)
+		return "added";
+	return !table->after ? "removed" : is_renamed(table) ? "renamed" : "kept";
+}
+
+/* A bind that is not in the same table of both sets. */
+struct bind_change {
+	const struct table_bind *bind;
+	const char *change; /* "lost", "moved" or "added" */
+	bool part; /* other packets of the bind have another fate */
+	const struct table_diff *to; /* the table to which a bind has moved */
+};
+
+static const struct table_diff *find_new(const struct table_set_diff *diff, uint32_t index)
+{
+	for (uint32_t i = 0; i < diff->count; i++)
+		if (diff->tables[i].after && diff->tables[i].new_index == index)
+			return &diff->tables[i];
+	return NULL;
+}
+
+/* Finds out what happens to bind `index` of the old table. Returns false if it stays. */
+static bool old_bind_changes(
+	const struct table_set_diff *diff, const struct table_diff *table, uint32_t index, struct bind_change *change)
+{
+	const struct bind_fate *fate = &table->old_fates[index];
+	uint64_t others = fate->tables;
+
+	if (table->after)
+		others &= ~((uint64_t)1 << table->new_index);
+	if (!fate->nowhere && !others)
+		return false;
+	*change = (struct bind_change){
+		.bind = &table->before->binds[index],
+		.change = fate->nowhere ? "lost" : "moved",
+		.part = fate->nowhere ? fate->tables != 0 : fate->tables != (others & -others),
+		.to = fate->nowhere ? NULL : find_new(diff, (uint32_t)__builtin_ctzll(others)),
+	};
+	return true;
+}
+
+/* The same for bind `index` of the new table. A bind that has moved is listed with its old table. */
+static bool new_bind_changes(const struct table_diff *table, uint32_t index, struct bind_change *change)
+{
+	const struct bind_fate *fate = &table->new_fates[index];
+
+	*change = (struct bind_change){
+		.bind = &table->after->binds[index],
+		.change = "added",
+		.part = fate->tables != 0,
+	};
+	return fate->nowhere;
+}
+
+typedef void bind_fn(const struct bind_change *change, void *context);
+
+/* Calls `visit` for each bind of the table that changes. */
+static void for_each_bind(const struct table_set_diff *diff, const struct table_diff *table, bind_fn *visit, void *context)
+{
+	struct bind_change change;
+
+	for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
+		if (old_bind_changes(diff, table, i, &change))
+			visit(&change, context);
+	for (uint32_t i = 0; table->after && i < table->after->bind_count; i++)
+		if (new_bind_changes(table, i, &change))
+			visit(&change, context);
+}
+
+static const char *label_of(const struct table_diff *table, char buf[16])
+{
+	if (name_of(table))
+		return name_of(table);
+	snprintf(buf, 16, "#%" PRIu32, table->after ? table->new_index : table->old_index);
+	return buf;
+}
+
+static json_t *describe_side(const struct table_backend *backend, uint32_t first)
+{
+	if (!backend)
+		return json_null();
+	return json_pack("{s:s, s:b, s:i}", "state", table_state_name(backend->state), "healthy", backend->healthy,
+		"first_hop_rows", (int)first);
+}
+
+static json_t *describe_backends(const struct table_diff *table)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_diff_backend *backend = &table->backends[i];
+		char text[NETADDR_TEXT_MAX];
+
+		json_array_append_new(array,
+			json_pack("{s:s, s:o, s:o, s:i, s:i, s:i}", "ip", netaddr_format(&backend->addr, text), "old",
+				describe_side(backend->before, backend->first_before), "new",
+				describe_side(backend->after, backend->first_after), "gained", (int)backend->gained,
+				"lost", (int)backend->lost, "still_reached", (int)backend->still_reached));
+	}
+	return array;
+}
+
+static void append_bind(const struct bind_change *change, void *array)
+{
+	json_t *bind = cli_bind_json(change->bind);
+	char label[16];
+
+	json_object_update_new(bind, json_pack("{s:s, s:b, s:s?}", "change", change->change, "part", change->part, "to",
+					     change->to ? label_of(change->to, label) : NULL));
+	json_array_append_new(array, bind);
+}
+
+static json_t *describe_table(const struct table_set_diff *diff, const struct table_diff *table)
+{
+	json_t *binds = json_array(), *json;
+
+	for_each_bind(diff, table, append_bind, binds);
+	json = json_pack("{s:s?, s:s?, s:i, s:s, s:b, s:b, s:b}", "name", name_of(table), "old_name",
+		table->before ? table->before->name : NULL, "index",
+		(int)(table->after ? table->new_index : table->old_index), "table", change_of(table), "hash_key_changed",
+		table->key_changed, "seed_known", table->seed_known, "binds_changed", json_array_size(binds) > 0);
+	json_object_update_new(
+		json, json_pack("{s:i, s:f, s:i, s:f, s:i, s:f, s:o, s:o}", "changed_rows", (int)table->changed,
+			      "changed_percent", table_diff_percent(table->changed, TABLE_ROWS), "broken_rows",
+			      (int)table->broken, "broken_percent", table_diff_percent(table->broken, TABLE_ROWS),
+			      "at_risk_rows", (int)table->at_risk, "at_risk_percent",
+			      table_diff_percent(table->at_risk, TABLE_ROWS), "binds", binds, "backends",
+			      describe_backends(table)));
+	return json;
+}
+
+json_t *diff_describe(const struct table_set_diff *diff)
+{
+	json_t *tables = json_array();
+
+	for (uint32_t i = 0; i < diff->count; i++)
+		json_array_append_new(tables, describe_table(diff, &diff->tables[i]));
+	return json_pack("{s:i, s:i, s:f, s:i, s:f, s:i, s:f, s:o}", "rows", (int)diff->rows, "changed_rows",
+		(int)diff->changed, "changed_percent", table_diff_percent(diff->changed, diff->rows), "broken_rows",
+		(int)diff->broken, "broken_percent", table_diff_percent(diff->broken, diff->rows), "at_risk_rows",
+		(int)diff->at_risk, "at_risk_percent", table_diff_percent(diff->at_risk, diff->rows), "tables", tables);
+}
+
+/* Never rounds to "0.00%" or "100.00%". */
+static const char *percent_text(uint32_t part, uint32_t whole, char buf[16])
+{
+	double percent = table_diff_percent(part, whole);
+
+	if (part > 0 && percent < 0.01)
+		return "<0.01%";
+	if (part < whole && percent > 99.99)
+		return ">99.99%";
+	snprintf(buf, 16, "%.2f%%", percent);
+	return buf;
+}
+
+static const char *side_text(const struct table_backend *backend, char buf[32])
+{
+	if (!backend)
+		return "-";
+	snprintf(buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : " down");
+	return buf;
+}
+
+static void print_backends(const struct table_diff *table)
+{
+	unsigned width = 15, most = cli_row_columns() - 65;
+	char text[NETADDR_TEXT_MAX], before[32], after[32];
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		unsigned length = (unsigned)strlen(netaddr_format(&table->backends[i].addr, text));
+
+		width = length > width && length <= most ? length : width;
+	}
+	printf("  %-*s  old            new             first hops      gained   lost\n", (int)width, "backend");
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_diff_backend *backend = &table->backends[i];
+
+		fputs("  ", stdout);
+		cli_print_cell(netaddr_format(&backend->addr, text), width);
+		printf("  %-13s  %-13s  %5" PRIu32 " -> %5" PRIu32 "  %6" PRIu32 " %6" PRIu32 "\n",
+			side_text(backend->before, before), side_text(backend->after, after), backend->first_before,
+			backend->first_after, backend->gained, backend->lost);
+	}
+}
+
+struct bind_lines {
+	uint32_t count, lost;
+};
+
+static void print_bind(const struct bind_change *change, void *context)
+{
+	char text[TABLE_BIND_TEXT_MAX], label[16], what[32];
+	struct bind_lines *lines = context;
+
+	lines->lost += change->bind && strcmp(change->change, "lost") == 0;
+	if (lines->count++ >= MAX_BINDS)
+		return;
+	snprintf(what, sizeof(what), "%s%s", change->change, change->part ? " in part" : "");
+	cli_print(4, "  bind %-13s  %s%s%s", what, table_bind_text(change->bind, text), change->to ? " to table " : "",
+		change->to ? label_of(change->to, label) : "");
+}
+
+static void print_binds(const struct table_set_diff *diff, const struct table_diff *table)
+{
+	struct bind_lines lines = {0};
+
+	for_each_bind(diff, table, print_bind, &lines);
+	if (lines.count > MAX_BINDS)
+		printf("  and %" PRIu32 " more changes of binds; --json lists all\n", lines.count - MAX_BINDS);
+	if (lines.lost)
+		cli_print(2, "  %" PRIu32 " of %" PRIu32 " bind%s %s lost: all connections to %s break", lines.lost,
+			table->before->bind_count, text_plural(table->before->bind_count),
+			lines.lost == 1 ? "is" : "are", lines.lost == 1 ? "it" : "them");
+}
+
+/* Returns true if there is something to print. */
+static bool print_still_reached(const struct table_diff *table)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_diff_backend *backend = &table->backends[i];
+		char address[NETADDR_TEXT_MAX], state[32];
+
+		if (!backend->still_reached)
+			continue;
+		any = true;
+		cli_print(4, "  %s (%s): %s%" PRIu32 " row%s still reach%s it, but not in NEW",
+			netaddr_format(&backend->addr, address), side_text(backend->before, state),
+			table->seed_known ? "" : "at most ", backend->still_reached,
+			text_plural(backend->still_reached), backend->still_reached == 1 ? "es" : "");
+	}
+	return any;
+}
+
+static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint32_t rows, const char *label)
+{
+	char changed_text[16], broken_text[16];
+
+	cli_print(2, "%s: %" PRIu32 "%s row%s change%s (%s), %" PRIu32 " break%s (%s)", label, changed, of,
+		*of ? text_plural(rows) : text_plural(changed), cli_verb(changed),
+		percent_text(changed, rows, changed_text), broken, cli_verb(broken),
+		percent_text(broken, rows, broken_text));
+}
+
+static void print_table(const struct table_set_diff *diff, const struct table_diff *table)
+{
+	char buf[16], label[TABLE_MAX_NAME + 16];
+	bool reached;
+
+	snprintf(label, sizeof(label), "table %s", label_of(table, buf));
+	if (table->before && table->after)
+		print_counts(table->changed, "", table->broken, TABLE_ROWS, label);
+	else if (table->after)
+		cli_print(2, "%s: added", label);
+	else
+		cli_print(2, "%s: removed, %" PRIu32 " row%s break%s (%s)", label, table->broken,
+			text_plural(table->broken), cli_verb(table->broken),
+			percent_text(table->broken, TABLE_ROWS, buf));
+	if (is_renamed(table))
+		cli_print(4, "  renamed, its old name is %s", table->before->name);
+	if (table->key_changed)
+		puts("  hash_key changed: flows move to other rows, so every row counts as broken");
+	print_binds(diff, table);
+	reached = print_still_reached(table);
+	if (table->at_risk)
+		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break",
+			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk));
+	if (!table->before || !table->after || table->changed || reached)
+		print_backends(table);
+	putchar('\n');
+}
+
+void diff_print(const struct table_set_diff *diff)
+{
+	char of[32];
+
+	for (uint32_t i = 0; i < diff->count; i++)
+		print_table(diff, &diff->tables[i]);
+	snprintf(of, sizeof(of), " of %" PRIu32, diff->rows);
+	print_counts(diff->changed, of, diff->broken, diff->rows, "all");
+}

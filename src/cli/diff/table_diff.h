@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Compares an old and a new table set, to show which live connections move or break. docs/reference/cli.md defines the
+ * counts. Pure, but allocates memory. The sets are borrowed and must outlive the result.
+ */
+#ifndef GLB_CLI_DIFF_TABLE_DIFF_H
+#define GLB_CLI_DIFF_TABLE_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/diff/bind_diff.h"
+#include "table/table.h"
+
+struct table_diff_backend {
+	struct netaddr addr;
+	const struct table_backend *before, *after; /* NULL: not in that table; borrowed */
+	uint32_t first_before, first_after; /* number of rows whose first hop is this backend */
+	uint32_t gained, lost; /* number of rows whose first hop becomes this backend, or no longer is */
+	/* Number of rows that still reach this draining or unhealthy backend as a later hop, and do not in the new table. */
+	uint32_t still_reached;
+};
+
+/* A table in the old set and the table in the new set that replaces it. */
+struct table_diff {
+	const struct table *before, *after; /* borrowed; one is NULL if the table was added or removed */
+	uint32_t old_index, new_index; /* in the sets; only valid if that table is not NULL */
+	const struct bind_fate *old_fates, *new_fates; /* of the binds of both tables; borrowed */
+	bool key_changed;
+	bool seed_known; /* the rows' natural order is known, so `still_reached` is exact, else an upper bound */
+	uint32_t rows; /* TABLE_ROWS; 0 if no packet can match the old table */
+	uint32_t changed; /* number of rows whose first hop changes */
+	uint32_t broken; /* number of rows whose connections break; the mean over the old binds, rounded up */
+	uint32_t at_risk; /* number of other rows that lose a later hop */
+	uint32_t backend_count;
+	struct table_diff_backend *backends; /* sorted by address; owned */
+};
+
+struct table_set_diff {
+	uint32_t count;
+	struct table_diff *tables; /* in the order of the new set, then the removed tables */
+	uint32_t rows, changed, broken, at_risk; /* of all tables */
+	struct bind_diff binds;
+};
+
+/* Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free(). */
+bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
+void table_set_diff_free(struct table_set_diff *diff);
+
+/* In percent; 0 if `whole` is 0. */
+static inline double table_diff_percent(uint32_t part, uint32_t whole)
+{
+	return whole ? 100.0 * part / whole : 0.0;
+}
+
+#endif
