@@ -27,6 +27,14 @@ static inline void store_be16(void *to, uint16_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
+static inline uint32_t load_be32(const void *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return __builtin_bswap32(value);
+}
+
 static inline void store_be32(void *to, uint32_t value)
 {
 	value = __builtin_bswap32(value);

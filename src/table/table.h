@@ -40,6 +40,7 @@ struct table_backend {
 	struct netaddr addr;
 	uint8_t state; /* enum table_state */
 	bool healthy;
+	bool healthy_omitted; /* JSON does not have the member, so `healthy` has its default */
 };
 
 struct table_bind {

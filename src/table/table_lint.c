@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table/table_bind_index.h"
 #include "table/table_overlap.h"
 
 static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)
@@ -67,6 +68,174 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 		lint_addresses(table, t, is_ipv6,
 			"an IPv6 address, but hops in GUE are IPv4: the director refuses this table", faults);
 	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);
+}
+
+/* The keys of the examples in config/ and docs/, and of those of GLB. */
+static const uint8_t published_keys[][SIPHASH_KEY_SIZE] = {
+	{0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x69, 0x78, 0x87, 0x96, 0xa5, 0xb4, 0xc3, 0xd2, 0xe1, 0xf0},
+	{0xa0, 0xb1, 0xc2, 0xd3, 0xe4, 0xf5, 0x06, 0x17, 0x28, 0x39, 0x4a, 0x5b, 0x6c, 0x7d, 0x8e, 0x9f},
+	{0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01},
+	{0xf9, 0xe8, 0xd7, 0xc6, 0xb5, 0xa4, 0x93, 0x82, 0x71, 0x60, 0x51, 0x42, 0x33, 0x24, 0x15, 0x06},
+	{0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56},
+	{0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x78, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x78},
+};
+
+static bool is_published(const uint8_t key[SIPHASH_KEY_SIZE])
+{
+	for (size_t i = 0; i < sizeof(published_keys) / sizeof(published_keys[0]); i++)
+		if (memcmp(key, published_keys[i], SIPHASH_KEY_SIZE) == 0)
+			return true;
+	return false;
+}
+
+/* Adds a fault that names the first key that everybody knows, and counts the others. */
+static void lint_keys(const struct table_set *set, struct faults *faults)
+{
+	char where[48], others[32] = "";
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < 2 * set->count; i++) {
+		const struct table *table = &set->tables[i / 2];
+
+		if (is_published(i % 2 ? table->seed : table->hash_key) && count++ == 0)
+			snprintf(where, sizeof(where), "tables[%u].%s", i / 2, i % 2 ? "seed" : "hash_key");
+	}
+	if (count == 0)
+		return;
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more keys)", count - 1);
+	(faults->thorough ? faults_error : faults_warn)(faults, where,
+		"is published as an example, so it is not a secret: make a key with `openssl rand -hex 16`%s", others);
+}
+
+/* GLB's programs read a backend without `healthy` as not healthy, and then give its rows to others. */
+static void lint_omitted_health(const struct table *table, uint32_t t, struct faults *faults)
+{
+	uint32_t omitted = 0, in_rows = 0;
+	char where[48];
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		in_rows += table->backends[i].state != TABLE_INACTIVE;
+		omitted += table->backends[i].healthy_omitted && table_backend_is_good(&table->backends[i]);
+	}
+	snprintf(where, sizeof(where), "tables[%u].backends", t);
+	if (omitted && in_rows > 1)
+		faults_warn(faults, where,
+			"%u without `healthy`, which is true here, but false for GLB's programs: their rows differ; write the member",
+			omitted);
+}
+
+/* The addresses of binds: those of a single address (VIPs), sorted, and an index of all. */
+struct vips {
+	struct netaddr *hosts;
+	size_t count;
+	struct table_bind_index all;
+};
+
+enum vip_match { VIP_NONE, VIP_PREFIX, VIP_HOST };
+
+static int compare_addresses(const void *a, const void *b)
+{
+	return netaddr_compare(a, b);
+}
+
+static bool open_vips(struct vips *vips, const struct table_set *set)
+{
+	size_t room = 1;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		room += set->tables[t].bind_count;
+	*vips = (struct vips){.hosts = calloc(room, sizeof(*vips->hosts))};
+	if (!vips->hosts || table_bind_index_open(&vips->all, set) < 0) {
+		free(vips->hosts);
+		return false;
+	}
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].bind_count; i++) {
+			const struct netprefix *prefix = &set->tables[t].binds[i].prefix;
+
+			if (prefix->length == netaddr_bits(&prefix->addr))
+				vips->hosts[vips->count++] = prefix->addr;
+		}
+	}
+	qsort(vips->hosts, vips->count, sizeof(*vips->hosts), compare_addresses);
+	return true;
+}
+
+static void close_vips(struct vips *vips)
+{
+	table_bind_index_close(&vips->all);
+	free(vips->hosts);
+}
+
+static enum vip_match match_vip(const struct vips *vips, const struct netaddr *addr)
+{
+	const struct netprefix host = {.addr = *addr, .length = (uint8_t)netaddr_bits(addr)};
+
+	if (addr->family == NETADDR_NONE || table_bind_index_cover(&vips->all, &host) != TABLE_COVER_ALL)
+		return VIP_NONE;
+	return bsearch(addr, vips->hosts, vips->count, sizeof(*addr), compare_addresses) ? VIP_HOST : VIP_PREFIX;
+}
+
+/* Writes "tables[0].binds[1]": the first bind that covers the address, and has no other if it is a VIP. Returns buf. */
+static const char *find_bind(const struct table_set *set, const struct netaddr *addr, enum vip_match match, char buf[48])
+{
+	buf[0] = '\0';
+	for (uint32_t t = 0; t < set->count && !buf[0]; t++) {
+		for (uint32_t i = 0; i < set->tables[t].bind_count && !buf[0]; i++) {
+			const struct netprefix *prefix = &set->tables[t].binds[i].prefix;
+
+			if (netprefix_covers(prefix, addr) &&
+				(match == VIP_PREFIX || prefix->length == netaddr_bits(addr)))
+				snprintf(buf, 48, "tables[%u].binds[%u]", t, i);
+		}
+	}
+	return buf;
+}
+
+/* Adds a fault that names the first backend of the table with this match, and counts the others. */
+static void lint_vips(
+	const struct table_set *set, const struct vips *vips, uint32_t t, enum vip_match match, struct faults *faults)
+{
+	const struct table *table = &set->tables[t];
+	char where[48], text[NETADDR_TEXT_MAX], bind[48], others[48] = "";
+	const struct netaddr *first = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		if (match_vip(vips, &table->backends[i].addr) != match || count++ > 0)
+			continue;
+		first = &table->backends[i].addr;
+		snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
+	}
+	if (count == 0)
+		return;
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
+	netaddr_format(first, text);
+	find_bind(set, first, match, bind);
+	if (match == VIP_HOST)
+		faults_error(faults, where, "'%s' is a VIP (%s): packets to this proxy come back to the directors%s",
+			text, bind, others);
+	else
+		faults_warn(faults, where,
+			"'%s' is inside a prefix of VIPs (%s): packets to this proxy come back to the directors unless a more specific route leads to it%s",
+			text, bind, others);
+}
+
+static void lint_all_vips(const struct table_set *set, struct faults *faults)
+{
+	struct vips vips;
+
+	if (!open_vips(&vips, set)) {
+		faults_error(faults, "tables", "out of memory");
+		return;
+	}
+	for (uint32_t t = 0; t < set->count; t++) {
+		lint_vips(set, &vips, t, VIP_HOST, faults);
+		lint_vips(set, &vips, t, VIP_PREFIX, faults);
+	}
+	close_vips(&vips);
 }
 
 static void lint_overlap(const struct table_set *set, const struct table_overlap *overlap, struct faults *faults)
@@ -136,8 +305,14 @@ void table_lint(const struct table_set *set, struct faults *faults)
 		snprintf(where, sizeof(where), "tables[%u].binds", t);
 		if (table->bind_count == 0)
 			faults_warn(faults, where, "is empty: this table gets no packets");
+		if (faults->thorough)
+			lint_omitted_health(table, t, faults);
 	}
+	if (set->count == 0)
+		faults_warn(faults, "tables", "is empty: the director forwards nothing");
+	lint_keys(set, faults);
 	lint_overlaps(set, faults);
+	lint_all_vips(set, faults);
 	if (faults->strict)
 		table_lint_hops(set, faults);
 }

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from support.cli import (
-    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, backend, run, run_json, table, write_conf, write_tables,
+    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, run, run_json, table, with_own_keys, write_conf,
+    write_tables,
 )
 from model import load_tables, read_v2, write_v2
 from support.tree import CLI, TREE
@@ -266,8 +267,83 @@ def test_check_names_the_damaged_place_of_a_binary_table(files):
         run("show", damaged, code=FAILED)
 
 
-def test_example_files_are_valid():
-    run("check", TREE / "config" / "director.conf", TREE / "config" / "forwarding_table.json")
+def test_example_files_are_valid_but_for_their_keys(tmp_path):
+    run("check", TREE / "config" / "director.conf")
+    table_file = TREE / "config" / "forwarding_table.json"
+    assert run("check", table_file, code=CHECK_ERRORS).stdout == f"{table_file}: invalid JSON table, 1 error\n"
+    own = tmp_path / "table.json"
+    own.write_text(with_own_keys(table_file.read_text()))
+    run("check", own)
+
+
+def published_keys():
+    pages = [TREE / "README.md", *(TREE / "config").iterdir(), *(TREE / "docs").glob("**/*.md"), *(TREE / "docs").glob("**/*.scd")]
+    found = {key for page in pages for key in KEY.findall(page.read_text())}
+    # The keys in the documentation and the tests of GLB.
+    return sorted(found | {"12345678901234561234567890123456", "34567890123456783456789012345678"})
+
+
+@pytest.mark.parametrize("member", ["hash_key", "seed"])
+@pytest.mark.parametrize("key", published_keys())
+def test_published_keys_are_an_error_of_check_and_a_warning_elsewhere(tmp_path, key, member):
+    source, target = write_tables(tmp_path / "table.json", table(**{member: int(key, 16) if member == "hash_key" else key})), tmp_path / "table.bin"
+    fault = f"tables[0].{member}: is published as an example, so it is not a secret: make a key with `openssl rand -hex 16`\n"
+    assert fault in run("check", source, code=CHECK_ERRORS).stderr
+    told = run("build-config", source, target).stderr
+    assert told.startswith(f"glb-director-cli: warning: {source}:") and told.endswith(fault)
+    if member == "hash_key":  # a binary table has no seed
+        assert run("check", target, code=CHECK_ERRORS).stderr.endswith(fault)
+
+
+def omitting(*states):
+    return [{"ip": f"192.168.50.{i + 1}", "state": state.rstrip("+"), **({"healthy": True} if state.endswith("+") else {})}
+            for i, state in enumerate(states)]
+
+
+@pytest.mark.parametrize("states, count", [
+    (["active", "active"], 2), (["active", "active+"], 1), (["filling", "draining+"], 1), (["active+", "draining"], 0),
+    (["active", "inactive"], 0), (["active", "inactive", "draining"], 1), (["active+", "active+"], 0)])
+def test_check_says_when_glb_reads_an_omitted_healthy_otherwise(tmp_path, states, count):
+    """GLB reads false. This matters for a backend that is good otherwise, unless it is alone in the rows."""
+    source = write_tables(tmp_path / "table.json", table(backends=omitting(*states)))
+    told = run("check", source, code=CHECK_WARNINGS if count else OK).stderr
+    assert (f"tables[0].backends: {count} without `healthy`, which is true here, but false for GLB's programs: their rows "
+            "differ; write the member" in told) == bool(count)
+    target = tmp_path / "table.bin"
+    assert run("build-config", source, target).stderr == ""
+    assert run("check", target).stderr == ""
+
+
+def test_a_file_without_tables_forwards_nothing(tmp_path):
+    source, target = tmp_path / "table.json", tmp_path / "table.bin"
+    for text in ('{"tables": []}', '{"tables": null}'):
+        source.write_text(text)
+        assert "tables: is empty: the director forwards nothing" in run("check", source, code=CHECK_WARNINGS).stderr
+        assert "tables: is empty" in run("build-config", source, target).stderr
+        assert "tables: is empty" in run("check", target, code=CHECK_WARNINGS).stderr
+
+
+def test_a_backend_that_is_a_vip_is_an_error(tmp_path):
+    """Of whatever table the VIP is. One error names the first such backend of a table."""
+    binds = [{"ip": ip, "proto": "udp", "port": 53} for ip in ("0.0.0.0/1", "10.1.0.7", "10.1.0.8", "10.1.0.8")]
+    web = table("web", backends=[backend("192.0.2.1"), backend("10.1.0.7"), backend("10.1.0.8")])
+    vip = table("vip", binds=binds, backends=[backend("192.0.2.1")])
+    source, target = write_tables(tmp_path / "table.json", web, vip), tmp_path / "table.bin"
+    told = run("build-config", source, target, code=FAILED).stderr
+    assert ("tables[0].backends[1].ip: '10.1.0.7' is a VIP (tables[1].binds[1]): packets to this proxy come back to the "
+            "directors (and 1 more in this table)\n") in told
+    assert told.count(" is a VIP") == 1 and not target.exists()
+    run("check", source, code=CHECK_ERRORS)
+    run("show", source, code=FAILED)
+
+
+def test_a_backend_inside_a_prefix_of_vips_is_a_warning(tmp_path):
+    """A bind may be as wide as 0.0.0.0/0, and a more specific route may lead to the proxy."""
+    prefix = {"ip": "10.1.0.0/29", "proto": "tcp", "port": 80}
+    source = write_tables(tmp_path / "table.json", table("web", backends=[backend("10.1.0.8"), backend("10.1.0.7")], binds=[prefix]))
+    told = run("check", source, code=CHECK_WARNINGS).stderr
+    assert ("tables[0].backends[1].ip: '10.1.0.7' is inside a prefix of VIPs (tables[0].binds[0]): packets to this proxy come back "
+            "to the directors unless a more specific route leads to it\n") in told
 
 
 def test_check_with_lost_output_does_not_exit_like_a_warning(files):

@@ -8,7 +8,9 @@ import subprocess
 import pytest
 
 from support import pcap
-from support.cli import BROKEN, CHECK_ERRORS, backend, run, run_json, table, tcp_frame, write_conf, write_tables
+from support.cli import (
+    BROKEN, CHECK_ERRORS, backend, run, run_json, table, tcp_frame, with_own_keys, write_conf, write_tables,
+)
 from support.tree import CLI, TREE
 
 CLI_MD = (TREE / "docs" / "reference" / "cli.md").read_text()
@@ -116,8 +118,10 @@ def test_documented_examples_are_valid(tmp_path):
     path.write_text(CONF_MAN.split("```")[1])
     run("check", path)
     path = tmp_path / "table.json"
-    path.write_text(TABLE_MAN.split("```")[1])
-    run("check", path)
+    table_md = (TREE / "docs/reference/table-json.md").read_text()
+    for example in (TABLE_MAN.split("```")[1], table_md.split("```json")[1].split("```")[0]):
+        path.write_text(with_own_keys(example))
+        run("check", path)
 
 
 def test_man_page_of_the_table_has_every_member():

@@ -17,7 +17,7 @@ def backend(ip, state="active", **checks):
 
 
 def table(*backends, name="web", vips=("203.0.113.10", "2001:db8:113::10"), **more):
-    return {"name": name, "hash_key": "0f1e2d3c4b5a69788796a5b4c3d2e1f0", "seed": "a0b1c2d3e4f5061728394a5b6c7d8e9f",
+    return {"name": name, "hash_key": "1f1e2d3c4b5a69788796a5b4c3d2e1f0", "seed": "b0b1c2d3e4f5061728394a5b6c7d8e9f",
             "binds": [{"ip": vip, "proto": "tcp", "port": 80} for vip in vips], "backends": list(backends), **more}
 
 

@@ -15,14 +15,6 @@
 #include "common/byteorder.h"
 #include "common/netaddr.h"
 
-static inline uint32_t load_be32(const void *from)
-{
-	uint32_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return __builtin_bswap32(value);
-}
-
 #define PACKET_MAX 10240
 
 #define CLIENT  "192.0.2.33"

@@ -71,6 +71,7 @@ static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 
+	backend->healthy_omitted = false;
 	if (json_is_boolean(value))
 		backend->healthy = json_is_true(value);
 	else
@@ -89,6 +90,7 @@ static void read_backend(struct json_reader *reader, json_t *value, struct backe
 	/* These values also replace invalid ones, so that these cause no further faults. */
 	draft->backend->state = TABLE_ACTIVE;
 	draft->backend->healthy = true;
+	draft->backend->healthy_omitted = true;
 	json_reader_object(reader, value, fields, COUNT(fields), draft);
 }
 

@@ -15,8 +15,8 @@
 #include "table/file/table_json.h"
 
 #define TABLE(name, more, backends)                                            \
-	"{'name': '" name "', 'hash_key': '0f1e2d3c4b5a69788796a5b4c3d2e1f0'," \
-	" 'seed': 'a0b1c2d3e4f5061728394a5b6c7d8e9f'" more ","                 \
+	"{'name': '" name "', 'hash_key': '1f1e2d3c4b5a69788796a5b4c3d2e1f0'," \
+	" 'seed': 'b0b1c2d3e4f5061728394a5b6c7d8e9f'" more ","                 \
 	" 'binds': [{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80},"           \
 	"           {'ip': 'fdb4::1', 'proto': 'tcp', 'port': 80}], 'backends': [" backends "]}"
 #define TCP(ip, more) "{'ip': '" ip "', 'state': 'active', 'healthchecks': {'tcp': 22}" more "}"

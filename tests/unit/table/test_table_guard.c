@@ -42,7 +42,7 @@ static struct table make_table(const char *name, const char *binds, uint32_t bac
 	for (uint32_t i = 0; i < backends; i++)
 		table.backends[i] = (struct table_backend){
 			netaddr_from_bytes(NETADDR_V4, (const uint8_t[]){192, 168, (uint8_t)(i >> 8), (uint8_t)(i + 1)}),
-			TABLE_ACTIVE, true};
+			TABLE_ACTIVE, true, false};
 	return table;
 }
 

@@ -74,7 +74,9 @@ static void test_each_table_has_a_limited_number_of_warnings_of_one_kind(void **
 
 	(void)state;
 	assert_int_equal(parse(text, &set, &faults), 0);
-	assert_int_equal(faults.count, 2 * 11);
+	assert_placed(&faults, true,
+		"t.json: tables[1].backends[0].ip: '10.0.0.1' is inside a prefix of VIPs (tables[0].binds[0]): packets to this proxy come back to the directors unless a more specific route leads to it");
+	assert_int_equal(faults.count, 2 * (11 + 1));
 	assert_placed(&faults, true, "t.json: tables[1].binds: 490 more binds have bits set beyond the prefix length");
 	table_set_free(&set);
 	faults_clear(&faults);
@@ -164,8 +166,9 @@ static void test_a_file_is_read(void **state)
 	fputs("{\"tables\": []}", to);
 	fclose(to);
 	assert_int_equal(table_load_json("t.json", &set, &faults), 0);
-	assert_no_fault(&faults);
+	assert_int_equal(faults.count, 1);
 	table_set_free(&set);
+	faults_clear(&faults);
 	unlink("t.json");
 }
 
