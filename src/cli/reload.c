@@ -3,18 +3,19 @@
 
 #include <inttypes.h>
 
-enum { JSON = TELEMETRY_OPTIONS };
+enum { JSON = TELEMETRY_OPTIONS, FORCE };
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the reply as JSON"},
+	[FORCE] = {"force", NULL, "use any valid table, whatever vanishes"},
 	{0},
 };
 
 static int run(const struct command_args *args)
 {
 	json_t *reply;
-	int code = telemetry_request(args, "/glb/reload", &reply);
+	int code = telemetry_request(args, args->options[FORCE] ? "/glb/reload,force" : "/glb/reload", &reply);
 	const char *error, *digest;
 
 	if (code != COMMAND_OK)

@@ -130,7 +130,8 @@ int telemetry_request(const struct command_args *args, const char *command, json
 	close(fd);
 	if (!received)
 		return COMMAND_FAILED;
-	*reply = json_incref(json_object_get(received, command));
+	/* The only member is named after the command without its parameters. */
+	*reply = json_incref(json_object_iter_value(json_object_iter(received)));
 	json_decref(received);
 	if (json_is_object(*reply)) {
 		join_text(*reply, "error");

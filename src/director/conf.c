@@ -6,6 +6,7 @@
 
 #include "common/netaddr.h"
 #include "director/conf_lcores.h"
+#include "table/table_guard.h"
 
 bool conf_parse_mac(const char *text, uint8_t mac[6])
 {
@@ -116,6 +117,7 @@ static const struct conf_key conf_keys[] = {
 		.offset = offsetof(struct conf, exception_path),
 		.choices = exception_paths},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
+	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
 	{.name = "num_worker_queues",
 		.read = conf_read_uint16,
@@ -158,6 +160,7 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 				.outbound_mtu = 1500,
 			},
 		.rx_drop_en = true,
+		.max_shrink = TABLE_GUARD_MAX_SHRINK,
 	};
 	return conf_read_file(path, &reader, read_root);
 }

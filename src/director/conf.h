@@ -48,6 +48,7 @@ struct conf {
 	enum conf_exception_path exception_path;
 	enum conf_idle idle;
 	bool rx_drop_en;
+	uint16_t max_shrink; /* percent, see table/table_guard.h */
 	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */
 	uint16_t flow_path_count;
 	struct conf_flow_path flow_paths[CONF_MAX_FLOW_PATHS];

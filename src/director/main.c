@@ -33,6 +33,7 @@ static int open_table(void)
 	if (error)
 		log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
+	director.reload.max_shrink = director.conf.max_shrink;
 	return error;
 }
 

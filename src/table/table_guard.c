@@ -124,8 +124,8 @@ static void lose_binds(struct comparison *comparison, const struct table *table,
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
 		list_add(&list, table_bind_text(&table->binds[i], text));
-	lose(comparison, true, "table %s would %s: %s", label,
-		vanishes ? "vanish with all its binds" : "lose all its binds", list_end(&list));
+	lose(comparison, true, "table %s %s: %s", label,
+		vanishes ? "vanishes with all its binds" : "loses all its binds", list_end(&list));
 }
 
 static int compare_prefixes(const void *a, const void *b)
@@ -157,7 +157,7 @@ static void compare_vips(
 		list_add(&list, text);
 	}
 	if (count)
-		lose(comparison, busy, "table %s would lose %u %s%s: %s", label, list.count,
+		lose(comparison, busy, "table %s loses %u %s%s: %s", label, list.count,
 			list.count == 1 ? "VIP" : "VIPs", busy ? ", and it has traffic" : "", list_end(&list));
 }
 
@@ -172,7 +172,7 @@ static void compare_ports(struct comparison *comparison, const struct table *tab
 			!table_bind_index_has_ports(&comparison->index, &table->binds[i]))
 			list_add(&list, table_bind_text(&table->binds[i], text));
 	if (list.count)
-		lose(comparison, false, "table %s would lose ports or protocols of %u %s: %s", label, list.count,
+		lose(comparison, false, "table %s loses ports or protocols of %u %s: %s", label, list.count,
 			list.count == 1 ? "bind" : "binds", list_end(&list));
 }
 
@@ -223,7 +223,7 @@ static bool compare_backends(struct comparison *comparison, uint32_t t, const ch
 	}
 	free(kept);
 	if (max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * max_shrink)
-		lose(comparison, true, "table %s would lose %u of its %u usable backends, and max_shrink is %u %%: %s",
+		lose(comparison, true, "table %s loses %u of its %u usable backends, and max_shrink is %u %%: %s",
 			label, lost.count, usable, max_shrink, list_end(&lost));
 	return true;
 }
@@ -259,7 +259,7 @@ static void lose_everything(struct comparison *comparison)
 
 	for (uint32_t t = 0; t < old->count; t++)
 		list_add(&list, table_label(old, t, buf));
-	lose(comparison, true, "all %u tables would vanish: %s", old->count, list_end(&list));
+	lose(comparison, true, "all %u tables vanish: %s", old->count, list_end(&list));
 }
 
 /* `replaces` confirms one change: the set in use that has it too has used it. */
@@ -298,8 +298,9 @@ bool table_guard_allows(const struct table_guard *guard, struct faults *faults)
 
 	compare_sets(&comparison);
 	if (faults->errors == errors && !has_binds(guard->new, UINT64_MAX))
-		faults_warn(faults, NULL, "has %s, so the director forwards nothing",
-			guard->new->count ? "no binds" : "no tables");
+		faults_warn(faults, NULL,
+			guard->new->count ? "has no binds: the director forwards nothing"
+					  : "has no tables: the director forwards nothing");
 	return faults->errors == errors;
 }
 

@@ -58,6 +58,14 @@ def test_reload_prints_generation_and_digest(tmp_path):
     assert questions == ["/glb/reload"]
 
 
+def test_reload_with_force(tmp_path):
+    """DPDK names the reply after the command without its parameters."""
+    answer = {"/glb/reload": {"ok": 1, "generation": 7, "digest": "0123456789abcdef"}}
+    with director(tmp_path, answer) as (environment, questions):
+        assert run("reload", "--force", env=environment).stdout == "reloaded: generation 7, digest 0123456789abcdef\n"
+    assert questions == ["/glb/reload,force"]
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_reload_of_a_refused_table_prints_the_directors_reason(tmp_path, options):
     answer = {"/glb/reload": {"ok": 0, "error": "table.bin: byte 4: version 9"}}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 FIELDS = ("src_addr", "dst_addr", "src_port", "dst_port")  # in the order in which they are hashed
 # Keys without influence on verdicts and bytes.
-PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores"}
+PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores", "max_shrink"}
 
 
 def _chosen(fields):

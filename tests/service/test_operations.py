@@ -66,7 +66,7 @@ def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
     with ServiceManager() as manager:
         monkeypatch.setenv("NOTIFY_SOCKET", manager.path)
         monkeypatch.setenv("WATCHDOG_USEC", "20000")
-        table = write_table(tmp_path / "table", traffic.TABLE)
+        table = write_table(tmp_path / "table", {"tables": [table_of(0, "t0")]}, "json")
         with DirectorProcess([vdev(tmp_path)], CONFIG, table) as director:
             write_table(table, {"tables": [table_of(i, f"t{i}", 4096) for i in range(4)]}, "json")
             director.process.send_signal(signal.SIGHUP)
@@ -156,7 +156,7 @@ def test_tables_without_names_are_labelled_by_index_and_counted_by_first_bind(tm
         assert ask() == [("#0", 1), ("web", 2), ("#2", 3)]
         assert director.telemetry.ask("/glb/lookup,1.2.3.4,5,10.0.0.2,80,tcp")["table_name"] == "#2"
         write_table(table, {"tables": tables[1:]}, "json")
-        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
         assert ask() == [("web", 2), ("#1", 3)]
         table.unlink()
         write_table(table, {"tables": tables}, 2)
@@ -257,7 +257,7 @@ def test_tables_without_names_keep_their_counters_by_their_first_bind(tmp_path):
     with DirectorProcess([device], SLEEP, table) as director:
         assert director.wait_received(3)["forwarded"] == 3
         write_table(table, {"tables": tables[1:]}, "2")
-        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
         (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
         assert (entry["name"], entry["packets"]) == ("#0", 3)
         assert sum(backends_of(director, 0).values()) == 3
@@ -280,7 +280,7 @@ def test_ready_line_names_ports_lcores_isa_and_table(tmp_path):
 def test_start_with_an_empty_table_warns(document, message, tmp_path):
     table = write_table(tmp_path / "table", document, "3")
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
-        assert f"warning: forwarding table {table} {message}: the director forwards nothing\n" in director.log
+        assert f"warning: {table}: {message}: the director forwards nothing\n" in director.log
 
 
 @pytest.mark.parametrize("version, named", (("json", "JSON"), ("2", "version 2"), ("3", "version 3")))

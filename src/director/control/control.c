@@ -18,6 +18,7 @@
 #include "common/text.h"
 #include "director/bifurcation.h"
 #include "director/control/gateway.h"
+#include "director/control/reload_guard.h"
 #include "director/link.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -38,6 +39,7 @@ struct control {
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t completion;
 	uint64_t requested; /* number of requests for a reload */
+	bool force; /* one of the requests that wait wants any valid table */
 	uint64_t completed; /* the outcome is valid for the requests up to this number */
 	struct control_outcome outcome;
 };
@@ -123,29 +125,38 @@ static void take_tick(struct control *control)
 	if (control->gateway)
 		gateway_tick(control->gateway);
 	log_link_changes(control);
+	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (control->watchdog_us && workers_are_alive(control))
 		service_alive();
 }
 
-static void *run_reload(void *argument)
+static int reload_now(struct director *director, bool force)
 {
-	struct director *director = argument;
+	return reload_run(&director->reload, force, workers_sum_slot, director);
+}
 
-	return (void *)(intptr_t)reload_run(&director->reload, workers_sum_slot, director);
+static void *run_reload(void *director)
+{
+	return (void *)(intptr_t)reload_now(director, false);
+}
+
+static void *run_forced_reload(void *director)
+{
+	return (void *)(intptr_t)reload_now(director, true);
 }
 
 /*
  * Building the rows of a large JSON table may take longer than the watchdog waits for a sign of life. So another thread does it,
  * while this one goes on with its ticks.
  */
-static int reload_table(struct control *control)
+static int reload_table(struct control *control, bool force)
 {
 	struct director *director = control->director;
 	pthread_t thread;
 	void *error;
 
-	if (pthread_create(&thread, NULL, run_reload, director))
-		return reload_run(&director->reload, workers_sum_slot, director);
+	if (pthread_create(&thread, NULL, force ? run_forced_reload : run_reload, director))
+		return reload_now(director, force);
 	for (;;) {
 		struct timespec until = clock_timespec(clock_now_us() + control->tick_us);
 
@@ -166,12 +177,12 @@ static void notify_ready(const struct director *director)
 		state->last_error[0] ? "; last reload failed: " : "", state->last_error);
 }
 
-static void reload(struct control *control)
+static void reload(struct control *control, bool force)
 {
 	struct director *director = control->director;
 
 	service_reloading();
-	if (reload_table(control) == 0) {
+	if (reload_table(control, force) == 0) {
 		bifurcation_follow(director);
 		if (control->gateway)
 			gateway_follow(control->gateway, first_hop(director));
@@ -186,7 +197,7 @@ static void take_signal(struct control *control)
 	if (read(control->signals, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1) {
-		reload(control);
+		reload(control, false);
 		return;
 	}
 	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
@@ -199,13 +210,16 @@ static void take_requests(struct control *control)
 {
 	const struct reload *state = &control->director->reload;
 	uint64_t count, asked;
+	bool force;
 
 	if (read(control->requests, &count, sizeof(count)) < 0)
 		return;
 	pthread_mutex_lock(&control->lock);
 	asked = control->requested;
+	force = control->force;
+	control->force = false;
 	pthread_mutex_unlock(&control->lock);
-	reload(control);
+	reload(control, force);
 	pthread_mutex_lock(&control->lock);
 	control->outcome.generation = state->shared->live->generation;
 	control->outcome.digest = state->shared->live->routes->digest;
@@ -215,7 +229,7 @@ static void take_requests(struct control *control)
 	pthread_mutex_unlock(&control->lock);
 }
 
-bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome)
+bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome)
 {
 	struct timespec until = clock_timespec(clock_now_us() + timeout_ms * UINT64_C(1000));
 	uint64_t one = 1, ticket;
@@ -224,6 +238,7 @@ bool control_reload(struct control *control, unsigned timeout_ms, struct control
 
 	pthread_mutex_lock(&control->lock);
 	ticket = ++control->requested;
+	control->force |= force;
 	if (write(control->requests, &one, sizeof(one)) < 0)
 		error = errno;
 	while (!error && control->completed < ticket && !worker_shared_stopping(&control->director->shared))

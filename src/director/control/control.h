@@ -34,9 +34,9 @@ struct control_outcome {
 };
 
 /*
- * Asks the control thread to reload the table and waits for the outcome. Any thread except the control thread. False: the reload
- * takes longer than timeout_ms, or the director is stopping; *outcome is undefined.
+ * Asks the control thread to reload the table and waits for the outcome. force: also if the new table empties the service. Any thread
+ * except the control thread. False: the reload takes longer than timeout_ms, or the director is stopping; *outcome is undefined.
  */
-bool control_reload(struct control *control, unsigned timeout_ms, struct control_outcome *outcome);
+bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome);
 
 #endif

@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include "common/text.h"
+#include "director/control/reload_guard.h"
 #include "program/log.h"
 #include "table/file/table_load.h"
 
@@ -42,8 +43,7 @@ static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
 }
 
 /* Gives every table of *live its earlier slot or a free one. There is always one, because of COUNTERS_SLOTS. */
-static void assign_slots(struct reload *reload, struct live_table *live,
-	struct counters_table (*count)(void *context, uint8_t slot), void *context)
+static void assign_slots(struct reload *reload, struct live_table *live, reload_count *count, void *context)
 {
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		char name[RELOAD_NAME_SIZE];
@@ -57,6 +57,7 @@ static void assign_slots(struct reload *reload, struct live_table *live,
 			slot->baseline = (struct counters_table){0};
 			if (count)
 				slot->baseline = count(context, (uint8_t)(slot - reload->slots));
+			slot->traffic = traffic_begin(slot->baseline.packets);
 		}
 		live->slot[i] = (uint8_t)(slot - reload->slots);
 	}
@@ -91,18 +92,6 @@ int reload_count_backends(struct reload *reload, unsigned workers)
 	return backend_counts_alloc(&live->backends, live->routes, workers) ? 0 : -ENOMEM;
 }
 
-static void warn_if_empty(const char *path, const struct table_set *set)
-{
-	uint32_t binds = 0;
-
-	for (uint32_t i = 0; i < set->count; i++)
-		binds += set->tables[i].bind_count;
-	if (!set->count)
-		log_warning("forwarding table %s has no tables: the director forwards nothing", path);
-	else if (!binds)
-		log_warning("forwarding table %s has no binds: the director forwards nothing", path);
-}
-
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults)
 {
@@ -121,54 +110,90 @@ int reload_open(
 		free(live);
 		return -EINVAL;
 	}
+	reload_guard_first(&live->routes->set, faults);
 	log_faults(faults, FAULTS_WARNINGS);
 	live->generation = 1;
 	assign_slots(reload, live, NULL, NULL);
 	shared->live = live;
 	log_info("forwarding table %s: %" PRIu32 " table%s, digest %016" PRIx64, path, live->routes->set.count,
 		text_plural(live->routes->set.count), live->routes->digest);
-	warn_if_empty(path, &live->routes->set);
 	return 0;
 }
 
-static int fail(struct reload *reload, const struct faults *faults)
+/* Writes the first error, and how many others there are. */
+static void describe_errors(const struct faults *faults, char text[RELOAD_ERROR_SIZE])
 {
 	char more[96] = "";
 
 	if (faults->errors > 1)
 		snprintf(more, sizeof(more), " (and %zu more: glb-director-cli check lists them)", faults->errors - 1);
+	snprintf(text, RELOAD_ERROR_SIZE, "%.*s%s", (int)(RELOAD_ERROR_SIZE - sizeof(more)), faults_first_error(faults),
+		more);
+}
+
+static int fail(struct reload *reload, const char *text)
+{
 	pthread_mutex_lock(&reload->lock);
 	reload->failures++;
-	snprintf(reload->last_error, sizeof(reload->last_error), "%.*s%s",
-		(int)(sizeof(reload->last_error) - sizeof(more)), faults_first_error(faults), more);
+	snprintf(reload->last_error, sizeof(reload->last_error), "%s", text);
 	pthread_mutex_unlock(&reload->lock);
-	log_error("forwarding table not reloaded: %s", reload->last_error);
+	log_error("forwarding table not reloaded: %s", text);
 	return -EINVAL;
 }
 
-int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context)
+static void free_live(struct live_table *live)
 {
-	struct faults faults = {0};
-	struct live_table *old = reload->shared->live, *live = calloc(1, sizeof(*live));
-	int error = 0;
+	if (!live)
+		return;
+	routes_free(live->routes);
+	backend_counts_free(&live->backends);
+	free(live);
+}
+
+/* Returns what workers need to use the file. NULL: there are errors in faults. */
+static struct live_table *load_live(const char *path, unsigned workers, struct faults *faults)
+{
+	struct live_table *live = calloc(1, sizeof(*live));
 
 	if (live)
-		live->routes = load(reload->path, &live->version, &faults);
-	else
-		faults_error(&faults, NULL, "out of memory");
-	if (live && live->routes && !backend_counts_alloc(&live->backends, live->routes, old->backends.workers)) {
-		faults_error(&faults, NULL, "out of memory");
-		routes_free(live->routes);
-		live->routes = NULL;
+		live->routes = load(path, &live->version, faults);
+	if (live && live->routes && backend_counts_alloc(&live->backends, live->routes, workers))
+		return live;
+	if (!faults->errors)
+		faults_error(faults, NULL, "out of memory");
+	free_live(live);
+	return NULL;
+}
+
+/* Loads the file, and compares it with the table in use. NULL: `why` says why the file is refused. */
+static struct live_table *load_next(struct reload *reload, bool force, char why[RELOAD_ERROR_SIZE])
+{
+	struct faults faults = {0};
+	struct live_table *live = load_live(reload->path, reload->shared->live->backends.workers, &faults);
+
+	if (!live) {
+		describe_errors(&faults, why);
+	} else if (reload_guard_allows(reload, &live->routes->set, force, &faults, why)) {
+		log_faults(&faults, FAULTS_WARNINGS);
+	} else {
+		if (faults.errors > 1)
+			log_faults(&faults, FAULTS_ERRORS);
+		free_live(live);
+		live = NULL;
 	}
-	if (!live || !live->routes) {
-		error = fail(reload, &faults);
-		free(live);
-		faults_clear(&faults);
-		return error;
-	}
-	log_faults(&faults, FAULTS_WARNINGS);
 	faults_clear(&faults);
+	return live;
+}
+
+int reload_run(struct reload *reload, bool force, reload_count *count, void *context)
+{
+	char why[RELOAD_ERROR_SIZE];
+	struct live_table *old = reload->shared->live, *live;
+
+	reload_guard_sample(reload, count, context);
+	live = load_next(reload, force, why);
+	if (!live)
+		return fail(reload, why);
 	live->generation = old->generation + 1;
 
 	pthread_mutex_lock(&reload->lock);
@@ -189,9 +214,7 @@ int reload_run(struct reload *reload, struct counters_table (*count)(void *conte
 		   " -> %016" PRIx64,
 		reload->path, live->generation, live->routes->set.count, text_plural(live->routes->set.count),
 		old->routes->digest, live->routes->digest);
-	routes_free(old->routes);
-	backend_counts_free(&old->backends);
-	free(old);
+	free_live(old);
 	return 0;
 }
 
@@ -199,11 +222,9 @@ void reload_close(struct reload *reload)
 {
 	struct worker_shared *shared = reload->shared;
 
-	if (shared->live) {
-		routes_free(shared->live->routes);
-		backend_counts_free(&shared->live->backends);
-	}
-	free(shared->live);
+	if (!shared)
+		return;
+	free_live(shared->live);
 	shared->live = NULL;
 	rte_free(shared->qsbr);
 	shared->qsbr = NULL;

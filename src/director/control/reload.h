@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
+#include "director/control/traffic.h"
 #include "worker/counters.h"
 #include "worker/worker_shared.h"
 
@@ -21,10 +22,15 @@
 struct reload_slot {
 	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
 	struct counters_table baseline; /* the counters of the slot when the table got it */
+	struct traffic traffic;
 };
+
+/* Returns what all workers have counted for a slot so far. */
+typedef struct counters_table reload_count(void *context, uint8_t slot);
 
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
+	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
 
 	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
@@ -36,7 +42,7 @@ struct reload {
 
 /*
  * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and path must exist
- * until reload_close(). 0, or -errno with an error in faults.
+ * until reload_close(). 0, or -errno with an error in faults. Then the caller sets max_shrink.
  */
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
@@ -45,13 +51,13 @@ int reload_open(
 int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
- * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that. count(): returns
- * what all workers have counted for a slot so far; called with `context` for each table that gets a new slot. 0, or -errno: the old
- * table stays in use, and last_error says why.
+ * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that. Refuses a table that
+ * empties the service, unless `force`. count() is called with `context`. 0, or -errno: the old table stays in use, and last_error says
+ * why.
  */
-int reload_run(struct reload *reload, struct counters_table (*count)(void *context, uint8_t slot), void *context);
+int reload_run(struct reload *reload, bool force, reload_count *count, void *context);
 
-/* Frees the table. No worker runs any more. */
+/* Frees the table. No worker runs any more. Does nothing if reload_open() was not called. */
 void reload_close(struct reload *reload);
 
 #endif

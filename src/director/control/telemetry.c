@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "director/control/telemetry_commands.h"
 #include "director/control/telemetry_reply.h"
@@ -29,12 +30,18 @@ static int reply(command_function *function, const char *parameters, struct rte_
 	return error;
 }
 
-static int reload(struct director *director __rte_unused, const char *parameters __rte_unused, struct rte_tel_data *data)
+static int reload(struct director *director __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	struct control_outcome outcome;
 	char text[32];
 
-	if (!control_reload(the_control, RELOAD_TIMEOUT_MS, &outcome)) {
+	if (parameters && strcmp(parameters, "force") != 0) {
+		rte_tel_data_start_dict(data);
+		rte_tel_data_add_dict_int(data, "ok", 0);
+		rte_tel_data_add_dict_string(data, "error", "expected no parameters, or force");
+		return 0;
+	}
+	if (!control_reload(the_control, parameters, RELOAD_TIMEOUT_MS, &outcome)) {
 		rte_tel_data_start_dict(data);
 		rte_tel_data_add_dict_int(data, "ok", 0);
 		rte_tel_data_add_dict_string(data, "error",
@@ -84,7 +91,8 @@ int telemetry_open(struct director *director, struct control *control)
 			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
 		{"/glb/lookup", on_lookup,
 			"Returns where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
-		{"/glb/reload", on_reload, "Reloads the forwarding table and returns the outcome. No parameters"},
+		{"/glb/reload", on_reload,
+			"Reloads the forwarding table and returns the outcome. Parameters: none; force: any valid table"},
 	};
 	int error = 0;
 

@@ -83,6 +83,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
+	assert_int_equal(conf.max_shrink, 50);
 	assert_int_equal(conf.num_worker_queues, 0);
 	assert_int_equal(conf.flow_path_count, 0);
 	assert_int_equal(conf.lcore_count, 0);
@@ -98,7 +99,7 @@ static void test_every_key_is_read(void **state)
 		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big = "
 		  "true;\n"
-		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0;\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
 		  "               { rx_port = 1; rx_queue = 0x1; tx_port = 0; tx_queue = 2; } );\n"
@@ -116,6 +117,7 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_false(conf.rx_drop_en);
+	assert_int_equal(conf.max_shrink, 0);
 	assert_int_equal(conf.num_worker_queues, 4);
 	assert_int_equal(conf.flow_path_count, 2);
 	assert_int_equal(conf.flow_paths[0].rx_port, 0);
@@ -176,6 +178,9 @@ static const struct {
 	{BASE "num_worker_queues = -1;", {"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
 	{BASE "num_worker_queues = \"4\";", {"conf:2: num_worker_queues: '4' (in quotes) is not an "
 					     "integer from 0 to 1024"}},
+	{BASE "max_shrink = 101;", {"conf:2: max_shrink: '101' is not an integer from 0 to 100"}},
+	{BASE "max_shrink = -1;", {"conf:2: max_shrink: '-1' is not an integer from 0 to 100"}},
+	{BASE "max_shrink = 0.5;", {"conf:2: max_shrink: '0.5' (a real number) is not an integer from 0 to 100"}},
 	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' (a number) is neither true nor false"}},
 	{BASE "rx_drop_en = \"true\";", {"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
 	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},

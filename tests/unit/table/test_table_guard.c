@@ -115,7 +115,7 @@ static void test_all_tables_lost(void **state)
 	add(&change.old, "web", "tcp 10.0.0.1 80", 1);
 	add(&change.old, NULL, "tcp 10.0.0.2 80", 1);
 	assert_false(judge(&change));
-	assert_only_fault(&change, false, "all 2 tables would vanish: web, #1");
+	assert_only_fault(&change, false, "all 2 tables vanish: web, #1");
 	discard(&change);
 }
 
@@ -125,10 +125,10 @@ static void test_a_first_table_that_is_empty_is_only_warned_about(void **state)
 
 	(void)state;
 	assert_true(judge(&change));
-	assert_only_fault(&change, true, "has no tables, so the director forwards nothing");
+	assert_only_fault(&change, true, "has no tables: the director forwards nothing");
 	add(&change.new, "web", "", 1);
 	assert_true(judge(&change));
-	assert_only_fault(&change, true, "has no binds, so the director forwards nothing");
+	assert_only_fault(&change, true, "has no binds: the director forwards nothing");
 	discard(&change);
 }
 
@@ -143,7 +143,7 @@ static void test_a_table_loses_all_its_binds(void **state)
 	add(&change.new, "git", "tcp 10.0.0.1 22", 1);
 	assert_false(judge(&change));
 	assert_only_fault(&change, false,
-		"table web would lose all its binds: tcp 10.0.0.1 port 80, tcp 10.0.0.1 port 443, tcp 10.0.0.2 port 80 and 2 more");
+		"table web loses all its binds: tcp 10.0.0.1 port 80, tcp 10.0.0.1 port 443, tcp 10.0.0.2 port 80 and 2 more");
 	discard(&change);
 }
 
@@ -159,11 +159,9 @@ static void test_a_table_vanishes_beside_one_with_the_same_address(void **state)
 		add(&change.new, named ? "git" : NULL, "tcp 10.0.0.1 22", 2);
 		assert_false(judge(&change));
 		if (named)
-			assert_only_fault(
-				&change, false, "table web would vanish with all its binds: tcp 10.0.0.1 port 80");
+			assert_only_fault(&change, false, "table web vanishes with all its binds: tcp 10.0.0.1 port 80");
 		else
-			assert_only_fault(
-				&change, false, "table #0 would vanish with all its binds: tcp 10.0.0.1 port 80");
+			assert_only_fault(&change, false, "table #0 vanishes with all its binds: tcp 10.0.0.1 port 80");
 		discard(&change);
 	}
 }
@@ -199,8 +197,8 @@ static void test_a_lost_vip_is_an_error_only_if_its_table_has_traffic(void **sta
 	add(&change.new, "web", "tcp 10.0.0.2 80", 1);
 	add(&change.new, "git", "tcp 10.0.0.4 22", 1);
 	assert_false(judge(&change));
-	assert_fault(&change.faults, true, "table web would lose 1 VIP: 10.0.0.1");
-	assert_fault(&change.faults, false, "table git would lose 1 VIP, and it has traffic: 10.0.0.3");
+	assert_fault(&change.faults, true, "table web loses 1 VIP: 10.0.0.1");
+	assert_fault(&change.faults, false, "table git loses 1 VIP, and it has traffic: 10.0.0.3");
 	assert_int_equal(change.faults.count, 2);
 	change.busy = NULL;
 	assert_true(judge(&change));
@@ -233,7 +231,7 @@ static void test_all_binds_of_a_table_move_to_another_table(void **state)
 	add(&change.new, "new", "tcp 10.0.0.1 80", 1);
 	assert_false(judge(&change));
 	assert_only_fault(&change, false,
-		"table web would lose 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
+		"table web loses 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
 	discard(&change);
 }
 
@@ -274,24 +272,22 @@ static void test_prefixes_and_ports(void **state)
 {
 	(void)state;
 	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80",
-		"table web would lose 1 VIP, and it has traffic: part of 10.0.0.0/24", NULL);
+		"table web loses 1 VIP, and it has traffic: part of 10.0.0.0/24", NULL);
 	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80,tcp 10.0.0.128/25 80", NULL, NULL);
 	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/23 80", NULL, NULL);
 	expect_binds("tcp 10.0.0.0/24 80", "tcp 10.0.0.0/25 80,tcp 10.0.0.128/25 81", NULL,
-		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.0/24 port 80");
+		"table web loses ports or protocols of 1 bind: tcp 10.0.0.0/24 port 80");
 	expect_binds("tcp 10.0.0.1 80-90", "tcp 10.0.0.1 80,tcp 10.0.0.0/8 82-90,tcp 10.0.0.1 81-81", NULL, NULL);
 	expect_binds("tcp 10.0.0.1 80-90", "tcp 10.0.0.1 80-89", NULL,
-		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.1 port 80-90");
+		"table web loses ports or protocols of 1 bind: tcp 10.0.0.1 port 80-90");
 	expect_binds("tcp 10.0.0.1 0-65535", "tcp 10.0.0.1 0-65535", NULL, NULL);
 	expect_binds("tcp 10.0.0.1 80", "udp 10.0.0.1 80", NULL,
-		"table web would lose ports or protocols of 1 bind: tcp 10.0.0.1 port 80");
-	expect_binds(
-		"tcp 10.0.0.1 80", "tcp 10.0.0.2 80", "table web would lose 1 VIP, and it has traffic: 10.0.0.1", NULL);
-	expect_binds(
-		"tcp 0.0.0.0/0 80", "tcp ::/0 80", "table web would lose 1 VIP, and it has traffic: 0.0.0.0/0", NULL);
+		"table web loses ports or protocols of 1 bind: tcp 10.0.0.1 port 80");
+	expect_binds("tcp 10.0.0.1 80", "tcp 10.0.0.2 80", "table web loses 1 VIP, and it has traffic: 10.0.0.1", NULL);
+	expect_binds("tcp 0.0.0.0/0 80", "tcp ::/0 80", "table web loses 1 VIP, and it has traffic: 0.0.0.0/0", NULL);
 	expect_binds("tcp ::/0 80", "tcp ::/1 80,tcp 8000::/1 80", NULL, NULL);
 	expect_binds("tcp ffff::/16 80", "tcp ffff::/17 80",
-		"table web would lose 1 VIP, and it has traffic: part of ffff::/16", NULL);
+		"table web loses 1 VIP, and it has traffic: part of ffff::/16", NULL);
 }
 
 static void expect_shrink(unsigned max_shrink, uint32_t before, uint32_t after, uint32_t inactive, bool allowed)
@@ -339,7 +335,7 @@ static void test_backends_that_are_replaced_by_others_are_lost(void **state)
 		change.new.tables[0].backends[i].addr.bytes[0] = 172;
 	assert_false(judge(&change));
 	assert_only_fault(&change, false,
-		"table web would lose 2 of its 3 usable backends, and max_shrink is 50 %: 192.168.0.1, 192.168.0.2");
+		"table web loses 2 of its 3 usable backends, and max_shrink is 50 %: 192.168.0.1, 192.168.0.2");
 	discard(&change);
 }
 
@@ -382,7 +378,7 @@ static void test_force_makes_the_errors_warnings(void **state)
 	change.forced = true;
 	assert_true(judge(&change));
 	assert_only_fault(&change, true,
-		"table web would lose 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
+		"table web loses 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4");
 	discard(&change);
 }
 
@@ -427,7 +423,7 @@ static void test_refusal_names_the_member_to_add(void **state)
 	change.new.tables[0].bind_count = 0;
 	assert_false(judge(&change));
 	snprintf(expected, sizeof(expected),
-		"table.bin: table web would lose all its binds: tcp 10.0.0.1 port 80. If this is intended, add \"replaces\": \"%016llx\" to the JSON table; or: run the command",
+		"table.bin: table web loses all its binds: tcp 10.0.0.1 port 80. If this is intended, add \"replaces\": \"%016llx\" to the JSON table; or: run the command",
 		fingerprint);
 	assert_string_equal(change.refusal, expected);
 	change.new.replaces = 0x1234;
@@ -613,10 +609,10 @@ static void expect_bind_losses(
 		vips += !seen;
 	}
 	if (vips)
-		expect(expected, !busy, "table %s would lose %u VIP%s%s:", label, vips, vips == 1 ? "" : "s",
+		expect(expected, !busy, "table %s loses %u VIP%s%s:", label, vips, vips == 1 ? "" : "s",
 			busy ? ", and it has traffic" : "");
 	if (ports)
-		expect(expected, true, "table %s would lose ports or protocols of %u bind%s:", label, ports,
+		expect(expected, true, "table %s loses ports or protocols of %u bind%s:", label, ports,
 			ports == 1 ? "" : "s");
 }
 
@@ -641,9 +637,8 @@ static void expect_backend_losses(struct expected *expected, const struct table_
 	for (uint32_t n = 0; n < new->count; n++)
 		any |= heirs[n];
 	if (any && max_shrink < 100 && lost * 100 > usable * max_shrink)
-		expect(expected, false,
-			"table %s would lose %u of its %u usable backends, and max_shrink is %u %%:", label, lost,
-			usable, max_shrink);
+		expect(expected, false, "table %s loses %u of its %u usable backends, and max_shrink is %u %%:", label,
+			lost, usable, max_shrink);
 }
 
 static struct expected naive_guard(const struct table_guard *guard)
@@ -655,7 +650,7 @@ static struct expected naive_guard(const struct table_guard *guard)
 
 	naive_heirs(old, new, heirs);
 	if (old->count && !new->count)
-		expect(&expected, false, "all %u tables would vanish:", old->count);
+		expect(&expected, false, "all %u tables vanish:", old->count);
 	for (uint32_t t = 0; new->count &&t < old->count; t++) {
 		const struct table *table = &old->tables[t];
 		bool has_heir = false, has_binds = false;
@@ -667,9 +662,9 @@ static struct expected naive_guard(const struct table_guard *guard)
 			has_binds |= heirs[t][n] && new->tables[n].bind_count;
 		}
 		if (table->bind_count && !has_binds) {
-			expect(&expected, false, "table %s would %s:", label,
-				has_heir || naive_namesake(old, t, new) >= 0 ? "lose all its binds"
-									     : "vanish with all its binds");
+			expect(&expected, false, "table %s %s:", label,
+				has_heir || naive_namesake(old, t, new) >= 0 ? "loses all its binds"
+									     : "vanishes with all its binds");
 			continue;
 		}
 		expect_bind_losses(&expected, new, table, label, guard->busy[t]);
@@ -680,7 +675,7 @@ static struct expected naive_guard(const struct table_guard *guard)
 	for (uint32_t i = 0; i < expected.count; i++)
 		errors |= !expected.faults[i].warning;
 	if (!errors && !any)
-		expect(&expected, true, "has no %s, so the director forwards nothing", new->count ? "binds" : "tables");
+		expect(&expected, true, "has no %s: the director forwards nothing", new->count ? "binds" : "tables");
 	return expected;
 }
 
