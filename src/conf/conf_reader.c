@@ -183,7 +183,7 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, co
 		}
 		snprintf(expected + length, sizeof(expected) - length, "%s\"%s\"", i ? " or " : "", key->choices[i]);
 	}
-	if (retired)
+	if (retired && retired->as_choice)
 		conf_error(reader, at, NULL, "%s", retired->as_choice);
 	else
 		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, CONFIG_TYPE_STRING, value), expected);

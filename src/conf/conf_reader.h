@@ -16,7 +16,7 @@
 /* A word that is no longer a key or a choice, and the errors for users who still write it. */
 struct conf_retired {
 	const char *word;
-	const char *as_key, *as_choice; /* texts of the errors */
+	const char *as_key, *as_choice; /* texts of the errors; as_choice is NULL if it was never a choice */
 };
 
 struct conf_reader {

@@ -39,7 +39,8 @@ static void add_error(const char *text, struct faults *faults, const char *file,
 			  : conf_syntax_explain(text, line, error, sizeof(error));
 	faults_error_at(faults, &(struct faults_place){.file = file, .line = found ? found : line}, "%s%s",
 		found ? error : config_error_text(config),
-		json ? "; this looks like JSON, but the syntax is: key = value;" : "");
+		json ? "; this looks like JSON, but the syntax is: key = value; if it is a file of GLB, convert it with glb-director-cli migrate"
+		     : "");
 }
 
 void conf_text_error(const char *text, struct faults *faults, const config_t *config)

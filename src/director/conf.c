@@ -146,6 +146,10 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 int conf_read(const char *path, struct conf *conf, struct faults *faults)
 {
 	static const struct conf_retired retired[] = {
+		{.word = "statsd_port",
+			.as_key = "the director does not send to statsd; remove this key, and read the counters with `glb-director-cli stats`"},
+		{.word = "kni_ip",
+			.as_key = "KNI was removed from DPDK; remove this key, and give the address to the interface of exception_path"},
 		{"kni", "KNI was removed from DPDK; remove this key and set exception_path = \"tap\"",
 			"'kni' was removed from DPDK; use \"tap\" or \"virtio-user\""},
 		{0},

@@ -192,9 +192,12 @@ static void check_workers(struct conf_reader *reader, const config_setting_t *gr
 		conf_error(reader, group, "work_source", "'%u' is not an lcore with dist = true", lcore->work_source);
 	for (uint16_t i = 0; i < conf->lcore_count; i++)
 		workers += conf->lcores[i].work && conf->lcores[i].work_source == lcore->id;
-	if (lcore->dist && workers != lcore->num_dist_workers)
-		conf_error(reader, group, "num_dist_workers", "'%u', but %u %s work_source = %u",
-			lcore->num_dist_workers, workers, workers == 1 ? "lcore has" : "lcores have", lcore->id);
+	if (lcore->dist && workers == 0)
+		conf_error(reader, group, "dist", "no lcore has work_source = %u; remove dist and num_dist_workers",
+			lcore->id);
+	else if (lcore->dist && workers != lcore->num_dist_workers)
+		conf_error(reader, group, "num_dist_workers", "'%u', but %u %s work_source = %u; write %u",
+			lcore->num_dist_workers, workers, workers == 1 ? "lcore has" : "lcores have", lcore->id, workers);
 }
 
 /* Checks that every flow path exists and belongs to exactly one lcore. */
