@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
 	&diff_command,
 	&replay_command,
 	&decode_command,
+	&migrate_command,
 	&reload_command,
 	&stats_command,
 };

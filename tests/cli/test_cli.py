@@ -29,7 +29,7 @@ def model_rows(table):
     return list(map(addresses, table.all_rows()))
 
 
-SUBCOMMANDS = ["build-config", "check", "show", "lookup", "diff", "replay", "decode", "reload", "stats"]
+SUBCOMMANDS = ["build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload", "stats"]
 
 
 # The command line
@@ -588,7 +588,7 @@ def test_name_like_the_index_of_a_nameless_table_is_warned_about(tmp_path):
 def test_help_fits_a_terminal():
     text = run("--help").stdout
     commands = re.findall(r"^  ([a-z-]+) ", text, flags=re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == len(SUBCOMMANDS)
     for command in commands:
         usage = run(command, "--help").stdout
         assert re.match(rf"usage: glb-director-cli {command} (\S+ )*\[OPTIONS\]\n", usage)
