@@ -208,29 +208,34 @@ static bool find_member(const struct json_locate *locate, size_t level, const ch
 	return false;
 }
 
-static bool find_element(const struct json_locate *locate, size_t level, size_t index, struct json_position *child)
+static bool find_index(const struct json_locate *locate, size_t level, size_t index, struct json_position *child)
 {
-	size_t at = 0;
+	bool object = peek(locate, &locate->levels[level].value) == '{';
+	size_t at = 0, end;
 
-	if (!first_child(locate, level, '[', child))
+	if (!first_child(locate, level, object ? '{' : '[', child))
 		return false;
 	if (locate->levels[level].has_child && locate->levels[level].index <= index) {
 		*child = locate->levels[level].child;
 		at = locate->levels[level].index;
 	}
-	for (; at < index; at++)
+	for (; at < index; at++) {
+		if (object)
+			*child = value_of(locate, *child, &end);
 		if (!next_child(locate, child))
 			return false;
+	}
 	return true;
 }
 
 /* Finds a child of the value of `level`, and makes it the value of the next level. */
 static bool descend(struct json_locate *locate, size_t level, const struct json_step *step)
 {
+	bool is_object = peek(locate, &locate->levels[level].value) == '{';
 	struct json_position child;
 	size_t end;
 	bool found = step->key ? find_member(locate, level, step->key, &child)
-			       : find_element(locate, level, step->index, &child);
+			       : find_index(locate, level, step->index, &child);
 
 	if (!found)
 		return false;
@@ -238,8 +243,8 @@ static bool descend(struct json_locate *locate, size_t level, const struct json_
 		return true; /* what is known below stays known */
 	locate->levels[level].has_child = true;
 	locate->levels[level].child = child;
-	locate->levels[level].index = step->index;
-	locate->levels[level + 1].value = step->key ? value_of(locate, child, &end) : child;
+	locate->levels[level].index = step->key ? SIZE_MAX : step->index;
+	locate->levels[level + 1].value = is_object ? value_of(locate, child, &end) : child;
 	locate->levels[level + 1].has_child = false;
 	return true;
 }
@@ -256,7 +261,7 @@ size_t json_locate(struct json_locate *locate, const struct json_step *steps, si
 	while (found < count && found < JSON_LOCATE_STEPS && descend(locate, found, &steps[found]))
 		found++;
 	end = span->key = span->value = locate->levels[found].value;
-	if (found && steps[found - 1].key)
+	if (found && peek(locate, &locate->levels[found - 1].value) == '{')
 		span->key = locate->levels[found - 1].child;
 	skip_value(locate, &end);
 	span->end = end.at;

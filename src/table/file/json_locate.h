@@ -17,10 +17,10 @@ struct json_position {
 	int line, column;
 };
 
-/* One step of a path: a member of an object, or an element of an array. */
+/* One step of a path: a member of an object by its key, or an element of an array or a member by its index. */
 struct json_step {
-	const char *key; /* NULL: an element */
-	size_t index; /* of the element */
+	const char *key; /* NULL: `index` counts */
+	size_t index; /* from 0 */
 };
 
 #define JSON_LOCATE_STEPS 16 /* of a path, at most */
@@ -38,7 +38,7 @@ struct json_locate {
 	struct {
 		struct json_position value; /* of a value on the last path */
 		bool has_child; /* the next level is known, too */
-		size_t index; /* of the child, if the value is an array */
+		size_t index; /* of the child; SIZE_MAX: found by its key */
 		struct json_position child; /* the next value on that path; in an object its key */
 	} levels[JSON_LOCATE_STEPS + 1];
 };

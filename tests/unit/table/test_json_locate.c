@@ -142,7 +142,7 @@ static void locate_all(struct json_locate *locate, const json_t *value, struct j
 	const char *key = count ? steps[count - 1].key : NULL;
 	bool backwards = random_below(4) == 0;
 	struct json_span span;
-	size_t index = 0, size = json_array_size(value);
+	size_t index = 0, size = json_array_size(value), member = 0;
 	json_t *child;
 
 	assert_int_equal(json_locate(locate, steps, count, &span), count);
@@ -156,10 +156,14 @@ static void locate_all(struct json_locate *locate, const json_t *value, struct j
 		return;
 	json_object_foreach((json_t *)value, key, child)
 	{
-		if (random_below(2))
-			continue;
+		steps[count] = (struct json_step){.index = member++};
+		if (random_below(4) == 0) {
+			assert_int_equal(json_locate(locate, steps, count + 1, &span), count + 1);
+			assert_span(&span, child, key);
+		}
 		steps[count] = (struct json_step){.key = key};
-		locate_all(locate, child, steps, count + 1);
+		if (random_below(2))
+			locate_all(locate, child, steps, count + 1);
 	}
 	for (; index < size; index++) {
 		if (random_below(2))
@@ -168,6 +172,7 @@ static void locate_all(struct json_locate *locate, const json_t *value, struct j
 		locate_all(locate, json_array_get(value, steps[count].index), steps, count + 1);
 	}
 	/* A missing child: the span is that of the value. */
+	size += json_object_size(value);
 	steps[count] = random_below(2) ? (struct json_step){.key = "missing"} : (struct json_step){.index = size};
 	assert_int_equal(json_locate(locate, steps, count + 1, &span), count);
 	assert_span(&span, value, count ? steps[count - 1].key : NULL);
@@ -202,7 +207,9 @@ static void test_paths_of_messages_are_found(void **state)
 		{"tables[1].ip", false, "{\"checks\": {\"http\": 80}}"},
 		{"tables[2]", false, "[{\"ip\": 1}, {\"checks\": {\"http\": 80}}]"},
 		{"tables.ip", false, "[{\"ip\": 1}, {\"checks\": {\"http\": 80}}]"},
-		{"[0]", false, "{\"tables\": [{\"ip\": 1}, {\"checks\": {\"http\": 80}}]}"},
+		{"[0]", true, "[{\"ip\": 1}, {\"checks\": {\"http\": 80}}]"},
+		{"[0][1].checks[0]", true, "80"},
+		{"[1]", false, "{\"tables\": [{\"ip\": 1}, {\"checks\": {\"http\": 80}}]}"},
 	};
 	const char *document = examples[0].value;
 

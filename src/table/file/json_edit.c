@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/file/json_edit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/file/json_locate.h"
+
+/* A part of the text: white space between values. */
+struct piece {
+	const char *text;
+	int size;
+};
+
+/* How an object or array is laid out. */
+struct layout {
+	size_t count; /* of children */
+	struct json_span first, last; /* children; only if there are any */
+	size_t open, close; /* the brackets */
+	struct piece lead, tail; /* white space after the first bracket and before the last one */
+	struct piece between; /* behind a comma */
+	struct piece colon; /* from the end of a key to its value */
+};
+
+static bool has_line_end(struct piece piece)
+{
+	return memchr(piece.text, '\n', (size_t)piece.size) != NULL;
+}
+
+static struct piece piece_of(const struct json_edit *edit, size_t begin, size_t end)
+{
+	return (struct piece){edit->text + begin, (int)(end - begin)};
+}
+
+static struct piece white_before(const struct json_edit *edit, size_t end)
+{
+	size_t begin = end;
+
+	while (begin > 0 && strchr(" \t\r\n", edit->text[begin - 1]))
+		begin--;
+	return piece_of(edit, begin, end);
+}
+
+static bool is_string(const struct json_edit *edit, const struct json_span *child)
+{
+	return child->key.at < child->value.at && edit->text[child->key.at] == '"';
+}
+
+/* Returns what is between the key of a member and its value, for instance ": ". */
+static struct piece colon_of(const struct json_edit *edit, const struct json_span *child)
+{
+	size_t begin = child->value.at;
+
+	while (begin > child->key.at && edit->text[begin - 1] != '"')
+		begin--;
+	return piece_of(edit, begin, child->value.at);
+}
+
+/* Fills the layout of the object or array at the path. */
+static bool layout_of(const struct json_edit *edit, const char *path, struct layout *layout)
+{
+	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct json_span span, child;
+	char step[512];
+
+	*layout = (struct layout){.lead = {" ", 1}, .tail = {" ", 1}, .between = {" ", 1}, .colon = {": ", 2}};
+	if (!json_locate_path(&locate, path, &span) || !strchr("{[", edit->text[span.value.at]))
+		return false;
+	layout->open = span.value.at;
+	layout->close = span.end - 1;
+	for (;; layout->count++) {
+		snprintf(step, sizeof(step), "%s[%zu]", path, layout->count);
+		if (!json_locate_path(&locate, step, &child))
+			break;
+		if (layout->count == 0)
+			layout->first = child;
+		layout->last = child;
+	}
+	layout->tail = white_before(edit, layout->close);
+	if (layout->count == 0) {
+		layout->lead = layout->tail;
+		return true;
+	}
+	layout->lead = piece_of(edit, layout->open + 1, layout->first.key.at);
+	if (layout->count > 1 || has_line_end(layout->lead))
+		layout->between = white_before(edit, layout->last.key.at);
+	if (is_string(edit, &layout->first))
+		layout->colon = colon_of(edit, &layout->first);
+	return true;
+}
+
+/* Replaces the bytes from begin to end. */
+static bool splice(struct json_edit *edit, size_t begin, size_t end, const char *text)
+{
+	size_t size = strlen(text), rest = edit->size - end;
+	char *whole = malloc(begin + size + rest + 1);
+
+	if (!whole)
+		return false;
+	memcpy(whole, edit->text, begin);
+	memcpy(whole + begin, text, size);
+	memcpy(whole + begin + size, edit->text + end, rest);
+	whole[begin + size + rest] = '\0';
+	free(edit->text);
+	edit->text = whole;
+	edit->size = begin + size + rest;
+	return true;
+}
+
+/* The same for text that was allocated, and that this frees. NULL: out of memory. */
+static bool splice_and_free(struct json_edit *edit, size_t begin, size_t end, char *text)
+{
+	bool done = text && splice(edit, begin, end, text);
+
+	free(text);
+	return done;
+}
+
+/* Like asprintf(), but returns the text. NULL: out of memory. */
+static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
+
+static char *format(const char *pattern, ...)
+{
+	va_list args;
+	char *text;
+	int size;
+
+	va_start(args, pattern);
+	size = vasprintf(&text, pattern, args);
+	va_end(args);
+	return size < 0 ? NULL : text;
+}
+
+/* Adds a child behind the last one. */
+static bool add_child(struct json_edit *edit, const struct layout *layout, const char *child)
+{
+	struct piece white = piece_of(edit, layout->open + 1, layout->close);
+
+	if (layout->count)
+		return splice_and_free(edit, layout->last.end, layout->last.end,
+			format(",%.*s%s", layout->between.size, layout->between.text, child));
+	if (!has_line_end(white))
+		return splice(edit, layout->open + 1, layout->close, child);
+	/* The brackets of an empty array are on two lines: the child gets a line of its own between them. */
+	return splice_and_free(edit, layout->open + 1, layout->close,
+		format("%.*s  %s%.*s", white.size, white.text, child, white.size, white.text));
+}
+
+bool json_edit_set(struct json_edit *edit, const char *object, const char *key, const char *value)
+{
+	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct layout layout;
+	struct json_span span;
+	char path[512];
+	char *member;
+	bool done;
+
+	snprintf(path, sizeof(path), "%s%s%s", object, *object ? "." : "", key);
+	if (json_locate_path(&locate, path, &span))
+		return splice(edit, span.value.at, span.end, value);
+	if (!layout_of(edit, object, &layout) || edit->text[layout.open] != '{')
+		return false;
+	member = format("\"%s\"%.*s%s", key, layout.colon.size, layout.colon.text, value);
+	done = member && add_child(edit, &layout, member);
+	free(member);
+	return done;
+}
+
+/* Returns an object with the members, laid out like the object at the path `like`, if that exists. */
+static char *new_object(
+	const struct json_edit *edit, const char *like, const struct json_edit_member *members, size_t count)
+{
+	struct layout layout;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	layout_of(edit, like, &layout);
+	fprintf(to, "{%.*s", layout.lead.size, layout.lead.text);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			fprintf(to, ",%.*s", layout.between.size, layout.between.text);
+		fprintf(to, "\"%s\"%.*s%s", members[i].key, layout.colon.size, layout.colon.text, members[i].value);
+	}
+	fprintf(to, "%.*s}", layout.tail.size, layout.tail.text);
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+bool json_edit_append(struct json_edit *edit, const char *array, const struct json_edit_member *members, size_t count)
+{
+	struct layout layout;
+	char last[512];
+	char *object;
+	bool done;
+
+	if (!layout_of(edit, array, &layout) || edit->text[layout.open] != '[')
+		return false;
+	snprintf(last, sizeof(last), "%s[%zu]", array, layout.count ? layout.count - 1 : 0);
+	object = new_object(edit, last, members, count);
+	done = object && add_child(edit, &layout, object);
+	free(object);
+	return done;
+}
+
+bool json_edit_remove(struct json_edit *edit, const char *path)
+{
+	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct json_span span;
+	size_t begin, end;
+
+	if (!*path || !json_locate_path(&locate, path, &span))
+		return false;
+	/* With the comma and the white space before it; or, for the first child, with those behind it. */
+	begin = span.key.at - (size_t)white_before(edit, span.key.at).size;
+	end = span.end;
+	if (edit->text[begin - 1] == ',') {
+		begin -= 1 + (size_t)white_before(edit, begin - 1).size;
+		return splice(edit, begin, end, "");
+	}
+	end += strspn(edit->text + end, " \t\r\n");
+	if (edit->text[end] != ',')
+		return splice(edit, begin, end, "");
+	end++;
+	end += strspn(edit->text + end, " \t\r\n");
+	return splice(edit, span.key.at, end, "");
+}
+
+char *json_edit_get(const struct json_edit *edit, const char *path)
+{
+	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct json_span span;
+
+	if (!json_locate_path(&locate, path, &span))
+		return NULL;
+	return strndup(edit->text + span.value.at, span.end - span.value.at);
+}
