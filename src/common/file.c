@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static const char *kind_of(mode_t mode)
@@ -143,26 +144,63 @@ static mode_t mode_of_new(const char *source)
 	return mode;
 }
 
+/* A file that is about to be replaced or created. */
+struct target {
+	const char *path;
+	const char *source; /* gives a new file its mode; NULL: none */
+	const char *like; /* gives owner, mode and ACL; NULL: the old file does, if there is one */
+};
+
 /* Gets owner and mode for the new file. Only a regular file may be replaced, so that root cannot lose /dev/null. */
-static int check_target(const char *path, const char *source, struct stat *old, struct faults *faults)
+static int check_target(const struct target *target, struct stat *old, struct faults *faults)
 {
-	*old = (struct stat){.st_mode = mode_of_new(source), .st_uid = geteuid(), .st_gid = getegid()};
-	if (stat(path, old) < 0)
-		return errno == ENOENT ? 0 : failed(faults, "cannot be replaced");
-	if (S_ISREG(old->st_mode))
-		return 0;
-	faults_error(faults, NULL, "is %s; only a regular file can be replaced", kind_of(old->st_mode));
-	return S_ISDIR(old->st_mode) ? -EISDIR : -EINVAL;
+	*old = (struct stat){.st_mode = mode_of_new(target->source), .st_uid = geteuid(), .st_gid = getegid()};
+	if (stat(target->path, old) < 0 && errno != ENOENT)
+		return failed(faults, "cannot be replaced");
+	if (old->st_mode & S_IFMT && !S_ISREG(old->st_mode)) {
+		faults_error(faults, NULL, "is %s; only a regular file can be replaced", kind_of(old->st_mode));
+		return S_ISDIR(old->st_mode) ? -EISDIR : -EINVAL;
+	}
+	if (target->like && stat(target->like, old) < 0)
+		return failed(faults, "the mode of the new file is unknown");
+	return 0;
+}
+
+/* Gives the new file the ACL of `like`. A new file in a folder with a default ACL has that one, so it is removed if `like` has
+ * none. */
+static int copy_acl(int fd, const char *like)
+{
+	static const char name[] = "system.posix_acl_access";
+	ssize_t size = getxattr(like, name, NULL, 0);
+	char *acl;
+	int error = 0;
+
+	if (size < 0) {
+		if (errno == ENODATA)
+			fremovexattr(fd, name);
+		return 0; /* there is no such file, or the file system has no ACLs */
+	}
+	acl = malloc((size_t)size + 1);
+	if (!acl)
+		return -1;
+	size = getxattr(like, name, acl, (size_t)size + 1);
+	if (size < 0 || fsetxattr(fd, name, acl, (size_t)size, 0) < 0)
+		error = -1;
+	free(acl);
+	return error;
 }
 
 /* Keeps the owner if that is permitted, so that a daemon can still read its file after root has written it. */
-static int fill(int fd, const struct stat *old, const void *bytes, size_t size, struct faults *faults)
+static int fill(int fd, const struct target *target, const struct stat *old, const void *bytes, size_t size,
+	struct faults *faults)
 {
 	if ((old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid) < 0 &&
 		errno != EPERM)
 		return failed(faults, "the owner of the new file cannot be set");
 	if (fchmod(fd, old->st_mode & 0777) < 0)
 		return failed(faults, "the mode of the new file cannot be set");
+	if (copy_acl(fd, target->like ? target->like : target->path) < 0)
+		return failed(faults, "the access control list of the new file cannot be set");
 	if (write_all(fd, bytes, size) < 0)
 		return failed(faults, "the new file cannot be written");
 	if (fsync(fd) < 0)
@@ -236,11 +274,11 @@ static int open_temporary(const char *folder, char *name, size_t size)
 }
 
 static int replace_in(
-	const char *folder, const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
+	const char *folder, const struct target *target, const void *bytes, size_t size, struct faults *faults)
 {
 	char temporary[PATH_MAX];
 	struct stat old;
-	int error = check_target(path, source, &old, faults);
+	int error = check_target(target, &old, faults);
 	int fd;
 
 	if (error)
@@ -249,8 +287,8 @@ static int replace_in(
 	fd = open_temporary(folder, temporary, sizeof(temporary));
 	if (fd < 0)
 		return failed(faults, "a new file cannot be created in its folder");
-	error = fill(fd, &old, bytes, size, faults);
-	if (!error && rename(temporary, path) < 0)
+	error = fill(fd, target, &old, bytes, size, faults);
+	if (!error && rename(temporary, target->path) < 0)
 		error = failed(faults, "the new file cannot be renamed");
 	if (error)
 		unlink(temporary);
@@ -260,19 +298,31 @@ static int replace_in(
 	return error;
 }
 
-int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
+static int replace(const struct target *target, const void *bytes, size_t size, struct faults *faults)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+	const char *slash = strrchr(target->path, '/');
+	char *folder = slash == target->path ? strdup("/")
+		       : slash               ? strndup(target->path, (size_t)(slash - target->path))
+					     : strdup(".");
 	int error;
 
 	if (!folder) {
 		errno = ENOMEM;
 		return failed(faults, "cannot be replaced");
 	}
-	error = replace_in(folder, path, source, bytes, size, faults);
+	error = replace_in(folder, target, bytes, size, faults);
 	free(folder);
 	return error;
+}
+
+int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
+{
+	return replace(&(struct target){.path = path, .source = source}, bytes, size, faults);
+}
+
+int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults)
+{
+	return replace(&(struct target){.path = path, .like = like}, bytes, size, faults);
 }
 
 /* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory. */

@@ -21,7 +21,7 @@ int file_read(const char *path, const char *what, size_t max, char **text, size_
  * same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
  * unchanged, no temporary file is left, and an error in faults says which step failed.
  *
- * - Mode and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows. Tables
+ * - Mode, ACL and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows. Tables
  *   hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which it was
  *   made (NULL: none).
  * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a folder)
@@ -30,6 +30,9 @@ int file_read(const char *path, const char *what, size_t max, char **text, size_
  * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */
 int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);
+
+/* The same, but the new file gets mode, ACL and, if permitted, owner of the file `like`, whether `path` exists or not. */
+int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults);
 
 /* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
  * need not exist. */

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -144,6 +145,88 @@ static void test_owner_of_an_existing_file_is_kept(void **state)
 	assert_int_equal(info.st_uid, 1234);
 	assert_int_equal(info.st_gid, 4321);
 	unlink("file");
+}
+
+#define ACL_NAME "system.posix_acl_access"
+
+/* user::rw- user:1234:r-- group::--- mask::r-- other::---, as the kernel stores it */
+static const uint8_t acl[] = {2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 0xd2, 4, 0, 0, 4, 0, 0, 0, 255,
+	255, 255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 0, 0, 255, 255, 255, 255};
+
+static void assert_acl(const char *path)
+{
+	uint8_t found[256];
+
+	assert_int_equal(getxattr(path, ACL_NAME, found, sizeof(found)), sizeof(acl));
+	assert_memory_equal(found, acl, sizeof(acl));
+}
+
+static void test_acl_of_an_existing_file_is_kept(void **state)
+{
+	(void)state;
+	replace("file", "one");
+	if (setxattr("file", ACL_NAME, acl, sizeof(acl), 0) < 0) {
+		assert_int_equal(errno, EOPNOTSUPP);
+		print_message("this file system has no ACLs\n");
+		unlink("file");
+		return;
+	}
+	replace("file", "two");
+	assert_acl("file");
+	assert_holds("file", "two", 0640);
+	unlink("file");
+}
+
+/* The folder's default ACL would give the new file more readers than the old one had. */
+static void test_default_acl_of_the_folder_is_not_inherited(void **state)
+{
+	struct faults faults = {.file = "file"};
+
+	(void)state;
+	replace("file", "one");
+	chmod("file", 0640);
+	if (setxattr(".", "system.posix_acl_default", acl, sizeof(acl), 0) < 0) {
+		assert_int_equal(errno, EOPNOTSUPP);
+		print_message("this file system has no ACLs\n");
+		unlink("file");
+		return;
+	}
+	replace("file", "two");
+	assert_holds("file", "two", 0640);
+	assert_int_equal(getxattr("file", ACL_NAME, NULL, 0), -1);
+	assert_int_equal(file_replace_like("copy", "file", "two", 3, &faults), 0);
+	assert_int_equal(getxattr("copy", ACL_NAME, NULL, 0), -1);
+	assert_int_equal(removexattr(".", "system.posix_acl_default"), 0);
+	unlink("copy");
+	unlink("file");
+}
+
+static void test_file_gets_mode_and_acl_of_its_model(void **state)
+{
+	struct faults faults = {.file = "copy"};
+	bool has_acl;
+
+	(void)state;
+	replace("file", "one");
+	replace("copy", "older");
+	chmod("file", 0440);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(file_replace_like("copy", "file", "two", 3, &faults), 0);
+		assert_holds("copy", "two", 0440);
+		unlink("copy");
+	}
+	has_acl = setxattr("file", ACL_NAME, acl, sizeof(acl), 0) == 0;
+	assert_int_equal(file_replace_like("copy", "file", "two", 3, &faults), 0);
+	if (has_acl)
+		assert_acl("copy");
+	assert_no_fault(&faults);
+	unlink("file");
+	assert_int_equal(file_replace_like("copy", "file", "new", 3, &faults), -ENOENT);
+	assert_fault(&faults, false,
+		"copy: the mode of the new file is unknown: No such file or directory; the file is unchanged");
+	faults_clear(&faults);
+	assert_int_equal(count_entries("."), 1);
+	unlink("copy");
 }
 
 static int replace_as_nobody(void)
@@ -399,6 +482,9 @@ int main(void)
 		cmocka_unit_test(test_new_file_is_as_secret_as_its_source),
 		cmocka_unit_test(test_mode_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_owner_of_an_existing_file_is_kept),
+		cmocka_unit_test(test_acl_of_an_existing_file_is_kept),
+		cmocka_unit_test(test_default_acl_of_the_folder_is_not_inherited),
+		cmocka_unit_test(test_file_gets_mode_and_acl_of_its_model),
 		cmocka_unit_test(test_owner_is_not_kept_if_that_is_not_permitted),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
 		cmocka_unit_test(test_a_symbolic_link_is_replaced_and_its_target_stays),
