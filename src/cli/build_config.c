@@ -50,30 +50,41 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 	return error;
 }
 
-static int run(const struct command_args *args)
+/* Options that are not given are NULL. */
+static int build_file(const char *from, const char *to, const char *format, bool force, bool verbose)
 {
-	const char *from = args->operands[0], *to = args->operands[1];
-	const struct output output = {to, OUTPUT_BINARY_TABLE, args->options[FORCE], {from}};
+	const struct output output = {to, OUTPUT_BINARY_TABLE, force, {from}};
 	struct faults faults = {.file = from};
-	enum table_file_format format;
+	enum table_file_format version;
 	struct table_set set;
 	uint32_t replaced;
 	int error;
 
-	if (!parse_format(args->options[FORMAT], &format))
-		return command_usage("build-config: --format: '%s' is neither 2 nor 3", args->options[FORMAT]);
+	if (!parse_format(format, &version))
+		return command_usage("build-config: --format: '%s' is neither 2 nor 3", format);
 	if (!output_is_safe(&output))
 		return COMMAND_FAILED;
 	replaced = table_load_version(to);
 	error = table_load_json(from, &set, &faults);
 	if (error == 0)
-		error = build(to, &set, format, args->options[VERBOSE], &faults);
-	if (error == 0 && replaced == 2 && !args->options[FORMAT])
+		error = build(to, &set, version, verbose, &faults);
+	if (error == 0 && replaced == 2 && !format)
 		faults_warn(&faults, NULL,
 			"was version 2 and is now version 3, which GLB's directors cannot read; for them use --format 2");
 	table_set_free(&set);
 	cli_print_faults(&faults, FAULTS_ALL);
 	return error == 0 ? COMMAND_OK : COMMAND_FAILED;
+}
+
+int cli_build_config(const char *from, const char *to)
+{
+	return build_file(from, to, NULL, false, false);
+}
+
+static int run(const struct command_args *args)
+{
+	return build_file(args->operands[0], args->operands[1], args->options[FORMAT], args->options[FORCE],
+		args->options[VERBOSE]);
 }
 
 const struct command build_config_command = {

@@ -17,14 +17,14 @@
 
 /* Exit codes beyond COMMAND_*: docs/reference/cli.md. */
 enum {
-	CLI_BROKEN = 3, /* diff: connections would break */
+	CLI_BROKEN = 3, /* diff, edit, undo: more connections would break than --max-broken allows */
 	CLI_CHECK_WARNINGS = 1,
 	CLI_CHECK_ERRORS = 2,
 };
 
 /* Each command is defined in the file with its name, such as show.c or migrate/migrate.c. */
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
-	replay_command, decode_command, migrate_command, reload_command, stats_command;
+	replay_command, decode_command, migrate_command, reload_command, stats_command, edit_command, undo_command;
 
 /* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
@@ -39,6 +39,11 @@ int cli_print_json(json_t *json);
 bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
+
+/* What the subcommands build-config and reload do; edit calls them. They print, and return the exit code. */
+int cli_build_config(const char *from, const char *to);
+/* The first options of the subcommand must be TELEMETRY_OPTION_LIST. */
+int cli_reload(const struct command_args *args);
 
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);

@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
+	&edit_command,
+	&undo_command,
 	&build_config_command,
 	&check_command,
 	&show_command,

@@ -12,7 +12,7 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static int run(const struct command_args *args)
+static int reload(const struct command_args *args, bool json)
 {
 	json_t *reply;
 	int code = telemetry_request(args, args->options[FORCE] ? "/glb/reload,force" : "/glb/reload", &reply);
@@ -24,14 +24,24 @@ static int run(const struct command_args *args)
 	digest = json_string_value(json_object_get(reply, "digest"));
 	if (!json_integer_value(json_object_get(reply, "ok")))
 		code = command_error("the director keeps its table: %s", error ? error : "no reason given");
-	else if (!args->options[JSON])
+	else if (!json)
 		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
 			json_integer_value(json_object_get(reply, "generation")), digest ? digest : "unknown");
-	if (!args->options[JSON])
+	if (!json)
 		json_decref(reply);
 	else if (cli_print_json(reply) != COMMAND_OK)
 		code = COMMAND_FAILED;
 	return code;
+}
+
+int cli_reload(const struct command_args *args)
+{
+	return reload(args, false);
+}
+
+static int run(const struct command_args *args)
+{
+	return reload(args, args->options[JSON]);
 }
 
 const struct command reload_command = {

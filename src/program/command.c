@@ -63,7 +63,7 @@ static int print_help(const struct command_program *program)
 /* Writes "--name ARGUMENT" as --help shows it. Returns its length. */
 static int format_option(const struct command_option *option, char *text, size_t size)
 {
-	return snprintf(text, size, "--%s%s%s", option->name, option->argument ? " " : "",
+	return snprintf(text, size, "--%s%s%s", option->name, option->argument && *option->argument != '[' ? " " : "",
 		option->argument ? option->argument : "");
 }
 
@@ -85,6 +85,8 @@ static int print_command_help(const struct command *command)
 		printf("  %-*s %s\n", width, left, option->help);
 	}
 	printf("  %-*s print this help\n  %-*s print the version\n", width, "--help", width, "--version");
+	if (command->note)
+		printf("\n%s\n", command->note);
 	return COMMAND_OK;
 }
 
@@ -116,6 +118,11 @@ enum {
 	OPTION_VERSION,
 };
 
+static int argument_kind(const char *argument)
+{
+	return !argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
+}
+
 static void fill_options(const struct command *command, struct option *options)
 {
 	int count = 0;
@@ -123,7 +130,7 @@ static void fill_options(const struct command *command, struct option *options)
 	for (; command->options[count].name; count++)
 		options[count] = (struct option){
 			.name = command->options[count].name,
-			.has_arg = command->options[count].argument ? required_argument : no_argument,
+			.has_arg = argument_kind(command->options[count].argument),
 			.val = count,
 		};
 	options[count++] = (struct option){.name = "help", .val = OPTION_HELP};

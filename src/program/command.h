@@ -20,13 +20,14 @@ enum {
 
 struct command_option {
 	const char *name; /* without dashes; NULL ends the array */
-	const char *argument; /* the argument's name in --help; NULL: the option takes none */
+	/* The argument's name in --help; "[=NAME]": can be left out; NULL: the option takes none. */
+	const char *argument;
 	const char *help;
 };
 
 /* The parsed command line of a subcommand. The strings are those of argv. */
 struct command_args {
-	/* In the order of the command's options; NULL: not given, "": given, but takes no argument. */
+	/* In the order of the command's options; NULL: not given, "": given without an argument. */
 	const char *options[COMMAND_MAX_OPTIONS];
 	int count; /* of operands */
 	char **operands;
@@ -39,6 +40,7 @@ struct command {
 	int min_operands, max_operands;
 	const char *summary; /* a sentence without full stop */
 	const struct command_option *options;
+	const char *note; /* text after the options in --help, without a newline at its end; NULL: none */
 };
 
 struct command_program {

@@ -29,7 +29,8 @@ def model_rows(table):
     return list(map(addresses, table.all_rows()))
 
 
-SUBCOMMANDS = ["build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload", "stats"]
+SUBCOMMANDS = ["edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
+               "stats"]
 
 
 # The command line

@@ -27,13 +27,15 @@ def help_of(program, *arguments):
 
 
 def options_in_help(text):
-    """{"--port": "N"} of the lines that describe an option; "" for one without a value."""
+    """{"--port": "N"} of the lines that describe an option; "" for one without a value. --build[=DST] is like --build DST."""
+    text = re.sub(r"\[=(\w+)\]", r" \1", text)
     return dict(re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: (\S+))?  ", text + "\n", flags=re.MULTILINE)) | dict(
         re.findall(r"^  (--[a-z-]+) (\S+\|\S+) ", text, flags=re.MULTILINE))
 
 
 def options_in_man(text):
     """The same of the terms of a definition list: *--port* _N_, also behind *-p*."""
+    text = re.sub(r"\[=(\w+)\]", r" \1", text)
     terms = re.findall(r"^\t?(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: (\S+))?$", text, flags=re.MULTILINE)
     return {option: value.strip("_") for option, value in terms}
 
@@ -69,6 +71,7 @@ def test_options_of_a_subcommand(program, page, name):
     bodies = dict(zip(described[1::2], described[2::2]))
     assert options_in_man(bodies[name]) == own
     line = re.search(rf"^\*{program.split('/')[1]}\* {name}\b(.*?)(?:\+\+)?$", chapter(man(page), "SYNOPSIS"), flags=re.MULTILINE)[1]
+    line = re.sub(r"\[=(\w+)\]", r" \1", line)
     in_synopsis = dict(re.findall(r"(--[a-z-]+)(?: ([^\s\]]+))?", line))
     assert {option: value.strip("_") for option, value in in_synopsis.items()} == own
     assert all(f"*{option}*" in chapter(man(page), "SUBCOMMANDS") for option in EVERYWHERE)

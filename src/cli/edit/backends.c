@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verbs for backends: add, remove, drain, undrain. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/edit/edit.h"
+
+static uint32_t find_backend(const struct table *table, const char *operand)
+{
+	struct netaddr addr = {0};
+	uint32_t i = 0;
+
+	netaddr_parse(operand, &addr);
+	while (i < table->backend_count && netaddr_compare(&table->backends[i].addr, &addr) != 0)
+		i++;
+	return i;
+}
+
+/* Finds the tables of the selection that have the backend. */
+static bool find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES])
+{
+	const struct table_set *set = &edit->change.old.set;
+
+	for (uint32_t i = 0; i < set->count; i++)
+		found[i] = edit->selected[i] && find_backend(&set->tables[i], operand) < set->tables[i].backend_count;
+	return edit_check_matches(edit, "backend", operand, found);
+}
+
+bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit *edit, const char *path))
+{
+	const struct table_set *set = &edit->change.old.set;
+	bool found[TABLE_MAX_TABLES];
+	char path[64];
+
+	for (int i = 0; i < count; i++) {
+		if (!find_tables(edit, edit->operands[i], found))
+			return false;
+		for (uint32_t t = 0; t < set->count; t++) {
+			if (!found[t])
+				continue;
+			snprintf(path, sizeof(path), "tables[%u].backends[%u]", t,
+				find_backend(&set->tables[t], edit->operands[i]));
+			if (!change(edit, path))
+				return edit_failed(edit);
+		}
+	}
+	return true;
+}
+
+static bool set_draining(struct edit *edit, const char *path)
+{
+	return json_edit_set(&edit->change.after, path, "state", "\"draining\"");
+}
+
+static bool set_active(struct edit *edit, const char *path)
+{
+	return json_edit_set(&edit->change.after, path, "state", "\"active\"");
+}
+
+bool edit_drain(struct edit *edit)
+{
+	return edit_each_backend(edit, edit->count, set_draining);
+}
+
+bool edit_undrain(struct edit *edit)
+{
+	return edit_each_backend(edit, edit->count, set_active);
+}
+
+static bool is_operand(const struct edit *edit, const struct table_backend *backend)
+{
+	for (int i = 0; i < edit->count; i++) {
+		struct netaddr addr = {0};
+
+		netaddr_parse(edit->operands[i], &addr);
+		if (netaddr_compare(&addr, &backend->addr) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool edit_remove(struct edit *edit)
+{
+	const struct table_set *set = &edit->change.old.set;
+	bool found[TABLE_MAX_TABLES];
+	char path[64];
+
+	for (int i = 0; i < edit->count; i++)
+		if (!find_tables(edit, edit->operands[i], found))
+			return false;
+	for (uint32_t t = 0; t < set->count; t++) {
+		/* Backwards, so that the indices before stay valid. */
+		for (uint32_t b = set->tables[t].backend_count; b-- > 0;) {
+			if (!edit->selected[t] || !is_operand(edit, &set->tables[t].backends[b]))
+				continue;
+			snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
+			if (!json_edit_remove(&edit->change.after, path))
+				return edit_failed(edit);
+		}
+	}
+	return true;
+}
+
+/* Returns the text of the checks that the new backends of a table get, or NULL: none. False, with an error: there are none to copy. */
+static bool get_checks(const struct edit *edit, uint32_t t, char **checks)
+{
+	const struct table_set *set = &edit->change.old.set;
+	uint32_t from;
+	char path[64], label[16];
+
+	*checks = NULL;
+	if (!edit->copy_checks_from)
+		return true;
+	from = find_backend(&set->tables[t], edit->copy_checks_from);
+	snprintf(path, sizeof(path), "tables[%u].backends[%u].healthchecks", t, from);
+	if (from < set->tables[t].backend_count)
+		*checks = json_edit_get(&edit->change.before, path);
+	if (!*checks)
+		command_error("%s: --copy-checks-from: table %s has no backend %s with health checks",
+			edit->change.named, table_label(set, t, label), edit->copy_checks_from);
+	return *checks;
+}
+
+static void note_missing_checks(const struct edit *edit, uint32_t t)
+{
+	const struct table_health_table *health = &edit->change.old.health.tables[t];
+	char addr[NETADDR_TEXT_MAX];
+
+	for (uint32_t i = 0; i < health->backend_count; i++) {
+		const struct check_targets *targets = &health->backends[i];
+
+		if (!targets->http && !targets->tcp && !targets->gue && !targets->fou)
+			continue;
+		command_note(
+			"%s: the new backend has no health checks, but others have; to copy them: --copy-checks-from %s",
+			edit->change.named, netaddr_format(&edit->change.old.set.tables[t].backends[i].addr, addr));
+		return;
+	}
+}
+
+static bool add_to(struct edit *edit, uint32_t t, const char *operand, const char *checks)
+{
+	struct netaddr addr = {0};
+	char text[NETADDR_TEXT_MAX], ip[NETADDR_TEXT_MAX + 2], state[16], path[32];
+	struct json_edit_member members[] = {{"ip", ip}, {"state", state}, {"healthy", "true"}, {"healthchecks", checks}};
+
+	netaddr_parse(operand, &addr);
+	snprintf(ip, sizeof(ip), "\"%s\"", netaddr_format(&addr, text));
+	snprintf(state, sizeof(state), "\"%s\"", edit->state);
+	snprintf(path, sizeof(path), "tables[%u].backends", t);
+	return json_edit_append(&edit->change.after, path, members, checks ? 4 : 3);
+}
+
+static bool add_all(struct edit *edit, uint32_t t)
+{
+	const struct table_set *set = &edit->change.old.set;
+	char label[16], *checks;
+	bool added = true;
+
+	for (int i = 0; i < edit->count; i++) {
+		uint32_t there = find_backend(&set->tables[t], edit->operands[i]);
+
+		if (there == set->tables[t].backend_count)
+			continue;
+		command_error(
+			"%s: %s is in table %s already, with the state %s: to change it, use the verb undrain or set",
+			edit->change.named, edit->operands[i], table_label(set, t, label),
+			table_state_name(set->tables[t].backends[there].state));
+		return false;
+	}
+	if (!get_checks(edit, t, &checks))
+		return false;
+	if (!checks)
+		note_missing_checks(edit, t);
+	for (int i = 0; i < edit->count && added; i++)
+		added = add_to(edit, t, edit->operands[i], checks);
+	free(checks);
+	return added || edit_failed(edit);
+}
+
+bool edit_add(struct edit *edit)
+{
+	bool added = edit_needs_one_table(edit);
+
+	for (uint32_t t = 0; t < edit->change.old.set.count && added; t++)
+		if (edit->selected[t])
+			added = add_all(edit, t);
+	return added;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A bind as users type it: ADDRESS:PORT/PROTO. Pure. */
+#ifndef GLB_CLI_EDIT_BIND_OPERAND_H
+#define GLB_CLI_EDIT_BIND_OPERAND_H
+
+#include "table/table.h"
+
+/* The form, for messages. */
+#define BIND_OPERAND_FORM \
+	"ADDRESS:PORT/tcp or /udp, such as 203.0.113.10:443/tcp, 203.0.113.64/29:22/tcp or [2001:db8::10]:80-443/tcp"
+
+/* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp or udp. False: *bind is undefined. */
+bool bind_operand_parse(const char *text, struct table_bind *bind);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verbs for binds: add-bind, remove-bind. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/edit/bind_operand.h"
+#include "cli/edit/edit.h"
+
+static bool is_same(const struct table_bind *bind, const char *operand)
+{
+	struct table_bind other;
+
+	return bind_operand_parse(operand, &other) && netaddr_compare(&bind->prefix.addr, &other.prefix.addr) == 0 &&
+	       bind->prefix.length == other.prefix.length && bind->protocol == other.protocol &&
+	       bind->port_start == other.port_start && bind->port_end == other.port_end;
+}
+
+static bool has_bind(const struct table *table, const char *operand)
+{
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (is_same(&table->binds[i], operand))
+			return true;
+	return false;
+}
+
+static bool add_to(struct edit *edit, uint32_t t, const char *operand)
+{
+	struct table_bind bind;
+	char text[NETPREFIX_TEXT_MAX], ip[NETPREFIX_TEXT_MAX + 2], protocol[8], first[8], last[8], path[32];
+	struct json_edit_member members[] = {{"ip", ip}, {"proto", protocol}, {"port", first}, {"port_end", last}};
+
+	bind_operand_parse(operand, &bind);
+	snprintf(ip, sizeof(ip), "\"%s\"", netprefix_format(&bind.prefix, text));
+	snprintf(protocol, sizeof(protocol), "\"%s\"", table_protocol_name(bind.protocol));
+	snprintf(first, sizeof(first), "%u", bind.port_start);
+	snprintf(last, sizeof(last), "%u", bind.port_end);
+	if (bind.port_start != bind.port_end)
+		members[2].key = "port_start";
+	snprintf(path, sizeof(path), "tables[%u].binds", t);
+	return json_edit_append(&edit->change.after, path, members, bind.port_start != bind.port_end ? 4 : 3);
+}
+
+bool edit_add_bind(struct edit *edit)
+{
+	const struct table_set *set = &edit->change.old.set;
+	char label[16];
+
+	if (!edit_needs_one_table(edit))
+		return false;
+	for (uint32_t t = 0; t < set->count; t++) {
+		for (int i = 0; i < edit->count && edit->selected[t]; i++) {
+			if (has_bind(&set->tables[t], edit->operands[i])) {
+				command_error("%s: %s is a bind of table %s already", edit->change.named,
+					edit->operands[i], table_label(set, t, label));
+				return false;
+			}
+			if (!add_to(edit, t, edit->operands[i]))
+				return edit_failed(edit);
+		}
+	}
+	return true;
+}
+
+static bool is_operand(const struct edit *edit, const struct table_bind *bind)
+{
+	for (int i = 0; i < edit->count; i++)
+		if (is_same(bind, edit->operands[i]))
+			return true;
+	return false;
+}
+
+bool edit_remove_bind(struct edit *edit)
+{
+	const struct table_set *set = &edit->change.old.set;
+	bool found[TABLE_MAX_TABLES];
+	char path[64];
+
+	for (int i = 0; i < edit->count; i++) {
+		for (uint32_t t = 0; t < set->count; t++)
+			found[t] = edit->selected[t] && has_bind(&set->tables[t], edit->operands[i]);
+		if (!edit_check_matches(edit, "bind", edit->operands[i], found))
+			return false;
+	}
+	for (uint32_t t = 0; t < set->count; t++) {
+		/* Backwards, so that the indices before stay valid. */
+		for (uint32_t b = set->tables[t].bind_count; b-- > 0;) {
+			if (!edit->selected[t] || !is_operand(edit, &set->tables[t].binds[b]))
+				continue;
+			snprintf(path, sizeof(path), "tables[%u].binds[%u]", t, b);
+			if (!json_edit_remove(&edit->change.after, path))
+				return edit_failed(edit);
+		}
+	}
+	return true;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/edit/change.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/diff/diff_print.h"
+#include "cli/edit/describe.h"
+#include "cli/output.h"
+#include "common/cpus.h"
+#include "common/file.h"
+#include "common/text.h"
+#include "table/file/table_json.h"
+#include "table/file/table_load.h"
+#include "table/table_build.h"
+#include "table/table_guard.h"
+
+/* Waits for other changes of files in the folder, so that none is lost. */
+static bool lock_folder(struct change *change)
+{
+	char *copy = strdup(change->path);
+	const char *folder = copy ? dirname(copy) : ".";
+	bool locked;
+
+	change->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	locked = change->folder >= 0 && flock(change->folder, LOCK_EX | LOCK_NB) == 0;
+	if (!locked && change->folder >= 0 && errno == EWOULDBLOCK) {
+		command_note("%s: waits for another edit in this folder", change->named);
+		locked = flock(change->folder, LOCK_EX) == 0;
+	}
+	if (!locked)
+		command_error("%s: its folder %s cannot be locked: %s", change->named, folder, strerror(errno));
+	free(copy);
+	return locked;
+}
+
+static bool resolve(struct change *change)
+{
+	change->path = realpath(change->named, NULL);
+	if (!change->path) {
+		command_error("%s: cannot be opened: %s", change->named, strerror(errno));
+		return false;
+	}
+	if (asprintf(&change->backup, "%s~", change->path) < 0) {
+		change->backup = NULL;
+		command_error("out of memory");
+	}
+	return change->backup;
+}
+
+static void note_link(const struct change *change)
+{
+	struct stat info;
+
+	if (lstat(change->named, &info) == 0 && S_ISLNK(info.st_mode))
+		command_note("%s is a symbolic link: this changes %s", change->named, change->path);
+	if (stat(change->path, &info) == 0 && info.st_nlink > 1)
+		command_note("%s has another hard link, which keeps the old content", change->named);
+}
+
+/* The daemon overwrites such a file. It keeps its state beside it, unless healthcheck.conf names another place. */
+static bool is_written_by_healthcheck(const struct change *change)
+{
+	struct faults faults = {0};
+	char *state = NULL, *text = NULL;
+	size_t size;
+	bool found = false;
+
+	if (asprintf(&state, "%s.state", change->path) >= 0) {
+		found = file_read(state, "a state", (size_t)64 << 20, &text, &size, &faults) == 0 &&
+			strstr(text, "\"verdicts\"");
+		free(state);
+	}
+	free(text);
+	faults_clear(&faults);
+	return found;
+}
+
+bool change_open(struct change *change, const char *path, const struct command_args *args)
+{
+	struct faults faults = {.file = path};
+
+	*change = (struct change){.named = path, .folder = -1};
+	if (!resolve(change) || !lock_folder(change))
+		return false;
+	note_link(change);
+	if (!args->options[CHANGE_FORCE] && is_written_by_healthcheck(change)) {
+		command_error(
+			"%s: glb-healthcheck writes this file, for %s.state is beside it: change `src` of healthcheck.conf instead, or give --force",
+			path, change->path);
+		return false;
+	}
+	if (table_load_text(change->path, &change->before.text, &change->before.size, &faults) ||
+		table_json_parse_document(change->before.text, change->before.size, &change->old, &faults)) {
+		cli_print_faults(&faults, FAULTS_ERRORS);
+		command_error("%s: only a valid JSON table can be changed", path);
+		return false;
+	}
+	faults_clear(&faults);
+	change->after.size = change->before.size;
+	change->after.text = strdup(change->before.text);
+	if (!change->after.text)
+		command_error("out of memory");
+	return change->after.text;
+}
+
+void change_close(struct change *change)
+{
+	if (change->folder >= 0)
+		close(change->folder);
+	table_document_free(&change->old);
+	free(change->before.text);
+	free(change->after.text);
+	free(change->backup);
+	free(change->path);
+}
+
+/* Parses the new text. Prints its faults, which name places in the new text. */
+static bool parse_after(const struct change *change, struct table_document *new)
+{
+	struct faults faults = {.strict = true};
+	char *file = NULL;
+	bool valid = false;
+
+	if (asprintf(&file, "%s, as changed", change->named) >= 0) {
+		faults.file = file;
+		valid = table_json_parse_document(change->after.text, change->after.size, new, &faults) == 0;
+		cli_print_faults(&faults, FAULTS_ALL);
+		free(file);
+	}
+	if (!valid)
+		command_error("%s: nothing is changed, because the result would not be valid", change->named);
+	return valid;
+}
+
+/* Refuses a change after which much of the table is gone. With --force, writes the member `replaces`, so that the director
+ * and glb-healthcheck accept it, too. */
+static bool pass_guard(struct change *change, const struct command_args *args, struct table_document *new)
+{
+	static const bool busy[TABLE_MAX_TABLES] = {[0 ... TABLE_MAX_TABLES - 1] = true};
+	struct table_guard guard = {
+		.old = &change->old.set,
+		.new = &new->set,
+		.max_shrink = TABLE_GUARD_MAX_SHRINK,
+		.busy = busy,
+	};
+	struct faults faults = {.file = change->named};
+	char fingerprint[20];
+	bool allowed = table_guard_allows(&guard, &faults), forced = args->options[CHANGE_FORCE];
+
+	if (allowed || !forced)
+		cli_print_faults(&faults, FAULTS_ALL);
+	faults_clear(&faults);
+	if (allowed)
+		return true;
+	if (!forced) {
+		command_error("%s: refused: if you want this, give --force", change->named);
+		return false;
+	}
+	snprintf(fingerprint, sizeof(fingerprint), "\"%016" PRIx64 "\"", table_set_fingerprint(&change->old.set));
+	if (!json_edit_set(&change->after, "", "replaces", fingerprint)) {
+		command_error("out of memory");
+		return false;
+	}
+	table_document_free(new);
+	return parse_after(change, new);
+}
+
+static int refuse(const struct change *change, const struct table_set_diff *diff, double limit)
+{
+	double broken = table_diff_percent(diff->broken, diff->rows);
+
+	fflush(stdout);
+	command_error("%s: refused: %.2f%% of the rows break, so their connections end; %.2f%% are allowed",
+		change->named, broken, limit);
+	command_error(
+		"to keep connections, change one proxy at a time, and drain a proxy until its connections have ended; to allow this change, add --max-broken %.2f",
+		(double)(long)(broken * 100 + 0.999) / 100);
+	return CLI_BROKEN;
+}
+
+/* Prints the change, and checks it against --max-broken. Returns the exit code. */
+static int show(struct change *change, struct table_document *new, double limit)
+{
+	struct table_set_diff diff;
+	int code = COMMAND_OK;
+
+	if (table_build(&change->old.set, cpus_usable()) || table_build(&new->set, cpus_usable()) ||
+		!table_set_diff_create(&diff, &change->old.set, &new->set))
+		return command_error("%s: cannot compare the rows: out of memory", change->named);
+	if (describe_changes(&change->old, new) == 0)
+		printf("%s: only comments or other text change\n", change->named);
+	diff_print(&diff);
+	if (table_diff_percent(diff.broken, diff.rows) > limit)
+		code = refuse(change, &diff, limit);
+	table_set_diff_free(&diff);
+	return code;
+}
+
+/* Returns true if the file still has the content that was read. */
+static bool is_unchanged(const struct change *change)
+{
+	struct faults faults = {.file = change->named};
+	char *text = NULL;
+	size_t size;
+	bool same = table_load_text(change->path, &text, &size, &faults) == 0 && size == change->before.size &&
+		    memcmp(text, change->before.text, size) == 0;
+
+	if (!same)
+		command_error("%s: another program has changed the file since it was read: run the command again",
+			change->named);
+	free(text);
+	faults_clear(&faults);
+	return same;
+}
+
+static bool write_file(const char *path, const char *like, const struct json_edit *edit)
+{
+	struct faults faults = {.file = path};
+	bool written = file_replace_like(path, like, edit->text, edit->size, &faults) == 0;
+
+	cli_print_faults(&faults, FAULTS_ALL);
+	return written;
+}
+
+static void warn_about_owner(const struct change *change, const struct stat *old)
+{
+	struct stat new;
+
+	if (stat(change->path, &new) == 0 && (new.st_uid != old->st_uid || new.st_gid != old->st_gid))
+		command_error(
+			"warning: %s: its owner was %ju:%ju and is now %ju:%ju, because only root can keep the owner",
+			change->named, (uintmax_t)old->st_uid, (uintmax_t)old->st_gid, (uintmax_t) new.st_uid,
+			(uintmax_t) new.st_gid);
+}
+
+static bool write_both(const struct change *change, enum change_order order)
+{
+	const struct output backup = {.path = change->backup, .kind = OUTPUT_JSON_TABLE};
+	struct stat old;
+
+	if (!is_unchanged(change) || !output_is_safe(&backup) || stat(change->path, &old) < 0)
+		return false;
+	if (order == CHANGE_BACKUP_FIRST && !write_file(change->backup, change->path, &change->before))
+		return false;
+	if (!write_file(change->path, change->path, &change->after))
+		return false;
+	warn_about_owner(change, &old);
+	if (order == CHANGE_BACKUP_LAST && !write_file(change->backup, change->path, &change->before))
+		return command_error("%s: is changed, but %s is not: undo cannot go forward again", change->named,
+			       change->backup) == COMMAND_OK;
+	printf("%s: %s; the version before is in %s\n", change->named,
+		order == CHANGE_BACKUP_FIRST ? "written" : "the last edit is taken back", change->backup);
+	return true;
+}
+
+/* Returns the name of the binary table: DST, or that of the JSON table with .bin instead of .json. */
+static char *binary_name(const struct change *change, const char *dst)
+{
+	size_t size = strlen(change->named);
+	char *name;
+
+	if (*dst)
+		return strdup(dst);
+	if (size > 5 && strcmp(change->named + size - 5, ".json") == 0)
+		size -= 5;
+	return asprintf(&name, "%.*s.bin", (int)size, change->named) < 0 ? NULL : name;
+}
+
+static int build(const struct change *change, const char *dst)
+{
+	char *name = binary_name(change, dst);
+	int code = name ? cli_build_config(change->named, name) : command_error("out of memory");
+
+	if (code != COMMAND_OK)
+		command_error(
+			"%s is changed, but %s is not built, and the director was not told: correct the cause and run the same command again, or take the change back with undo",
+			change->named, name ? name : "the binary table");
+	else
+		printf("%s: built\n", name);
+	free(name);
+	return code;
+}
+
+/* Builds and reloads, as the options say. */
+static int roll_out(const struct change *change, const struct command_args *args)
+{
+	int code = COMMAND_OK;
+
+	if (args->options[CHANGE_BUILD])
+		code = build(change, args->options[CHANGE_BUILD]);
+	if (code != COMMAND_OK || !args->options[CHANGE_RELOAD])
+		return code;
+	fflush(stdout);
+	code = cli_reload(args);
+	if (code != COMMAND_OK)
+		command_error(
+			"%s is changed, but the director still uses the table that it had: correct the cause and run the same command again, or take the change back with undo",
+			change->named);
+	return code;
+}
+
+int change_finish(struct change *change, const struct command_args *args, enum change_order order)
+{
+	struct table_document new = {0};
+	bool dry_run = args->options[CHANGE_DRY_RUN];
+	const char *text = args->options[CHANGE_MAX_BROKEN];
+	double limit = 0.0;
+	int code = COMMAND_FAILED;
+
+	if (text && !text_percent(text, &limit))
+		return command_usage("--max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", text);
+	if (strcmp(change->before.text, change->after.text) == 0) {
+		printf("%s: nothing to do\n", change->named);
+		return dry_run ? COMMAND_OK : roll_out(change, args);
+	}
+	if (parse_after(change, &new) && pass_guard(change, args, &new))
+		code = show(change, &new, limit);
+	table_document_free(&new);
+	if (code != COMMAND_OK)
+		return code;
+	if (dry_run) {
+		printf("%s: nothing is written, because of --dry-run\n", change->named);
+		return COMMAND_OK;
+	}
+	return write_both(change, order) ? roll_out(change, args) : COMMAND_FAILED;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A change of a JSON table file, from the lock to the reload; edit and undo share it. The old file is kept as FILE~. One
+ * thread. All functions print their errors.
+ */
+#ifndef GLB_CLI_EDIT_CHANGE_H
+#define GLB_CLI_EDIT_CHANGE_H
+
+#include "cli/telemetry.h"
+#include "table/file/json_edit.h"
+#include "table/file/table_document.h"
+
+struct change {
+	const char *named; /* the file as the user names it; borrowed */
+	char *path; /* the same without symbolic links */
+	char *backup; /* path + "~" */
+	int folder; /* descriptor, locked: other changes in this folder wait */
+	struct table_document old; /* the file before the change */
+	struct json_edit before; /* its text */
+	struct json_edit after; /* the text that shall be written; the caller changes it */
+};
+
+/* The first options of every subcommand that changes a table. */
+enum {
+	CHANGE_MAX_BROKEN = TELEMETRY_OPTIONS,
+	CHANGE_DRY_RUN,
+	CHANGE_FORCE,
+	CHANGE_BUILD,
+	CHANGE_RELOAD,
+	CHANGE_OPTIONS,
+};
+
+#define CHANGE_OPTION_LIST                                                                                        \
+	TELEMETRY_OPTION_LIST, [CHANGE_MAX_BROKEN] = {"max-broken", "PCT", "allow that PCT % of all rows break"}, \
+			       [CHANGE_DRY_RUN] = {"dry-run", NULL, "show the change, and write nothing"},        \
+			       [CHANGE_FORCE] = {"force", NULL, "allow that much of the table vanishes"},         \
+			       [CHANGE_BUILD] = {"build", "[=DST]", "then build the binary table, TABLE.bin"},    \
+			       [CHANGE_RELOAD] = {"reload", NULL, "then make the running director load it"}
+
+enum change_order {
+	CHANGE_BACKUP_FIRST,
+	CHANGE_BACKUP_LAST, /* the new text comes from the backup, which must not be lost if this program is killed */
+};
+
+/* Locks and reads the file. False: it cannot be read or is not a valid table; *change must still be closed. */
+bool change_open(struct change *change, const char *path, const struct command_args *args);
+
+/* Checks change->after, shows what it does, writes, builds and reloads, as the options say. Returns the exit code. */
+int change_finish(struct change *change, const struct command_args *args, enum change_order order);
+
+void change_close(struct change *change);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/edit/describe.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define CHECKS_TEXT_MAX 256
+
+/* The two versions of a table. */
+struct versions {
+	const struct table *old, *new;
+	const struct table_health_table *old_health, *new_health;
+	const char *label;
+	unsigned lines;
+};
+
+static void line(struct versions *versions, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void line(struct versions *versions, const char *format, ...)
+{
+	va_list args;
+
+	printf("%s: ", versions->label);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	versions->lines++;
+}
+
+/* Writes "http 80 /, gue 19523", or "none". Returns buf. */
+static const char *checks_text(const struct check_targets *targets, char buf[CHECKS_TEXT_MAX])
+{
+	const struct {
+		const char *name;
+		uint16_t port;
+		const char *uri;
+	} checks[] = {{"http", targets->http, targets->http_uri}, {"tcp", targets->tcp, NULL},
+		{"gue", targets->gue, NULL}, {"fou", targets->fou, NULL}};
+	size_t used = 0;
+
+	strcpy(buf, "none");
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i].port && used < CHECKS_TEXT_MAX)
+			used += (size_t)snprintf(buf + used, CHECKS_TEXT_MAX - used, "%s%s %u%s%s", used ? ", " : "",
+				checks[i].name, checks[i].port, checks[i].uri ? " " : "",
+				checks[i].uri ? checks[i].uri : "");
+	return buf;
+}
+
+static const char *backend_text(const struct table_backend *backend, char buf[32])
+{
+	snprintf(buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : ", not healthy");
+	return buf;
+}
+
+static uint32_t find_backend(const struct table *table, const struct netaddr *addr)
+{
+	uint32_t i = 0;
+
+	while (i < table->backend_count && netaddr_compare(&table->backends[i].addr, addr) != 0)
+		i++;
+	return i;
+}
+
+static void describe_backend(struct versions *versions, uint32_t old, uint32_t new)
+{
+	const struct table_backend *before = &versions->old->backends[old], *after = &versions->new->backends[new];
+	char addr[NETADDR_TEXT_MAX], first[CHECKS_TEXT_MAX], second[CHECKS_TEXT_MAX];
+
+	netaddr_format(&after->addr, addr);
+	if (strcmp(backend_text(before, first), backend_text(after, second)) != 0)
+		line(versions, "backend %s: %s -> %s", addr, first, second);
+	checks_text(&versions->old_health->backends[old], first);
+	checks_text(&versions->new_health->backends[new], second);
+	if (strcmp(first, second) != 0)
+		line(versions, "backend %s: checks: %s -> %s", addr, first, second);
+}
+
+static void describe_backends(struct versions *versions)
+{
+	const struct table *old = versions->old, *new = versions->new;
+	char addr[NETADDR_TEXT_MAX], state[32], checks[CHECKS_TEXT_MAX];
+
+	for (uint32_t i = 0; i < old->backend_count; i++) {
+		uint32_t at = find_backend(new, &old->backends[i].addr);
+
+		if (at == new->backend_count)
+			line(versions, "backend %s removed; it was %s", netaddr_format(&old->backends[i].addr, addr),
+				backend_text(&old->backends[i], state));
+		else
+			describe_backend(versions, i, at);
+	}
+	for (uint32_t i = 0; i < new->backend_count; i++)
+		if (find_backend(old, &new->backends[i].addr) == old->backend_count)
+			line(versions, "backend %s added: %s; checks: %s", netaddr_format(&new->backends[i].addr, addr),
+				backend_text(&new->backends[i], state),
+				checks_text(&versions->new_health->backends[i], checks));
+}
+
+static bool is_same_bind(const struct table_bind *a, const struct table_bind *b)
+{
+	return netaddr_compare(&a->prefix.addr, &b->prefix.addr) == 0 && a->prefix.length == b->prefix.length &&
+	       a->protocol == b->protocol && a->port_start == b->port_start && a->port_end == b->port_end;
+}
+
+/* Prints a line for each bind of `table` that `other` does not have. */
+static void describe_binds(
+	struct versions *versions, const struct table *table, const struct table *other, const char *what)
+{
+	char text[TABLE_BIND_TEXT_MAX];
+
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		bool there = false;
+
+		for (uint32_t j = 0; j < other->bind_count && !there; j++)
+			there = is_same_bind(&table->binds[i], &other->binds[j]);
+		if (!there)
+			line(versions, "bind %s %s", table_bind_text(&table->binds[i], text), what);
+	}
+}
+
+static const char *name_of(const struct table *table)
+{
+	return table->name ? table->name : "none";
+}
+
+static void describe_table(struct versions *versions)
+{
+	const struct check_timing *old = &versions->old_health->timing, *new = &versions->new_health->timing;
+
+	if (strcmp(name_of(versions->old), name_of(versions->new)) != 0)
+		line(versions, "name: %s -> %s", name_of(versions->old), name_of(versions->new));
+	if (versions->old->hops != versions->new->hops)
+		line(versions, "hops: %u -> %u", versions->old->hops, versions->new->hops);
+	if (memcmp(versions->old->hash_key, versions->new->hash_key, SIPHASH_KEY_SIZE) != 0)
+		line(versions, "another hash_key");
+	if (memcmp(versions->old->seed, versions->new->seed, SIPHASH_KEY_SIZE) != 0)
+		line(versions, "another seed");
+	if (old->interval_ms != new->interval_ms || old->timeout_ms != new->timeout_ms ||
+		old->trigger_healthy != new->trigger_healthy || old->trigger_unhealthy != new->trigger_unhealthy)
+		line(versions, "another timing of the health checks");
+	describe_binds(versions, versions->old, versions->new, "removed");
+	describe_binds(versions, versions->new, versions->old, "added");
+	describe_backends(versions);
+}
+
+unsigned describe_changes(const struct table_document *before, const struct table_document *after)
+{
+	uint32_t count = before->set.count > after->set.count ? before->set.count : after->set.count;
+	unsigned lines = 0;
+	char label[16];
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct table_set *labelled = i < before->set.count ? &before->set : &after->set;
+		struct versions versions = {.label = table_label(labelled, i, label)};
+
+		if (i >= before->set.count || i >= after->set.count) {
+			line(&versions, "table %s", i < before->set.count ? "removed" : "added");
+		} else {
+			versions.old = &before->set.tables[i];
+			versions.new = &after->set.tables[i];
+			versions.old_health = &before->health.tables[i];
+			versions.new_health = &after->health.tables[i];
+			describe_table(&versions);
+		}
+		lines += versions.lines;
+	}
+	return lines;
+}

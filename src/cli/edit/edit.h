@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verbs of the subcommand edit. Each changes edit->change.after and nothing else. One thread. */
+#ifndef GLB_CLI_EDIT_EDIT_H
+#define GLB_CLI_EDIT_EDIT_H
+
+#include "cli/edit/change.h"
+
+enum {
+	EDIT_TABLE = CHANGE_OPTIONS,
+	EDIT_ALL_TABLES,
+	EDIT_STATE,
+	EDIT_COPY_CHECKS,
+};
+
+struct edit {
+	struct change change;
+	char **operands; /* behind the verb; edit_check_operands() has checked them */
+	int count;
+	const char *state, *copy_checks_from; /* of add; the latter may be NULL */
+	bool selected[TABLE_MAX_TABLES]; /* the tables that may be changed */
+	bool unique; /* each operand may mean one table only */
+	char tables[512]; /* names of all tables, for messages */
+};
+
+/* Checks the words behind the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */
+int edit_check_operands(const char *verb, char **operands, int count, const char *const *options);
+
+/* The verbs. False, with an error: nothing may be written. */
+bool edit_add(struct edit *edit);
+bool edit_remove(struct edit *edit);
+bool edit_drain(struct edit *edit);
+bool edit_undrain(struct edit *edit);
+bool edit_set(struct edit *edit);
+bool edit_add_bind(struct edit *edit);
+bool edit_remove_bind(struct edit *edit);
+
+/* Calls `change` with the path of each backend that the first `count` operands name, in each table that has it. */
+bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit *edit, const char *path));
+
+/* Prints an error and returns false if the selection is not clear enough to change tables as a whole. */
+bool edit_needs_one_table(const struct edit *edit);
+
+/* Prints an error and returns false unless the operand, a backend or a bind (`what`), is in a clear choice of tables. */
+bool edit_check_matches(const struct edit *edit, const char *what, const char *operand, const bool *matches);
+
+/* Prints an error about memory, and returns false. */
+bool edit_failed(const struct edit *edit);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verb set, and the check of all verbs' operands. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/edit/bind_operand.h"
+#include "cli/edit/edit.h"
+#include "common/text.h"
+#include "table/file/json_text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A member that can be set. */
+struct key {
+	const char *name;
+	bool in_healthchecks; /* of the backend or table, else directly in it */
+	bool is_text;
+};
+
+static const struct key backend_keys[] = {
+	{"state", false, true},
+	{"healthy", false, false},
+	{"http", true, false},
+	{"http_uri", true, true},
+	{"tcp", true, false},
+	{"gue", true, false},
+	{"fou", true, false},
+};
+
+static const struct key table_keys[] = {
+	{"name", false, true},
+	{"hops", false, false},
+	{"interval_ms", true, false},
+	{"timeout_ms", true, false},
+	{"trigger", true, false},
+	{"trigger_healthy", true, false},
+	{"trigger_unhealthy", true, false},
+};
+
+static const struct key *find_key(const struct key *keys, size_t count, const char *operand)
+{
+	size_t size = strcspn(operand, "=");
+
+	for (size_t i = 0; i < count; i++)
+		if (strlen(keys[i].name) == size && memcmp(keys[i].name, operand, size) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+/* Returns the number of operands before the first KEY=VALUE: the backends. */
+static int count_addresses(char **operands, int count)
+{
+	int addresses = 0;
+
+	while (addresses < count && !strchr(operands[addresses], '='))
+		addresses++;
+	return addresses;
+}
+
+static int check_addresses(const char *verb, char **operands, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct netaddr addr, earlier;
+
+		if (!netaddr_parse(operands[i], &addr))
+			return command_usage("edit: %s: '%s' is not an address", verb, operands[i]);
+		if (addr.family == NETADDR_V6 && strcmp(verb, "add") == 0)
+			return command_usage(
+				"edit: add: '%s' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address",
+				operands[i]);
+		for (int j = 0; j < i; j++)
+			if (netaddr_parse(operands[j], &earlier) && netaddr_compare(&addr, &earlier) == 0)
+				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);
+	}
+	return COMMAND_OK;
+}
+
+static int check_binds(const char *verb, char **operands, int count)
+{
+	struct table_bind bind;
+
+	for (int i = 0; i < count; i++) {
+		if (!bind_operand_parse(operands[i], &bind))
+			return command_usage("edit: %s: '%s' is not a bind: %s", verb, operands[i], BIND_OPERAND_FORM);
+		for (int j = 0; j < i; j++)
+			if (strcmp(operands[i], operands[j]) == 0)
+				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);
+	}
+	return COMMAND_OK;
+}
+
+static int check_settings(char **operands, int count)
+{
+	int addresses = count_addresses(operands, count);
+	const struct key *keys = addresses ? backend_keys : table_keys;
+	size_t key_count = addresses ? COUNT(backend_keys) : COUNT(table_keys);
+	char known[256] = "";
+	size_t used = 0;
+
+	if (addresses == count)
+		return command_usage("edit: set: KEY=VALUE is missing");
+	for (size_t i = 0; i < key_count; i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", keys[i].name);
+	for (int i = addresses; i < count; i++)
+		if (!strchr(operands[i], '='))
+			return command_usage("edit: set: '%s' is not KEY=VALUE; give addresses first", operands[i]);
+	for (int i = addresses; i < count; i++) {
+		if (!find_key(keys, key_count, operands[i]))
+			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i],
+				addresses ? "backend" : "table", known);
+	}
+	return check_addresses("set", operands, addresses);
+}
+
+static int check_add_options(const char *const *options)
+{
+	const char *state = options[EDIT_STATE], *from = options[EDIT_COPY_CHECKS];
+	bool known = !state;
+	struct netaddr addr;
+
+	for (uint8_t i = 0; i <= TABLE_INACTIVE && !known; i++)
+		known = strcmp(state, table_state_name(i)) == 0;
+	if (!known)
+		return command_usage("edit: --state: '%s' is none of active, filling, draining, inactive", state);
+	if (from && !netaddr_parse(from, &addr))
+		return command_usage("edit: --copy-checks-from: '%s' is not an address", from);
+	return COMMAND_OK;
+}
+
+int edit_check_operands(const char *verb, char **operands, int count, const char *const *options)
+{
+	int code = check_add_options(options);
+
+	if (code != COMMAND_OK)
+		return code;
+	if (strcmp(verb, "set") == 0)
+		return check_settings(operands, count);
+	if (strstr(verb, "-bind"))
+		return check_binds(verb, operands, count);
+	return check_addresses(verb, operands, count);
+}
+
+/* Returns the value as JSON: a number, true or false as it is, and other text as a string, which the validator may refuse. */
+static char *json_value(const struct key *key, const char *value)
+{
+	json_t *string;
+	uint32_t number;
+	char *text;
+
+	if (!key->is_text && (text_number(value, 0, UINT32_MAX, &number) || strcmp(value, "true") == 0 ||
+				     strcmp(value, "false") == 0))
+		return strdup(value);
+	string = json_text(value);
+	text = json_dumps(string, JSON_ENCODE_ANY);
+	json_decref(string);
+	return text;
+}
+
+/* Sets a member of `healthchecks`, which is created if it is missing or null. */
+static bool set_check(struct edit *edit, const char *path, const struct key *key, const char *value)
+{
+	char checks[96], *old, *object;
+	bool done, there;
+
+	snprintf(checks, sizeof(checks), "%s.healthchecks", path);
+	old = json_edit_get(&edit->change.after, checks);
+	there = old && strcmp(old, "null") != 0;
+	free(old);
+	if (there)
+		return json_edit_set(&edit->change.after, checks, key->name, value);
+	if (asprintf(&object, "{ \"%s\": %s }", key->name, value) < 0)
+		return false;
+	done = json_edit_set(&edit->change.after, path, "healthchecks", object);
+	free(object);
+	return done;
+}
+
+/* Applies KEY=VALUE to the object at the path. */
+static bool apply(struct edit *edit, const char *path, const struct key *key, const char *value)
+{
+	char member[160], *text, *old;
+	bool done;
+
+	if (strcmp(value, "none") == 0) {
+		snprintf(member, sizeof(member), "%s%s.%s", path, key->in_healthchecks ? ".healthchecks" : "", key->name);
+		old = json_edit_get(&edit->change.after, member);
+		done = !old || json_edit_remove(&edit->change.after, member);
+		free(old);
+		return done;
+	}
+	text = json_value(key, value);
+	done = text && (key->in_healthchecks ? set_check(edit, path, key, text)
+					     : json_edit_set(&edit->change.after, path, key->name, text));
+	free(text);
+	return done;
+}
+
+static bool apply_all(struct edit *edit, const char *path, const struct key *keys, size_t count)
+{
+	for (int i = count_addresses(edit->operands, edit->count); i < edit->count; i++)
+		if (!apply(edit, path, find_key(keys, count, edit->operands[i]), strchr(edit->operands[i], '=') + 1))
+			return false;
+	return true;
+}
+
+static bool apply_to_backend(struct edit *edit, const char *path)
+{
+	return apply_all(edit, path, backend_keys, COUNT(backend_keys));
+}
+
+bool edit_set(struct edit *edit)
+{
+	int addresses = count_addresses(edit->operands, edit->count);
+	char path[32];
+
+	if (addresses)
+		return edit_each_backend(edit, addresses, apply_to_backend);
+	if (!edit_needs_one_table(edit))
+		return false;
+	for (uint32_t t = 0; t < edit->change.old.set.count; t++) {
+		snprintf(path, sizeof(path), "tables[%u]", t);
+		if (edit->selected[t] && !apply_all(edit, path, table_keys, COUNT(table_keys)))
+			return edit_failed(edit);
+	}
+	return true;
+}

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-director-cli: edit and undo change what they are told, keep every other byte, and lose no version of a table."""
+
+import difflib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from cli.test_cli_telemetry import director
+from support.cli import BROKEN, FAILED, OK, USAGE, backend, run, table, write_tables
+from support.director_process import NOBODY
+from support.tree import CLI, TREE
+
+EXAMPLE = (TREE / "config/forwarding_table.json").read_text()
+for name in re.findall(r'"(?:hash_key|seed)": "(.*)"', EXAMPLE):  # these keys are published, which check reports
+    EXAMPLE = EXAMPLE.replace(name, hashlib.md5(name.encode()).hexdigest())
+ACL = bytes.fromhex("0200000001000600ffffffff0200040 0d20400000400000 0ffffffff10000400ffffffff20000000ffffffff".replace(" ", ""))
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The example table: web with two active, a draining and an inactive backend, git with three active ones."""
+    path = tmp_path / "t.json"
+    path.write_text(EXAMPLE)
+    return path
+
+
+def edit(path, *words, code=OK, **kwargs):
+    return run("edit", path, *words, code=code, **kwargs)
+
+
+def changed_lines(before, after):
+    lines = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
+    return [line[0] + line[1:].strip() for line in lines]
+
+
+def assert_refused(path, *words, code=FAILED, says=()):
+    """The edit fails, says why, and changes no file."""
+    before = {entry.name: (entry.read_bytes(), entry.stat().st_mtime_ns) for entry in path.parent.iterdir() if entry.is_file()}
+    done = edit(path, *words, code=code)
+    assert {entry.name: (entry.read_bytes(), entry.stat().st_mtime_ns)
+            for entry in path.parent.iterdir() if entry.is_file()} == before
+    for text in [says] if isinstance(says, str) else says:
+        assert text in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("words, lines", [
+    (["drain", "192.168.50.20"],
+     ['-{ "ip": "192.168.50.20", "state": "active", "healthy": true },', '+{ "ip": "192.168.50.20", "state": "draining", "healthy": true },']),
+    (["undrain", "192.168.50.13", "192.168.50.12", "--max-broken", "100"],
+     ['-{ "ip": "192.168.50.12", "state": "draining", "healthy": true },',
+      '+{ "ip": "192.168.50.12", "state": "active", "healthy": true },',
+      '-{ "ip": "192.168.50.13", "state": "inactive", "healthy": true }',
+      '+{ "ip": "192.168.50.13", "state": "active", "healthy": true }']),
+    (["remove", "192.168.50.13"],
+     ['-{ "ip": "192.168.50.12", "state": "draining", "healthy": true },',
+      '+{ "ip": "192.168.50.12", "state": "draining", "healthy": true }',
+      '-{ "ip": "192.168.50.13", "state": "inactive", "healthy": true }']),
+    (["add", "192.168.50.23", "192.168.50.24", "--table", "git", "--state", "filling"],
+     ['-{ "ip": "192.168.50.22", "state": "active", "healthy": true }', '+{ "ip": "192.168.50.22", "state": "active", "healthy": true },',
+      '+{ "ip": "192.168.50.23", "state": "filling", "healthy": true },', '+{ "ip": "192.168.50.24", "state": "filling", "healthy": true }']),
+    (["set", "192.168.50.22", "state=draining", "http=80", "http_uri=/ü\"", "healthy=false", "gue=none"],
+     ['-{ "ip": "192.168.50.22", "state": "active", "healthy": true }',
+      '+{ "ip": "192.168.50.22", "state": "draining", "healthy": false, "healthchecks": { "http": 80, "http_uri": "/ü\\"" } }']),
+    (["set", "hops=4", "name=ssh", "--table", "git", "--max-broken", "100"],
+     ['-"name": "git",', '+"name": "ssh",', '-"hops": 3,', '+"hops": 4,']),
+    (["add-bind", "203.0.113.99:80-90/udp", "[2001:db8::/64]:53/tcp", "--table", "web"],
+     ['-{ "ip": "2001:db8:113::10", "proto": "tcp", "port_start": 80, "port_end": 443 }',
+      '+{ "ip": "2001:db8:113::10", "proto": "tcp", "port_start": 80, "port_end": 443 },',
+      '+{ "ip": "203.0.113.99", "proto": "udp", "port_start": 80, "port_end": 90 },',
+      '+{ "ip": "2001:db8::/64", "proto": "tcp", "port": 53 }']),
+    (["remove-bind", "203.0.113.10:80/tcp", "[2001:db8:113::10]:80-443/tcp", "--force", "--max-broken", "100"], None),
+])
+def test_an_edit_changes_only_its_lines(file, words, lines):
+    done = edit(file, *words)
+    after = file.read_text()
+    if lines is not None:
+        assert changed_lines(EXAMPLE, after) == lines
+    else:
+        assert after.count('"ip": "203.0.113.10"') == 2 and "2001:db8:113::10" not in after
+    assert f"{file}: written; the version before is in {file}~\n" in done.stdout
+    assert (file.parent / "t.json~").read_text() == EXAMPLE
+    run("check", file)
+
+
+def test_crlf_and_tabs_and_unicode_are_kept(tmp_path):
+    text = EXAMPLE.replace("  ", "\t").replace("\n", "\r\n").replace('"This file', '"\\u00dcber äöü 😀 {[\\"]}')
+    path = tmp_path / "t.json"
+    path.write_bytes(text.encode())
+    edit(path, "drain", "192.168.50.20")
+    assert path.read_bytes().decode() == text.replace('50.20", "state": "active"', '50.20", "state": "draining"')
+    edit(path, "add", "192.168.50.29", "--table", "git", "--state", "inactive")
+    assert b'"active", "healthy": true },\r\n\t\t\t\t{ "ip": "192.168.50.29", "state": "inactive", "healthy": true }\r\n' in path.read_bytes()
+
+
+def test_nothing_to_do_writes_nothing(file):
+    for words in (["drain", "192.168.50.12"], ["undrain", "192.168.50.20"], ["set", "192.168.50.20", "tcp=none"]):
+        before = file.stat()
+        assert edit(file, *words).stdout == f"{file}: nothing to do\n"
+        assert os.listdir(file.parent) == ["t.json"] and file.stat() == before
+
+
+def test_dry_run_shows_the_rows_and_writes_nothing(file):
+    before = file.stat()
+    done = edit(file, "drain", "192.168.50.20", "--dry-run", "--build", "--reload")
+    assert "git: backend 192.168.50.20: active -> draining\n" in done.stdout
+    assert "21875 of 131072 rows change" in done.stdout
+    assert done.stdout.endswith(f"{file}: nothing is written, because of --dry-run\n")
+    assert os.listdir(file.parent) == ["t.json"] and file.stat() == before
+
+
+def test_rows_that_break_are_refused_with_3(file):
+    for more in ((), ("--dry-run",)):
+        done = assert_refused(file, "remove", "192.168.50.20", *more, code=BROKEN, says="refused: 16.69% of the rows break")
+        allow, = re.findall(r"--max-broken ([0-9.]+)$", done.stderr, re.M)
+        assert "drain a proxy until its connections have ended" in done.stderr and float(allow) < 17
+    assert_refused(file, "remove", "192.168.50.20", "--max-broken", float(allow) - 0.02, code=BROKEN)
+    edit(file, "remove", "192.168.50.20", "--max-broken", allow)
+    assert sorted(os.listdir(file.parent)) == ["t.json", "t.json~"]
+
+
+@pytest.mark.parametrize("words, says", [
+    (["add", "192.168.50.20", "--table", "git"], "192.168.50.20 is in table git already, with the state active"),
+    (["add", "192.168.50.99"], "has 2 tables (web, git): say which one with --table"),
+    (["remove", "192.168.50.99"], "192.168.50.99 is not a backend of the selected tables"),
+    (["remove", "192.168.50.20", "--table", "web"], "192.168.50.20 is not a backend of the selected tables"),
+    (["drain", "192.168.50.20", "192.168.50.99"], "192.168.50.99 is not a backend"),
+    (["drain", "192.168.50.20", "--table", "wob"], "there is no table 'wob'; the tables are: web, git"),
+    (["drain", "192.168.50.20", "--table", "#2"], "there is no table '#2'; the tables are: web, git"),
+    (["add-bind", "203.0.113.64/29:22/tcp", "--table", "git"], "203.0.113.64/29:22/tcp is a bind of table git already"),
+    (["remove-bind", "203.0.113.64:22/tcp"], "203.0.113.64:22/tcp is not a bind of the selected tables"),
+    (["set", "192.168.50.20", "http=http"], "tables[1].backends[0].healthchecks.http: 'http' (a string) is not an integer"),
+    (["set", "192.168.50.20", "state=off"], "tables[1].backends[0].state: 'off' is not a state"),
+    (["set", "192.168.50.20", "state=none"], "tables[1].backends[0].state: missing"),
+    (["set", "hops=9", "--table", "git"], "tables[1].hops: '9' is not an integer from 2 to 4"),
+    (["add", "192.168.50.99", "--table", "git", "--copy-checks-from", "192.168.50.20"],
+     "table git has no backend 192.168.50.20 with health checks"),
+    (["remove", "192.168.50.20", "192.168.50.21", "192.168.50.22"], "no backend; a table needs at least one"),
+    (["remove-bind", "203.0.113.64/29:22/tcp", "--max-broken", "100"], "give --force"),
+])
+def test_wrong_edits_change_nothing(file, words, says):
+    assert_refused(file, *words, says=[says, str(file)])
+
+
+@pytest.mark.parametrize("words, says", [
+    (["frob", "10.0.0.1"], "'frob' is none of add, remove, drain"),
+    (["drain"], "an operand is missing"),
+    (["drain", "web1"], "'web1' is not an address"),
+    (["drain", "10.0.0.1", "10.0.0.1"], "'10.0.0.1' is given twice"),
+    (["add", "fd00::1"], "'fd00::1' is an IPv6 address"),
+    (["add", "10.0.0.1", "--state", "on"], "--state: 'on' is none of active"),
+    (["drain", "10.0.0.1", "--state", "active"], "are for add"),
+    (["add", "10.0.0.1", "--table", "a", "--all-tables"], "exclude each other"),
+    (["set", "10.0.0.1"], "KEY=VALUE is missing"),
+    (["set", "http=1", "10.0.0.1"], "'10.0.0.1' is not KEY=VALUE"),
+    (["set", "10.0.0.1", "hops=2"], "the keys of a backend are state, healthy, http, http_uri, tcp, gue, fou"),
+    (["set", "hash_key=00"], "the keys of a table are name, hops, interval_ms"),
+    (["add-bind", "203.0.113.10:443"], "is not a bind: ADDRESS:PORT/tcp"),
+    (["add-bind", "203.0.113.10/24:443/tcp"], "is not a bind"),
+    (["add-bind", "2001:db8::1:443/tcp"], "is not a bind"),
+    (["add-bind", "[203.0.113.10]:443/tcp"], "is not a bind"),
+    (["add-bind", "203.0.113.10:65536/tcp"], "is not a bind"),
+    (["add-bind", "203.0.113.10:90-80/tcp"], "is not a bind"),
+    (["add-bind", "203.0.113.10:443/sctp"], "is not a bind"),
+    (["drain", "192.168.50.20", "--max-broken", "-1"], "'-1' is not a percentage"),
+    (["drain", "192.168.50.20", "--max-broken", "nan"], "'nan' is not a percentage"),
+    (["drain", "192.168.50.20", "--max-broken", "101"], "'101' is not a percentage"),
+])
+def test_wrong_words_are_usage_errors(file, words, says):
+    assert_refused(file, *words, code=USAGE, says=says)
+
+
+def test_a_backend_in_two_tables_needs_a_choice(tmp_path):
+    path = write_tables(tmp_path / "t.json", table("a", hops=3), table("b", hash_key=2, hops=3,
+        binds=[{"ip": "10.10.10.11", "proto": "tcp", "port": 80}]))
+    assert_refused(path, "drain", "192.168.50.1", says="is a backend of the tables a and b: say which one with --table")
+    edit(path, "drain", "192.168.50.1", "--table", "#1")
+    states = lambda: [one["backends"][0]["state"] for one in json.loads(path.read_text())["tables"]]
+    assert states() == ["active", "draining"]
+    edit(path, "drain", "192.168.50.1", "--all-tables")
+    assert states() == ["draining", "draining"]
+    edit(path, "add", "192.168.50.9", "--all-tables", "--max-broken", "100")
+    assert [one["backends"][-1]["ip"] for one in json.loads(path.read_text())["tables"]] == 2 * ["192.168.50.9"]
+
+
+def test_checks_are_copied_and_missing_ones_are_noted(tmp_path):
+    checked = {**backend("192.168.50.1"), "healthchecks": {"_why": "x", "http": 80}}
+    path = write_tables(tmp_path / "t.json", table(backends=[checked], hops=4))
+    assert "--copy-checks-from 192.168.50.1" in edit(path, "add", "192.168.50.2").stderr
+    assert edit(path, "add", "192.168.50.3", "--copy-checks-from", "192.168.50.1").stderr == ""
+    backends = json.loads(path.read_text())["tables"][0]["backends"]
+    assert "healthchecks" not in backends[1] and backends[2]["healthchecks"] == checked["healthchecks"]
+
+
+def test_force_writes_the_fingerprint_that_is_replaced(file, tmp_path):
+    edit(file, "remove-bind", "203.0.113.64/29:22/tcp", "--force", "--max-broken", "100")
+    fingerprint = json.loads(file.read_text())["replaces"]
+    old = tmp_path / "old.json"
+    old.write_text(EXAMPLE)
+    assert fingerprint in run("show", old, "--json").stdout
+
+
+@pytest.mark.parametrize("text, says", [
+    ("", "is empty"), ("{", "not JSON"), ('{"tables": [{}]}', ":1:13: tables[0].hash_key: missing"),
+    ("GLBD", "not JSON")])
+def test_a_file_that_is_not_a_valid_table_is_not_edited(file, text, says):
+    file.write_text(text)
+    assert_refused(file, "drain", "192.168.50.20", says=[says, "only a valid JSON table can be changed"])
+
+
+def test_mode_owner_and_acl_are_kept_also_by_the_backup(file):
+    file.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 4321)
+    os.setxattr(file, "system.posix_acl_access", ACL)
+    before = file.stat()
+    for command in (["edit", file, "drain", "192.168.50.20"], ["undo", file]):
+        run(*command)
+        for path in (file, f"{file}~"):
+            found = os.stat(path)
+            assert (found.st_mode, found.st_uid, found.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+            assert os.getxattr(path, "system.posix_acl_access") == ACL
+
+
+def test_an_owner_that_cannot_be_kept_is_told(file):
+    if os.geteuid() != 0:
+        return  # only root can give files away
+    os.chown(file.parent, NOBODY, NOBODY)
+    for parent in file.parents:
+        if parent.name.startswith("pytest"):
+            parent.chmod(0o755)
+    done = edit(file, "drain", "192.168.50.20", user=NOBODY, group=NOBODY)
+    assert f"warning: {file}: its owner was 0:0 and is now {NOBODY}:{NOBODY}" in done.stderr
+
+
+def test_the_target_of_a_link_is_changed(file, tmp_path):
+    (tmp_path / "etc").mkdir()
+    link = tmp_path / "etc/link.json"
+    link.symlink_to("../t.json")
+    done = edit(link, "drain", "192.168.50.20")
+    assert f"{link} is a symbolic link: this changes {file}" in done.stderr
+    assert link.is_symlink() and '"draining"' in file.read_text() and os.listdir(link.parent) == ["link.json"]
+    run("undo", link)
+    assert file.read_text() == EXAMPLE
+
+
+def test_a_read_only_folder_changes_nothing(file):
+    file.chmod(0o644)
+    for parent in file.parents:
+        if parent.name.startswith(("pytest", "test_")):
+            parent.chmod(0o755)
+    file.parent.chmod(0o555)
+    other = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
+    done = edit(file, "drain", "192.168.50.20", code=FAILED, **other)
+    assert f"{file}~: a new file cannot be created in its folder: Permission denied" in done.stderr
+    assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
+
+
+def test_a_full_disk_changes_nothing(file):
+    limit = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-"]
+    padded = EXAMPLE.replace("{", '{ "x-pad": "' + 3000 * "p" + '",', 1)
+    file.write_text(padded)
+    done = subprocess.run([*limit, CLI, "edit", file, "drain", "192.168.50.20"], capture_output=True, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+    assert done.returncode == FAILED and "the new file cannot be written: File too large" in done.stderr
+    assert os.listdir(file.parent) == ["t.json"] and file.read_text() == padded
+
+
+def test_a_file_of_another_kind_is_not_taken_for_the_backup(file):
+    (file.parent / "t.json~").write_text("notes of the operator")
+    assert_refused(file, "drain", "192.168.50.20", says="t.json~: contains text")
+
+
+def test_two_edits_wait_for_each_other_and_none_is_lost(file):
+    folder = os.open(file.parent, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    edits = [subprocess.Popen([CLI, "edit", file, "drain", ip, "--max-broken", "100"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) for ip in ("192.168.50.20", "192.168.50.10")]
+    for process in edits:
+        assert process.stderr.readline().endswith(f"note: {file}: waits for another edit in this folder\n")
+    fcntl.flock(folder, fcntl.LOCK_UN)
+    os.close(folder)
+    assert [process.wait(60) for process in edits] == [OK, OK]
+    for process in edits:
+        process.stderr.close()
+    assert EXAMPLE.count('"draining"') + 2 == file.read_text().count('"draining"')
+
+
+def test_a_change_by_another_program_is_not_overwritten(file):
+    """A full pipe for standard output stops the edit between reading and writing."""
+    read, write = os.pipe()
+    fcntl.fcntl(write, 1031, 4096)  # F_SETPIPE_SZ
+    os.write(write, bytes(4096))
+    process = subprocess.Popen(["stdbuf", "-o0", CLI, "edit", file, "drain", "192.168.50.20"], stdout=write, stderr=subprocess.PIPE,
+                               text=True)
+    os.close(write)
+    state = lambda: open(f"/proc/{process.pid}/stat", encoding="utf-8").read().split(") ")[1][0]
+    sleeps = 0
+    while sleeps < 30:  # it sleeps in write(2), and not only for a moment
+        sleeps = sleeps + 1 if state() == "S" else 0
+        time.sleep(0.01)
+    file.write_text(EXAMPLE + "\n")
+    while os.read(read, 65536):
+        pass
+    assert process.wait(60) == FAILED
+    assert "another program has changed the file since it was read" in process.stderr.read()
+    process.stderr.close()
+    os.close(read)
+    assert file.read_text() == EXAMPLE + "\n" and os.listdir(file.parent) == ["t.json"]
+
+
+def test_a_file_that_the_healthcheck_writes_is_refused(file):
+    (file.parent / "t.json.state").write_text('{ "_comment": "", "verdicts": {} }')
+    assert_refused(file, "drain", "192.168.50.20", says=["glb-healthcheck writes this file", "change `src`"])
+    edit(file, "drain", "192.168.50.20", "--force")
+    assert "replaces" not in file.read_text()
+
+
+# build and reload
+
+RELOADED = {"/glb/reload": {"ok": 1, "generation": 7, "digest": "0123456789abcdef"}}
+REFUSED = {"/glb/reload": {"ok": 0, "generation": 1, "error": "no"}}
+
+
+def test_build_and_reload_follow_in_this_order(file, tmp_path):
+    with director(tmp_path / "run", RELOADED) as (environment, questions):
+        done = edit(file, "drain", "192.168.50.20", "--build", "--reload", env=environment)
+    lines = done.stdout.splitlines()[-3:]
+    assert [line.split(": ")[1].split(";")[0] for line in lines] == ["written", "built", "generation 7, digest 0123456789abcdef"]
+    assert questions == ["/glb/reload"]
+    assert run("diff", file, tmp_path / "t.bin").stdout.endswith(" 0 of 131072 rows change (0.00%), 0 break (0.00%)\n")
+
+
+def test_build_takes_another_name(file, tmp_path):
+    edit(file, "drain", "192.168.50.20", f"--build={tmp_path / 'x.bin'}")
+    assert sorted(os.listdir(tmp_path)) == ["t.json", "t.json~", "x.bin"]
+
+
+def test_a_failed_build_stops_and_the_same_command_goes_on(file, tmp_path):
+    (tmp_path / "t.bin").write_text("not a table")
+    done = edit(file, "drain", "192.168.50.20", "--build", "--reload", code=FAILED)
+    assert "t.json is changed, but " in done.stderr and "the director was not told" in done.stderr
+    assert '50.20", "state": "draining"' in file.read_text()
+    (tmp_path / "t.bin").unlink()
+    with director(tmp_path / "run", RELOADED) as (environment, _):
+        done = edit(file, "drain", "192.168.50.20", "--build", "--reload", env=environment)
+    assert "nothing to do" in done.stdout and "reloaded: generation 7" in done.stdout
+
+
+def test_a_refused_reload_says_what_is_in_use(file, tmp_path):
+    with director(tmp_path / "run", REFUSED) as (environment, _):
+        done = edit(file, "drain", "192.168.50.20", "--reload", env=environment, code=FAILED)
+    assert "is changed, but the director still uses the table that it had" in done.stderr
+
+
+# undo
+
+
+def test_undo_takes_the_last_edit_back_and_forward_again(file):
+    edit(file, "drain", "192.168.50.20")
+    edited = file.read_text()
+    done = run("undo", file)
+    assert "git: backend 192.168.50.20: draining -> active\n" in done.stdout
+    assert f"{file}: the last edit is taken back; the version before is in {file}~\n" in done.stdout
+    assert file.read_text() == EXAMPLE and (file.parent / "t.json~").read_text() == edited
+    run("undo", file)
+    assert file.read_text() == edited and (file.parent / "t.json~").read_text() == EXAMPLE
+
+
+def test_undo_needs_a_backup_that_is_a_valid_table(file):
+    done = run("undo", file, code=FAILED)
+    assert "t.json~: cannot be opened" in done.stderr and "there is no edit to take back" in done.stderr
+    (file.parent / "t.json~").write_text('{"tables": 1}')
+    done = run("undo", file, code=FAILED)
+    assert "as changed:1:12: tables: '1' (a number) is not an array" in done.stderr
+    assert file.read_text() == EXAMPLE
+
+
+def test_undo_has_the_same_limits_and_options(file, tmp_path):
+    edit(file, "add", "192.168.50.23", "--table", "git")
+    edited = file.read_text()
+    assert "--max-broken" in run("undo", file, code=BROKEN).stderr
+    run("undo", file, "--dry-run", "--max-broken", "100")
+    assert file.read_text() == edited
+    run("undo", file, "--max-broken", "100", "--build")
+    assert file.read_text() == EXAMPLE and (tmp_path / "t.bin").exists()
