@@ -23,6 +23,7 @@ enum {
 	OPTION_PORT,
 	OPTION_UDP,
 	OPTION_SYN_COOKIES,
+	OPTION_FORWARD,
 	OPTION_DEBUG,
 };
 
@@ -31,6 +32,7 @@ static const struct command_option options[] = {
 	{"port", "N", "UDP port of GUE (default: 19523)"},
 	{"udp", "first-hop|connected", "accept all UDP at the first hop (default), or only for connected sockets"},
 	{"syn-cookies", "off|on", "on: the program, not the kernel, replies to SYNs for a full queue (default: off)"},
+	{"forward", "sender|fib", "next hops: by the frame's sender (default), or by the kernel's route if it knows one"},
 	{"debug", NULL, "print the messages of libbpf and of the kernel's verifier"},
 	{0},
 };
@@ -43,52 +45,45 @@ struct request {
 	bool debug;
 };
 
-/* Returns 0 if text is `first`, 1 if it is `second`, else -1. */
-static int word_index(const char *text, const char *first, const char *second)
+/* Sets *value to 0 if the option has the value `first`, to 1 if it has `second`, and to 0 if it was not given. */
+static int parse_word(const struct command_args *args, int option, const char *first, const char *second, uint16_t *value)
 {
-	if (strcmp(text, first) == 0)
-		return 0;
-	return strcmp(text, second) == 0 ? 1 : -1;
+	const char *text = args->options[option];
+
+	*value = text && strcmp(text, second) == 0;
+	if (!text || *value || strcmp(text, first) == 0)
+		return COMMAND_OK;
+	return command_usage("--%s: '%s' is neither %s nor %s", options[option].name, text, first, second);
 }
 
 static int parse(const struct command_args *args, struct request *request)
 {
-	const char *mode = args->options[OPTION_MODE], *port = args->options[OPTION_PORT];
-	const char *udp = args->options[OPTION_UDP], *cookies = args->options[OPTION_SYN_COOKIES];
+	const char *port = args->options[OPTION_PORT];
+	struct redirect_settings *settings = &request->settings;
+	uint16_t generic = 0;
+	uint32_t number;
+	int code;
 
 	*request = (struct request){
 		.interface = loader_interface(args),
-		.has_mode = mode,
+		.has_mode = args->options[OPTION_MODE],
 		.settings.port = GUE_PORT,
 		.debug = args->options[OPTION_DEBUG],
 	};
-	if (mode) {
-		int index = word_index(mode, "native", "generic");
-
-		if (index < 0)
-			return command_usage("--mode: '%s' is neither native nor generic", mode);
-		request->generic = index;
-	}
-	if (udp) {
-		int index = word_index(udp, "first-hop", "connected");
-
-		if (index < 0)
-			return command_usage("--udp: '%s' is neither first-hop nor connected", udp);
-		request->settings.udp = (uint16_t)index;
-	}
-	if (cookies) {
-		int index = word_index(cookies, "off", "on");
-
-		if (index < 0)
-			return command_usage("--syn-cookies: '%s' is neither off nor on", cookies);
-		request->settings.syn_cookies = (uint16_t)index;
-	}
+	code = parse_word(args, OPTION_MODE, "native", "generic", &generic);
+	if (code == COMMAND_OK)
+		code = parse_word(args, OPTION_UDP, "first-hop", "connected", &settings->udp);
+	if (code == COMMAND_OK)
+		code = parse_word(args, OPTION_SYN_COOKIES, "off", "on", &settings->syn_cookies);
+	if (code == COMMAND_OK)
+		code = parse_word(args, OPTION_FORWARD, "sender", "fib", &settings->forward);
+	if (code != COMMAND_OK)
+		return code;
+	request->generic = generic;
 	if (port) {
-		uint32_t number;
-
 		if (!text_number(port, 1, UINT16_MAX, &number))
 			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
-		request->settings.port = (uint16_t)number;
+		settings->port = (uint16_t)number;
 	}
 	return COMMAND_OK;
 }
@@ -101,9 +96,8 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 static void print_result(const struct request *request, const char *result)
 {
-	printf("%s: %s, %s mode, ", request->interface, result, request->generic ? "generic" : "native");
+	printf("%s: %s, %s mode\n", request->interface, result, request->generic ? "generic" : "native");
 	loader_print_settings(&request->settings);
-	putchar('\n');
 }
 
 static int attach_new(const struct request *request)
@@ -191,31 +185,36 @@ out:
 	return code;
 }
 
+/* Returns whether the kernel looks up routes of this family for eBPF. Without IPv6 in the kernel, IPv6 needs none. */
+static bool forwarding_is_on(const char *family)
+{
+	char path[64];
+	int forwarding = 1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/lo/forwarding", family);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (fscanf(file, "%d", &forwarding) != 1)
+		forwarding = 0;
+	fclose(file);
+	return forwarding != 0;
+}
+
 /*
  * The kernel looks up routes for eBPF only if forwarding is enabled on the interface in the query. The
- * program queries the loopback interface, which receives nothing that the host could forward. The
- * second file does not exist if the kernel has no IPv6.
+ * program queries the loopback interface, which receives nothing that the host could forward. GUE packets
+ * for the next hop are IPv4. SYN cookies go to clients of both families.
  */
-static int check_forwarding(void)
+static int check_forwarding(const struct redirect_settings *settings)
 {
-	static const char *const paths[] = {
-		"/proc/sys/net/ipv4/conf/lo/forwarding",
-		"/proc/sys/net/ipv6/conf/lo/forwarding",
-	};
-
-	for (int i = 0; i < 2; i++) {
-		FILE *file = fopen(paths[i], "re");
-		int forwarding = 1;
-
-		if (!file)
-			continue;
-		if (fscanf(file, "%d", &forwarding) != 1 || forwarding == 0) {
-			fclose(file);
-			return command_error(
-				"--syn-cookies on: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this does not make the host a router)");
-		}
-		fclose(file);
-	}
+	if (settings->syn_cookies && !(forwarding_is_on("ipv4") && forwarding_is_on("ipv6")))
+		return command_error(
+			"--syn-cookies on: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this does not make the host a router)");
+	if (settings->forward == REDIRECT_FORWARD_FIB && !forwarding_is_on("ipv4"))
+		return command_error(
+			"--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 (this does not make the host a router)");
 	return COMMAND_OK;
 }
 
@@ -282,8 +281,7 @@ static int attach(const struct command_args *args)
 	request.ifindex = if_nametoindex(request.interface);
 	if (!request.ifindex)
 		return command_error("there is no interface '%s'", request.interface);
-	if (request.settings.syn_cookies)
-		code = check_forwarding();
+	code = check_forwarding(&request.settings);
 	if (code == COMMAND_OK)
 		code = read_interface(&request);
 	if (code != COMMAND_OK)

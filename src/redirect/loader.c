@@ -13,8 +13,13 @@ const char *loader_udp_name(uint16_t udp)
 	return udp == REDIRECT_UDP_CONNECTED ? "connected" : "first-hop";
 }
 
+const char *loader_forward_name(uint16_t forward)
+{
+	return forward == REDIRECT_FORWARD_FIB ? "fib" : "sender";
+}
+
 void loader_print_settings(const struct redirect_settings *settings)
 {
-	printf("port %u, udp %s, syn-cookies %s", settings->port, loader_udp_name(settings->udp),
-		settings->syn_cookies ? "on" : "off");
+	printf("  port %u, udp %s, syn-cookies %s, forward %s\n", settings->port, loader_udp_name(settings->udp),
+		settings->syn_cookies ? "on" : "off", loader_forward_name(settings->forward));
 }

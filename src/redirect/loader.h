@@ -22,11 +22,13 @@ static inline const char *loader_interface(const struct command_args *args)
 	return args->count ? args->operands[0] : NULL;
 }
 
-/* "native" or "generic" for an XDP_ATTACHED_* value; "first-hop" or "connected" for an enum redirect_udp. */
+/* "native" or "generic" for an XDP_ATTACHED_* value; "first-hop" or "connected" for an enum redirect_udp;
+ * "sender" or "fib" for an enum redirect_forward. */
 const char *loader_mode_name(uint8_t attached);
 const char *loader_udp_name(uint16_t udp);
+const char *loader_forward_name(uint16_t forward);
 
-/* Prints "port 19523, udp first-hop, syn-cookies off" without a newline. */
+/* Prints the line "  port 19523, udp first-hop, syn-cookies off, forward sender". */
 void loader_print_settings(const struct redirect_settings *settings);
 
 #endif

@@ -62,7 +62,14 @@ static __always_inline bool is_kept(int outcome)
 
 static __always_inline bool is_sent(int outcome)
 {
-	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_SYN_COOKIE_SENT;
+	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_FORWARDED_BY_ROUTE ||
+	       outcome == REDIRECT_SYN_COOKIE_SENT;
+}
+
+static __always_inline int forward(struct xdp_md *context, struct outer *outer)
+{
+	rewrite_to_next_hop(outer);
+	return address_frame(context, outer);
 }
 
 /*
@@ -107,7 +114,7 @@ int glb_redirect(struct xdp_md *context)
 		if (is_kept(outcome))
 			outcome = keep(context, &outer, &cursor, outcome);
 		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
-			rewrite_to_next_hop(cursor.frame, &outer);
+			outcome = forward(context, &outer);
 	}
 	count(REDIRECT_TOTAL);
 	count(outcome);

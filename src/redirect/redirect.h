@@ -38,7 +38,8 @@
 	X(DROP_ECN, "drop_ecn", "marked as congested, but the flow does not use ECN (RFC 6040)")                     \
 	X(DROP_TTL, "drop_ttl", "the outer TTL ran out: proxies forward in a loop")                                  \
 	X(DROP_NOT_STRIPPED, "drop_not_stripped", "the kernel could not remove the outer headers")                   \
-	X(SYN_COOKIE_SENT, "syn_cookie_sent", "a SYN for a full queue, answered with a cookie (--syn-cookies)")
+	X(SYN_COOKIE_SENT, "syn_cookie_sent", "a SYN for a full queue, answered with a cookie (--syn-cookies)")      \
+	X(FORWARDED_BY_ROUTE, "forwarded_by_route", "like forwarded_to_alternate, by the kernel's route (--forward)")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
@@ -53,6 +54,11 @@ enum redirect_udp {
 	REDIRECT_UDP_CONNECTED,
 };
 
+enum redirect_forward {
+	REDIRECT_FORWARD_SENDER, /* to the MAC address that sent the frame */
+	REDIRECT_FORWARD_FIB, /* to the MAC address of the kernel's route to the next hop, else as above */
+};
+
 /*
  * The program's only read-only data. The loader sets it before it loads the program, so the verifier
  * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
@@ -65,6 +71,7 @@ struct redirect_settings {
 	char version[16]; /* of the loader, ends with NUL */
 	__u16 syn_cookies; /* 1: the program, not the kernel, replies to SYNs with cookies */
 	__u16 mtu; /* bytes; outer IP packets of up to this size certainly reach this host */
+	__u16 forward; /* enum redirect_forward */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

@@ -4,7 +4,9 @@
 #define GLB_REDIRECT_REWRITE_BPF_H
 
 #include "bpf/ethernet.bpf.h"
+#include "redirect/decide.bpf.h"
 #include "redirect/outer.bpf.h"
+#include "redirect/route.bpf.h"
 
 #define ECN_MASK    3
 #define ECN_NOT_ECT 0
@@ -38,11 +40,10 @@ static __always_inline void swap_mac_addresses(struct ethhdr *ethernet)
 }
 
 /*
- * Addresses the packet to its next hop, and the frame to the router that delivered it. The caller
- * checked that there is a next hop and that TTL > 1. The old destination becomes the source, so both
- * checksums change by the old source and the new destination only.
+ * Addresses the packet to its next hop. The caller checked that there is one and that TTL > 1. The old
+ * destination becomes the source, so both checksums change by the old source and the new destination only.
  */
-static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct outer *outer)
+static __always_inline void rewrite_to_next_hop(struct outer *outer)
 {
 	struct iphdr *ip = outer->ip;
 	struct udphdr *udp = outer->udp;
@@ -67,7 +68,35 @@ static __always_inline void rewrite_to_next_hop(struct ethhdr *ethernet, struct 
 		if (!udp->check)
 			udp->check = 0xffff;
 	}
+}
+
+/*
+ * Addresses the frame of a packet whose new destination is its next hop. With REDIRECT_FORWARD_FIB, to the
+ * neighbour that the kernel's route names, if there is one on this interface. Otherwise to the sender of
+ * the frame, which is the router that delivered the packet. Returns the counter.
+ */
+static __always_inline int address_frame(struct xdp_md *context, const struct outer *outer)
+{
+	struct cursor cursor = cursor_of(context);
+	struct ethhdr *ethernet = cursor_peek(&cursor, sizeof(*ethernet)), addresses;
+	struct bpf_fib_lookup route = {
+		.family = AF_INET,
+		.tos = outer->ip->tos,
+		.l4_protocol = IPPROTO_UDP,
+		.sport = outer->udp->source,
+		.dport = outer->udp->dest,
+		.ipv4_src = outer->ip->saddr,
+		.ipv4_dst = outer->ip->daddr,
+	};
+
+	if (!ethernet) /* impossible, because it was parsed; the verifier needs it */
+		return REDIRECT_DROP_TRUNCATED;
+	if (settings.forward == REDIRECT_FORWARD_FIB && route_find(context, &route, outer->tags, &addresses)) {
+		__builtin_memcpy(ethernet, &addresses, 2 * ETH_ALEN);
+		return REDIRECT_FORWARDED_BY_ROUTE;
+	}
 	swap_mac_addresses(ethernet);
+	return REDIRECT_FORWARDED_TO_ALTERNATE;
 }
 
 static __always_inline __u8 inner_ecn(void *ip, bool ipv6)

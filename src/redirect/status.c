@@ -70,15 +70,14 @@ static void print_text(const struct state *state)
 	case PINS_HERE:
 		break;
 	}
-	printf("%s: attached, %s mode", state->interface, loader_mode_name(state->location.mode));
-	if (state->has_settings) {
-		fputs(", ", stdout);
-		loader_print_settings(&state->settings);
-		printf(", version %.16s", state->settings.version);
-	} else {
-		printf(", by a version with settings that version " GLB_VERSION " cannot read");
+	printf("%s: attached, %s mode, program %u", state->interface, loader_mode_name(state->location.mode),
+		state->program_id);
+	if (!state->has_settings) {
+		puts("\n  by a version with settings that version " GLB_VERSION " cannot read");
+		return;
 	}
-	printf(", program %u\n", state->program_id);
+	printf(", version %.16s\n", state->settings.version);
+	loader_print_settings(&state->settings);
 }
 
 static json_t *to_json(const struct state *state)
@@ -94,6 +93,7 @@ static json_t *to_json(const struct state *state)
 		json_object_set_new(json, "port", json_integer(state->settings.port));
 		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
 		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
+		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
 		json_object_set_new(json, "version", json_string(state->settings.version));
 	}
 	return json;

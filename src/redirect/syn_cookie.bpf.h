@@ -5,7 +5,7 @@
  * the kernel, before the kernel has spent time on the packet. The kernel still decides when a cookie
  * is due, and computes it. decide.bpf.h recognizes the client's ACK.
  *
- * The helper bpf_tcp_gen_syncookie came with Linux 5.3, bpf_xdp_adjust_tail and bpf_fib_lookup with 4.18.
+ * The helper bpf_tcp_gen_syncookie came with Linux 5.3, bpf_xdp_adjust_tail with 4.18.
  *
  * These cookies carry only the MSS. The kernel's own also carry window scaling and SACK, which they
  * hide in the TCP timestamp, but the kernel does not offer that to eBPF.
@@ -15,10 +15,7 @@
 
 #include "bpf/ethernet.bpf.h"
 #include "redirect/decide.bpf.h"
-
-/* <sys/socket.h> is a header of the C library, which BPF programs do not have. */
-#define AF_INET  2
-#define AF_INET6 10
+#include "redirect/route.bpf.h"
 
 #define TCP_OPTION_MSS       2
 #define SYN_ACK_TTL          64
@@ -26,12 +23,6 @@
 #define IPV4_DONT_FRAGMENT   0x4000
 #define ETHERNET_MIN         60 /* bytes without FCS; the program pads, because not every driver does */
 #define ETHERNET_MAX_PADDING 2 /* the shortest SYN-ACK, IPv4 without tags, is a frame of 58 bytes */
-
-/*
- * The program looks up routes as for the host's own packets. bpf_fib_lookup fails if forwarding is off
- * on the interface in the query, so the query names the loopback interface instead of the SYN's.
- */
-#define LOOPBACK_INDEX 1
 
 struct syn_ack {
 	struct tcphdr tcp;
@@ -104,35 +95,15 @@ static __always_inline __s64 cookie_for(
 	return cookie;
 }
 
-static __always_inline bool is_same_address(const __u8 *one, const __u8 *other)
-{
-	__u8 differences = 0;
-
-#pragma unroll
-	for (int i = 0; i < ETH_ALEN; i++)
-		differences |= one[i] ^ other[i];
-	return differences == 0;
-}
-
-/*
- * Sets the MAC addresses of *ethernet for the host's route to the client. Returns false if that route
- * leaves by another interface than the SYN's, or if the neighbour's MAC address is not known yet. The
- * route for a tagged frame leaves by a VLAN interface, which the program cannot compare with the SYN's
- * interface. It then compares the next hop's MAC address with the frame's source.
- */
+/* Sets the MAC addresses of *ethernet for the host's route to the client. See route_find(). */
 static __always_inline bool find_route_back(
 	struct xdp_md *context, const struct inner *inner, bool ipv6, __u32 tags, struct ethhdr *ethernet)
 {
 	struct bpf_fib_lookup route = {
 		.family = ipv6 ? AF_INET6 : AF_INET,
 		.l4_protocol = IPPROTO_TCP,
-		.ifindex = LOOPBACK_INDEX,
 	};
-	struct cursor cursor = cursor_of(context);
-	struct ethhdr *received = cursor_peek(&cursor, sizeof(*received));
 
-	if (!received)
-		return false;
 	if (ipv6) {
 		__builtin_memcpy(route.ipv6_src, inner->flow.ipv6.daddr, 16);
 		__builtin_memcpy(route.ipv6_dst, inner->flow.ipv6.saddr, 16);
@@ -144,13 +115,7 @@ static __always_inline bool find_route_back(
 		route.sport = inner->flow.ipv4.dport;
 		route.dport = inner->flow.ipv4.sport;
 	}
-	if (bpf_fib_lookup(context, &route, sizeof(route), 0) != BPF_FIB_LKUP_RET_SUCCESS)
-		return false;
-	__builtin_memcpy(ethernet->h_dest, route.dmac, ETH_ALEN);
-	__builtin_memcpy(ethernet->h_source, route.smac, ETH_ALEN);
-	if (tags)
-		return is_same_address(route.dmac, received->h_source);
-	return route.ifindex == context->ingress_ifindex;
+	return route_find(context, &route, tags, ethernet);
 }
 
 /* Returns the Internet checksum of `bytes`. pseudo_header: the sum of what is not among them. */

@@ -10,9 +10,15 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", cookies=()):
-    """Runs the program on the frames and returns their Outcomes. `cookies`: (interface on which they arrive, its MTU or 0 for no cookies)."""
-    words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp, *map(str, cookies)]
+def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender"):
+    """Runs the program on the frames and returns their Outcomes.
+
+    interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
+    mtu         of this interface, for SYN cookies; 0: no cookies
+    """
+    words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp]
+    if interface:
+        words += [interface, str(mtu), forward]
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
     result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)

@@ -153,7 +153,8 @@ def _follow(checksum, before, after):
     return (checksum + ones_complement_sum(before) - ones_complement_sum(after)) % 0xFFFF
 
 
-def _forward(frame, ip_at, hop):
+def _forward(frame, ip_at, hop, route):
+    addresses = route or frame[6:12] + frame[:6]
     link, ip = frame[:ip_at], bytearray(frame[ip_at:])
     udp_at = 4 * (ip[0] & 15)
     covered = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
@@ -167,7 +168,7 @@ def _forward(frame, ip_at, hop):
         after = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
         checksum = _follow(udp_checksum, covered, after) or 0xFFFF
         ip[udp_at + 6 : udp_at + 8] = checksum.to_bytes(2, "big")
-    return link[6:12] + link[:6] + link[12:] + bytes(ip)
+    return addresses + link[12:] + bytes(ip)
 
 
 def _with_ecn(family, inner, ecn):
@@ -226,7 +227,8 @@ def syn_ack_with_cookie(link, inner, mss, cookie):
     return (link + ethertype + ip + segment).ljust(ETHERNET_MIN, b"\0")
 
 
-def decide(frame, sockets=None, port=19523, udp="first-hop"):
+def decide(frame, sockets=None, port=19523, udp="first-hop", route=None):
+    """route: with --forward fib, the MAC addresses (destination, then source) of the kernel's route to the next hop, if it gives any."""
     if not _names_the_port(frame, port):
         return Outcome(None, XDP_PASS, frame)
     ip_at = _link_length(frame)
@@ -250,5 +252,6 @@ def decide(frame, sockets=None, port=19523, udp="first-hop"):
             return Outcome("drop_ttl", XDP_DROP, frame)
         else:
             hop = ipaddress.ip_address(gue["hops"][gue["next_hop"]]).packed
-            return Outcome("forwarded_to_alternate", XDP_REDIRECT, _forward(frame, ip_at, hop))
+            counter = "forwarded_by_route" if route else "forwarded_to_alternate"
+            return Outcome(counter, XDP_REDIRECT, _forward(frame, ip_at, hop, route))
     return _keep(frame, ip_at, family, inner_at, counter)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run-frames PORT first-hop|connected [INTERFACE MTU]
+ * run-frames PORT first-hop|connected [INTERFACE MTU sender|fib]
  *
  * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on the frames on standard input, one per
  * line in hexadecimal. For each it prints the XDP verdict as a number, the frame after the run, and the
  * counters that grew: "2 0200... total=1,accepted_syn=1". The program looks up sockets in the network
  * namespace of this process. With INTERFACE, the frames arrive on this interface, and unless MTU is 0,
- * the program sends SYN cookies.
+ * the program sends SYN cookies. The last word is --forward.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -99,18 +99,19 @@ int main(int argc, char **argv)
 	uint32_t ifindex = 0;
 	int error;
 
-	if (argc != 3 && argc != 5) {
-		fputs("usage: run-frames PORT first-hop|connected [INTERFACE MTU]\n", stderr);
+	if (argc != 3 && argc != 6) {
+		fputs("usage: run-frames PORT first-hop|connected [INTERFACE MTU sender|fib]\n", stderr);
 		return 2;
 	}
 	settings.port = (uint16_t)atoi(argv[1]);
 	settings.udp = strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP;
-	if (argc == 5) {
+	if (argc == 6) {
 		ifindex = if_nametoindex(argv[3]);
 		if (!ifindex)
 			fail(argv[3], errno);
 		settings.mtu = (uint16_t)atoi(argv[4]);
 		settings.syn_cookies = settings.mtu != 0;
+		settings.forward = strcmp(argv[5], "fib") == 0 ? REDIRECT_FORWARD_FIB : REDIRECT_FORWARD_SENDER;
 	}
 	error = program_load(&program, &settings, -1);
 	if (error)

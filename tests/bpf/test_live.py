@@ -32,8 +32,9 @@ def gateway(address):
 class Director(threading.Thread):
     """Encapsulates the client's packets to a VIP in GUE and sends them to `hops`."""
 
-    def __init__(self, network, interface):
+    def __init__(self, network, interface, address=DIRECTOR, proxies=PROXY):
         super().__init__(daemon=True)
+        self.address, self.proxies = address, proxies
         self.hops = ("a", "b")
         self.last_acknowledgement = None
         with network:
@@ -45,11 +46,11 @@ class Director(threading.Thread):
 
     def send(self, inner):
         protocol = 4 if inner[0] >> 4 == 4 else 41
-        later = [f.ip(PROXY[name]) for name in self.hops[1:]]
+        later = [f.ip(self.proxies[name]) for name in self.hops[1:]]
         gue = struct.pack(">BBHHBB", 1 + len(later), protocol, 0, 0, 0, len(later))
         datagram = f.udp(0x8000, 19523, gue + b"".join(later) + inner)
-        first = PROXY[self.hops[0]]
-        self._out.sendto(f.ipv4(DIRECTOR, first, f.UDP, datagram, identification=0), (first, 0))
+        first = self.proxies[self.hops[0]]
+        self._out.sendto(f.ipv4(self.address, first, f.UDP, datagram, identification=0), (first, 0))
 
     def run(self):
         vips = {f.ip(vip) for vip in VIP.values()}

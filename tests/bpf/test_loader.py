@@ -63,11 +63,11 @@ MALFORMED = gue_frame(b"\x45")
 
 def test_attach_status_detach(proxy):
     pins = proxy.namespace.run("ls", "/sys/fs/bpf").stdout  # kernels may put things there
-    assert proxy("attach", "eth0") == "eth0: attached, native mode, port 19523, udp first-hop, syn-cookies off\n"
+    assert proxy("attach", "eth0") == "eth0: attached, native mode\n  port 19523, udp first-hop, syn-cookies off, forward sender\n"
     status = proxy.status()
     assert status.pop("program_id") > 0
     assert status.pop("version") in proxy("--version")
-    assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False}
+    assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender"}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
@@ -82,7 +82,8 @@ def test_options_reach_the_program(proxy):
     proxy.receive([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)])
     assert proxy.stats()["total"] == 1
     text = proxy("status")
-    assert text.startswith("eth0: attached, generic mode, port 6080, udp connected, syn-cookies off, version ")
+    assert re.fullmatch(r"eth0: attached, generic mode, program \d+, version \S+\n"
+                        r"  port 6080, udp connected, syn-cookies off, forward sender\n", text)
 
 
 def test_an_upgrade_keeps_counters(proxy):
@@ -90,7 +91,8 @@ def test_an_upgrade_keeps_counters(proxy):
     first = proxy.status()["program_id"]
     proxy.receive([PING, PING, MALFORMED])
     said = proxy("attach", "eth0", "--udp", "connected")
-    assert said == "eth0: replaced the attached program, native mode, port 19523, udp connected, syn-cookies off\n"
+    assert said == ("eth0: replaced the attached program, native mode\n"
+                    "  port 19523, udp connected, syn-cookies off, forward sender\n")
     status = proxy.status()
     assert status["udp"] == "connected" and status["program_id"] != first
     proxy.receive([PING])
@@ -156,15 +158,16 @@ def test_an_upgrade_over_a_shorter_list_of_other_counters_starts_at_0(proxy):
 def test_status_of_an_older_version(proxy):
     proxy("attach", "eth0")
     older_version(proxy, 0, 1)
-    assert proxy.status()["syn_cookies"] is False
+    status = proxy.status()
+    assert status["syn_cookies"] is False and status["forward"] == "sender"
     assert "other counters" in proxy("stats", "eth0", code=1)
 
 
 def test_syn_cookies_on_and_off_again(proxy):
     proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
-    assert proxy("attach", "eth0", "--syn-cookies", "on").endswith("syn-cookies on\n")
+    assert proxy("attach", "eth0", "--syn-cookies", "on").endswith("syn-cookies on, forward sender\n")
     assert proxy.status()["syn_cookies"] is True
-    assert ", syn-cookies on, version" in proxy("status")
+    assert ", syn-cookies on, " in proxy("status")
     proxy("attach", "eth0")
     assert proxy.status()["syn_cookies"] is False
 
@@ -176,6 +179,25 @@ def test_syn_cookies_need_forwarding_of_each_family(proxy):
     proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 0, "net.ipv6.conf.lo.forwarding": 1})
     assert message in proxy("attach", "eth0", "--syn-cookies", "on", code=1)
     assert proxy("status") == "not attached to any interface\n"
+
+
+def test_forward_by_route_and_by_sender_again(proxy):
+    """GUE is IPv4, so that forwarding of IPv6 is not needed."""
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 0})
+    assert proxy("attach", "eth0", "--forward", "fib").endswith("forward fib\n")
+    assert proxy.status()["forward"] == "fib" and ", forward fib\n" in proxy("status")
+    proxy("attach", "eth0")
+    assert proxy.status()["forward"] == "sender"
+
+
+def test_setting_of_the_sysctl_can_be_lost_after_attach(proxy):
+    """The program then forwards by the sender. Another attach says what is missing, and leaves the program as it is."""
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1})
+    proxy("attach", "eth0", "--forward", "fib")
+    before = proxy.status()
+    proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 0})
+    assert "--forward fib: " in proxy("attach", "eth0", "--forward", "fib", code=1)
+    assert proxy.status() == before
 
 
 def other_counters(proxy):
@@ -299,7 +321,7 @@ def test_status_goes_on_after_an_interface_that_is_gone(proxy):
     proxy("attach", "eth0")
     proxy("attach", "eth1")
     proxy.namespace.ip("link del eth0")
-    gone, there = proxy.status_text().splitlines()
+    gone, there, _ = proxy.status_text().splitlines()
     assert gone == "eth0: pinned, but its interface is gone" and there.startswith("eth1: attached, ")
 
 
@@ -371,6 +393,8 @@ def test_watch_prints_a_line_a_second(proxy):
         (("attach", "eth0", "--port", "+5"), 2, "'+5' is not a number from 1 to 65535"),
         (("attach", "eth0", "--udp", "all"), 2, "'all' is neither first-hop nor connected"),
         (("attach", "eth0", "--syn-cookies", "yes"), 2, "'yes' is neither off nor on"),
+        (("attach", "eth0", "--forward", "on"), 2, "--forward: 'on' is neither sender nor fib"),
+        (("attach", "eth0", "--forward", "fib"), 1, "--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 (this"),
         (("attach", "eth0", "--syn-cookies", "on"), 1, "sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1"),
         (("attach", "eth0", "--fast"), 2, "unknown option '--fast'"),
         (("attach", "eth0", "--port"), 2, "--port needs an argument"),
@@ -430,7 +454,7 @@ def test_help(proxy):
     options = [line for line in proxy("attach", "--help").splitlines() if line.startswith("  --")]
     starts = ("run in the driver", "accept all UDP", "UDP port", "print this")
     columns = {line.index(text) for line in options for text in starts if text in line}
-    assert len(options) == 7 and len(columns) == 1
+    assert len(options) == 8 and len(columns) == 1
 
 
 def test_two_at_once(proxy):

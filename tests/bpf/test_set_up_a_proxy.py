@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"^```\w+\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read
 
 def shape(text):
     """The text without its numbers. Counters are right-aligned, so a gap and its number count as one width."""
-    text = re.sub(r"version \S+, program \d+", "version V, program N", text)
+    text = re.sub(r"program \d+, version \S+", "program N, version V", text)
     return re.sub(r" +\d+$", lambda match: f" {len(match[0])}", text, flags=re.MULTILINE)
 
 
