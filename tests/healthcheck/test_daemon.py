@@ -176,12 +176,23 @@ def test_panic_when_all_fail_at_once(daemon, own_nginx):
     made = daemon(table(*(backend(ip, http=OWN) for ip in proxies)), hold_ms=600)
     made.start().wait_ready().wait_healthy(dict.fromkeys(proxies, True))
     own_nginx.stop()
-    made.logged("error: table web: panic: less than 50 % of its backends are healthy; all count as healthy")
+    made.logged("error: table web: panic: less than 50 % of its backends are healthy (0 of 4); it keeps 4 unhealthy backends in service\n")
     made.wait_healthy(dict.fromkeys(proxies, True))
-    assert made.status()["tables"][0]["panic"] is True
+    web = made.status()["tables"][0]
+    assert web["panic"] is True and web["kept_by_panic"] == 4
+    assert 'glb_healthcheck_table_kept_by_panic{table="web"} 4\n' in made.get("/metrics")[2]
     assert 'glb_healthcheck_table_panic{table="web"} 1\n' in made.get("/metrics")[2]
     own_nginx.start()
     made.logged("table web: panic is over")
+    assert made.status()["tables"][0]["kept_by_panic"] == 0
+
+
+def test_panic_at_start_is_told_with_the_write(daemon):
+    """Draining and inactive backends get no new connections, so panic does not keep them in service."""
+    made = daemon(table(backend(PROXY, tcp=9), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", "draining", tcp=9),
+                        backend("10.78.0.2", "inactive", tcp=9))).start().wait_ready()
+    made.logged("panic: less than 50 % of its backends are healthy (0 of 3); it keeps 2 unhealthy backends in service\n")
+    made.logged(f"table {made.dst} written, 3 unhealthy backends, panic keeps 2 of them in service\n")
 
 
 def test_panic_can_be_turned_off(daemon):
@@ -218,9 +229,9 @@ def test_failing_reload_command_is_logged_and_retried(daemon):
     made.write_conf(reload_command=f'"test -e {made.folder}/works || {{ echo no works >&2; exit 3; }}"')
     made.start().wait_ready()
     made.logged("warning: reload_command: no works")
-    made.logged("error: reload_command failed (2 in a row), next attempt in 2 s: exit status 3: no works")
+    made.logged("error: reload_command failed (2 in a row), next attempt in 2 s: exit code 3: no works")
     state = made.status()["reload"]
-    assert state["state"] in ("failed", "running") and state["failed"] >= 2 and state["error"] == "exit status 3: no works"
+    assert state["state"] in ("failed", "running") and state["failed"] >= 2 and state["error"] == "exit code 3: no works"
     assert "glb_healthcheck_reload_failing 1\n" in made.get("/metrics")[2]
     (made.folder / "works").touch()
     made.logged("notice: reload_command works again, after")
@@ -235,7 +246,7 @@ def test_status_replaces_bytes_that_are_not_utf8(daemon):
     made.start().wait_ready()
     wait_until(lambda: made.get("/status")[0] == 200 and made.status()["reload"]["state"] == "failed", "a failed reload")
     status = made.status()
-    assert status["reload"]["error"] == "exit status 3: caf? ferm?"
+    assert status["reload"]["error"] == "exit code 3: caf? ferm?"
     check, = status["tables"][0]["backends"][0]["checks"]
     assert check["reason"] == f'status 200, but no "{text[:63]}?" in the body'
     assert "warning: reload_command: caf? ferm?\n" in made.log()
@@ -271,7 +282,7 @@ def test_long_output_of_the_reload_command_does_not_flood_the_log(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload_command='"seq 1 100000; echo the last; exit 1"')
     made.start().wait_ready()
-    made.logged("reload_command failed (1 in a row), next attempt in 1 s: exit status 1: the last")
+    made.logged("reload_command failed (1 in a row), next attempt in 1 s: exit code 1: the last")
     made.logged("warning: reload_command: the rest of the output is not logged\n")
     first = made.log().split("reload_command failed (1 in a row)")[0]
     assert first.count("warning: reload_command: ") == 101 and "reload_command: 100\n" in first
@@ -296,7 +307,7 @@ def test_pid_file_without_a_process_id(daemon, text):
     (made.folder / "pid").write_text(text)
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
-    made.logged(f"next attempt in 1 s: exit status 1: {made.folder}/pid: does not contain a process id\n")
+    made.logged(f"next attempt in 1 s: exit code 1: {made.folder}/pid: does not contain a process id\n")
 
 
 def test_build_and_notify_by_pid_file(daemon):
@@ -322,7 +333,7 @@ def test_notify_without_a_pid_file(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
-    made.logged(f"reload failed (1 in a row), next attempt in 1 s: exit status 1: {made.folder}/pid: No such file or directory")
+    made.logged(f"reload failed (1 in a row), next attempt in 1 s: exit code 1: {made.folder}/pid: No such file or directory")
 
 
 # --- src ---
@@ -442,7 +453,7 @@ def test_reload_storm(daemon):
         made.kill(signal.SIGHUP)
     wait_until(lambda: json.loads(made.dst.read_text()).get("_storm") == 299, "the last table")
     made.wait_healthy({f"10.78.0.{1 + (299 + j) % 20}": True for j in range(10)})
-    assert "unhealthy" not in made.log().replace("0 backends unhealthy", "")
+    assert "unhealthy" not in made.log().replace("0 unhealthy backends", "")
     assert len(os.listdir(f"/proc/{made.pid()}/fd")) < 60
 
 

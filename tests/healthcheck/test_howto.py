@@ -102,11 +102,11 @@ def test_watch_it(site):
         wait_until(lambda: log.read_text().count(text) == times, lambda: f"{times} x {text!r} in {log.read_text()}")
 
     try:
-        await_lines("written, 0 backends", 1)
+        await_lines("written, 0 unhealthy", 1)
         site.stop_nginx(PROXIES[1])
-        await_lines("written, 1 backends", 1)
+        await_lines("written, 1 unhealthy", 1)
         site.start_nginx(PROXIES[1])
-        await_lines("written, 0 backends", 2)
+        await_lines("written, 0 unhealthy", 2)
         for ip in PROXIES:
             site.stop_nginx(ip)
         await_lines("panic", 1)
@@ -115,4 +115,4 @@ def test_watch_it(site):
         daemon.wait()
     printed = log.read_text().splitlines()
     assert printed.pop() == "glb-healthcheck: info: stopped by signal 15"
-    assert comparable(printed) == comparable(block_with("backends unhealthy").splitlines())
+    assert comparable(printed) == comparable(block_with("unhealthy backend").splitlines())

@@ -39,7 +39,13 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 	for (uint32_t t = 0; t < set->count; t++) {
 		fputs("glb_healthcheck_table_panic{table=\"", to);
 		label(to, table_label(set, t, buf));
-		fprintf(to, "\"} %d\n", monitor->publisher.panic[t]);
+		fprintf(to, "\"} %d\n", monitor->publisher.verdicts[t].panic);
+	}
+	family(to, "table_kept_by_panic", "gauge", "unhealthy backends that are in service only because of panic");
+	for (uint32_t t = 0; t < set->count; t++) {
+		fputs("glb_healthcheck_table_kept_by_panic{table=\"", to);
+		label(to, table_label(set, t, buf));
+		fprintf(to, "\"} %" PRIu32 "\n", monitor->publisher.verdicts[t].kept);
 	}
 	family(to, "backend_healthy", "gauge",
 		"0 if the verdict of one of the backend's checks is unhealthy, even if dst has it as healthy");

@@ -33,8 +33,9 @@ static json_t *table_json(const struct monitor *monitor, uint32_t table)
 
 	for (uint32_t i = 0; i < entry->backend_count; i++)
 		json_array_append_new(backends, backend_json(&monitor->list, table, i));
-	return json_pack("{s:s, s:b, s:o}", "name", table_label(&monitor->list.document.set, table, label), "panic",
-		monitor->publisher.panic[table], "backends", backends);
+	return json_pack("{s:s, s:b, s:i, s:o}", "name", table_label(&monitor->list.document.set, table, label),
+		"panic", monitor->publisher.verdicts[table].panic, "kept_by_panic",
+		(int)monitor->publisher.verdicts[table].kept, "backends", backends);
 }
 
 char *status_json(const struct monitor *monitor)

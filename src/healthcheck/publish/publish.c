@@ -9,8 +9,8 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/text.h"
 #include "healthcheck/publish/state_file.h"
-#include "healthcheck/publish/verdicts.h"
 #include "program/log.h"
 #include "table/file/table_load.h"
 
@@ -28,19 +28,37 @@ static void schedule(struct publisher *publisher)
 	ev_timer_start(publisher->loop, &publisher->timer);
 }
 
-static void log_panics(const struct publisher *publisher, const bool *panic)
+static void log_panics(const struct publisher *publisher, const struct verdicts *verdicts)
 {
 	const struct table_set *set = &publisher->list->document.set;
 
 	for (uint32_t t = 0; t < set->count; t++) {
+		const struct verdicts *now = &verdicts[t];
 		char label[16];
 
-		if (panic[t] && !publisher->panic[t])
-			log_error("table %s: panic: less than %u %% of its backends are healthy; all count as healthy until enough are",
-				table_label(set, t, label), publisher->conf->panic_threshold);
-		else if (!panic[t] && publisher->panic[t])
+		if (now->panic && !publisher->verdicts[t].panic)
+			log_error("table %s: panic: less than %u %% of its backends are healthy (%" PRIu32
+				  " of %" PRIu32 "); it keeps %" PRIu32 " unhealthy backend%s in service",
+				table_label(set, t, label), publisher->conf->panic_threshold, now->healthy,
+				now->backends, now->kept, text_plural(now->kept));
+		else if (!now->panic && publisher->verdicts[t].panic)
 			log_notice("table %s: panic is over", table_label(set, t, label));
 	}
+}
+
+static void log_written(const struct publisher *publisher)
+{
+	uint32_t unhealthy = 0, kept = 0;
+	char panic[64] = "";
+
+	for (uint32_t t = 0; t < publisher->list->document.set.count; t++) {
+		unhealthy += publisher->verdicts[t].backends - publisher->verdicts[t].healthy;
+		kept += publisher->verdicts[t].kept;
+	}
+	if (kept)
+		snprintf(panic, sizeof(panic), ", panic keeps %" PRIu32 " of them in service", kept);
+	log_info("table %s written, %" PRIu32 " unhealthy backend%s%s", publisher->conf->dst, unhealthy,
+		text_plural(unhealthy), panic);
 }
 
 static void fail(struct publisher *publisher, struct faults *faults)
@@ -54,16 +72,6 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	log_error("table not written (%u in a row), next attempt in %" PRIu64 " s: %s", publisher->failures,
 		wait / 1000, error);
 	schedule(publisher);
-}
-
-static unsigned count_unhealthy(const struct table_set *set)
-{
-	unsigned count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
-			count += !set->tables[t].backends[b].healthy;
-	return count;
 }
 
 static void succeed(struct publisher *publisher, char *text, size_t size)
@@ -80,16 +88,16 @@ static void succeed(struct publisher *publisher, char *text, size_t size)
 static void write_table(struct publisher *publisher)
 {
 	struct faults faults = {.file = publisher->conf->dst};
-	bool panic[TABLE_MAX_TABLES] = {false};
+	struct verdicts verdicts[TABLE_MAX_TABLES] = {{0}};
 	struct checklist *list = publisher->list;
 	bool urgent = publisher->urgent;
 	char *text = NULL;
 	size_t size = 0;
 
-	if (verdicts_apply(list, publisher->conf->panic_threshold, panic))
+	if (verdicts_apply(list, publisher->conf->panic_threshold, verdicts))
 		text = table_document_text(&list->document, &size);
-	log_panics(publisher, panic);
-	memcpy(publisher->panic, panic, sizeof(panic));
+	log_panics(publisher, verdicts);
+	memcpy(publisher->verdicts, verdicts, sizeof(verdicts));
 	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {
 		succeed(publisher, text, size);
 		if (urgent) {
@@ -115,7 +123,7 @@ static void write_table(struct publisher *publisher)
 	damper_hold_written(&publisher->hold, clock_now_ms());
 	publisher->writes++;
 	succeed(publisher, text, size);
-	log_info("table %s written, %u backends unhealthy", publisher->conf->dst, count_unhealthy(&list->document.set));
+	log_written(publisher);
 	reload_hook_request(&publisher->reload_hook);
 }
 
@@ -146,6 +154,8 @@ void publisher_open(struct publisher *publisher, struct ev_loop *loop, const str
 
 void publisher_close(struct publisher *publisher)
 {
+	if (!publisher->loop)
+		return;
 	ev_timer_stop(publisher->loop, &publisher->timer);
 	reload_hook_close(&publisher->reload_hook);
 	free(publisher->written);

@@ -9,6 +9,7 @@
 
 #include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/reload_hook.h"
+#include "healthcheck/publish/verdicts.h"
 
 struct publisher {
 	struct ev_loop *loop;
@@ -31,11 +32,13 @@ struct publisher {
 	uint64_t writes, failed_writes;
 	/* Reason of the last failure; "" after a success. */
 	char error[256];
-	/* True for each table in panic. */
-	bool panic[TABLE_MAX_TABLES];
+	/* Of each table, when it was last compared with dst. */
+	struct verdicts verdicts[TABLE_MAX_TABLES];
 };
 
 void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list);
+
+/* Does nothing if publisher_open() was not called. */
 void publisher_close(struct publisher *publisher);
 
 /* Schedules a write because a verdict changed. */

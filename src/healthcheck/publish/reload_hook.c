@@ -135,7 +135,7 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		succeed(hook);
 	else if (WIFEXITED(status))
-		fail(hook, "exit status %d", WEXITSTATUS(status));
+		fail(hook, "exit code %d", WEXITSTATUS(status));
 	else
 		fail(hook, "killed by signal %d", WTERMSIG(status));
 	if (hook->again)
@@ -233,6 +233,8 @@ void reload_hook_request(struct reload_hook *hook)
 
 void reload_hook_close(struct reload_hook *hook)
 {
+	if (!hook->loop)
+		return;
 	if (hook->pid > 0)
 		kill(-hook->pid, SIGKILL);
 	ev_child_stop(hook->loop, &hook->child);

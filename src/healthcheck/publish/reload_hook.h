@@ -54,7 +54,7 @@ void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const stru
 /* Runs the hook now. If it is running, runs it once more afterwards. */
 void reload_hook_request(struct reload_hook *hook);
 
-/* Kills the child, if there is one. */
+/* Kills the child, if there is one. Does nothing if reload_hook_open() was not called. */
 void reload_hook_close(struct reload_hook *hook);
 
 const char *reload_hook_state_name(enum reload_hook_state state);

@@ -10,28 +10,36 @@ static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t ba
 	return verdict == DAMPER_UNKNOWN ? entry->healthy : verdict == DAMPER_HEALTHY;
 }
 
-static bool panics(const struct checklist *list, uint32_t table, unsigned threshold)
+static struct verdicts count(const struct checklist *list, uint32_t table, unsigned panic_threshold)
 {
 	const struct table *entry = &list->document.set.tables[table];
-	uint32_t healthy = 0, total = 0;
+	struct verdicts verdicts = {0};
 
 	for (uint32_t i = 0; i < entry->backend_count; i++) {
-		if (entry->backends[i].state == TABLE_INACTIVE)
+		uint8_t state = entry->backends[i].state;
+		bool healthy = is_healthy(list, table, i);
+
+		if (state == TABLE_INACTIVE)
 			continue;
-		total++;
-		healthy += is_healthy(list, table, i);
+		verdicts.backends++;
+		verdicts.healthy += healthy;
+		verdicts.kept += !healthy && (state == TABLE_ACTIVE || state == TABLE_FILLING);
 	}
-	return damper_panics(healthy, total, threshold);
+	verdicts.panic = damper_panics(verdicts.healthy, verdicts.backends, panic_threshold);
+	if (!verdicts.panic)
+		verdicts.kept = 0;
+	return verdicts;
 }
 
-bool verdicts_apply(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES])
+bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES])
 {
 	const struct table_set *set = &list->document.set;
 
 	for (uint32_t t = 0; t < set->count; t++) {
-		panic[t] = panics(list, t, panic_threshold);
+		verdicts[t] = count(list, t, panic_threshold);
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
-			if (!table_document_set_healthy(&list->document, t, b, panic[t] || is_healthy(list, t, b)))
+			if (!table_document_set_healthy(
+				    &list->document, t, b, verdicts[t].panic || is_healthy(list, t, b)))
 				return false;
 	}
 	return true;

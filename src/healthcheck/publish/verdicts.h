@@ -5,11 +5,20 @@
 
 #include "healthcheck/core/checklist.h"
 
+/* What the checks say about the backends of one table. Inactive backends do not count. */
+struct verdicts {
+	uint32_t backends, healthy;
+	/* So few backends are healthy that all count as healthy. */
+	bool panic;
+	/* Unhealthy backends that get new connections only because of panic: active and filling ones. */
+	uint32_t kept;
+};
+
 /*
- * Sets `healthy` of every backend in the list's document. If less than panic_threshold percent of a table's backends
- * are healthy, the table is in panic: all its backends are set to healthy, and panic[table] to true. Returns false if
- * out of memory.
+ * Sets `healthy` of every backend in the list's document, and verdicts[table] of every table. If less than
+ * panic_threshold percent of a table's backends are healthy, the table is in panic: all its backends are set to
+ * healthy. Returns false if out of memory.
  */
-bool verdicts_apply(struct checklist *list, unsigned panic_threshold, bool panic[TABLE_MAX_TABLES]);
+bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES]);
 
 #endif

@@ -9,6 +9,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "common/clock.h"
 #include "healthcheck/publish/publish.h"
 #include "healthcheck/publish/verdicts.h"
@@ -61,11 +64,11 @@ static void set(const struct checklist *list, const char *name, enum damper_verd
 /* `expected` has `healthy` of each backend after verdicts_apply(), such as "1101". */
 static void assert_published(struct checklist *list, unsigned threshold, uint32_t table, const char *expected)
 {
-	bool panic[TABLE_MAX_TABLES];
+	struct verdicts verdicts[TABLE_MAX_TABLES];
 	const struct table *of = &list->document.set.tables[table];
 	char healthy[64] = "";
 
-	assert_true(verdicts_apply(list, threshold, panic));
+	assert_true(verdicts_apply(list, threshold, verdicts));
 	for (uint32_t i = 0; i < of->backend_count; i++)
 		healthy[i] = of->backends[i].healthy ? '1' : '0';
 	assert_string_equal(healthy, expected);
@@ -157,6 +160,46 @@ static void test_panic_counts_all_as_healthy_until_enough_are(void **state)
 	checklist_free(&list);
 }
 
+static void assert_kept(struct checklist *list, unsigned threshold, uint32_t backends, uint32_t healthy, uint32_t kept)
+{
+	struct verdicts verdicts[TABLE_MAX_TABLES];
+
+	assert_true(verdicts_apply(list, threshold, verdicts));
+	assert_int_equal(verdicts[0].backends, backends);
+	assert_int_equal(verdicts[0].healthy, healthy);
+	assert_int_equal(verdicts[0].kept, kept);
+}
+
+static void test_backends_that_only_panic_keeps_in_service_are_counted(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "",
+		FOUR ",{'ip': '10.1.0.5', 'state': 'filling', 'healthchecks': {'tcp': 22}}"
+		     ",{'ip': '10.1.0.6', 'state': 'draining', 'healthchecks': {'tcp': 22}}"
+		     ",{'ip': '10.1.0.7', 'state': 'inactive', 'healthchecks': {'tcp': 22}}") "]}");
+	char name[] = "tcp 10.1.0.1:22";
+
+	(void)state;
+	assert_kept(&list, 50, 6, 6, 0);
+	for (char i = '1'; i <= '6'; i++) {
+		name[11] = i;
+		set(&list, name, i == '1' ? DAMPER_HEALTHY : DAMPER_UNHEALTHY);
+	}
+	assert_kept(&list, 50, 6, 1, 4);
+	assert_kept(&list, 0, 6, 1, 0);
+	checklist_free(&list);
+}
+
+static void test_close_without_open(void **state)
+{
+	struct publisher publisher = {0};
+	struct reload_hook hook = {0};
+
+	(void)state;
+	publisher_close(&publisher);
+	reload_hook_close(&hook);
+	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1); /* what hook.output would be */
+}
+
 static void test_backend_without_a_verdict_keeps_healthy_from_src(void **state)
 {
 	struct checklist list =
@@ -171,14 +214,14 @@ static void test_only_healthy_is_changed(void **state)
 {
 	struct checklist list = make("{'x-z': [1, {'b': null, 'a': 'äöü'}], 'tables': [" TABLE(
 		"a", ", '_n': 1.5", TCP("10.1.0.1", ", '_z': true, 'x-a': 9007199254740993")) "], '_b': 0}");
-	bool panic[TABLE_MAX_TABLES];
+	struct verdicts verdicts[TABLE_MAX_TABLES];
 	json_t *before = json_deep_copy(list.document.root), *backend;
 	size_t size;
 	char *text, *again;
 
 	(void)state;
 	set(&list, "tcp 10.1.0.1:22", DAMPER_UNHEALTHY);
-	assert_true(verdicts_apply(&list, 0, panic));
+	assert_true(verdicts_apply(&list, 0, verdicts));
 	text = table_document_text(&list.document, &size);
 	assert_int_equal(strlen(text), size);
 	assert_true(strstr(text, "\"x-z\"") < strstr(text, "\"tables\""));
@@ -190,7 +233,7 @@ static void test_only_healthy_is_changed(void **state)
 	assert_true(json_is_false(json_object_get(backend, "healthy")));
 	json_object_del(backend, "healthy");
 	assert_true(json_equal(before, list.document.root));
-	assert_true(verdicts_apply(&list, 0, panic));
+	assert_true(verdicts_apply(&list, 0, verdicts));
 	again = table_document_text(&list.document, &size);
 	assert_string_equal(text, again);
 	free(again);
@@ -375,6 +418,8 @@ int main(void)
 		cmocka_unit_test(test_inactive_backend_is_not_checked_and_unchecked_backend_is_healthy),
 		cmocka_unit_test(test_every_check_of_a_backend_must_pass),
 		cmocka_unit_test(test_panic_counts_all_as_healthy_until_enough_are),
+		cmocka_unit_test(test_backends_that_only_panic_keeps_in_service_are_counted),
+		cmocka_unit_test(test_close_without_open),
 		cmocka_unit_test(test_backend_without_a_verdict_keeps_healthy_from_src),
 		cmocka_unit_test(test_only_healthy_is_changed),
 		cmocka_unit_test(test_reload_keeps_checks_and_verdicts),
