@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "program/installed.h"
 #include "table/file/table_load.h"
 
 static void print_fault(void *unused, bool warning, const char *text)
@@ -121,6 +122,11 @@ void cli_print_cell(const char *text, unsigned width)
 		printf("%s\n  %*s", text, (int)width, "");
 	else
 		printf("%-*s", (int)width, text);
+}
+
+const char *cli_conf_path(const char *option)
+{
+	return option ? option : INSTALLED_DIRECTOR_CONF;
 }
 
 const char *cli_health_name(bool healthy)

@@ -45,6 +45,12 @@ int cli_build_config(const char *from, const char *to);
 /* The first options of the subcommand must be TELEMETRY_OPTION_LIST. */
 int cli_reload(const struct command_args *args);
 
+/* Returns the value of --config, or the installed director.conf if it is NULL. */
+const char *cli_conf_path(const char *option);
+
+/* Offers backends and tables of the first operand to the shell. */
+command_values cli_values;
+
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 

@@ -9,11 +9,12 @@
 #include "common/text.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
+#include "program/installed.h"
 
 enum { CONFIG, PROTO, HINT, JSON };
 
 static const struct command_option options[] = {
-	[CONFIG] = {"config", "FILE", "the director's configuration file (required)"},
+	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[PROTO] = {"proto", "tcp|udp|icmp", "tcp (default), udp, or icmp for an echo request"},
 	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label"},
 	[JSON] = {"json", NULL, "print JSON"},
@@ -248,13 +249,11 @@ static int run(const struct command_args *args)
 	uint32_t version;
 	int code;
 
-	if (!args->options[CONFIG])
-		return command_usage("lookup: --config FILE is missing: it has the hash fields");
 	lookup = calloc(1, sizeof(*lookup));
 	if (!lookup)
 		return command_error("out of memory");
 	code = parse(args, lookup);
-	if (code == COMMAND_OK && (!cli_load_conf(args->options[CONFIG], &lookup->conf) ||
+	if (code == COMMAND_OK && (!cli_load_conf(cli_conf_path(args->options[CONFIG]), &lookup->conf) ||
 					  !cli_load_routes(args->operands[0], &lookup->routes, &version)))
 		code = COMMAND_FAILED;
 	if (code == COMMAND_OK)

@@ -10,11 +10,12 @@
 #include "cli/output.h"
 #include "common/clock.h"
 #include "packet/pipeline.h"
+#include "program/installed.h"
 
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, FORCE, JSON };
 
 static const struct command_option options[] = {
-	[CONFIG] = {"config", "FILE", "the director's configuration file (required)"},
+	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the gateway (default: the configured one)"},
 	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
 	[FORCE] = {"force", NULL, "replace OUT.pcap even if it is not a capture"},
@@ -130,7 +131,7 @@ static bool output_is_allowed(const struct command_args *args, const struct repl
 		.path = replay->out_path,
 		.kind = OUTPUT_CAPTURE,
 		.force = args->options[FORCE],
-		.inputs = {args->operands[0], replay->in_path, args->options[CONFIG]},
+		.inputs = {args->operands[0], replay->in_path, cli_conf_path(args->options[CONFIG])},
 	};
 
 	return !replay->out_path || output_is_safe(&output);
@@ -142,7 +143,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	struct pipeline *pipeline = &replay->pipeline;
 	struct routes *routes;
 
-	if (!output_is_allowed(args, replay) || !cli_load_conf(args->options[CONFIG], &replay->conf) ||
+	if (!output_is_allowed(args, replay) || !cli_load_conf(cli_conf_path(args->options[CONFIG]), &replay->conf) ||
 		!cli_load_routes(args->operands[0], &routes, NULL))
 		return COMMAND_FAILED;
 	pipeline->routes = routes;
@@ -192,8 +193,6 @@ static int run(const struct command_args *args)
 	struct replay *replay;
 	int code;
 
-	if (!args->options[CONFIG])
-		return command_usage("replay: --config FILE is missing: it has the hash fields");
 	replay = calloc(1, sizeof(*replay));
 	if (!replay)
 		return command_error("out of memory");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "program/command.h"
-
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "program/command_parts.h"
+
 static const char *program_name = "";
+static bool has_subcommands;
 
 static void print_line(const char *kind, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
@@ -35,7 +36,10 @@ int command_usage(const char *format, ...)
 	va_start(args, format);
 	print_line("", format, args);
 	va_end(args);
-	fprintf(stderr, "Try '%s --help' or '%s SUBCOMMAND --help'.\n", program_name, program_name);
+	fprintf(stderr, "Try '%s --help'", program_name);
+	if (has_subcommands)
+		fprintf(stderr, " or '%s SUBCOMMAND --help'", program_name);
+	fputs(".\n", stderr);
 	return COMMAND_USAGE;
 }
 
@@ -48,135 +52,130 @@ void command_note(const char *format, ...)
 	va_end(args);
 }
 
-static int print_help(const struct command_program *program)
-{
-	printf("usage: %s SUBCOMMAND [OPERANDS] [OPTIONS]\n\n", program->name);
-	for (size_t i = 0; i < program->count; i++)
-		printf("  %-13s %s\n", program->commands[i]->name, program->commands[i]->summary);
-	printf("\nFor the options of a subcommand: %s SUBCOMMAND --help\n", program->name);
-	printf("For the version: %s --version\n", program->name);
-	if (program->note)
-		puts(program->note);
-	return COMMAND_OK;
-}
-
-/* Writes "--name ARGUMENT" as --help shows it. Returns its length. */
-static int format_option(const struct command_option *option, char *text, size_t size)
-{
-	return snprintf(text, size, "--%s%s%s", option->name, option->argument && *option->argument != '[' ? " " : "",
-		option->argument ? option->argument : "");
-}
-
-static int print_command_help(const struct command *command)
-{
-	const struct command_option *option;
-	char left[64];
-	int width = 22; /* fits the options of most subcommands */
-
-	printf("usage: %s %s%s%s [OPTIONS]\n\n%s.\n\n", program_name, command->name, command->operands[0] ? " " : "",
-		command->operands, command->summary);
-	for (option = command->options; option->name; option++) {
-		int length = format_option(option, left, sizeof(left));
-
-		width = length > width ? length : width;
-	}
-	for (option = command->options; option->name; option++) {
-		format_option(option, left, sizeof(left));
-		printf("  %-*s %s\n", width, left, option->help);
-	}
-	printf("  %-*s print this help\n  %-*s print the version\n", width, "--help", width, "--version");
-	if (command->note)
-		printf("\n%s\n", command->note);
-	return COMMAND_OK;
-}
-
 static int print_version(void)
 {
 	printf("%s " GLB_VERSION "\n", program_name);
 	return COMMAND_OK;
 }
 
-/* Prints words for the completion script: the options of subcommand `name`, or with NULL the subcommands. */
-static int print_words(const struct command_program *program, const char *name)
-{
-	for (size_t i = 0; i < program->count; i++) {
-		const struct command_option *option = program->commands[i]->options;
-
-		if (!name)
-			puts(program->commands[i]->name);
-		else if (strcmp(program->commands[i]->name, name) == 0)
-			for (; option->name; option++)
-				printf("--%s\n", option->name);
-	}
-	if (name)
-		puts("--help\n--version");
-	return COMMAND_OK;
-}
-
+/* Results of getopt_long() beside the indices of the command's options. Letters are larger. */
 enum {
 	OPTION_HELP = COMMAND_MAX_OPTIONS,
 	OPTION_VERSION,
 };
+
+#define LETTERS_MAX (2 * (COMMAND_MAX_OPTIONS + 2) + 2)
 
 static int argument_kind(const char *argument)
 {
 	return !argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
 }
 
-static void fill_options(const struct command *command, struct option *options)
+/* Describes the options for getopt_long(). Returns how many options the command has. */
+static int fill_options(const struct command *command, struct option *options, char letters[LETTERS_MAX])
 {
+	const char *letter = command->letters;
 	int count = 0;
 
-	for (; command->options[count].name; count++)
+	*letters++ = ':';
+	for (; command->options[count].name; count++) {
+		int kind = argument_kind(command->options[count].argument);
+
 		options[count] = (struct option){
 			.name = command->options[count].name,
-			.has_arg = argument_kind(command->options[count].argument),
+			.has_arg = kind,
 			.val = count,
 		};
-	options[count++] = (struct option){.name = "help", .val = OPTION_HELP};
-	options[count++] = (struct option){.name = "version", .val = OPTION_VERSION};
-	options[count] = (struct option){0};
+		if (!letter)
+			continue;
+		*letters++ = *letter++;
+		if (kind == required_argument)
+			*letters++ = ':';
+	}
+	options[count] = (struct option){.name = "help", .val = OPTION_HELP};
+	options[count + 1] = (struct option){.name = "version", .val = OPTION_VERSION};
+	options[count + 2] = (struct option){0};
+	strcpy(letters, letter ? letter : "h");
+	return count;
+}
+
+/* Returns what getopt_long() returns for the long option with this letter. */
+static int option_of_letter(const struct command *command, int letter, int count)
+{
+	int index = command->letters ? (int)(strchr(command->letters, letter) - command->letters) : count;
+
+	return index < count ? index : OPTION_HELP + index - count;
+}
+
+/* Prints what getopt_long() refused. `command` begins the text. */
+static int refuse(const char *command, int problem, const char *word)
+{
+	const char *separator = *command ? ": " : "";
+
+	if (problem == ':')
+		return command_usage("%s%s%s needs an argument", command, separator, word);
+	/* optopt is the letter of an unknown short option, which can be one of several in argv[]. */
+	if (optopt > OPTION_VERSION)
+		return command_usage("%s%sunknown option '-%c'", command, separator, optopt);
+	return command_usage("%s%sunknown option '%s'", command, separator, word);
+}
+
+/* Fills args->options. Returns true, or false and the exit code. */
+static bool parse_options(const struct command *command, int argc, char **argv, struct command_args *args, int *code)
+{
+	struct option options[COMMAND_MAX_OPTIONS + 3];
+	char letters[LETTERS_MAX];
+	int count = fill_options(command, options, letters), option;
+
+	while ((option = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (option == ':' || option == '?') {
+			*code = refuse(command->name, option, argv[optind - 1]);
+			return false;
+		}
+		if (option > OPTION_VERSION)
+			option = option_of_letter(command, option, count);
+		if (option >= OPTION_HELP) {
+			*code = option == OPTION_HELP ? command_help(command, program_name) : print_version();
+			return false;
+		}
+		args->options[option] = optarg ? optarg : "";
+	}
+	return true;
+}
+
+static bool parse(const struct command *command, int argc, char **argv, struct command_args *args, int *code)
+{
+	const char *separator = *command->name ? ": " : "";
+	bool parsed;
+
+	*args = (struct command_args){0};
+	opterr = 0;
+	parsed = parse_options(command, argc, argv, args, code);
+	opterr = 1; /* DPDK's EAL relies on the messages of getopt */
+	if (!parsed)
+		return false;
+	args->count = argc - optind;
+	args->operands = argv + optind;
+	if (args->count < command->min_operands)
+		*code = command_usage(
+			"%s%smissing operand; the operands are: %s", command->name, separator, command->operands);
+	else if (args->count > command->max_operands)
+		*code = command_usage(
+			"%s%sunexpected operand '%s'", command->name, separator, args->operands[command->max_operands]);
+	else
+		return true;
+	return false;
 }
 
 static int run(const struct command_program *program, const struct command *command, int argc, char **argv)
 {
-	struct option options[COMMAND_MAX_OPTIONS + 3];
-	struct command_args args = {0};
-	int option;
+	struct command_args args;
+	int code;
 
-	fill_options(command, options);
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-		case OPTION_HELP:
-			return print_command_help(command);
-		case OPTION_VERSION:
-			return print_version();
-		case ':':
-			return command_usage("%s: %s needs an argument", command->name, argv[optind - 1]);
-		case '?':
-			/* optopt is the letter of an unknown short option, which can be one of several in argv[]. */
-			if (optopt > OPTION_VERSION)
-				return command_usage("%s: unknown option '-%c'", command->name, optopt);
-			return command_usage("%s: unknown option '%s'", command->name, argv[optind - 1]);
-		default:
-			args.options[option] = optarg ? optarg : "";
-		}
-	}
-	args.count = argc - optind;
-	args.operands = argv + optind;
-	if (args.count < command->min_operands)
-		return command_usage("%s: missing operand; the operands are: %s", command->name, command->operands);
-	if (args.count > command->max_operands)
-		return command_usage("%s: unexpected operand '%s'", command->name, args.operands[command->max_operands]);
-	if (program->check) {
-		int code = program->check(&args);
-
-		if (code != COMMAND_OK)
-			return code;
-	}
-	return command->run(&args);
+	if (!parse(command, argc, argv, &args, &code))
+		return code;
+	code = program->check ? program->check(&args) : COMMAND_OK;
+	return code == COMMAND_OK ? command->run(&args) : code;
 }
 
 static int dispatch(const struct command_program *program, int argc, char **argv)
@@ -186,26 +185,44 @@ static int dispatch(const struct command_program *program, int argc, char **argv
 	if (!name)
 		return command_usage("a subcommand is missing");
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-		return print_help(program);
+		return command_help_program(program);
 	if (strcmp(name, "--version") == 0)
 		return print_version();
-	if (strcmp(name, "--words") == 0)
-		return print_words(program, argv[2]);
+	if (strcmp(name, COMMAND_COMPLETE) == 0)
+		return command_complete_program(program, argc - 2, argv + 2);
 	for (size_t i = 0; i < program->count; i++)
 		if (strcmp(name, program->commands[i]->name) == 0)
 			return run(program, program->commands[i], argc - 1, argv + 1);
 	return command_usage("unknown subcommand '%s'", name);
 }
 
+/* Returns `code`, or COMMAND_FAILED if the output was lost. */
+static int flush_output(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	command_error("cannot write to standard output");
+	return code == COMMAND_OK ? COMMAND_FAILED : code;
+}
+
+void command_open(const char *program)
+{
+	program_name = program;
+}
+
 int command_main(const struct command_program *program, int argc, char **argv)
 {
-	int code;
+	command_open(program->name);
+	has_subcommands = true;
+	return flush_output(dispatch(program, argc, argv));
+}
 
-	program_name = program->name;
-	code = dispatch(program, argc, argv);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		command_error("cannot write to standard output");
-		return code == COMMAND_OK ? COMMAND_FAILED : code;
-	}
-	return code;
+bool command_parse(const struct command *command, int argc, char **argv, struct command_args *args, int *code)
+{
+	if (argc > 1 && strcmp(argv[1], COMMAND_COMPLETE) == 0)
+		*code = command_complete(command, NULL, argc - 2, argv + 2);
+	else if (parse(command, argc, argv, args, code))
+		return true;
+	*code = flush_output(*code);
+	return false;
 }

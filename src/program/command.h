@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs programs that consist of subcommands. A struct command describes a subcommand; parsing, --help
- * and completion all use this description. One thread. Nothing here exits.
+ * Command lines of all programs. A struct command describes a subcommand, or a program without subcommands; parsing,
+ * --help and the shells' completion all use this description. One thread. Nothing here exits.
  */
 #ifndef GLB_PROGRAM_COMMAND_H
 #define GLB_PROGRAM_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Exit codes that all programs share. */
@@ -20,9 +21,9 @@ enum {
 
 struct command_option {
 	const char *name; /* without dashes; NULL ends the array */
-	/* The argument's name in --help; "[=NAME]": can be left out; NULL: the option takes none. */
+	/* The argument's name in --help, or its words like "2|3"; "[=NAME]": can be left out; NULL: the option takes none. */
 	const char *argument;
-	const char *help;
+	const char *help; /* --help breaks it into lines */
 };
 
 /* The parsed command line of a subcommand. The strings are those of argv. */
@@ -34,14 +35,21 @@ struct command_args {
 };
 
 struct command {
-	const char *name;
-	int (*run)(const struct command_args *args); /* returns the exit code */
+	const char *name; /* "": the program has no subcommands */
+	int (*run)(const struct command_args *args); /* returns the exit code; NULL: for command_parse() only */
 	const char *operands; /* their names in --help; "": takes none */
 	int min_operands, max_operands;
 	const char *summary; /* a sentence without full stop */
 	const struct command_option *options;
+	const char *letters; /* a short option for each option, for help and for version; NULL: only -h */
 	const char *note; /* text after the options in --help, without a newline at its end; NULL: none */
 };
+
+/*
+ * Offers values to the shell with command_offer(). `what` is the name of an operand in --help, or an option with its
+ * dashes; args has the words before the cursor.
+ */
+typedef void command_values(const char *what, const struct command_args *args);
 
 struct command_program {
 	const char *name;
@@ -50,10 +58,23 @@ struct command_program {
 	size_t count;
 	/* Checks the operands of every subcommand before run(). Returns COMMAND_OK, or the exit code. NULL: no check. */
 	int (*check)(const struct command_args *args);
+	command_values *values; /* NULL: offers none */
 };
 
 /* Runs the subcommand that argv names. Returns the exit code for main(). */
 int command_main(const struct command_program *program, int argc, char **argv);
+
+/* Sets the program's name for messages. command_main() does this itself. */
+void command_open(const char *program);
+
+/*
+ * Parses argv[1..] for a program without subcommands, and handles --help, --version and completion. Returns true; or
+ * false: the program ends with *code.
+ */
+bool command_parse(const struct command *command, int argc, char **argv, struct command_args *args, int *code);
+
+/* The first word of a command line for completion, which --help does not show: PROGRAM --complete WORD... */
+#define COMMAND_COMPLETE "--complete"
 
 /*
  * Print "PROGRAM: ..." on stderr. command_usage() also says how to get help. They return COMMAND_FAILED
@@ -64,5 +85,11 @@ int command_usage(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Offers a word to the shell that completes a command line. `help` may be NULL. */
+void command_offer(const char *word, const char *help);
+
+/* Offers the names of files with this ending, for instance ".json"; "" for all files. */
+void command_offer_files(const char *ending);
 
 #endif

@@ -23,11 +23,23 @@ static int check_interface(const struct command_args *args)
 	return COMMAND_OK;
 }
 
+static void offer_interfaces(const char *what, const struct command_args *args)
+{
+	struct if_nameindex *names = strcmp(what, "INTERFACE") == 0 ? if_nameindex() : NULL;
+
+	(void)args;
+	for (struct if_nameindex *name = names; name && name->if_index; name++)
+		command_offer(name->if_name, NULL);
+	if (names)
+		if_freenameindex(names);
+}
+
 static const struct command_program program = {
 	.name = "glb-redirect",
 	.commands = commands,
 	.count = sizeof(commands) / sizeof(commands[0]),
 	.check = check_interface,
+	.values = offer_interfaces,
 };
 
 int main(int argc, char **argv)

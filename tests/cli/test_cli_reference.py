@@ -3,22 +3,20 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 
 from support import pcap
 from support.cli import (
-    BROKEN, CHECK_ERRORS, backend, run, run_json, table, tcp_frame, with_own_keys, write_conf, write_tables,
+    BROKEN, CHECK_ERRORS, backend, complete, run, run_json, table, tcp_frame, with_own_keys, write_conf, write_tables,
 )
-from support.tree import CLI, TREE
+from support.tree import TREE
 
 CLI_MD = (TREE / "docs" / "reference" / "cli.md").read_text()
 CONF_MD = (TREE / "docs" / "reference" / "director-conf.md").read_text()
 CLI_MAN = (TREE / "docs" / "man" / "glb-director-cli.1.scd").read_text()
 CONF_MAN = (TREE / "docs" / "man" / "glb-director.conf.5.scd").read_text()
 TABLE_MAN = (TREE / "docs" / "man" / "glb-forwarding-table.5.scd").read_text()
-COMPLETION = (TREE / "src" / "cli" / "completion.bash").read_text()
 
 
 def section(text, title):
@@ -78,11 +76,11 @@ def test_json_has_exactly_the_documented_keys(outputs, name):
 
 
 def test_synopses_have_every_subcommand_and_option():
-    names = run("--words").stdout.split()
+    names = complete("")
     for name in names:
         line = re.search(rf"^glb-director-cli {name} .*$", CLI_MD, re.M)[0]
         man = re.search(rf"^\*glb-director-cli\* {name} .*$", CLI_MAN, re.M)[0]
-        words = [word for word in run("--words", name).stdout.split() if word not in ("--help", "--version")]
+        words = [word for word in complete(name, "-") if word not in ("--help", "--version")]
         assert re.findall(r"--[a-z-]+", line) == re.findall(r"--[a-z-]+", man)
         assert sorted(re.findall(r"--[a-z-]+", line)) == sorted(words)
         operands = re.search(rf"^usage: glb-director-cli {name} (.*)\[OPTIONS\]", run(name, "--help").stdout)[1]
@@ -145,15 +143,3 @@ def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch
     assert [line for line in printed.splitlines() if "warning: " not in line] == several.splitlines()
     (tmp_path / "table.json").write_text('{ "tables": [ { "binds": [\n      {\n        "proto": "tcp"\n        "port": 80\n')
     assert run("check", "table.json", code=CHECK_ERRORS).stderr.splitlines()[0] == syntax.strip()
-
-
-def test_completion_offers_the_words_of_the_program(tmp_path):
-    def complete(*words):
-        script = (f'source {TREE}/src/cli/completion.bash; COMP_WORDS=("{CLI}" {" ".join(map(repr, words))}); '
-                  f'COMP_CWORD={len(words)}; _glb_director_cli; echo "${{COMPREPLY[@]}}"')
-        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
-
-    assert complete("") == run("--words").stdout.split()
-    assert complete("re") == ["replay", "reload"]
-    assert complete("diff", "--m") == ["--max-broken"]
-    assert complete("diff", "old") == []

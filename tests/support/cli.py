@@ -20,6 +20,11 @@ def run(*args, code=OK, **kwargs):
     return done
 
 
+def complete(*words):
+    """The words that the CLI offers to a shell for the last of these words."""
+    return [line.split("\t")[0] for line in run("--complete", *words).stdout.splitlines()]
+
+
 def run_json(*args, code=OK, **kwargs):
     return json.loads(run(*args, "--json", code=code, **kwargs).stdout)
 
