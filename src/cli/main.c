@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
+	&new_command,
 	&edit_command,
 	&undo_command,
 	&build_config_command,

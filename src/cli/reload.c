@@ -12,10 +12,10 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static int reload(const struct command_args *args, bool json)
+static int reload(const struct command_args *args, bool json, bool force)
 {
 	json_t *reply;
-	int code = telemetry_request(args, args->options[FORCE] ? "/glb/reload,force" : "/glb/reload", &reply);
+	int code = telemetry_request(args, force ? "/glb/reload,force" : "/glb/reload", &reply);
 	const char *error, *digest;
 
 	if (code != COMMAND_OK)
@@ -36,12 +36,12 @@ static int reload(const struct command_args *args, bool json)
 
 int cli_reload(const struct command_args *args)
 {
-	return reload(args, false);
+	return reload(args, false, false);
 }
 
 static int run(const struct command_args *args)
 {
-	return reload(args, args->options[JSON]);
+	return reload(args, args->options[JSON], args->options[FORCE]);
 }
 
 const struct command reload_command = {

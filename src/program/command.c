@@ -138,6 +138,11 @@ static bool parse_options(const struct command *command, int argc, char **argv, 
 			*code = option == OPTION_HELP ? command_help(command, program_name) : print_version();
 			return false;
 		}
+		if (optarg && args->options[option]) {
+			*code = command_usage("%s%s--%s is given twice", command->name, *command->name ? ": " : "",
+				options[option].name);
+			return false;
+		}
 		args->options[option] = optarg ? optarg : "";
 	}
 	return true;

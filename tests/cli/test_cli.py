@@ -29,7 +29,7 @@ def model_rows(table):
     return list(map(addresses, table.all_rows()))
 
 
-SUBCOMMANDS = ["edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
+SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
                "stats"]
 
 

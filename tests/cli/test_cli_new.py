@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-director-cli new: the first table and director.conf have no faults, and no file is overwritten."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from support.cli import FAILED, OK, USAGE, run
+from support.tree import CLI
+
+FLAGS = {"--vip": "203.0.113.10:443/tcp,[2001:db8::10]:80-81/udp,203.0.113.64/29:22/tcp", "--backend": "10.0.0.1,10.0.0.3",
+         "--source": "10.0.0.2"}
+FILES = ["director.conf", "forwarding_table.json"]
+
+
+def new(folder, code=OK, **flags):
+    merged = {**FLAGS, **{f"--{key.replace('_', '-')}": value for key, value in flags.items()}}
+    words = [word for key, value in merged.items() if value is not None for word in (key, value)]
+    return run("new", "--dir", folder, *words, code=code, stdin=subprocess.DEVNULL)
+
+
+def test_the_files_have_no_faults_and_can_be_built(tmp_path):
+    printed = new(tmp_path).stdout
+    assert sorted(os.listdir(tmp_path)) == FILES
+    for line in re.findall(r"^  glb-director-cli (?:check|build-config|show) .*$", printed, re.M):
+        run(*line.split()[1:])
+    run("lookup", tmp_path / "forwarding_table.json", "198.51.100.7:1", "203.0.113.10:443", "--config", tmp_path / "director.conf")
+    table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
+    assert table["binds"] == [
+        {"ip": "203.0.113.10", "proto": "tcp", "port": 443},
+        {"ip": "2001:db8::10", "proto": "udp", "port_start": 80, "port_end": 81},
+        {"ip": "203.0.113.64/29", "proto": "tcp", "port": 22}]
+    assert [backend["ip"] for backend in table["backends"]] == ["10.0.0.1", "10.0.0.3"]
+    run("edit", tmp_path / "forwarding_table.json", "drain", "10.0.0.1")
+
+
+def test_keys_are_fresh(tmp_path):
+    keys = set()
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        new(tmp_path / name)
+        table, = json.loads((tmp_path / name / "forwarding_table.json").read_text())["tables"]
+        keys |= {table["hash_key"], table["seed"]}
+    assert len(keys) == 6 and all(re.fullmatch("[0-9a-f]{32}", key) for key in keys)
+
+
+@pytest.mark.parametrize("mask, mode", [(0o000, 0o640), (0o022, 0o640), (0o077, 0o600)])
+def test_nobody_else_can_read_the_keys(tmp_path, mask, mode):
+    old = os.umask(mask)
+    try:
+        new(tmp_path)
+    finally:
+        os.umask(old)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in FILES] == [mode, mode]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", ["", "something", None])
+def test_nothing_is_overwritten(tmp_path, name, content):
+    if content is None:
+        (tmp_path / name).symlink_to("nowhere")
+    else:
+        (tmp_path / name).write_text(content)
+    error = new(tmp_path, code=FAILED).stderr
+    assert f"{tmp_path / name}: exists, and new overwrites nothing" in error
+    assert os.listdir(tmp_path) == [name] and (content is None or (tmp_path / name).read_text() == content)
+
+
+@pytest.mark.parametrize("flag, value, code, says", [
+    ("vip", None, USAGE, "--vip is missing, and standard input is not a terminal"),
+    ("backend", None, USAGE, "--backend is missing"),
+    ("source", None, USAGE, "--source is missing"),
+    ("vip", "", USAGE, "--vip: '' is not a bind: ADDRESS:PORT/tcp or /udp"),
+    ("vip", "203.0.113.10:443/tcp,", USAGE, "--vip: '' is not a bind"),
+    ("vip", "203.0.113.10:443", USAGE, "--vip: '203.0.113.10:443' is not a bind"),
+    ("backend", "10.0.0.1, 10.0.0.2", USAGE, "--backend: ' 10.0.0.2' is not an IPv4 address"),
+    ("backend", "fd00::1", USAGE, "--backend: 'fd00::1' is not an IPv4 address"),
+    ("source", "127.0.0.1", USAGE, "--source: '127.0.0.1' is not an IPv4 address"),
+    ("gateway_mac", "router", USAGE, "--gateway-mac: 'router' is not a MAC address, or auto"),
+    ("name", "a\nb", USAGE, "is not a name"),
+    ("backend", "10.0.0.1,10.0.0.1", FAILED, "'10.0.0.1' is listed twice"),
+    ("vip", "203.0.113.10:443/tcp,203.0.113.10:443/tcp", FAILED, "overlaps"),
+    ("backend", "203.0.113.10", FAILED, "203.0.113.10"),
+    ("gateway_mac", "00:00:00:00:00:00", FAILED, "outbound_gateway_mac"),
+])
+def test_wrong_answers_write_nothing(tmp_path, flag, value, code, says):
+    assert says in new(tmp_path, code=code, **{flag: value}).stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_option_that_is_given_twice_is_not_half_ignored(tmp_path):
+    done = run("new", "--dir", tmp_path, "--vip", "203.0.113.10:443/tcp", "--backend", "10.0.0.1", "--backend", "10.0.0.2", "--source",
+               "10.0.0.3", code=USAGE)
+    assert "new: --backend is given twice" in done.stderr and os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    assert f"{tmp_path}/x/director.conf: a new file cannot be created in its folder" in new(tmp_path / "x", code=FAILED).stderr
+
+
+def converse(folder, lines, *words):
+    """Types the lines at a terminal. Returns the exit code and what was shown."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([CLI, "new", "--dir", folder, *words], stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, "".join(f"{line}\n" for line in lines).encode() + b"\x04")
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    return process.wait(60), shown.decode()
+
+
+def test_a_terminal_is_asked_until_the_answers_are_valid(tmp_path):
+    answers = ["203.0.113.10", "203.0.113.10:443/tcp", "10.0.0.x", "10.0.0.1,10.0.0.3", "", "10.0.0.2", "", "ssh \"x\""]
+    code, shown = converse(tmp_path, answers)
+    assert code == OK, shown
+    assert "--vip: '203.0.113.10' is not a bind" in shown and "--source: '' is not an IPv4 address" in shown
+    assert "MAC address of the gateway to the proxies [auto]: " in shown
+    table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
+    assert table["name"] == 'ssh "x"' and len(table["backends"]) == 2
+
+
+def test_a_terminal_that_ends_early_writes_nothing(tmp_path):
+    code, shown = converse(tmp_path, ["203.0.113.10:443/tcp"])
+    assert code == FAILED and "the input has ended before all questions were answered" in shown
+    assert os.listdir(tmp_path) == []
+    code, shown = converse(tmp_path, ["10.0.0.2"], "--vip", "203.0.113.10:443/tcp", "--backend", "10.0.0.1")
+    assert code == OK and sorted(os.listdir(tmp_path)) == FILES, shown
