@@ -9,6 +9,9 @@
 
 #define CAPTURE_MAX_FRAME 262144 /* bytes, libpcap's own limit for Ethernet */
 
+/* The path that stands for standard input and output. */
+#define CAPTURE_STANDARD "-"
+
 /*
  * Opens a capture for reading; timestamps have nanoseconds. Prints an error and returns NULL if the
  * file cannot be read or is not an Ethernet capture. The caller calls pcap_close().
@@ -23,7 +26,8 @@ pcap_t *capture_open(const char *path);
 bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame, bool *failed);
 
 /*
- * Creates a capture with nanoseconds. Prints an error and returns NULL if that fails. The caller calls
+ * Creates a capture with nanoseconds. If it goes to standard output, all that is printed from now on goes to standard error.
+ * Prints an error and returns NULL if that fails. The caller calls
  * capture_finish().
  */
 pcap_dumper_t *capture_create(const char *path);

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
@@ -58,6 +59,35 @@ bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version
 	if (!*routes)
 		cli_print_faults(&faults, FAULTS_ERRORS);
 	return *routes;
+}
+
+static bool find_table(const struct table_set *set, const char *text, uint32_t *index)
+{
+	for (*index = 0; *index < set->count; ++*index)
+		if (set->tables[*index].name && strcmp(set->tables[*index].name, text) == 0)
+			return true;
+	return text[0] == '#' && set->count > 0 && text_number(text + 1, 0, set->count - 1, index);
+}
+
+bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index)
+{
+	char *names = NULL, label[16];
+	size_t size;
+	FILE *out;
+
+	if (find_table(set, text, index))
+		return true;
+	out = open_memstream(&names, &size);
+	for (uint32_t i = 0; out && i < set->count; i++)
+		fprintf(out, "%s%s", i ? ", " : "", table_label(set, i, label));
+	if (out)
+		fclose(out);
+	if (set->count == 0)
+		command_error("%s: there is no table '%s', because the file has no tables", path, text);
+	else
+		command_error("%s: there is no table '%s'; the file has: %s", path, text, names ? names : "");
+	free(names);
+	return false;
 }
 
 bool cli_load_conf(const char *path, struct conf *conf)

@@ -52,6 +52,12 @@ const char *cli_conf_path(const char *option);
 /* Offers backends and tables of the first operand to the shell. */
 command_values cli_values;
 
+/*
+ * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which lists the
+ * tables of the file `path`, and returns false.
+ */
+bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index);
+
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 

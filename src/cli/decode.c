@@ -5,8 +5,8 @@
 
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "cli/flow_text.h"
 #include "common/byteorder.h"
-#include "common/endpoint.h"
 #include "common/net.h"
 #include "common/text.h"
 #include "gue/decode.h"
@@ -35,8 +35,7 @@ struct decode {
 
 struct inner {
 	enum verdict verdict; /* VERDICT_FORWARDED: the other members are valid */
-	const char *what; /* kind of packet, for output */
-	struct endpoint source, destination;
+	struct flow_text flow;
 };
 
 static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
@@ -50,7 +49,7 @@ static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
 static void parse_inner(struct decode *decode, const struct decode_packet *packet, struct inner *inner)
 {
 	uint32_t size = packet->inner_size < UINT16_MAX ? packet->inner_size : UINT16_MAX;
-	bool v4 = packet->inner_protocol == GUE_INNER_IPV4, ports;
+	bool v4 = packet->inner_protocol == GUE_INNER_IPV4;
 	struct flow flow;
 
 	memset(decode->frame, 0, NET_ETHERNET_SIZE);
@@ -59,23 +58,7 @@ static void parse_inner(struct decode *decode, const struct decode_packet *packe
 	inner->verdict = flow_parse(decode->frame, NET_ETHERNET_SIZE + size, NET_ETHERNET_SIZE + size, &flow);
 	if (inner->verdict != VERDICT_FORWARDED)
 		return;
-	ports = flow.kind == FLOW_TRANSPORT || flow.kind == FLOW_ICMP_ERROR;
-	inner->what = flow.kind == FLOW_ECHO       ? "icmp echo request"
-		      : flow.kind == FLOW_FRAGMENT ? "later fragment"
-		      : flow.protocol == 6         ? "tcp"
-						   : "udp";
-	if (flow.kind == FLOW_ICMP_ERROR)
-		inner->what = flow.protocol == 6 ? "icmp error about tcp" : "icmp error about udp";
-	inner->source = (struct endpoint){
-		.addr = netaddr_from_bytes(flow.family, flow.source),
-		.has_port = ports,
-		.port = flow.source_port,
-	};
-	inner->destination = (struct endpoint){
-		.addr = netaddr_from_bytes(flow.family, flow.destination),
-		.has_port = ports,
-		.port = flow.destination_port,
-	};
+	flow_text_format(&flow, &inner->flow);
 }
 
 static json_t *describe_hops(const struct decode_packet *packet)
@@ -91,13 +74,11 @@ static json_t *describe_hops(const struct decode_packet *packet)
 static json_t *describe(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
 	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
-	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
 	json_t *about;
 
 	if (inner->verdict == VERDICT_FORWARDED)
-		about = json_pack("{s:s, s:s, s:s, s:i}", "what", inner->what, "source",
-			endpoint_format(&inner->source, source), "destination",
-			endpoint_format(&inner->destination, destination), "size", (int)packet->inner_size);
+		about = json_pack("{s:s, s:s, s:s, s:i}", "what", inner->flow.what, "source", inner->flow.source,
+			"destination", inner->flow.destination, "size", (int)packet->inner_size);
 	else
 		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size", (int)packet->inner_size);
 	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:o, s:i, s:o}", "number", (json_int_t)decode->number,
@@ -108,20 +89,22 @@ static json_t *describe(const struct decode *decode, const struct decode_packet 
 
 static void print(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
-	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
-	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
+	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX], next[16] = "", hops[UINT8_MAX * NETADDR_TEXT_MAX];
+	size_t length = 0;
 
-	printf("%" PRIu64 "  %s > %s  ttl %u  udp %u", decode->number, format_ipv4(packet->source, from),
-		format_ipv4(packet->destination, to), packet->ttl, packet->source_port);
-	if (packet->hop_count)
-		printf("  next %u of", packet->next_hop);
+	hops[0] = '\0';
 	for (uint8_t i = 0; i < packet->hop_count; i++)
-		printf(" %s", format_ipv4(packet->hops[i], to));
+		length += (size_t)snprintf(hops + length, sizeof(hops) - length, " %s", format_ipv4(packet->hops[i], to));
+	if (packet->hop_count)
+		snprintf(next, sizeof(next), "  next %u of", packet->next_hop);
+	cli_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s", decode->number, format_ipv4(packet->source, from),
+		format_ipv4(packet->destination, to), packet->ttl, packet->source_port, next, hops);
 	if (inner->verdict == VERDICT_FORWARDED)
-		printf("\n    %s %s > %s, %" PRIu32 " bytes\n", inner->what, endpoint_format(&inner->source, source),
-			endpoint_format(&inner->destination, destination), packet->inner_size);
+		cli_print(6, "    %s %s > %s, %" PRIu32 " byte%s", inner->flow.what, inner->flow.source,
+			inner->flow.destination, packet->inner_size, text_plural(packet->inner_size));
 	else
-		printf("\n    inner packet: %s, %" PRIu32 " bytes\n", verdict_name(inner->verdict), packet->inner_size);
+		cli_print(6, "    inner packet: %s, %" PRIu32 " byte%s", verdict_name(inner->verdict),
+			packet->inner_size, text_plural(packet->inner_size));
 }
 
 static void decode_one(struct decode *decode, const uint8_t *frame, uint32_t size)

@@ -6,6 +6,7 @@
 
 #include "common/byteorder.h"
 #include "common/siphash.h"
+#include "packet/flow.h"
 
 uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct netaddr *addr)
 {
@@ -67,4 +68,13 @@ const char *explain_hop(const struct table *table, uint16_t row, unsigned positi
 	else
 		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s (%u skipped)", text, state, place - 1);
 	return buf;
+}
+
+const char *explain_unmatched(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
+{
+	if (flow->kind == FLOW_ECHO && !steering->forward_ping)
+		return "forward_icmp_ping_responses is off";
+	if (classify_address(routes->classifier, flow->family, flow->destination) != CLASSIFY_NONE)
+		return "binds cover the destination address, but not this protocol and port";
+	return "no bind covers the destination address";
 }

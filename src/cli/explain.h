@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explains the position of a hop in its row (docs/reference/table-rows.md#hops). Pure. */
+/* Explains the position of a hop in its row (docs/reference/table-rows.md#hops), and why no bind matches a flow. Pure. */
 #ifndef GLB_CLI_EXPLAIN_H
 #define GLB_CLI_EXPLAIN_H
 
@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packet/routes.h"
+#include "packet/steering.h"
 #include "table/table.h"
 
 /* Returns the backend's score in a row. The natural order of the row is by ascending score. */
@@ -20,5 +22,11 @@ uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const
  * reason.
  */
 const char *explain_hop(const struct table *table, uint16_t row, unsigned position, bool has_seed, char buf[EXPLAIN_MAX]);
+
+struct flow;
+
+/* Returns why no bind matches the flow. */
+const char *explain_unmatched(
+	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
 #endif

@@ -134,13 +134,7 @@ static const struct table_bind *find_bind(const struct lookup *lookup)
 
 static const char *why_unmatched(const struct lookup *lookup)
 {
-	const struct flow *flow = &lookup->flow;
-
-	if (flow->kind == FLOW_ECHO && !lookup->conf.steering.forward_ping)
-		return "forward_icmp_ping_responses is off";
-	if (classify_address(lookup->routes->classifier, flow->family, flow->destination) != CLASSIFY_NONE)
-		return "binds cover the destination address, but not this protocol and port";
-	return "no bind covers the destination address";
+	return explain_unmatched(&lookup->flow, lookup->routes, &lookup->conf.steering);
 }
 
 /* Fills *hop for hop `index` of the result, which is in the flow's row or in the row by alt_hash_fields. */
@@ -216,14 +210,15 @@ static void print(const struct lookup *lookup)
 	const struct steer_result *result = &lookup->result;
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[TABLE_BIND_TEXT_MAX];
 
-	printf("flow      %s %s > %s\nverdict   %s", lookup->protocol, endpoint_format(&lookup->source, source),
-		endpoint_format(&lookup->destination, destination), verdict_name(result->verdict));
+	cli_print(10, "flow      %s %s > %s", lookup->protocol, endpoint_format(&lookup->source, source),
+		endpoint_format(&lookup->destination, destination));
 	if (result->verdict != VERDICT_FORWARDED) {
-		printf(": %s\n", why_unmatched(lookup));
+		cli_print(10, "verdict   %s: %s", verdict_name(result->verdict), why_unmatched(lookup));
 		return;
 	}
-	printf("\ntable     %s\nbind      %s\nhash      %016" PRIx64 "\nrow       %u",
-		table_label(&lookup->routes->set, result->table, label), table_bind_text(find_bind(lookup), bind),
+	printf("verdict   %s\n", verdict_name(result->verdict));
+	cli_print(10, "table     %s", table_label(&lookup->routes->set, result->table, label));
+	printf("bind      %s\nhash      %016" PRIx64 "\nrow       %u", table_bind_text(find_bind(lookup), bind),
 		result->hash, result->row);
 	if (lookup->conf.steering.alt_hash_fields)
 		printf("; alt %u, by alt_hash_fields", lookup->alt_row);
@@ -233,7 +228,7 @@ static void print(const struct lookup *lookup)
 		struct hop hop;
 
 		explain(lookup, i, &hop);
-		printf("hop %u     %-15s %-8s %-4s %s%s\n", i + 1, netaddr_format(&hop.backend->addr, address),
+		cli_print(12, "hop %u     %-15s %-8s %-4s %s%s", i + 1, netaddr_format(&hop.backend->addr, address),
 			table_state_name(hop.backend->state), cli_health_name(hop.backend->healthy),
 			hop.alt ? "alt: " : "", hop.reason);
 	}

@@ -8,18 +8,22 @@
 #include "cli/capture.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/replay_list.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "packet/pipeline.h"
 #include "program/installed.h"
 
-enum { CONFIG, GATEWAY_MAC, PORT_MAC, FORCE, JSON };
+enum { CONFIG, GATEWAY_MAC, PORT_MAC, LIST, DROPS, FORCE, JSON };
 
 static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the gateway (default: the configured one)"},
 	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
+	[LIST] = {"list", NULL, "print each packet: flow, verdict, first hop, and why"},
+	[DROPS] = {"drops", NULL, "print each packet that is not forwarded, and why"},
 	[FORCE] = {"force", NULL, "replace OUT.pcap even if it is not a capture"},
-	[JSON] = {"json", NULL, "print the counts as JSON"},
+	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
 
@@ -34,6 +38,8 @@ struct replay {
 	uint32_t captured[BURST_MAX];
 	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
 	bool failed;
+	bool listing;
+	struct replay_list list; /* only if listing */
 	uint8_t *memory; /* the frames of all lanes, each with BURST_HEADROOM in front of it */
 };
 
@@ -59,6 +65,8 @@ static bool fill(struct replay *replay)
 		replay->captured[lane] = header->caplen;
 		replay->times[lane] = header->ts;
 		replay->cut += header->len > header->caplen;
+		if (replay->listing)
+			replay_list_note(&replay->list, burst, lane, header->ts);
 		at += header->caplen;
 	}
 	replay->packets += burst->count;
@@ -92,6 +100,8 @@ static void run_burst(struct replay *replay)
 		if (replay->out)
 			write_lane(replay, lane);
 	}
+	if (replay->listing)
+		replay_list_print(&replay->list, burst);
 }
 
 static json_t *describe(const struct replay *replay)
@@ -104,34 +114,65 @@ static json_t *describe(const struct replay *replay)
 		"sent", (json_int_t)replay->written, "verdicts", verdicts);
 }
 
+/* Continues the object that begins with the list. */
+static int print_json(const struct replay *replay)
+{
+	json_t *json = describe(replay);
+	char *text;
+
+	if (!replay->listing)
+		return cli_print_json(json);
+	text = json ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+	json_decref(json);
+	if (!text)
+		return command_error("out of memory");
+	printf("\n],%s\n", text + 1);
+	free(text);
+	return COMMAND_OK;
+}
+
 static int print(const struct replay *replay)
 {
+	const char *to = replay->out_path;
 	uint64_t sum = 0;
 
+	if (replay->list.any)
+		putchar('\n');
 	for (int i = 0; i < VERDICT_COUNT; i++) {
 		sum += replay->verdicts[i];
 		if (replay->verdicts[i])
-			printf("%12" PRIu64 "  %6.2f%%  %-22s  %s\n", replay->verdicts[i],
+			cli_print(47, "%12" PRIu64 "  %6.2f%%  %-22s  %s", replay->verdicts[i],
 				100.0 * (double)replay->verdicts[i] / (double)replay->packets, verdict_name(i),
 				verdict_help(i));
 	}
-	printf("%12" PRIu64 "  packets read, each with one verdict\n", sum);
+	printf("%12" PRIu64 "  packet%s read, each with one verdict\n", sum, text_plural(sum));
 	if (replay->cut)
-		printf("%12" PRIu64 "  of these are truncated by the capture's snap length\n", replay->cut);
-	printf("%12" PRIu64 "  packets %s%s\n", replay->written, replay->out_path ? "written to " : "would be sent",
-		replay->out_path ? replay->out_path : "");
+		printf("%12" PRIu64 "  of these %s truncated by the capture's snap length\n", replay->cut,
+			replay->cut == 1 ? "is" : "are");
+	cli_print(14, "%12" PRIu64 "  packet%s %s%s", replay->written, text_plural(replay->written),
+		to ? "written to " : "would be sent",
+		!to                                 ? ""
+		: strcmp(to, CAPTURE_STANDARD) == 0 ? "standard output"
+						    : to);
 	if (sum != replay->packets)
 		return command_error("%" PRIu64 " packets were read: please report this", replay->packets);
 	return COMMAND_OK;
 }
 
+/* Returns a path that stat(2) knows. */
+static const char *real_path(const char *path, const char *standard)
+{
+	return path && strcmp(path, CAPTURE_STANDARD) == 0 ? standard : path;
+}
+
 static bool output_is_allowed(const struct command_args *args, const struct replay *replay)
 {
 	const struct output output = {
-		.path = replay->out_path,
+		.path = real_path(replay->out_path, "/dev/stdout"),
 		.kind = OUTPUT_CAPTURE,
 		.force = args->options[FORCE],
-		.inputs = {args->operands[0], replay->in_path, cli_conf_path(args->options[CONFIG])},
+		.inputs = {args->operands[0], real_path(replay->in_path, "/dev/stdin"),
+			cli_conf_path(args->options[CONFIG])},
 	};
 
 	return !replay->out_path || output_is_safe(&output);
@@ -142,10 +183,12 @@ static int open_all(const struct command_args *args, struct replay *replay)
 {
 	struct pipeline *pipeline = &replay->pipeline;
 	struct routes *routes;
+	uint32_t version;
 
 	if (!output_is_allowed(args, replay) || !cli_load_conf(cli_conf_path(args->options[CONFIG]), &replay->conf) ||
-		!cli_load_routes(args->operands[0], &routes, NULL))
+		!cli_load_routes(args->operands[0], &routes, &version))
 		return COMMAND_FAILED;
+	replay->list.has_seed = version == 0;
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
@@ -179,12 +222,14 @@ static int replay_all(const struct command_args *args, struct replay *replay)
 {
 	int code;
 
+	if (replay->listing && replay->list.json)
+		fputs("{\"list\": [", stdout);
 	while (fill(replay))
 		run_burst(replay);
 	if (replay->out && !capture_finish(replay->out, replay->out_path))
 		replay->failed = true;
 	replay->out = NULL;
-	code = args->options[JSON] ? cli_print_json(describe(replay)) : print(replay);
+	code = args->options[JSON] ? print_json(replay) : print(replay);
 	return replay->failed ? COMMAND_FAILED : code;
 }
 
@@ -193,11 +238,19 @@ static int run(const struct command_args *args)
 	struct replay *replay;
 	int code;
 
+	if (!cli_conf_path(args->options[CONFIG]))
+		return command_usage("replay: --config FILE is missing: it has the hash fields");
+	if (args->options[LIST] && args->options[DROPS])
+		return command_usage("replay: --list and --drops exclude each other: give one of them");
 	replay = calloc(1, sizeof(*replay));
 	if (!replay)
 		return command_error("out of memory");
 	replay->in_path = args->operands[1];
 	replay->out_path = args->count > 2 ? args->operands[2] : NULL;
+	replay->listing = args->options[LIST] || args->options[DROPS];
+	replay->list.drops_only = args->options[DROPS];
+	replay->list.json = args->options[JSON];
+	replay->list.pipeline = &replay->pipeline;
 	replay->pipeline.too_big_replies.tokens = PIPELINE_TOO_BIG_PER_SECOND;
 	code = parse_macs(args, &replay->pipeline.outer);
 	if (code == COMMAND_OK)

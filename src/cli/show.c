@@ -5,11 +5,13 @@
 
 #include "cli/cli.h"
 #include "cli/shares.h"
+#include "common/text.h"
 #include "table/file/json_text.h"
 
-enum { JSON };
+enum { TABLE, JSON };
 
 static const struct command_option options[] = {
+	[TABLE] = {"table", "NAME|#INDEX", "print only this table"},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
@@ -63,23 +65,24 @@ static void print_binds(const struct table *table)
 static void print_backends(const struct table *table, const struct shares *shares)
 {
 	static const char *const ordinals[TABLE_MAX_HOPS] = {"first", "second", "third", "fourth"};
+	unsigned width = 14, most = cli_row_columns() - 20 - 9 * table->row_hops;
 	char text[NETADDR_TEXT_MAX];
-	int width = 14;
 
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		int length = (int)strlen(netaddr_format(&table->backends[i].addr, text));
+		unsigned length = (unsigned)strlen(netaddr_format(&table->backends[i].addr, text));
 
-		width = length > width ? length : width;
+		width = length > width && length <= most ? length : width;
 	}
-	printf("\n  %-*s  state     health", width, "backend");
+	printf("\n  %-*s  state     health", (int)width, "backend");
 	for (unsigned hop = 0; hop < table->row_hops; hop++)
 		printf("  %7s", ordinals[hop]);
 	putchar('\n');
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
 
-		printf("  %-*s  %-8s  %-6s", width, netaddr_format(&backend->addr, text),
-			table_state_name(backend->state), cli_health_name(backend->healthy));
+		fputs("  ", stdout);
+		cli_print_cell(netaddr_format(&backend->addr, text), width);
+		printf("  %-8s  %-6s", table_state_name(backend->state), cli_health_name(backend->healthy));
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			printf("  %6.2f%%", shares_percent(shares, i, hop));
 		putchar('\n');
@@ -91,15 +94,17 @@ static void print_table(const struct table_set *set, uint32_t index, const struc
 	const struct table *table = &set->tables[index];
 	char label[16];
 
-	printf("\ntable %s: %" PRIu32 " backends, rows of %u %s\n", table_label(set, index, label),
-		table->backend_count, table->row_hops, table->row_hops == 1 ? "hop" : "hops");
+	putchar('\n');
+	cli_print(2, "table %s: %" PRIu32 " backend%s, rows of %u hop%s", table_label(set, index, label),
+		table->backend_count, text_plural(table->backend_count), table->row_hops, text_plural(table->row_hops));
 	print_binds(table);
-	printf("  imbalance %.3f: largest number of first hops / mean of %" PRIu32 " backends\n", shares->imbalance,
-		shares->used);
+	printf("  imbalance %.3f: largest number of first hops / mean of %" PRIu32 " backend%s\n", shares->imbalance,
+		shares->used, text_plural(shares->used));
 	print_backends(table, shares);
 }
 
-static int show(const char *path, const struct table_set *set, uint32_t version, bool json)
+/* Shows the tables from `first` up to, but without, `end`. */
+static int show(const char *path, const struct table_set *set, uint32_t version, uint32_t first, uint32_t end, bool json)
 {
 	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
 	json_t *tables = json_array();
@@ -109,10 +114,12 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, table_set_fingerprint(set));
 	snprintf(replaces, sizeof(replaces), "%016" PRIx64, set->replaces);
 	if (!json)
-		printf("%s: %s, %" PRIu32 " %s, digest %s\nfingerprint %s%s%s\n", path, format, set->count,
-			set->count == 1 ? "table" : "tables", digest, fingerprint, set->replaces ? ", replaces " : "",
+		cli_print(2, "%s: %s, %" PRIu32 " table%s, digest %s", path, format, set->count,
+			text_plural(set->count), digest);
+	if (!json)
+		printf("fingerprint %s%s%s\n", fingerprint, set->replaces ? ", replaces " : "",
 			set->replaces ? replaces : "");
-	for (uint32_t i = 0; i < set->count; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		struct shares shares;
 
 		if (!shares_count_rows(&shares, &set->tables[i])) {
@@ -135,13 +142,15 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 
 static int run(const struct command_args *args)
 {
+	const char *path = args->operands[0], *name = args->options[TABLE];
+	uint32_t version, first = 0;
 	struct table_set set;
-	uint32_t version;
-	int code;
+	int code = COMMAND_FAILED;
 
-	if (!cli_load_table(args->operands[0], &set, &version))
+	if (!cli_load_table(path, &set, &version))
 		return COMMAND_FAILED;
-	code = show(args->operands[0], &set, version, args->options[JSON]);
+	if (!name || cli_find_table(&set, path, name, &first))
+		code = show(path, &set, version, first, name ? first + 1 : set.count, args->options[JSON]);
 	table_set_free(&set);
 	return code;
 }

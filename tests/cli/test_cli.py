@@ -399,7 +399,7 @@ def test_the_fingerprint_survives_states_and_formats_and_replaces_needs_version_
 def test_show_fits_80_columns(tmp_path):
     source = write_tables(tmp_path / "table.json", table("web", 4, hops=4), table("one", 1, hash_key=2))
     lines = run("show", source).stdout.splitlines()
-    assert lines[0].endswith(f"JSON, 2 tables, digest {run_json('show', source)['digest']}")
+    assert f"{source}: JSON, 2 tables, digest {run_json('show', source)['digest']}" in " ".join("\n".join(lines).split())
     assert "  binds  tcp 10.10.10.10 port 80" in lines
     assert all(len(line) <= 80 for line in lines[1:])
     assert sum("first" in line and "fourth" in line for line in lines) == 1

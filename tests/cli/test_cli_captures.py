@@ -86,7 +86,7 @@ def test_packets_truncated_by_the_snap_length_are_steered_by_their_headers(setup
     (_, kept, size), = pcap.read_records(setup / "out.pcap")
     assert kept == all_of_it[: len(kept)] and len(kept) == 40 + 60 - 14 + 14
     assert size == len(all_of_it)
-    assert "1  of these are truncated by the capture's snap length" in run(
+    assert "1  of these is truncated by the capture's snap length" in run(
         "replay", setup / "table.json", setup / "cut.pcap", "--config", setup / "director.conf").stdout
 
 

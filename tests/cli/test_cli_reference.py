@@ -52,7 +52,7 @@ def outputs(tmp_path):
     conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
     bad = write_conf(tmp_path / "bad.conf", idle=1)
     capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
-    replayed = run_json("replay", one, capture, tmp_path / "out.pcap", "--config", conf)
+    replayed = run_json("replay", one, capture, tmp_path / "out.pcap", "--config", conf, "--list")
     flow = ["198.51.100.7:1", "10.10.10.10"]
     return {
         "check": [run_json("check", one, bad, code=CHECK_ERRORS)],

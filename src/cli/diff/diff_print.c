@@ -10,12 +10,6 @@
 
 #define MAX_BINDS 10 /* lines for people, of a table */
 
-/* The name of the table of which one side may be NULL. Names are optional, so the other side may know it. */
-static const char *name_of(const struct table_diff *table)
-{
-	return table->after && table->after->name ? table->after->name : table->before ? table->before->name : NULL;
-}
-
 static bool is_renamed(const struct table_diff *table)
 {
 	return table->before && table->after && table->before->name && table->after->name &&
@@ -93,14 +87,6 @@ static void for_each_bind(const struct table_set_diff *diff, const struct table_
 			visit(&change, context);
 }
 
-static const char *label_of(const struct table_diff *table, char buf[16])
-{
-	if (name_of(table))
-		return name_of(table);
-	snprintf(buf, 16, "#%" PRIu32, table->after ? table->new_index : table->old_index);
-	return buf;
-}
-
 static json_t *describe_side(const struct table_backend *backend, uint32_t first)
 {
 	if (!backend)
@@ -132,7 +118,7 @@ static void append_bind(const struct bind_change *change, void *array)
 	char label[16];
 
 	json_object_update_new(bind, json_pack("{s:s, s:b, s:s?}", "change", change->change, "part", change->part, "to",
-					     change->to ? label_of(change->to, label) : NULL));
+					     change->to ? table_diff_label(change->to, label) : NULL));
 	json_array_append_new(array, bind);
 }
 
@@ -141,7 +127,7 @@ static json_t *describe_table(const struct table_set_diff *diff, const struct ta
 	json_t *binds = json_array(), *json;
 
 	for_each_bind(diff, table, append_bind, binds);
-	json = json_pack("{s:s?, s:s?, s:i, s:s, s:b, s:b, s:b}", "name", name_of(table), "old_name",
+	json = json_pack("{s:s?, s:s?, s:i, s:s, s:b, s:b, s:b}", "name", table_diff_name(table), "old_name",
 		table->before ? table->before->name : NULL, "index",
 		(int)(table->after ? table->new_index : table->old_index), "table", change_of(table), "hash_key_changed",
 		table->key_changed, "seed_known", table->seed_known, "binds_changed", json_array_size(binds) > 0);
@@ -160,7 +146,8 @@ json_t *diff_describe(const struct table_set_diff *diff)
 	json_t *tables = json_array();
 
 	for (uint32_t i = 0; i < diff->count; i++)
-		json_array_append_new(tables, describe_table(diff, &diff->tables[i]));
+		if (!diff->only || diff->only == &diff->tables[i])
+			json_array_append_new(tables, describe_table(diff, &diff->tables[i]));
 	return json_pack("{s:i, s:i, s:f, s:i, s:f, s:i, s:f, s:o}", "rows", (int)diff->rows, "changed_rows",
 		(int)diff->changed, "changed_percent", table_diff_percent(diff->changed, diff->rows), "broken_rows",
 		(int)diff->broken, "broken_percent", table_diff_percent(diff->broken, diff->rows), "at_risk_rows",
@@ -224,7 +211,7 @@ static void print_bind(const struct bind_change *change, void *context)
 		return;
 	snprintf(what, sizeof(what), "%s%s", change->change, change->part ? " in part" : "");
 	cli_print(4, "  bind %-13s  %s%s%s", what, table_bind_text(change->bind, text), change->to ? " to table " : "",
-		change->to ? label_of(change->to, label) : "");
+		change->to ? table_diff_label(change->to, label) : "");
 }
 
 static void print_binds(const struct table_set_diff *diff, const struct table_diff *table)
@@ -275,7 +262,7 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	char buf[16], label[TABLE_MAX_NAME + 16];
 	bool reached;
 
-	snprintf(label, sizeof(label), "table %s", label_of(table, buf));
+	snprintf(label, sizeof(label), "table %s", table_diff_label(table, buf));
 	if (table->before && table->after)
 		print_counts(table->changed, "", table->broken, TABLE_ROWS, label);
 	else if (table->after)
@@ -303,7 +290,10 @@ void diff_print(const struct table_set_diff *diff)
 	char of[32];
 
 	for (uint32_t i = 0; i < diff->count; i++)
-		print_table(diff, &diff->tables[i]);
+		if (!diff->only || diff->only == &diff->tables[i])
+			print_table(diff, &diff->tables[i]);
+	if (diff->only)
+		return;
 	snprintf(of, sizeof(of), " of %" PRIu32, diff->rows);
 	print_counts(diff->changed, of, diff->broken, diff->rows, "all");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/diff/table_diff.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,14 @@ static bool compare(struct table_diff *diff, const struct table_set *after)
 	return true;
 }
 
+static void add_totals(struct table_set_diff *diff, const struct table_diff *table)
+{
+	diff->rows += table->rows;
+	diff->changed += table->rows ? table->changed : 0;
+	diff->broken += table->broken;
+	diff->at_risk += table->rows ? table->at_risk : 0;
+}
+
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)
 {
 	bool done = true;
@@ -254,13 +263,8 @@ bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *
 	if (done)
 		diff->count = table_pairs(before, after, &diff->binds, diff->tables);
 	for (uint32_t i = 0; done && i < diff->count; i++) {
-		struct table_diff *table = &diff->tables[i];
-
-		done = compare(table, after);
-		diff->rows += table->rows;
-		diff->changed += table->rows ? table->changed : 0;
-		diff->broken += table->broken;
-		diff->at_risk += table->rows ? table->at_risk : 0;
+		done = compare(&diff->tables[i], after);
+		add_totals(diff, &diff->tables[i]);
 	}
 	if (!done)
 		table_set_diff_free(diff);
@@ -274,4 +278,44 @@ void table_set_diff_free(struct table_set_diff *diff)
 	free(diff->tables);
 	bind_diff_free(&diff->binds);
 	*diff = (struct table_set_diff){0};
+}
+
+bool table_set_diff_select(struct table_set_diff *diff, const char *text)
+{
+	for (uint32_t i = 0; i < diff->count && !diff->only; i++) {
+		const struct table_diff *table = &diff->tables[i];
+		const char *name = table_diff_name(table);
+
+		if (name && strcmp(name, text) == 0)
+			diff->only = table;
+	}
+	for (uint32_t i = 0; i < diff->count && !diff->only; i++) {
+		char index[16];
+
+		snprintf(index, sizeof(index), "#%u", (unsigned)diff->tables[i].new_index);
+		if (diff->tables[i].after && strcmp(index, text) == 0)
+			diff->only = &diff->tables[i];
+	}
+	if (!diff->only)
+		return false;
+	diff->rows = diff->changed = diff->broken = diff->at_risk = 0;
+	add_totals(diff, diff->only);
+	return true;
+}
+
+const char *table_diff_name(const struct table_diff *table)
+{
+	const char *name = table->after ? table->after->name : NULL;
+
+	return name || !table->before ? name : table->before->name;
+}
+
+const char *table_diff_label(const struct table_diff *table, char buf[16])
+{
+	const char *name = table_diff_name(table);
+
+	if (name)
+		return name;
+	snprintf(buf, 16, "#%u", (unsigned)(table->after ? table->new_index : table->old_index));
+	return buf;
 }

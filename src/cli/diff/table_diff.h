@@ -39,13 +39,22 @@ struct table_diff {
 struct table_set_diff {
 	uint32_t count;
 	struct table_diff *tables; /* in the order of the new set, then the removed tables */
-	uint32_t rows, changed, broken, at_risk; /* of all tables */
+	const struct table_diff *only; /* the table that the user wants to see; NULL: all */
+	uint32_t rows, changed, broken, at_risk; /* of all tables, or of the only one */
 	struct bind_diff binds;
 };
 
 /* Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free(). */
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
 void table_set_diff_free(struct table_set_diff *diff);
+
+/* Restricts *diff to the table with this name, or "#INDEX" in the new set. A removed table has its old name. Returns false if
+ * there is none. */
+bool table_set_diff_select(struct table_set_diff *diff, const char *text);
+
+/* Returns the table's name in the new set, else in the old set, else NULL. table_diff_label(): else "#INDEX" in buf. */
+const char *table_diff_name(const struct table_diff *table);
+const char *table_diff_label(const struct table_diff *table, char buf[16]);
 
 /* In percent; 0 if `whole` is 0. */
 static inline double table_diff_percent(uint32_t part, uint32_t whole)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names a flow for output: what kind of packet it is, and its endpoints. Pure. */
+#ifndef GLB_CLI_FLOW_TEXT_H
+#define GLB_CLI_FLOW_TEXT_H
+
+#include "common/endpoint.h"
+#include "packet/flow.h"
+
+struct flow_text {
+	const char *what; /* kind of packet, such as "tcp" or "icmp error about udp" */
+	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX];
+};
+
+void flow_text_format(const struct flow *flow, struct flow_text *text);
+
+#endif

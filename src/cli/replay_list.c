@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/replay_list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/explain.h"
+#include "cli/flow_text.h"
+#include "common/clock.h"
+#include "common/net.h"
+#include "packet/steer.h"
+
+#define REASON_MAX 192
+
+/* Describes a frame whose flow the director does not know, by the headers that are there. */
+static void describe_frame(const uint8_t *frame, uint32_t readable, char *text)
+{
+	char source[NETADDR_TEXT_MAX], destination[NETADDR_TEXT_MAX];
+	struct span at = span_of(frame, readable);
+	struct netaddr from, to;
+	const uint8_t *ip;
+	uint16_t type;
+	bool v4;
+
+	if (!net_skip_ethernet(&at, &type)) {
+		snprintf(text, REPLAY_LIST_TEXT_MAX, "frame of %" PRIu32 " bytes", readable);
+		return;
+	}
+	v4 = type == NET_TYPE_IPV4;
+	ip = v4 || type == NET_TYPE_IPV6 ? span_take(&at, v4 ? NET_IPV4_SIZE : NET_IPV6_SIZE) : NULL;
+	if (!ip) {
+		snprintf(text, REPLAY_LIST_TEXT_MAX, "EtherType 0x%04x", type);
+		return;
+	}
+	from = netaddr_from_bytes(v4 ? NETADDR_V4 : NETADDR_V6, ip + (v4 ? 12 : 8));
+	to = netaddr_from_bytes(v4 ? NETADDR_V4 : NETADDR_V6, ip + (v4 ? 16 : 24));
+	snprintf(text, REPLAY_LIST_TEXT_MAX, "IP protocol %u %s > %s", ip[v4 ? 9 : 6], netaddr_format(&from, source),
+		netaddr_format(&to, destination));
+}
+
+void replay_list_note(struct replay_list *list, const struct burst *burst, uint32_t lane, struct timeval time)
+{
+	struct replay_list_packet *packet = &list->packets[lane];
+	const uint8_t *frame = burst->frame[lane];
+	uint32_t readable = burst->readable[lane];
+
+	packet->time = time;
+	packet->captured = readable;
+	packet->has_flow = flow_parse(frame, readable, burst->size[lane], &packet->flow) == VERDICT_FORWARDED;
+	if (!packet->has_flow)
+		describe_frame(frame, readable, packet->text);
+}
+
+/* Fills `reason` with why the packet has its verdict. */
+static void explain(const struct replay_list *list, const struct burst *burst, uint32_t lane,
+	const struct steer_result *steered, char reason[REASON_MAX])
+{
+	const struct pipeline *pipeline = list->pipeline;
+	const struct replay_list_packet *packet = &list->packets[lane];
+	enum verdict verdict = burst->verdict[lane];
+	const char *text = verdict_help(verdict);
+	char hop[EXPLAIN_MAX];
+
+	if (verdict == VERDICT_FORWARDED && list->has_seed) {
+		text = explain_hop(&pipeline->routes->set.tables[steered->table], steered->row, 0, true, hop);
+	} else if (verdict == VERDICT_EXCEPTION || verdict == VERDICT_DROP_UNMATCHED) {
+		text = packet->has_flow ? explain_unmatched(&packet->flow, pipeline->routes, pipeline->steering)
+					: "only TCP, UDP, pings and ICMP errors about TCP or UDP can match a bind";
+	} else if (verdict == VERDICT_DROP_TOO_BIG || verdict == VERDICT_ANSWERED_TOO_BIG) {
+		snprintf(reason, REASON_MAX, "%" PRIu32 " bytes with the outer headers; outbound_mtu is %" PRIu32 "%s",
+			packet->flow.ip_size + (uint32_t)GUE_OUTER_SIZE(steered->hop_count - 1u),
+			(uint32_t)pipeline->steering->outbound_mtu,
+			verdict == VERDICT_ANSWERED_TOO_BIG ? "; the director sent a too-big reply" : "");
+		return;
+	} else if (verdict == VERDICT_DROP_TRUNCATED && packet->captured < burst->size[lane]) {
+		snprintf(reason, REASON_MAX,
+			"the snap length of the capture has cut it to %" PRIu32 " of %" PRIu32 " bytes",
+			packet->captured, burst->size[lane]);
+		return;
+	}
+	snprintf(reason, REASON_MAX, "%s", text);
+}
+
+/* Writes the seconds since the first packet. */
+static void format_time(const struct replay_list *list, const struct timeval *time, char buf[32])
+{
+	int64_t ns = (time->tv_sec - list->start.tv_sec) * (int64_t)CLOCK_NS_PER_S + time->tv_usec - list->start.tv_usec;
+	uint64_t us = (uint64_t)llabs(ns) / 1000;
+
+	snprintf(buf, 32, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", us / 1000000, us % 1000000);
+}
+
+static void print_text(struct replay_list *list, const struct burst *burst, uint32_t lane,
+	const struct steer_result *steered, const char *reason)
+{
+	const struct replay_list_packet *packet = &list->packets[lane];
+	const char *verdict = verdict_name(burst->verdict[lane]);
+	struct netaddr hop = netaddr_from_bytes(NETADDR_V4, &steered->hops[0]);
+	char label[16], address[NETADDR_TEXT_MAX], time[32];
+	struct flow_text flow;
+
+	format_time(list, &packet->time, time);
+	if (packet->has_flow) {
+		flow_text_format(&packet->flow, &flow);
+		cli_print(4, "%" PRIu64 "  %s  %s %s > %s", list->number, time, flow.what, flow.source, flow.destination);
+	} else {
+		cli_print(4, "%" PRIu64 "  %s  %s", list->number, time, packet->text);
+	}
+	if (steered->verdict == VERDICT_FORWARDED)
+		cli_print(6, "    %s: table %s, row %u, first hop %s: %s", verdict,
+			table_label(&list->pipeline->routes->set, steered->table, label), steered->row,
+			netaddr_format(&hop, address), reason);
+	else
+		cli_print(6, "    %s: %s", verdict, reason);
+}
+
+static void print_json(struct replay_list *list, const struct burst *burst, uint32_t lane,
+	const struct steer_result *steered, const char *reason)
+{
+	const struct replay_list_packet *packet = &list->packets[lane];
+	char address[NETADDR_TEXT_MAX], time[40];
+	struct netaddr hop = netaddr_from_bytes(NETADDR_V4, &steered->hops[0]);
+	struct flow_text flow = {.what = packet->text};
+	json_t *json;
+
+	snprintf(time, sizeof(time), "%jd.%09ld", (intmax_t)packet->time.tv_sec, (long)packet->time.tv_usec);
+	if (packet->has_flow)
+		flow_text_format(&packet->flow, &flow);
+	json = json_pack("{s:I, s:s, s:i, s:s, s:s, s:s}", "number", (json_int_t)list->number, "time", time, "size",
+		(int)burst->size[lane], "verdict", verdict_name(burst->verdict[lane]), "reason", reason, "what",
+		flow.what);
+	if (packet->has_flow)
+		json_object_update_new(
+			json, json_pack("{s:s, s:s}", "source", flow.source, "destination", flow.destination));
+	if (steered->verdict == VERDICT_FORWARDED)
+		json_object_update_new(json, json_pack("{s:i, s:s?, s:i, s:s}", "table_index", steered->table, "table",
+						     list->pipeline->routes->set.tables[steered->table].name, "row",
+						     steered->row, "first_hop", netaddr_format(&hop, address)));
+	fputs(list->any ? ",\n" : "\n", stdout);
+	json_dumpf(json, stdout, JSON_PRESERVE_ORDER);
+	json_decref(json);
+}
+
+void replay_list_print(struct replay_list *list, const struct burst *burst)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		const struct replay_list_packet *packet = &list->packets[lane];
+		struct steer_result steered = {.verdict = VERDICT_DROP_UNMATCHED};
+		char reason[REASON_MAX];
+
+		if (list->number++ == 0)
+			list->start = packet->time;
+		if (list->drops_only && burst->verdict[lane] == VERDICT_FORWARDED)
+			continue;
+		if (packet->has_flow)
+			steered = steer_flow(&packet->flow, list->pipeline->routes, list->pipeline->steering);
+		explain(list, burst, lane, &steered, reason);
+		if (list->json)
+			print_json(list, burst, lane, &steered, reason);
+		else
+			print_text(list, burst, lane, &steered, reason);
+		list->any = true;
+	}
+}
