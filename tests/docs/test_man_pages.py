@@ -82,3 +82,19 @@ def test_options_of_a_subcommand(program, page, name):
 def test_subcommands_are_in_the_order_of_the_help(page, program):
     names = re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE)
     assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", chapter(man(page), "SUBCOMMANDS"), flags=re.MULTILINE) == names
+
+
+@pytest.mark.parametrize("path", sorted((TREE / "docs/man").glob("*.scd")), ids=lambda path: path.name)
+def test_files_are_named_by_their_installed_paths(path):
+    """script/check-install looks for these files after an installation."""
+    page = path.read_text()
+    assert not re.findall(r"(?<!@)/etc/|[^/\w]docs/", page), "write @sysconfdir@/glb/..., and @docdir@/... for a page below docs/"
+    for name in re.findall(r"@docdir@/([\w./-]+\.md)", page):
+        assert (TREE / "docs" / name).is_file()
+
+
+def test_pages_of_the_build_have_no_placeholders():
+    pages = [path for path in (BUILD / "docs/man").iterdir() if path.suffix in (".1", ".5", ".8")]
+    assert len(pages) == len(list((TREE / "docs/man").glob("*.scd")))
+    for page in pages:
+        assert not re.findall(r"@\w+@", page.read_text()), page.name
