@@ -415,15 +415,37 @@ def test_members_that_glb_ignores_become_comments(tmp_path):
     text = json.dumps(document)
     for name in ("version", "weight", "smtp", "Owner", "vrf", "jitter", "retries"):
         text = text.replace(f'"{name}"', f'"x-{name}"')
-        assert f"'{name}' is written as 'x-{name}', a comment" in notes
+        assert f"'{name}' is written as 'x-{name}' everywhere, a comment" in notes
     assert json.dumps(json.loads(out.read_text())) == text  # order and values are the same
     assert errors_of(out) == []
     assert migrate(out)[0] == out.read_text()  # the second time there is nothing to do
 
 
+def test_every_other_byte_of_a_table_stays(tmp_path):
+    source = glb.FILES / "documented-table.json"
+    assert migrate(source)[0] == source.read_text().replace('"gue": 19523} }', '"gue": 19523}, "healthy": true }')
+    text = '{"tables" : [\r\n  {"hash_key": "%s", "we\\u0069ght":1e3, "seed": "%s",\r\n   "binds": [], "backends": [{"ip":"192.0.2.1","state":"active"},' \
+        '\r\n{\r\n\t"state": "active",\r\n\t"ip": "192.0.2.2"\r\n}]}]}' % ("1f" * 16, "2e" * 16)
+    path = tmp_path / "odd.json"
+    path.write_bytes(text.encode())
+    done = subprocess.run([CLI, "migrate", path, "--names"], capture_output=True, check=True)
+    assert done.stdout.decode() == text.replace('"we', '"x-we').replace('{"hash', '{"name": "table-0","hash').replace(
+        '"state":"active"}', '"state":"active","healthy": true}').replace('"192.0.2.2"', '"192.0.2.2",\r\n\t"healthy": true')
+
+
+def test_largest_table_takes_no_quadratic_time(tmp_path):
+    one = table(backends=[backend(f"10.{i >> 8}.{i & 255}.1") for i in range(4096)])
+    for each in one["backends"]:
+        del each["healthy"]
+        each["weight"] = 1
+    text, notes = migrate(write_tables(tmp_path / "t.json", *({**one, "name": f"t{i}"} for i in range(8))), "--names")
+    assert notes.count("is written as 'x-weight'") == 1
+    assert text.count('"healthy": true') == text.count('"x-weight": 1') == 8 * 4096
+
+
 def test_comment_that_exists_already_is_not_lost(tmp_path):
     _, errors = migrate(write_tables(tmp_path / "t.json", table(**{"weight": 1, "x-weight": 2})), code=FAILED)
-    assert "tables[0]: 'weight' cannot become a comment: rename it" in errors
+    assert "tables[0]: 'weight' cannot become 'x-weight', which exists: rename it" in errors
 
 
 def test_names_only_if_asked(tmp_path):

@@ -1,25 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores. */
+/*
+ * Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores. Changes
+ * are patches of the text, so that the rest of the file stays as it is.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/migrate/migrate.h"
+#include "table/file/json_locate.h"
+#include "table/file/json_reader.h"
 #include "table/file/table_json.h"
 
-/* The members that this project knows. It refuses all others, except comments. */
-static const char *const document_members[] = {"tables", "healthchecks", "replaces", NULL};
-static const char *const table_members[] = {
-	"name", "hash_key", "seed", "hops", "binds", "backends", "healthchecks", NULL};
-static const char *const bind_members[] = {"ip", "proto", "port", "port_start", "port_end", NULL};
-static const char *const backend_members[] = {"ip", "state", "healthy", "healthchecks", NULL};
-static const char *const check_members[] = {"http", "http_uri", "tcp", "gue", "fou", NULL};
-static const char *const timing_members[] = {
-	"interval_ms", "timeout_ms", "trigger", "trigger_healthy", "trigger_unhealthy", NULL};
+#define PATH_TEXT_MAX 128
 
-/* What was done, and what is in the tables. */
+/* A member that this project knows. It refuses all others, except comments. */
+struct member {
+	const char *name;
+	const struct member *members; /* of the value, or of its elements if it is an array; NULL: it has none */
+};
+
+static const struct member timing_members[] = {
+	{.name = "interval_ms"},
+	{.name = "timeout_ms"},
+	{.name = "trigger"},
+	{.name = "trigger_healthy"},
+	{.name = "trigger_unhealthy"},
+	{0},
+};
+static const struct member check_members[] = {
+	{.name = "http"}, {.name = "http_uri"}, {.name = "tcp"}, {.name = "gue"}, {.name = "fou"}, {0}};
+static const struct member bind_members[] = {
+	{.name = "ip"}, {.name = "proto"}, {.name = "port"}, {.name = "port_start"}, {.name = "port_end"}, {0}};
+static const struct member backend_members[] = {
+	{.name = "ip"}, {.name = "state"}, {.name = "healthy"}, {"healthchecks", check_members}, {0}};
+static const struct member table_members[] = {
+	{.name = "name"},
+	{.name = "hash_key"},
+	{.name = "seed"},
+	{.name = "hops"},
+	{"binds", bind_members},
+	{"backends", backend_members},
+	{"healthchecks", timing_members},
+	{0},
+};
+static const struct member document_members[] = {
+	{"tables", table_members}, {"healthchecks", timing_members}, {.name = "replaces"}, {0}};
+
+/* Replaces the bytes from `begin` to `end` of the file by `text`, which it owns. */
+struct patch {
+	size_t begin, end;
+	char *text;
+};
+
+/* The walk through the document. */
 struct draft {
 	struct migration *migration;
-	bool changed, http, fou;
+	struct json_locate locate;
+	struct json_step steps[8]; /* to the value that is being visited */
+	size_t depth;
+	char path[PATH_TEXT_MAX]; /* the same for messages */
+	struct patch *patches;
+	size_t patch_count;
+	bool healthy; /* what a backend of this table without `healthy` gets */
+	bool http, fou; /* there are such checks */
+	json_t *renamed; /* an object with the members that became comments */
 };
 
 static bool matches(const struct migration *migration)
@@ -27,87 +71,111 @@ static bool matches(const struct migration *migration)
 	return json_is_array(json_object_get(migration->root, "tables"));
 }
 
-static bool is_known(const char *key, const char *const *known)
+static void add_patch(struct draft *draft, size_t begin, size_t end, char *text)
 {
-	while (*known && strcmp(*known, key) != 0)
-		known++;
-	return *known || strncmp(key, "x-", 2) == 0 || key[0] == '_';
+	struct patch *patches = realloc(draft->patches, (draft->patch_count + 1) * sizeof(*patches));
+
+	if (patches)
+		draft->patches = patches;
+	if (patches && text)
+		patches[draft->patch_count++] = (struct patch){begin, end, text};
+	else
+		faults_error(&draft->migration->errors, NULL, "out of memory");
 }
 
-/* Makes unknown members comments: GLB ignores them. Keeps the order of the members. */
-static void comment_out(struct draft *draft, const char *where, json_t *object, const char *const *known)
+static void enter(struct draft *draft, const char *key, size_t index)
 {
-	json_t *members = json_copy(object), *value;
-	const char *key;
+	size_t length = strlen(draft->path);
 
-	json_object_clear(object);
-	json_object_foreach(members, key, value)
-	{
-		char *comment = NULL;
-
-		if (is_known(key, known)) {
-			json_object_set(object, key, value);
-			continue;
-		}
-		if (asprintf(&comment, "x-%s", key) < 0 || json_object_get(members, comment) ||
-			json_object_set(object, comment, value) < 0)
-			faults_error(&draft->migration->errors, where, "'%.64s' cannot become a comment: rename it", key);
-		else
-			faults_warn(&draft->migration->notes, where,
-				"'%.64s' is written as '%.64s', a comment, because GLB ignores it, too", key, comment);
-		free(comment);
-		draft->changed = true;
-	}
-	json_decref(members);
+	draft->steps[draft->depth++] = (struct json_step){.key = key, .index = index};
+	if (key)
+		snprintf(draft->path + length, PATH_TEXT_MAX - length, "%s%s", length ? "." : "", key);
+	else
+		snprintf(draft->path + length, PATH_TEXT_MAX - length, "[%zu]", index);
 }
 
-/* Comments out the unknown members of all elements of object[member]. */
-static void comment_out_each(
-	struct draft *draft, const char *where, const json_t *object, const char *member, const char *const *known)
+static void leave(struct draft *draft, size_t length)
 {
-	json_t *element;
-	char place[96];
-	size_t i;
+	draft->depth--;
+	draft->path[length] = '\0';
+}
 
-	json_array_foreach(json_object_get(object, member), i, element)
-	{
-		snprintf(place, sizeof(place), "%s%s%s[%zu]", where, *where ? "." : "", member, i);
-		comment_out(draft, place, element, known);
+static struct json_span find(struct draft *draft, const char *key)
+{
+	struct json_span span;
+
+	draft->steps[draft->depth] = (struct json_step){.key = key};
+	json_locate(&draft->locate, draft->steps, draft->depth + 1, &span);
+	return span;
+}
+
+/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put behind it, or before
+ * it if that is the first one. */
+static void set_member(struct draft *draft, const json_t *object, const char *key, const char *value,
+	const char *neighbour, bool first)
+{
+	const char *text = draft->migration->text;
+	struct json_span span;
+	char *member;
+	size_t white;
+
+	if (json_object_get(object, key)) {
+		span = find(draft, key);
+		add_patch(draft, span.value.at, span.end, strdup(value));
+		return;
 	}
+	span = find(draft, neighbour);
+	for (white = span.key.at; strchr(" \t\r\n", text[white - 1]);)
+		white--;
+	if (asprintf(&member, "%s%.*s\"%s\": %s%s", first ? "" : ",", (int)(span.key.at - white), text + white, key,
+		    value, first ? "," : "") < 0)
+		member = NULL;
+	add_patch(draft, first ? white : span.end, first ? white : span.end, member);
+}
+
+/* Makes the member a comment, because GLB ignores it. */
+static void comment_out(struct draft *draft, const json_t *object, const char *key)
+{
+	char comment[256], shown[JSON_READER_TEXT_MAX];
+	size_t at = find(draft, key).key.at + 1;
+
+	snprintf(comment, sizeof(comment), "x-%s", key);
+	json_reader_text(key, 64, shown);
+	if (json_object_get(object, comment))
+		faults_error(&draft->migration->errors, draft->path,
+			"'%s' cannot become 'x-%s', which exists: rename it", shown, shown);
+	else if (!json_object_get(draft->renamed, key))
+		faults_warn(&draft->migration->notes, draft->path,
+			"'%s' is written as 'x-%s' everywhere, a comment, because GLB ignores it, too", shown, shown);
+	json_object_set_new(draft->renamed, key, json_true());
+	add_patch(draft, at, at, strdup("x-"));
 }
 
 /*
- * Writes `healthy` where it is missing. GLB's build-config reads a missing one as false, and this project as true. If no
- * backend has the member, health checks or nobody set it, and true is right; else false keeps the rows.
+ * GLB's build-config reads a missing `healthy` as false, and this project as true. If no backend of the table has the
+ * member, health checks or nobody set it, and true is right; else false keeps the rows.
  */
-static void set_healthy(struct draft *draft, const char *where, json_t *backends)
+static void decide_healthy(struct draft *draft, const json_t *table)
 {
-	bool any = false;
-	size_t i, missing = 0;
+	size_t i, missing = 0, count = 0;
 	json_t *backend;
 
-	json_array_foreach(backends, i, backend)
+	json_array_foreach(json_object_get(table, "backends"), i, backend)
 	{
-		bool has = json_is_boolean(json_object_get(backend, "healthy"));
-
-		any |= has;
-		missing += !has && json_is_object(backend);
+		missing += !json_is_boolean(json_object_get(backend, "healthy"));
+		count++;
 	}
-	if (!missing)
-		return;
-	json_array_foreach(backends, i, backend) if (!json_is_boolean(json_object_get(backend, "healthy")))
-		json_object_set_new(backend, "healthy", json_boolean(!any));
-	draft->changed = true;
-	if (any)
-		faults_warn(&draft->migration->notes, where,
+	draft->healthy = missing == count;
+	if (missing && draft->healthy)
+		faults_warn(&draft->migration->notes, draft->path,
+			"healthy = true is written for all backends; build-config of GLB would read false, and swap the hops of each row");
+	else if (missing)
+		faults_warn(&draft->migration->notes, draft->path,
 			"healthy = false is written for %zu backend%s without true or false, as build-config of GLB reads it",
 			missing, missing == 1 ? "" : "s");
-	else
-		faults_warn(&draft->migration->notes, where,
-			"healthy = true is written for all backends; build-config of GLB would read false, and swap the hops of each row");
 }
 
-static bool is_named(json_t *tables, const char *name)
+static bool is_named(const json_t *tables, const char *name)
 {
 	json_t *table;
 	size_t i;
@@ -122,84 +190,124 @@ static bool is_named(json_t *tables, const char *name)
 	return false;
 }
 
-static void set_name(struct draft *draft, const char *where, json_t *tables, size_t index)
+static void give_name(struct draft *draft, json_t *table)
 {
-	json_t *table = json_array_get(tables, index);
-	const json_t *old = json_object_get(table, "name");
-	char name[32];
+	const json_t *tables = json_object_get(draft->migration->root, "tables"), *old = json_object_get(table, "name");
+	size_t index = draft->steps[draft->depth - 1].index;
+	char name[32], value[64];
 
-	if (!json_is_object(table) || json_string_length(old) > 0 || (old && !json_is_null(old) && !json_is_string(old)))
+	if (old && !json_is_null(old) && (!json_is_string(old) || json_string_length(old)))
 		return;
 	do
 		snprintf(name, sizeof(name), "table-%zu", index++);
 	while (is_named(tables, name));
+	snprintf(value, sizeof(value), "\"%s\"", name);
+	set_member(draft, table, "name", value, json_object_iter_key(json_object_iter(table)), true);
 	json_object_set_new(table, "name", json_string(name));
-	draft->changed = true;
-	faults_warn(&draft->migration->notes, where, "is named %s", name);
+	faults_warn(&draft->migration->notes, draft->path, "is named %s", name);
 }
 
-static void look_at_checks(struct draft *draft, const char *where, json_t *backends)
+static const struct member *find_member(const struct member *members, const char *key)
 {
-	json_t *backend;
-	char place[96];
-	size_t i;
+	for (; members->name; members++)
+		if (strcmp(members->name, key) == 0)
+			return members;
+	return NULL;
+}
 
-	json_array_foreach(backends, i, backend)
+static void visit(struct draft *draft, json_t *value, const struct member *members);
+
+static void visit_members(struct draft *draft, json_t *object, const struct member *members)
+{
+	size_t length = strlen(draft->path);
+	const char *key, *last = NULL;
+	json_t *value;
+
+	if (members == table_members)
+		decide_healthy(draft, object);
+	json_object_foreach(object, key, value)
 	{
-		json_t *checks = json_object_get(backend, "healthchecks");
+		const struct member *member = find_member(members, key);
 
-		snprintf(place, sizeof(place), "%s.backends[%zu].healthchecks", where, i);
-		if (json_is_object(checks))
-			comment_out(draft, place, checks, check_members);
-		draft->http |= json_object_get(checks, "http") != NULL;
-		draft->fou |= json_object_get(checks, "fou") != NULL;
+		last = key;
+		if (member && member->members) {
+			enter(draft, key, 0);
+			visit(draft, value, member->members);
+			leave(draft, length);
+		} else if (!member && strncmp(key, "x-", 2) != 0 && key[0] != '_') {
+			comment_out(draft, object, key);
+		}
+	}
+	draft->http |= members == check_members && json_object_get(object, "http");
+	draft->fou |= members == check_members && json_object_get(object, "fou");
+	if (last && members == backend_members && !json_is_boolean(json_object_get(object, "healthy")))
+		set_member(draft, object, "healthy", draft->healthy ? "true" : "false", last, false);
+	if (last && members == table_members && draft->migration->names)
+		give_name(draft, object);
+}
+
+/* Visits an object, or the objects in an array. Other values are left to the check of the result. */
+static void visit(struct draft *draft, json_t *value, const struct member *members)
+{
+	size_t i, length = strlen(draft->path);
+	json_t *element;
+
+	if (json_is_object(value))
+		visit_members(draft, value, members);
+	json_array_foreach(value, i, element)
+	{
+		enter(draft, NULL, i);
+		if (json_is_object(element))
+			visit_members(draft, element, members);
+		leave(draft, length);
 	}
 }
 
-static void convert_table(struct draft *draft, json_t *tables, size_t index)
+static int compare_patches(const void *a, const void *b)
 {
-	json_t *table = json_array_get(tables, index), *backends = json_object_get(table, "backends");
-	char where[32], place[64];
+	const struct patch *x = a, *y = b;
 
-	snprintf(where, sizeof(where), "tables[%zu]", index);
-	snprintf(place, sizeof(place), "%s.healthchecks", where);
-	comment_out(draft, where, table, table_members);
-	comment_out(draft, place, json_object_get(table, "healthchecks"), timing_members);
-	comment_out_each(draft, where, table, "binds", bind_members);
-	comment_out_each(draft, where, table, "backends", backend_members);
-	look_at_checks(draft, where, backends);
-	set_healthy(draft, where, backends);
-	if (draft->migration->names)
-		set_name(draft, where, tables, index);
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static void note_checks(const struct draft *draft)
+static void write_patched(struct draft *draft)
 {
-	if (draft->http)
-		faults_warn(&draft->migration->notes, NULL,
-			"http checks follow no redirects here, those of GLB do: choose an http_uri whose status is 200");
-	if (draft->fou)
-		faults_warn(&draft->migration->notes, NULL,
-			"fou checks of GLB send GRE: set fou_gre = true in healthcheck.conf, as its migration does");
+	const struct migration *migration = draft->migration;
+	size_t at = 0;
+
+	if (draft->patch_count)
+		qsort(draft->patches, draft->patch_count, sizeof(*draft->patches), compare_patches);
+	for (size_t i = 0; i < draft->patch_count; i++) {
+		const struct patch *patch = &draft->patches[i];
+
+		fwrite(migration->text + at, 1, patch->begin - at, migration->to);
+		fputs(patch->text, migration->to);
+		at = patch->end;
+		free(patch->text);
+	}
+	fwrite(migration->text + at, 1, migration->size - at, migration->to);
+	free(draft->patches);
 }
 
 static void convert(struct migration *migration)
 {
-	struct draft draft = {.migration = migration};
-	json_t *tables = json_object_get(migration->root, "tables");
+	struct draft draft = {
+		.migration = migration,
+		.locate = {.text = migration->text, .size = migration->size},
+		.renamed = json_object(),
+	};
 
-	comment_out(&draft, NULL, migration->root, document_members);
-	comment_out(&draft, "healthchecks", json_object_get(migration->root, "healthchecks"), timing_members);
-	for (size_t i = 0; i < json_array_size(tables); i++)
-		convert_table(&draft, tables, i);
-	note_checks(&draft);
-	if (draft.changed) {
-		json_dumpf(migration->root, migration->to, JSON_INDENT(2));
-		fputc('\n', migration->to);
-		return;
-	}
-	fwrite(migration->text, 1, migration->size, migration->to);
-	faults_warn(&migration->notes, NULL, "needs no change: the result is a copy");
+	visit(&draft, migration->root, document_members);
+	if (draft.http)
+		faults_warn(&migration->notes, NULL,
+			"http checks follow no redirects here, those of GLB do: choose an http_uri whose status is 200");
+	if (draft.fou)
+		faults_warn(&migration->notes, NULL,
+			"fou checks of GLB send GRE: set fou_gre = true in healthcheck.conf, as its migration does");
+	if (draft.patch_count == 0)
+		faults_warn(&migration->notes, NULL, "needs no change: the result is a copy");
+	write_patched(&draft);
+	json_decref(draft.renamed);
 }
 
 static void check(const char *text, size_t size, struct faults *faults)
