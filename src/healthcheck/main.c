@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/text.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor/monitor.h"
 #include "healthcheck/once.h"
@@ -58,7 +59,7 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void on_ready(struct monitor *started)
 {
-	log_info("ready, %" PRIu32 " checks", started->list.check_count);
+	log_info("ready, %" PRIu32 " check%s", started->list.check_count, text_plural(started->list.check_count));
 	service_ready();
 }
 

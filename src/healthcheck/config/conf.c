@@ -9,6 +9,7 @@
 #include "common/endpoint.h"
 #include "common/file.h"
 #include "conf/conf_reader.h"
+#include "table/table_guard.h"
 
 #define AT(member) .offset = offsetof(struct conf, member)
 
@@ -183,6 +184,7 @@ static const struct conf_key keys[] = {
 		.max = CHECK_TRIGGER_MAX},
 	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
 	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
+	{.name = "max_shrink", .read = conf_read_unsigned, AT(max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "max_concurrent", .read = conf_read_unsigned, AT(max_concurrent), .min = 1, .max = 65535},
 	{.name = "source_ip", .read = read_address, AT(source_ip), .family = NETADDR_V4},
 	{.name = "source_ip6", .read = read_address, AT(source_ip6), .family = NETADDR_V6},
@@ -257,6 +259,7 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 		.trigger = 3,
 		.hold_ms = 10000,
 		.panic_threshold = 50,
+		.max_shrink = TABLE_GUARD_MAX_SHRINK,
 		.max_concurrent = 1024,
 		.listen_ip = {.family = NETADDR_V4, .bytes = {127, 0, 0, 1}},
 		.listen_port = 19521,

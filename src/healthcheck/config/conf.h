@@ -33,6 +33,8 @@ struct conf {
 	unsigned trigger;
 	struct check_timing timing;
 	unsigned hold_ms, panic_threshold, max_concurrent;
+	/* Percent, see table/table_guard.h. */
+	unsigned max_shrink;
 	/* Without a family: the kernel chooses the source address. */
 	struct netaddr source_ip, source_ip6;
 	char *state_file;

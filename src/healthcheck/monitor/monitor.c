@@ -10,9 +10,11 @@
 
 #include "common/clock.h"
 #include "common/container_of.h"
+#include "common/text.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
+#include "healthcheck/monitor/guard.h"
 #include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
@@ -189,15 +191,23 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 	return faults->errors == 0;
 }
 
-/* Builds the list from the text of src. On failure returns false with errors in `faults`; the old list is unchanged. */
-static bool read_list(
-	struct monitor *monitor, const char *text, size_t size, struct checklist *list, struct faults *faults)
+/*
+ * Builds the list from the text of src, unless it loses too much of the tables `old`; then `loss` says so. On failure
+ * returns false with errors in `faults`; the old list is unchanged.
+ */
+static bool read_list(struct monitor *monitor, const char *text, size_t size, const struct table_set *old,
+	struct checklist *list, struct faults *faults, char loss[TABLE_GUARD_TEXT_MAX])
 {
 	struct table_document document;
 
 	*list = (struct checklist){0};
+	loss[0] = '\0';
 	if (table_json_parse_document(text, size, &document, faults))
 		return false;
+	if (!guard_allows(old, &document.set, monitor->conf, faults, loss)) {
+		table_document_free(&document);
+		return false;
+	}
 	lint_src(&document, monitor->conf, faults);
 	if (!checklist_build(list, &document, monitor->conf))
 		faults_error(faults, NULL, "out of memory");
@@ -272,8 +282,9 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 		longest = FIRST_RESULTS_MAX_MS;
 	checklist_count_unknown(&monitor->list);
 	monitor->counters.loads++;
-	log_info("%s: %" PRIu32 " tables, %" PRIu32 " checks, %" PRIu32 " without a verdict yet", monitor->conf->src,
-		monitor->list.document.set.count, monitor->list.check_count, monitor->list.unknown);
+	log_info("%s: %" PRIu32 " table%s, %" PRIu32 " check%s, %" PRIu32 " without a verdict yet", monitor->conf->src,
+		monitor->list.document.set.count, text_plural(monitor->list.document.set.count),
+		monitor->list.check_count, text_plural(monitor->list.check_count), monitor->list.unknown);
 	arm_start(monitor);
 	if (monitor->on_all_done)
 		return;
@@ -282,6 +293,58 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 		ev_timer_set(&monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
 		ev_timer_start(monitor->loop, &monitor->ready_timer);
 	}
+}
+
+/* loss: why the guard refuses src; "": src has faults. */
+static void refuse(struct monitor *monitor, const struct faults *faults, const char *loss)
+{
+	const char *error = loss[0] ? loss : faults_first_error(faults);
+
+	monitor->counters.failed_loads++;
+	if (strncmp(error, monitor->error, sizeof(monitor->error) - 1) == 0)
+		return; /* already logged */
+	snprintf(monitor->error, sizeof(monitor->error), "%s", error);
+	log_error("src %s refused, the last good table stays in use:", monitor->conf->src);
+	for (size_t i = 0; (!loss[0] || faults->errors > 1) && i < faults->count && i < 20; i++)
+		if (!faults->items[i].warning)
+			log_error("%s", faults->items[i].text);
+	if (loss[0])
+		log_error("%s", loss);
+	else if (faults->errors > 20)
+		log_error("there are more errors, to see them all: glb-director-cli check %s", monitor->conf->src);
+}
+
+static bool read_dst(struct monitor *monitor, struct checklist *list, struct faults *faults)
+{
+	char loss[TABLE_GUARD_TEXT_MAX], *text;
+	size_t size;
+	bool good;
+
+	faults->file = monitor->conf->dst;
+	if (table_load_text(monitor->conf->dst, &text, &size, faults))
+		return false;
+	good = read_list(monitor, text, size, &(struct table_set){0}, list, faults, loss);
+	free(text);
+	return good;
+}
+
+/* Reads src. If it loses too much of dst, uses dst in its place, so that a restart does not empty the service either. */
+static bool read_first(struct monitor *monitor, struct checklist *list, struct faults *faults)
+{
+	char loss[TABLE_GUARD_TEXT_MAX];
+	struct table_set dst = {0};
+	bool good;
+
+	if (!monitor->on_all_done)
+		guard_read_dst(monitor->conf, &dst);
+	good = read_list(monitor, monitor->text, monitor->text_size, &dst, list, faults, loss);
+	table_set_free(&dst);
+	if (good || !loss[0])
+		return good;
+	refuse(monitor, faults, loss);
+	faults_clear(faults);
+	log_warning("dst %s is used in place of src", monitor->conf->dst);
+	return read_dst(monitor, list, faults);
 }
 
 int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
@@ -302,7 +365,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	error = table_load_text(conf->src, &monitor->text, &monitor->text_size, faults);
 	if (error)
 		return error;
-	if (!read_list(monitor, monitor->text, monitor->text_size, &list, faults))
+	if (!read_first(monitor, &list, faults))
 		return -EINVAL;
 	log_faults(faults, FAULTS_WARNINGS);
 	faults_clear(faults);
@@ -340,32 +403,16 @@ void monitor_close(struct monitor *monitor)
 	free(monitor->text);
 }
 
-static void refuse(struct monitor *monitor, const struct faults *faults)
-{
-	const char *error = faults_first_error(faults);
-
-	monitor->counters.failed_loads++;
-	if (strncmp(error, monitor->error, sizeof(monitor->error) - 1) == 0)
-		return; /* already logged */
-	snprintf(monitor->error, sizeof(monitor->error), "%s", error);
-	log_error("src %s refused, the last good table stays in use:", monitor->conf->src);
-	for (size_t i = 0; i < faults->count && i < 20; i++)
-		if (!faults->items[i].warning)
-			log_error("%s", faults->items[i].text);
-	if (faults->errors > 20)
-		log_error("there are more errors, to see them all: glb-director-cli check %s", monitor->conf->src);
-}
-
 void monitor_reload(struct monitor *monitor, bool by_operator)
 {
 	struct faults faults = {.file = monitor->conf->src};
+	char loss[TABLE_GUARD_TEXT_MAX], *text;
 	struct checklist list;
-	char *text;
 	size_t size;
 	bool same;
 
 	if (table_load_text(monitor->conf->src, &text, &size, &faults)) {
-		refuse(monitor, &faults);
+		refuse(monitor, &faults, "");
 		faults_clear(&faults);
 		return;
 	}
@@ -379,14 +426,14 @@ void monitor_reload(struct monitor *monitor, bool by_operator)
 	}
 	if (by_operator)
 		monitor->error[0] = '\0'; /* log the same errors again */
-	if (read_list(monitor, monitor->text, size, &list, &faults)) {
+	if (read_list(monitor, monitor->text, size, &monitor->list.document.set, &list, &faults, loss)) {
 		if (monitor->error[0])
 			log_notice("src %s is valid again and in use", monitor->conf->src);
 		monitor->error[0] = '\0';
 		log_faults(&faults, FAULTS_WARNINGS);
 		use_list(monitor, &list);
 	} else {
-		refuse(monitor, &faults);
+		refuse(monitor, &faults, loss);
 	}
 	faults_clear(&faults);
 }

@@ -8,6 +8,7 @@
 
 #include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/publish.h"
+#include "table/table_guard.h"
 
 struct monitor_counters {
 	uint64_t probes[CHECK_KIND_COUNT][CHECK_RESULT_COUNT];
@@ -28,7 +29,7 @@ struct monitor {
 	char *text;
 	size_t text_size;
 	/* Why the last src was refused; "" if it was loaded. */
-	char error[256];
+	char error[TABLE_GUARD_TEXT_MAX];
 	/* Run until the next probe starts, and until the state is saved. */
 	ev_timer start, save;
 	/* Not NULL for --check-once: every check runs once, and nothing is written. Called when all checks are done. */
@@ -42,7 +43,8 @@ struct monitor {
 };
 
 /*
- * Reads src and starts its checks. Also reads the state file and starts the publisher, unless on_all_done is given.
+ * Reads src and starts its checks. Also reads the state file and starts the publisher, unless on_all_done is given. If
+ * src loses too much of dst, refuses it, and uses dst in its place.
  * Returns 0; or -errno with errors in `faults`. monitor_close() is needed in both cases.
  */
 int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct conf *conf,
@@ -52,7 +54,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 void monitor_close(struct monitor *monitor);
 
 /*
- * Reads src again and uses it if it is valid; else logs why and keeps the table. If the content did not change, nothing
+ * Reads src again and uses it if it is valid and does not empty the service; else logs why and keeps the table. If the content did not change, nothing
  * happens, except by_operator: then dst is checked, and the reload hook runs.
  */
 void monitor_reload(struct monitor *monitor, bool by_operator);

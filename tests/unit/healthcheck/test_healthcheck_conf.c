@@ -54,6 +54,7 @@ static void test_defaults(void **state)
 	assert_int_equal(conf.timing.trigger_unhealthy, 3);
 	assert_int_equal(conf.hold_ms, 10000);
 	assert_int_equal(conf.panic_threshold, 50);
+	assert_int_equal(conf.max_shrink, 50);
 	assert_true(conf.watch && conf.http.verify);
 	assert_true(status_set_has(&conf.http.status, 200));
 	assert_null(conf_source(&conf, NETADDR_V4));
@@ -94,6 +95,8 @@ static void test_faults_name_line_key_and_value(void **state)
 				   "\"FILE\"; }"},
 		{FILES "interval_ms = 'a';\n",
 			"h.conf:2: interval_ms: 'a' (in quotes) is not an integer from 10 to 3600000"},
+		{FILES "max_shrink = 101;\n", "h.conf:2: max_shrink: '101' is not an integer from 0 to 100"},
+		{FILES "max_shrink = -1;\n", "h.conf:2: max_shrink: '-1' is not an integer from 0 to 100"},
 		{FILES "panic_threshold = 101;\n", "h.conf:2: panic_threshold: '101' is not an integer from 0 to 100"},
 		{FILES "source_ip = 'fd00::1';\n", "h.conf:2: source_ip: 'fd00::1' is not an IPv4 address"},
 		{FILES "listen = 'localhost:80';\n", "h.conf:2: listen: 'localhost:80' is neither "

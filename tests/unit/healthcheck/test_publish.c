@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "healthcheck/publish/publish.h"
