@@ -8,7 +8,7 @@ from lab.topology import ECHO_PORT, GUE_PORT, HEALTH_URI, HTTP_PORT, VIPS
 
 # Fixed, so that each connection has the same row in every run. In production these are secrets.
 HASH_KEY = "0e41b9df6b517bab3c4da9b9b07375a5"
-SEED = "34567890123456783456789012345678"
+SEED = "dfeffedd2f9ba5d1eb3824815fc37861"
 # The checks of each proxy. They have no effect without a glb-healthcheck.
 CHECKS = {"http": HTTP_PORT, "http_uri": HEALTH_URI, "gue": GUE_PORT}
 
