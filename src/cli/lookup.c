@@ -5,15 +5,17 @@
 
 #include "cli/cli.h"
 #include "cli/explain.h"
+#include "cli/live/live.h"
 #include "common/endpoint.h"
 #include "common/text.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 #include "program/installed.h"
 
-enum { CONFIG, PROTO, HINT, JSON };
+enum { CONFIG = LIVE_OPTIONS, PROTO, HINT, JSON };
 
 static const struct command_option options[] = {
+	LIVE_OPTION_LIST,
 	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[PROTO] = {"proto", "tcp|udp|icmp", "tcp (default), udp, or icmp for an echo request"},
 	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label"},
@@ -54,7 +56,7 @@ static bool needs_source_port(const struct steering_config *steering)
 /* Fills the lookup from the command line. Returns COMMAND_OK, or the exit code after an error message. */
 static int parse(const struct command_args *args, struct lookup *lookup)
 {
-	const char *source = args->operands[1], *destination = args->operands[2];
+	const char *source = args->operands[args->count - 2], *destination = args->operands[args->count - 1];
 	bool icmp;
 
 	lookup->protocol = args->options[PROTO] ? args->options[PROTO] : "tcp";
@@ -238,12 +240,28 @@ static void print(const struct lookup *lookup)
 		puts("(For the reasons, use the JSON table: only the JSON has the seed.)");
 }
 
+static int run_live(const struct command_args *args)
+{
+	struct lookup lookup = {0};
+	int code = parse(args, &lookup);
+
+	if (code != COMMAND_OK)
+		return code;
+	if (args->options[CONFIG] || args->options[HINT])
+		return command_usage("lookup: --config and --hint are for files; the director has its own configuration");
+	return live_lookup(args, lookup.protocol, &lookup.source, &lookup.destination, args->options[JSON]);
+}
+
 static int run(const struct command_args *args)
 {
 	struct lookup *lookup;
 	uint32_t version;
-	int code;
+	int code = live_check(args, "lookup", 2);
 
+	if (code != COMMAND_OK)
+		return code;
+	if (args->options[LIVE])
+		return run_live(args);
 	lookup = calloc(1, sizeof(*lookup));
 	if (!lookup)
 		return command_error("out of memory");
@@ -269,8 +287,8 @@ static int run(const struct command_args *args)
 const struct command lookup_command = {
 	.name = "lookup",
 	.run = run,
-	.operands = "TABLE SRC[:PORT] DST[:PORT]",
-	.min_operands = 3,
+	.operands = "[TABLE] SRC[:PORT] DST[:PORT]",
+	.min_operands = 2,
 	.max_operands = 3,
 	.summary = "Print the hops of a flow, and the reason for each hop",
 	.options = options,

@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&migrate_command,
 	&reload_command,
 	&stats_command,
+	&tables_command,
 };
 
 static const struct command_program program = {

@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/live/live.h"
 #include "cli/shares.h"
 #include "common/text.h"
 #include "table/file/json_text.h"
 
-enum { TABLE, JSON };
+enum { TABLE = LIVE_OPTIONS, JSON };
 
 static const struct command_option options[] = {
+	LIVE_OPTION_LIST,
 	[TABLE] = {"table", "NAME|#INDEX", "print only this table"},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
@@ -145,8 +147,13 @@ static int run(const struct command_args *args)
 	const char *path = args->operands[0], *name = args->options[TABLE];
 	uint32_t version, first = 0;
 	struct table_set set;
-	int code = COMMAND_FAILED;
+	int code = live_check(args, "show", 0);
 
+	if (code != COMMAND_OK)
+		return code;
+	if (args->options[LIVE])
+		return live_show(args, name, args->options[JSON]);
+	code = COMMAND_FAILED;
 	if (!cli_load_table(path, &set, &version))
 		return COMMAND_FAILED;
 	if (!name || cli_find_table(&set, path, name, &first))
@@ -158,8 +165,7 @@ static int run(const struct command_args *args)
 const struct command show_command = {
 	.name = "show",
 	.run = run,
-	.operands = "TABLE",
-	.min_operands = 1,
+	.operands = "[TABLE]",
 	.max_operands = 1,
 	.summary = "Print a table's binds, and each backend's share of the rows",
 	.options = options,

@@ -17,10 +17,25 @@ enum { TELEMETRY_FILE_PREFIX, TELEMETRY_TIMEOUT, TELEMETRY_OPTIONS };
 	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's --file-prefix (default: rte)"}, \
 	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "seconds to wait for the reply (default: 10)"}
 
+/* A connection to a director. Its members belong to telemetry.c. */
+struct telemetry {
+	int fd;
+	size_t reply_max; /* bytes */
+	json_int_t pid; /* of the director */
+	char path[108]; /* as in struct sockaddr_un */
+};
+
+/* Connects to the director. Returns COMMAND_OK, or the exit code after an error message. The caller closes it. */
+int telemetry_open(struct telemetry *telemetry, const struct command_args *args);
+void telemetry_close(struct telemetry *telemetry);
+
 /*
- * Sends the telemetry command `command` and waits for the reply. Returns COMMAND_OK and the reply's JSON
- * object in *reply, which the caller frees, or the exit code after an error message.
+ * Sends the telemetry command `command` and waits for the reply. Returns its JSON object, which the caller frees. NULL: an error
+ * message was printed. Texts that the director had to split are whole again. A reply may be {"error": TEXT}.
  */
+json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
+
+/* The same over a connection of its own. Returns COMMAND_OK and the reply in *reply, or the exit code. */
 int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
 
 #endif

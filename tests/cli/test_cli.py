@@ -30,7 +30,7 @@ def model_rows(table):
 
 
 SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
-               "stats"]
+               "stats", "tables"]
 
 
 # The command line
@@ -61,7 +61,7 @@ def test_completion_has_the_words_of_the_help():
 @pytest.mark.parametrize("args, message", [
     ([], "a subcommand is missing"),
     (["frobnicate"], "unknown subcommand 'frobnicate'"),
-    (["show"], "show: missing operand; the operands are: TABLE"),
+    (["show"], "show: TABLE is missing; or give --live for the table of a running director"),
     (["show", "a", "b"], "show: unexpected operand 'b'"),
     (["show", "--frob", "a"], "show: unknown option '--frob'"),
     (["show", "-f", "a"], "show: unknown option '-f'"),

@@ -85,7 +85,7 @@ def test_synopses_have_every_subcommand_and_option():
         assert sorted(re.findall(r"--[a-z-]+", line)) == sorted(words)
         operands = re.search(rf"^usage: glb-director-cli {name} (.*)\[OPTIONS\]", run(name, "--help").stdout)[1]
         assert operands.strip() in line
-    assert re.findall(r"^\*([a-z-]+)\*(?: _|$)", CLI_MAN.split("# SUBCOMMANDS")[1].split("# EXIT")[0], re.M) == names
+    assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", CLI_MAN.split("# SUBCOMMANDS")[1].split("# EXIT")[0], re.M) == names
 
 
 def accepted_keys(tmp_path, text):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-director-cli: reload and stats, with a stand-in for DPDK's telemetry socket."""
+"""glb-director-cli: the subcommands that ask a director, with a stand-in for DPDK's telemetry socket."""
 
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -12,7 +13,7 @@ import pytest
 
 from support import pcap
 from support import traffic
-from support.cli import FAILED, USAGE, run, run_json
+from support.cli import FAILED, USAGE, run, run_json, table
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, DirectorProcess, write_table
 from support.tree import CLI
@@ -23,32 +24,85 @@ SILENCE = object()
 
 @contextlib.contextmanager
 def director(folder, answer, prefix="rte", greeting=GREETING):
-    """Answers one request with `answer` (JSON, bytes, or SILENCE). Yields the environment and the list of requests."""
+    """Answers all requests with `answer`: JSON, bytes, SILENCE, None (closes), or a function that returns one of these for a request.
+
+    Yields the environment and the list of requests.
+    """
     path = folder / "dpdk" / prefix / "dpdk_telemetry.v2"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     questions = []
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(str(path))
     listener.listen()
-    listener.settimeout(20)
+
+    def reply(connection):
+        connection.send(json.dumps(greeting).encode())
+        while question := connection.recv(1024).decode():
+            questions.append(question)
+            value = answer(question) if callable(answer) else answer
+            if value is None:
+                return
+            if value is not SILENCE:
+                connection.send(value if isinstance(value, bytes) else json.dumps(value).encode())
 
     def serve():
-        connection, _ = listener.accept()
-        with connection:
-            connection.send(json.dumps(greeting).encode())
-            questions.append(connection.recv(1024).decode())
-            if answer is SILENCE:
-                connection.recv(1024)
-            elif answer is not None:
-                connection.send(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+        with contextlib.suppress(OSError):  # until the listener is shut down
+            while True:
+                connection, _ = listener.accept()
+                with connection, contextlib.suppress(OSError):
+                    reply(connection)
 
     thread = threading.Thread(target=serve)
     thread.start()
     try:
         yield {**os.environ, "RUNTIME_DIRECTORY": str(folder)}, questions
     finally:
-        thread.join()
+        listener.shutdown(socket.SHUT_RDWR)
         listener.close()
+        thread.join(20)
+
+
+class Model:
+    """A director with tables of `sizes` backends. `reload_at`: numbers of the requests before which it reloads its table."""
+
+    def __init__(self, sizes=(3,), reload_at=()):
+        self.sizes, self.reload_at = sizes, reload_at
+        self.generation, self.requests, self.packets, self.uptime = 1, 0, 10, 7 * 86400 + 5 * 3600
+        self.last_error = ""
+
+    def table(self, index):
+        return {"index": index, "name": f"t{index}", "hops": 2, "bind_count": 1, "backend_count": self.sizes[index],
+                "good_backends": self.sizes[index], "packets": self.packets * self.generation, "bytes": 0}
+
+    def stats(self):
+        return {"received": self.packets, "forwarded": self.packets, "drop_truncated": 0, "version": "0.1.0", "uptime": self.uptime,
+                "packet_path": "avx512", "generation": self.generation, "digest": "d" * 16, "fingerprint": "f" * 16,
+                "table_path": "/etc/glb/t.bin", "table_format": "version 3", "hash_fields": "src_addr", "alt_hash_fields": "",
+                "gateway_mac": "02:00:00:00:00:fe", "reloads": 2, "reload_failures": 1, "last_error": self.last_error,
+                "ports": {"0": {"name": "net_pcap0", "link": "up", "mbps": 10000, "rx_packets": self.packets, "rx_missed": 0}},
+                "lcores": {"1": {"received": self.packets, "polls": 0}}, "truncated": 0}
+
+    def page(self, index, first):
+        if index >= len(self.sizes):
+            return {"error": "there is no table with this index"}
+        backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
+                             "packets": self.packets if i == 0 else 0}
+                    for i in range(first, min(first + 64, self.sizes[index]))}
+        return {**self.table(index), "generation": self.generation, "first": first,
+                "binds": ["10.0.0.1 tcp 80-80"] if first == 0 else [], "backends": backends,
+                "truncated": int(first + 64 < self.sizes[index])}
+
+    def __call__(self, question):
+        self.requests += 1
+        self.generation += self.requests in self.reload_at
+        command, _, parameters = question.partition(",")
+        if command == "/glb/stats":
+            return {command: self.stats()}
+        if parameters:
+            return {command: self.page(*map(int, parameters.split(",")))}
+        return {command: {"generation": self.generation, "digest": "d" * 16,
+                          "tables": {str(i): self.table(i) for i in range(len(self.sizes))}}}
 
 
 def test_reload_prints_generation_and_digest(tmp_path):
@@ -104,17 +158,207 @@ def test_reply_has_a_table_name_with_non_ascii_characters(tmp_path):
         assert director.telemetry.ask("/glb/tables,0")["name"] == tables["0"]["name"] == "w?b"
 
 
-def test_stats_prints_every_value(tmp_path):
-    stats = {"received": 12, "verdicts": {"forwarded": 11, "drop_truncated": 1}, "gateway": "02:00:00:00:00:fe",
-             "lcores": [{"id": 1}, {"id": 2}]}
-    with director(tmp_path / "a", {"/glb/stats": stats}) as (environment, questions):
+def words(text):
+    return [line.split() for line in text.splitlines() if line]
+
+
+def test_stats_prints_what_is_not_zero(tmp_path):
+    model = Model(sizes=(3, 1))
+    model.last_error = "/etc/glb/t.bin: byte 4: " + " ".join(["version"] * 20)
+    with director(tmp_path, model) as (environment, _):
         text = run("stats", env=environment).stdout
+        everything = run("stats", "--all", env=environment).stdout
+    assert "up 7 d 5 h, ISA avx512" in text
+    for part in ("/etc/glb/t.bin", "version 3, 2 tables, generation 1", "d" * 16, "f" * 16, "src_addr", "2 succeeded, 1 failed"):
+        assert part in text
+    assert " ".join(text.split("last error")[1].split("\n\n")[0].split()) == model.last_error
+    assert max(map(len, text.splitlines())) <= 80
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
+    lines = words(text)
+    assert ["received", "10"] in lines and ["rx_packets", "10"] in lines and ["10.1.0.0", "active", "10"] in lines
+    assert ["port", "0,", "link", "up", "10000", "Mbit/s", "total"] in lines
+    assert "2 of 3 backends got no packets" in text
+    for absent in ("drop_truncated", "rx_missed", "bytes", "10.1.0.1 ", "lcore"):
+        assert absent not in text
+    assert {("drop_truncated", "0"), ("rx_missed", "0"), ("bytes", "0"), ("polls", "0")} <= {tuple(line) for line in words(everything)}
+    assert ["10.1.0.1", "active", "0"] in words(everything) and ["lcore", "1", "total"] in words(everything)
+
+
+def test_stats_json_is_the_reply(tmp_path):
+    model = Model()
+    with director(tmp_path, model) as (environment, questions):
+        assert run_json("stats", env=environment) == model.stats()
     assert questions == ["/glb/stats"]
-    words = [line.split() for line in text.splitlines()]
-    assert words == [["received", "12"], ["verdicts"], ["forwarded", "11"], ["drop_truncated", "1"],
-                     ["gateway", "02:00:00:00:00:fe"], ["lcores"], ["-"], ["id", "1"], ["-"], ["id", "2"]]
-    with director(tmp_path / "b", {"/glb/stats": stats}) as (environment, _):
-        assert run_json("stats", env=environment) == stats
+
+
+@pytest.mark.parametrize("uptime, text", ((0, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (3660, "1 h 1 min"), (90000, "1 d 1 h")))
+def test_uptime_is_human_readable(uptime, text, tmp_path):
+    model = Model()
+    model.uptime = uptime
+    with director(tmp_path, model) as (environment, _):
+        assert f"up {text}, " in run("stats", env=environment).stdout
+
+
+class Watch:
+    """`stats --watch`. Its output is read one view at a time."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen([CLI, "stats", "--watch", "1"], env=environment, text=True, bufsize=1,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def view(self):
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if line == "----\n":
+                break
+        return "".join(lines)
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        _, stderr = self.process.communicate(timeout=20)
+        return self.process.returncode, stderr
+
+
+def rate(view, name):
+    (line,) = [line for line in words(view) if line[:1] == [name]]
+    return line[-1]
+
+
+def test_watch_prints_rates_and_survives_a_restart(tmp_path):
+    model = Model()
+    with director(tmp_path, model) as (environment, _):
+        watch = Watch(environment)
+        first = watch.view()
+        model.packets = 10**6
+        second = watch.view()
+        while rate(second, "received") in "-0":  # it may have asked before the line above
+            second = watch.view()
+        model.packets, model.uptime = 5, 1
+        third = watch.view()
+        while "started again" not in third:
+            third = watch.view()
+        code, stderr = watch.end()
+    assert (code, stderr) == (0, "")
+    assert rate(first, "received") == "-" and "per second" in first
+    assert int(rate(second, "received")) > 0
+    assert (rate(third, "received"), rate(third, "10.1.0.0")) == ("-", "-")
+    assert max(len(line) for view in (first, second, third) for line in view.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGTERM))
+def test_watch_waits_for_a_director_that_is_away(number, tmp_path):
+    model = Model()
+    with director(tmp_path, model) as (environment, _):
+        watch = Watch(environment)
+        watch.view()
+    assert "glb-director-cli: " in watch.process.stderr.readline()
+    with director(tmp_path, model, greeting={**GREETING, "pid": 2}) as _:
+        view = watch.view()
+        while "started again" not in view:
+            view = watch.view()
+        assert watch.end(number)[0] == 0
+
+
+def test_watch_without_a_director_fails_at_once(tmp_path):
+    assert "no such socket" in run("stats", "--watch", code=FAILED, env={**os.environ, "RUNTIME_DIRECTORY": str(tmp_path)}).stderr
+
+
+@pytest.mark.parametrize("arguments", (
+    ["stats", "5"], ["stats", "--watch", "0"], ["stats", "--watch", "x"], ["stats", "--watch", "+1"], ["stats", "--watch", "1", "2"], ["stats", "--watch=0"], ["stats", "--watch=1", "2"],
+    ["stats", "--json", "--watch"], ["stats", "--json", "--all"], ["show"], ["show", "t.json", "--live"],
+    ["show", "t.json", "--file-prefix", "x"], ["tables"], ["tables", "t.json", "--live"], ["lookup", "1.2.3.4:5", "10.0.0.1:80"],
+    ["lookup", "--live", "t.json", "1.2.3.4:5", "10.0.0.1:80"], ["lookup", "--live", "1.2.3.4:5"],
+    ["lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", "--config", "x"], ["lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", "--hint", "1"],
+))
+def test_wrong_usage_of_live_subcommands(arguments, tmp_path):
+    stderr = run(*arguments, code=USAGE, env={**os.environ, "RUNTIME_DIRECTORY": str(tmp_path)}).stderr
+    assert stderr.startswith(f"glb-director-cli: {arguments[0]}: ")
+
+
+@pytest.mark.parametrize("reload_at", ((2,), (3,), (4,), (2, 3, 7)))
+def test_live_tables_are_of_one_generation(reload_at, tmp_path):
+    """The director reloads between two pages. Its backends have other addresses in each generation."""
+    model = Model(sizes=(130, 2), reload_at=reload_at)
+    with director(tmp_path, model) as (environment, questions):
+        shown = run_json("show", "--live", env=environment)
+    assert questions[-5:] == ["/glb/tables", "/glb/tables,0,0", "/glb/tables,0,64", "/glb/tables,0,128", "/glb/tables,1,0"]
+    assert shown["generation"] == 1 + len(reload_at)
+    assert [len(table["backends"]) for table in shown["tables"]] == [130, 2]
+    assert {backend["ip"].split(".")[1] for table in shown["tables"] for backend in table["backends"]} == {str(1 + len(reload_at))}
+    assert shown["tables"][0]["binds"] == ["10.0.0.1 tcp 80-80"]
+
+
+def test_director_that_reloads_all_the_time_is_an_error(tmp_path):
+    with director(tmp_path, Model(reload_at=range(10**6))) as (environment, questions):
+        assert "again and again" in run("show", "--live", code=FAILED, env=environment).stderr
+    assert len(questions) < 100
+
+
+def test_pages_without_end_are_read_to_a_limit(tmp_path):
+    model = Model()
+    page = model.page
+    model.page = lambda index, first: {**page(index, first), "truncated": 1}
+    with director(tmp_path, model) as (environment, questions):
+        run("show", "--live", env=environment)
+    assert len(questions) < 2000
+
+
+def test_tables_and_show_live_print_text(tmp_path):
+    with director(tmp_path, Model(sizes=(3, 1))) as (environment, _):
+        listed = run("tables", "--live", env=environment).stdout
+        shown = run("show", "--live", env=environment).stdout
+    assert words(listed) == [["index", "hops", "binds", "backends", "good", "packets", "table"],
+                             ["0", "2", "1", "3", "3", "10", "t0"], ["1", "2", "1", "1", "1", "10", "t1"]]
+    assert shown.startswith(f"generation 1, digest {'d' * 16}\n")
+    assert "table t0: 3 backends, rows of 2 hops\n  binds  tcp 10.0.0.1 port 80\n" in shown and "table t1: 1 backend," in shown
+    assert ["10.1.0.0", "active", "up", "10"] in words(shown)
+
+
+def test_show_live_of_one_table(tmp_path):
+    with director(tmp_path, Model(sizes=(3, 1))) as (environment, questions):
+        for name in ("t1", "#1"):
+            assert [table["name"] for table in run_json("show", "--live", "--table", name, env=environment)["tables"]] == ["t1"]
+        assert "/glb/tables,0,0" not in questions
+        assert "has no table 't9'" in run("show", "--live", "--table", "t9", code=FAILED, env=environment).stderr
+
+
+def test_tables_of_a_file_have_the_same_form(tmp_path):
+    document = {"tables": [table("web"), table(None, backends=1, hash_key=2)]}
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    assert words(run("tables", tmp_path / "t.json").stdout) == [
+        ["index", "hops", "binds", "backends", "good", "table"], ["0", "2", "1", "3", "3", "web"],
+        ["1", "1", "1", "1", "1", "#1", "tcp", "10.10.10.10", "port", "80"]]
+    listed = run_json("tables", tmp_path / "t.json")
+    assert listed["digest"] == run_json("show", tmp_path / "t.json")["digest"]
+    assert listed["tables"][1] == {"index": 1, "name": "#1", "hops": 1, "bind_count": 1, "backend_count": 1, "good_backends": 1,
+                                   "first_bind": "tcp 10.10.10.10 port 80"}
+    (tmp_path / "none.json").write_text('{"tables": []}')
+    assert run("tables", tmp_path / "none.json").stdout == "There are no tables.\n"
+
+
+def test_live_lookup_asks_the_director(tmp_path):
+    model = Model()
+    found = {"verdict": "forwarded", "generation": 3, "table": 0, "table_name": "t0", "hash": "0" * 16, "row": 5,
+             "outer_source_port": 40000, "hops": ["10.0.0.1", "10.0.0.2"]}
+    answer = lambda question: {"/glb/lookup": found} if question.startswith("/glb/lookup") else model(question)
+    with director(tmp_path, answer) as (environment, questions):
+        text = run("lookup", "--live", "[2001:db8::1]:5", "[2001:db8::2]:80", "--proto", "udp", env=environment).stdout
+        assert run_json("lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", env=environment) == found
+        without = run_json("lookup", "--live", "1.2.3.4", "10.0.0.1:80", env=environment)
+    assert questions == ["/glb/lookup,2001:db8::1,5,2001:db8::2,80,udp", "/glb/lookup,1.2.3.4,5,10.0.0.1,80,tcp", "/glb/stats",
+                         "/glb/lookup,1.2.3.4,0,10.0.0.1,80,tcp"]
+    assert ["hop", "2", "10.0.0.2"] in words(text) and ["table", "t0"] in words(text) and "UDP 40000 > 19523" in text
+    assert without == {key: value for key, value in found.items() if key != "outer_source_port"}
+
+
+def test_live_lookup_needs_the_source_port_if_the_director_hashes_it(tmp_path):
+    model = Model()
+    stats = model.stats
+    model.stats = lambda: {**stats(), "alt_hash_fields": "src_addr, src_port"}
+    with director(tmp_path, model) as (environment, _):
+        done = run("lookup", "--live", "1.2.3.4", "10.0.0.1:80", code=USAGE, env=environment)
+    assert "SRC: '1.2.3.4' has no port, but the director's hash includes it" in done.stderr
 
 
 @pytest.mark.parametrize("answer, message", [
@@ -137,9 +381,15 @@ def test_wrong_max_output_len_in_the_greeting_is_an_error(tmp_path):
 
 def test_missing_director_is_an_error_with_advice(tmp_path):
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(tmp_path)}
-    error = run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr
-    assert error == (f"glb-director-cli: {tmp_path}/dpdk/gone/dpdk_telemetry.v2: No such file or directory: "
-                     "is glb-director running, with this --file-prefix?\n")
+    advice = (f"glb-director-cli: {tmp_path}/dpdk/gone/dpdk_telemetry.v2: no such socket: "
+              "is glb-director running, with this --file-prefix?\n")
+    assert run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr == advice
+    with director(tmp_path, None, prefix="one"), director(tmp_path, None, prefix="two"):
+        assert run("stats", "--file-prefix", "gone", code=FAILED, env=environment).stderr == (
+            advice + "glb-director-cli: note: there are sockets for --file-prefix one, two\n")
+    done = run("show", "--live", "--file-prefix", "one", code=FAILED, env=environment)
+    assert done.stderr == (f"glb-director-cli: {tmp_path}/dpdk/one/dpdk_telemetry.v2: nobody listens: "
+                           "glb-director has ended, or does not run yet\n")
     del environment["RUNTIME_DIRECTORY"]
     environment["XDG_RUNTIME_DIR"] = str(tmp_path)
     folder = "/var/run" if os.getuid() == 0 else tmp_path

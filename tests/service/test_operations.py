@@ -13,7 +13,7 @@ from scapy.layers.l2 import Ether
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
-from support.cli import run_json
+from support.cli import run, run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, write_table
 from support.service_manager import ServiceManager
@@ -297,3 +297,29 @@ def test_stats_describe_the_table(version, named, tmp_path):
     assert (stats["hash_fields"], stats["alt_hash_fields"]) == ("src_addr", "src_addr, src_port")
     assert stats["fingerprint"] == run_json("show", table)["fingerprint"]
     assert entry.get("first_bind") == ("tcp 10.0.0.7 port 80" if version == "2" else None)
+
+
+def test_live_subcommands_show_what_the_director_does(tmp_path):
+    """The table of version 2 has no names, and more backends than a page of telemetry."""
+    frames = [bytes(Ether() / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(sport=5, dport=80)) for i in range(100)]
+    table = write_table(tmp_path / "table", {"tables": [table_of(7, "gone", backends=130)]}, "2")
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", frames)
+    with DirectorProcess([device], SLEEP, table) as director:
+        director.wait_received(100)
+
+        def ask(name, *words):
+            return run_json(name, "--live", *words, "--file-prefix", director.file_prefix, env=director.environment)
+
+        (shown,) = ask("show")["tables"]
+        (listed,) = ask("tables")["tables"]
+        found = ask("lookup", "198.51.100.1:5", "10.0.0.7:80")
+        text = run("stats", "--file-prefix", director.file_prefix, env=director.environment).stdout
+    (file,) = run_json("show", table)["tables"]
+    assert [backend["ip"] for backend in shown["backends"]] == [backend["ip"] for backend in file["backends"]]
+    assert sum(backend["packets"] for backend in shown["backends"]) == shown["packets"] == listed["packets"] == 100
+    assert shown["binds"] == ["10.0.0.7 tcp 80-80"]
+    assert (listed["name"], listed["first_bind"]) == ("#0", "tcp 10.0.0.7 port 80")
+    assert next(backend["packets"] for backend in shown["backends"] if backend["ip"] == found["hops"][0]) > 0
+    assert "table #0 tcp 10.0.0.7 port 80\n" in text and "version 2, 1 table, generation 1\n" in text
+    assert max(len(line) for line in text.splitlines() if str(table) not in line) <= 80

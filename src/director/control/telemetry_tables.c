@@ -120,6 +120,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 
 	workers_sum(director, &sum);
 	add_summary(data, director, live, index, &sum);
+	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	rte_tel_data_add_dict_uint(data, "first", first);
 	if (binds)
 		rte_tel_data_add_dict_container(data, "binds", binds, 0);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "cli/live/live.h"
+#include "common/endpoint.h"
+#include "gue/gue_wire.h"
+
+/* Returns whether the director hashes the source port. Returns -1 after an error message. */
+static int hashes_source_port(struct telemetry *telemetry)
+{
+	json_t *stats = telemetry_ask(telemetry, "/glb/stats");
+	int result;
+
+	if (!stats)
+		return -1;
+	result = strstr(snapshot_text(stats, "hash_fields"), "src_port") ||
+		 strstr(snapshot_text(stats, "alt_hash_fields"), "src_port");
+	json_decref(stats);
+	return result;
+}
+
+static void print(const json_t *reply)
+{
+	const json_t *hops = json_object_get(reply, "hops"), *hop;
+	const json_t *port = json_object_get(reply, "outer_source_port");
+	size_t i;
+
+	printf("verdict   %s\n", snapshot_text(reply, "verdict"));
+	if (hops) {
+		printf("table     %s\nhash      %s\nrow       %" JSON_INTEGER_FORMAT "\n",
+			snapshot_text(reply, "table_name"), snapshot_text(reply, "hash"), snapshot_number(reply, "row"));
+		json_array_foreach(hops, i, hop) printf("hop %zu     %s\n", i + 1, json_string_value(hop));
+	}
+	if (port)
+		printf("outer     UDP %" JSON_INTEGER_FORMAT " > %u\n", json_integer_value(port), GUE_PORT);
+	printf("(This is generation %" JSON_INTEGER_FORMAT " of the director's table.)\n",
+		snapshot_number(reply, "generation"));
+}
+
+static int ask(struct telemetry *telemetry, const char *protocol, const struct endpoint *source,
+	const struct endpoint *destination, json_t **reply)
+{
+	char command[256], from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
+	bool ports = strcmp(protocol, "icmp") != 0;
+	int needed = ports && !source->has_port ? hashes_source_port(telemetry) : 0;
+
+	if (needed < 0)
+		return COMMAND_FAILED;
+	netaddr_format(&source->addr, from);
+	if (needed)
+		return command_usage("lookup: SRC: '%s' has no port, but the director's hash includes it", from);
+	snprintf(command, sizeof(command), "/glb/lookup,%s,%u,%s,%u,%s", from, source->port,
+		netaddr_format(&destination->addr, to), destination->port, protocol);
+	*reply = telemetry_ask(telemetry, command);
+	if (!*reply)
+		return COMMAND_FAILED;
+	if (!source->has_port) /* it was computed from port 0 */
+		json_object_del(*reply, "outer_source_port");
+	if (!json_object_get(*reply, "error"))
+		return COMMAND_OK;
+	command_error("the director answers: %s", snapshot_text(*reply, "error"));
+	json_decref(*reply);
+	return COMMAND_FAILED;
+}
+
+int live_lookup(const struct command_args *args, const char *protocol, const struct endpoint *source,
+	const struct endpoint *destination, bool json)
+{
+	char from[ENDPOINT_TEXT_MAX], to[ENDPOINT_TEXT_MAX];
+	struct telemetry telemetry;
+	int code = telemetry_open(&telemetry, args);
+	json_t *reply = NULL;
+
+	if (code != COMMAND_OK)
+		return code;
+	code = ask(&telemetry, protocol, source, destination, &reply);
+	telemetry_close(&telemetry);
+	if (code != COMMAND_OK)
+		return code;
+	if (json)
+		return cli_print_json(reply);
+	printf("flow      %s %s > %s\n", protocol, endpoint_format(source, from), endpoint_format(destination, to));
+	print(reply);
+	json_decref(reply);
+	return COMMAND_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "cli/live/live.h"
+#include "common/text.h"
+
+/* Prints "ADDRESS PROTOCOL FROM-TO" of the director's reply in the form that `show` has for files. */
+static void print_bind(const char *label, const char *bind)
+{
+	char address[64], protocol[8];
+	unsigned from, to;
+
+	if (sscanf(bind, "%63s %7s %u-%u", address, protocol, &from, &to) != 4)
+		printf("  %-5s  %s\n", label, bind);
+	else if (from == to)
+		printf("  %-5s  %s %s port %u\n", label, protocol, address, from);
+	else
+		printf("  %-5s  %s %s port %u-%u\n", label, protocol, address, from, to);
+}
+
+static void print_table(const json_t *table)
+{
+	const json_t *binds = json_object_get(table, "binds"), *backends = json_object_get(table, "backends");
+	const json_t *entry;
+	size_t i;
+
+	printf("\ntable %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s\n", snapshot_text(table, "name"),
+		json_array_size(backends), text_plural(json_array_size(backends)), snapshot_number(table, "hops"),
+		text_plural((uint64_t)snapshot_number(table, "hops")));
+	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", json_string_value(entry));
+	if (json_array_size(binds) == 0)
+		puts("  binds  none");
+	printf("\n  %-15s  %-8s  %-6s  %20s\n", "backend", "state", "health", "packets");
+	json_array_foreach(backends, i, entry) printf("  %-15s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "\n",
+		snapshot_text(entry, "ip"), snapshot_text(entry, "state"),
+		cli_health_name(snapshot_number(entry, "healthy")), snapshot_number(entry, "packets"));
+}
+
+int live_show(const struct command_args *args, const char *table, bool json)
+{
+	struct telemetry telemetry;
+	int code = telemetry_open(&telemetry, args);
+	json_t *snapshot, *entry;
+	size_t i;
+
+	if (code != COMMAND_OK)
+		return code;
+	snapshot = snapshot_read(&telemetry, SNAPSHOT_TABLES, table);
+	telemetry_close(&telemetry);
+	if (!snapshot)
+		return COMMAND_FAILED;
+	if (json)
+		return cli_print_json(snapshot);
+	printf("generation %" JSON_INTEGER_FORMAT ", digest %s\n", snapshot_number(snapshot, "generation"),
+		snapshot_text(snapshot, "digest"));
+	json_array_foreach(json_object_get(snapshot, "tables"), i, entry) print_table(entry);
+	json_decref(snapshot);
+	return COMMAND_OK;
+}

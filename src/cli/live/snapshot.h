@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the tables of a running director, which come in pages. If the director reloads its table between two pages, the reading
+ * starts again, so that a snapshot never mixes two tables. One thread; blocks.
+ */
+#ifndef GLB_CLI_LIVE_SNAPSHOT_H
+#define GLB_CLI_LIVE_SNAPSHOT_H
+
+#include "cli/telemetry.h"
+
+enum snapshot_parts {
+	SNAPSHOT_LIST, /* a line per table */
+	SNAPSHOT_TABLES, /* with binds and backends */
+	SNAPSHOT_ALL, /* with the reply of /glb/stats in the member `stats` */
+};
+
+/*
+ * Returns an object with `generation`, `digest` and `tables`, which the caller frees. `tables` is an array with an object for each
+ * table; its `binds` and `backends` are arrays. table: only the table with this name or #INDEX; NULL: all. NULL: an error message
+ * was printed.
+ */
+json_t *snapshot_read(struct telemetry *telemetry, enum snapshot_parts parts, const char *table);
+
+/* Returns the integer `key` of an object, or 0. */
+json_int_t snapshot_number(const json_t *object, const char *key);
+
+/* Returns the text `key` of an object, or "". */
+const char *snapshot_text(const json_t *object, const char *key);
+
+#endif
