@@ -13,7 +13,7 @@ static const struct command_option options[] = {
 /* Reads the VIPs of a table, as strictly as the director does. The map is not touched before that has succeeded. */
 static int read_vips(const char *path, struct vips *vips)
 {
-	struct faults faults = {.file = path, .strict = true};
+	struct faults faults = {.file = path};
 	struct table_set set;
 	int error = table_load(path, &set, NULL, &faults);
 

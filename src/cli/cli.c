@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "common/text.h"
 #include "program/installed.h"
@@ -137,21 +135,6 @@ void cli_print(unsigned indent, const char *format, ...)
 	}
 	putchar('\n');
 	free(text);
-}
-
-unsigned cli_row_columns(void)
-{
-	struct winsize size;
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > CLI_COLUMNS ? size.ws_col : CLI_COLUMNS;
-}
-
-void cli_print_cell(const char *text, unsigned width)
-{
-	if (strlen(text) > width)
-		printf("%s\n  %*s", text, (int)width, "");
-	else
-		printf("%-*s", (int)width, text);
 }
 
 const char *cli_conf_path(const char *option)

@@ -69,15 +69,6 @@ void cli_print(unsigned indent, const char *format, ...) __attribute__((format(p
 
 #define CLI_COLUMNS 80
 
-/* Returns the columns that a row of a table may have: those of the terminal, but at least CLI_COLUMNS. */
-unsigned cli_row_columns(void);
-
-/*
- * Prints the first cell of a table's row, `width` columns wide. If `text` is longer, it gets a line of its own, and the row
- * continues on the next line.
- */
-void cli_print_cell(const char *text, unsigned width);
-
 /* Returns the ending of a verb after this number: "1 row changes", "2 rows change". */
 static inline const char *cli_verb(uint64_t count)
 {

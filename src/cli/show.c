@@ -67,24 +67,21 @@ static void print_binds(const struct table *table)
 static void print_backends(const struct table *table, const struct shares *shares)
 {
 	static const char *const ordinals[TABLE_MAX_HOPS] = {"first", "second", "third", "fourth"};
-	unsigned width = 14, most = cli_row_columns() - 20 - 9 * table->row_hops;
 	char text[NETADDR_TEXT_MAX];
+	int width = 14;
 
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		unsigned length = (unsigned)strlen(netaddr_format(&table->backends[i].addr, text));
-
-		width = length > width && length <= most ? length : width;
-	}
-	printf("\n  %-*s  state     health", (int)width, "backend");
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if ((int)strlen(netaddr_format(&table->backends[i].addr, text)) > width)
+			width = (int)strlen(text);
+	printf("\n  %-*s  state     health", width, "backend");
 	for (unsigned hop = 0; hop < table->row_hops; hop++)
 		printf("  %7s", ordinals[hop]);
 	putchar('\n');
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
 
-		fputs("  ", stdout);
-		cli_print_cell(netaddr_format(&backend->addr, text), width);
-		printf("  %-8s  %-6s", table_state_name(backend->state), cli_health_name(backend->healthy));
+		printf("  %-*s  %-8s  %-6s", width, netaddr_format(&backend->addr, text),
+			table_state_name(backend->state), cli_health_name(backend->healthy));
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			printf("  %6.2f%%", shares_percent(shares, i, hop));
 		putchar('\n');

@@ -118,5 +118,5 @@ void faults_clear(struct faults *faults)
 	for (size_t i = 0; i < faults->count; i++)
 		free(faults->items[i].text);
 	free(faults->items);
-	*faults = (struct faults){.file = faults->file, .strict = faults->strict, .thorough = faults->thorough};
+	*faults = (struct faults){.file = faults->file, .thorough = faults->thorough};
 }

@@ -28,7 +28,6 @@ struct faults_place {
 
 struct faults {
 	const char *file; /* prefix of each text; borrowed; NULL: no prefix */
-	bool strict; /* set by the caller: what the director refuses is an error, not a warning */
 	bool thorough; /* set by the caller: add faults that only `glb-director-cli check` reports */
 	/* Sets line and column of a place from its `where`, if the place has no line. NULL: places without a line stay so. */
 	void (*locate)(void *context, struct faults_place *place);
@@ -68,7 +67,7 @@ void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_
 /* Prints all faults, one per line: "error: TEXT", "warning: TEXT". */
 void faults_print(const struct faults *faults, FILE *to);
 
-/* Frees the texts. The list is then empty and can be used again; `file`, `strict` and `thorough` stay. */
+/* Frees the texts. The list is then empty and can be used again; `file` and `thorough` stay. */
 void faults_clear(struct faults *faults);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "packet/big_alloc.h"
-#include "table/table_lint.h"
 
 /*
  * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list
@@ -107,15 +106,10 @@ static void fill_pairs(struct routes *routes)
 
 struct routes *routes_create(struct table_set *set, struct faults *faults)
 {
-	struct routes *routes = NULL;
-	size_t errors = faults->errors;
+	struct routes *routes = calloc(1, sizeof(*routes));
 
-	table_lint_hops(set, faults);
-	if (faults->errors == errors)
-		routes = calloc(1, sizeof(*routes));
 	if (!routes) {
-		if (faults->errors == errors)
-			faults_error(faults, NULL, "out of memory");
+		faults_error(faults, NULL, "out of memory");
 		table_set_free(set);
 		return NULL;
 	}

@@ -25,11 +25,6 @@ static void lint_name(const struct table_set *set, uint32_t t, struct faults *fa
 	}
 }
 
-static bool is_ipv6(const struct netaddr *addr)
-{
-	return addr->family == NETADDR_V6;
-}
-
 static bool is_not_a_host(const struct netaddr *addr)
 {
 	return addr->family != NETADDR_NONE && !netaddr_is_unicast(addr);
@@ -64,9 +59,6 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	if (table->backend_count && !good)
 		faults_warn(faults, where,
 			"no backend is good (active or filling, and healthy): new connections go to backends that should not get them");
-	if (!faults->strict)
-		lint_addresses(table, t, is_ipv6,
-			"an IPv6 address, but hops in GUE are IPv4: the director refuses this table", faults);
 	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);
 }
 
@@ -283,7 +275,7 @@ void table_lint_hops(const struct table_set *set, struct faults *faults)
 			const struct netaddr *addr = &set->tables[t].backends[i].addr;
 			char where[48], text[NETADDR_TEXT_MAX];
 
-			if (!is_ipv6(addr))
+			if (addr->family != NETADDR_V6)
 				continue;
 			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
 			faults_error(faults, where,
@@ -313,6 +305,5 @@ void table_lint(const struct table_set *set, struct faults *faults)
 	lint_keys(set, faults);
 	lint_overlaps(set, faults);
 	lint_all_vips(set, faults);
-	if (faults->strict)
-		table_lint_hops(set, faults);
+	table_lint_hops(set, faults);
 }

@@ -135,14 +135,8 @@ INLINE void hash_candidate(
 	const struct table_candidate *candidate, const struct siphash_lanes_fork seeded[GROUPS], wide keys[GROUPS])
 {
 	struct siphash_lanes states[GROUPS];
-	wide words[GROUPS];
 
-	siphash_lanes_absorb_forked(seeded, candidate->words[0], states, GROUPS);
-	for (unsigned w = 1; w < candidate->word_count; w++) {
-		for (int g = 0; g < GROUPS; g++)
-			words[g] = wide_same(candidate->words[w]);
-		siphash_lanes_absorb(states, words, GROUPS);
-	}
+	siphash_lanes_absorb_forked(seeded, candidate->word, states, GROUPS);
 	siphash_lanes_end(states, keys, GROUPS);
 	for (int g = 0; g < GROUPS; g++)
 		keys[g] = order_key(keys[g]);

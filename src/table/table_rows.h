@@ -12,8 +12,9 @@
 
 /* A backend that is not inactive, and so can become a hop. */
 struct table_candidate {
-	uint64_t words[3]; /* its address, as the words that SipHash absorbs after the row's seed */
-	uint8_t word_count;
+	/* The word that SipHash absorbs after the row's seed, which takes 8 bytes: the IPv4 address, and the length of the whole
+	 * message in the top byte. */
+	uint64_t word;
 	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */
 };

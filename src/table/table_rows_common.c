@@ -13,21 +13,6 @@ static unsigned backend_rank(const struct table_backend *backend)
 	return table_backend_is_good(backend) ? 2 : backend->healthy ? 1 : 0;
 }
 
-/* The words of the SipHash message after the row's seed, which takes 8 bytes: the address, and the length of the whole
- * message in the top byte of the last word. */
-static void candidate_words(const struct netaddr *addr, struct table_candidate *out)
-{
-	if (addr->family == NETADDR_V4) {
-		out->words[0] = (uint64_t)(8 + 4) << 56 | load_le32(addr->bytes);
-		out->word_count = 1;
-		return;
-	}
-	out->words[0] = load_le64(addr->bytes);
-	out->words[1] = load_le64(addr->bytes + 8);
-	out->words[2] = (uint64_t)(8 + 16) << 56;
-	out->word_count = 3;
-}
-
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out)
 {
 	uint32_t count = 0;
@@ -40,9 +25,10 @@ uint32_t table_rows_candidates(const struct table *table, struct table_candidate
 			continue;
 		if (backend_rank(backend) > top)
 			top = backend_rank(backend);
-		out[count] = (struct table_candidate){.backend = (uint16_t)i};
-		candidate_words(&backend->addr, &out[count]);
-		count++;
+		out[count++] = (struct table_candidate){
+			.word = (uint64_t)(8 + 4) << 56 | load_le32(backend->addr.bytes),
+			.backend = (uint16_t)i,
+		};
 	}
 	for (uint32_t i = 0; i < count; i++)
 		out[i].preferred = backend_rank(&table->backends[out[i].backend]) == top;

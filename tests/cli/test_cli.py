@@ -8,9 +8,10 @@ import subprocess
 
 import pytest
 
+from support import pcap
 from support.cli import (
-    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table, with_own_keys,
-    write_conf, write_tables,
+    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table, with_ipv6_backend,
+    with_own_keys, write_conf, write_tables,
 )
 from model import load_tables, read_v2, write_v2
 from support.tree import CLI, TREE
@@ -544,14 +545,9 @@ def test_lookup_usage_errors_name_the_offender(tmp_path, args, message):
     assert done.stderr.splitlines()[0] == f"glb-director-cli: lookup: {message}"
 
 
-def test_lookup_refuses_bad_files_and_ipv6_backends(tmp_path):
-    conf = write_conf(tmp_path / "director.conf")
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("fdb4::1")]))
-    run("build-config", source, tmp_path / "table.bin")
+def test_lookup_refuses_bad_files(tmp_path):
+    source = write_tables(tmp_path / "table.json", table())
     flow = ["1.2.3.4:1", "10.10.10.10:80"]
-    for path in (source, tmp_path / "table.bin"):
-        error = run("lookup", path, *flow, "--config", conf, code=FAILED).stderr
-        assert f"{path}: tables[0].backends[0].ip: 'fdb4::1'" in error
     bad = write_conf(tmp_path / "bad.conf", outbound_mtu=1, idle=1)
     error = run("lookup", source, *flow, "--config", bad, code=FAILED).stderr
     assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
@@ -601,23 +597,29 @@ def test_check_does_not_wait_for_a_fifo(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["table.json", "2.bin", "3.bin"])
-def test_check_refuses_ipv6_backends_as_the_director_does(tmp_path, file):
-    backends = [backend("fd00::1"), backend("10.0.0.1"), backend("fd00::2")]
-    source = write_tables(tmp_path / "table.json", table(backends=backends))
-    places = [f"1:{source.read_text().index(ip)}" for ip in ("fd00::1", "fd00::2")]
+def test_every_command_refuses_ipv6_backends(tmp_path, file):
+    ips = {"10.0.0.7": "fd00::1", "10.0.0.9": "fd00::2"}
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("10.0.0.7"), backend("10.0.0.1"), backend("10.0.0.9")]))
     for version in "23":
-        warning = run("build-config", source, tmp_path / f"{version}.bin", "--format", version).stderr
-        assert warning == (
-            f"glb-director-cli: warning: {source}:{places[0]}: tables[0].backends[0].ip: 'fd00::1' is an IPv6 address, but hops in GUE are "
-            "IPv4: the director refuses this table (and 1 more in this table)\n")
+        run("build-config", source, tmp_path / f"{version}.bin", "--format", version)
+        data = (tmp_path / f"{version}.bin").read_bytes()
+        for old, new in ips.items():
+            data = with_ipv6_backend(data, old, new)
+        (tmp_path / f"{version}.bin").write_bytes(data)
+    for old, new in ips.items():
+        source.write_text(source.read_text().replace(old, new))
+    places = [f":1:{source.read_text().index(ip)}" if file == "table.json" else "" for ip in ips.values()]
     errors = [
-        f"{tmp_path / file}{':' + place if file == 'table.json' else ''}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 "
-        "address, but hops in GUE are IPv4: give this proxy an IPv4 address"
-        for place, index, ip in zip(places, (0, 2), ("fd00::1", "fd00::2"))]
-    assert run("check", tmp_path / file, code=CHECK_ERRORS).stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]
-    found = run_json("check", tmp_path / file, "--json", code=CHECK_ERRORS)["files"][0]
+        f"{tmp_path / file}{place}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 address, but hops in GUE are IPv4: give this "
+        "proxy an IPv4 address" for place, index, ip in zip(places, (0, 2), ips.values())]
+    found = run_json("check", tmp_path / file, code=CHECK_ERRORS)["files"][0]
     assert (found["errors"], found["warnings"]) == (errors, [])
-    # lookup loads routes with the director's own function.
-    refused = run("lookup", tmp_path / file, "192.0.2.1:1", "10.0.0.1:80", "--config", write_conf(tmp_path / "director.conf"), code=FAILED)
-    errors = [re.sub(r"json:1:\d+: ", "json: ", text) for text in errors]  # routes do not know the text
-    assert refused.stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]
+    config, capture = write_conf(tmp_path / "director.conf"), pcap.write(tmp_path / "in.pcap", [])
+    commands = [["show"], ["diff", tmp_path / file], ["lookup", "192.0.2.1:1", "10.0.0.1:80", "--config", config],
+                ["replay", capture, tmp_path / "out.pcap", "--config", config]]
+    if file == "table.json":
+        commands.append(["build-config", tmp_path / "out.bin"])
+    for command, *args in commands:
+        refused = run(command, tmp_path / file, *args, code=FAILED)
+        assert refused.stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]
+    assert not (tmp_path / "out.bin").exists()

@@ -462,9 +462,9 @@ def test_max_broken_is_the_share_that_may_break(compare, text, code):
 
 
 def test_diff_fits_80_columns(compare, tmp_path):
-    old = [table("o" * 64, [backend(f"2001:db8:aaaa:bbbb:cccc:dddd:eeee:{i:x}fff", "draining") for i in range(3)],
+    old = [table("o" * 64, [backend(f"192.168.150.{100 + i}", "draining") for i in range(3)],
                  binds=[bind("2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 1000, last=65535)])]
-    new = [table("n" * 64, [backend(f"2001:db8:aaaa:bbbb:cccc:dddd:eeee:{i:x}fff", "draining") for i in range(2)],
+    new = [table("n" * 64, [backend(f"192.168.150.{100 + i}", "draining") for i in range(2)],
                  binds=[bind("2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 1000, last=65534)]), table(hash_key=3)]
     compare(old, new)
     lines = run("diff", tmp_path / "old.json", tmp_path / "new.json", code=BROKEN).stdout.splitlines()

@@ -18,7 +18,7 @@ PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, B
 @pytest.fixture
 def folder(tmp_path):
     """A folder with files of each kind, and a name with a space."""
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1"), backend("fd00::1", "draining")]),
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1"), backend("192.168.60.1", "draining")]),
                           table("mail", backends=1, hash_key=2))
     run("build-config", source, tmp_path / "table.bin")
     for name in ("director.conf", "in.pcap", "with space.json", "notes.txt"):

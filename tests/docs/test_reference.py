@@ -168,7 +168,7 @@ BINDS = [
 BACKENDS = [
     cli_helpers.backend("192.168.50.1", "filling"),
     cli_helpers.backend("192.168.50.2", "active", False),
-    cli_helpers.backend("fd00::3", "draining"),
+    cli_helpers.backend("192.168.50.3", "draining"),
     cli_helpers.backend("192.168.50.4", "inactive"),
     cli_helpers.backend("192.168.50.5", "active"),
 ]

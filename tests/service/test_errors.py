@@ -12,6 +12,7 @@ import pytest
 from lab.tools import TIMEOUT_S
 from support import pcap
 from support import traffic
+from support.cli import with_ipv6_backend
 from support.director_conf import CONFIG, write_config
 from support.director_process import NOBODY, write_table
 from support.tree import DIRECTOR
@@ -261,6 +262,11 @@ def test_bad_value_of_a_json_table_is_named(start):
 @pytest.mark.parametrize("version", ["json", "2", "3"])
 def test_ipv6_backend(start, version):
     document = traffic.document(hops=2)
-    document["tables"][0]["backends"][1]["ip"] = "2001:db8::1"
+    backend = document["tables"][0]["backends"][1]
+    old, new = backend["ip"], "2001:db8::1"
+    if version == "json":
+        backend["ip"] = new
     write_table(start.table, document, version)
+    if version != "json":
+        start.table.write_bytes(with_ipv6_backend(start.table.read_bytes(), old, new))
     start.assert_fails(start.table, "tables[0].backends[1].ip", "'2001:db8::1'")

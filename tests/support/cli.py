@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs glb-director-cli, and writes the files that it reads."""
 
+import ipaddress
 import json
 import re
 import struct
 import subprocess
 
+from model import siphash24
 from support.director_conf import CONFIG, write_config
 from support.tree import CLI
 
@@ -55,6 +57,18 @@ def write_tables(path, *tables):
 def write_conf(path, **keys):
     """Writes a director.conf with these keys, and the two required ones if they are not given."""
     return write_config(path, {**CONFIG, **keys})
+
+
+def with_ipv6_backend(data, old, new):
+    """A binary table with another address of a backend. build-config refuses IPv6 backends, but other writers may not."""
+    data = bytearray(data)
+    at = data.index(ipaddress.ip_address(old).packed + bytes(12))
+    data[at - 4] = 2  # the family, in both versions
+    data[at : at + 16] = ipaddress.ip_address(new).packed
+    if data[4] == 3:
+        data[16:24] = bytes(8)
+        data[16:24] = siphash24(bytes(16), data)
+    return bytes(data)
 
 
 KEY = re.compile(r"\b[0-9a-f]{32}\b")

@@ -57,7 +57,7 @@ static inline void random_backend(struct table_backend *backend, enum random_hea
 	backend->healthy = random_below(3) != 0;
 }
 
-/* Fills a table with a name, `backends` backends, of which the first is not inactive, and `binds` binds, but no rows. */
+/* Fills a table with a name, `backends` IPv4 backends, of which the first is not inactive, and `binds` binds, but no rows. */
 static inline void random_table(struct table *table, uint32_t backends, uint32_t binds, uint8_t hops,
 	enum netaddr_family family, enum random_health health)
 {
@@ -70,7 +70,7 @@ static inline void random_table(struct table *table, uint32_t backends, uint32_t
 	random_fill(table->hash_key, sizeof(table->hash_key));
 	random_fill(table->seed, sizeof(table->seed));
 	for (uint32_t i = 0; i < backends; i++) {
-		table->backends[i].addr = random_addr(family, i);
+		table->backends[i].addr = random_addr(NETADDR_V4, i);
 		random_backend(&table->backends[i], health);
 	}
 	if (backends && table->backends[0].state == TABLE_INACTIVE)

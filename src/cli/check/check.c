@@ -104,7 +104,7 @@ static void check(struct subject *subject, const char *operand, const enum check
 	bool is_stdin = strcmp(operand, "-") == 0;
 
 	*subject = (struct subject){.name = is_stdin ? "stdin" : operand, .kind = kind ? *kind : CHECK_JSON_TABLE};
-	subject->faults = (struct faults){.file = subject->name, .strict = true, .thorough = true};
+	subject->faults = (struct faults){.file = subject->name, .thorough = true};
 	if (is_stdin && copy_stdin(subject) < 0)
 		return;
 	if (!kind)

@@ -177,23 +177,16 @@ static const char *side_text(const struct table_backend *backend, char buf[32])
 
 static void print_backends(const struct table_diff *table)
 {
-	unsigned width = 15, most = cli_row_columns() - 65;
 	char text[NETADDR_TEXT_MAX], before[32], after[32];
 
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		unsigned length = (unsigned)strlen(netaddr_format(&table->backends[i].addr, text));
-
-		width = length > width && length <= most ? length : width;
-	}
-	printf("  %-*s  old            new             first hops      gained   lost\n", (int)width, "backend");
+	puts("  backend          old            new             first hops      gained   lost");
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_diff_backend *backend = &table->backends[i];
 
-		fputs("  ", stdout);
-		cli_print_cell(netaddr_format(&backend->addr, text), width);
-		printf("  %-13s  %-13s  %5" PRIu32 " -> %5" PRIu32 "  %6" PRIu32 " %6" PRIu32 "\n",
-			side_text(backend->before, before), side_text(backend->after, after), backend->first_before,
-			backend->first_after, backend->gained, backend->lost);
+		printf("  %-15s  %-13s  %-13s  %5" PRIu32 " -> %5" PRIu32 "  %6" PRIu32 " %6" PRIu32 "\n",
+			netaddr_format(&backend->addr, text), side_text(backend->before, before),
+			side_text(backend->after, after), backend->first_before, backend->first_after, backend->gained,
+			backend->lost);
 	}
 }
 

@@ -125,7 +125,7 @@ void change_close(struct change *change)
 /* Parses the new text. Prints its faults, which name places in the new text. */
 static bool parse_after(const struct change *change, struct table_document *new)
 {
-	struct faults faults = {.strict = true};
+	struct faults faults = {0};
 	char *file = NULL;
 	bool valid = false;
 

@@ -184,7 +184,7 @@ static int run(const struct command_args *args)
 	const char *from = args->operands[0], *path = args->count > 1 ? args->operands[1] : NULL;
 	struct migration migration = {
 		.names = args->options[NAMES],
-		.errors = {.file = from, .strict = true},
+		.errors = {.file = from},
 		.notes = {.file = from},
 	};
 	const struct migrate_kind *kind = NULL;

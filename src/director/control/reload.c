@@ -18,7 +18,6 @@ static struct routes *load(const char *path, uint32_t *version, struct faults *f
 	struct table_set set = {0};
 
 	faults->file = path;
-	faults->strict = true;
 	return table_load(path, &set, version, faults) < 0 ? NULL : routes_create(&set, faults);
 }
 

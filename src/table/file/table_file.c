@@ -8,6 +8,7 @@
 
 #include "table/file/table_file_codec.h"
 #include "table/file/table_file_layout.h"
+#include "table/table_lint.h"
 
 static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t *version)
 {
@@ -22,7 +23,10 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 		    start->version, "2 or 3"))
 		return false;
 	*version = start->version;
-	return start->version == 2 ? table_file_parse_v2(reader, set) : table_file_parse_v3(reader, set);
+	if (start->version == 2 ? !table_file_parse_v2(reader, set) : !table_file_parse_v3(reader, set))
+		return false;
+	table_lint_hops(set, reader->faults);
+	return true;
 }
 
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults)

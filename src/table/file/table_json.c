@@ -50,7 +50,7 @@ static void read_backend_ip(struct json_reader *reader, json_t *value, void *int
 	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 
 	if (!json_is_string(value) || !netaddr_parse(json_string_value(value), &backend->addr))
-		json_reader_reject(reader, value, JSON_STRING, "an IPv4 or IPv6 address");
+		json_reader_reject(reader, value, JSON_STRING, "an IPv4 address");
 }
 
 static void read_state(struct json_reader *reader, json_t *value, void *into)
@@ -81,7 +81,7 @@ static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 static void read_backend(struct json_reader *reader, json_t *value, struct backend_draft *draft)
 {
 	static const struct json_field fields[] = {
-		{"ip", "an IPv4 or IPv6 address", read_backend_ip},
+		{"ip", "an IPv4 address", read_backend_ip},
 		{"state", "active, filling, draining or inactive", read_state},
 		{"healthy", NULL, read_healthy},
 		{"healthchecks", NULL, read_backend_healthchecks},

@@ -7,11 +7,6 @@
 
 #include "tests/unit/handmade.h"
 
-static void make_ipv6(struct table_set *set, uint32_t t, uint32_t backend)
-{
-	assert_true(netaddr_parse("2001:db8::7", &set->tables[t].backends[backend].addr));
-}
-
 static void test_routes_take_over_the_table_set(void **state)
 {
 	struct table_set set = {0};
@@ -116,25 +111,6 @@ static void test_routes_may_have_no_tables(void **state)
 	routes_free(routes);
 }
 
-static void test_each_ipv6_backend_is_an_error(void **state)
-{
-	struct faults faults = {.file = "table.bin"};
-	struct table_set set = {0};
-
-	(void)state;
-	handmade_table(&set, 2, 2);
-	handmade_table(&set, 4, 2);
-	make_ipv6(&set, 1, 3);
-	make_ipv6(&set, 1, 0);
-	assert_null(routes_create(&set, &faults));
-	assert_int_equal(faults.errors, 2);
-	assert_string_equal(faults_first_error(&faults),
-		"table.bin: tables[1].backends[0].ip: '2001:db8::7' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address");
-	assert_int_equal(set.count, 0); /* routes_create() has freed it */
-	assert_null(set.tables);
-	faults_clear(&faults);
-}
-
 static void test_earlier_errors_do_not_make_routes_fail(void **state)
 {
 	struct faults faults = {0};
@@ -165,7 +141,6 @@ int main(void)
 		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
 		cmocka_unit_test(test_no_pairs_for_more_than_65536_backends),
 		cmocka_unit_test(test_routes_may_have_no_tables),
-		cmocka_unit_test(test_each_ipv6_backend_is_an_error),
 		cmocka_unit_test(test_earlier_errors_do_not_make_routes_fail),
 		cmocka_unit_test(test_null_routes_can_be_freed),
 	};

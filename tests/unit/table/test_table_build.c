@@ -143,8 +143,7 @@ static void test_equal_hashes_keep_the_order_of_backends(void **state)
 
 	(void)state;
 	for (uint16_t i = 0; i < COUNT; i++) {
-		candidates[i].words[0] = i % (COUNT / 3);
-		candidates[i].word_count = 1;
+		candidates[i].word = i % (COUNT / 3);
 		candidates[i].preferred = i >= COUNT / 3;
 		candidates[i].backend = i;
 	}

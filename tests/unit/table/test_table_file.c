@@ -421,7 +421,7 @@ static void check_corruption(const struct image *good, const struct corruption *
 	free(bad.bytes);
 }
 
-/* One table with the backends 10.0.0.1, fd00::1 and 10.0.0.3, which is inactive, and the binds 10.1.0.0/16 and
+/* One table with the backends 10.0.0.1, 10.0.0.2 and 10.0.0.3, which is inactive, and the binds 10.1.0.0/16 and
  * fd01::/16. */
 static struct table_set known_set(void)
 {
@@ -430,7 +430,7 @@ static struct table_set known_set(void)
 
 	random_table(table, 3, 2, 2, NETADDR_V4, ALL_GOOD);
 	assert_true(netaddr_parse("10.0.0.1", &table->backends[0].addr));
-	assert_true(netaddr_parse("fd00::1", &table->backends[1].addr));
+	assert_true(netaddr_parse("10.0.0.2", &table->backends[1].addr));
 	assert_true(netaddr_parse("10.0.0.3", &table->backends[2].addr));
 	table->backends[2].state = TABLE_INACTIVE;
 	assert_true(netprefix_parse("10.1.0.0/16", &table->binds[0].prefix, NULL));
@@ -458,6 +458,8 @@ static const struct corruption v2_cases[] = {
 	{24, 4, 257, "f: byte 24 (tables[0].backend_count): 257; expected 1 to 256"},
 	{28, 4, 0, "f: byte 28 (tables[0].backends[0].family): 0; expected 1 (IPv4) or 2 (IPv6)"},
 	{52, 4, 3, "f: byte 52 (tables[0].backends[1].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
+	{52, 4, 2,
+		"f: tables[0].backends[1].ip: 'a00:2::' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address"},
 	{48, 2, 3, "f: byte 48 (tables[0].backends[0].state): 3; expected 0 (filling), 1 (active) or 2 (draining)"},
 	{50, 2, 2, "f: byte 50 (tables[0].backends[0].health): 2; expected 1 (up) or 0 (down)"},
 	{6172, 4, 257, "f: byte 6172 (tables[0].bind_count): 257; expected at most 256"},
@@ -510,7 +512,9 @@ static const struct corruption v3_cases[] = {
 	{99, 1, 1, "f: byte 99 (tables[0].backends[0].zero): 1; expected 0"},
 	{104, 1, 9, "f: byte 104 (tables[0].backends[0].address): 9; expected 0"},
 	{115, 1, 9, "f: byte 115 (tables[0].backends[0].address): 9; expected 0"},
-	{116, 1, 1, "f: byte 135 (tables[0].backends[1].address): 1; expected 0"},
+	{116, 1, 2,
+		"f: tables[0].backends[1].ip: 'a00:2::' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address"},
+	{135, 1, 1, "f: byte 135 (tables[0].backends[1].address): 1; expected 0"},
 	{156, 1, 1, "f: byte 156 (tables[0].padding): 1; expected 0"},
 	{160, 1, 3, "f: byte 160 (tables[0].binds[0].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
 	{161, 1, 0, "f: byte 161 (tables[0].binds[0].protocol): 0; expected 6 (TCP) or 17 (UDP)"},

@@ -14,10 +14,6 @@ STATES = ("active", "filling", "draining", "inactive")
 BINDS = [bind("10.10.10.10", "tcp", 80)]
 
 
-def _ipv6_backends(count):
-    return [{"ip": f"fd50::{n + 1:x}", "state": "active", "healthy": True} for n in range(count)]
-
-
 def _shapes():
     """(name, hops, backends)"""
     for hops in (2, 3, 4):
@@ -26,9 +22,6 @@ def _shapes():
         yield f"two backends, {hops} hops", hops, backends(2)
         yield f"three backends, {hops} hops", hops, backends(3)
         yield f"40 backends, {hops} hops", hops, backends(40)
-        yield f"IPv6 backends, {hops} hops", hops, _ipv6_backends(6)
-        mixed = [backend for pair in zip(backends(4), _ipv6_backends(4)) for backend in pair]
-        yield f"both families, {hops} hops", hops, mixed
         for state in ("filling", "draining"):
             yield f"all {state}, {hops} hops", hops, backends(6, state=state)
             unhealthy = backends(6, state=state, healthy=False)
