@@ -8,9 +8,9 @@
 #     --volume /etc/glb:/etc/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
 #     --config-file /etc/glb/director.conf --forwarding-table /etc/glb/forwarding_table.bin
 #
-# A VFIO port needs IPC_LOCK. AF_PACKET ports and the exception path also need NET_ADMIN and NET_RAW, AF_XDP ports also SYS_ADMIN. The
-# user is root, which owns /dev/vfio and hugepages. Most subcommands of glb-director-cli need no privileges: run them with
-# --user nobody --entrypoint glb-director-cli.
+# A VFIO port needs IPC_LOCK. AF_PACKET ports and the exception path also need NET_ADMIN and NET_RAW. AF_XDP ports also need SYS_ADMIN and
+# --volume /sys/fs/bpf:/sys/fs/bpf. The user is root, which owns /dev/vfio and hugepages. Most subcommands of glb-director-cli need no
+# privileges: run them with --user nobody --entrypoint glb-director-cli.
 ARG BASE=docker.io/library/debian:bookworm
 
 FROM ${BASE} AS build

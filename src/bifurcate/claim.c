@@ -150,7 +150,8 @@ static bool is_trusted_holder(const struct sockaddr_un *address, socklen_t size,
 
 /*
  * Two directors that start at the same time would both find the interface free. An abstract socket address belongs to one
- * network namespace, like the interface, and the kernel frees it when the process ends, however it ends.
+ * network namespace, like the interface, and the kernel frees it when the process ends, however it ends. Each director that is
+ * refused leaves a connection in the queue, because nobody accepts it, so the queue is long.
  */
 static int lock(const char *interface, int ifindex, struct faults *faults)
 {
@@ -160,7 +161,7 @@ static int lock(const char *interface, int ifindex, struct faults *faults)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct ucred holder;
 
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, size) == 0 && listen(fd, 1) == 0)
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, size) == 0 && listen(fd, SOMAXCONN) == 0)
 		return 0; /* the descriptor stays open until the process ends */
 	if (fd >= 0)
 		close(fd);
