@@ -26,7 +26,6 @@ enum content {
 };
 
 static const char *const content_names[] = {
-	[CONTENT_EMPTY] = "nothing",
 	[CONTENT_BINARY_TABLE] = "a binary table",
 	[CONTENT_CAPTURE] = "a capture",
 	[CONTENT_JSON_TABLE] = "a JSON table",
@@ -106,7 +105,6 @@ static bool is_replaceable(const char *path, enum output_kind kind, bool force)
 		[OUTPUT_BINARY_TABLE] = CONTENT_BINARY_TABLE,
 		[OUTPUT_JSON_TABLE] = CONTENT_JSON_TABLE,
 		[OUTPUT_CAPTURE] = CONTENT_CAPTURE,
-		[OUTPUT_NEW] = CONTENT_EMPTY,
 	};
 	enum content content = CONTENT_UNKNOWN;
 	int error;
@@ -122,9 +120,6 @@ static bool is_replaceable(const char *path, enum output_kind kind, bool force)
 			path, strerror(-error));
 	else if (content == CONTENT_EMPTY || content == wanted[kind])
 		return true;
-	else if (kind == OUTPUT_NEW)
-		command_error("%s: exists and contains %s: name another file, or give --force to replace it", path,
-			content_names[content]);
 	else
 		command_error("%s: contains %s, not %s: name another file, or give --force to replace it", path,
 			content_names[content], content_names[wanted[kind]]);

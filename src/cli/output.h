@@ -9,7 +9,6 @@ enum output_kind {
 	OUTPUT_BINARY_TABLE,
 	OUTPUT_JSON_TABLE,
 	OUTPUT_CAPTURE, /* pcap or pcapng */
-	OUTPUT_NEW, /* a file that must not exist yet, or must be empty */
 };
 
 #define OUTPUT_MAX_INPUTS 4

