@@ -51,6 +51,7 @@ const char *cli_conf_path(const char *option);
 
 /* Offers backends and tables of the first operand to the shell. */
 command_values cli_values;
+void edit_offer_verbs(void); /* of the subcommand edit */
 
 /*
  * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which lists the

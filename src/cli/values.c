@@ -4,7 +4,17 @@
 #include "cli/cli.h"
 #include "table/file/table_load.h"
 
-static void offer_backends(const struct table_set *set)
+/* Returns true if the verb of `edit` changes backends in this state. NULL: the subcommand has no verb. */
+static bool is_wanted(const char *verb, const struct table_backend *backend)
+{
+	if (verb && strcmp(verb, "drain") == 0)
+		return backend->state != TABLE_DRAINING;
+	if (verb && strcmp(verb, "undrain") == 0)
+		return backend->state == TABLE_DRAINING;
+	return !verb || strcmp(verb, "remove") == 0 || strcmp(verb, "set") == 0;
+}
+
+static void offer_backends(const struct table_set *set, const char *verb)
 {
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
@@ -13,7 +23,8 @@ static void offer_backends(const struct table_set *set)
 
 			snprintf(help, sizeof(help), "%s, %s, table %.24s", table_state_name(backend->state),
 				cli_health_name(backend->healthy), table_label(set, t, label));
-			command_offer(netaddr_format(&backend->addr, address), help);
+			if (is_wanted(verb, backend))
+				command_offer(netaddr_format(&backend->addr, address), help);
 		}
 }
 
@@ -26,22 +37,30 @@ static void offer_tables(const struct table_set *set)
 	}
 }
 
-void cli_values(const char *what, const struct command_args *args)
+/* Reads the table that the first operand names. The rows of a JSON table are not built, because the shell waits. */
+static void offer_from_table(const char *what, const struct command_args *args)
 {
-	bool tables = strcmp(what, "--table") == 0;
 	struct faults faults = {0};
 	struct table_set set = {0};
 
-	if (args->count == 0 || (!tables && strcmp(what, "BACKEND") != 0 && strcmp(what, "ADDRESS") != 0))
-		return;
-	/* The rows of a JSON table are not built, because the shell waits. */
-	if (table_load_json(args->operands[0], &set, &faults) == 0 ||
-		table_load_binary(args->operands[0], &set, NULL, &faults) == 0) {
-		if (tables)
-			offer_tables(&set);
-		else
-			offer_backends(&set);
-	}
+	if (table_load_json(args->operands[0], &set, &faults) < 0)
+		table_load_binary(args->operands[0], &set, NULL, &faults);
+	if (strcmp(what, "--table") == 0)
+		offer_tables(&set);
+	else
+		offer_backends(&set, strcmp(what, "WORD") == 0 ? args->operands[1] : NULL);
 	table_set_free(&set);
 	faults_clear(&faults);
+}
+
+void cli_values(const char *what, const struct command_args *args)
+{
+	if (strcmp(what, "VERB") == 0)
+		edit_offer_verbs();
+	else if (strcmp(what, "--state") == 0)
+		for (uint8_t state = TABLE_FILLING; state <= TABLE_INACTIVE; state++)
+			command_offer(table_state_name(state), NULL);
+	else if (args->count > 0 &&
+		 (strcmp(what, "--table") == 0 || strcmp(what, "--copy-checks-from") == 0 || strcmp(what, "WORD") == 0))
+		offer_from_table(what, args);
 }

@@ -18,7 +18,7 @@ PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, B
 @pytest.fixture
 def folder(tmp_path):
     """A folder with files of each kind, and a name with a space."""
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1"), backend("192.168.60.1", "draining")]),
+    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1"), backend("192.168.50.2", "draining")]),
                           table("mail", backends=1, hash_key=2))
     run("build-config", source, tmp_path / "table.bin")
     for name in ("director.conf", "in.pcap", "with space.json", "notes.txt"):
@@ -73,6 +73,15 @@ def fish(words, folder):
     (["glb-director-cli", "--v"], {"--version"}),
     (["glb-director-cli", "stats", "x", "y"], set()),
     (["glb-director-cli", "nosuch", "x"], set()),
+    (["glb-director-cli", "edit", "table.json", "un"], {"undrain"}),
+    (["glb-director-cli", "edit", "table.json", "add", "10.0.0.1", "--state", "dr"], {"draining"}),
+    (["glb-director-cli", "edit", "table.json", "drain", ""], {"192.168.50.1"}),
+    (["glb-director-cli", "edit", "table.json", "undrain", ""], {"192.168.50.2"}),
+    (["glb-director-cli", "edit", "table.json", "remove", "192.168.50.1", ""], {"192.168.50.1", "192.168.50.2"}),
+    (["glb-director-cli", "edit", "table.json", "remove", "--table", ""], {"web", "mail"}),
+    (["glb-director-cli", "edit", "table.bin", "remove", "--table", "m"], {"mail"}),
+    (["glb-director-cli", "edit", "table.json", "add", ""], set()),
+    (["glb-director-cli", "edit", "nosuch.json", "remove", ""], set()),
     (["glb-redirect", "att"], {"attach"}),
     (["glb-redirect", "attach", "l"], {"lo"}),
     (["glb-redirect", "attach", "lo", "--udp", "c"], {"connected"}),

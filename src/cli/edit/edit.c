@@ -126,6 +126,12 @@ static int find_verb(const char *name)
 	return -1;
 }
 
+void edit_offer_verbs(void)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		command_offer(verbs[i].name, NULL);
+}
+
 /* Checks the words that do not depend on the file. */
 static int check_usage(const struct command_args *args)
 {
