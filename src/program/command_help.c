@@ -4,7 +4,8 @@
 
 #include "program/command_parts.h"
 
-#define COLUMNS 80
+#define COLUMNS   80
+#define WIDTH_MAX 30 /* of the names of options; longer ones have a line of their own */
 
 /* Returns how many characters of the text fit into a line of `room` characters. Breaks only at spaces. */
 static int line_size(const char *text, int room)
@@ -21,6 +22,10 @@ static int line_size(const char *text, int room)
 /* Prints a column of `width` characters and, beside it, the text in as many lines as it needs. */
 static void print_entry(int width, const char *left, const char *text)
 {
+	if ((int)strlen(left) > width) {
+		printf("  %s\n", left);
+		left = "";
+	}
 	do {
 		int size = line_size(text, COLUMNS - width - 3);
 
@@ -67,7 +72,7 @@ int command_help(const struct command *command, const char *program)
 	for (; options[count].name; count++) {
 		int length = format_option(command, count, options[count].name, options[count].argument, left);
 
-		width = length >= width ? length + 1 : width;
+		width = length >= width && length < WIDTH_MAX ? length + 1 : width;
 	}
 	for (int i = 0; i < count + 2; i++) {
 		const struct command_option *option = i < count ? &options[i] : &common[i - count];

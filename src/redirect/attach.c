@@ -11,31 +11,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "common/text.h"
-#include "gue/gue_wire.h"
+#include "redirect/attach_options.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/pins.h"
 #include "redirect/program.h"
-
-enum {
-	OPTION_MODE,
-	OPTION_PORT,
-	OPTION_UDP,
-	OPTION_SYN_COOKIES,
-	OPTION_FORWARD,
-	OPTION_DEBUG,
-};
-
-static const struct command_option options[] = {
-	{"mode", "native|generic", "run in the driver (default), or on any interface but slower"},
-	{"port", "N", "UDP port of GUE (default: 19523)"},
-	{"udp", "first-hop|connected", "accept all UDP at the first hop (default), or only for connected sockets"},
-	{"syn-cookies", "off|on", "on: the program, not the kernel, replies to SYNs for a full queue (default: off)"},
-	{"forward", "sender|fib", "next hops: by the frame's sender (default), or by the kernel's route if it knows one"},
-	{"debug", NULL, "print the messages of libbpf and of the kernel's verifier"},
-	{0},
-};
 
 struct request {
 	const char *interface;
@@ -45,46 +25,17 @@ struct request {
 	bool debug;
 };
 
-/* Sets *value to 0 if the option has the value `first`, to 1 if it has `second`, and to 0 if it was not given. */
-static int parse_word(const struct command_args *args, int option, const char *first, const char *second, uint16_t *value)
-{
-	const char *text = args->options[option];
-
-	*value = text && strcmp(text, second) == 0;
-	if (!text || *value || strcmp(text, first) == 0)
-		return COMMAND_OK;
-	return command_usage("--%s: '%s' is neither %s nor %s", options[option].name, text, first, second);
-}
-
 static int parse(const struct command_args *args, struct request *request)
 {
-	const char *port = args->options[OPTION_PORT];
-	struct redirect_settings *settings = &request->settings;
-	uint16_t generic = 0;
-	uint32_t number;
-	int code;
+	char error[ATTACH_ERROR_MAX];
 
 	*request = (struct request){
 		.interface = loader_interface(args),
-		.has_mode = args->options[OPTION_MODE],
-		.settings.port = GUE_PORT,
-		.debug = args->options[OPTION_DEBUG],
+		.has_mode = args->options[ATTACH_MODE],
+		.debug = args->options[ATTACH_DEBUG],
 	};
-	code = parse_word(args, OPTION_MODE, "native", "generic", &generic);
-	if (code == COMMAND_OK)
-		code = parse_word(args, OPTION_UDP, "first-hop", "connected", &settings->udp);
-	if (code == COMMAND_OK)
-		code = parse_word(args, OPTION_SYN_COOKIES, "off", "on", &settings->syn_cookies);
-	if (code == COMMAND_OK)
-		code = parse_word(args, OPTION_FORWARD, "sender", "fib", &settings->forward);
-	if (code != COMMAND_OK)
-		return code;
-	request->generic = generic;
-	if (port) {
-		if (!text_number(port, 1, UINT16_MAX, &number))
-			return command_usage("--port: '%s' is not a number from 1 to 65535", port);
-		settings->port = (uint16_t)number;
-	}
+	if (!attach_options_read(args, &request->settings, &request->generic, error))
+		return command_usage("%s", error);
 	return COMMAND_OK;
 }
 
@@ -317,5 +268,5 @@ const struct command attach_command = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.summary = "Attach the program, or replace the one that is attached",
-	.options = options,
+	.options = attach_options,
 };

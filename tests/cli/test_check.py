@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glb-director-cli check: recognises each kind of file by its content, and says what it saw."""
 
+import re
 import subprocess
 
 import pytest
 
 from support.cli import CHECK_ERRORS, CHECK_WARNINGS, OK, USAGE, run, run_json, table, write_conf, write_tables
+from support.numbers import BAD_NUMBERS
 from support.tree import CLI, TREE
 
 HEALTHCHECK = 'forwarding_table = { src = "/etc/glb/a.json"; dst = "/var/lib/glb/b.json"; };\n'
+ENVIRONMENT = '# comment\nGLB_DIRECTOR_EAL_ARGS="-l 0-2 -a 0000:3b:02.0"\nGLB_DIRECTOR_CONFIG_FILE=/dev/null\n'
 
 
 @pytest.fixture
@@ -16,11 +19,13 @@ def good(tmp_path):
     """{kind: a valid file}"""
     run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
     (tmp_path / "healthcheck.conf").write_text(HEALTHCHECK)
+    (tmp_path / "glb-director").write_text(ENVIRONMENT)
     return {
         "JSON table": tmp_path / "table.json",
         "binary table": tmp_path / "table.bin",
         "director.conf": write_conf(tmp_path / "director.conf"),
         "healthcheck.conf": tmp_path / "healthcheck.conf",
+        "environment file": tmp_path / "glb-director",
     }
 
 
@@ -41,7 +46,7 @@ def test_content_decides_the_kind_whatever_the_name(name, good, tmp_path):
 def test_the_kind_of_a_faulty_file_is_told_too(good, tmp_path):
     bad = tmp_path / "bad"
     for kind, old, new in (("JSON table", '"tcp"', '"sctp"'), ("director.conf", "outbound_src_ip", "outbound_source_ip"),
-                           ("healthcheck.conf", "src", "source")):
+                           ("healthcheck.conf", "src", "source"), ("environment file", "EAL_ARGS", "EAL_ARG")):
         bad.write_text(good[kind].read_text().replace(old, new, 1))
         done = run("check", bad, code=CHECK_ERRORS)
         assert done.stdout.startswith(f"{bad}: invalid {kind}, ") and done.stderr.startswith(f"glb-director-cli: {bad}:")
@@ -61,6 +66,7 @@ def test_glb_s_configurations_in_json_are_not_taken_for_tables(tmp_path):
 @pytest.mark.parametrize("text, name, kind", [
     ("", "table.json", "JSON table"), ("", "healthcheck.conf", "healthcheck.conf"), ("# only a comment\n", "my.conf", "director.conf"),
     ("", "old-healthcheck-2.conf", "healthcheck.conf"), ("frob = 1;\n", "x", "director.conf"), ("[1]", "x", "JSON table"),
+    ("GLB", "glb-director", "environment file"), ("x", "glb-redirect", "environment file"), ("x", "glb-redirect.eth0", "environment file"),
     ("", "x.bin", "binary table"), ("{}", "x.conf", "director.conf"),
 ])
 def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_path):
@@ -69,14 +75,18 @@ def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_pat
 
 
 def test_option_kind_decides_for_all_files(good, tmp_path):
-    for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf")):
+    for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf"),
+                       ("environment", "environment file")):
         run("check", "--kind", word, good[kind])
         for other in good:
             if other != kind:
-                assert f": invalid {kind}, " in run("check", "--kind", word, good[other], code=CHECK_ERRORS).stdout
+                # Both configurations consist of assignments, but of none that a unit knows.
+                code = CHECK_WARNINGS if word == "environment" and other.endswith(".conf") else CHECK_ERRORS
+                done = run("check", "--kind", word, good[other], code=code)
+                assert f": {'invalid' if code == CHECK_ERRORS else 'valid'} {kind}, " in done.stdout
     done = run("check", "--kind", "table", good["JSON table"], code=USAGE)
     assert done.stderr.splitlines()[0] == (
-        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck")
+        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|environment")
 
 
 def test_stdin_is_checked_like_a_file(good):
@@ -114,3 +124,92 @@ def test_faults_go_to_stderr_and_json_to_stdout(tmp_path):
     assert done.stderr.startswith(f"glb-director-cli: warning: {warned}:")
     done = run("check", "--json", warned, code=CHECK_WARNINGS)
     assert done.stderr == ""
+
+
+REDIRECT_ERROR = "not an option of glb-redirect attach"
+ENVIRONMENT_FAULTS = [
+    ('GLB_DIRECTOR_EAL_ARGS="-l 0 -- -d"', "1: GLB_DIRECTOR_EAL_ARGS: '--' ends the EAL options; the unit adds it"),
+    ("GLB_DIRECTOR_EAL_ARGS=--config-file=/x", "'--config-file=/x' is not an EAL option; set GLB_DIRECTOR_CONFIG_FILE"),
+    ("GLB_DIRECTOR_EAL_ARGS='-l 0 --forwarding-table x'", "is not an EAL option; set GLB_DIRECTOR_FORWARDING_TABLE"),
+    ("GLB_DIRECTOR_CONFIG_FILE=director.conf", "'director.conf' is not a full path, but the unit runs in /"),
+    ("GLB_DIRECTOR_CONFIG_FILE=", "'' is not a full path"),
+    ("GLB_DIRECTOR_CONFIG=/dev/null", "1: GLB_DIRECTOR_CONFIG: unknown variable; known here: GLB_DIRECTOR_EAL_ARGS, "),
+    ("export GLB_DIRECTOR_EAL_ARGS=-l", "systemd ignores this line; remove export"),
+    ("GLB_DIRECTOR_EAL_ARGS", "'GLB_DIRECTOR_EAL_ARGS' is not an assignment NAME=VALUE"),
+    ('GLB_DIRECTOR_EAL_ARGS="-l 0\nX=1\n', "1: GLB_DIRECTOR_EAL_ARGS: its value has no closing quote"),
+    ("GLB_DIRECTOR_EAL_ARGS=-l \\\n 0 \\\n --\nGLB_X=1", "4: GLB_X: unknown variable"),
+    ("GLB_REDIRECT_OPTIONS=--mode fast", "GLB_REDIRECT_OPTIONS: --mode: 'fast' is neither native nor generic"),
+    ("GLB_REDIRECT_OPTIONS=--mode=fast", "--mode: 'fast' is neither native nor generic"),
+    ("GLB_REDIRECT_OPTIONS=--port", "--port needs an argument"),
+    ("GLB_REDIRECT_OPTIONS=--frob", f"'--frob' is {REDIRECT_ERROR}"),
+    ("GLB_REDIRECT_OPTIONS=eth0", f"'eth0' is {REDIRECT_ERROR}"),
+    ("GLB_REDIRECT_OPTIONS=--debug=1", f"'--debug=1' is {REDIRECT_ERROR}"),
+    ("GLB_REDIRECT_OPTIONS=--", f"'--' is {REDIRECT_ERROR}"),
+    ("; GLB\n\n GLB_REDIRECT_OPTIONS = '--udp both'", "3: GLB_REDIRECT_OPTIONS: --udp: 'both' is neither first-hop nor connected"),
+    ("GLB_DIRECTOR_EAL_ARGS=-l\0", "it has a NUL byte"),
+]
+
+
+@pytest.mark.parametrize("text, fault", ENVIRONMENT_FAULTS)
+def test_faults_of_an_environment_file(text, fault, tmp_path):
+    path = tmp_path / "glb-director"
+    path.write_text(text)
+    done = run("check", path, code=CHECK_ERRORS)
+    assert any(line.startswith(f"glb-director-cli: {path}:") and fault in line for line in done.stderr.splitlines()), done.stderr
+    assert done.stdout.startswith(f"{path}: invalid environment file, ")
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS)
+def test_port_in_an_environment_file_is_a_strict_number(bad, tmp_path):
+    path = tmp_path / "glb-redirect"
+    path.write_text(f"GLB_REDIRECT_OPTIONS='--port={bad}'\n")
+    run("check", path, code=OK if bad == "80 " else CHECK_ERRORS)
+
+
+def test_warnings_about_an_environment_file(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(f"GLB_DIRECTOR_CONFIG_FILE={tmp_path}/none\nGLB_DIRECTOR_EAL_ARGS=--file-prefix=b\nGLB_DIRECTOR_EAL_ARGS=\n")
+    done = run("check", path, code=CHECK_WARNINGS)
+    assert [line.split(": ", 3)[3] for line in done.stderr.splitlines()] == [
+        f"GLB_DIRECTOR_CONFIG_FILE: '{tmp_path}/none' cannot be read: No such file or directory",
+        "GLB_DIRECTOR_EAL_ARGS: '--file-prefix=b': the unit reloads the director with the prefix rte",
+        "GLB_DIRECTOR_EAL_ARGS: set before, in line 2, which has no effect",
+    ]
+
+
+def test_environment_files_of_the_packages_and_of_the_units_comments_are_valid(tmp_path):
+    units = TREE / "packaging" / "systemd"
+    example = re.search(r'GLB_REDIRECT_OPTIONS=".*?"', (units / "glb-redirect@.service.in").read_text())[0]
+    director = (units / "glb-director.env.in").read_text().replace("@sysconfdir@", str(tmp_path))
+    for name in re.findall(r"/glb/(\w+\.\w+)\"$", director, re.M):
+        (tmp_path / "glb").mkdir(exist_ok=True)
+        (tmp_path / "glb" / name).write_text("")
+    for text in (example + "\n", director, director.replace("#GLB", "GLB").replace('GLB_DIRECTOR_EAL_ARGS=""\n', "")):
+        run("check", "-", input=text)
+
+
+def test_without_operands_the_installed_files_are_checked(good, tmp_path):
+    """A mount namespace replaces the folders of the installation."""
+    folder = re.search(r"such as (\S+)/glb/director\.conf", run_in(tmp_path / "none", "check", code=USAGE).stderr)[1]
+    etc = tmp_path / "etc"
+    (etc / "glb").mkdir(parents=True)
+    (etc / "default").mkdir()
+    for kind, name in (("director.conf", "glb/director.conf"), ("JSON table", "glb/forwarding_table.json"),
+                       ("environment file", "default/glb-redirect.eth0")):
+        (etc / name).write_bytes(good[kind].read_bytes())
+    done = run_in(etc, "check")
+    assert [line.split(",")[0] for line in done.stdout.splitlines()] == [
+        f"{folder}/glb/director.conf: valid director.conf", f"{folder}/glb/forwarding_table.json: valid JSON table",
+        f"{folder}/default/glb-redirect.eth0: valid environment file"]
+    (etc / "glb/forwarding_table.bin").write_bytes(b"GLBD")
+    assert "forwarding_table.bin: invalid binary table" in run_in(etc, "check", code=CHECK_ERRORS).stdout
+    assert "--kind needs a FILE" in run_in(etc, "check", "--kind", "json", code=USAGE).stderr
+
+
+def run_in(etc, *words, code=OK):
+    """Runs the CLI with `etc` as /etc."""
+    etc.mkdir(exist_ok=True)
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", f'mount --bind {etc} /etc && exec "$@"', "sh", CLI, *words],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    return done

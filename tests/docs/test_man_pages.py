@@ -29,7 +29,7 @@ def help_of(program, *arguments):
 def options_in_help(text):
     """{"--port": "N"} of the lines that describe an option; "" for one without a value. --build[=DST] is like --build DST."""
     text = re.sub(r"\[=(\w+)\]", r" \1", text)
-    return dict(re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: (\S+))?  ", text + "\n", flags=re.MULTILINE)) | dict(
+    return dict(re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: (\S+))?(?:  |$)", text + "\n", flags=re.MULTILINE)) | dict(
         re.findall(r"^  (--[a-z-]+) (\S+\|\S+) ", text, flags=re.MULTILINE))
 
 

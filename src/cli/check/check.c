@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
 #include "cli/check/check_kind.h"
 #include "cli/cli.h"
+#include "program/installed.h"
 #include "table/file/json_text.h"
 #include "table/file/table_load.h"
 #include "table/table_lint.h"
@@ -94,6 +97,9 @@ static void check_content(struct subject *subject)
 	case CHECK_HEALTHCHECK_CONF:
 		check_healthcheck(path_of(subject), &subject->faults);
 		break;
+	case CHECK_ENVIRONMENT:
+		check_environment(path_of(subject), &subject->faults);
+		break;
 	default:
 		check_table(subject);
 	}
@@ -164,7 +170,47 @@ static void print(struct subject *subject)
 	putchar('\n');
 }
 
-static int check_operands(const struct command_args *args)
+/* The results of all files. */
+struct results {
+	json_t *files; /* NULL: print text */
+	int code;
+};
+
+static void check_one(struct results *results, const char *operand, const enum check_kind *kind)
+{
+	struct subject subject;
+
+	check(&subject, operand, kind);
+	if (subject.faults.errors)
+		results->code = CLI_CHECK_ERRORS;
+	else if (subject.faults.count && results->code == COMMAND_OK)
+		results->code = CLI_CHECK_WARNINGS;
+	if (results->files)
+		json_array_append_new(results->files, describe(&subject));
+	else
+		print(&subject);
+	faults_clear(&subject.faults);
+}
+
+/* Checks the files of the installation that exist. */
+static void check_installed(struct results *results)
+{
+	static const char *const patterns[] = {INSTALLED_DIRECTOR_CONF, INSTALLED_TABLE_SOURCE, INSTALLED_TABLE,
+		INSTALLED_HEALTHCHECK_CONF, INSTALLED_ENVIRONMENT "/glb-director",
+		INSTALLED_ENVIRONMENT "/glb-redirect", INSTALLED_ENVIRONMENT "/glb-redirect.*"};
+	glob_t found = {0};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		check_one(results, found.gl_pathv[i], NULL);
+	if (found.gl_pathc == 0)
+		results->code = command_usage(
+			"check: no FILE is named, and none is installed, such as " INSTALLED_DIRECTOR_CONF);
+	globfree(&found);
+}
+
+static int check_usage(const struct command_args *args, enum check_kind *kind)
 {
 	unsigned stdins = 0;
 
@@ -172,51 +218,40 @@ static int check_operands(const struct command_args *args)
 		stdins += strcmp(args->operands[i], "-") == 0;
 	if (stdins > 1)
 		return command_usage("check: '-' is given twice, but standard input can be read only once");
+	if (args->options[KIND] && args->count == 0)
+		return command_usage("check: --kind needs a FILE");
+	if (args->options[KIND] && !check_kind_parse(args->options[KIND], kind))
+		return command_usage("check: --kind: '%s' is not one of " CHECK_KIND_WORDS, args->options[KIND]);
 	return COMMAND_OK;
 }
 
 static int run(const struct command_args *args)
 {
+	struct results results = {0};
 	enum check_kind kind;
-	json_t *files;
-	int worst = check_operands(args);
 
-	if (worst != COMMAND_OK)
-		return worst;
-	if (args->options[KIND] && !check_kind_parse(args->options[KIND], &kind))
-		return command_usage("check: --kind: '%s' is not one of " CHECK_KIND_WORDS, args->options[KIND]);
-	files = json_array();
-	for (int i = 0; i < args->count; i++) {
-		struct subject subject;
-
-		check(&subject, args->operands[i], args->options[KIND] ? &kind : NULL);
-		if (subject.faults.errors)
-			worst = CLI_CHECK_ERRORS;
-		else if (subject.faults.count && worst == COMMAND_OK)
-			worst = CLI_CHECK_WARNINGS;
-		if (args->options[JSON])
-			json_array_append_new(files, describe(&subject));
-		else
-			print(&subject);
-		faults_clear(&subject.faults);
-	}
-	if (!args->options[JSON])
-		json_decref(files);
-	else if (cli_print_json(json_pack("{s:o}", "files", files)) != COMMAND_OK)
+	if (check_usage(args, &kind) != COMMAND_OK)
+		return COMMAND_USAGE;
+	if (args->options[JSON])
+		results.files = json_array();
+	for (int i = 0; i < args->count; i++)
+		check_one(&results, args->operands[i], args->options[KIND] ? &kind : NULL);
+	if (args->count == 0)
+		check_installed(&results);
+	if (results.files && cli_print_json(json_pack("{s:o}", "files", results.files)) != COMMAND_OK)
 		return CLI_CHECK_ERRORS;
 	/*
 	 * If writing to stdout failed, the user saw no result, so the exit code may not be that for warnings.
 	 * command_main() prints the reason.
 	 */
-	return fflush(stdout) != 0 || ferror(stdout) ? CLI_CHECK_ERRORS : worst;
+	return fflush(stdout) != 0 || ferror(stdout) ? CLI_CHECK_ERRORS : results.code;
 }
 
 const struct command check_command = {
 	.name = "check",
 	.run = run,
-	.operands = "FILE...",
-	.min_operands = 1,
+	.operands = "[FILE...]",
 	.max_operands = COMMAND_ANY_OPERANDS,
-	.summary = "Validate tables and configurations; - is standard input",
+	.summary = "Validate tables and configurations, the installed ones by default",
 	.options = options,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
 #include "director/conf.h"
 
@@ -20,6 +21,7 @@ static const struct {
 	[CHECK_BINARY_TABLE] = {"binary", "binary table"},
 	[CHECK_DIRECTOR_CONF] = {"director", "director.conf"},
 	[CHECK_HEALTHCHECK_CONF] = {"healthcheck", "healthcheck.conf"},
+	[CHECK_ENVIRONMENT] = {"environment", "environment file"},
 };
 
 const char *check_kind_name(enum check_kind kind)
@@ -60,6 +62,9 @@ static enum check_kind kind_by_name(const char *path, char first)
 		{"*.bin", CHECK_BINARY_TABLE},
 		{"*healthcheck*.conf", CHECK_HEALTHCHECK_CONF},
 		{"*.conf", CHECK_DIRECTOR_CONF},
+		{"*.env", CHECK_ENVIRONMENT},
+		{"glb-director", CHECK_ENVIRONMENT},
+		{"glb-redirect*", CHECK_ENVIRONMENT},
 	};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
@@ -79,6 +84,8 @@ enum check_kind check_kind_of(const char *path, const char *name)
 
 	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
 		return CHECK_BINARY_TABLE;
+	if (check_environment_is(head))
+		return CHECK_ENVIRONMENT;
 	if (*start == '{' && strstr(start, "\"tables\""))
 		return CHECK_JSON_TABLE;
 	director = conf_count_keys_in(head);
