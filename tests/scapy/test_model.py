@@ -135,6 +135,22 @@ def test_hops_are_ordered_by_state_and_health(kinds, hops, expected):
     assert hops_of(kinds, hops) == expected
 
 
+def glb_hops(kinds):
+    """The hops in GLB, as docs/reference/table-rows.md describes them."""
+    first_is_bad = kinds[0] == "d" or kinds[0].isupper()
+    return [1, 0] if first_is_bad and kinds[1].lower() == "a" else [0, 1]
+
+
+def test_rows_are_those_of_glb_if_at_most_one_backend_is_not_good_and_none_is_filling():
+    """For every kind of three backends in natural order, in rows of two hops."""
+    differ = {kinds for kinds in itertools.product("afdAFD", repeat=3) if hops_of(kinds, 2) != glb_hops(kinds)}
+    for kinds in differ:
+        assert sum(kind not in "af" for kind in kinds) > 1 or "f" in kinds
+    assert {("d", "f", "a"), ("A", "f", "a")} < differ  # one of three is not good, and the next one is filling
+    assert {("d", "A", "a"), ("d", "d", "a"), ("D", "d", "d")} < differ  # more than one is not good
+    assert not {("f", "d", "a"), ("a", "f", "d"), ("d", "a", "f")} & differ  # a filling one need not matter
+
+
 def test_natural_order_is_by_digest():
     table = load_tables({"tables": [table_of(active(3))]})[0]
     row_seed = siphash24(table.seed, b"\x00\x01\x02\x03")
