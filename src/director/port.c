@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "common/text.h"
 #include "director/descriptors.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
@@ -212,9 +213,10 @@ int port_start(struct port *port, const struct conf *conf)
 		return error;
 	}
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queues of %u descriptors, %u tx queues of %u descriptors",
-		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues, port->rx_descriptors,
-		port->tx_queues, port->tx_descriptors);
+	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queue%s of %u descriptors, %u tx queue%s of %u descriptors",
+		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues,
+		text_plural(port->rx_queues), port->rx_descriptors, port->tx_queues, text_plural(port->tx_queues),
+		port->tx_descriptors);
 	return 0;
 }
 

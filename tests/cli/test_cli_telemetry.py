@@ -4,10 +4,13 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -406,3 +409,20 @@ def test_advice_for_other_users_than_root_mentions_the_user():
     done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert done.returncode == FAILED
     assert done.stderr.endswith("is glb-director running, with this --file-prefix and as this user?\n")
+
+
+def test_missing_permission_is_named(tmp_path):
+    """As root, the test runs the program as nobody, who may not connect to the socket."""
+    if os.getuid() != 0:
+        pytest.skip("this test needs root")
+    folder = Path(tempfile.mkdtemp(prefix="glb-"))  # pytest's own folders are closed to others
+    try:
+        with director(folder, None) as (environment, _):
+            folder.chmod(0o755)
+            (folder / "dpdk").chmod(0o700)
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", CLI, "stats"]
+            done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    finally:
+        shutil.rmtree(folder)
+    assert (done.returncode, done.stderr) == (FAILED, f"glb-director-cli: {folder}/dpdk/rte/dpdk_telemetry.v2: permission denied: "
+                                              "run this command as the director's user, usually root\n")

@@ -8,7 +8,8 @@ from scapy.layers.inet import IP, TCP
 
 from support import traffic
 from support.director_conf import CONFIG
-from support.director_process import run_capture, write_table
+from support import pcap
+from support.director_process import DirectorProcess, run_capture, write_table
 from model import Director
 from support.compare import count
 
@@ -68,3 +69,19 @@ def test_mixed_traffic_has_the_same_verdicts(tmp_path):
     results = [model.process(frame) for frame in frames]
     assert counters == count(result.verdict for result in results)
     assert sorted(sent) == sorted(result.out for result in results if result.out)
+
+
+def test_each_packet_is_counted_for_one_backend(tmp_path):
+    """The lcore that steers counts the backend, and the one that sends counts the table."""
+    frames = list(numbered(list(flow_heads(97)), 5000))
+    pcap.write(tmp_path / "rx.pcap", frames)
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"
+    with DirectorProcess([vdev], {**CONFIG, **GROUPS, "idle": "sleep"}, table, lcores=LCORES) as director:
+        stats = director.wait_received(len(frames))
+        pages = [director.telemetry.ask(f"/glb/tables,{index}") for index in range(len(traffic.TABLE["tables"]))]
+        director.terminate()
+    assert stats["forwarded"] == len(frames)
+    counted = {backend["ip"]: backend["packets"] for page in pages for backend in page["backends"].values()}
+    sent = collections.Counter(IP(frame[14:]).dst for frame in pcap.read(tmp_path / "tx.pcap"))
+    assert {ip: packets for ip, packets in counted.items() if packets} == sent

@@ -177,6 +177,30 @@ def test_every_packet_is_steered_by_one_table(live, client):
     assert used == {0, 1}
 
 
+def test_counts_of_backends_survive_reloads_under_traffic(live, client):
+    """The counts of each reader only grow, and at the end no packet is missing or counted twice."""
+
+    def packets():
+        pages = [live.director.telemetry.ask(f"/glb/tables,{index}") for index in range(len(live.documents[0]["tables"]))]
+        return [(page["generation"], {backend["ip"]: backend["packets"] for backend in page["backends"].values()}) for page in pages]
+
+    seen = packets()
+    with client.pacing():
+        for turn in range(RELOADS):
+            begin = client.sent
+            wait_until(lambda: live.stat("received") > begin + 20, "traffic")
+            done = subprocess.Popen([CLI, "reload", f"--file-prefix={live.director.file_prefix}"], env=live.director.environment,
+                                    stdout=subprocess.DEVNULL)
+            while done.poll() is None:
+                now = packets()
+                assert all(count >= old[1].get(ip, 0) for new, old in zip(now, seen) for ip, count in new[1].items())
+                seen = now
+            assert done.returncode == 0
+    stats = live.director.wait_received(client.sent)
+    assert stats["reloads"] == RELOADS and stats["forwarded"] == client.sent
+    assert sum(sum(counts.values()) for _, counts in packets()) == client.sent
+
+
 def corrupted(name, live):
     """The content of a table file that must be refused."""
     data = bytearray(live.files[1].read_bytes())
