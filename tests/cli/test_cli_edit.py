@@ -317,11 +317,41 @@ def test_a_change_by_another_program_is_not_overwritten(file):
     assert file.read_text() == EXAMPLE + "\n" and os.listdir(file.parent) == ["t.json"]
 
 
-def test_a_file_that_the_healthcheck_writes_is_refused(file):
+def test_a_file_with_the_state_of_healthcheck_is_refused(file):
     (file.parent / "t.json.state").write_text('{ "_comment": "", "verdicts": {} }')
-    assert_refused(file, "drain", "192.168.50.20", says=["glb-healthcheck writes this file", "change `src`"])
+    assert_refused(file, "drain", "192.168.50.20", says=["glb-healthcheck writes this file", "`src` in healthcheck.conf"])
     edit(file, "drain", "192.168.50.20", "--force")
     assert "replaces" not in file.read_text()
+
+
+def test_the_files_of_the_installed_healthcheck_are_left_to_it(file, tmp_path):
+    if os.geteuid() != 0:
+        return  # only root can hide the machine's own /etc/glb
+    (tmp_path / "healthcheck.conf").write_text(
+        f'forwarding_table = {{ src = "{file}"; dst = "{tmp_path}/dst.json"; }}; reload = {{ build = "{tmp_path}/t.bin"; }};')
+    (tmp_path / "dst.json").write_text(EXAMPLE)
+    script = (f'mkdir -p /etc/glb && mount -t tmpfs none /etc/glb && cp {tmp_path}/healthcheck.conf /etc/glb && exec "$@"')
+
+    def hidden(*words):
+        return subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", CLI, "edit", *words], capture_output=True, text=True)
+
+    done = hidden(tmp_path / "dst.json", "drain", "192.168.50.20")
+    assert done.returncode == FAILED and f"writes this file: change its source {file} instead" in done.stderr
+    done = hidden(file, "drain", "192.168.50.20", "--build")
+    assert done.returncode == FAILED and f"{tmp_path}/t.bin: glb-healthcheck builds this file" in done.stderr
+    assert file.read_text() == (tmp_path / "dst.json").read_text() == EXAMPLE
+    done = hidden(file, "drain", "192.168.50.20")
+    assert done.returncode == OK and "glb-healthcheck reads this file" in done.stdout
+
+
+def test_only_new_warnings_are_shown(tmp_path):
+    """The example keys are a warning that the table had before; an empty array of binds is new."""
+    path = tmp_path / "t.json"
+    path.write_text((TREE / "config/forwarding_table.json").read_text())
+    assert edit(path, "drain", "192.168.50.20").stderr == ""
+    lines = edit(path, "remove-bind", "203.0.113.64/29:22/tcp", "--force", "--max-broken", "100").stderr.splitlines()
+    assert [line for line in lines if "as changed" in line] == [
+        f"glb-director-cli: warning: {path}, as changed:38:16: tables[1].binds: is empty: this table gets no packets"]
 
 
 # build and reload

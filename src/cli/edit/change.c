@@ -65,22 +65,50 @@ static void note_link(const struct change *change)
 		command_note("%s has another hard link, which keeps the old content", change->named);
 }
 
-/* The daemon overwrites such a file. It keeps its state beside it, unless healthcheck.conf names another place. */
-static bool is_written_by_healthcheck(const struct change *change)
+/* Returns the name of the binary table: DST, or that of the JSON table with .bin instead of .json. */
+static char *binary_name(const struct change *change, const char *dst)
 {
-	struct faults faults = {0};
-	char *state = NULL, *text = NULL;
-	size_t size;
-	bool found = false;
+	size_t size = strlen(change->named);
+	char *name;
 
-	if (asprintf(&state, "%s.state", change->path) >= 0) {
-		found = file_read(state, "a state", (size_t)64 << 20, &text, &size, &faults) == 0 &&
-			strstr(text, "\"verdicts\"");
-		free(state);
-	}
-	free(text);
-	faults_clear(&faults);
-	return found;
+	if (*dst)
+		return strdup(dst);
+	if (size > 5 && strcmp(change->named + size - 5, ".json") == 0)
+		size -= 5;
+	return asprintf(&name, "%.*s.bin", (int)size, change->named) < 0 ? NULL : name;
+}
+
+/* Refuses a file that glb-healthcheck overwrites, and a binary table that it builds from its own JSON table. */
+static bool avoid_healthcheck(const struct change *change, const struct command_args *args)
+{
+	const struct healthcheck_files *files = &change->healthcheck;
+	char *binary = args->options[CHANGE_BUILD] ? binary_name(change, args->options[CHANGE_BUILD]) : NULL;
+	bool builds = binary && files->build && file_is_same(files->build, binary);
+	bool writes = healthcheck_files_has_output(files, change->path);
+
+	if (writes)
+		command_error("%s: glb-healthcheck writes this file: change its source%s%s instead, or give --force",
+			change->named, files->src ? " " : ", `src` in healthcheck.conf,", files->src ? files->src : "");
+	else if (builds)
+		command_error(
+			"%s: glb-healthcheck builds this file, with the results of its checks: leave out --build, or give --force",
+			binary);
+	free(binary);
+	return !writes && !builds;
+}
+
+/* Parses the file as `check` does; if that finds errors, as the director does, which accepts more. */
+static bool parse_before(struct change *change)
+{
+	const struct json_edit *text = &change->before;
+
+	change->known = (struct faults){.file = change->named, .thorough = true};
+	change->thorough = table_json_parse_document(text->text, text->size, &change->old, &change->known) == 0;
+	if (change->thorough)
+		return true;
+	faults_clear(&change->known);
+	change->known = (struct faults){.file = change->named};
+	return table_json_parse_document(text->text, text->size, &change->old, &change->known) == 0;
 }
 
 bool change_open(struct change *change, const char *path, const struct command_args *args)
@@ -91,19 +119,14 @@ bool change_open(struct change *change, const char *path, const struct command_a
 	if (!resolve(change) || !lock_folder(change))
 		return false;
 	note_link(change);
-	if (!args->options[CHANGE_FORCE] && is_written_by_healthcheck(change)) {
-		command_error(
-			"%s: glb-healthcheck writes this file, for %s.state is beside it: change `src` of healthcheck.conf instead, or give --force",
-			path, change->path);
+	healthcheck_files_read(&change->healthcheck);
+	if (!args->options[CHANGE_FORCE] && !avoid_healthcheck(change, args))
 		return false;
-	}
-	if (table_load_text(change->path, &change->before.text, &change->before.size, &faults) ||
-		table_json_parse_document(change->before.text, change->before.size, &change->old, &faults)) {
-		cli_print_faults(&faults, FAULTS_ERRORS);
+	if (table_load_text(change->path, &change->before.text, &change->before.size, &faults) || !parse_before(change)) {
+		cli_print_faults(faults.errors ? &faults : &change->known, FAULTS_ERRORS);
 		command_error("%s: only a valid JSON table can be changed", path);
 		return false;
 	}
-	faults_clear(&faults);
 	change->after.size = change->before.size;
 	change->after.text = strdup(change->before.text);
 	if (!change->after.text)
@@ -116,23 +139,54 @@ void change_close(struct change *change)
 	if (change->folder >= 0)
 		close(change->folder);
 	table_document_free(&change->old);
+	faults_clear(&change->known);
+	healthcheck_files_free(&change->healthcheck);
 	free(change->before.text);
 	free(change->after.text);
 	free(change->backup);
 	free(change->path);
 }
 
-/* Parses the new text. Prints its faults, which name places in the new text. */
-static bool parse_after(const struct change *change, struct table_document *new)
+/* Returns a fault's text behind file, line and column. */
+static const char *without_place(const char *text, const char *file)
 {
-	struct faults faults = {0};
+	const char *behind = strstr(text + strlen(file), ": ");
+
+	return behind ? behind : text;
+}
+
+/* The file and the change whose faults are printed. */
+struct printing {
+	const struct change *change;
+	const char *file;
+};
+
+/* Prints errors, and the warnings that the file did not have before the change. */
+static void print_news(void *context, bool warning, const char *text)
+{
+	const struct printing *printing = context;
+	const struct faults *known = &printing->change->known;
+	const char *message = without_place(text, printing->file);
+
+	for (size_t i = 0; warning && i < known->count; i++)
+		if (strcmp(without_place(known->items[i].text, known->file), message) == 0)
+			return;
+	command_error("%s%s", warning ? "warning: " : "", text);
+}
+
+/* Parses the new text. Prints faults of these kinds, which name places in the new text. */
+static bool parse_after(const struct change *change, struct table_document *new, enum faults_kinds kinds)
+{
+	struct faults faults = {.thorough = change->thorough};
+	struct printing printing = {.change = change};
 	char *file = NULL;
 	bool valid = false;
 
 	if (asprintf(&file, "%s, as changed", change->named) >= 0) {
-		faults.file = file;
+		faults.file = printing.file = file;
 		valid = table_json_parse_document(change->after.text, change->after.size, new, &faults) == 0;
-		cli_print_faults(&faults, FAULTS_ALL);
+		faults_report(&faults, kinds, print_news, &printing);
+		faults_clear(&faults);
 		free(file);
 	}
 	if (!valid)
@@ -170,7 +224,7 @@ static bool pass_guard(struct change *change, const struct command_args *args, s
 		return false;
 	}
 	table_document_free(new);
-	return parse_after(change, new);
+	return parse_after(change, new, FAULTS_ERRORS);
 }
 
 static int refuse(const struct change *change, const struct table_set_diff *diff, double limit)
@@ -258,20 +312,10 @@ static bool write_both(const struct change *change, enum change_order order)
 			       change->backup) == COMMAND_OK;
 	printf("%s: %s; the version before is in %s\n", change->named,
 		order == CHANGE_BACKUP_FIRST ? "written" : "the last edit is taken back", change->backup);
+	if (change->healthcheck.src && file_is_same(change->healthcheck.src, change->path))
+		printf("%s: glb-healthcheck reads this file: while it runs, it builds the table and reloads the director\n",
+			change->named);
 	return true;
-}
-
-/* Returns the name of the binary table: DST, or that of the JSON table with .bin instead of .json. */
-static char *binary_name(const struct change *change, const char *dst)
-{
-	size_t size = strlen(change->named);
-	char *name;
-
-	if (*dst)
-		return strdup(dst);
-	if (size > 5 && strcmp(change->named + size - 5, ".json") == 0)
-		size -= 5;
-	return asprintf(&name, "%.*s.bin", (int)size, change->named) < 0 ? NULL : name;
 }
 
 static int build(const struct change *change, const char *dst)
@@ -321,7 +365,7 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 		printf("%s: nothing to do\n", change->named);
 		return dry_run ? COMMAND_OK : roll_out(change, args);
 	}
-	if (parse_after(change, &new) && pass_guard(change, args, &new))
+	if (parse_after(change, &new, FAULTS_ALL) && pass_guard(change, args, &new))
 		code = show(change, &new, limit);
 	table_document_free(&new);
 	if (code != COMMAND_OK)

@@ -6,6 +6,7 @@
 #ifndef GLB_CLI_EDIT_CHANGE_H
 #define GLB_CLI_EDIT_CHANGE_H
 
+#include "cli/edit/healthcheck_files.h"
 #include "cli/telemetry.h"
 #include "table/file/json_edit.h"
 #include "table/file/table_document.h"
@@ -14,9 +15,12 @@ struct change {
 	const char *named; /* the file as the user names it; borrowed */
 	char *path; /* the same without symbolic links */
 	char *backup; /* path + "~" */
+	struct healthcheck_files healthcheck;
 	int folder; /* descriptor, locked: other changes in this folder wait */
 	struct table_document old; /* the file before the change */
 	struct json_edit before; /* its text */
+	struct faults known; /* its warnings */
+	bool thorough; /* `check` finds no error in it, and shall find none in the result */
 	struct json_edit after; /* the text that shall be written; the caller changes it */
 };
 

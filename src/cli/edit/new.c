@@ -243,7 +243,7 @@ static char *conf_text(const struct answers *answers)
 /* Returns true if `check` would report nothing. Prints what it would report. */
 static bool is_faultless(const char *path, const char *table)
 {
-	struct faults faults = {.file = path};
+	struct faults faults = {.file = path, .thorough = true};
 	struct table_set set;
 	bool faultless = table_json_parse(table, strlen(table), &set, &faults) == 0 && faults.count == 0;
 
