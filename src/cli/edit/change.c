@@ -41,6 +41,13 @@ static bool lock_folder(struct change *change)
 	return locked;
 }
 
+static bool is_link(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 static bool resolve(struct change *change)
 {
 	change->path = realpath(change->named, NULL);
@@ -48,7 +55,7 @@ static bool resolve(struct change *change)
 		command_error("%s: cannot be opened: %s", change->named, strerror(errno));
 		return false;
 	}
-	if (asprintf(&change->backup, "%s~", change->path) < 0) {
+	if (asprintf(&change->backup, "%s~", is_link(change->named) ? change->path : change->named) < 0) {
 		change->backup = NULL;
 		command_error("out of memory");
 	}
@@ -59,7 +66,7 @@ static void note_link(const struct change *change)
 {
 	struct stat info;
 
-	if (lstat(change->named, &info) == 0 && S_ISLNK(info.st_mode))
+	if (is_link(change->named))
 		command_note("%s is a symbolic link: this changes %s", change->named, change->path);
 	if (stat(change->path, &info) == 0 && info.st_nlink > 1)
 		command_note("%s has another hard link, which keeps the old content", change->named);

@@ -14,7 +14,7 @@
 struct change {
 	const char *named; /* the file as the user names it; borrowed */
 	char *path; /* the same without symbolic links */
-	char *backup; /* path + "~" */
+	char *backup; /* the same with "~", beside the file itself */
 	struct healthcheck_files healthcheck;
 	int folder; /* descriptor, locked: other changes in this folder wait */
 	struct table_document old; /* the file before the change */
