@@ -50,8 +50,8 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 	return error;
 }
 
-/* Options that are not given are NULL. */
-static int build_file(const char *from, const char *to, const char *format, bool force, bool verbose)
+/* `edited`: the user has seen the warnings about the JSON table. */
+static int build_file(const char *from, const char *to, const char *format, bool force, bool verbose, bool edited)
 {
 	const struct output output = {to, OUTPUT_BINARY_TABLE, force, {from}};
 	struct faults faults = {.file = from};
@@ -66,6 +66,8 @@ static int build_file(const char *from, const char *to, const char *format, bool
 		return COMMAND_FAILED;
 	replaced = table_load_version(to);
 	error = table_load_json(from, &set, &faults);
+	if (error == 0 && edited)
+		faults_clear(&faults);
 	if (error == 0)
 		error = build(to, &set, version, verbose, &faults);
 	if (error == 0 && replaced == 2 && !format)
@@ -78,13 +80,13 @@ static int build_file(const char *from, const char *to, const char *format, bool
 
 int cli_build_config(const char *from, const char *to)
 {
-	return build_file(from, to, NULL, false, false);
+	return build_file(from, to, NULL, false, false, true);
 }
 
 static int run(const struct command_args *args)
 {
 	return build_file(args->operands[0], args->operands[1], args->options[FORMAT], args->options[FORCE],
-		args->options[VERBOSE]);
+		args->options[VERBOSE], false);
 }
 
 const struct command build_config_command = {
