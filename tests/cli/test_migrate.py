@@ -108,7 +108,7 @@ reload = {
 fou_gre = true;
 """
     assert [line.split(": ")[3] for line in notes.splitlines()] == [
-        "forwarding_table.dst", "reload_command", "reload_command", "panic_threshold", "listen"]
+        "reload_command", "forwarding_table.dst", "panic_threshold", "max_shrink", "listen"]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -174,6 +174,24 @@ def test_healthy_that_is_no_boolean_is_false_as_in_glb(tmp_path, value):
     text, notes = migrate(source)
     assert [each["healthy"] for each in json.loads(text)["tables"][0]["backends"]] == [True, False]
     assert "for 1 backend without true or false" in notes
+
+
+# Backends as on the page: G good, D draining, U not healthy, F filling.
+STATES = {"G": ("active", True), "D": ("draining", True), "U": ("active", False), "F": ("filling", True)}
+
+
+@pytest.mark.parametrize("states, equal", [
+    ("GGGG", True), ("DGGG", True), ("GUGG", True), ("FGGG", True), ("FFGG", True),
+    ("DUGG", False), ("DDGG", False), ("UUGG", False), ("DFGG", False), ("UFGG", False), ("FDGG", False),
+])
+def test_rows_equal_those_of_glb_exactly_when_the_page_says_so(tmp_path, states, equal):
+    """docs/howto/migrate-from-glb.md#2-compare-the-rows"""
+    one = table(backends=[backend(f"192.168.50.{i}", *STATES[state]) for i, state in enumerate(states, 1)])
+    built = build(tmp_path, write_tables(tmp_path / "t.json", one))[0]
+    assert (built == glb.rows_of(one)) == equal
+    usable = {bytes([192, 168, 50, i]) for i, state in enumerate(states, 1) if state in "GF"}
+    assert {first for first, _ in built} == usable  # new connections never go to a proxy that is out of service
+    assert equal or not {first for first, _ in glb.rows_of(one)} <= usable
 
 
 # --- Behind GLB's own health checks ---

@@ -53,15 +53,13 @@ static bool builds_and_reloads(const struct words *words, const char *dst)
 	       is_program(word[5], "systemctl") && strcmp(word[6], "reload") == 0 && word[7][0] != '-';
 }
 
-static void note_unwritable(struct migration *migration, const char *where, const char *path)
+static bool is_writable(const char *path)
 {
-	if (strncmp(path, WRITABLE, strlen(WRITABLE)) != 0)
-		faults_warn(&migration->notes, where,
-			"the unit of glb-healthcheck may write only below " WRITABLE
-			": move the file there, or set ReadWritePaths with `systemctl edit glb-healthcheck`");
+	return strncmp(path, WRITABLE, strlen(WRITABLE)) == 0;
 }
 
-static void put_reload(struct migration *migration, const char *dst)
+/* Clears *writable if glb-healthcheck shall build a table where its unit may not write. */
+static void put_reload(struct migration *migration, const char *dst, bool *writable)
 {
 	json_t *command = json_object_get(migration->root, "reload_command");
 	struct words words;
@@ -79,7 +77,7 @@ static void put_reload(struct migration *migration, const char *dst)
 			strchr(unit, '.') ? "" : ".service");
 		faults_warn(&migration->notes, "reload_command",
 			"`reload` takes its place: glb-healthcheck builds the table and reloads the unit without a shell");
-		note_unwritable(migration, "reload_command", words.word[3]);
+		*writable &= is_writable(words.word[3]);
 	} else {
 		fputs("reload_command = ", migration->to);
 		migrate_put_value(migration, "reload_command", command);
@@ -110,6 +108,7 @@ static void convert(struct migration *migration)
 	static const char *const paths[] = {"src", "dst", NULL};
 	json_t *table = json_object_get(migration->root, "forwarding_table");
 	const char *dst;
+	bool writable;
 
 	fputs("# Converted from a healthcheck.conf of GitHub's GLB Director. glb-healthcheck.conf(5) has all keys.\n\n"
 	      "forwarding_table = {\n",
@@ -117,11 +116,17 @@ static void convert(struct migration *migration)
 	put_path(migration, table, "src");
 	dst = put_path(migration, table, "dst");
 	fputs("};\n", migration->to);
-	note_unwritable(migration, "forwarding_table.dst", dst);
-	put_reload(migration, dst);
+	writable = is_writable(dst);
+	put_reload(migration, dst, &writable);
+	if (!writable)
+		faults_warn(&migration->notes, "forwarding_table.dst",
+			"the unit of glb-healthcheck may write only below " WRITABLE
+			": move dst and the built table there, or set ReadWritePaths with `systemctl edit glb-healthcheck`");
 	fputs("\n# The health checks of GLB put a GRE header into fou checks.\nfou_gre = true;\n", migration->to);
 	faults_warn(&migration->notes, "panic_threshold",
 		"is new: if less than half of a table's backends are healthy, all count as healthy; panic_threshold = 0 does as GLB does");
+	faults_warn(&migration->notes, "max_shrink",
+		"is new: a src in which a table loses all binds, or more than half of its backends, is refused; max_shrink = 100 permits any share of backends");
 	faults_warn(&migration->notes, "listen",
 		"GLB serves /health and /debug/vars on port 19520; here it is /status and /metrics, on port 19521");
 	migrate_note_unknown(migration, "forwarding_table", table, paths);
