@@ -104,17 +104,18 @@ def compare_rows(old, new):
 
 def diff_table(o, n, old, new, moves):
     """The counts of an old table, which table n of the new set replaces (None: none)."""
-    table = old[o]
-    changed, broken, at_risk, reached = compare_rows(table, None if n is None else new[n])
-    per_table = {n: broken} if n is not None else {}
-    shares = []
-    for b in range(len(table.binds)):
-        for to in moves[o, b] - {None} - per_table.keys():
-            per_table[to] = compare_rows(table, new[to])[1]
-        if moves[o, b]:
-            shares.append(max(ROWS if to is None else per_table[to] for to in moves[o, b]))
-    mean = ceil(Fraction(sum(shares), len(shares))) if shares else 0
-    return {"rows": ROWS if shares else 0, "changed": changed, "broken": mean, "at_risk": at_risk, "reached": reached}
+    fates_of_binds = [moves[o, b] for b in range(len(old[o].binds)) if moves[o, b]]
+    results = {None: (ROWS, ROWS)}
+    for to in set().union(*fates_of_binds) - {None}:
+        results[to] = compare_rows(old[o], new[to])[:2]
+    _, _, at_risk, reached = compare_rows(old[o], None if n is None else new[n])
+
+    def mean(what):
+        worst = [max(results[to][what] for to in fates) for fates in fates_of_binds]
+        return ceil(Fraction(sum(worst), len(worst))) if worst else 0
+
+    rows = ROWS if fates_of_binds else 0
+    return {"rows": rows, "changed": mean(0), "broken": mean(1), "at_risk": at_risk if rows else 0, "reached": reached}
 
 
 def bind_changes(index, partner, table, moves, gone):

@@ -220,24 +220,19 @@ static void print_binds(const struct table_set_diff *diff, const struct table_di
 			lines.lost == 1 ? "is" : "are", lines.lost == 1 ? "it" : "them");
 }
 
-/* Returns true if there is something to print. */
-static bool print_still_reached(const struct table_diff *table)
+static void print_still_reached(const struct table_diff *table)
 {
-	bool any = false;
-
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_diff_backend *backend = &table->backends[i];
 		char address[NETADDR_TEXT_MAX], state[32];
 
 		if (!backend->still_reached)
 			continue;
-		any = true;
 		cli_print(4, "  %s (%s): %s%" PRIu32 " row%s still reach%s it, but not in NEW",
 			netaddr_format(&backend->addr, address), side_text(backend->before, state),
 			table->seed_known ? "" : "at most ", backend->still_reached,
 			text_plural(backend->still_reached), backend->still_reached == 1 ? "es" : "");
 	}
-	return any;
 }
 
 static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint32_t rows, const char *label)
@@ -250,10 +245,19 @@ static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint
 		percent_text(broken, rows, broken_text));
 }
 
+/* Returns true if the comparison of the rows has something to tell. */
+static bool rows_differ(const struct table_diff *table)
+{
+	bool differ = table->key_changed;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		differ |= table->backends[i].gained || table->backends[i].lost || table->backends[i].still_reached;
+	return differ;
+}
+
 static void print_table(const struct table_set_diff *diff, const struct table_diff *table)
 {
 	char buf[16], label[TABLE_MAX_NAME + 16];
-	bool reached;
 
 	snprintf(label, sizeof(label), "table %s", table_diff_label(table, buf));
 	if (table->before && table->after)
@@ -269,11 +273,14 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	if (table->key_changed)
 		puts("  hash_key changed: flows move to other rows, so every row counts as broken");
 	print_binds(diff, table);
-	reached = print_still_reached(table);
+	if (table->rows)
+		print_still_reached(table);
+	else if (table->before)
+		puts("  no packet matches this table of OLD, so its rows do not count");
 	if (table->at_risk)
 		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break",
 			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk));
-	if (!table->before || !table->after || table->changed || reached)
+	if (!table->before || !table->after || rows_differ(table))
 		print_backends(table);
 	putchar('\n');
 }

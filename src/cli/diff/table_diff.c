@@ -190,8 +190,13 @@ static bool compare_tables(struct table_diff *diff, uint32_t *broken)
 	return joined;
 }
 
-/* Sets broken[i] for each table i of the new set that gets packets of the old table. */
-static bool compare_moves(const struct table_diff *diff, const struct table_set *after, uint32_t *broken)
+/* What happens to the rows of an old table for the packets that go to table i of the new set. */
+struct outcomes {
+	uint32_t changed[TABLE_MAX_TABLES], broken[TABLE_MAX_TABLES];
+};
+
+/* Fills the outcomes of the tables other than diff->after that get packets of the old table. */
+static bool compare_moves(const struct table_diff *diff, const struct table_set *after, struct outcomes *outcomes)
 {
 	uint64_t tables = 0;
 
@@ -203,7 +208,8 @@ static bool compare_moves(const struct table_diff *diff, const struct table_set 
 
 		if (!(tables >> i & 1) || move.after == diff->after)
 			continue;
-		done = compare_tables(&move, &broken[i]);
+		done = compare_tables(&move, &outcomes->broken[i]);
+		outcomes->changed[i] = move.changed;
 		free(move.backends);
 		if (!done)
 			return false;
@@ -211,47 +217,60 @@ static bool compare_moves(const struct table_diff *diff, const struct table_set 
 	return true;
 }
 
-/* Returns the number of rows that break for the bind. */
-static uint32_t broken_of_bind(const struct bind_fate *fate, const uint32_t *broken)
+/* Returns the mean over the binds of the old table, rounded up. The worst fate of a bind counts. */
+static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *rows)
 {
-	uint32_t most = fate->nowhere ? TABLE_ROWS : 0;
+	uint64_t sum = 0, binds = 0;
 
-	for (uint32_t i = 0; i < TABLE_MAX_TABLES; i++)
-		if (fate->tables >> i & 1 && broken[i] > most)
-			most = broken[i];
-	return most;
+	for (uint32_t i = 0; i < diff->before->bind_count; i++) {
+		const struct bind_fate *fate = &diff->old_fates[i];
+		uint32_t most = fate->nowhere ? TABLE_ROWS : 0;
+
+		for (uint32_t to = 0; to < TABLE_MAX_TABLES; to++)
+			if (fate->tables >> to & 1 && rows[to] > most)
+				most = rows[to];
+		binds += fate->tables || fate->nowhere;
+		sum += most;
+	}
+	return binds ? (uint32_t)((sum + binds - 1) / binds) : 0;
+}
+
+static bool gets_packets(const struct table_diff *diff)
+{
+	for (uint32_t i = 0; i < diff->before->bind_count; i++)
+		if (diff->old_fates[i].tables || diff->old_fates[i].nowhere)
+			return true;
+	return false;
 }
 
 static bool compare(struct table_diff *diff, const struct table_set *after)
 {
-	uint32_t broken[TABLE_MAX_TABLES] = {0}, partner, binds = 0;
-	uint64_t sum = 0;
+	struct outcomes outcomes = {{0}, {0}};
+	uint32_t broken;
 
-	if (!compare_tables(diff, &partner))
+	if (!compare_tables(diff, &broken))
 		return false;
 	if (!diff->before)
 		return true;
-	if (diff->after)
-		broken[diff->new_index] = partner;
-	if (!compare_moves(diff, after, broken))
-		return false;
-	for (uint32_t i = 0; i < diff->before->bind_count; i++) {
-		const struct bind_fate *fate = &diff->old_fates[i];
-
-		binds += fate->tables || fate->nowhere;
-		sum += broken_of_bind(fate, broken);
+	if (diff->after) {
+		outcomes.changed[diff->new_index] = diff->changed;
+		outcomes.broken[diff->new_index] = broken;
 	}
-	diff->rows = binds ? TABLE_ROWS : 0;
-	diff->broken = binds ? (uint32_t)((sum + binds - 1) / binds) : 0;
+	if (!compare_moves(diff, after, &outcomes))
+		return false;
+	diff->rows = gets_packets(diff) ? TABLE_ROWS : 0;
+	diff->at_risk = diff->rows ? diff->at_risk : 0;
+	diff->changed = mean_over_binds(diff, outcomes.changed);
+	diff->broken = mean_over_binds(diff, outcomes.broken);
 	return true;
 }
 
 static void add_totals(struct table_set_diff *diff, const struct table_diff *table)
 {
 	diff->rows += table->rows;
-	diff->changed += table->rows ? table->changed : 0;
+	diff->changed += table->changed;
 	diff->broken += table->broken;
-	diff->at_risk += table->rows ? table->at_risk : 0;
+	diff->at_risk += table->at_risk;
 }
 
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)

@@ -29,9 +29,9 @@ struct table_diff {
 	bool key_changed;
 	bool seed_known; /* the rows' natural order is known, so `still_reached` is exact, else an upper bound */
 	uint32_t rows; /* TABLE_ROWS; 0 if no packet can match the old table */
-	uint32_t changed; /* number of rows whose first hop changes */
-	uint32_t broken; /* number of rows whose connections break; the mean over the old binds, rounded up */
-	uint32_t at_risk; /* number of other rows that lose a later hop */
+	/* Numbers of rows whose first hop changes, and whose connections break. They are means over the old binds, rounded up. */
+	uint32_t changed, broken;
+	uint32_t at_risk; /* number of rows that lose a later hop, but do not break if the binds stay */
 	uint32_t backend_count;
 	struct table_diff_backend *backends; /* sorted by address; owned */
 };
