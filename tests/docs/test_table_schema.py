@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares docs/reference/table.schema.json with the validator, `glb-director-cli check`, in both directions."""
+
+import copy
+import json
+import re
+import subprocess
+
+import jsonschema
+import pytest
+
+from lab.table import Table
+from support import glb
+from support.cli import backend, table
+from support.tree import CLI, TREE
+from support.vectors import FOLDER, PACKETS
+
+SCHEMA = json.loads((TREE / "docs/reference/table.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+PAGE = (TREE / "docs/reference/table-json.md").read_text()
+
+# Has every member.
+DOCUMENT = {
+    "healthchecks": {"interval_ms": 2000, "timeout_ms": 1000, "trigger": 3, "trigger_healthy": 2, "trigger_unhealthy": 1},
+    "replaces": "0123456789abcdef",
+    "tables": [
+        table("web", [
+            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "tcp": 22, "gue": 19523, "fou": 19522}},
+            backend("192.168.50.2", "draining", False),
+        ], hash_key=0xFACE, hops=3, healthchecks={"interval_ms": 100, "timeout_ms": 50}, binds=[
+            {"ip": "10.10.10.10", "proto": "tcp", "port": 80},
+            {"ip": "fdb4::/64", "proto": "udp", "port_start": 1000, "port_end": 1999},
+        ]),
+    ],
+}
+VALUES = [
+    None, True, False, -1, 0, 1, 2, 4, 5, 9, 10, 1000, 1001, 65535, 65536, 3600000, 3600001, 1.5, 10**18, "", "a", "x" * 255, "x" * 256,
+    "a\nb", "\x7f", "\u009b", "ü", "tcp", "udp", "TCP", "sctp", "active", "filling", "draining", "inactive", "up", "10.0.0.7", "10.0.0.300",
+    "10.0.0", "10.0.0.07", "10.0.0.7 ", "10.0.0.0/8", "10.0.0.0/32", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/", "::", "fd00::1", "fd00::/128",
+    "fd00::/129", "fd00::1%eth0", "/", "/a b", "/" + "x" * 2047, "/" + "x" * 2048, "0f" * 16, "0F" * 16, "0g" * 16, "0f" * 15, "0f" * 17,
+    "0f" * 8, "0" * 16, "0f" * 7, [], {}, [None], [{}], [[]],
+]
+# Errors of `check` that a schema cannot express. The page lists them.
+INEXPRESSIBLE = {
+    "a proxy is listed twice": ("is listed twice", lambda doc: doc["tables"][0]["backends"].append(backend("192.168.50.2"))),
+    "a proxy is a VIP": ("is a VIP", lambda doc: doc["tables"][0]["backends"].append(backend("10.10.10.10"))),
+    "`port_start` is greater than `port_end`": ("is greater than port_end", lambda doc: doc["tables"][0]["binds"][1].update(port_end=1)),
+    "an IPv6 address is malformed": ("is not an IPv4 or IPv6 address or CIDR prefix", lambda doc: doc["tables"][0]["binds"][1].update(ip="1::2::3")),
+    "a `name` has more than 255 bytes, but not characters": (
+        "is not a name: at most 255 bytes", lambda doc: doc["tables"][0].update(name="ü" * 128)),
+    "an `http_uri` has more than 2048 bytes, but not characters": (
+        "of at most 2048 characters", lambda doc: doc["tables"][0]["backends"][0]["healthchecks"].update(http_uri="/" + "ü" * 1024)),
+    "a number is written with a fraction of zero: `80.0`": (
+        "(a real number) is not an integer", lambda doc: doc["tables"][0]["binds"][0].update(port=80.0)),
+    "a key is that of an example": ("is published as an example", lambda doc: doc["tables"][0].update(seed=PAGE.split('"seed": "')[1][:32])),
+}
+
+
+def errors_of(documents, folder):
+    """The errors of `check` for each document."""
+    files = []
+    for number, document in enumerate(documents):
+        files.append(folder / f"{number}.json")
+        files[-1].write_text(document if isinstance(document, str) else json.dumps(document))
+    found = []
+    for first in range(0, len(files), 500):
+        done = subprocess.run([CLI, "check", "--json", *files[first:first + 500]], capture_output=True, text=True, timeout=120)
+        found += [entry["errors"] for entry in json.loads(done.stdout)["files"]]
+    assert len(found) == len(files)
+    return found
+
+
+def places(value, path=()):
+    yield path
+    for key, below in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(below, (*path, key))
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def changed(path, change):
+    document = copy.deepcopy(DOCUMENT)
+    change(at(document, path[:-1]), path[-1])
+    return document
+
+
+def mutants():
+    """(what was changed, document): each member and element with each value, or deleted; each object with another member."""
+    for path in places(DOCUMENT):
+        if path:
+            for value in VALUES:
+                yield (path, value), changed(path, lambda parent, key, value=value: parent.__setitem__(key, value))
+            yield (path, "deleted"), changed(path, lambda parent, key: parent.__delitem__(key))
+        if isinstance(at(DOCUMENT, path), dict):
+            for member in ("frob", "x-frob", "_", "x", "healthcheck"):
+                document = copy.deepcopy(DOCUMENT)
+                at(document, path)[member] = {"any": 1}
+                yield (path, member), document
+    for value in VALUES:
+        yield ((), value), value
+
+
+def test_schema_is_valid():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_a_mutant_is_valid_for_both_or_for_none(tmp_path):
+    names, documents = zip(*mutants())
+    known = [text for text, _ in INEXPRESSIBLE.values()]
+    verdicts = {True: 0, False: 0}
+    for name, document, errors in zip(names, documents, errors_of(documents, tmp_path)):
+        valid = VALIDATOR.is_valid(document)
+        verdicts[valid] += 1
+        if valid:
+            assert [error for error in errors if not any(text in error for text in known)] == [], name
+        else:
+            assert errors, (name, [error.message for error in VALIDATOR.iter_errors(document)][:3])
+    assert min(verdicts.values()) > 100
+
+
+@pytest.mark.parametrize("place, count", [(("tables",), 64), (("tables", 0, "binds"), 4096), (("tables", 0, "backends"), 4096)])
+def test_limits_are_the_same(tmp_path, place, count):
+    def of(number):
+        document = copy.deepcopy(DOCUMENT)
+        last = at(document, place)[-1]
+        at(document, place).extend([last] * (number - len(at(document, place))))
+        if place[-1] == "backends":
+            at(document, place)[:] = [backend(f"172.16.{i >> 8}.{i & 255}") for i in range(number)]
+        return document
+
+    documents = [of(count), of(count + 1)]
+    assert [bool(errors) for errors in errors_of(documents, tmp_path)] == [False, True]
+    assert [VALIDATOR.is_valid(document) for document in documents] == [True, False]
+
+
+def valid_documents():
+    yield "config", json.loads((TREE / "config/forwarding_table.json").read_text())
+    yield "page", json.loads(PAGE.split("```json\n")[1].split("```")[0])
+    yield "lab", json.loads(Table().with_backend("192.0.2.70").json())
+    yield from PACKETS["tables"].items()
+    for case in json.loads((FOLDER / "rows.json").read_text()):
+        yield case["name"], case["table"]
+    for name in glb.TABLES:
+        yield name, glb.load(name)
+        yield f"{name}, written by GLB's health checks", json.loads(glb.written_by_healthcheck(glb.load(name), lambda ip: True))
+
+
+def test_valid_tables_are_valid_for_both(tmp_path):
+    names, documents = zip(*valid_documents())
+    assert len(names) > 60
+    for name, document, errors in zip(names, documents, errors_of(documents, tmp_path)):
+        assert [error for error in errors if "is published as an example" not in error] == [], name
+        assert [error.message for error in VALIDATOR.iter_errors(document)] == [], name
+
+
+@pytest.mark.parametrize("what", INEXPRESSIBLE)
+def test_the_page_lists_what_the_schema_cannot_express(tmp_path, what):
+    error, change = INEXPRESSIBLE[what]
+    document = copy.deepcopy(DOCUMENT)
+    change(document)
+    assert VALIDATOR.is_valid(document)
+    (errors,) = errors_of([document], tmp_path)
+    assert errors and all(error in each for each in errors)
+    assert f"\n- {what}\n" in PAGE
+
+
+def test_duplicate_members_are_beyond_a_schema(tmp_path):
+    ((error,),) = errors_of(['{"tables": [], "tables": []}'], tmp_path)
+    assert "duplicate object key" in error and VALIDATOR.is_valid({"tables": []})
+    assert "\n- a member occurs twice in an object\n" in PAGE
+
+
+def test_every_member_of_the_schema_has_a_description():
+    for name, entry in {"document": SCHEMA, **SCHEMA["$defs"]}.items():
+        for member, value in entry.get("properties", {}).items():
+            target = SCHEMA["$defs"][re.sub(".*/", "", value["$ref"])] if "$ref" in value else value
+            assert "description" in value or "description" in target or member in ("proto", "healthchecks"), (name, member)
+            assert f"`{member}`" in PAGE, member
