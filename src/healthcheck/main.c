@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "common/text.h"
+#include "healthcheck/client/client.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor/monitor.h"
 #include "healthcheck/once.h"
@@ -152,6 +153,18 @@ static int check_once(struct ev_loop *loop, struct faults *faults)
 	return healthy ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int ask_daemon(const struct options *options, struct faults *faults)
+{
+	int status = EXIT_FAILURE;
+
+	if (conf_read_healthcheck(options->config_file, &conf, faults) == 0)
+		status = client_run(&conf, options->json);
+	log_faults(faults, FAULTS_ERRORS);
+	faults_clear(faults);
+	conf_free(&conf);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = options_parse(argc, argv);
@@ -161,6 +174,8 @@ int main(int argc, char **argv)
 
 	log_open("glb-healthcheck", options.debug);
 	signal(SIGPIPE, SIG_IGN);
+	if (options.status)
+		return ask_daemon(&options, &faults);
 	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {
 		log_faults(&faults, FAULTS_ALL);
 		faults_clear(&faults);

@@ -2,28 +2,35 @@
 #include "healthcheck/options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "program/command.h"
 #include "program/installed.h"
 
-enum { CONFIG_FILE, CHECK_ONCE, DEBUG };
+enum { CONFIG_FILE, CHECK_ONCE, JSON, DEBUG };
 
 static const struct command_option known[] = {
 	[CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_HEALTHCHECK_CONF ")"},
 	[CHECK_ONCE] = {"check-once", NULL,
 		"run every check once, print the results, write nothing; "
 		"exit with 0 if every backend is healthy, else with 1"},
+	[JSON] = {"json", NULL, "with status: print the daemon's reply"},
 	[DEBUG] = {"debug", NULL, "also log messages for developers"},
 	{0},
 };
 
 static const struct command command = {
 	.name = "",
-	.operands = "",
+	.operands = "[status]",
+	.max_operands = 1,
 	.summary = "Check proxies, and write their health into a copy of the forwarding table",
 	.options = known,
-	.letters = "c1dhV",
-	.note = "SIGHUP reads the table again. SIGTERM stops the program.\n"
+	.letters = "c1jdhV",
+	.note = "status asks a running glb-healthcheck for its state, and prints it. It exits\n"
+		"with 0 if all backends are healthy, and src, dst and reload have no error, else\n"
+		"with 1.\n"
+		"\n"
+		"SIGHUP reads the table again. SIGTERM stops the program.\n"
 		"See glb-healthcheck(8) and glb-healthcheck.conf(5).",
 };
 
@@ -36,10 +43,18 @@ struct options options_parse(int argc, char **argv)
 	command_open("glb-healthcheck");
 	if (!command_parse(&command, argc, argv, &args, &code))
 		exit(code);
+	if (args.count && strcmp(args.operands[0], "status") != 0)
+		exit(command_usage("unexpected operand '%s'", args.operands[0]));
+	if (args.count && (args.options[CHECK_ONCE] || args.options[DEBUG]))
+		exit(command_usage("status takes neither --check-once nor --debug"));
+	if (!args.count && args.options[JSON])
+		exit(command_usage("--json is an option of status: glb-healthcheck status --json"));
 	file = args.options[CONFIG_FILE];
 	return (struct options){
 		.config_file = file ? file : INSTALLED_HEALTHCHECK_CONF,
 		.check_once = args.options[CHECK_ONCE],
 		.debug = args.options[DEBUG],
+		.status = args.count,
+		.json = args.options[JSON],
 	};
 }

@@ -4,6 +4,7 @@
  * to complete, and filter the lines that come back by its start. A line is "WORD" or "WORD<TAB>HELP". A line that begins
  * with a TAB stands for the files with this ending.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static bool offer_by_name(const char *name)
 	static const char *const tables[] = {".json", ".bin", NULL}, *const captures[] = {".pcap", ".pcapng", NULL};
 	const char *dot = strrchr(name, '.');
 
-	if (strchr(name, '|'))
+	if (strchr(name, '|') || islower((unsigned char)name[0])) /* "tcp|udp", "status" */
 		offer_words(name);
 	else if (dot && strcmp(dot, ".pcap") == 0)
 		offer_endings(captures);

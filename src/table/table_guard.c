@@ -259,7 +259,7 @@ static void lose_everything(struct comparison *comparison)
 
 	for (uint32_t t = 0; t < old->count; t++)
 		list_add(&list, table_label(old, t, buf));
-	lose(comparison, true, "all %u tables vanish: %s", old->count, list_end(&list));
+	lose(comparison, true, "all tables vanish: %s", list_end(&list));
 }
 
 /* `replaces` confirms one change: the set in use that has it too has used it. */

@@ -87,6 +87,8 @@ def fish(words, folder):
     (["glb-redirect", "attach", "lo", "--udp", "c"], {"connected"}),
     (["glb-bifurcate", "s"], {"sync", "show"}),
     (["glb-healthcheck", "--che"], {"--check-once"}),
+    (["glb-healthcheck", "s"], {"status"}),
+    (["glb-healthcheck", "status", "--j"], {"--json"}),
     (["glb-director", "-l", "0-3", "--", "--deb"], {"--debug"}),
 ])
 def test_words(complete, words, expected, folder):

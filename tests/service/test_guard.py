@@ -71,7 +71,7 @@ def vip_moves(_, web):
 
 
 LOSSES = {
-    no_tables: "all 2 tables vanish: web, git",
+    no_tables: "all tables vanish: web, git",
     no_binds: "table web loses all its binds: tcp 10.0.0.1 port 80, tcp 10.0.0.2 port 80",
     table_vanishes: "table web vanishes with all its binds: tcp 10.0.0.1 port 80, tcp 10.0.0.2 port 80",
     too_few_backends: "table web loses 3 of its 4 usable backends, and max_shrink is 50 %: 192.168.0.2, 192.168.0.3, 192.168.0.4",
@@ -154,7 +154,7 @@ def test_force_counts_for_one_reload(tmp_path):
         done = guarded.command("--force")
         assert done.returncode == 0 and done.stdout.startswith("reloaded: generation 2, digest "), done.stderr
         write_table(guarded.table, changed(no_tables), "2")
-        guarded.assert_refused("all 2 tables vanish: #0, #1")
+        guarded.assert_refused("all tables vanish: #0, #1")
         assert guarded.command("--force").returncode == 0
         assert "warning: {}: has no tables: the director forwards nothing".format(guarded.table) in guarded.director.log
         write_table(guarded.table, DOCUMENT, "2")

@@ -115,7 +115,7 @@ static void test_all_tables_lost(void **state)
 	add(&change.old, "web", "tcp 10.0.0.1 80", 1);
 	add(&change.old, NULL, "tcp 10.0.0.2 80", 1);
 	assert_false(judge(&change));
-	assert_only_fault(&change, false, "all 2 tables vanish: web, #1");
+	assert_only_fault(&change, false, "all tables vanish: web, #1");
 	discard(&change);
 }
 
@@ -650,7 +650,7 @@ static struct expected naive_guard(const struct table_guard *guard)
 
 	naive_heirs(old, new, heirs);
 	if (old->count && !new->count)
-		expect(&expected, false, "all %u tables vanish:", old->count);
+		expect(&expected, false, "all tables vanish:");
 	for (uint32_t t = 0; new->count &&t < old->count; t++) {
 		const struct table *table = &old->tables[t];
 		bool has_heir = false, has_binds = false;

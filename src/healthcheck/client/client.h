@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `glb-healthcheck status`: asks a running daemon for /status, and prints it for people. One thread; blocks. */
+#ifndef GLB_HEALTHCHECK_CLIENT_CLIENT_H
+#define GLB_HEALTHCHECK_CLIENT_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "healthcheck/config/conf.h"
+
+/* Asks the daemon that listens as `conf` says. Returns the reply, which the caller frees; NULL after an error message. */
+char *client_fetch(const struct conf *conf);
+
+/* True if every backend is healthy, and src, dst and reload have no error. */
+bool client_is_good(const json_t *status);
+
+/* Prints the members of /status in lines of at most 80 columns. */
+void client_print(const json_t *status);
+
+/* Does all of this, or prints the reply itself if as_json. Returns the exit code. */
+int client_run(const struct conf *conf, bool as_json);
+
+#endif
