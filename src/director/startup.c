@@ -2,7 +2,6 @@
 #include "director/startup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <rte_lcore.h>
 
 #include "director/bifurcation.h"
+#include "director/eal.h"
 #include "director/exception.h"
 #include "program/log.h"
 #include "worker/distribute.h"
@@ -25,25 +25,6 @@ int startup_conf(struct director *director)
 	log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 	return error;
-}
-
-static void discard(int fd)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	if (null >= 0) {
-		dup2(null, fd);
-		close(null);
-	}
-}
-
-/* Makes fd what it was when `copy` was made, and closes the copy. */
-static void restore(int copy, int fd)
-{
-	if (copy >= 0) {
-		dup2(copy, fd);
-		close(copy);
-	}
 }
 
 static bool has_option(int argc, char **argv, const char *option)
@@ -153,43 +134,16 @@ static int claim_interfaces(int argc, char **argv)
 	return error;
 }
 
-static bool usage_wanted;
-
-/*
- * EAL calls this at the end of its usage text, which it prints when an option is wrong, after a message that says which one. What
- * it prints from then on only repeats that it failed.
- */
-static void end_of_usage(const char *program)
-{
-	(void)program;
-	usage_wanted = true;
-	log_error(
-		"EAL refuses the options before --: its message above says which one; the DPDK guides list them under \"EAL parameters\"");
-	discard(STDERR_FILENO);
-}
-
-/* Runs rte_eal_init() without its usage text, which has a hundred lines and hides the error. */
-static int init_eal(int argc, char **argv)
-{
-	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), result;
-
-	rte_set_application_usage_hook(end_of_usage);
-	fflush(stdout);
-	discard(STDOUT_FILENO);
-	result = rte_eal_init(argc, argv);
-	fflush(stdout);
-	restore(out, STDOUT_FILENO);
-	restore(err, STDERR_FILENO);
-	return result;
-}
-
 int startup_eal(int argc, char **argv)
 {
+	int error;
+
 	if (claim_interfaces(argc, argv))
 		return -EBUSY;
-	if (init_eal(argc, argv) < 0) {
-		if (usage_wanted)
-			return -EINVAL;
+	error = eal_start(argc, argv);
+	if (error == -EINVAL)
+		return error;
+	if (error) {
 		log_error("DPDK's EAL does not start%s%s (see its messages above)", rte_errno ? ": " : "",
 			rte_errno ? rte_strerror(rte_errno) : "");
 		explain_eal(argc, argv);
