@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from conftest import OWN, PEER, VIP, capabilities, log, run, show, stats, system
 
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK = 1 << 12, 1 << 13, 1 << 14
 DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.service", "glb-redirect@px0.service"
+BIFURCATE = "glb-bifurcate.service"
+TABLE = Path("/var/lib/glb/forwarding_table.bin")
 
 
 def forwards(peer):
@@ -146,3 +149,70 @@ def test_director_restarts_and_stops(peer):
     for unit in (DIRECTOR, HEALTHCHECK):
         assert show(unit, "Result") == "success", log(unit)
     assert forwards(peer) is None
+
+
+def install_table(*vips):
+    document = table(PEER)
+    document["tables"][0]["binds"] = [{"ip": vip, "proto": "tcp", "port": 80} for vip in vips]
+    Path("/tmp/af_xdp.json").write_text(json.dumps(document), encoding="utf-8")
+    run("glb-director-cli", "build-config", "--force", "/tmp/af_xdp.json", str(TABLE))
+
+
+def vips():
+    return run("glb-bifurcate", "show").stdout.split()
+
+
+@pytest.fixture(scope="module")
+def af_xdp(director_files):
+    """The director's unit with an AF_XDP port, as docs/howto/flow-bifurcation.md says."""
+    (program,) = Path("/usr").glob("**/glb-director/bifurcate.bpf.o")
+    environment = director_files.parent / "default/glb-director"
+    text = environment.read_text(encoding="ascii")
+    environment.write_text(text.replace("net_af_packet0,iface=lb0", f"net_af_xdp0,iface=lb0,xdp_prog={program}"), encoding="ascii")
+    for unit, setting in ((DIRECTOR, "CapabilityBoundingSet=CAP_SYS_ADMIN"), (BIFURCATE, "SupplementaryGroups=glb-healthcheck")):
+        drop_in = Path(f"/etc/systemd/system/{unit}.d/af_xdp.conf")
+        drop_in.parent.mkdir(exist_ok=True)
+        drop_in.write_text(f"[Service]\n{setting}\n", encoding="ascii")
+    systemctl("daemon-reload")
+    install_table(VIP)
+
+
+def test_director_on_af_xdp_without_the_map_names_the_unit(af_xdp):
+    assert systemctl("start", DIRECTOR, check=False).returncode != 0
+    systemctl("stop", DIRECTOR)
+    assert "run systemctl enable --now glb-bifurcate" in log(DIRECTOR)
+
+
+def test_bifurcate_fills_the_map_and_the_director_starts_after_each_kill(peer, af_xdp):
+    systemctl("start", BIFURCATE)
+    assert vips() == [VIP]
+    systemctl("start", DIRECTOR)
+    for number in (1, 2):
+        assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+        systemctl("kill", "--signal=KILL", DIRECTOR)
+        wait(lambda number=number: show(DIRECTOR, "NRestarts") == str(number), "a restart")
+        wait(lambda: show(DIRECTOR, "ActiveState") == "active", "the director to be ready")
+    assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
+    assert log(DIRECTOR).count("removed the XDP program that a killed director left") == 2
+
+
+def test_map_of_vips_follows_each_reload_that_the_director_accepts(af_xdp):
+    install_table(VIP, "203.0.113.11")
+    systemctl("reload", DIRECTOR)
+    assert vips() == [VIP, "203.0.113.11"]
+    TABLE.write_bytes(TABLE.read_bytes()[:100])
+    assert systemctl("reload", DIRECTOR, check=False).returncode != 0
+    assert vips() == [VIP, "203.0.113.11"]
+    install_table(VIP)
+    run("glb-director-cli", "reload", "--force")
+    assert vips() == [VIP]
+
+
+def test_reload_of_bifurcate_fills_a_map_that_was_cleared(af_xdp):
+    run("glb-bifurcate", "clear")
+    systemctl("reload", DIRECTOR)
+    assert vips() == []
+    systemctl("reload", BIFURCATE)
+    assert vips() == [VIP]
+    systemctl("stop", DIRECTOR, BIFURCATE)
+    assert vips() == [VIP]
