@@ -4,6 +4,7 @@
 
 #include "bifurcate/commands.h"
 #include "bifurcate/vip_map.h"
+#include "program/installed.h"
 #include "table/file/table_load.h"
 
 static const struct command_option options[] = {
@@ -32,7 +33,7 @@ static int sync_vips(const struct command_args *args)
 	struct vips vips;
 	int map, error;
 
-	if (read_vips(args->operands[0], &vips) != COMMAND_OK)
+	if (read_vips(args->count ? args->operands[0] : INSTALLED_TABLE, &vips) != COMMAND_OK)
 		return COMMAND_FAILED;
 	map = vip_map_open(true, &faults);
 	error = map < 0 ? map : vip_map_set(map, &vips, &change, &faults);
@@ -51,9 +52,9 @@ static int sync_vips(const struct command_args *args)
 const struct command sync_command = {
 	.name = "sync",
 	.run = sync_vips,
-	.operands = "TABLE",
-	.min_operands = 1,
+	.operands = "[TABLE]",
 	.max_operands = 1,
-	.summary = "Make the map hold exactly the addresses and prefixes of a table's binds",
+	.summary = "Make the map hold exactly the addresses and prefixes of a table's binds (default: " INSTALLED_TABLE
+		   ")",
 	.options = options,
 };

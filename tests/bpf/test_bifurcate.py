@@ -165,6 +165,14 @@ def test_folder_and_other_files_are_not_tables(host):
     assert "there is no map of VIPs" in host("show", code=1)
 
 
+def test_table_of_the_installation_is_the_default(host):
+    words = " ".join(host("sync", "--help").split())  # --help breaks lines
+    path = words.split("(default: ")[1].split(")")[0]
+    assert path.endswith("/glb/forwarding_table.bin")
+    done = host.namespace.run(BIFURCATE, "sync", check=False)
+    assert done.returncode == 0 or f"glb-bifurcate: {path}" in done.stderr
+
+
 def test_without_a_map(host):
     for subcommand in ("show", "clear"):
         assert host(subcommand, code=1) == f"glb-bifurcate: {MAP}: there is no map of VIPs: run glb-bifurcate sync TABLE\n"
@@ -233,7 +241,6 @@ def test_two_at_once_leave_one_of_both_tables(host):
     "words, says",
     [
         ((), "a subcommand is missing"),
-        (("sync",), "missing operand; the operands are: TABLE"),
         (("sync", "a", "b"), "unexpected operand 'b'"),
         (("show", "eth0"), "unexpected operand 'eth0'"),
         (("fill",), "unknown subcommand 'fill'"),
