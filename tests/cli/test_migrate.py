@@ -115,7 +115,7 @@ fou_gre = true;
 def test_environment(name):
     text, notes = migrate(glb.FILES / name)
     assert text == (glb.FILES / name).read_text().replace("--master-lcore", "--main-lcore")
-    assert "--master-lcore is written as --main-lcore" in notes and "vfio-pci" in notes
+    assert "--master-lcore is written as --main-lcore" in notes and "vfio-pci" in notes and "warning" not in notes
 
 
 @pytest.mark.parametrize("name", glb.TABLES)
@@ -393,10 +393,19 @@ def test_continued_line(tmp_path):
     assert text == 'GLB_DIRECTOR_EAL_ARGS="-l 0-2 \\\n  --main-lcore 0 \\\n-a 1:0.0"\nA="-w 1"\n'
 
 
-def test_environment_of_the_xdp_director(tmp_path):
-    text = 'GLB_DIRECTOR_XDP_ROOT_PATHS="--xdp-root-path=/sys/fs/bpf/root_array@eth0"\n'
-    result, notes = migrate(write(tmp_path, text))
-    assert result == text and "there is no glb-director-xdp" in notes
+def test_variables_that_no_program_reads_become_comments(tmp_path):
+    text = 'GLB_DIRECTOR_XDP_ROOT_PATHS="--xdp-root-path=\\\nGLB_X=1"\n GLB_DIRECTOR_EXTRA=1\n\nHOME=/root\nGLB_DIRECTOR_CONFIG_FILE=/etc/x'
+    out = tmp_path / "out"
+    _, notes = migrate(write(tmp_path, text), out)
+    assert out.read_text() == text.replace("GLB_DIRECTOR_XDP", "#GLB_DIRECTOR_XDP").replace(" GLB_DIRECTOR_EXTRA", "# GLB_DIRECTOR_EXTRA").replace("GLB_X", "#GLB_X")
+    assert "GLB_DIRECTOR_XDP_ROOT_PATHS is written as a comment" in notes and "AF_XDP" in notes
+    assert errors_of(out) == []
+    assert migrate(out)[0] == out.read_text()
+
+
+def test_environment_that_the_unit_would_refuse(tmp_path):
+    _, errors = migrate(write(tmp_path, 'GLB_DIRECTOR_EAL_ARGS="-l 0 -- --config-file /x"'), code=FAILED)
+    assert "GLB_DIRECTOR_EAL_ARGS: '--' ends the EAL options" in errors
 
 
 # --- Details of tables ---

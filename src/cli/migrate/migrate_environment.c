@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /etc/default/glb-director. Only words of GLB_DIRECTOR_EAL_ARGS change; the rest is copied byte for byte. */
+/* /etc/default/glb-director. Words of GLB_DIRECTOR_EAL_ARGS change, and variables that do not exist here become comments. The
+ * rest is copied byte for byte. */
 #include <ctype.h>
 #include <string.h>
 
+#include "cli/check/check_environment.h"
 #include "cli/migrate/migrate.h"
 
 #define EAL_ARGS "GLB_DIRECTOR_EAL_ARGS"
-#define XDP      "GLB_DIRECTOR_XDP_"
 
 /* EAL's options of DPDK 20.11 and later, in which the old ones no longer exist. */
 static const struct {
@@ -82,37 +83,62 @@ static const char *first_word(const char *line)
 	return value + strspn(value, "\"' \t");
 }
 
+/* Returns true if the line sets a variable of GLB that no program reads here. */
+static bool is_gone(const char *line)
+{
+	return sets(line, "GLB_") && !sets(line, EAL_ARGS "=") && !sets(line, "GLB_DIRECTOR_CONFIG_FILE=") &&
+	       !sets(line, "GLB_DIRECTOR_FORWARDING_TABLE=");
+}
+
+static void note_gone(struct migration *migration, const char *line)
+{
+	const char *name = skip_spaces(line);
+
+	faults_warn(&migration->notes, NULL, "%.*s is written as a comment: no program reads it here%s",
+		(int)strcspn(name, "= \t\n"), name,
+		sets(line, "GLB_DIRECTOR_XDP_") ? "; glb-director runs on AF_XDP, too (flow bifurcation, 3f)" : "");
+}
+
 static void convert(struct migration *migration)
 {
-	bool continued = false, xdp = false;
+	bool continued = false, arguments = false, gone = false;
 	size_t size;
 
 	for (const char *line = migration->text; *line; line += size) {
-		bool continued_before = continued, arguments = continued || sets(line, EAL_ARGS "=");
-
 		size = strcspn(line, "\n");
-		continued = arguments && size && line[size - 1] == '\\';
-		size += line[size] == '\n';
+		if (!continued) {
+			arguments = sets(line, EAL_ARGS "=");
+			gone = is_gone(line);
+			if (gone)
+				note_gone(migration, line);
+		}
+		if (gone) /* also lines that continue it: a comment is not continued in new versions of systemd */
+			fputc('#', migration->to);
 		if (arguments)
-			put_arguments(migration, line, size, continued_before ? line : first_word(line));
+			put_arguments(migration, line, size, continued ? line : first_word(line));
 		else
 			fwrite(line, 1, size, migration->to);
-		xdp |= sets(line, XDP);
+		continued = size && line[size - 1] == '\\';
+		if (line[size] == '\n')
+			fputc(line[size++], migration->to);
 	}
 	if (strstr(migration->text, EAL_ARGS))
 		faults_warn(&migration->notes, EAL_ARGS,
 			"bind the ports to vfio-pci instead of igb_uio, which DPDK no longer has");
-	if (xdp)
-		faults_warn(&migration->notes, XDP "...",
-			"is not used, because there is no glb-director-xdp: glb-director runs on AF_XDP, too (flow bifurcation, 3f)");
 }
 
-/* Any text is valid. */
+static int read_result(const char *path, struct faults *faults)
+{
+	check_environment(path, faults);
+	return 0;
+}
+
+/* Leaves out warnings about files that do not exist, because the result may be for another host. */
 static void check(const char *text, size_t size, struct faults *faults)
 {
-	(void)text;
-	(void)size;
-	(void)faults;
+	migrate_check_file(text, size, read_result, faults);
+	if (faults->errors == 0)
+		faults_clear(faults);
 }
 
 const struct migrate_kind migrate_environment = {"environment file", matches, convert, check};
