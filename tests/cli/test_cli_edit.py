@@ -274,6 +274,13 @@ def test_a_full_disk_changes_nothing(file):
     assert os.listdir(file.parent) == ["t.json"] and file.read_text() == padded
 
 
+def test_a_change_that_cannot_be_shown_is_not_written(file):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([CLI, "edit", file, "drain", "192.168.50.20"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == FAILED and "nothing is written, because the change cannot be shown" in done.stderr
+    assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
+
+
 def test_a_file_of_another_kind_is_not_taken_for_the_backup(file):
     (file.parent / "t.json~").write_text("notes of the operator")
     assert_refused(file, "drain", "192.168.50.20", says="t.json~: contains text")

@@ -432,6 +432,17 @@ def test_bad_src_is_refused_and_the_old_one_stays_in_use(daemon, own_nginx, text
     assert made.log().count("src.json refused") == 1
 
 
+def test_src_is_changed_by_edit_and_undo(daemon, own_nginx):
+    own_nginx.start()
+    made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))).start().wait_ready()
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+    for words in (["edit", made.src, "drain", PROXY, "--max-broken", "100"], ["undo", made.src, "--max-broken", "100"]):
+        subprocess.run([CLI, *words], check=True, stdout=subprocess.DEVNULL)
+        state = "draining" if words[0] == "edit" else "active"
+        wait_until(lambda: json.loads(made.dst.read_text())["tables"][0]["backends"][0]["state"] == state, made.log)
+    made.wait_healthy({PROXY: True, ELSEWHERE: True})
+
+
 def test_src_is_deleted_and_comes_back(daemon, own_nginx):
     own_nginx.start()
     good = table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))

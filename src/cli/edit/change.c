@@ -381,5 +381,7 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 		printf("%s: nothing is written, because of --dry-run\n", change->named);
 		return COMMAND_OK;
 	}
+	if (fflush(stdout) != 0)
+		return command_error("%s: nothing is written, because the change cannot be shown", change->named);
 	return write_both(change, order) ? roll_out(change, args) : COMMAND_FAILED;
 }
