@@ -12,6 +12,12 @@ static bool is_standard(const char *path)
 	return strcmp(path, CAPTURE_STANDARD) == 0;
 }
 
+/* Text must not get into a capture on standard output, whatever the user calls it. */
+static bool is_stdout(const char *path)
+{
+	return is_standard(path) || strcmp(path, "/dev/stdout") == 0;
+}
+
 /* Prints libpcap's message with the path in front, which some of these messages have already. */
 static int print_error(const char *path, const char *text)
 {
@@ -80,16 +86,16 @@ pcap_dumper_t *capture_create(const char *path)
 	FILE *file;
 	pcap_dumper_t *out;
 
-	if (is_standard(path) && isatty(STDOUT_FILENO)) {
+	if (is_stdout(path) && isatty(STDOUT_FILENO)) {
 		command_error("standard output is a terminal: send the capture to a file or a pipe");
 		return NULL;
 	}
 	dead = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, CAPTURE_MAX_FRAME, PCAP_TSTAMP_PRECISION_NANO);
-	file = is_standard(path) ? take_stdout() : fopen(path, "we");
+	file = is_stdout(path) ? take_stdout() : fopen(path, "we");
 	out = dead && file ? pcap_dump_fopen(dead, file) : NULL;
 
 	if (!file)
-		command_error("%s: cannot write the capture: %s", is_standard(path) ? "standard output" : path,
+		command_error("%s: cannot write the capture: %s", is_stdout(path) ? "standard output" : path,
 			strerror(errno));
 	else if (!out)
 		print_error(path, dead ? pcap_geterr(dead) : "out of memory");
@@ -105,7 +111,7 @@ bool capture_finish(pcap_dumper_t *out, const char *path)
 	bool written = pcap_dump_flush(out) == 0 && !ferror(pcap_dump_file(out));
 
 	if (!written)
-		command_error("%s: cannot write the capture: %s", is_standard(path) ? "standard output" : path,
+		command_error("%s: cannot write the capture: %s", is_stdout(path) ? "standard output" : path,
 			strerror(errno));
 	pcap_dump_close(out);
 	return written;

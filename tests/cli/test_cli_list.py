@@ -179,6 +179,18 @@ def test_replay_and_decode_work_in_a_pipe(setup, write):
     assert out == (setup / "out.pcap").read_bytes() and len(json.loads(text)["list"]) == 100
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_text_does_not_get_into_a_capture_on_standard_output(setup, name):
+    """Also if standard output is a file: with two file offsets, the text would overwrite the capture."""
+    capture = pcap.write(setup / "in.pcap", [tcp_frame()] * 3)
+    replay(setup, capture, setup / "expected.pcap")
+    with open(setup / "out.pcap", "wb") as out:
+        done = subprocess.run([CLI, "replay", setup / "table.json", capture, name, "--list", "--config", setup / "director.conf"],
+                              stdout=out, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == OK and "packets read" in done.stderr
+    assert (setup / "out.pcap").read_bytes() == (setup / "expected.pcap").read_bytes()
+
+
 def test_bad_standard_input_is_named(setup):
     command = ["replay", setup / "table.json", "-", "--config", setup / "director.conf"]
     raw = pcap.write(setup / "raw.pcap", [tcp_frame()], link_type=101).read_bytes()
