@@ -90,6 +90,8 @@ static int watch(const struct command_args *args, json_t *now, uint32_t seconds)
 		json_t *next = read_snapshot(args, &code);
 		bool restarted;
 
+		if (due_ns + seconds * CLOCK_NS_PER_S < clock_now_ns()) /* the reply was late: do not make up for it */
+			due_ns = clock_now_ns();
 		if (!next)
 			continue;
 		json_decref(before);
