@@ -181,6 +181,20 @@ static int compare_addresses(const void *a, const void *b)
 	return netaddr_compare(a, b);
 }
 
+/*
+ * Sets usable[i] for each backend. If there are rows, a backend must be in one: version 2 has no state inactive, and stores it as
+ * draining.
+ */
+static void find_usable(const struct table *table, bool usable[TABLE_MAX_BACKENDS])
+{
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		usable[i] = !table->rows;
+	for (size_t i = 0; table->rows && i < (size_t)TABLE_ROWS * table->row_hops; i++)
+		usable[table->rows[i]] = true;
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		usable[i] &= table->backends[i].state != TABLE_INACTIVE;
+}
+
 /* Copies the addresses of the usable backends of these tables, sorted. NULL: out of memory. */
 static struct netaddr *list_usable(const struct table_set *set, uint64_t tables, size_t *count)
 {
@@ -191,41 +205,41 @@ static struct netaddr *list_usable(const struct table_set *set, uint64_t tables,
 	for (uint32_t t = 0; t < set->count; t++)
 		all += tables >> t & 1 ? set->tables[t].backend_count : 0;
 	addresses = malloc(all * sizeof(*addresses));
-	for (uint32_t t = 0; addresses && t < set->count; t++)
-		for (uint32_t i = 0; tables >> t & 1 && i < set->tables[t].backend_count; i++)
-			if (set->tables[t].backends[i].state != TABLE_INACTIVE)
+	for (uint32_t t = 0; addresses && t < set->count; t++) {
+		bool usable[TABLE_MAX_BACKENDS];
+
+		if (!(tables >> t & 1))
+			continue;
+		find_usable(&set->tables[t], usable);
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
+			if (usable[i])
 				addresses[(*count)++] = set->tables[t].backends[i].addr;
+	}
 	if (addresses)
 		qsort(addresses, *count, sizeof(*addresses), compare_addresses);
 	return addresses;
 }
 
+/* Reports the usable backends of an old table that its heirs lack. False: out of memory. */
 static bool compare_backends(struct comparison *comparison, uint32_t t, const char *label)
 {
-	const struct table *table = &comparison->guard->old->tables[t];
-	unsigned max_shrink = comparison->guard->max_shrink;
+	const struct table_guard *guard = comparison->guard;
 	struct list lost = {0};
-	uint32_t usable = 0;
-	size_t count;
-	struct netaddr *kept = list_usable(comparison->guard->new, comparison->heirs[t], &count);
+	size_t usable, kept;
+	struct netaddr *old = list_usable(guard->old, (uint64_t)1 << t, &usable);
+	struct netaddr *new = list_usable(guard->new, comparison->heirs[t], &kept);
+	bool done = old && new;
 	char text[NETADDR_TEXT_MAX];
 
-	if (!kept)
-		return false;
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		const struct netaddr *addr = &table->backends[i].addr;
-
-		if (table->backends[i].state == TABLE_INACTIVE)
-			continue;
-		usable++;
-		if (!bsearch(addr, kept, count, sizeof(*kept), compare_addresses))
-			list_add(&lost, netaddr_format(addr, text));
-	}
-	free(kept);
-	if (max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * max_shrink)
-		lose(comparison, true, "table %s loses %u of its %u usable backends, and max_shrink is %u %%: %s",
-			label, lost.count, usable, max_shrink, list_end(&lost));
-	return true;
+	for (size_t i = 0; done && i < usable; i++)
+		if (!bsearch(&old[i], new, kept, sizeof(*new), compare_addresses))
+			list_add(&lost, netaddr_format(&old[i], text));
+	free(old);
+	free(new);
+	if (guard->max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * guard->max_shrink)
+		lose(comparison, true, "table %s loses %u of its %zu usable backends, and max_shrink is %u %%: %s",
+			label, lost.count, usable, guard->max_shrink, list_end(&lost));
+	return done;
 }
 
 /* False: out of memory. */

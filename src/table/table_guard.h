@@ -18,13 +18,15 @@
 
 struct table_guard {
 	const struct table_set *old, *new;
-	unsigned max_shrink; /* percent of a table's usable backends (those that are not inactive) that may vanish */
+	unsigned max_shrink; /* percent of a table's usable backends that may vanish */
 	const bool *busy; /* for each old table: a lost VIP is an error, not only a warning; NULL: for no table */
 	bool forced; /* somebody has confirmed every loss */
 	const char *command; /* how to confirm it without a change of the table; NULL: there is no way */
 };
 
 /*
+ * Sets may have rows or not. A backend is usable if it is not inactive and, in a table with rows, in one of them.
+ *
  * Adds an error for each loss that needs a confirmation, and warnings for others. If the operator has confirmed this change (`forced`,
  * or `replaces` of the new set), the errors are warnings, too. Also warns if the new set has no binds. Returns true if there is no
  * error, so that the new set may be used.

@@ -161,6 +161,20 @@ def test_force_counts_for_one_reload(tmp_path):
         assert guarded.command().returncode == 0
 
 
+def test_version_2_stores_inactive_as_draining(tmp_path):
+    """A file of version 3 with the same content loses nothing, and one of version 2 that makes backends inactive does."""
+    document = changed(too_many_inactive)
+    with Guarded(tmp_path, document=DOCUMENT) as guarded:
+        guarded.table.unlink()
+        write_table(guarded.table, document, "2")
+        guarded.assert_refused(LOSSES[too_many_inactive])
+        assert guarded.command("--force").returncode == 0
+        for version in ("3", "json"):
+            write_table(guarded.table, document, version)
+            done = guarded.command()
+            assert done.returncode == 0, done.stderr
+
+
 def test_force_does_not_make_a_faulty_table_valid(tmp_path):
     with Guarded(tmp_path) as guarded:
         guarded.table.write_bytes(b"{")

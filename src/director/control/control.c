@@ -238,9 +238,10 @@ bool control_reload(struct control *control, bool force, unsigned timeout_ms, st
 
 	pthread_mutex_lock(&control->lock);
 	ticket = ++control->requested;
-	control->force |= force;
 	if (write(control->requests, &one, sizeof(one)) < 0)
 		error = errno;
+	else
+		control->force |= force;
 	while (!error && control->completed < ticket && !worker_shared_stopping(&control->director->shared))
 		error = pthread_cond_timedwait(&control->completion, &control->lock, &until);
 	done = control->completed >= ticket;

@@ -370,6 +370,39 @@ static struct change shrinking(void)
 	return change;
 }
 
+/* Gives the table rows of two hops, with the backends `first` and `second` by turns. */
+static void add_rows(struct table *table, uint16_t first, uint16_t second)
+{
+	table->row_hops = 2;
+	table->rows = calloc((size_t)2 * TABLE_ROWS, sizeof(*table->rows));
+	for (size_t i = 0; i < (size_t)2 * TABLE_ROWS; i++)
+		table->rows[i] = i % 2 ? first : second;
+}
+
+/* Version 2 stores an inactive backend as draining. It is in no row. */
+static void test_backends_in_no_row_are_not_usable(void **state)
+{
+	struct change change = {0};
+
+	(void)state;
+	add(&change.old, "web", "tcp 10.0.0.1 80", 6);
+	add(&change.new, "web", "tcp 10.0.0.1 80", 6);
+	for (uint32_t i = 2; i < 6; i++) {
+		change.old.tables[0].backends[i].state = TABLE_DRAINING;
+		change.new.tables[0].backends[i].state = TABLE_INACTIVE;
+	}
+	assert_false(judge(&change));
+	add_rows(&change.old.tables[0], 0, 1);
+	assert_true(judge(&change));
+	for (uint32_t i = 0; i < 6; i++)
+		change.new.tables[0].backends[i].state = TABLE_DRAINING;
+	add_rows(&change.new.tables[0], 2, 3);
+	assert_false(judge(&change));
+	assert_only_fault(&change, false,
+		"table web loses 2 of its 2 usable backends, and max_shrink is 50 %: 192.168.0.1, 192.168.0.2");
+	discard(&change);
+}
+
 static void test_force_makes_the_errors_warnings(void **state)
 {
 	struct change change = shrinking();
@@ -837,6 +870,7 @@ int main(void)
 		cmocka_unit_test(test_max_shrink),
 		cmocka_unit_test(test_backends_that_are_replaced_by_others_are_lost),
 		cmocka_unit_test(test_states_and_health),
+		cmocka_unit_test(test_backends_in_no_row_are_not_usable),
 		cmocka_unit_test(test_force_makes_the_errors_warnings),
 		cmocka_unit_test(test_replaces_confirms_the_change_from_exactly_one_table),
 		cmocka_unit_test(test_replaces_counts_once),
