@@ -2,6 +2,7 @@
 """glb-director-cli: edit and undo change what they are told, keep every other byte, and lose no version of a table."""
 
 import difflib
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -10,6 +11,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -301,27 +303,44 @@ def test_two_edits_wait_for_each_other_and_none_is_lost(file):
     assert EXAMPLE.count('"draining"') + 2 == file.read_text().count('"draining"')
 
 
-def test_a_change_by_another_program_is_not_overwritten(file):
-    """A full pipe for standard output stops the edit between reading and writing."""
+@contextlib.contextmanager
+def stopped_edit(path):
+    """An edit that has read the file and waits, because nobody reads what it prints. Yields the process and the pipe's other end."""
     read, write = os.pipe()
     fcntl.fcntl(write, 1031, 4096)  # F_SETPIPE_SZ
     os.write(write, bytes(4096))
-    process = subprocess.Popen(["stdbuf", "-o0", CLI, "edit", file, "drain", "192.168.50.20"], stdout=write, stderr=subprocess.PIPE,
-                               text=True)
+    process = subprocess.Popen([CLI, "edit", path, "drain", "192.168.50.20"], stdout=write, stderr=subprocess.PIPE, text=True)
     os.close(write)
-    state = lambda: open(f"/proc/{process.pid}/stat", encoding="utf-8").read().split(") ")[1][0]
+    state = lambda: Path(f"/proc/{process.pid}/stat").read_text().split(") ")[1][0]
     sleeps = 0
-    while sleeps < 30:  # it sleeps in write(2), and not only for a moment
+    while sleeps < 30 and process.poll() is None:  # it sleeps in write(2), and not only for a moment
         sleeps = sleeps + 1 if state() == "S" else 0
         time.sleep(0.01)
-    file.write_text(EXAMPLE + "\n")
-    while os.read(read, 65536):
-        pass
-    assert process.wait(60) == FAILED
-    assert "another program has changed the file since it was read" in process.stderr.read()
-    process.stderr.close()
-    os.close(read)
+    try:
+        yield process, read
+    finally:
+        process.kill()
+        process.wait(60)
+        process.stderr.close()
+        os.close(read)
+
+
+def test_a_change_by_another_program_is_not_overwritten(file):
+    with stopped_edit(file) as (process, read):
+        file.write_text(EXAMPLE + "\n")
+        while os.read(read, 65536):
+            pass
+        assert process.wait(60) == FAILED
+        assert "another program has changed the file since it was read" in process.stderr.read()
     assert file.read_text() == EXAMPLE + "\n" and os.listdir(file.parent) == ["t.json"]
+
+
+def test_a_killed_edit_changes_nothing_and_releases_its_lock(file):
+    with stopped_edit(file) as (process, _):
+        process.kill()
+        assert process.wait(60) == -signal.SIGKILL
+        assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
+        assert edit(file, "drain", "192.168.50.20").stderr == ""
 
 
 def test_a_file_with_the_state_of_healthcheck_is_refused(file):
