@@ -44,12 +44,13 @@ static void offer_endings(const char *const *endings)
 		command_offer_files(*endings);
 }
 
-/* Offers the words of "tcp|udp|icmp". */
+/* Offers the words of "tcp|udp|icmp", but not of "MAC|auto" what stands for another text. */
 static void offer_words(const char *text)
 {
 	for (size_t size; *text; text += size + (text[size] == '|')) {
 		size = strcspn(text, "|");
-		printf("%.*s\n", (int)size, text);
+		if (!isupper((unsigned char)*text) && *text != '#')
+			printf("%.*s\n", (int)size, text);
 	}
 }
 
@@ -67,6 +68,8 @@ static bool offer_by_name(const char *name)
 		command_offer_files(dot);
 	else if (strcmp(name, "TABLE") == 0 || strcmp(name, "OLD") == 0 || strcmp(name, "NEW") == 0)
 		offer_endings(tables);
+	else if (strcmp(name, "DIR") == 0)
+		command_offer_files("/"); /* folders only */
 	else if (strcmp(name, "FILE") == 0 || strcmp(name, "DST") == 0)
 		command_offer_files("");
 	else
