@@ -215,8 +215,8 @@ static void check_path_owners(struct conf_reader *reader, const config_setting_t
 			const config_setting_t *index = config_setting_get_elem(at, j);
 
 			if (path >= conf->flow_path_count)
-				conf_error(reader, index, NULL, "'%u', but there are %u flow_paths", path,
-					conf->flow_path_count);
+				conf_error(reader, index, NULL, "'%u', but flow_paths has %u element%s", path,
+					conf->flow_path_count, text_plural(conf->flow_path_count));
 			else if (owners[path])
 				conf_error(reader, index, NULL, "'%u' already belongs to lcore-%u", path,
 					owners[path]->id);

@@ -49,7 +49,7 @@ def zsh(words, folder):
         words=({line}); CURRENT={len(rest) + 1}; source {FOLDER}/_glb; true""", folder)
     typed = str(rest[-1])
     names = [name.replace("\\:", "\0").split(":")[0].replace("\0", ":") for name in lines]
-    return [name for name in names if name.startswith(typed)]
+    return [name.rstrip("/") for name in names if name.startswith(typed)]
 
 
 def fish(words, folder):

@@ -298,7 +298,7 @@ def test_default_of_glb_is_written_where_it_differs(tmp_path):
     ({"lcores": lcores(**{"lcore-2": {"work": True}})}, "lcores.lcore-2.work_source: missing"),
     ({"lcores": lcores(**{"lcore-1": {"rx": True, "flow_paths": [0]}})}, "lcores.lcore-1: rx and tx go together"),
     ({"lcores": lcores(**{"lcore-1": {"rx": True, "tx": True, "flow_paths": ["0"]}})}, "flow_paths[0]: '0' (in quotes) is not an integer"),
-    ({"lcores": lcores(**{"lcore-1": {"rx": True, "tx": True, "flow_paths": [7]}})}, "flow_paths[0]: '7', but there are 1 flow_paths"),
+    ({"lcores": lcores(**{"lcore-1": {"rx": True, "tx": True, "flow_paths": [7]}})}, "flow_paths[0]: '7', but flow_paths has 1 element"),
     ({"lcores": lcores(**{"lcore-0200": {"work": True, "work_source": 1}})}, "lcores.lcore-0200: is not named lcore-0 to lcore-127"),
 ])
 def test_value_that_cannot_be_converted_is_named_and_nothing_is_written(tmp_path, changes, error):

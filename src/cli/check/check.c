@@ -11,6 +11,7 @@
 #include "cli/check/check_healthcheck.h"
 #include "cli/check/check_kind.h"
 #include "cli/cli.h"
+#include "common/text.h"
 #include "program/installed.h"
 #include "table/file/json_text.h"
 #include "table/file/table_load.h"
@@ -141,7 +142,7 @@ static json_t *describe(const struct subject *subject)
 
 static void print_count(const char *separator, size_t count, const char *what)
 {
-	printf("%s%zu %s%s", separator, count, what, count == 1 ? "" : "s");
+	printf("%s%zu %s%s", separator, count, what, text_plural(count));
 }
 
 /* The faults go to stderr. One line on stdout says what was recognised and how it is. */

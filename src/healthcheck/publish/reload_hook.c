@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "healthcheck/core/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
 #include "program/log.h"
@@ -111,7 +112,8 @@ static void succeed(struct reload_hook *hook)
 {
 	hook->state = RELOAD_HOOK_DONE;
 	if (hook->failures)
-		log_notice("%s works again, after %u failures", title(hook), hook->failures);
+		log_notice(
+			"%s works again, after %u failure%s", title(hook), hook->failures, text_plural(hook->failures));
 	else
 		log_debug("%s done", title(hook));
 	hook->failures = 0;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/text.h"
+
 #define MAX_REJECTED 20 /* nobody repairs a binary file by hand, so more errors do not help */
 
 void binary_reader_at(struct binary_reader *reader, const char *format, ...)
@@ -94,8 +96,8 @@ bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_
 	if (index < table->backend_count)
 		return true;
 	snprintf(field, sizeof(field), "rows[%zu].hop[%u]", row, hop);
-	binary_reader_reject(
-		reader, at, field, "backend index %u, but the table has %u backends", index, table->backend_count);
+	binary_reader_reject(reader, at, field, "backend index %u, but the table has %u backend%s", index,
+		table->backend_count, text_plural(table->backend_count));
 	return false;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "table/file/table_file_codec.h"
+#include "common/text.h"
 #include "table/file/table_file_layout.h"
 
 static bool parse_header(struct binary_reader *reader, uint32_t *tables)
@@ -25,7 +26,8 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 			header->bind_slots, "256"))
 		return false;
 	size = sizeof(*header) + header->table_count * sizeof(struct v2_table);
-	snprintf(expected, sizeof(expected), "%zu bytes for %u tables", size, header->table_count);
+	snprintf(expected, sizeof(expected), "%zu bytes for %u table%s", size, header->table_count,
+		text_plural(header->table_count));
 	*tables = header->table_count;
 	return binary_reader_check(
 		reader, reader->size == size, reader->bytes + reader->size, "size", reader->size, expected);

@@ -254,7 +254,7 @@ static const struct {
 		{"conf:4: lcores.lcore-1.flow_paths: '[]' is not a list of indices into "
 		 "flow_paths, like [0, 1]"}},
 	{LCORES("lcore-1 = { rx = true; tx = true; flow_paths = [0, 1]; };"),
-		{"conf:4: lcores.lcore-1.flow_paths[1]: '1', but there are 1 flow_paths"}},
+		{"conf:4: lcores.lcore-1.flow_paths[1]: '1', but flow_paths has 1 element"}},
 	{LCORES("lcore-1 = { " RTC " };\nlcore-2 = { " RTC " };"),
 		{"conf:5: lcores.lcore-2.flow_paths[0]: '0' already belongs to lcore-1"}},
 	{LCORES("lcore-1 = { " RTC " work = true; };"),
