@@ -318,6 +318,19 @@ def test_tables_and_show_live_print_text(tmp_path):
     assert ["10.1.0.0", "active", "up", "10"] in words(shown)
 
 
+@pytest.mark.parametrize("name", ("x" * 63, "#0"))
+def test_long_names_fit_80_columns(name, tmp_path):
+    model = Model()
+    table = model.table
+    bind = "udp 2001:db80:1111:2222:3333:4444:5555:6660/124 port 10000-20000"
+    model.table = lambda index: {**table(index), "name": name, **({} if name[0] == "x" else {"first_bind": bind}), "packets": 10**15}
+    with director(tmp_path, model) as (environment, _):
+        for command in (["tables", "--live"], ["show", "--live"], ["stats"], ["stats", "--all"]):
+            text = run(*command, env=environment).stdout
+            assert max(map(len, text.splitlines())) <= 80, command
+            assert name in text
+
+
 def test_show_live_of_one_table(tmp_path):
     with director(tmp_path, Model(sizes=(3, 1))) as (environment, questions):
         for name in ("t1", "#1"):

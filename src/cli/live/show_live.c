@@ -24,7 +24,8 @@ static void print_table(const json_t *table)
 	const json_t *entry;
 	size_t i;
 
-	printf("\ntable %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s\n", snapshot_text(table, "name"),
+	putchar('\n');
+	cli_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s", snapshot_text(table, "name"),
 		json_array_size(backends), text_plural(json_array_size(backends)), snapshot_number(table, "hops"),
 		text_plural((uint64_t)snapshot_number(table, "hops")));
 	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", json_string_value(entry));

@@ -68,15 +68,17 @@ static json_t *read_director(const struct command_args *args, int *code)
 /* The name is last, because it may be long. The first bind tells which table it is if there is no name. */
 static void print_row(const json_t *table, bool live)
 {
-	const char *bind = snapshot_text(table, "first_bind");
-
-	printf("%5" JSON_INTEGER_FORMAT " %4" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT
-	       " %5" JSON_INTEGER_FORMAT,
+	const char *name = snapshot_text(table, "name"), *bind = snapshot_text(table, "first_bind");
+	int width = printf("%5" JSON_INTEGER_FORMAT " %4" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT
+			   " %8" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT,
 		snapshot_number(table, "index"), snapshot_number(table, "hops"), snapshot_number(table, "bind_count"),
 		snapshot_number(table, "backend_count"), snapshot_number(table, "good_backends"));
+
 	if (live)
-		printf(" %16" JSON_INTEGER_FORMAT, snapshot_number(table, "packets"));
-	printf("  %s%s%s\n", snapshot_text(table, "name"), bind[0] ? " " : "", bind);
+		width += printf(" %16" JSON_INTEGER_FORMAT, snapshot_number(table, "packets"));
+	if ((size_t)width + 3 + strlen(name) + strlen(bind) > CLI_COLUMNS)
+		printf("\n    "); /* a line of its own */
+	printf("  %s%s%s\n", name, bind[0] ? " " : "", bind);
 }
 
 static void print(const json_t *json, bool live)
