@@ -62,22 +62,14 @@ static struct piece colon_of(const struct json_edit *edit, const struct json_spa
 static bool layout_of(const struct json_edit *edit, const char *path, struct layout *layout)
 {
 	struct json_locate locate = {.text = edit->text, .size = edit->size};
-	struct json_span span, child;
-	char step[512];
+	struct json_span span;
 
 	*layout = (struct layout){.lead = {" ", 1}, .tail = {" ", 1}, .between = {" ", 1}, .colon = {": ", 2}};
 	if (!json_locate_path(&locate, path, &span) || !strchr("{[", edit->text[span.value.at]))
 		return false;
 	layout->open = span.value.at;
 	layout->close = span.end - 1;
-	for (;; layout->count++) {
-		snprintf(step, sizeof(step), "%s[%zu]", path, layout->count);
-		if (!json_locate_path(&locate, step, &child))
-			break;
-		if (layout->count == 0)
-			layout->first = child;
-		layout->last = child;
-	}
+	layout->count = json_locate_children(&locate, &span, &layout->first, &layout->last);
 	layout->tail = white_before(edit, layout->close);
 	if (layout->count == 0) {
 		layout->lead = layout->tail;

@@ -157,15 +157,21 @@ static bool is_key(const struct json_locate *locate, size_t begin, size_t end, c
 	return left == 0;
 }
 
-/* Enters the array or object of the level, if it has children. Sets *child to the first element or key. */
-static bool first_child(const struct json_locate *locate, size_t level, char open, struct json_position *child)
+/* Enters the array or object at `parent`, if it has children. Sets *child to the first element or key. */
+static bool enter(
+	const struct json_locate *locate, const struct json_position *parent, char open, struct json_position *child)
 {
-	*child = locate->levels[level].value;
+	*child = *parent;
 	if (peek(locate, child) != open)
 		return false;
 	advance(locate, child);
 	skip_to_token(locate, child);
 	return !strchr("]}", peek(locate, child));
+}
+
+static bool first_child(const struct json_locate *locate, size_t level, char open, struct json_position *child)
+{
+	return enter(locate, &locate->levels[level].value, open, child);
 }
 
 static bool next_child(const struct json_locate *locate, struct json_position *child)
@@ -266,6 +272,26 @@ size_t json_locate(struct json_locate *locate, const struct json_step *steps, si
 	skip_value(locate, &end);
 	span->end = end.at;
 	return found;
+}
+
+size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
+	struct json_span *last)
+{
+	bool is_object = peek(locate, &parent->value) == '{', more;
+	struct json_position at;
+	size_t count = 0, end;
+
+	for (more = enter(locate, &parent->value, is_object ? '{' : '[', &at); more; count++) {
+		last->key = at;
+		last->value = at = is_object ? value_of(locate, at, &end) : at;
+		skip_value(locate, &at);
+		last->end = at.at;
+		if (count == 0)
+			*first = *last;
+		skip_to_token(locate, &at);
+		more = !strchr("]}", peek(locate, &at));
+	}
+	return count;
 }
 
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span)

@@ -47,7 +47,11 @@ struct json_locate {
  * than `count` if a member or an element is missing. With no steps, *span is the whole document. */
 size_t json_locate(struct json_locate *locate, const struct json_step *steps, size_t count, struct json_span *span);
 
-/* The same for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or '[', and have at most 63
+/* Finds the first and the last child of an object or array. Returns the number of children; with 0, the spans are not set. */
+size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
+	struct json_span *last);
+
+/* The same as json_locate() for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or '[', and have at most 63
  * bytes. False: not all of the path exists. */
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span);
 

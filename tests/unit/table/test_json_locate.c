@@ -135,6 +135,22 @@ static void assert_span(const struct json_span *span, const json_t *value, const
 
 static size_t located;
 
+/* The first and the last child are those with these indices. */
+static void assert_children(struct json_locate *locate, struct json_step *steps, size_t count, size_t size)
+{
+	struct json_span span, first, last;
+
+	json_locate(locate, steps, count, &span);
+	assert_int_equal(json_locate_children(locate, &span, &first, &last), size);
+	for (size_t i = 0; size && i < 2; i++) {
+		steps[count] = (struct json_step){.index = i ? size - 1 : 0};
+		assert_int_equal(json_locate(locate, steps, count + 1, &span), count + 1);
+		assert_int_equal(span.key.at, (i ? &last : &first)->key.at);
+		assert_int_equal(span.value.at, (i ? &last : &first)->value.at);
+		assert_int_equal(span.end, (i ? &last : &first)->end);
+	}
+}
+
 /* Locates the value at the path, and below it a random half of its children in a random direction. */
 static void locate_all(struct json_locate *locate, const json_t *value, struct json_step *steps, size_t count)
 {
@@ -171,6 +187,7 @@ static void locate_all(struct json_locate *locate, const json_t *value, struct j
 		steps[count] = (struct json_step){.index = backwards ? size - 1 - index : index};
 		locate_all(locate, json_array_get(value, steps[count].index), steps, count + 1);
 	}
+	assert_children(locate, steps, count, json_array_size(value) + json_object_size(value));
 	/* A missing child: the span is that of the value. */
 	size += json_object_size(value);
 	steps[count] = random_below(2) ? (struct json_step){.key = "missing"} : (struct json_step){.index = size};
@@ -253,7 +270,7 @@ static void test_cut_and_damaged_text_is_not_read_beyond_its_end(void **state)
 	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		struct json_step steps[2] = {{.key = random_below(2) ? "a" : NULL, .index = random_below(4)}};
-		struct json_span span;
+		struct json_span span, first = {0}, last = {0};
 		struct json_locate locate = {0};
 		char *copy;
 
@@ -268,6 +285,8 @@ static void test_cut_and_damaged_text_is_not_read_beyond_its_end(void **state)
 		steps[1] = steps[0];
 		json_locate(&locate, steps, 2, &span);
 		assert_true(span.value.at <= span.end && span.end <= locate.size);
+		json_locate_children(&locate, &span, &first, &last);
+		assert_true(first.end <= last.end && last.end <= locate.size);
 		free(copy);
 	}
 }
