@@ -7,6 +7,7 @@ import os
 import signal
 
 from lab.tools import wait_until
+from support.outputs import check_output
 from support.tree import HEALTHCHECK
 
 PROGRAM = str(HEALTHCHECK)
@@ -86,7 +87,9 @@ class Daemon:
         return response.status, response.headers["Content-Type"], body
 
     def status(self):
-        return json.loads(self.get("/status")[2])
+        status = json.loads(self.get("/status")[2])
+        check_output("status", status)
+        return status
 
     def wait_ready(self):
         def ready():

@@ -700,7 +700,7 @@ def test_address_in_use(daemon, here):
 
 @pytest.mark.parametrize("arguments, code, text", [
     (("-c", "x", "y"), 2, "glb-healthcheck: unexpected operand 'y'\nTry 'glb-healthcheck --help'.\n"),
-    (("--help",), 0, "usage: glb-healthcheck [OPTIONS]\n"),
+    (("--help",), 0, "usage: glb-healthcheck [status] [OPTIONS]\n"),
     (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be opened: No such file or directory\n"),
 ])
 def test_command_line(arguments, code, text):

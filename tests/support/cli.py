@@ -9,6 +9,7 @@ import subprocess
 
 from model import siphash24
 from support.director_conf import CONFIG, write_config
+from support.outputs import check_output
 from support.tree import CLI
 
 OK, FAILED, USAGE, BROKEN = 0, 1, 2, 3
@@ -19,6 +20,10 @@ def run(*args, code=OK, **kwargs):
     """Runs the CLI, which must exit with `code`. The result has stdout and stderr as text."""
     done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=60, **kwargs)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}"
+    if "--json" in args and done.stdout:
+        live = " --live" if "--live" in args and args[0] in ("show", "lookup", "tables") else ""
+        for document in done.stdout.splitlines() if "--watch" in args else [done.stdout]:
+            check_output(f"{args[0]}{live}", json.loads(document))
     return done
 
 
