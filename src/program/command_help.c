@@ -59,6 +59,19 @@ static int format_option(const struct command *command, int index, const char *n
 		argument ? argument : "");
 }
 
+/* Prints the text as a paragraph, with a full stop. */
+static void print_sentence(const char *text)
+{
+	while (*text) {
+		int size = line_size(text, COLUMNS - 1);
+
+		printf("%.*s%s\n", size, text, text[size] ? "" : ".");
+		text += size;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
 int command_help(const struct command *command, const char *program)
 {
 	static const struct command_option common[] = {
@@ -67,8 +80,9 @@ int command_help(const struct command *command, const char *program)
 	char left[64];
 	int width = 22, count = 0; /* fits the options of most subcommands */
 
-	printf("usage: %s%s%s%s%s [OPTIONS]\n\n%s.\n\n", program, command->name[0] ? " " : "", command->name,
-		command->operands[0] ? " " : "", command->operands, command->summary);
+	printf("usage: %s%s%s%s%s [OPTIONS]\n\n", program, command->name[0] ? " " : "", command->name,
+		command->operands[0] ? " " : "", command->operands);
+	print_sentence(command->summary);
 	for (; options[count].name; count++) {
 		int length = format_option(command, count, options[count].name, options[count].argument, left);
 

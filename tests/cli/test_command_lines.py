@@ -57,7 +57,7 @@ WRONG = [
     ("glb-redirect", ["attach", "a/b"], "'a/b' is not an interface name"),
     ("glb-redirect", ["detach", "-x", "lo"], "detach: unknown option '-x'"),
     ("glb-bifurcate", [], "a subcommand is missing"),
-    ("glb-bifurcate", ["sync"], "sync: missing operand; the operands are: TABLE"),
+    ("glb-bifurcate", ["sync", "a", "b"], "sync: unexpected operand 'b'"),
     ("glb-bifurcate", ["show", "x"], "show: unexpected operand 'x'"),
     ("glb-healthcheck", ["x"], "unexpected operand 'x'"),
     ("glb-healthcheck", ["status", "x"], "unexpected operand 'x'"),
