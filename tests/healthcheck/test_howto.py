@@ -13,7 +13,7 @@ import pytest
 from daemon import PROGRAM, backend, table
 from lab.tools import wait_until
 from network import make_hosts
-from support.tree import TREE
+from support.tree import CLI, TREE
 
 PROXIES = ["192.168.50.10", "192.168.50.11", "192.168.50.12"]
 PAGE = (TREE / "docs/howto/health-checks.md").read_text()
@@ -41,8 +41,13 @@ class Site:
         self.here.ip("address add 192.168.50.3/24 dev wire")
         self.proxies.ip(*(f"address add {ip}/24 dev wire" for ip in PROXIES))
         self.tunnels = peers.start(self.proxies)
-        checks = json.loads("{" + block_with('"healthchecks": ') + "}")["healthchecks"]
-        (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip, **checks) for ip in PROXIES))]}))
+        (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip) for ip in PROXIES))]}))
+        program, subcommand, _, *words = block_with(" set ").split()
+        assert program == "glb-director-cli"
+        subprocess.run([CLI, subcommand, folder / "src.json", *words], check=True, capture_output=True)
+        checks = json.loads("{" + re.search(r'`("healthchecks": .*)`', PAGE)[1] + "}")["healthchecks"]
+        (made,) = json.loads((folder / "src.json").read_text())["tables"]
+        assert [each["healthchecks"] for each in made["backends"]] == [checks] * len(PROXIES)
 
     def configure(self, more=""):
         (self.folder / "healthcheck.conf").write_text(block_with("reload = {") + more)
