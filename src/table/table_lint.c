@@ -95,7 +95,7 @@ static void lint_keys(const struct table_set *set, struct faults *faults)
 	if (count == 0)
 		return;
 	if (count > 1)
-		snprintf(others, sizeof(others), " (and %u more keys)", count - 1);
+		snprintf(others, sizeof(others), " (and %u more key%s)", count - 1, count == 2 ? "" : "s");
 	(faults->thorough ? faults_error : faults_warn)(faults, where,
 		"is published as an example, so it is not a secret: make a key with `openssl rand -hex 16`%s", others);
 }

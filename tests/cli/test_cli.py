@@ -289,6 +289,8 @@ def test_published_keys_are_an_error_of_check_and_a_warning_elsewhere(tmp_path, 
     source, target = write_tables(tmp_path / "table.json", table(**{member: int(key, 16) if member == "hash_key" else key})), tmp_path / "table.bin"
     fault = f"tables[0].{member}: is published as an example, so it is not a secret: make a key with `openssl rand -hex 16`\n"
     assert fault in run("check", source, code=CHECK_ERRORS).stderr
+    both = write_tables(tmp_path / "both.json", table(hash_key=int(key, 16), seed=key))
+    assert fault[:-1] + " (and 1 more key)\n" in run("check", both, code=CHECK_ERRORS).stderr.replace("hash_key:", f"{member}:")
     told = run("build-config", source, target).stderr
     assert told.startswith(f"glb-director-cli: warning: {source}:") and told.endswith(fault)
     if member == "hash_key":  # a binary table has no seed
