@@ -203,7 +203,8 @@ def test_checks_are_copied_and_missing_ones_are_noted(tmp_path):
 
 
 def test_force_writes_the_fingerprint_that_is_replaced(file, tmp_path):
-    edit(file, "remove-bind", "203.0.113.64/29:22/tcp", "--force", "--max-broken", "100")
+    done = edit(file, "remove-bind", "203.0.113.64/29:22/tcp", "--force", "--max-broken", "100")
+    assert f"warning: {file}: table git loses all its binds" in done.stderr
     fingerprint = json.loads(file.read_text())["replaces"]
     old = tmp_path / "old.json"
     old.write_text(EXAMPLE)
@@ -415,6 +416,7 @@ def test_a_refused_reload_says_what_is_in_use(file, tmp_path):
     with director(tmp_path / "run", REFUSED) as (environment, _):
         done = edit(file, "drain", "192.168.50.20", "--reload", env=environment, code=FAILED)
     assert "is changed, but the director still uses the table that it had" in done.stderr
+    assert "run the same command again" in done.stderr
 
 
 # undo
@@ -437,6 +439,14 @@ def test_undo_needs_a_backup_that_is_a_valid_table(file):
     (file.parent / "t.json~").write_text('{"tables": 1}')
     done = run("undo", file, code=FAILED)
     assert "as changed:1:12: tables: '1' (a number) is not an array" in done.stderr
+    assert file.read_text() == EXAMPLE
+
+
+def test_an_undo_that_cannot_build_does_not_ask_for_another_undo(file, tmp_path):
+    edit(file, "drain", "192.168.50.20")
+    (tmp_path / "t.bin").write_text("not a table")
+    done = run("undo", file, "--build", code=FAILED)
+    assert "run build-config and reload; do not run undo again" in done.stderr and "same command" not in done.stderr
     assert file.read_text() == EXAMPLE
 
 

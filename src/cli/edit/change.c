@@ -216,9 +216,12 @@ static bool pass_guard(struct change *change, const struct command_args *args, s
 	char fingerprint[20];
 	bool allowed = table_guard_allows(&guard, &faults), forced = args->options[CHANGE_FORCE];
 
-	if (allowed || !forced)
-		cli_print_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
+	if (!allowed && forced) {
+		faults_clear(&faults);
+		guard.forced = true; /* the losses are warnings */
+		table_guard_allows(&guard, &faults);
+	}
+	cli_print_faults(&faults, FAULTS_ALL);
 	if (allowed)
 		return true;
 	if (!forced) {
@@ -325,15 +328,22 @@ static bool write_both(const struct change *change, enum change_order order)
 	return true;
 }
 
-static int build(const struct change *change, const char *dst)
+/* What to do after a failure behind the write. The same undo again would take the edit forward. */
+static const char *remedy(enum change_order order)
+{
+	return order == CHANGE_BACKUP_FIRST
+		       ? "correct the cause and run the same command again, or take the change back with undo"
+		       : "correct the cause and run build-config and reload; do not run undo again, for it brings the edit back";
+}
+
+static int build(const struct change *change, const char *dst, enum change_order order)
 {
 	char *name = binary_name(change, dst);
 	int code = name ? cli_build_config(change->named, name) : command_error("out of memory");
 
 	if (code != COMMAND_OK)
-		command_error(
-			"%s is changed, but %s is not built, and the director was not told: correct the cause and run the same command again, or take the change back with undo",
-			change->named, name ? name : "the binary table");
+		command_error("%s is changed, but %s is not built, and the director was not told: %s", change->named,
+			name ? name : "the binary table", remedy(order));
 	else
 		printf("%s: built\n", name);
 	free(name);
@@ -341,20 +351,19 @@ static int build(const struct change *change, const char *dst)
 }
 
 /* Builds and reloads, as the options say. */
-static int roll_out(const struct change *change, const struct command_args *args)
+static int roll_out(const struct change *change, const struct command_args *args, enum change_order order)
 {
 	int code = COMMAND_OK;
 
 	if (args->options[CHANGE_BUILD])
-		code = build(change, args->options[CHANGE_BUILD]);
+		code = build(change, args->options[CHANGE_BUILD], order);
 	if (code != COMMAND_OK || !args->options[CHANGE_RELOAD])
 		return code;
 	fflush(stdout);
 	code = cli_reload(args);
 	if (code != COMMAND_OK)
-		command_error(
-			"%s is changed, but the director still uses the table that it had: correct the cause and run the same command again, or take the change back with undo",
-			change->named);
+		command_error("%s is changed, but the director still uses the table that it had: %s", change->named,
+			remedy(order));
 	return code;
 }
 
@@ -370,7 +379,7 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 		return command_usage("--max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", text);
 	if (strcmp(change->before.text, change->after.text) == 0) {
 		printf("%s: nothing to do\n", change->named);
-		return dry_run ? COMMAND_OK : roll_out(change, args);
+		return dry_run ? COMMAND_OK : roll_out(change, args, order);
 	}
 	if (parse_after(change, &new, FAULTS_ALL) && pass_guard(change, args, &new))
 		code = show(change, &new, limit);
@@ -383,5 +392,5 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 	}
 	if (fflush(stdout) != 0)
 		return command_error("%s: nothing is written, because the change cannot be shown", change->named);
-	return write_both(change, order) ? roll_out(change, args) : COMMAND_FAILED;
+	return write_both(change, order) ? roll_out(change, args, order) : COMMAND_FAILED;
 }
