@@ -129,6 +129,21 @@ def test_rows_that_break_are_refused_with_3(file):
     assert sorted(os.listdir(file.parent)) == ["t.json", "t.json~"]
 
 
+@pytest.mark.parametrize("tables, binds, lost, share", [
+    (1, 53, 22, "41.51%"),  # hardly more than that
+    (6, 4096, 1, "<0.01%"),
+])
+def test_the_suggested_limit_is_enough(tmp_path, tables, binds, lost, share):
+    bind = lambda table, i: {"ip": f"10.{table}.{i // 256}.{i % 256}", "proto": "tcp", "port": 80}
+    path = write_tables(tmp_path / "t.json", *(
+        table(f"t{i}", hash_key=i, binds=[bind(i, j) for j in range(1 if i else binds)]) for i in range(tables)))
+    words = ["remove-bind", *(f"{bind(0, i)['ip']}:80/tcp" for i in range(lost)), "--force"]
+    done = edit(path, *words, code=BROKEN)
+    assert f"refused: {share} of the rows break" in done.stderr
+    allow, = re.findall(r"--max-broken ([0-9.]+)$", done.stderr, re.M)
+    edit(path, *words, "--max-broken", allow)
+
+
 @pytest.mark.parametrize("words, says", [
     (["add", "192.168.50.20", "--table", "git"], "192.168.50.20 is in table git already, with the state active"),
     (["add", "192.168.50.99"], "has 2 tables (web, git): say which one with --table"),
@@ -287,6 +302,17 @@ def test_a_change_that_cannot_be_shown_is_not_written(file):
 def test_a_file_of_another_kind_is_not_taken_for_the_backup(file):
     (file.parent / "t.json~").write_text("notes of the operator")
     assert_refused(file, "drain", "192.168.50.20", says="t.json~: contains text")
+    edit(file, "drain", "192.168.50.20", "--force")
+    assert (file.parent / "t.json~").read_text() == EXAMPLE
+
+
+def test_undo_takes_a_table_that_begins_with_a_long_comment(file):
+    """The kind of an output is recognised by its first 64 KiB, but undo reads all of the backup."""
+    text = EXAMPLE.replace("{", '{ "x-history": "' + 70000 * "h" + '",', 1)
+    file.write_text(text)
+    edit(file, "drain", "192.168.50.20")
+    run("undo", file)
+    assert file.read_text() == text
 
 
 def test_two_edits_wait_for_each_other_and_none_is_lost(file):

@@ -154,8 +154,7 @@ json_t *diff_describe(const struct table_set_diff *diff)
 		(int)diff->at_risk, "at_risk_percent", table_diff_percent(diff->at_risk, diff->rows), "tables", tables);
 }
 
-/* Never rounds to "0.00%" or "100.00%". */
-static const char *percent_text(uint32_t part, uint32_t whole, char buf[16])
+const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16])
 {
 	double percent = table_diff_percent(part, whole);
 
@@ -241,8 +240,8 @@ static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint
 
 	cli_print(2, "%s: %" PRIu32 "%s row%s change%s (%s), %" PRIu32 " break%s (%s)", label, changed, of,
 		*of ? text_plural(rows) : text_plural(changed), cli_verb(changed),
-		percent_text(changed, rows, changed_text), broken, cli_verb(broken),
-		percent_text(broken, rows, broken_text));
+		diff_percent_text(changed, rows, changed_text), broken, cli_verb(broken),
+		diff_percent_text(broken, rows, broken_text));
 }
 
 /* Returns true if the comparison of the rows has something to tell. */
@@ -267,7 +266,7 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	else
 		cli_print(2, "%s: removed, %" PRIu32 " row%s break%s (%s)", label, table->broken,
 			text_plural(table->broken), cli_verb(table->broken),
-			percent_text(table->broken, TABLE_ROWS, buf));
+			diff_percent_text(table->broken, TABLE_ROWS, buf));
 	if (is_renamed(table))
 		cli_print(4, "  renamed, its old name is %s", table->before->name);
 	if (table->key_changed)

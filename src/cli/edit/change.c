@@ -239,14 +239,17 @@ static bool pass_guard(struct change *change, const struct command_args *args, s
 
 static int refuse(const struct change *change, const struct table_set_diff *diff, double limit)
 {
-	double broken = table_diff_percent(diff->broken, diff->rows);
+	/* In hundredths of a percent, rounded up, so that the suggested value is enough. */
+	uint64_t enough = ((uint64_t)diff->broken * 10000 + diff->rows - 1) / diff->rows;
+	char broken[16];
 
 	fflush(stdout);
-	command_error("%s: refused: %.2f%% of the rows break, so their connections end; %.2f%% are allowed",
-		change->named, broken, limit);
+	command_error("%s: refused: %s of the rows break, so their connections end; %.2f%% are allowed", change->named,
+		diff_percent_text(diff->broken, diff->rows, broken), limit);
 	command_error(
-		"to keep connections, change one proxy at a time, and drain a proxy until its connections have ended; to allow this change, add --max-broken %.2f",
-		(double)(long)(broken * 100 + 0.999) / 100);
+		"to keep connections, change one proxy at a time, and drain a proxy until its connections have ended; to allow this change, add --max-broken %" PRIu64
+		".%02" PRIu64,
+		enough / 100, enough % 100);
 	return CLI_BROKEN;
 }
 
@@ -305,12 +308,15 @@ static void warn_about_owner(const struct change *change, const struct stat *old
 			(uintmax_t) new.st_gid);
 }
 
-static bool write_both(const struct change *change, enum change_order order)
+static bool write_both(const struct change *change, enum change_order order, bool force)
 {
-	const struct output backup = {.path = change->backup, .kind = OUTPUT_JSON_TABLE};
+	const struct output backup = {.path = change->backup, .kind = OUTPUT_JSON_TABLE, .force = force};
 	struct stat old;
 
-	if (!is_unchanged(change) || !output_is_safe(&backup) || stat(change->path, &old) < 0)
+	/* undo has read the backup as a table. */
+	if (order == CHANGE_BACKUP_FIRST && !output_is_safe(&backup))
+		return false;
+	if (!is_unchanged(change) || stat(change->path, &old) < 0)
 		return false;
 	if (order == CHANGE_BACKUP_FIRST && !write_file(change->backup, change->path, &change->before))
 		return false;
@@ -392,5 +398,5 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 	}
 	if (fflush(stdout) != 0)
 		return command_error("%s: nothing is written, because the change cannot be shown", change->named);
-	return write_both(change, order) ? roll_out(change, args, order) : COMMAND_FAILED;
+	return write_both(change, order, args->options[CHANGE_FORCE]) ? roll_out(change, args, order) : COMMAND_FAILED;
 }
