@@ -2,11 +2,9 @@
 #include "cli/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/byteorder.h"
 #include "common/file.h"
@@ -77,28 +75,6 @@ static enum content recognise(const char *head, size_t size)
 	return memmem(head, size, member, sizeof(member) - 1) ? CONTENT_JSON_TABLE : CONTENT_JSON;
 }
 
-/* Returns 0 and sets *content, or -errno. */
-static int read_content(const char *path, enum content *content)
-{
-	static char head[HEAD_MAX];
-	/* The file was regular just now. If a FIFO has taken its place, O_NONBLOCK does not wait for the writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	size_t size = 0;
-	ssize_t got = 1;
-
-	if (fd < 0)
-		return -errno;
-	while (got > 0 && size < HEAD_MAX) {
-		got = pread(fd, head + size, HEAD_MAX - size, (off_t)size);
-		size += got > 0 ? (size_t)got : 0;
-	}
-	*content = recognise(head, size);
-	if (got < 0)
-		got = -errno;
-	close(fd);
-	return got < 0 ? (int)got : 0;
-}
-
 static bool is_replaceable(const char *path, enum output_kind kind, bool force)
 {
 	static const enum content wanted[] = {
@@ -106,12 +82,15 @@ static bool is_replaceable(const char *path, enum output_kind kind, bool force)
 		[OUTPUT_JSON_TABLE] = CONTENT_JSON_TABLE,
 		[OUTPUT_CAPTURE] = CONTENT_CAPTURE,
 	};
-	enum content content = CONTENT_UNKNOWN;
+	static char head[HEAD_MAX];
+	enum content content;
+	size_t size;
 	int error;
 
 	if (force)
 		return true;
-	error = read_content(path, &content);
+	error = file_read_head(path, head, HEAD_MAX, &size);
+	content = recognise(head, size);
 	if (error == -ENOENT)
 		return true;
 	if (error)

@@ -108,6 +108,26 @@ int file_read(const char *path, const char *what, size_t max, char **text, size_
 	return error;
 }
 
+int file_read_head(const char *path, void *head, size_t max, size_t *size)
+{
+	/* pread() fails for a FIFO, and so takes nothing out of it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	ssize_t got = 1;
+
+	*size = 0;
+	if (fd < 0)
+		return -errno;
+	while (got > 0 && *size < max) {
+		got = pread(fd, (char *)head + *size, max - *size, (off_t)*size);
+		if (got < 0)
+			error = -errno;
+		else
+			*size += (size_t)got;
+	}
+	close(fd);
+	return error;
+}
+
 static int write_all(int fd, const char *bytes, size_t size)
 {
 	while (size > 0) {

@@ -17,6 +17,12 @@
 int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults);
 
 /*
+ * Reads at most `max` bytes from the start of the file, without waiting for the writer of a FIFO. Returns 0 and the number of
+ * bytes, or -errno.
+ */
+int file_read_head(const char *path, void *head, size_t max, size_t *size);
+
+/*
  * Replaces the file `path`, or creates it, with `size` bytes, completely or not at all: it writes a temporary file in the
  * same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
  * unchanged, no temporary file is left, and an error in faults says which step failed.

@@ -2,14 +2,13 @@
 #include "cli/check/check_kind.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
+#include "common/file.h"
 #include "director/conf.h"
 
 #define HEAD_MAX 65536 /* bytes of the file that tell its kind */
@@ -39,19 +38,6 @@ bool check_kind_parse(const char *word, enum check_kind *kind)
 	return false;
 }
 
-/* Reads the start of the file as a string, "" if that fails. Returns its size, which is larger if it has a NUL byte. */
-static size_t read_head(const char *path, char head[HEAD_MAX + 1])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* do not wait for the writer of a FIFO */
-	ssize_t size = fd >= 0 ? pread(fd, head, HEAD_MAX, 0) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	size = size > 0 ? size : 0;
-	head[size] = '\0';
-	return (size_t)size;
-}
-
 static enum check_kind kind_by_name(const char *path, char first)
 {
 	static const struct {
@@ -78,10 +64,13 @@ static enum check_kind kind_by_name(const char *path, char first)
 enum check_kind check_kind_of(const char *path, const char *name)
 {
 	static char head[HEAD_MAX + 1];
-	size_t size = read_head(path, head);
-	const char *start = head + strspn(head, " \t\r\n");
 	unsigned director, healthcheck;
+	const char *start;
+	size_t size;
 
+	file_read_head(path, head, HEAD_MAX, &size);
+	head[size] = '\0';
+	start = head + strspn(head, " \t\r\n");
 	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
 		return CHECK_BINARY_TABLE;
 	if (check_environment_is(head))

@@ -2,10 +2,8 @@
 #include "table/file/table_load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/cpus.h"
 #include "common/file.h"
@@ -30,15 +28,12 @@ int table_load_text(const char *path, char **text, size_t *size, struct faults *
 
 uint32_t table_load_version(const char *path)
 {
-	struct table_file_start start = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* do not wait for the writer of a FIFO */
+	struct table_file_start start;
+	size_t size;
 
-	if (fd < 0)
-		return 0;
-	if (pread(fd, &start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
+	if (file_read_head(path, &start, sizeof(start), &size) < 0 || size != sizeof(start) ||
 		memcmp(start.magic, TABLE_FILE_MAGIC, sizeof(start.magic)) != 0)
-		start.version = 0;
-	close(fd);
+		return 0;
 	return start.version;
 }
 

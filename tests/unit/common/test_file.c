@@ -475,6 +475,28 @@ static void test_two_paths_of_a_missing_file_are_the_same(void **state)
 	rmdir("dir");
 }
 
+static void test_the_start_of_a_file_is_read_without_waiting(void **state)
+{
+	char head[4];
+	size_t size;
+
+	(void)state;
+	replace("file", "abcdef");
+	assert_int_equal(file_read_head("file", head, sizeof(head), &size), 0);
+	assert_int_equal(size, 4);
+	assert_memory_equal(head, "abcd", 4);
+	replace("file", "ab");
+	assert_int_equal(file_read_head("file", head, sizeof(head), &size), 0);
+	assert_int_equal(size, 2);
+	assert_int_equal(unlink("file"), 0);
+	assert_int_equal(file_read_head("file", head, sizeof(head), &size), -ENOENT);
+	assert_int_equal(size, 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(file_read_head("fifo", head, sizeof(head), &size), -ESPIPE);
+	assert_int_equal(size, 0);
+	assert_int_equal(unlink("fifo"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_over_the_maximum_is_not_read),
 		cmocka_unit_test(test_only_regular_files_are_read),
 		cmocka_unit_test(test_a_file_that_grows_is_not_read),
+		cmocka_unit_test(test_the_start_of_a_file_is_read_without_waiting),
 		cmocka_unit_test(test_two_paths_of_a_file_are_the_same),
 		cmocka_unit_test(test_two_paths_of_a_missing_file_are_the_same),
 	};
