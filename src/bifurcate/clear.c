@@ -4,6 +4,7 @@
 
 #include "bifurcate/commands.h"
 #include "bifurcate/vip_map.h"
+#include "common/text.h"
 
 static const struct command_option options[] = {
 	{0},
@@ -23,7 +24,7 @@ static int clear(const struct command_args *args)
 	close(map);
 	if (error)
 		return commands_print_faults(&faults);
-	printf("%u %s removed: the kernel receives all packets\n", change.removed, commands_vips(change.removed));
+	printf("%u VIP%s removed: the kernel receives all packets\n", change.removed, text_plural(change.removed));
 	return COMMAND_OK;
 }
 

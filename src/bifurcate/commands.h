@@ -14,10 +14,4 @@ extern const struct command sync_command, show_command, clear_command;
 /* Prints and clears all faults. Returns COMMAND_FAILED. */
 int commands_print_faults(struct faults *faults);
 
-/* Returns "VIP" for 1, else "VIPs". */
-static inline const char *commands_vips(uint32_t count)
-{
-	return count == 1 ? "VIP" : "VIPs";
-}
-
 #endif

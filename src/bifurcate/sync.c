@@ -4,6 +4,7 @@
 
 #include "bifurcate/commands.h"
 #include "bifurcate/vip_map.h"
+#include "common/text.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
@@ -41,7 +42,7 @@ static int sync_vips(const struct command_args *args)
 		close(map);
 	if (!error) {
 		vip_map_warn_own_addresses(&vips, &faults);
-		printf("%u %s in the map: %u added, %u removed\n", vips.count, commands_vips(vips.count), change.added,
+		printf("%u VIP%s in the map: %u added, %u removed\n", vips.count, text_plural(vips.count), change.added,
 			change.removed);
 	}
 	commands_print_faults(&faults);

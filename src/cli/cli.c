@@ -67,19 +67,26 @@ static bool find_table(const struct table_set *set, const char *text, uint32_t *
 	return text[0] == '#' && set->count > 0 && text_number(text + 1, 0, set->count - 1, index);
 }
 
-bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index)
+char *cli_table_names(const struct table_set *set)
 {
 	char *names = NULL, label[16];
 	size_t size;
-	FILE *out;
+	FILE *out = open_memstream(&names, &size);
 
-	if (find_table(set, text, index))
-		return true;
-	out = open_memstream(&names, &size);
 	for (uint32_t i = 0; out && i < set->count; i++)
 		fprintf(out, "%s%s", i ? ", " : "", table_label(set, i, label));
 	if (out)
 		fclose(out);
+	return names;
+}
+
+bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index)
+{
+	char *names;
+
+	if (find_table(set, text, index))
+		return true;
+	names = cli_table_names(set);
 	if (set->count == 0)
 		command_error("%s: there is no table '%s', because the file has no tables", path, text);
 	else

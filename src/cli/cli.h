@@ -60,6 +60,9 @@ void edit_offer_verbs(void); /* of the subcommand edit */
  */
 bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index);
 
+/* Returns the labels of all tables with commas between them; the caller frees them. NULL: out of memory. */
+char *cli_table_names(const struct table_set *set);
+
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 

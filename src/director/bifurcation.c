@@ -9,6 +9,7 @@
 
 #include "bifurcate/claim.h"
 #include "bifurcate/vip_map.h"
+#include "common/text.h"
 #include "program/log.h"
 
 #define OBJECT "bifurcate.bpf.o" /* the file name of our program */
@@ -84,8 +85,8 @@ static void log_change(const struct vips *vips, const struct vip_map_change *cha
 
 	if (!change->added && !change->removed)
 		return;
-	log_notice(VIP_MAP_PATH " follows the forwarding table: %u %s, %u added, %u removed", vips->count,
-		vips->count == 1 ? "VIP" : "VIPs", change->added, change->removed);
+	log_notice(VIP_MAP_PATH " follows the forwarding table: %u VIP%s, %u added, %u removed", vips->count,
+		text_plural(vips->count), change->added, change->removed);
 	vip_map_warn_own_addresses(vips, &warnings);
 	log_faults(&warnings, FAULTS_ALL);
 	faults_clear(&warnings);

@@ -21,7 +21,7 @@ static int usage(const char *verb, const char *problem)
 static bool select_named(struct edit *edit, const char *name)
 {
 	const struct table_set *set = &edit->change.old.set;
-	char index[16];
+	char index[16], *names;
 	size_t found = 0;
 
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -35,26 +35,15 @@ static bool select_named(struct edit *edit, const char *name)
 	}
 	if (found == 1)
 		return true;
+	names = cli_table_names(set);
 	command_error("%s: %s table '%s'; the tables are: %s", edit->change.named,
-		found ? "there is more than one" : "there is no", name, edit->tables);
+		found ? "there is more than one" : "there is no", name, names ? names : "");
+	free(names);
 	return false;
-}
-
-/* Writes the labels of all tables. */
-static void list_tables(struct edit *edit)
-{
-	const struct table_set *set = &edit->change.old.set;
-	size_t used = 0;
-	char label[16];
-
-	for (uint32_t i = 0; i < set->count && used < sizeof(edit->tables); i++)
-		used += (size_t)snprintf(edit->tables + used, sizeof(edit->tables) - used, "%s%s", used ? ", " : "",
-			table_label(set, i, label));
 }
 
 static bool select_tables(struct edit *edit, const struct command_args *args)
 {
-	list_tables(edit);
 	if (args->options[EDIT_TABLE])
 		return select_named(edit, args->options[EDIT_TABLE]);
 	for (uint32_t i = 0; i < edit->change.old.set.count; i++)
@@ -66,12 +55,14 @@ static bool select_tables(struct edit *edit, const struct command_args *args)
 bool edit_needs_one_table(const struct edit *edit)
 {
 	uint32_t count = edit->change.old.set.count;
+	char *names = cli_table_names(&edit->change.old.set);
 
 	if (count == 0)
 		command_error("%s: has no table", edit->change.named);
 	else if (edit->unique && count > 1)
 		command_error("%s: has %u tables (%s): say which one with --table, or give --all-tables",
-			edit->change.named, count, edit->tables);
+			edit->change.named, count, names ? names : "");
+	free(names);
 	return count > 0 && (!edit->unique || count == 1);
 }
 

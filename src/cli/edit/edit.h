@@ -16,10 +16,9 @@ struct edit {
 	struct change change;
 	char **operands; /* behind the verb; edit_check_operands() has checked them */
 	int count;
-	const char *state, *copy_checks_from; /* of add; the latter may be NULL */
+	const char *state, *copy_checks_from; /* of add; copy_checks_from may be NULL */
 	bool selected[TABLE_MAX_TABLES]; /* the tables that may be changed */
 	bool unique; /* each operand may mean one table only */
-	char tables[512]; /* names of all tables, for messages */
 };
 
 /* Checks the words behind the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */

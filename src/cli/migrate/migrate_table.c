@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/migrate/migrate.h"
+#include "common/text.h"
 #include "table/file/json_locate.h"
 #include "table/file/json_reader.h"
 #include "table/file/table_json.h"
@@ -172,7 +173,7 @@ static void decide_healthy(struct draft *draft, const json_t *table)
 	else if (missing)
 		faults_warn(&draft->migration->notes, draft->path,
 			"healthy = false is written for %zu backend%s without true or false, as build-config of GLB reads it",
-			missing, missing == 1 ? "" : "s");
+			missing, text_plural(missing));
 }
 
 static bool is_named(const json_t *tables, const char *name)
