@@ -8,7 +8,7 @@ enum { JSON = TELEMETRY_OPTIONS, FORCE };
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the reply as JSON"},
-	[FORCE] = {"force", NULL, "use any valid table, whatever vanishes"},
+	[FORCE] = {"force", NULL, "use any valid table, whatever it loses"},
 	{0},
 };
 

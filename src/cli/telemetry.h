@@ -35,7 +35,7 @@ void telemetry_close(struct telemetry *telemetry);
  */
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 
-/* The same over a connection of its own. Returns COMMAND_OK and the reply in *reply, or the exit code. */
+/* Does the same over a new connection, which it closes. Returns COMMAND_OK and the reply in *reply, or the exit code. */
 int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Drivers on kernel interfaces report a link of their own making, so the kernel is asked. False: it does not know the interface. */
+/* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the interface. */
 static bool read_kernel(const struct port *port, struct link *link)
 {
 	struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};

@@ -44,7 +44,7 @@ static void offer_endings(const char *const *endings)
 		command_offer_files(*endings);
 }
 
-/* Offers the words of "tcp|udp|icmp", but not of "MAC|auto" what stands for another text. */
+/* Offers the words of "tcp|udp|icmp". Leaves out a word like MAC of "MAC|auto", which stands for another text. */
 static void offer_words(const char *text)
 {
 	for (size_t size; *text; text += size + (text[size] == '|')) {
@@ -54,7 +54,7 @@ static void offer_words(const char *text)
 	}
 }
 
-/* Offers what the name of an argument or operand in --help promises. Returns false if it does not promise anything. */
+/* Offers the values that the name of an argument or operand in --help tells. Returns false if it tells none. */
 static bool offer_by_name(const char *name)
 {
 	static const char *const tables[] = {".json", ".bin", NULL}, *const captures[] = {".pcap", ".pcapng", NULL};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "table/table_bind_index.h"
 
 #define NONE UINT32_MAX
@@ -157,8 +158,8 @@ static void compare_vips(
 		list_add(&list, text);
 	}
 	if (count)
-		lose(comparison, busy, "table %s loses %u %s%s: %s", label, list.count,
-			list.count == 1 ? "VIP" : "VIPs", busy ? ", and it has traffic" : "", list_end(&list));
+		lose(comparison, busy, "table %s loses %u VIP%s%s: %s", label, list.count, text_plural(list.count),
+			busy ? ", and it has traffic" : "", list_end(&list));
 }
 
 /* Warns about binds whose addresses are kept, but not their protocol or all of their ports. */
@@ -172,8 +173,8 @@ static void compare_ports(struct comparison *comparison, const struct table *tab
 			!table_bind_index_has_ports(&comparison->index, &table->binds[i]))
 			list_add(&list, table_bind_text(&table->binds[i], text));
 	if (list.count)
-		lose(comparison, false, "table %s loses ports or protocols of %u %s: %s", label, list.count,
-			list.count == 1 ? "bind" : "binds", list_end(&list));
+		lose(comparison, false, "table %s loses ports or protocols of %u bind%s: %s", label, list.count,
+			text_plural(list.count), list_end(&list));
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -276,7 +277,7 @@ static void lose_everything(struct comparison *comparison)
 	lose(comparison, true, "all tables vanish: %s", list_end(&list));
 }
 
-/* `replaces` confirms one change: the set in use that has it too has used it. */
+/* `replaces` confirms one change. If the set in use has the same one, that change was made before. */
 static bool is_confirmed(const struct table_guard *guard)
 {
 	return guard->new->replaces && guard->new->replaces != guard->old->replaces &&
@@ -323,20 +324,20 @@ static void write_remedy(const struct table_guard *guard, char *buf, size_t size
 {
 	uint64_t fingerprint = table_set_fingerprint(guard->old), replaces = guard->new->replaces;
 	const char *command = guard->command ? guard->command : "";
-	const char * or = guard->command ? "; or: " : "";
+	const char *separator = guard->command ? "; or: " : "";
 
 	if (replaces == fingerprint)
 		snprintf(buf, size,
-			"\"replaces\" has confirmed the table in use, and counts once: load that table without it first%s%s",
-			or, command);
+			"the table in use has the same \"replaces\", which confirms one change only: load that table without it first%s%s",
+			separator, command);
 	else if (replaces)
 		snprintf(buf, size,
 			"set \"replaces\": \"%016" PRIx64 "\" in the JSON table (it names another table: %016" PRIx64
 			")%s%s",
-			fingerprint, replaces, or, command);
+			fingerprint, replaces, separator, command);
 	else
-		snprintf(buf, size, "add \"replaces\": \"%016" PRIx64 "\" to the JSON table%s%s", fingerprint, or,
-			command);
+		snprintf(buf, size, "add \"replaces\": \"%016" PRIx64 "\" to the JSON table%s%s", fingerprint,
+			separator, command);
 }
 
 const char *table_guard_refusal(

@@ -40,7 +40,7 @@ static int compare_backends(const void *a, const void *b)
 	return netaddr_compare(&(*left)->addr, &(*right)->addr);
 }
 
-/* Returns the table's backends in the order of their addresses, so that 4096 of them are found in no time. NULL: no memory. */
+/* Returns the table's backends in the order of their addresses, so that a binary search finds each. NULL: no memory. */
 static const struct table_backend **sort_backends(const struct table *table)
 {
 	const struct table_backend **sorted = calloc(table->backend_count + 1u, sizeof(*sorted));

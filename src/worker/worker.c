@@ -133,7 +133,7 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 
 	for (uint32_t lane = 0; lane < count; lane++) {
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-		backends[burst->backend[lane]]++; /* a plain store, as of counters_add(), which gcc 12 makes slower */
+		backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
 	}
 	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
 	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));

@@ -88,7 +88,7 @@ def test_an_edit_changes_only_its_lines(file, words, lines):
         assert changed_lines(EXAMPLE, after) == lines
     else:
         assert after.count('"ip": "203.0.113.10"') == 2 and "2001:db8:113::10" not in after
-    assert f"{file}: written; the version before is in {file}~\n" in done.stdout
+    assert f"{file}: written; the previous version is in {file}~\n" in done.stdout
     assert (file.parent / "t.json~").read_text() == EXAMPLE
     run("check", file)
 
@@ -453,7 +453,7 @@ def test_undo_takes_the_last_edit_back_and_forward_again(file):
     edited = file.read_text()
     done = run("undo", file)
     assert "git: backend 192.168.50.20: draining -> active\n" in done.stdout
-    assert f"{file}: the last edit is taken back; the version before is in {file}~\n" in done.stdout
+    assert f"{file}: the last edit is taken back; the previous version is in {file}~\n" in done.stdout
     assert file.read_text() == EXAMPLE and (file.parent / "t.json~").read_text() == edited
     run("undo", file)
     assert file.read_text() == edited and (file.parent / "t.json~").read_text() == EXAMPLE

@@ -174,7 +174,7 @@ def test_confirmation_counts_once(daemon):
     made.write_src(INACTIVE, GIT, replaces=replaces)
     accepted(made, [INACTIVE, GIT])
     made.write_src(replaces=replaces)
-    made.logged('"replaces" has confirmed the table in use, and counts once: load that table without it first\n')
+    made.logged('the table in use has the same "replaces", which confirms one change only: load that table without it first\n')
     assert len(content(made)) == 2
 
 

@@ -22,7 +22,7 @@
 enum { KIND, JSON };
 
 static const struct command_option options[] = {
-	[KIND] = {"kind", CHECK_KIND_WORDS, "take the files for this kind"},
+	[KIND] = {"kind", CHECK_KIND_WORDS, "treat all files as this kind"},
 	[JSON] = {"json", NULL, "print the faults as JSON"},
 	{0},
 };

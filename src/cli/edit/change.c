@@ -201,7 +201,7 @@ static bool parse_after(const struct change *change, struct table_document *new,
 	return valid;
 }
 
-/* Refuses a change after which much of the table is gone. With --force, writes the member `replaces`, so that the director
+/* Refuses a change that loses what table_guard.h protects. With --force, writes the member `replaces`, so that the director
  * and glb-healthcheck accept it, too. */
 static bool pass_guard(struct change *change, const struct command_args *args, struct table_document *new)
 {
@@ -326,7 +326,7 @@ static bool write_both(const struct change *change, enum change_order order, boo
 	if (order == CHANGE_BACKUP_LAST && !write_file(change->backup, change->path, &change->before))
 		return command_error("%s: is changed, but %s is not: undo cannot go forward again", change->named,
 			       change->backup) == COMMAND_OK;
-	printf("%s: %s; the version before is in %s\n", change->named,
+	printf("%s: %s; the previous version is in %s\n", change->named,
 		order == CHANGE_BACKUP_FIRST ? "written" : "the last edit is taken back", change->backup);
 	if (change->healthcheck.src && file_is_same(change->healthcheck.src, change->path))
 		printf("%s: glb-healthcheck reads this file: while it runs, it builds the table and reloads the director\n",

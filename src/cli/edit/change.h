@@ -34,11 +34,11 @@ enum {
 	CHANGE_OPTIONS,
 };
 
-#define CHANGE_OPTION_LIST                                                                                        \
-	TELEMETRY_OPTION_LIST, [CHANGE_MAX_BROKEN] = {"max-broken", "PCT", "allow that PCT % of all rows break"}, \
-			       [CHANGE_DRY_RUN] = {"dry-run", NULL, "show the change, and write nothing"},        \
-			       [CHANGE_FORCE] = {"force", NULL, "allow that much of the table vanishes"},         \
-			       [CHANGE_BUILD] = {"build", "[=DST]", "then build the binary table, TABLE.bin"},    \
+#define CHANGE_OPTION_LIST                                                                                                    \
+	TELEMETRY_OPTION_LIST, [CHANGE_MAX_BROKEN] = {"max-broken", "PCT", "let up to PCT % of all rows break (default: 0)"}, \
+			       [CHANGE_DRY_RUN] = {"dry-run", NULL, "show the change, and write nothing"},                    \
+			       [CHANGE_FORCE] = {"force", NULL, "accept losses that edit refuses otherwise"},                 \
+			       [CHANGE_BUILD] = {"build", "[=DST]", "then build the binary table, TABLE.bin"},                \
 			       [CHANGE_RELOAD] = {"reload", NULL, "then make the running director load it"}
 
 enum change_order {

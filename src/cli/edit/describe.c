@@ -142,7 +142,7 @@ static void describe_table(struct versions *versions)
 		line(versions, "another seed");
 	if (old->interval_ms != new->interval_ms || old->timeout_ms != new->timeout_ms ||
 		old->trigger_healthy != new->trigger_healthy || old->trigger_unhealthy != new->trigger_unhealthy)
-		line(versions, "another timing of the health checks");
+		line(versions, "timing of the health checks changed");
 	describe_binds(versions, versions->old, versions->new, "removed");
 	describe_binds(versions, versions->new, versions->old, "added");
 	describe_backends(versions);

@@ -24,7 +24,7 @@ static bool take_back(struct change *change)
 		return true;
 	}
 	cli_print_faults(&faults, FAULTS_ERRORS);
-	command_error("%s: there is no edit to take back: edit keeps the version before in %s", change->named,
+	command_error("%s: there is no edit to take back: edit keeps the previous version in %s", change->named,
 		change->backup);
 	return false;
 }

@@ -4,8 +4,8 @@
 int live_check(const struct command_args *args, const char *name, int operands)
 {
 	if (args->options[LIVE] && args->count > operands)
-		return command_usage(
-			"%s: '%s' and --live exclude each other: a file or a director", name, args->operands[0]);
+		return command_usage("%s: '%s' and --live exclude each other: name a file, or ask a director", name,
+			args->operands[0]);
 	if (args->options[LIVE])
 		return COMMAND_OK;
 	if (args->options[TELEMETRY_FILE_PREFIX] || args->options[TELEMETRY_TIMEOUT])

@@ -6,7 +6,7 @@
 
 enum {
 	PAGE = 64, /* binds and backends of a reply: docs/reference/telemetry.md */
-	MAX_FIRST = 1 << 16, /* no table has so many; it ends the loop if another program replies */
+	MAX_FIRST = 1 << 16, /* more than a table has: ends the loop if another program replies */
 	TRIES = 20,
 };
 

@@ -246,7 +246,7 @@ static bool descend(struct json_locate *locate, size_t level, const struct json_
 	if (!found)
 		return false;
 	if (locate->levels[level].has_child && locate->levels[level].child.at == child.at)
-		return true; /* what is known below stays known */
+		return true; /* the levels below stay known */
 	locate->levels[level].has_child = true;
 	locate->levels[level].child = child;
 	locate->levels[level].index = step->key ? SIZE_MAX : step->index;

@@ -19,7 +19,7 @@ struct json_reader {
 	struct json_locate *locate; /* in the text of the document; NULL: faults have no line and column */
 	char path[1024]; /* of the value that is being read */
 	struct json_step steps[JSON_LOCATE_STEPS]; /* the same path; keys are borrowed */
-	size_t path_sizes[JSON_LOCATE_STEPS + 1]; /* size of the path after so many steps */
+	size_t path_sizes[JSON_LOCATE_STEPS + 1]; /* [n]: size of the path after n steps */
 	size_t depth; /* number of steps */
 	bool at_key; /* a fault is placed at the member's key, not at its value */
 	size_t reported; /* errors so far */

@@ -441,7 +441,7 @@ static void test_replaces_counts_once(void **state)
 	change.old.replaces = change.new.replaces;
 	assert_false(judge(&change));
 	assert_non_null(strstr(change.refusal,
-		"\"replaces\" has confirmed the table in use, and counts once: load that table without it first"));
+		"the table in use has the same \"replaces\", which confirms one change only: load that table without it first"));
 	discard(&change);
 }
 
