@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 
 from lab.tools import wait_until
@@ -68,12 +69,11 @@ class Daemon:
         """Returns the exit code and {check: (result, reason)}."""
         run = self.host.run(PROGRAM, "--config-file", str(self.conf), "--check-once", check=False)
         lines = run.stdout.splitlines()
-        assert lines, run.stderr
-        at = {name: lines[0].index(name) for name in ("CHECK", "RESULT", "LATENCY", "REASON")}
+        assert lines and max(map(len, lines)) <= 80, run.stdout + run.stderr
         rows = {}
-        for line in lines[1:]:
-            rows[line[at["CHECK"]:at["RESULT"]].strip()] = (
-                line[at["RESULT"]:].split()[0], line[at["REASON"]:].strip() if len(line) > at["REASON"] else "")
+        for result, row in re.findall(r"^  (\S+) +\S+ ms  (.*(?:\n {25}.*)*)", "\n".join(lines[1:]), re.MULTILINE):
+            check, _, reason = re.sub(r"\n +", " ", row).partition(": ")
+            rows[check] = (result, reason)
         return run.returncode, rows
 
     def get(self, path, method="GET"):

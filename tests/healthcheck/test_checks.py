@@ -22,6 +22,15 @@ def once(daemon, *backends, **options):
     return rows
 
 
+def test_tables_without_a_name_are_called_by_their_index(daemon):
+    tables = [table(backend(PROXY, http=nginx.OK)), table(backend(NOBODY))]
+    for each in tables:
+        del each["name"]
+    made = daemon(*tables)
+    shown = made.host.run(PROGRAM, "--config-file", str(made.conf), "--check-once").stdout.splitlines()
+    assert shown[1] == f"table #0: {PROXY}" and shown[3] == f"table #1: {NOBODY}, no checks: healthy"
+
+
 @pytest.mark.parametrize("port, expected", [
     (nginx.OK, ("passed", "status 200")),
     (nginx.ERROR, ("bad_status", "status 500")),

@@ -7,10 +7,10 @@
 
 #include "common/text.h"
 #include "healthcheck/client/client.h"
+#include "healthcheck/lines.h"
 
-#define COLUMNS 80
-#define FIRST   38 /* columns of a row's first field */
-#define INDENT  8 /* of the text behind "src", "dst" and "reload" */
+#define FIRST  38 /* columns of a row's first field */
+#define INDENT 8 /* of the text behind "src", "dst" and "reload" */
 
 static const char *string(const json_t *object, const char *key)
 {
@@ -24,61 +24,19 @@ static uint64_t number(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-/* Returns the size of the start of the text that fits into `room` columns. Breaks at a space, if there is one. */
-static size_t take_line(const char *text, int room)
-{
-	size_t size = 0, space = 0;
-
-	for (; text[size]; room--) {
-		if (room == 0)
-			return space ? space : size;
-		size += text_character(text + size, strlen(text + size));
-		if (text[size] == ' ' && text[size - 1] != ' ')
-			space = size;
-	}
-	return size;
-}
-
-/* Prints a text in as many lines as it needs. All lines but the first are indented. The text may come from a stranger. */
-static void print(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void print(int indent, const char *format, ...)
-{
-	char *text;
-	const char *at;
-	int before = 0, size;
-	va_list args;
-
-	va_start(args, format);
-	size = vasprintf(&text, format, args);
-	va_end(args);
-	if (size < 0)
-		return;
-	text_mend(text);
-	at = text;
-	do {
-		size_t line = take_line(at, COLUMNS - before);
-
-		printf("%*s%.*s\n", before, "", (int)line, at);
-		at += line;
-		at += strspn(at, " ");
-		before = indent;
-	} while (*at);
-	free(text);
-}
-
 static void print_row(const char *first, const char *verdict, const char *dst, const char *latency, const char *since)
 {
-	char row[2 * COLUMNS];
+	char row[2 * LINES_COLUMNS];
 	size_t end;
 
 	if (strlen(first) > FIRST) {
-		print(6, "%s", first);
+		lines_print(6, "%s", first);
 		first = "";
 	}
 	snprintf(row, sizeof(row), "%-*s %-9s %-9s %10s %10s", FIRST, first, verdict, dst, latency, since);
 	for (end = strlen(row); end > 0 && row[end - 1] == ' '; end--)
 		row[end - 1] = '\0';
-	print(6, "%s", row);
+	lines_print(6, "%s", row);
 }
 
 /* Writes the time of day, or the date if that was more than a day ago. */
@@ -103,7 +61,7 @@ static void print_check(const json_t *check)
 	format_since(number(check, "changed"), since);
 	print_row(name, string(check, "verdict"), "", latency, since);
 	if (strcmp(result, "passed") != 0 || against)
-		print(6, "    %s: %s%s", result, string(check, "reason"),
+		lines_print(6, "    %s: %s%s", result, string(check, "reason"),
 			against ? " (this contradicts the verdict, which does not change yet)" : "");
 }
 
@@ -157,7 +115,7 @@ static void print_table(const json_t *table)
 		snprintf(panic, sizeof(panic), "; panic keeps %" PRIu64 " unhealthy backend%s in service", kept,
 			text_plural(kept));
 	puts("");
-	print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", string(table, "name"),
+	lines_print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", string(table, "name"),
 		totals.backends - totals.unhealthy - totals.unknown, totals.backends, text_plural(totals.backends),
 		panic);
 	print_row("BACKEND, CHECKS", "VERDICT", "IN DST", "LATENCY", "SINCE");
@@ -167,7 +125,7 @@ static void print_table(const json_t *table)
 static void print_error(const json_t *part)
 {
 	if (*string(part, "error"))
-		print(INDENT, "%*s%s", INDENT, "", string(part, "error"));
+		lines_print(INDENT, "%*s%s", INDENT, "", string(part, "error"));
 }
 
 static void print_parts(const json_t *status)
@@ -175,15 +133,15 @@ static void print_parts(const json_t *status)
 	const json_t *src = json_object_get(status, "src"), *dst = json_object_get(status, "dst");
 	const json_t *reload = json_object_get(status, "reload");
 
-	print(INDENT, "src     %s: loaded %" PRIu64 " time%s, refused %" PRIu64 " time%s", string(src, "file"),
+	lines_print(INDENT, "src     %s: loaded %" PRIu64 " time%s, refused %" PRIu64 " time%s", string(src, "file"),
 		number(src, "loads"), text_plural(number(src, "loads")), number(src, "refused"),
 		text_plural(number(src, "refused")));
 	print_error(src);
-	print(INDENT, "dst     %s: written %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(dst, "file"),
+	lines_print(INDENT, "dst     %s: written %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(dst, "file"),
 		number(dst, "writes"), text_plural(number(dst, "writes")), number(dst, "failed"),
 		text_plural(number(dst, "failed")));
 	print_error(dst);
-	print(INDENT, "reload  %s: run %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(reload, "state"),
+	lines_print(INDENT, "reload  %s: run %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(reload, "state"),
 		number(reload, "runs"), text_plural(number(reload, "runs")), number(reload, "failed"),
 		text_plural(number(reload, "failed")));
 	print_error(reload);
@@ -238,7 +196,7 @@ void client_print(const json_t *status)
 	const json_t *table;
 	size_t i;
 
-	print(0, "glb-healthcheck %s: %s", string(status, "version"),
+	lines_print(0, "glb-healthcheck %s: %s", string(status, "version"),
 		!problems   ? "out of memory"
 		: *problems ? problems + 2
 			    : "all backends healthy");
