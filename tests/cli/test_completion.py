@@ -125,6 +125,26 @@ def test_bash_completes_the_value_behind_an_equals_sign(folder):
     assert bash(["glb-director-cli", "lookup", "--proto", "="], folder) == ["tcp", "udp", "icmp"]
 
 
+STRANGE = ["two words", "$(touch x)", "`touch x`", "a;touch x", "'", "\"", "#1", "*", "~", "a:b", "<x", "ü"]
+
+
+@pytest.mark.parametrize("complete", [bash, zsh])
+def test_strange_names_of_tables_are_offered_and_not_executed(complete, folder):
+    """zsh quotes what it inserts. Bash does not, so the words must be quoted; eval reads them as a command line."""
+    write_tables(folder / "table.json", *(table(name, backends=1, hash_key=i) for i, name in enumerate(STRANGE)))
+    offered = complete(["glb-director-cli", "show", "table.json", "--table", ""], folder)
+    if complete is bash:
+        offered = shell(["bash", "--norc", "-c"], f"eval 'printf \"%s\\n\"' {shlex.quote(' '.join(offered))}", folder)
+    assert offered == STRANGE and not (folder / "x").exists()
+
+
+@pytest.mark.parametrize("typed", ["two", "two\\ w", "\\#", "#"])
+def test_bash_completes_names_that_need_quotes(typed, folder):
+    write_tables(folder / "table.json", table("two words", backends=1), table("#1", backends=1, hash_key=2))
+    offered = bash(["glb-director-cli", "show", "table.json", "--table", typed], folder)
+    assert offered == [{"t": "two\\ words"}.get(typed[0], "\\#1")]
+
+
 @pytest.mark.parametrize("complete", [bash, zsh, fish])
 @pytest.mark.parametrize("words", [["glb-director-cli"], ["glb-director-cli", "show"], ["glb-redirect"], ["glb-bifurcate"]])
 def test_every_program_offers_what_its_help_lists(complete, words, folder):

@@ -3,14 +3,18 @@
 # options: a line is a word and its help, or a TAB and the ending of file names.
 _glb_complete()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} line words=() files=() endings=()
+	local word=${COMP_WORDS[COMP_CWORD]} line quoted words=() files=() endings=()
 
 	[[ $word != = ]] || word=
 	while IFS= read -r line; do
-		case $line in
-		$'\t'*) endings+=("${line#$'\t'}") ;;
-		"$word"*) words+=("${line%%$'\t'*}") ;;
-		esac
+		if [[ $line == $'\t'* ]]; then
+			endings+=("${line#$'\t'}")
+			continue
+		fi
+		line=${line%%$'\t'*}
+		# A table may be named "a b" or '$(command)'. Bash inserts words as they are, so they must be quoted.
+		printf -v quoted %q "$line"
+		[[ $line != "$word"* && $quoted != "$word"* ]] || words+=("$quoted")
 	done < <("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 	if [[ ${#endings[@]} -gt 0 ]]; then
 		compopt -o filenames 2>/dev/null
