@@ -117,3 +117,13 @@ class Daemon:
     def wait_healthy(self, expected, index=0):
         wait_until(lambda: self.healthy(index) == expected,
                    lambda: f"{expected} in dst; it is {self.healthy(index)}\n{self.log()}")
+
+
+def probes(daemon):
+    return sum(float(line.split()[1]) for line in daemon.get("/metrics")[2].splitlines()
+               if line.startswith("glb_healthcheck_probes_total"))
+
+
+def wait_probes(daemon, more):
+    before = probes(daemon)
+    wait_until(lambda: probes(daemon) >= before + more, f"{more} probes")
