@@ -16,15 +16,9 @@ static const struct command_program program = {
 	.count = sizeof(commands) / sizeof(commands[0]),
 };
 
-static void print_fault(void *unused, bool warning, const char *text)
-{
-	(void)unused;
-	command_error("%s%s", warning ? "warning: " : "", text);
-}
-
 int commands_print_faults(struct faults *faults)
 {
-	faults_report(faults, FAULTS_ALL, print_fault, NULL);
+	faults_report(faults, FAULTS_ALL, command_fault, NULL);
 	faults_clear(faults);
 	return COMMAND_FAILED;
 }

@@ -9,15 +9,9 @@
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
-static void print_fault(void *unused, bool warning, const char *text)
-{
-	(void)unused;
-	command_error("%s%s", warning ? "warning: " : "", text);
-}
-
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds)
 {
-	faults_report(faults, kinds, print_fault, NULL);
+	faults_report(faults, kinds, command_fault, NULL);
 	faults_clear(faults);
 	return COMMAND_FAILED;
 }

@@ -43,6 +43,12 @@ int command_usage(const char *format, ...)
 	return COMMAND_USAGE;
 }
 
+void command_fault(void *unused, bool warning, const char *text)
+{
+	(void)unused;
+	command_error("%s%s", warning ? "warning: " : "", text);
+}
+
 void command_note(const char *format, ...)
 {
 	va_list args;

@@ -83,6 +83,9 @@ bool command_parse(const struct command *command, int argc, char **argv, struct 
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints an error or a warning as command_error() does. A callback for faults_report(). */
+void command_fault(void *unused, bool warning, const char *text);
+
 /* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -178,7 +178,7 @@ static void print_news(void *context, bool warning, const char *text)
 	for (size_t i = 0; warning && i < known->count; i++)
 		if (strcmp(without_place(known->items[i].text, known->file), message) == 0)
 			return;
-	command_error("%s%s", warning ? "warning: " : "", text);
+	command_fault(NULL, warning, text);
 }
 
 /* Parses the new text. Prints faults of these kinds, which name places in the new text. */
