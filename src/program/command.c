@@ -2,8 +2,10 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "program/command_parts.h"
 
 static const char *program_name = "";
@@ -11,12 +13,18 @@ static bool has_subcommands;
 
 static void print_line(const char *kind, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
+/* Names of files and texts from files may have control characters: a terminal must not obey them. */
 static void print_line(const char *kind, const char *format, va_list args)
 {
+	char *line;
+
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
+	else
+		text_mend(line);
 	fflush(stdout); /* keeps the order of both streams on a terminal */
-	fprintf(stderr, "%s: %s", program_name, kind);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s: %s%s\n", program_name, kind, line ? line : "out of memory");
+	free(line);
 }
 
 int command_error(const char *format, ...)

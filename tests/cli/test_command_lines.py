@@ -147,3 +147,16 @@ def test_defaults_are_those_of_the_installation():
     ):
         done = subprocess.run([*hidden, PROGRAMS[program], *words], capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and f"{folder}/{missing}: " in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("program, words", [
+    *((program, []) for program in WITH_SUBCOMMANDS),
+    ("glb-director-cli", ["show"]),
+    ("glb-healthcheck", ["-c"]),
+])
+def test_a_terminal_does_not_obey_a_name_in_a_message(program, words):
+    """A message stays one line, whatever a name has in it."""
+    done = subprocess.run([PROGRAMS[program], *words, b"ok\n\x1b[2Jall is well\r\x9b\xff\xc3\xbc"], capture_output=True, timeout=60)
+    assert done.returncode != 0 and "ok??[2Jall is well???ü" in done.stderr.decode()
+    assert not re.search(rb"[\0-\t\v-\x1f\x7f]", done.stderr)
+    assert all(line.startswith((program.encode() + b": ", b"Try ")) for line in done.stderr.splitlines())
