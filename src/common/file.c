@@ -305,6 +305,10 @@ static int replace_in(
 		return error;
 	remove_leftovers(folder);
 	fd = open_temporary(folder, temporary, sizeof(temporary));
+	if (fd < 0 && errno == ENOENT && access(folder, F_OK) < 0) {
+		faults_error(faults, NULL, "cannot be created: there is no folder '%s'", folder);
+		return -ENOENT;
+	}
 	if (fd < 0)
 		return failed(faults, "a new file cannot be created in its folder");
 	error = fill(fd, target, &old, bytes, size, faults);

@@ -359,7 +359,7 @@ def test_folder_of_dst_is_missing_and_comes_back(daemon, tmp_path):
     made.write_conf()
     made.start()
     made.logged("error: table not written (1 in a row), next attempt in 1 s: ")
-    made.logged("a new file cannot be created in its folder: No such file or directory; the file is unchanged")
+    made.logged(f"{made.dst}: cannot be created: there is no folder '{made.dst.parent}'")
     made.dst.parent.mkdir()
     wait_until(made.dst.exists, "dst")
     assert made.status()["dst"]["error"] == ""
