@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "program/installed.h"
@@ -98,6 +99,8 @@ bool cli_load_conf(const char *path, struct conf *conf)
 		faults_clear(&faults);
 	else
 		cli_print_faults(&faults, FAULTS_ERRORS);
+	if (!loaded && strcmp(path, INSTALLED_DIRECTOR_CONF) == 0 && access(path, F_OK) < 0)
+		command_error("this is the default of --config: give it the name of your director.conf");
 	return loaded;
 }
 

@@ -457,6 +457,14 @@ def test_lookup_gives_the_reason_of_each_hop(tmp_path):
     assert ("3", "place 3 in natural order") in reasons
 
 
+def test_the_missing_default_of_config_is_told_as_such(files):
+    hint = "this is the default of --config: give it the name of your director.conf"
+    words = ["lookup", files / "table.json", "198.51.100.1:1", "10.10.10.10:80"]
+    if not os.path.exists("/etc/glb/director.conf"):
+        assert hint in run(*words, code=FAILED).stderr
+    assert hint not in run(*words, "--config", "none", code=FAILED).stderr
+
+
 def test_lookup_says_that_no_backend_is_good(tmp_path):
     conf = write_conf(tmp_path / "director.conf")
     backends = [backend("192.168.50.1", healthy=False), backend("192.168.50.2", "draining")]
