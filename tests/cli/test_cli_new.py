@@ -77,7 +77,8 @@ def test_nothing_is_overwritten(tmp_path, name, content):
     ("vip", "", USAGE, "--vip: '' is not a bind: ADDRESS:PORT/tcp or /udp"),
     ("vip", "203.0.113.10:443/tcp,", USAGE, "--vip: '' is not a bind"),
     ("vip", "203.0.113.10:443", USAGE, "--vip: '203.0.113.10:443' is not a bind"),
-    ("backend", "10.0.0.1, 10.0.0.2", USAGE, "--backend: ' 10.0.0.2' is not an IPv4 address"),
+    ("backend", "10.0.0.1 10.0.0.2", USAGE, "--backend: '10.0.0.1 10.0.0.2' is not an IPv4 address"),
+    ("backend", "10.0.0.1, ", USAGE, "--backend: '' is not an IPv4 address"),
     ("backend", "fd00::1", USAGE, "--backend: 'fd00::1' is not an IPv4 address"),
     ("source", "127.0.0.1", USAGE, "--source: '127.0.0.1' is not an IPv4 address"),
     ("gateway_mac", "router", USAGE, "--gateway-mac: 'router' is not a MAC address, or auto"),
@@ -99,7 +100,26 @@ def test_an_option_that_is_given_twice_is_not_half_ignored(tmp_path):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    assert f"{tmp_path}/x/director.conf: a new file cannot be created in its folder" in new(tmp_path / "x", code=FAILED).stderr
+    assert new(tmp_path / "x", code=FAILED).stderr == f"glb-director-cli: --dir: there is no folder '{tmp_path}/x': make it first\n"
+    (tmp_path / "x").write_text("")
+    assert f"--dir: there is no folder '{tmp_path}/x'" in new(tmp_path / "x", code=FAILED).stderr
+
+
+def test_a_folder_that_is_missing_is_named_before_the_questions(tmp_path):
+    code, shown = converse(tmp_path / "x", ["203.0.113.10:443/tcp"])
+    assert code == FAILED and "there is no folder" in shown and "Binds" not in shown
+
+
+def test_spaces_around_the_elements_of_a_list_are_ignored(tmp_path):
+    new(tmp_path, backend=" 10.0.0.1 , 10.0.0.2 ")
+    table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
+    assert [each["ip"] for each in table["backends"]] == ["10.0.0.1", "10.0.0.2"]
+
+
+def test_a_fault_of_the_table_does_not_look_like_one_of_a_file(tmp_path):
+    error = new(tmp_path, code=FAILED, backend="10.0.0.1,10.0.0.1").stderr
+    assert f"{tmp_path}/forwarding_table.json, as it would be:" in error
+    assert f"{tmp_path}/forwarding_table.json: nothing is written, because the table would not be valid" in error
 
 
 def converse(folder, lines, *words):

@@ -71,22 +71,33 @@ struct answers {
 	char *values[OPTIONS]; /* each element of a list ends with a NUL, and the list with an empty element */
 };
 
-/* Splits a list at its commas. Returns the first element that is not valid, or NULL. */
+/* Splits a list at its commas, without the spaces around its elements. Every element ends with a NUL, and the list with
+ * an empty element. Returns the first element that is not valid, or NULL. */
 static const char *split(const struct question *question, char *value)
 {
-	const char *wrong = NULL;
-	char *element = value;
+	size_t at = 0, used = 0;
+	bool more = question->is_list;
 
-	while (element) {
-		char *comma = question->is_list ? strchr(element, ',') : NULL;
+	if (!more)
+		return question->is_valid(value) ? NULL : value;
+	while (more) {
+		size_t size, next;
+		char *element = value + used;
 
-		if (comma)
-			*comma++ = '\0';
-		if (!question->is_valid(element) && !wrong)
-			wrong = element;
-		element = comma;
+		at += strspn(value + at, " ");
+		size = next = strcspn(value + at, ",");
+		more = value[at + next] == ',';
+		while (size > 0 && value[at + size - 1] == ' ')
+			size--;
+		memmove(element, value + at, size);
+		element[size] = '\0';
+		if (!question->is_valid(element))
+			return element;
+		at += next + 1;
+		used += size + 1;
 	}
-	return wrong;
+	value[used] = '\0';
+	return NULL;
 }
 
 /* Keeps a copy of the text. False, with an error: it is not valid. */
@@ -243,13 +254,31 @@ static char *conf_text(const struct answers *answers)
 /* Returns true if `check` would report nothing. Prints what it would report. */
 static bool is_faultless(const char *path, const char *table)
 {
-	struct faults faults = {.file = path, .thorough = true};
+	struct faults faults = {.thorough = true};
 	struct table_set set;
-	bool faultless = table_json_parse(table, strlen(table), &set, &faults) == 0 && faults.count == 0;
+	char *file = NULL;
+	bool faultless;
 
+	if (asprintf(&file, "%s, as it would be", path) < 0)
+		file = NULL;
+	faults.file = file ? file : path;
+	faultless = table_json_parse(table, strlen(table), &set, &faults) == 0 && faults.count == 0;
 	table_set_free(&set);
 	cli_print_faults(&faults, FAULTS_ALL);
+	free(file);
+	if (!faultless)
+		command_error("%s: nothing is written, because the table would not be valid", path);
 	return faultless;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat info;
+
+	if (!*path || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
+		return true;
+	command_error("--dir: there is no folder '%s': make it first", path);
+	return false;
 }
 
 static bool is_free(const char *path)
@@ -311,7 +340,8 @@ static int run(const struct command_args *args)
 	if (asprintf(&table_path, "%s%sforwarding_table.json", folder, slash) < 0 ||
 		asprintf(&conf_path, "%s%sdirector.conf", folder, slash) < 0)
 		return command_error("out of memory");
-	code = is_free(table_path) && is_free(conf_path) ? get_answers(args, &answers) : COMMAND_FAILED;
+	code = is_folder(folder) && is_free(table_path) && is_free(conf_path) ? get_answers(args, &answers)
+									      : COMMAND_FAILED;
 	if (code == COMMAND_OK) {
 		table = table_text(&answers);
 		conf = conf_text(&answers);
