@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/faults.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Takes ownership of text. NULL: there was no memory for it. */
@@ -101,16 +102,6 @@ void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_
 		report_kind(faults, true, sink, context);
 	if (faults->out_of_memory && (kinds & FAULTS_ERRORS))
 		sink(context, false, "out of memory: some faults are not listed");
-}
-
-static void print(void *to, bool warning, const char *text)
-{
-	fprintf(to, "%s: %s\n", warning ? "warning" : "error", text);
-}
-
-void faults_print(const struct faults *faults, FILE *to)
-{
-	faults_report(faults, FAULTS_ALL, print, to);
 }
 
 void faults_clear(struct faults *faults)

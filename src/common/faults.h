@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct fault {
 	bool warning;
@@ -63,9 +62,6 @@ typedef void faults_sink(void *context, bool warning, const char *text);
 
 /* Calls the sink for each fault of these kinds: errors first, then warnings, then an error if some have no item. */
 void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_sink *sink, void *context);
-
-/* Prints all faults, one per line: "error: TEXT", "warning: TEXT". */
-void faults_print(const struct faults *faults, FILE *to);
 
 /* Frees the texts. The list is then empty and can be used again; `file` and `thorough` stay. */
 void faults_clear(struct faults *faults);

@@ -2,6 +2,7 @@
 #include "director/plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint16_t at_most(uint16_t value, uint16_t limit)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -87,6 +88,11 @@ static void test_clear_keeps_the_file(void **state)
 	faults_clear(&faults);
 }
 
+static void print(void *to, bool warning, const char *text)
+{
+	fprintf(to, "%s: %s\n", warning ? "warning" : "error", text);
+}
+
 static void test_print_lists_errors_before_warnings(void **state)
 {
 	struct faults faults = {.file = "f"};
@@ -100,7 +106,7 @@ static void test_print_lists_errors_before_warnings(void **state)
 	faults_error(&faults, "b", "second");
 	faults_warn(&faults, "c", "third");
 	faults_error(&faults, "d", "fourth");
-	faults_print(&faults, to);
+	faults_report(&faults, FAULTS_ALL, print, to);
 	fclose(to);
 	assert_string_equal(text, "error: f: b: second\nerror: f: d: fourth\n"
 				  "warning: f: a: first\nwarning: f: c: third\n");

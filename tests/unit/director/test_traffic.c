@@ -20,7 +20,7 @@ static void test_a_table_without_packets_has_no_traffic(void **state)
 }
 
 /* The slot of the counters belonged to another table before. */
-static void test_packets_before_the_begin_do_not_count(void **state)
+static void test_packets_before_the_start_do_not_count(void **state)
 {
 	struct traffic traffic = traffic_begin(1000);
 
@@ -57,7 +57,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_table_without_packets_has_no_traffic),
-		cmocka_unit_test(test_packets_before_the_begin_do_not_count),
+		cmocka_unit_test(test_packets_before_the_start_do_not_count),
 		cmocka_unit_test(test_traffic_is_recent_for_a_minute_after_the_last_packet),
 		cmocka_unit_test(test_a_packet_at_time_zero_counts),
 	};

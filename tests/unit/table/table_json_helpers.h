@@ -53,7 +53,7 @@ static inline void assert_placed(const struct faults *faults, bool warning, cons
 	for (size_t i = 0; i < faults->count; i++)
 		if (faults->items[i].warning == warning && is_placed(faults->items[i].text, expected))
 			return;
-	faults_print(faults, stderr);
+	print_faults(faults);
 	fail_msg("no such %s with line and column: %s", warning ? "warning" : "error", expected);
 }
 
