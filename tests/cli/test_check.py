@@ -43,7 +43,7 @@ def test_content_decides_the_kind_whatever_the_name(name, good, tmp_path):
         assert run_json("check", copy)["files"] == [{"file": str(copy), "kind": kind, "errors": [], "warnings": []}]
 
 
-def test_the_kind_of_a_faulty_file_is_told_too(good, tmp_path):
+def test_the_kind_of_a_faulty_file_is_printed(good, tmp_path):
     bad = tmp_path / "bad"
     for kind, old, new in (("JSON table", '"tcp"', '"sctp"'), ("director.conf", "outbound_src_ip", "outbound_source_ip"),
                            ("healthcheck.conf", "src", "source"), ("environment file", "EAL_ARGS", "EAL_ARG")):
@@ -54,7 +54,7 @@ def test_the_kind_of_a_faulty_file_is_told_too(good, tmp_path):
     assert run("check", bad, code=CHECK_ERRORS).stdout == f"{bad}: invalid binary table, 1 error\n"
 
 
-def test_glb_s_configurations_in_json_are_not_taken_for_tables(tmp_path):
+def test_configurations_of_glb_in_json_are_not_taken_for_tables(tmp_path):
     director, healthcheck = tmp_path / "director.conf", tmp_path / "x"
     director.write_text('{ "outbound_gateway_mac": "00:11:22:33:44:55", "lcores": {}, "flow_paths": [] }\n')
     healthcheck.write_text('{ "forwarding_table": { "src": "a", "dst": "b" }, "reload_command": "true" }\n')

@@ -248,7 +248,7 @@ def test_mode_owner_and_acl_are_kept_also_by_the_backup(file):
             assert os.getxattr(path, "system.posix_acl_access") == ACL
 
 
-def test_an_owner_that_cannot_be_kept_is_told(file):
+def test_an_owner_that_cannot_be_kept_is_reported(file):
     if os.geteuid() != 0:
         return  # only root can give files away
     os.chown(file.parent, NOBODY, NOBODY)

@@ -111,7 +111,7 @@ def test_drops_prints_only_the_packets_that_are_not_forwarded(setup):
     assert replay(setup, setup / "in.pcap", "--drops").stdout == replay(setup, setup / "in.pcap").stdout
 
 
-def test_list_tells_sizes_and_the_exception_path(setup):
+def test_list_has_sizes_and_the_exception_path(setup):
     write_conf(setup / "small.conf", outbound_mtu=576, send_icmp_too_big=True)
     write_conf(setup / "tap.conf", exception_path="tap", forward_icmp_ping_responses=False)
     big = pcap.write(setup / "big.pcap", [tcp_frame(payload=bytes(600))] * 101, times=[1000] * 101)
@@ -127,7 +127,7 @@ def test_list_tells_sizes_and_the_exception_path(setup):
         ("exception", "tcp", "binds cover the destination address, but not this protocol and port")]
 
 
-def test_list_tells_that_the_snap_length_has_cut_a_packet(setup):
+def test_list_says_that_the_snap_length_has_cut_a_packet(setup):
     capture = pcap.write(setup / "in.pcap", [tcp_frame()], snap=40)
     entry, = listed(setup, capture, "--list")["list"]
     assert (entry["verdict"], entry["reason"]) == (

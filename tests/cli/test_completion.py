@@ -92,7 +92,7 @@ def fish(words, folder):
     (["glb-healthcheck", "status", "--j"], {"--json"}),
     (["glb-director", "-l", "0-3", "--", "--deb"], {"--debug"}),
 ])
-def test_words(complete, words, expected, folder):
+def test_words_that_are_offered(complete, words, expected, folder):
     assert set(complete(words, folder)) == expected
 
 
@@ -166,7 +166,7 @@ def test_all_programs_are_completed_in_all_shells():
 
 
 @pytest.mark.parametrize("command", [["bash", "-n", "glb.bash"], ["zsh", "-n", "_glb"], ["fish", "-n", "glb.fish"]])
-def test_syntax(command):
+def test_scripts_have_valid_syntax(command):
     subprocess.run(command, cwd=FOLDER, check=True)
 
 

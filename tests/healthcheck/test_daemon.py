@@ -177,7 +177,7 @@ def test_panic_when_all_fail_at_once(daemon, own_nginx):
     assert made.status()["tables"][0]["kept_by_panic"] == 0
 
 
-def test_panic_at_start_is_told_with_the_write(daemon):
+def test_panic_at_start_is_reported_with_the_write(daemon):
     """Draining and inactive backends get no new connections, so panic does not keep them in service."""
     made = daemon(table(backend(PROXY, tcp=9), backend(ELSEWHERE, tcp=9), backend("10.78.0.1", "draining", tcp=9),
                         backend("10.78.0.2", "inactive", tcp=9))).start().wait_ready()

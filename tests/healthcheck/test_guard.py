@@ -79,7 +79,7 @@ def test_loss_is_refused_until_it_is_confirmed(daemon, loss):
     made.logged(f"warning: {made.src}: {text}\n")
 
 
-def test_restart_does_not_pour_out_a_loss(daemon, loss):
+def test_restart_refuses_a_loss(daemon, loss):
     """The daemon starts with dst in place of src, so checks and /status work. The confirmation makes it use src."""
     tables, text = loss
     made = guarded(daemon).start().wait_ready()

@@ -37,7 +37,7 @@ enum {
 #define CHANGE_OPTION_LIST                                                                                                    \
 	TELEMETRY_OPTION_LIST, [CHANGE_MAX_BROKEN] = {"max-broken", "PCT", "let up to PCT % of all rows break (default: 0)"}, \
 			       [CHANGE_DRY_RUN] = {"dry-run", NULL, "show the change, and write nothing"},                    \
-			       [CHANGE_FORCE] = {"force", NULL, "accept losses that edit refuses otherwise"},                 \
+			       [CHANGE_FORCE] = {"force", NULL, "accept losses, and change a file of glb-healthcheck"},       \
 			       [CHANGE_BUILD] = {"build", "[=DST]", "then build the binary table, TABLE.bin"},                \
 			       [CHANGE_RELOAD] = {"reload", NULL, "then make the running director load it"}
 

@@ -190,7 +190,7 @@ static struct json_position value_of(const struct json_locate *locate, struct js
 	return key;
 }
 
-/* Searches from the last member that was found to the end, and then from the begin. */
+/* Searches from the last member that was found to the end, and then from the start. */
 static bool find_member(const struct json_locate *locate, size_t level, const char *key, struct json_position *child)
 {
 	struct json_position value;
