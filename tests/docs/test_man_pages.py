@@ -98,3 +98,16 @@ def test_pages_of_the_build_have_no_placeholders():
     assert len(pages) == len(list((TREE / "docs/man").glob("*.scd")))
     for page in pages:
         assert not re.findall(r"@\w+@", page.read_text()), page.name
+
+
+def test_pages_of_the_build_break_no_word():
+    """A break within --file-prefix or a path spoils what people copy. .TH switches hyphenation on again, unless HY is set before."""
+    for page in (path for path in (BUILD / "docs/man").iterdir() if path.suffix in (".1", ".5", ".8")):
+        assert page.read_text().startswith(".nr HY 0\n.cflags 0 -\n"), page.name
+
+
+@pytest.mark.parametrize("path", sorted((TREE / "docs/man").glob("*.scd")), ids=lambda path: path.name)
+def test_examples_of_man_pages_fit_80_columns(path):
+    for block in re.findall(r"^```\n(.*?)^```$", path.read_text(), flags=re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            assert len(line.expandtabs(4)) <= 80 - 11, line  # man indents an example by 11 columns
