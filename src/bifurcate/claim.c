@@ -149,9 +149,9 @@ static bool is_trusted_holder(const struct sockaddr_un *address, socklen_t size,
 }
 
 /*
- * Two directors that start at the same time would both find the interface free. An abstract socket address belongs to one
- * network namespace, like the interface, and the kernel frees it when the process ends, however it ends. Each director that is
- * refused leaves a connection in the queue, because nobody accepts it, so the queue is long.
+ * Two directors that start at the same time would both find the interface free. An abstract socket address belongs to
+ * one network namespace, like the interface, and the kernel frees it when the process ends, however it ends. Each
+ * director that is refused leaves a connection in the queue, because nobody accepts it, so the queue is long.
  */
 static int lock(const char *interface, int ifindex, struct faults *faults)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Claims an interface for the AF_XDP sockets of this process, before DPDK's driver sees it. The driver refuses an interface
- * with an XDP program, and removes that program when it closes its port, whoever attached it. So a director that starts on
- * the interface of another one would end the other's traffic. One thread.
+ * Claims an interface for the AF_XDP sockets of this process, before DPDK's driver sees it. The driver refuses an
+ * interface with an XDP program, and removes that program when it closes its port, whoever attached it. So a director
+ * that starts on the interface of another one would end the other's traffic. One thread.
  */
 #ifndef GLB_BIFURCATE_CLAIM_H
 #define GLB_BIFURCATE_CLAIM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pinned map of VIPs, which bifurcate.bpf.c reads for each packet. All functions that return int return 0 or -errno, and put an
- * error that says what to do into faults. One thread.
+ * The pinned map of VIPs, which bifurcate.bpf.c reads for each packet. All functions that return int return 0 or
+ * -errno, and put an error that says what to do into faults. One thread.
  */
 #ifndef GLB_BIFURCATE_VIP_MAP_H
 #define GLB_BIFURCATE_VIP_MAP_H
@@ -13,8 +13,8 @@
 #define VIP_MAP_PATH BIFURCATE_BPFFS "/" BIFURCATE_VIPS
 
 /*
- * Opens the map. create: creates and pins it if it is missing. Otherwise a missing map is -ENOENT. Returns a descriptor, which the
- * caller closes.
+ * Opens the map. create: creates and pins it if it is missing. Otherwise a missing map is -ENOENT. Returns a
+ * descriptor, which the caller closes.
  */
 int vip_map_open(bool create, struct faults *faults);
 
@@ -26,8 +26,8 @@ struct vip_map_change {
 };
 
 /*
- * Makes the map hold exactly these VIPs. It adds new ones before it removes old ones, unless the map has no room for both. An
- * operator and the director may call it at the same time: one of them waits for the other.
+ * Makes the map hold exactly these VIPs. It adds new ones before it removes old ones, unless the map has no room for
+ * both. An operator and the director may call it at the same time: one of them waits for the other.
  */
 int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *change, struct faults *faults);
 

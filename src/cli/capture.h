@@ -26,8 +26,8 @@ pcap_t *capture_open(const char *path);
 bool capture_next(pcap_t *in, const char *path, struct pcap_pkthdr **header, const uint8_t **frame, bool *failed);
 
 /*
- * Creates a capture with nanoseconds. If it goes to standard output (also as /dev/stdout), all that is printed from now on goes
- * to standard error. Prints an error and returns NULL if that fails. The caller calls capture_finish().
+ * Creates a capture with nanoseconds. If it goes to standard output (also as /dev/stdout), all that is printed from now
+ * on goes to standard error. Prints an error and returns NULL if that fails. The caller calls capture_finish().
  */
 pcap_dumper_t *capture_create(const char *path);
 

@@ -41,8 +41,8 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
-/* What the subcommands build-config and reload do; edit calls them. They print, but no warnings about the JSON table, and
- * return the exit code. */
+/* What the subcommands build-config and reload do; edit calls them. They print, but no warnings about the JSON table,
+ * and return the exit code. */
 int cli_build_config(const char *from, const char *to);
 /* The first options of the subcommand must be TELEMETRY_OPTION_LIST. */
 int cli_reload(const struct command_args *args);
@@ -55,8 +55,8 @@ command_values cli_values;
 void edit_offer_verbs(void); /* of the subcommand edit */
 
 /*
- * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which lists the
- * tables of the file `path`, and returns false.
+ * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which
+ * lists the tables of the file `path`, and returns false.
  */
 bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index);
 
@@ -67,8 +67,8 @@ char *cli_table_names(const struct table_set *set);
 json_t *cli_bind_json(const struct table_bind *bind);
 
 /*
- * Prints a line for people on stdout. A line of more than CLI_COLUMNS columns is broken at spaces, and its other lines are
- * indented by `indent` columns.
+ * Prints a line for people on stdout. A line of more than CLI_COLUMNS columns is broken at spaces, and its other lines
+ * are indented by `indent` columns.
  */
 void cli_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

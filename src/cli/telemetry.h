@@ -30,8 +30,8 @@ int telemetry_open(struct telemetry *telemetry, const struct command_args *args)
 void telemetry_close(struct telemetry *telemetry);
 
 /*
- * Sends the telemetry command `command` and waits for the reply. Returns its JSON object, which the caller frees. NULL: an error
- * message was printed. Texts that the director had to split are whole again. A reply may be {"error": TEXT}.
+ * Sends the telemetry command `command` and waits for the reply. Returns its JSON object, which the caller frees. NULL:
+ * an error message was printed. Texts that the director had to split are whole again. A reply may be {"error": TEXT}.
  */
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 

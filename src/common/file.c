@@ -186,8 +186,8 @@ static int check_target(const struct target *target, struct stat *old, struct fa
 	return 0;
 }
 
-/* Gives the new file the ACL of `like`. A new file in a folder with a default ACL has that one, so it is removed if `like` has
- * none. */
+/* Gives the new file the ACL of `like`. A new file in a folder with a default ACL has that one, so it is removed if
+ * `like` has none. */
 static int copy_acl(int fd, const char *like)
 {
 	static const char name[] = "system.posix_acl_access";

@@ -17,21 +17,21 @@
 int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults);
 
 /*
- * Reads at most `max` bytes from the start of the file, without waiting for the writer of a FIFO. Returns 0 and the number of
- * bytes, or -errno.
+ * Reads at most `max` bytes from the start of the file, without waiting for the writer of a FIFO. Returns 0 and the
+ * number of bytes, or -errno.
  */
 int file_read_head(const char *path, void *head, size_t max, size_t *size);
 
 /*
- * Replaces the file `path`, or creates it, with `size` bytes, completely or not at all: it writes a temporary file in the
- * same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
+ * Replaces the file `path`, or creates it, with `size` bytes, completely or not at all: it writes a temporary file in
+ * the same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
  * unchanged, no temporary file is left, and an error in faults says which step failed.
  *
- * - Mode, ACL and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows. Tables
- *   hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which it was
- *   made (NULL: none).
- * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a folder)
- *   is refused.
+ * - Mode, ACL and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows.
+ * Tables hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which
+ * it was made (NULL: none).
+ * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a
+ * folder) is refused.
  * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
  * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */

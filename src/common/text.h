@@ -15,9 +15,9 @@ size_t text_character(const char *at, size_t left);
 void text_mend(char *text);
 
 /*
- * Parses a number from min to max. Every number that a user types goes through here: command lines, telemetry parameters,
- * text in configurations. It has decimal digits only, and no leading zero, because other programs read 010 as octal.
- * False: *number is unchanged.
+ * Parses a number from min to max. Every number that a user types goes through here: command lines, telemetry
+ * parameters, text in configurations. It has decimal digits only, and no leading zero, because other programs read 010
+ * as octal. False: *number is unchanged.
  */
 bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number);
 

@@ -37,8 +37,8 @@ struct conf_key {
 	const char *required; /* what to write, for the error if the key is missing; NULL: optional */
 };
 
-/* Reads each setting of a group with its key, into a member of the struct at `base`. The last key has no name. Adds errors
- * for unknown settings and for missing required ones. */
+/* Reads each setting of a group with its key, into a member of the struct at `base`. The last key has no name. Adds
+ * errors for unknown settings and for missing required ones. */
 void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base);
 
 /* For `read` of a key: *field is a bool, a uint16_t, an unsigned. */
@@ -46,8 +46,8 @@ void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, cons
 void conf_read_uint16(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
-/* *field is a char *, NULL or malloc'd. Replaces it by a copy of the string, which the caller frees. An empty string is an
- * error. */
+/* *field is a char *, NULL or malloc'd. Replaces it by a copy of the string, which the caller frees. An empty string is
+ * an error. */
 void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
 /* *field is an enum whose values are the indices of the choices. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * director.conf in libconfig syntax (keys: docs/reference/director-conf.md), read once into plain data. Nothing changes a struct
- * conf after conf_read(); it is passed on as const.
+ * director.conf in libconfig syntax (keys: docs/reference/director-conf.md), read once into plain data. Nothing changes
+ * a struct conf after conf_read(); it is passed on as const.
  */
 #ifndef GLB_DIRECTOR_CONF_H
 #define GLB_DIRECTOR_CONF_H
@@ -58,8 +58,8 @@ struct conf {
 
 /*
  * Reads and validates the file `path`. Adds all faults with their line and key, for example "FILE:12:
- * lcores.lcore-1.flow_paths[0]: ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the file
- * cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
+ * lcores.lcore-1.flow_paths[0]: ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno:
+ * the file cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 

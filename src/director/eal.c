@@ -15,8 +15,8 @@
 #include "program/log.h"
 
 /*
- * EAL's first lines: what it found, then what is wrong with an option. They are held back until EAL has read its options, so that
- * our error comes first. EAL does nothing else before, so nothing is held back if it hangs or crashes.
+ * EAL's first lines: what it found, then what is wrong with an option. They are held back until EAL has read its
+ * options, so that our error comes first. EAL does nothing else before, so nothing is held back if it hangs or crashes.
  */
 static struct {
 	char lines[2048];

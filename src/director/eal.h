@@ -4,8 +4,8 @@
 #define GLB_DIRECTOR_EAL_H
 
 /*
- * Runs rte_eal_init(). Returns 0; -EINVAL after logging which option is wrong; or -EIO: EAL failed later, its messages were
- * printed, and rte_errno may say why.
+ * Runs rte_eal_init(). Returns 0; -EINVAL after logging which option is wrong; or -EIO: EAL failed later, its messages
+ * were printed, and rte_errno may say why.
  */
 int eal_start(int argc, char **argv);
 

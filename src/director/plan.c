@@ -30,8 +30,8 @@ static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_
 }
 
 /*
- * The default: gives every lcore a queue pair of the port, or several. If there are fewer queue pairs than lcores, the lcores that
- * have one distribute packets to the others.
+ * The default: gives every lcore a queue pair of the port, or several. If there are fewer queue pairs than lcores, the
+ * lcores that have one distribute packets to the others.
  */
 static void add_port(struct plan *plan, struct plan_port *port, const struct conf *conf, const uint16_t *lcores,
 	uint16_t lcore_count, struct faults *faults)
@@ -178,8 +178,8 @@ static void add_configured(
 }
 
 /*
- * Chooses the transmit queue for packets from the exception path. They leave by the port that the exception path belongs to, by a
- * queue that only this lcore uses.
+ * Chooses the transmit queue for packets from the exception path. They leave by the port that the exception path
+ * belongs to, by a queue that only this lcore uses.
  */
 static void find_return_queue(struct plan *plan, struct plan_flow_path *path, struct faults *faults)
 {

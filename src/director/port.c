@@ -22,8 +22,8 @@ enum {
 	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver always fills this number, whatever it is asked for */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
 	/*
-	 * Without hugepages, DPDK gives each element that is smaller than a page a page to itself. The headers of all frames
-	 * would then compete for the same cache sets.
+	 * Without hugepages, DPDK gives each element that is smaller than a page a page to itself. The headers of all
+	 * frames would then compete for the same cache sets.
 	 */
 	DATA_ROOM_NO_HUGE = RTE_PKTMBUF_HEADROOM + 4096,
 };
@@ -32,8 +32,8 @@ enum {
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
 
 /*
- * Addresses and ports, so that few clients, or many behind one address, still use all lcores. Network cards hash fragments by
- * addresses only, so the fragments of a datagram stay together.
+ * Addresses and ports, so that few clients, or many behind one address, still use all lcores. Network cards hash
+ * fragments by addresses only, so the fragments of a datagram stay together.
  */
 #define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK ports: probed, set up with the queues of the plan, started and closed. Main thread only. Once started, a port is read-only
- * and any thread may read it.
+ * DPDK ports: probed, set up with the queues of the plan, started and closed. Main thread only. Once started, a port is
+ * read-only and any thread may read it.
  */
 #ifndef GLB_DIRECTOR_PORT_H
 #define GLB_DIRECTOR_PORT_H
@@ -34,8 +34,8 @@ struct port {
 int port_probe(struct port *port, uint16_t id);
 
 /*
- * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the caches of
- * `lcores` lcores, and `extra` more. 0, or -errno after logging why and what to do.
+ * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the
+ * caches of `lcores` lcores, and `extra` more. 0, or -errno after logging why and what to do.
  */
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra);
 

@@ -66,8 +66,8 @@ static void explain_eal(int argc, char **argv)
 }
 
 /*
- * Returns "NAME,ARGS" if argv[*i] is "--vdev=NAME,ARGS", or if it is "--vdev" and the next word is "NAME,ARGS". In the second case
- * *i moves to that word. Otherwise returns NULL.
+ * Returns "NAME,ARGS" if argv[*i] is "--vdev=NAME,ARGS", or if it is "--vdev" and the next word is "NAME,ARGS". In the
+ * second case *i moves to that word. Otherwise returns NULL.
  */
 static const char *vdev_argument(int argc, char **argv, int *i)
 {

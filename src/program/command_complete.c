@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion of command lines. The scripts in completion/ call PROGRAM --complete WORD..., where the last word is the one
- * to complete, and filter the lines that come back by its start. A line is "WORD" or "WORD<TAB>HELP". A line that begins
- * with a TAB stands for the files with this ending.
+ * Completion of command lines. The scripts in completion/ call PROGRAM --complete WORD..., where the last word is the
+ * one to complete, and filter the lines that come back by its start. A line is "WORD" or "WORD<TAB>HELP". A line that
+ * begins with a TAB stands for the files with this ending.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Looks up the kernel's route for a packet that the program sends by the interface on which another packet arrived: a SYN-ACK, or
- * a packet for its next hop. The helper bpf_fib_lookup came with Linux 4.18. It knows no bridge, bond or VLAN: it returns the
- * interface that the route names.
+ * Looks up the kernel's route for a packet that the program sends by the interface on which another packet arrived: a
+ * SYN-ACK, or a packet for its next hop. The helper bpf_fib_lookup came with Linux 4.18. It knows no bridge, bond or
+ * VLAN: it returns the interface that the route names.
  */
 #ifndef GLB_REDIRECT_ROUTE_BPF_H
 #define GLB_REDIRECT_ROUTE_BPF_H
@@ -30,10 +30,10 @@ static __always_inline bool is_same_address(const __u8 *one, const __u8 *other)
 }
 
 /*
- * Sets the MAC addresses of *ethernet for the route to the addresses in *query, whose `ifindex` this function sets. Returns false
- * if there is no route, if it leaves by another interface than that of the received frame, or if the neighbour's MAC address is
- * not known yet. The route for a tagged frame leaves by a VLAN interface, which the program cannot compare with the frame's
- * interface. It then compares the next hop's MAC address with the frame's source.
+ * Sets the MAC addresses of *ethernet for the route to the addresses in *query, whose `ifindex` this function sets.
+ * Returns false if there is no route, if it leaves by another interface than that of the received frame, or if the
+ * neighbour's MAC address is not known yet. The route for a tagged frame leaves by a VLAN interface, which the program
+ * cannot compare with the frame's interface. It then compares the next hop's MAC address with the frame's source.
  */
 static __always_inline bool route_find(
 	struct xdp_md *context, struct bpf_fib_lookup *query, __u32 tags, struct ethhdr *ethernet)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables in memory. They come from JSON (table_json), and table_build then adds the rows, or from a binary file
- * (table_file), with rows. A set owns everything below it; table_set_free() frees it. Nothing changes a set after it is
- * filled, so any thread may read it. docs/reference/table-json.md describes limits and meaning.
+ * Forwarding tables in memory. They come from JSON (table_json), and table_build then adds the rows, or from a binary
+ * file (table_file), with rows. A set owns everything below it; table_set_free() frees it. Nothing changes a set after
+ * it is filled, so any thread may read it. docs/reference/table-json.md describes limits and meaning.
  */
 #ifndef GLB_TABLE_TABLE_H
 #define GLB_TABLE_TABLE_H
@@ -103,8 +103,8 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 uint64_t table_set_digest(const struct table_set *set);
 
 /*
- * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both file
- * versions, and does not depend on names, states, health or rows. The tables need no rows.
+ * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
+ * file versions, and does not depend on names, states, health or rows. The tables need no rows.
  */
 uint64_t table_set_fingerprint(const struct table_set *set);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefixes nest or are disjoint. So if binds are sorted by protocol, address and length, those inside a prefix follow it, and those
- * around it are found by their length.
+ * Prefixes nest or are disjoint. So if binds are sorted by protocol, address and length, those inside a prefix follow
+ * it, and those around it are found by their length.
  */
 #include "table/table_bind_index.h"
 

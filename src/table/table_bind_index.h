@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which addresses, protocols and ports the binds of a set match, for table_guard. Pure. The caller owns the index and calls
- * table_bind_index_close(). The set must exist until then.
+ * Which addresses, protocols and ports the binds of a set match, for table_guard. Pure. The caller owns the index and
+ * calls table_bind_index_close(). The set must exist until then.
  */
 #ifndef GLB_TABLE_TABLE_BIND_INDEX_H
 #define GLB_TABLE_TABLE_BIND_INDEX_H
@@ -36,12 +36,12 @@ enum table_cover {
 /* Tells how many of the prefix's addresses the binds have, for any protocol and port. */
 enum table_cover table_bind_index_cover(const struct table_bind_index *index, const struct netprefix *prefix);
 
-/* Returns the tables that have an equal bind, or, if there is none, those with a bind that matches a packet of `bind`. Bit i stands
- * for table i. */
+/* Returns the tables that have an equal bind, or, if there is none, those with a bind that matches a packet of `bind`.
+ * Bit i stands for table i. */
 uint64_t table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind);
 
-/* True if every packet that `bind` matches is also matched by a bind of the set. Does not look at more than 4096 binds that overlap
- * `bind`, but returns true. */
+/* True if every packet that `bind` matches is also matched by a bind of the set. Does not look at more than 4096 binds
+ * that overlap `bind`, but returns true. */
 bool table_bind_index_has_ports(struct table_bind_index *index, const struct table_bind *bind);
 
 #endif

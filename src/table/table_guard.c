@@ -88,8 +88,8 @@ static uint64_t find_takers(struct comparison *comparison, const struct table *t
 }
 
 /*
- * A table is followed by the one with its name, unless that has lost its binds; or else by those that take its binds; or else by the
- * one at its index, if that follows no other table.
+ * A table is followed by the one with its name, unless that has lost its binds; or else by those that take its binds;
+ * or else by the one at its index, if that follows no other table.
  */
 static void find_heirs(struct comparison *comparison)
 {
@@ -183,8 +183,8 @@ static int compare_addresses(const void *a, const void *b)
 }
 
 /*
- * Sets usable[i] for each backend. If there are rows, a backend must be in one: version 2 has no state inactive, and stores it as
- * draining.
+ * Sets usable[i] for each backend. If there are rows, a backend must be in one: version 2 has no state inactive, and
+ * stores it as draining.
  */
 static void find_usable(const struct table *table, bool usable[TABLE_MAX_BACKENDS])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The guard compares the tables in use with the tables that shall replace them, so that nobody empties a service by accident. It
- * finds tables, binds, VIPs and backends that would vanish. Pure, thread-safe.
+ * The guard compares the tables in use with the tables that shall replace them, so that nobody empties a service by
+ * accident. It finds tables, binds, VIPs and backends that would vanish. Pure, thread-safe.
  */
 #ifndef GLB_TABLE_TABLE_GUARD_H
 #define GLB_TABLE_TABLE_GUARD_H
@@ -27,9 +27,9 @@ struct table_guard {
 /*
  * Sets may have rows or not. A backend is usable if it is not inactive and, in a table with rows, in one of them.
  *
- * Adds an error for each loss that needs a confirmation, and warnings for others. If the operator has confirmed this change (`forced`,
- * or `replaces` of the new set), the errors are warnings, too. Also warns if the new set has no binds. Returns true if there is no
- * error, so that the new set may be used.
+ * Adds an error for each loss that needs a confirmation, and warnings for others. If the operator has confirmed this
+ * change (`forced`, or `replaces` of the new set), the errors are warnings, too. Also warns if the new set has no
+ * binds. Returns true if there is no error, so that the new set may be used.
  */
 bool table_guard_allows(const struct table_guard *guard, struct faults *faults);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of tables that can be read, but probably do not do what their author wants. table_json calls table_lint() for JSON
- * tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only table_lint_hops(), because the
- * author saw the warnings when the table was built.
+ * Faults of tables that can be read, but probably do not do what their author wants. table_json calls table_lint() for
+ * JSON tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only table_lint_hops(),
+ * because the author saw the warnings when the table was built.
  */
 #ifndef GLB_TABLE_TABLE_LINT_H
 #define GLB_TABLE_TABLE_LINT_H

@@ -102,8 +102,8 @@ struct best {
 	struct ranked first[GROUPS]; /* the best of the preferred candidates */
 };
 
-/* Candidates arrive in the order of the backends, and a candidate does not pass one with an equal key. So equal keys keep
- * the order of the backends. */
+/* Candidates arrive in the order of the backends, and a candidate does not pass one with an equal key. So equal keys
+ * keep the order of the backends. */
 INLINE void best_insert(struct best *best, unsigned count, unsigned hops, int g, wide key, uint64_t backend)
 {
 	struct ranked carried = {key, wide_same(backend)};

@@ -12,8 +12,8 @@
 
 /* A backend that is not inactive, and so can become a hop. */
 struct table_candidate {
-	/* The word that SipHash absorbs after the row's seed, which takes 8 bytes: the IPv4 address, and the length of the whole
-	 * message in the top byte. */
+	/* The word that SipHash absorbs after the row's seed, which takes 8 bytes: the IPv4 address, and the length of
+	 * the whole message in the top byte. */
 	uint64_t word;
 	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */

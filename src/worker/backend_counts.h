@@ -34,8 +34,8 @@ static inline uint64_t *backend_counts_row(const struct backend_counts *counts, 
 uint64_t backend_counts_sum(const struct backend_counts *counts, uint32_t index);
 
 /*
- * Makes the backends of table `to` of `routes` go on with the sums that the same addresses have in table `from` of `old_routes`.
- * May be called again, when the old sums have grown. If there is no memory to do it, they start at 0.
+ * Makes the backends of table `to` of `routes` go on with the sums that the same addresses have in table `from` of
+ * `old_routes`. May be called again, when the old sums have grown. If there is no memory to do it, they start at 0.
  */
 void backend_counts_carry(struct backend_counts *counts, const struct routes *routes, uint32_t to,
 	const struct backend_counts *old, const struct routes *old_routes, uint32_t from);

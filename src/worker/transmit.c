@@ -49,8 +49,8 @@ static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, str
 }
 
 /*
- * Adds equal outcomes up first. If a counter were incremented for packet after packet, each addition would wait for the store
- * of the one before.
+ * Adds equal outcomes up first. If a counter were incremented for packet after packet, each addition would wait for the
+ * store of the one before.
  */
 static void count_sent(const struct outbox *outbox, uint16_t sent, struct counters *counters)
 {

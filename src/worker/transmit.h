@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place that sends packets, frees packets that could not be sent, and counts all of them. Called by the lcore that owns
- * the counters and the sending end of the queue.
+ * The one place that sends packets, frees packets that could not be sent, and counts all of them. Called by the lcore
+ * that owns the counters and the sending end of the queue.
  */
 #ifndef GLB_WORKER_TRANSMIT_H
 #define GLB_WORKER_TRANSMIT_H

@@ -26,8 +26,8 @@ static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 }
 
 /*
- * load_mbufs() if some mbufs are not writable: replaces these by copies. Packets for which there is no buffer are dropped, and the
- * others move up in mbufs[]. Returns the number of packets left.
+ * load_mbufs() if some mbufs are not writable: replaces these by copies. Packets for which there is no buffer are
+ * dropped, and the others move up in mbufs[]. Returns the number of packets left.
  */
 static uint16_t load_with_copies(
 	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
@@ -149,8 +149,8 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 }
 
 /*
- * Backends are counted before their packets are sent, which is a cycle cheaper than afterwards. This function corrects the counts
- * for the `count` packets of the outbox if only the first `sent` of them were accepted.
+ * Backends are counted before their packets are sent, which is a cycle cheaper than afterwards. This function corrects
+ * the counts for the `count` packets of the outbox if only the first `sent` of them were accepted.
  */
 static void take_back_unsent(struct worker *worker, const struct live_table *live, uint16_t sent, uint16_t count)
 {
@@ -286,9 +286,9 @@ static void distribute_current(struct worker *worker, struct flow_path *path, co
 }
 
 /*
- * Receives the next burst and works on the current one, while the headers of the next are prefetched into the caches. The next
- * burst is steered in the next iteration, even if no packet arrives then. Returns the number of packets received. end: the last
- * iteration, which receives nothing and steers everything that this lcore still has.
+ * Receives the next burst and works on the current one, while the headers of the next are prefetched into the caches.
+ * The next burst is steered in the next iteration, even if no packet arrives then. Returns the number of packets
+ * received. end: the last iteration, which receives nothing and steers everything that this lcore still has.
  */
 static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool end)
 {

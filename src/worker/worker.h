@@ -38,8 +38,8 @@ struct family_batch {
 };
 
 /*
- * A flow path holds fewer frames than this: the burst that it receives, the burst that it steers, and less than a burst of each
- * family.
+ * A flow path holds fewer frames than this: the burst that it receives, the burst that it steers, and less than a burst
+ * of each family.
  */
 #define FLOW_PATH_FRAMES (4 * QUEUE_BURST)
 

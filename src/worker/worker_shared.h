@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The forwarding table in use, the gateway's MAC and the order to stop. All workers read them; once workers run, only the
- * control thread writes them. Members marked as atomic are read and written without a lock. Workers read all of it in every
- * iteration, so it has a cache line for itself.
+ * The forwarding table in use, the gateway's MAC and the order to stop. All workers read them; once workers run, only
+ * the control thread writes them. Members marked as atomic are read and written without a lock. Workers read all of it
+ * in every iteration, so it has a cache line for itself.
  */
 #ifndef GLB_WORKER_WORKER_SHARED_H
 #define GLB_WORKER_WORKER_SHARED_H

@@ -129,8 +129,8 @@ static void check_assignment(const struct assignment *at, int lines[VARIABLES])
 			variables[2].name, variables[3].name);
 }
 
-/* Cuts the value that begins at `text`, without quotes and escapes, and returns the rest. Adds the lines that it has after the
- * first. NULL: a quote is not closed. */
+/* Cuts the value that begins at `text`, without quotes and escapes, and returns the rest. Adds the lines that it has
+ * after the first. NULL: a quote is not closed. */
 static char *cut_value(char *text, char **value, int *lines)
 {
 	char *to = text, quote = '\0';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefixes nest or are disjoint. So one walk over the sorted prefixes of both sets, with a stack of those that are open,
- * meets each range of addresses that the same binds cover. For each such range a sweep over the ports finds the first bind of
- * each set that matches.
+ * Prefixes nest or are disjoint. So one walk over the sorted prefixes of both sets, with a stack of those that are
+ * open, meets each range of addresses that the same binds cover. For each such range a sweep over the ports finds the
+ * first bind of each set that matches.
  */
 #include "cli/diff/bind_diff.h"
 

@@ -113,9 +113,9 @@ struct rows {
 };
 
 /*
- * The old first hop of the row is in the new row. A good later hop has no connections, unless they are older than the old
- * table. One that is not good has those from the time when it was first: if the natural order is known, this is only
- * possible if it comes before the first hop.
+ * The old first hop of the row is in the new row. A good later hop has no connections, unless they are older than the
+ * old table. One that is not good has those from the time when it was first: if the natural order is known, this is
+ * only possible if it comes before the first hop.
  */
 static void compare_later_hops(struct rows *rows, uint32_t row)
 {
@@ -169,8 +169,8 @@ static void compare_rows(struct rows *rows)
 	}
 }
 
-/* Compares diff->before and diff->after. Sets *broken to the number of rows that break for a bind that has moved from the
- * one to the other. Returns false if out of memory. */
+/* Compares diff->before and diff->after. Sets *broken to the number of rows that break for a bind that has moved from
+ * the one to the other. Returns false if out of memory. */
 static bool compare_tables(struct table_diff *diff, uint32_t *broken)
 {
 	const struct table *before = diff->before, *after = diff->after;

@@ -48,8 +48,8 @@ struct table_set_diff {
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
 void table_set_diff_free(struct table_set_diff *diff);
 
-/* Restricts *diff to the table with this name, or "#INDEX" in the new set. A removed table has its old name. Returns false if
- * there is none. */
+/* Restricts *diff to the table with this name, or "#INDEX" in the new set. A removed table has its old name. Returns
+ * false if there is none. */
 bool table_set_diff_select(struct table_set_diff *diff, const char *text);
 
 /* Returns the table's name in the new set, else in the old set, else NULL. table_diff_label(): else "#INDEX" in buf. */

@@ -201,8 +201,8 @@ static bool parse_after(const struct change *change, struct table_document *new,
 	return valid;
 }
 
-/* Refuses a change that loses what table_guard.h protects. With --force, writes the member `replaces`, so that the director
- * and glb-healthcheck accept it, too. */
+/* Refuses a change that loses what table_guard.h protects. With --force, writes the member `replaces`, so that the
+ * director and glb-healthcheck accept it, too. */
 static bool pass_guard(struct change *change, const struct command_args *args, struct table_document *new)
 {
 	static const bool busy[TABLE_MAX_TABLES] = {[0 ... TABLE_MAX_TABLES - 1] = true};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A change of a JSON table file, from the lock to the reload; edit and undo share it. The old file is kept as FILE~. One
- * thread. All functions print their errors.
+ * A change of a JSON table file, from the lock to the reload; edit and undo share it. The old file is kept as FILE~.
+ * One thread. All functions print their errors.
  */
 #ifndef GLB_CLI_EDIT_CHANGE_H
 #define GLB_CLI_EDIT_CHANGE_H

@@ -12,8 +12,8 @@ enum { LIVE = TELEMETRY_OPTIONS, LIVE_OPTIONS };
 	TELEMETRY_OPTION_LIST, [LIVE] = {"live", NULL, "ask a running director instead of reading a file"}
 
 /*
- * Checks that the command line has `operands` operands beside TABLE, and TABLE or --live. Returns COMMAND_OK, or COMMAND_USAGE
- * after an error message that begins with the name of the subcommand.
+ * Checks that the command line has `operands` operands beside TABLE, and TABLE or --live. Returns COMMAND_OK, or
+ * COMMAND_USAGE after an error message that begins with the name of the subcommand.
  */
 int live_check(const struct command_args *args, const char *name, int operands);
 

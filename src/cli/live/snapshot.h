@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the tables of a running director, which come in pages. If the director reloads its table between two pages, the reading
- * starts again, so that a snapshot never mixes two tables. One thread; blocks.
+ * Reads the tables of a running director, which come in pages. If the director reloads its table between two pages, the
+ * reading starts again, so that a snapshot never mixes two tables. One thread; blocks.
  */
 #ifndef GLB_CLI_LIVE_SNAPSHOT_H
 #define GLB_CLI_LIVE_SNAPSHOT_H
@@ -15,9 +15,9 @@ enum snapshot_parts {
 };
 
 /*
- * Returns an object with `generation`, `digest` and `tables`, which the caller frees. `tables` is an array with an object for each
- * table; its `binds` and `backends` are arrays. table: only the table with this name or #INDEX; NULL: all. NULL: an error message
- * was printed.
+ * Returns an object with `generation`, `digest` and `tables`, which the caller frees. `tables` is an array with an
+ * object for each table; its `binds` and `backends` are arrays. table: only the table with this name or #INDEX; NULL:
+ * all. NULL: an error message was printed.
  */
 json_t *snapshot_read(struct telemetry *telemetry, enum snapshot_parts parts, const char *table);
 

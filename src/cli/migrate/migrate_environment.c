@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /etc/default/glb-director. Words of GLB_DIRECTOR_EAL_ARGS change, and variables that do not exist here become comments. The
- * rest is copied byte for byte. */
+/* /etc/default/glb-director. Words of GLB_DIRECTOR_EAL_ARGS change, and variables that do not exist here become
+ * comments. The rest is copied byte for byte. */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores. Changes
- * are patches of the text, so that the rest of the file stays as it is.
+ * Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores.
+ * Changes are patches of the text, so that the rest of the file stays as it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +110,8 @@ static struct json_span find(struct draft *draft, const char *key)
 	return span;
 }
 
-/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put behind it, or before
- * it if that is the first one. */
+/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put behind it, or
+ * before it if that is the first one. */
 static void set_member(struct draft *draft, const json_t *object, const char *key, const char *value,
 	const char *neighbour, bool first)
 {

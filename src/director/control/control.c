@@ -146,8 +146,8 @@ static void *run_forced_reload(void *director)
 }
 
 /*
- * Building the rows of a large JSON table may take longer than the watchdog waits for a sign of life. So another thread does it,
- * while this one goes on with its ticks.
+ * Building the rows of a large JSON table may take longer than the watchdog waits for a sign of life. So another thread
+ * does it, while this one goes on with its ticks.
  */
 static int reload_table(struct control *control, bool force)
 {

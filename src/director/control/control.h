@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread, which does everything except packets: signals, reloads, the gateway and the service manager's watchdog. It
- * runs one epoll loop, which ends when the director should stop.
+ * The control thread, which does everything except packets: signals, reloads, the gateway and the service manager's
+ * watchdog. It runs one epoll loop, which ends when the director should stop.
  */
 #ifndef GLB_DIRECTOR_CONTROL_CONTROL_H
 #define GLB_DIRECTOR_CONTROL_CONTROL_H
@@ -17,8 +17,8 @@ struct control;
 void control_block_signals(void);
 
 /*
- * Starts the thread on the CPUs `cpus`. It sets director->shared.stop after SIGTERM or SIGINT. *director must exist until
- * control_free(). NULL after logging why.
+ * Starts the thread on the CPUs `cpus`. It sets director->shared.stop after SIGTERM or SIGINT. *director must exist
+ * until control_free(). NULL after logging why.
  */
 struct control *control_start(struct director *director, const cpu_set_t *cpus);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). The functions are called by one
- * thread at a time: by the main thread, or on behalf of the control thread while that runs. Other threads, except workers, hold
- * `lock` while they read the table.
+ * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). The functions are called
+ * by one thread at a time: by the main thread, or on behalf of the control thread while that runs. Other threads,
+ * except workers, hold `lock` while they read the table.
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
@@ -41,8 +41,8 @@ struct reload {
 };
 
 /*
- * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and path must exist
- * until reload_close(). 0, or -errno with an error in faults. Then the caller sets max_shrink.
+ * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and
+ * path must exist until reload_close(). 0, or -errno with an error in faults. Then the caller sets max_shrink.
  */
 int reload_open(
 	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
@@ -51,9 +51,9 @@ int reload_open(
 int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
- * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that. Refuses a table that
- * empties the service, unless `force`. count() is called with `context`. 0, or -errno: the old table stays in use, and last_error says
- * why.
+ * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that.
+ * Refuses a table that empties the service, unless `force`. count() is called with `context`. 0, or -errno: the old
+ * table stays in use, and last_error says why.
  */
 int reload_run(struct reload *reload, bool force, reload_count *count, void *context);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps a reload from emptying the service by accident (table/table_guard.h). It knows which tables have traffic. Threads: as
- * reload.h says, except reload_guard_sample().
+ * Keeps a reload from emptying the service by accident (table/table_guard.h). It knows which tables have traffic.
+ * Threads: as reload.h says, except reload_guard_sample().
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_GUARD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_GUARD_H
@@ -14,8 +14,8 @@
 void reload_guard_sample(struct reload *reload, reload_count *count, void *context);
 
 /*
- * True: `new` may replace the tables in use; there may be warnings in faults. False: faults has errors, and refusal says in one line
- * what would vanish and what confirms it. `force` makes the errors warnings.
+ * True: `new` may replace the tables in use; there may be warnings in faults. False: faults has errors, and refusal
+ * says in one line what would vanish and what confirms it. `force` makes the errors warnings.
  */
 bool reload_guard_allows(struct reload *reload, const struct table_set *new, bool force, struct faults *faults,
 	char refusal[RELOAD_ERROR_SIZE]);

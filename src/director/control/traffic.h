@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Remembers when a table last forwarded packets. One thread at a time samples the table's counter, so that workers pay nothing.
- * Pure: callers pass the time, in milliseconds of clock_now_ms().
+ * Remembers when a table last forwarded packets. One thread at a time samples the table's counter, so that workers pay
+ * nothing. Pure: callers pass the time, in milliseconds of clock_now_ms().
  */
 #ifndef GLB_DIRECTOR_CONTROL_TRAFFIC_H
 #define GLB_DIRECTOR_CONTROL_TRAFFIC_H

@@ -7,14 +7,14 @@
 #include "table/table_guard.h"
 
 /*
- * True: `new` may replace `old`; there may be warnings in `faults`. False: `faults` has errors, and `loss` says in one line
- * what would vanish and what confirms it.
+ * True: `new` may replace `old`; there may be warnings in `faults`. False: `faults` has errors, and `loss` says in one
+ * line what would vanish and what confirms it.
  */
 bool guard_allows(const struct table_set *old, const struct table_set *new, const struct conf *conf,
 	struct faults *faults, char loss[TABLE_GUARD_TEXT_MAX]);
 
-/* Reads dst, with which the first src is compared. The set is empty if there is no dst, or, with a warning in the log, if
- * it cannot be used. */
+/* Reads dst, with which the first src is compared. The set is empty if there is no dst, or, with a warning in the log,
+ * if it cannot be used. */
 void guard_read_dst(const struct conf *conf, struct table_set *set);
 
 #endif

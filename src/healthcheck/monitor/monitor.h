@@ -54,8 +54,8 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 void monitor_close(struct monitor *monitor);
 
 /*
- * Reads src again and uses it if it is valid and does not empty the service; else logs why and keeps the table. If the content did not change, nothing
- * happens, except by_operator: then dst is checked, and the reload hook runs.
+ * Reads src again and uses it if it is valid and does not empty the service; else logs why and keeps the table. If the
+ * content did not change, nothing happens, except by_operator: then dst is checked, and the reload hook runs.
  */
 void monitor_reload(struct monitor *monitor, bool by_operator);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds a value in JSON text by its path: for FILE:LINE:COLUMN in messages, and for edits that keep the rest of the text.
- * The text must be valid JSON without duplicate keys; with other text the result is wrong, but within the text. The caller
- * keeps the text. Takes linear time for all values together if they are located in the order of the text. No recursion.
- * Pure, one thread per struct.
+ * Finds a value in JSON text by its path: for FILE:LINE:COLUMN in messages, and for edits that keep the rest of the
+ * text. The text must be valid JSON without duplicate keys; with other text the result is wrong, but within the text.
+ * The caller keeps the text. Takes linear time for all values together if they are located in the order of the text. No
+ * recursion. Pure, one thread per struct.
  */
 #ifndef GLB_TABLE_FILE_JSON_LOCATE_H
 #define GLB_TABLE_FILE_JSON_LOCATE_H
@@ -43,16 +43,16 @@ struct json_locate {
 	} levels[JSON_LOCATE_STEPS + 1];
 };
 
-/* Follows the steps as far as they exist, and sets *span to the last value it finds. Returns the number of steps found: less
- * than `count` if a member or an element is missing. With no steps, *span is the whole document. */
+/* Follows the steps as far as they exist, and sets *span to the last value it finds. Returns the number of steps found:
+ * less than `count` if a member or an element is missing. With no steps, *span is the whole document. */
 size_t json_locate(struct json_locate *locate, const struct json_step *steps, size_t count, struct json_span *span);
 
 /* Finds the first and the last child of an object or array. Returns the number of children; with 0, the spans are not set. */
 size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
 	struct json_span *last);
 
-/* The same as json_locate() for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or '[', and have at most 63
- * bytes. False: not all of the path exists. */
+/* The same as json_locate() for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or
+ * '[', and have at most 63 bytes. False: not all of the path exists. */
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span);
 
 #endif

@@ -25,8 +25,8 @@ struct json_reader {
 	size_t reported; /* errors so far */
 };
 
-/* A member of an object. json_reader_object() sets the path to the member and calls `read` with its value and with its own
- * argument `into`. */
+/* A member of an object. json_reader_object() sets the path to the member and calls `read` with its value and with its
+ * own argument `into`. */
 struct json_field {
 	const char *key;
 	const char *required; /* what is expected, for the error if the member is missing; NULL: optional */
@@ -56,8 +56,8 @@ void json_reader_reject_secret(struct json_reader *reader, const json_t *value, 
 void json_reader_object(
 	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into);
 
-/* Adds an error if the value is not an array, or has more than `max` elements; null is an empty array, for the same reason.
- * Returns how many elements the caller can read: 0 if it is not an array, and `max` at most. */
+/* Adds an error if the value is not an array, or has more than `max` elements; null is an empty array, for the same
+ * reason. Returns how many elements the caller can read: 0 if it is not an array, and `max` at most. */
 size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max);
 
 /* Stores an integer from `min` to `max` in *out. False, with an error: the value is something else. */

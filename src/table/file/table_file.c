@@ -74,8 +74,8 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 	return fit;
 }
 
-/* Checks that every table has rows, and that no row repeats a hop if the version is 3. Rows that were read from version 2
- * may do that. */
+/* Checks that every table has rows, and that no row repeats a hop if the version is 3. Rows that were read from version
+ * 2 may do that. */
 static bool check_rows(const struct table_set *set, uint32_t version, struct faults *faults)
 {
 	for (uint32_t t = 0; t < set->count; t++) {

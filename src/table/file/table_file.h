@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binary forwarding tables of versions 2 and 3, in memory. docs/reference/table-binary.md describes every byte. The parser
- * validates each value before it uses it, so no input can crash it. Pure.
+ * Binary forwarding tables of versions 2 and 3, in memory. docs/reference/table-binary.md describes every byte. The
+ * parser validates each value before it uses it, so no input can crash it. Pure.
  */
 #ifndef GLB_TABLE_FILE_TABLE_FILE_H
 #define GLB_TABLE_FILE_TABLE_FILE_H
@@ -18,9 +18,9 @@ enum table_file_format {
 };
 
 /*
- * Parses and validates a binary table. `bytes` may have any alignment and is not kept. 0: *set is filled, rows included;
- * the caller frees it. -EINVAL: not a valid table; errors in faults say where and why, and *set is empty. *version, if
- * not NULL, is set on success.
+ * Parses and validates a binary table. `bytes` may have any alignment and is not kept. 0: *set is filled, rows
+ * included; the caller frees it. -EINVAL: not a valid table; errors in faults say where and why, and *set is empty.
+ * *version, if not NULL, is set on success.
  */
 int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, uint32_t *version, struct faults *faults);
 

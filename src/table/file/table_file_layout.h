@@ -64,8 +64,8 @@ _Static_assert(sizeof(struct v2_bind) * V2_SLOTS == 7168, "v2 binds");
 _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2 table");
 
 /*
- * Version 3 has a header, one entry per table, and then for each table four sections: name, backends, binds and rows. Each
- * section starts at the next multiple of V3_ALIGNMENT; the bytes between are zero.
+ * Version 3 has a header, one entry per table, and then for each table four sections: name, backends, binds and rows.
+ * Each section starts at the next multiple of V3_ALIGNMENT; the bytes between are zero.
  */
 
 #define V3_ALIGNMENT 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader checks every value that it uses. It accepts any bytes in unused slots and padding, because other writers of
- * this version may not clear them. */
+/* The reader checks every value that it uses. It accepts any bytes in unused slots and padding, because other writers
+ * of this version may not clear them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
