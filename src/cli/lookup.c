@@ -53,6 +53,14 @@ static bool needs_source_port(const struct steering_config *steering)
 	return (steering->hash_fields | steering->alt_hash_fields) & STEERING_SOURCE_PORT;
 }
 
+/* Without brackets, a port is read as the end of an IPv6 address. */
+static const char *brackets_hint(const struct endpoint *endpoint)
+{
+	bool needed = endpoint->addr.family == NETADDR_V6 && !endpoint->has_port;
+
+	return needed ? " (IPv6 with a port is [ADDRESS]:PORT)" : "";
+}
+
 /* Fills the lookup from the command line. Returns COMMAND_OK, or the exit code after an error message. */
 static int parse(const struct command_args *args, struct lookup *lookup)
 {
@@ -68,11 +76,13 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	if (!endpoint_parse(destination, &lookup->destination))
 		return command_usage("lookup: DST: '%s' is not ADDRESS or ADDRESS:PORT", destination);
 	if (lookup->source.addr.family != lookup->destination.addr.family)
-		return command_usage("lookup: '%s' and '%s' have different address families", source, destination);
+		return command_usage("lookup: '%s' and '%s' have different address families%s%s", source, destination,
+			brackets_hint(&lookup->source), brackets_hint(&lookup->destination));
 	if (icmp && (lookup->source.has_port || lookup->destination.has_port))
 		return command_usage("lookup: echo requests have no ports: give addresses only");
 	if (!icmp && !lookup->destination.has_port)
-		return command_usage("lookup: DST: '%s' has no port; %s needs one", destination, lookup->protocol);
+		return command_usage("lookup: DST: '%s' has no port; %s needs one%s", destination, lookup->protocol,
+			brackets_hint(&lookup->destination));
 	if (!icmp && args->options[HINT])
 		return command_usage(
 			"lookup: --hint is only for --proto icmp; the hint of TCP and UDP is the source port");
