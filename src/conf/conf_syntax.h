@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Walks over text in libconfig syntax, and explains its first syntax error, because libconfig says no more than
- * "syntax error". The text stays the caller's. Only for the other files of this folder.
+ * "syntax error". The text stays the caller's. Thread-safe. Only for the other files of this folder.
  */
 #ifndef GLB_CONF_CONF_SYNTAX_H
 #define GLB_CONF_CONF_SYNTAX_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints text for people to stdout, in lines that fit a terminal. */
+/* Prints text for people to stdout, in lines that fit a terminal. One thread. */
 #ifndef GLB_HEALTHCHECK_LINES_H
 #define GLB_HEALTHCHECK_LINES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files command*.c share. */
+/* What the files command*.c share. One thread. */
 #ifndef GLB_PROGRAM_COMMAND_PARTS_H
 #define GLB_PROGRAM_COMMAND_PARTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the environment files of the systemd units, such as /etc/default/glb-director. */
+/* Checks the environment files of the systemd units, such as /etc/default/glb-director. One thread. */
 #ifndef GLB_CLI_CHECK_CHECK_ENVIRONMENT_H
 #define GLB_CLI_CHECK_CHECK_ENVIRONMENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of glb-healthcheck on this machine, from the installed healthcheck.conf. edit must not get in its way. */
+/* The files of glb-healthcheck on this machine, from the installed healthcheck.conf. edit must not overwrite them. One thread. */
 #ifndef GLB_CLI_EDIT_HEALTHCHECK_FILES_H
 #define GLB_CLI_EDIT_HEALTHCHECK_FILES_H
 

@@ -59,7 +59,7 @@ static int ask(struct telemetry *telemetry, const char *protocol, const struct e
 		json_object_del(*reply, "outer_source_port");
 	if (!json_object_get(*reply, "error"))
 		return COMMAND_OK;
-	command_error("the director answers: %s", snapshot_text(*reply, "error"));
+	command_error("the director cannot look this up: %s", snapshot_text(*reply, "error"));
 	json_decref(*reply);
 	return COMMAND_FAILED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints the counters of a director for people, from snapshots (see snapshot.h). Only this folder's stats.c uses it. */
+/* Prints the counters of a director for people, from snapshots (see snapshot.h). The snapshots are borrowed. Only this folder's stats.c uses it. One thread. */
 #ifndef GLB_CLI_LIVE_STATS_VIEW_H
 #define GLB_CLI_LIVE_STATS_VIEW_H
 
