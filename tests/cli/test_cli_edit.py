@@ -299,6 +299,16 @@ def test_a_change_that_cannot_be_shown_is_not_written(file):
     assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
 
 
+def test_a_table_does_not_grow_beyond_what_programs_read(file):
+    """The file has 64 MiB, which is allowed: an edit may make it shorter, but not longer."""
+    pad = '{ "x-pad": "%s",'
+    size = (64 << 20) - len(EXAMPLE.replace("{", pad % "", 1).encode())
+    file.write_text(EXAMPLE.replace("{", pad % (size * "p"), 1))
+    assert file.stat().st_size == 64 << 20
+    assert_refused(file, "drain", "192.168.50.20", says="the result would have 67108866 bytes; a table has at most 67108864")
+    edit(file, "undrain", "192.168.50.12", "--max-broken", "100")
+
+
 def test_a_file_of_another_kind_is_not_taken_for_the_backup(file):
     (file.parent / "t.json~").write_text("notes of the operator")
     assert_refused(file, "drain", "192.168.50.20", says="t.json~: contains text")

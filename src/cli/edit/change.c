@@ -189,6 +189,11 @@ static bool parse_after(const struct change *change, struct table_document *new,
 	char *file = NULL;
 	bool valid = false;
 
+	if (change->after.size > TABLE_LOAD_MAX_SIZE) {
+		command_error("%s: nothing is changed, because the result would have %zu bytes; a table has at most %zu",
+			change->named, change->after.size, TABLE_LOAD_MAX_SIZE);
+		return false;
+	}
 	if (asprintf(&file, "%s, as changed", change->named) >= 0) {
 		faults.file = printing.file = file;
 		valid = table_json_parse_document(change->after.text, change->after.size, new, &faults) == 0;

@@ -12,11 +12,9 @@
 #include "table/file/table_json.h"
 #include "table/table_build.h"
 
-#define MAX_SIZE ((size_t)64 << 20) /* bytes; no table within the limits needs more, in either form */
-
 int table_load_text(const char *path, char **text, size_t *size, struct faults *faults)
 {
-	int error = file_read(path, "a table", MAX_SIZE, text, size, faults);
+	int error = file_read(path, "a table", TABLE_LOAD_MAX_SIZE, text, size, faults);
 
 	if (error || *size)
 		return error;
