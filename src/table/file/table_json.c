@@ -458,6 +458,11 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 	json_error_t where;
 
 	*document = (struct table_document){.root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)};
+	if (!document->root && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		faults_error(faults, NULL,
+			"begins with a byte order mark, which JSON does not have: save it as UTF-8 without one");
+		return -EINVAL;
+	}
 	if (!document->root) {
 		faults_error_at(faults,
 			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},

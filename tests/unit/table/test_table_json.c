@@ -204,6 +204,8 @@ static const struct example structure_examples[] = {
 
 static const struct example syntax_examples[] = {
 	{"", "t.json:1:0: not JSON: '[' or '{' expected near end of file"},
+	{"\xef\xbb\xbf{'tables': []}",
+		"t.json: begins with a byte order mark, which JSON does not have: save it as UTF-8 without one"},
 	{"{'tables': [\n  {]}", "t.json:2:4: not JSON: string or '}' expected near ']'"},
 	{"{'tables': [],\n 'tables': []}", "t.json:2:9: not JSON: duplicate object key near '\"tables\"'"},
 	{"{'tables': []} x", "t.json:1:16: not JSON: end of file expected near 'x'"},
