@@ -34,7 +34,7 @@ static bool matches(const struct migration *migration)
 {
 	if (migration->root || memchr(migration->text, '\0', migration->size))
 		return false;
-	for (const char *line = migration->text; line; line = strchr(line, '\n'), line += line != NULL)
+	for (const char *line = migration->text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
 		if (sets(line, "GLB_DIRECTOR_"))
 			return true;
 	return false;
