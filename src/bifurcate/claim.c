@@ -99,7 +99,7 @@ static int refuse_permission(const char *interface, uint32_t id, int error, stru
 	return error;
 }
 
-/* Decides about the program that is attached. Results as of claim_interface(). */
+/* Decides about the program that is attached. Returns what claim_interface() returns. */
 static int judge(const char *interface, int ifindex, const struct bpf_xdp_query_opts *query, bool has_program,
 	struct faults *faults)
 {

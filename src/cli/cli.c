@@ -100,7 +100,7 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	else
 		cli_print_faults(&faults, FAULTS_ERRORS);
 	if (!loaded && strcmp(path, INSTALLED_DIRECTOR_CONF) == 0 && access(path, F_OK) < 0)
-		command_error("this is the default of --config: give it the name of your director.conf");
+		command_error("this path is the default of --config: name your director.conf with --config FILE");
 	return loaded;
 }
 

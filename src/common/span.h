@@ -27,7 +27,7 @@ static inline const uint8_t *span_peek(const struct span *span, size_t size)
 	return span_size(span) >= size ? span->at : NULL;
 }
 
-/* The same, and moves the cursor behind them. */
+/* The same, and moves the cursor past them. */
 static inline const uint8_t *span_take(struct span *span, size_t size)
 {
 	const uint8_t *at = span_peek(span, size);

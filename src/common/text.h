@@ -21,7 +21,7 @@ void text_mend(char *text);
  */
 bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number);
 
-/* The same for the number at the start of *text. Moves *text behind its last digit; false: *text is unchanged. */
+/* The same for the number at the start of *text. Moves *text past its last digit; false: *text is unchanged. */
 bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number);
 
 /* Returns the ending of a noun after this number: "1 table", "2 tables". */

@@ -458,7 +458,7 @@ def test_lookup_gives_the_reason_of_each_hop(tmp_path):
 
 
 def test_the_missing_default_of_config_is_told_as_such(files):
-    hint = "this is the default of --config: give it the name of your director.conf"
+    hint = "this path is the default of --config: name your director.conf with --config FILE"
     words = ["lookup", files / "table.json", "198.51.100.1:1", "10.10.10.10:80"]
     if not os.path.exists("/etc/glb/director.conf"):
         assert hint in run(*words, code=FAILED).stderr

@@ -100,7 +100,7 @@ def test_an_option_that_is_given_twice_is_not_half_ignored(tmp_path):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    assert new(tmp_path / "x", code=FAILED).stderr == f"glb-director-cli: --dir: there is no folder '{tmp_path}/x': make it first\n"
+    assert new(tmp_path / "x", code=FAILED).stderr == f"glb-director-cli: --dir: there is no folder '{tmp_path}/x': create it first\n"
     (tmp_path / "x").write_text("")
     assert f"--dir: there is no folder '{tmp_path}/x'" in new(tmp_path / "x", code=FAILED).stderr
 

@@ -166,7 +166,7 @@ static bool is_name(const char *text)
 	return *text == '\0';
 }
 
-/* Cuts the name before the '='. Returns the text behind it. NULL: there is an error, and *end is the next line. */
+/* Cuts the name before the '='. Returns the text after it. NULL: there is an error, and *end is the next line. */
 static char *cut_name(char *text, struct assignment *at, char **end)
 {
 	size_t size = strcspn(text, "=\n");

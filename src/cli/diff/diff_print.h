@@ -12,7 +12,7 @@ void diff_print(const struct table_set_diff *diff);
 /* Returns the JSON output of `diff`; the caller owns it. */
 json_t *diff_describe(const struct table_set_diff *diff);
 
-/* Returns a share such as "16.69%", in buf or static. Only none of `whole` is "0.00%", and only all of it is "100.00%". */
+/* Returns a share such as "16.69%", in buf or static. "0.00%" means none of `whole`, and "100.00%" all of it. */
 const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16]);
 
 #endif

@@ -154,12 +154,12 @@ void change_close(struct change *change)
 	free(change->path);
 }
 
-/* Returns a fault's text behind file, line and column. */
+/* Returns a fault's text after file, line and column. */
 static const char *without_place(const char *text, const char *file)
 {
-	const char *behind = strstr(text + strlen(file), ": ");
+	const char *after = strstr(text + strlen(file), ": ");
 
-	return behind ? behind : text;
+	return after ? after : text;
 }
 
 /* The file and the change whose faults are printed. */
@@ -339,12 +339,12 @@ static bool write_both(const struct change *change, enum change_order order, boo
 	return true;
 }
 
-/* What to do after a failure behind the write. The same undo again would take the edit forward. */
+/* What to do if the file was written, but a later step failed. The same undo again would take the edit forward. */
 static const char *remedy(enum change_order order)
 {
 	return order == CHANGE_BACKUP_FIRST
 		       ? "correct the cause and run the same command again, or take the change back with undo"
-		       : "correct the cause and run build-config and reload; do not run undo again, for it brings the edit back";
+		       : "correct the cause and run build-config and reload; do not run undo again, because it would bring the edit back";
 }
 
 static int build(const struct change *change, const char *dst, enum change_order order)

@@ -20,8 +20,8 @@ struct change {
 	struct table_document old; /* the file before the change */
 	struct json_edit before; /* its text */
 	struct faults known; /* its warnings */
-	bool thorough; /* `check` finds no error in it, and shall find none in the result */
-	struct json_edit after; /* the text that shall be written; the caller changes it */
+	bool thorough; /* `check` finds no error in it, and must find none in the result */
+	struct json_edit after; /* the text to write; the caller changes it */
 };
 
 /* The first options of every subcommand that changes a table. */

@@ -14,14 +14,14 @@ enum {
 
 struct edit {
 	struct change change;
-	char **operands; /* behind the verb; edit_check_operands() has checked them */
+	char **operands; /* after the verb; edit_check_operands() has checked them */
 	int count;
 	const char *state, *copy_checks_from; /* of add; copy_checks_from may be NULL */
 	bool selected[TABLE_MAX_TABLES]; /* the tables that may be changed */
 	bool unique; /* each operand may mean one table only */
 };
 
-/* Checks the words behind the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */
+/* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */
 int edit_check_operands(const char *verb, char **operands, int count, const char *const *options);
 
 /* The verbs. False, with an error: nothing may be written. */

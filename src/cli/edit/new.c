@@ -277,7 +277,7 @@ static bool is_folder(const char *path)
 
 	if (!*path || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
 		return true;
-	command_error("--dir: there is no folder '%s': make it first", path);
+	command_error("--dir: there is no folder '%s': create it first", path);
 	return false;
 }
 

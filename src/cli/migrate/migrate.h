@@ -16,7 +16,7 @@
 
 /* A file that is being converted. */
 struct migration {
-	const char *text; /* of the file, with a NUL behind it; borrowed */
+	const char *text; /* of the file, with a NUL after it; borrowed */
 	size_t size; /* of the text, in bytes */
 	json_t *root; /* the parsed text, which a converter may change; NULL: not JSON */
 	bool names; /* the user wants names for tables that have none */

@@ -58,7 +58,7 @@ static bool is_writable(const char *path)
 	return strncmp(path, WRITABLE, strlen(WRITABLE)) == 0;
 }
 
-/* Clears *writable if glb-healthcheck shall build a table where its unit may not write. */
+/* Clears *writable if glb-healthcheck must build a table where its unit may not write. */
 static void put_reload(struct migration *migration, const char *dst, bool *writable)
 {
 	json_t *command = json_object_get(migration->root, "reload_command");

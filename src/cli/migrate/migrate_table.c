@@ -110,7 +110,7 @@ static struct json_span find(struct draft *draft, const char *key)
 	return span;
 }
 
-/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put behind it, or
+/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put after it, or
  * before it if that is the first one. */
 static void set_member(struct draft *draft, const json_t *object, const char *key, const char *value,
 	const char *neighbour, bool first)

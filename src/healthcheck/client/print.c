@@ -10,7 +10,7 @@
 #include "healthcheck/lines.h"
 
 #define FIRST  38 /* columns of a row's first field */
-#define INDENT 8 /* of the text behind "src", "dst" and "reload" */
+#define INDENT 8 /* of the text after "src", "dst" and "reload" */
 
 static const char *string(const json_t *object, const char *key)
 {

@@ -5,7 +5,7 @@
 
 #include "common/text.h"
 
-/* Reads the status at *text, with spaces around it, and moves *text behind it. */
+/* Reads the status at *text, with spaces around it, and moves *text past it. */
 static bool take_status(const char **text, uint32_t *status)
 {
 	*text += strspn(*text, " ");

@@ -20,7 +20,7 @@ struct layout {
 	struct json_span first, last; /* children; only if there are any */
 	size_t open, close; /* the brackets */
 	struct piece lead, tail; /* white space after the first bracket and before the last one */
-	struct piece between; /* behind a comma */
+	struct piece between; /* after a comma */
 	struct piece colon; /* from the end of a key to its value */
 };
 
@@ -125,7 +125,7 @@ static char *format(const char *pattern, ...)
 	return size < 0 ? NULL : text;
 }
 
-/* Adds a child behind the last one. */
+/* Adds a child after the last one. */
 static bool add_child(struct json_edit *edit, const struct layout *layout, const char *child)
 {
 	struct piece white = piece_of(edit, layout->open + 1, layout->close);
@@ -209,7 +209,7 @@ bool json_edit_remove(struct json_edit *edit, const char *path)
 
 	if (!*path || !json_locate_path(&locate, path, &span))
 		return false;
-	/* With the comma and the white space before it; or, for the first child, with those behind it. */
+	/* With the comma and the white space before it; or, for the first child, with those after it. */
 	begin = span.key.at - (size_t)white_before(edit, span.key.at).size;
 	end = span.end;
 	if (edit->text[begin - 1] == ',') {

@@ -37,7 +37,7 @@ const char *json_reader_text(const char *text, size_t max, char buf[JSON_READER_
 	return buf;
 }
 
-/* Adds a step whose text was written behind the path with snprintf(), which returned `size`. Returns the mark. */
+/* Adds a step whose text was appended to the path with snprintf(), which returned `size`. Returns the mark. */
 static size_t enter(struct json_reader *reader, struct json_step step, int size)
 {
 	size_t mark = reader->depth, used = reader->path_sizes[mark], left = sizeof(reader->path) - used;
