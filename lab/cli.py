@@ -22,6 +22,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 
 from lab import capsule, demo, scenario, status
 from lab.fleet import Fleet
@@ -169,7 +170,7 @@ def do_exec(arguments):
 
 def do_list(_):
     for name, module in scenario.SCENARIOS.items():
-        print(f"{name:15} {module.SUMMARY}")
+        print(textwrap.fill(module.SUMMARY, 80, initial_indent=f"{name:15} ", subsequent_indent=" " * 16, break_on_hyphens=False))
 
 
 def do_scenario(arguments):
