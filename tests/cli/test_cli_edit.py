@@ -440,7 +440,7 @@ def test_build_takes_another_name(file, tmp_path):
 def test_a_failed_build_stops_and_the_same_command_goes_on(file, tmp_path):
     (tmp_path / "t.bin").write_text("not a table")
     done = edit(file, "drain", "192.168.50.20", "--build", "--reload", code=FAILED)
-    assert "t.json is changed, but " in done.stderr and "the director was not told" in done.stderr
+    assert "t.json, and the director was not told: correct the cause" in done.stderr
     assert '50.20", "state": "draining"' in file.read_text()
     (tmp_path / "t.bin").unlink()
     with director(tmp_path / "run", RELOADED) as (environment, _):
@@ -451,7 +451,7 @@ def test_a_failed_build_stops_and_the_same_command_goes_on(file, tmp_path):
 def test_a_refused_reload_says_what_is_in_use(file, tmp_path):
     with director(tmp_path / "run", REFUSED) as (environment, _):
         done = edit(file, "drain", "192.168.50.20", "--reload", env=environment, code=FAILED)
-    assert "is changed, but the director still uses the table that it had" in done.stderr
+    assert "t.json: the director still uses the table that it had: correct the cause" in done.stderr
     assert "run the same command again" in done.stderr
 
 

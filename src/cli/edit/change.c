@@ -252,7 +252,7 @@ static int refuse(const struct change *change, const struct table_set_diff *diff
 	command_error("%s: refused: %s of the rows break, so their connections end; %.2f%% are allowed", change->named,
 		diff_percent_text(diff->broken, diff->rows, broken), limit);
 	command_error(
-		"to keep connections, change one proxy at a time, and drain a proxy until its connections have ended; to allow this change, add --max-broken %" PRIu64
+		"to keep connections, change one proxy at a time, drain a proxy until its connections have ended, and let the connections of a bind end before you remove it; to allow this change, add --max-broken %" PRIu64
 		".%02" PRIu64,
 		enough / 100, enough % 100);
 	return CLI_BROKEN;
@@ -353,8 +353,8 @@ static int build(const struct change *change, const char *dst, enum change_order
 	int code = name ? cli_build_config(change->named, name) : command_error("out of memory");
 
 	if (code != COMMAND_OK)
-		command_error("%s is changed, but %s is not built, and the director was not told: %s", change->named,
-			name ? name : "the binary table", remedy(order));
+		command_error("%s is not built from %s, and the director was not told: %s",
+			name ? name : "the binary table", change->named, remedy(order));
 	else
 		printf("%s: built\n", name);
 	free(name);
@@ -373,8 +373,7 @@ static int roll_out(const struct change *change, const struct command_args *args
 	fflush(stdout);
 	code = cli_reload(args);
 	if (code != COMMAND_OK)
-		command_error("%s is changed, but the director still uses the table that it had: %s", change->named,
-			remedy(order));
+		command_error("%s: the director still uses the table that it had: %s", change->named, remedy(order));
 	return code;
 }
 

@@ -58,7 +58,7 @@ static const struct question {
 	const char *expected, *prompt;
 } questions[OPTIONS] = {
 	[VIP] = {is_bind, true, NULL, "a bind: " BIND_OPERAND_FORM,
-		"Binds (ADDRESS:PORT/tcp or /udp, with commas between them)"},
+		"VIPs, such as 203.0.113.10:443/tcp, with commas between them"},
 	[BACKEND] = {is_ipv4, true, NULL, "an IPv4 address of a proxy",
 		"IPv4 addresses of the proxies, with commas between them"},
 	[SOURCE] = {is_ipv4, false, NULL, "an IPv4 address of a host", "IPv4 address of this director"},
