@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from support.cli import CHECK_ERRORS, CHECK_WARNINGS, OK, USAGE, run, run_json, table, write_conf, write_tables
+from support.cli import CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, run, run_json, table, write_conf, write_tables
 from support.numbers import BAD_NUMBERS
-from support.tree import CLI, TREE
+from support.tree import CLI, HEALTHCHECK as DAEMON, TREE
 
 HEALTHCHECK = 'forwarding_table = { src = "/etc/glb/a.json"; dst = "/var/lib/glb/b.json"; };\n'
 ENVIRONMENT = '# comment\nGLB_DIRECTOR_EAL_ARGS="-l 0-2 -a 0000:3b:02.0"\nGLB_DIRECTOR_CONFIG_FILE=/dev/null\n'
@@ -213,3 +213,33 @@ def run_in(etc, *words, code=OK):
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == code, done.stderr
     return done
+
+
+@pytest.mark.parametrize("key, line, content, says", [
+    ("dst", 1, "notes of the operator\n", "forwarding_table.dst: '{out}' contains text"),
+    ("dst", 1, b"GLBD\3\0\0\0", "forwarding_table.dst: '{out}' contains a binary table"),
+    ("state_file", 0, b"\xd4\xc3\xb2\xa1\2\0\4\0", "state_file: '{out}' contains a capture"),
+    ("build", 2, '{"tables": []}', "reload.build: '{out}' contains a JSON table"),
+])
+def test_glb_healthcheck_does_not_replace_files_of_another_kind(tmp_path, key, line, content, says):
+    source, out, conf = write_tables(tmp_path / "src.json", table()), tmp_path / "out", tmp_path / "healthcheck.conf"
+    out.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = out.read_bytes()
+    conf.write_text(f'forwarding_table = {{ src = "{source}"; dst = "{out if key == "dst" else tmp_path / "dst.json"}"; }};\n' + {
+        "dst": "", "state_file": f'state_file = "{out}";', "build": f'reload = {{ build = "{out}"; }};'}[key])
+    text = f"{conf}{f':{line}' * bool(line)}: " + says.format(out=out) + (
+        ", which would be lost: name another file, or move it away" if "text" not in says else ", such as a configuration file, which")
+    assert text in run("check", conf, code=CHECK_ERRORS).stderr
+    done = subprocess.run([DAEMON, "-c", conf], capture_output=True, text=True, timeout=60)
+    assert done.returncode == FAILED and text in done.stderr and out.read_bytes() == before
+    out.write_bytes(bytes(100))  # what a crash of the machine may leave
+    run("check", conf)
+
+
+def test_glb_healthcheck_does_not_replace_its_own_configuration(tmp_path):
+    conf = tmp_path / "healthcheck.conf"
+    text = f'forwarding_table = {{ src = "{tmp_path}/src.json"; dst = "{tmp_path}/./healthcheck.conf"; }};\n'
+    conf.write_text(text)
+    done = subprocess.run([DAEMON, "-c", conf], capture_output=True, text=True, timeout=60)
+    assert done.returncode == FAILED and "is also this configuration file; use different files" in done.stderr
+    assert conf.read_text() == text

@@ -604,10 +604,10 @@ def test_binary_table_gets_version_3_and_a_replaced_version_2_is_named(daemon):
 
 def test_dst_keeps_its_mode(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
-    made.dst.write_text("old")
+    made.dst.write_text("{}")  # other text is not replaced
     made.dst.chmod(0o640)
     made.start().wait_ready()
-    wait_until(lambda: made.dst.read_text() != "old", "the first write, which may come a moment after it is ready")
+    wait_until(lambda: made.dst.read_text() != "{}", "the first write, which may come a moment after it is ready")
     made.wait_healthy({PROXY: True})
     assert stat.S_IMODE(made.dst.stat().st_mode) == 0o640
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/content.h"
 #include "common/endpoint.h"
 #include "common/file.h"
 #include "conf/conf_reader.h"
@@ -207,12 +208,13 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 		const char *group, *key, *path;
 	} files[] = {
 		{"forwarding_table", "src", conf->src},
+		{NULL, "this configuration file", reader->faults->file},
 		{"forwarding_table", "dst", conf->dst},
 		{"reload", "build", conf->reload_build},
 		{NULL, "state_file", conf->state_file},
 	};
 
-	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 2; i < sizeof(files) / sizeof(files[0]); i++)
 		for (size_t other = 0; files[i].path && other < i; other++) {
 			const config_setting_t *group = root;
 
@@ -225,6 +227,32 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 					   : "use different files");
 			break;
 		}
+}
+
+/*
+ * Reports an output that would destroy a file of another kind. JSON of any kind may be replaced by JSON, and damaged files by all,
+ * so that the daemon starts again after a crash.
+ */
+static void check_content(
+	struct conf_reader *reader, const config_setting_t *group, const char *key, const char *path, bool json)
+{
+	enum content content;
+
+	if (!path || content_read(path, &content) < 0 || content == CONTENT_EMPTY || content == CONTENT_UNKNOWN)
+		return;
+	if (json ? content == CONTENT_JSON || content == CONTENT_JSON_TABLE : content == CONTENT_BINARY_TABLE)
+		return;
+	conf_error(reader, group, key, "'%s' contains %s, which would be lost: name another file, or move it away",
+		path, content_name(content));
+}
+
+static void check_contents(struct conf_reader *reader, const config_setting_t *root)
+{
+	const struct conf *conf = reader->conf;
+
+	check_content(reader, config_setting_get_member(root, "forwarding_table"), "dst", conf->dst, true);
+	check_content(reader, root, "state_file", conf->state_file, true);
+	check_content(reader, config_setting_get_member(root, "reload"), "build", conf->reload_build, false);
 }
 
 /* Reads all keys, sets the defaults that depend on other keys, and checks keys against each other. */
@@ -246,6 +274,8 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (!conf->state_file && asprintf(&state, "%s.state", conf->dst) >= 0)
 		conf->state_file = state;
 	check_files(reader, root);
+	if (reader->faults->errors == errors)
+		check_contents(reader, root);
 }
 
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults)
