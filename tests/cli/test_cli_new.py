@@ -157,3 +157,13 @@ def test_a_terminal_that_ends_early_writes_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
     code, shown = converse(tmp_path, ["10.0.0.2"], "--vip", "203.0.113.10:443/tcp", "--backend", "10.0.0.1")
     assert code == OK and sorted(os.listdir(tmp_path)) == FILES, shown
+
+
+def test_of_several_at_once_only_one_writes(tmp_path):
+    words = ["--vip", "203.0.113.10:443/tcp", "--source", "192.0.2.1", "--dir", tmp_path]
+    made = [subprocess.Popen([CLI, "new", *words, "--backend", f"192.0.2.{i}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for i in range(10, 26)]
+    for process in made:
+        process.communicate(timeout=60)
+    writer, = [i for i, process in enumerate(made, 10) if process.returncode == 0]
+    assert f'"192.0.2.{writer}"' in (tmp_path / "forwarding_table.json").read_text()

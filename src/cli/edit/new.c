@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -304,6 +306,16 @@ static bool write_new(const char *path, const char *text)
 	return written;
 }
 
+/* Returns a descriptor that the caller closes, or -1: then no file can be created there either, or there are no locks. */
+static int lock_folder(const char *folder)
+{
+	int lock = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
+	return lock;
+}
+
 /* Writes both files or none. */
 static bool write_files(const char *table_path, const char *table, const char *conf_path, const char *conf)
 {
@@ -335,7 +347,7 @@ static int run(const struct command_args *args)
 	const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	char *table_path = NULL, *conf_path = NULL, *table = NULL, *conf = NULL;
 	struct answers answers = {0};
-	int code;
+	int code, lock;
 
 	if (asprintf(&table_path, "%s%sforwarding_table.json", folder, slash) < 0 ||
 		asprintf(&conf_path, "%s%sdirector.conf", folder, slash) < 0)
@@ -345,7 +357,10 @@ static int run(const struct command_args *args)
 	if (code == COMMAND_OK) {
 		table = table_text(&answers);
 		conf = conf_text(&answers);
+		lock = lock_folder(folder);
 		code = table && conf && write_files(table_path, table, conf_path, conf) ? COMMAND_OK : COMMAND_FAILED;
+		if (lock >= 0)
+			close(lock);
 	}
 	if (code == COMMAND_OK)
 		print_next(table_path, conf_path);
