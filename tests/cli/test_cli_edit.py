@@ -448,6 +448,18 @@ def test_a_failed_build_stops_and_the_same_command_goes_on(file, tmp_path):
     assert "nothing to do" in done.stdout and "reloaded: generation 7" in done.stdout
 
 
+def test_a_reader_that_stops_does_not_stop_build_and_reload(file, tmp_path):
+    """Like `edit ... | head -1`: the first output arrives before the table is written."""
+    with director(tmp_path / "run", RELOADED) as (environment, questions):
+        process = subprocess.Popen([CLI, "edit", file, "drain", "192.168.50.20", "--build", "--reload"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, **environment})
+        os.read(process.stdout.fileno(), 1)
+        process.stdout.close()
+        assert process.wait(60) in (OK, FAILED)
+        assert questions == ["/glb/reload"]
+    assert (tmp_path / "t.bin").exists()
+
+
 def test_a_refused_reload_says_what_is_in_use(file, tmp_path):
     with director(tmp_path / "run", REFUSED) as (environment, _):
         done = edit(file, "drain", "192.168.50.20", "--reload", env=environment, code=FAILED)

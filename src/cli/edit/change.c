@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -402,5 +403,6 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 	}
 	if (fflush(stdout) != 0)
 		return command_error("%s: nothing is written, because the change cannot be shown", change->named);
+	signal(SIGPIPE, SIG_IGN); /* `edit ... --reload | head` must not end between the write and the reload */
 	return write_both(change, order, args->options[CHANGE_FORCE]) ? roll_out(change, args, order) : COMMAND_FAILED;
 }
