@@ -18,34 +18,17 @@ static int usage(const char *verb, const char *problem)
 	return command_usage("edit: %s: %s", verb, problem);
 }
 
-static bool select_named(struct edit *edit, const char *name)
-{
-	const struct table_set *set = &edit->change.old.set;
-	char index[16], *names;
-	size_t found = 0;
-
-	for (uint32_t i = 0; i < set->count; i++) {
-		edit->selected[i] = set->tables[i].name && strcmp(set->tables[i].name, name) == 0;
-		found += edit->selected[i];
-	}
-	for (uint32_t i = 0; i < set->count && !found; i++) {
-		snprintf(index, sizeof(index), "#%u", i);
-		edit->selected[i] = strcmp(index, name) == 0;
-		found += edit->selected[i];
-	}
-	if (found == 1)
-		return true;
-	names = cli_table_names(set);
-	command_error("%s: %s table '%s'; the tables are: %s", edit->change.named,
-		found ? "there is more than one" : "there is no", name, names ? names : "");
-	free(names);
-	return false;
-}
-
 static bool select_tables(struct edit *edit, const struct command_args *args)
 {
-	if (args->options[EDIT_TABLE])
-		return select_named(edit, args->options[EDIT_TABLE]);
+	const char *name = args->options[EDIT_TABLE];
+	uint32_t index;
+
+	if (name) {
+		if (!cli_find_table(&edit->change.old.set, edit->change.named, name, &index))
+			return false;
+		edit->selected[index] = true;
+		return true;
+	}
 	for (uint32_t i = 0; i < edit->change.old.set.count; i++)
 		edit->selected[i] = true;
 	edit->unique = !args->options[EDIT_ALL_TABLES];
