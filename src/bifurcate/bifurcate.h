@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the XDP program for AF_XDP shares with the programs that look after it. Includes no header of the C library,
- * which BPF programs do not have.
+ * Names and sizes that the XDP program for AF_XDP shares with the director and glb-bifurcate. Includes no header of the
+ * C library, which BPF programs do not have.
  */
 #ifndef GLB_BIFURCATE_BIFURCATE_H
 #define GLB_BIFURCATE_BIFURCATE_H

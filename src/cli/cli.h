@@ -41,7 +41,7 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
-/* What the subcommands build-config and reload do; edit calls them. They print, but no warnings about the JSON table,
+/* Run build-config and reload for other subcommands, such as edit. They print no warnings about the JSON table,
  * and return the exit code. */
 int cli_build_config(const char *from, const char *to);
 /* The first options of the subcommand must be TELEMETRY_OPTION_LIST. */

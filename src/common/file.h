@@ -28,10 +28,10 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  * unchanged, no temporary file is left, and an error in faults says which step failed.
  *
  * - Mode, ACL and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows.
- * Tables hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which
- * it was made (NULL: none).
+ *   Tables hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which
+ *   it was made (NULL: none).
  * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a
- * folder) is refused.
+ *   folder) is refused.
  * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
  * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */

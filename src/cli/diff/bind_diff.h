@@ -10,8 +10,8 @@
 #include "table/table.h"
 
 /*
- * What the other set does with the packets of a bind. These are the packets for which the bind is the first match in
- * its own set. If earlier binds get all packets of a bind, both members are zero.
+ * The tables of the other set that get the packets of a bind. These are the packets for which the bind is the first
+ * match in its own set. If earlier binds get all packets of a bind, both members are zero.
  */
 struct bind_fate {
 	uint64_t tables; /* bit i: table i of the other set matches at least one of the packets */

@@ -190,7 +190,7 @@ static bool compare_tables(struct table_diff *diff, uint32_t *broken)
 	return joined;
 }
 
-/* What happens to the rows of an old table for the packets that go to table i of the new set. */
+/* The changes of an old table's rows, for the packets that go to table i of the new set. */
 struct outcomes {
 	uint32_t changed[TABLE_MAX_TABLES], broken[TABLE_MAX_TABLES];
 };

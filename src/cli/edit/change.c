@@ -340,7 +340,7 @@ static bool write_both(const struct change *change, enum change_order order, boo
 	return true;
 }
 
-/* What to do if the file was written, but a later step failed. The same undo again would take the edit forward. */
+/* Returns the advice for a written file and a later step that failed. The same undo again would take the edit forward. */
 static const char *remedy(enum change_order order)
 {
 	return order == CHANGE_BACKUP_FIRST
