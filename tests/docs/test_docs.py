@@ -8,7 +8,8 @@ console  this test: lines after `$ ` (and `> `) are commands, the rest is what t
 lab      tests/lab, at the top of the tree, as root
 site     tests/healthcheck, with the proxies of docs/howto/health-checks.md
 root     tests/bpf, on a host in a network namespace
-host     nothing: the commands need a network card, systemd, the installed programs or the whole tree. This test checks their syntax.
+host     tests/systemd, if the commands need systemd or the installed programs; nothing, if they need a network card or the whole tree.
+         This test checks their syntax.
 
 Other marks are for text that is no command. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update,
 and read the difference.
