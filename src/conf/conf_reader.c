@@ -200,7 +200,7 @@ static const struct conf_key *find_key(const struct conf_key *keys, const char *
 static void unknown_key(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
 {
 	const struct conf_retired *retired = find_retired(reader, config_setting_name(at));
-	char expected[512] = "";
+	char expected[1024] = "";
 
 	if (retired) {
 		conf_error(reader, at, NULL, "%s", retired->as_key);

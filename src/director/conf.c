@@ -90,6 +90,7 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at, 
 }
 
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
+static const char *const rss_fields[] = {"addresses", "addresses_and_ports", NULL};
 static const char *const idles[] = {"poll", "sleep", NULL};
 
 static const struct conf_key conf_keys[] = {
@@ -119,6 +120,18 @@ static const struct conf_key conf_keys[] = {
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
+	{.name = "rx_descriptors",
+		.read = conf_read_uint16,
+		.offset = offsetof(struct conf, rx_descriptors),
+		.min = 64,
+		.max = CONF_MAX_DESCRIPTORS},
+	{.name = "tx_descriptors",
+		.read = conf_read_uint16,
+		.offset = offsetof(struct conf, tx_descriptors),
+		.min = 64,
+		.max = CONF_MAX_DESCRIPTORS},
+	{.name = "mbufs", .read = conf_read_unsigned, .offset = offsetof(struct conf, mbufs), .max = 1 << 24},
+	{.name = "rss_fields", .read = conf_read_choice, .offset = offsetof(struct conf, rss_fields), .choices = rss_fields},
 	{.name = "num_worker_queues",
 		.read = conf_read_uint16,
 		.offset = offsetof(struct conf, num_worker_queues),
@@ -164,6 +177,9 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 				.outbound_mtu = 1500,
 			},
 		.rx_drop_en = true,
+		.rx_descriptors = 1024,
+		.tx_descriptors = 1024,
+		.rss_fields = CONF_RSS_ADDRESSES_AND_PORTS,
 		.max_shrink = TABLE_GUARD_MAX_SHRINK,
 	};
 	return conf_read_file(path, &reader, read_root);

@@ -12,8 +12,9 @@
 #include "common/faults.h"
 #include "packet/steering.h"
 
-#define CONF_MAX_FLOW_PATHS 256
-#define CONF_MAX_LCORES     128
+#define CONF_MAX_FLOW_PATHS  256
+#define CONF_MAX_LCORES      128
+#define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
 
 enum conf_exception_path {
 	CONF_EXCEPTION_NONE,
@@ -24,6 +25,11 @@ enum conf_exception_path {
 enum conf_idle {
 	CONF_IDLE_POLL,
 	CONF_IDLE_SLEEP,
+};
+
+enum conf_rss_fields {
+	CONF_RSS_ADDRESSES,
+	CONF_RSS_ADDRESSES_AND_PORTS,
 };
 
 struct conf_flow_path {
@@ -48,6 +54,9 @@ struct conf {
 	enum conf_exception_path exception_path;
 	enum conf_idle idle;
 	bool rx_drop_en;
+	uint16_t rx_descriptors, tx_descriptors; /* for each queue */
+	unsigned mbufs; /* frame buffers of each port; 0: as many as the queues need */
+	enum conf_rss_fields rss_fields;
 	uint16_t max_shrink; /* percent, see table/table_guard.h */
 	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */
 	uint16_t flow_path_count;

@@ -68,6 +68,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 	error = port_probe(exception, id);
 	if (error)
 		return error;
+	exception->of_exception_path = true;
 	if (port->rx_queues > exception->info.max_rx_queues) {
 		log_error("exception path of port %u: the port has %u receive queues, but %s can have at most %u: lower num_worker_queues",
 			port->id, port->rx_queues, device.name, exception->info.max_rx_queues);

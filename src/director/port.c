@@ -13,13 +13,14 @@
 
 #include "common/text.h"
 #include "director/descriptors.h"
+#include "director/port_rss.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
 #include "worker/queue.h"
 
 enum {
-	DESCRIPTORS = 1024,
-	AF_XDP_DESCRIPTORS = PORT_MAX_DESCRIPTORS, /* the driver always fills this number, whatever it is asked for */
+	EXCEPTION_DESCRIPTORS = 1024,
+	AF_XDP_DESCRIPTORS = 2048, /* the driver always fills this number, whatever it is asked for */
 	DATA_ROOM_HUGE = RTE_MBUF_DEFAULT_BUF_SIZE,
 	/*
 	 * Without hugepages, DPDK gives each element that is smaller than a page a page to itself. The headers of all
@@ -30,12 +31,6 @@ enum {
 
 /* Bytes of an Ethernet frame beyond the MTU. DPDK assumes the same if a driver gives no other number. */
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
-
-/*
- * Addresses and ports, so that few clients, or many behind one address, still use all lcores. Network cards hash
- * fragments by addresses only, so the fragments of a datagram stay together.
- */
-#define RSS_FIELDS (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
 
 static bool is_af_xdp(const struct port *port)
 {
@@ -68,28 +63,40 @@ static uint16_t data_room(const struct port *port)
 	return rte_eal_has_hugepages() || is_af_xdp(port) ? DATA_ROOM_HUGE : DATA_ROOM_NO_HUGE;
 }
 
-static int create_pool(struct port *port, uint32_t lcores, uint32_t extra)
+uint32_t port_most_tx_descriptors(const struct conf *conf)
 {
-	uint32_t count = port->rx_queues * port->rx_descriptors + port->tx_queues * port->tx_descriptors +
+	return RTE_MAX(conf->tx_descriptors, AF_XDP_DESCRIPTORS);
+}
+
+static int create_pool(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra)
+{
+	uint32_t count = (uint32_t)port->rx_queues * port->rx_descriptors +
+			 (uint32_t)port->tx_queues * port->tx_descriptors +
 			 lcores * (MBUF_POOL_CACHE * 3 / 2 + 2 * QUEUE_BURST) + extra;
+	uint32_t mbufs = port->of_exception_path ? 0 : conf->mbufs;
 	uint16_t room = data_room(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
 
+	if (mbufs && mbufs < count) {
+		log_error("mbufs: port %u (%s) needs at least %u frame buffers for %u rx and %u tx queues, but mbufs is %u: raise it, or set it to 0",
+			port->id, port->name, count, port->rx_queues, port->tx_queues, mbufs);
+		return -EINVAL;
+	}
+	count = RTE_MAX(count, mbufs);
 	snprintf(name, sizeof(name), "frames-%u", port->id);
 	port->pool = rte_pktmbuf_pool_create(
 		name, count, MBUF_POOL_CACHE, MBUF_PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
 	if (port->pool)
 		return 0;
-	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more (%s), or lower num_worker_queues: %s",
+	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more (%s), or lower mbufs, rx_descriptors, tx_descriptors or num_worker_queues: %s",
 		port->id, port->name, count, room, (uint32_t)(((uint64_t)count * (room + 256)) >> 20),
 		rte_eal_has_hugepages() ? "reserve more hugepages" : "-m", rte_strerror(rte_errno));
 	return -rte_errno;
 }
 
-static struct rte_eth_conf device_conf(const struct port *port, const struct conf *conf)
+static struct rte_eth_conf device_conf(struct port *port, const struct conf *conf)
 {
 	struct rte_eth_conf device = {0};
-	uint64_t rss = RSS_FIELDS & port->info.flow_type_rss_offloads;
 	uint32_t mtu = conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
 
 	/* outbound_mtu, but at least 1500, and at most what the port can do. Drivers state that as an MTU or as a frame size. */
@@ -98,10 +105,7 @@ static struct rte_eth_conf device_conf(const struct port *port, const struct con
 	if (port->info.max_rx_pktlen > FRAME_OVERHEAD && mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
 		mtu = port->info.max_rx_pktlen - FRAME_OVERHEAD;
 	device.rxmode.mtu = mtu;
-	if (port->rx_queues > 1 && rss) {
-		device.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		device.rx_adv_conf.rss_conf.rss_hf = rss;
-	}
+	port_rss_fill(port, conf, &device);
 	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 > (uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
 		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
@@ -147,25 +151,39 @@ static int setup_queues(struct port *port, const struct conf *conf, const struct
 	return error;
 }
 
+/* Chooses the numbers of descriptors. The driver rounds them, and keeps them within its limits. 0 or -errno. */
+static int adjust_descriptors(struct port *port, const struct conf *conf)
+{
+	uint16_t rx = conf->rx_descriptors, tx = conf->tx_descriptors;
+	int error;
+
+	if (port->of_exception_path)
+		rx = tx = EXCEPTION_DESCRIPTORS;
+	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : rx;
+	port->tx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : tx;
+	error = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rx_descriptors, &port->tx_descriptors);
+	if (error)
+		log_error("port %u (%s): cannot adjust rx_descriptors and tx_descriptors: %s", port->id, port->name,
+			strerror(-error));
+	else if (port->rx_descriptors != rx || port->tx_descriptors != tx)
+		log_info("port %u (%s): the driver has %u descriptors for rx_descriptors = %u, and %u for tx_descriptors = %u",
+			port->id, port->name, port->rx_descriptors, rx, port->tx_descriptors, tx);
+	return error;
+}
+
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra)
 {
 	struct rte_eth_conf device = device_conf(port, conf);
-	int error = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &device);
+	int error = port_rss_configure(port, &device);
 
 	if (error) {
 		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; try a lower num_worker_queues",
 			port->id, port->name, port->rx_queues, port->tx_queues, strerror(-error));
 		return error;
 	}
-	port->rx_descriptors = is_af_xdp(port) ? AF_XDP_DESCRIPTORS : DESCRIPTORS;
-	port->tx_descriptors = port->rx_descriptors;
-	error = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rx_descriptors, &port->tx_descriptors);
-	if (error) {
-		log_error("port %u (%s): cannot adjust the number of descriptors: %s", port->id, port->name,
-			strerror(-error));
-		return error;
-	}
-	error = create_pool(port, lcores, extra);
+	error = adjust_descriptors(port, conf);
+	if (!error)
+		error = create_pool(port, conf, lcores, extra);
 	return error ? error : setup_queues(port, conf, &device);
 }
 

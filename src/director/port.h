@@ -14,8 +14,7 @@
 
 #include "director/conf.h"
 
-#define PORT_MAX_DESCRIPTORS 2048 /* per queue */
-#define PORT_MAX_QUEUES      256 /* receive queues per port; also transmit queues per port */
+#define PORT_MAX_QUEUES 256 /* receive queues per port; also transmit queues per port */
 
 struct port {
 	uint16_t id; /* DPDK port id */
@@ -26,6 +25,9 @@ struct port {
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
 	int rx_fd[PORT_MAX_QUEUES]; /* file descriptors, readable when a receive queue has packets; -1: none */
+	bool of_exception_path; /* the descriptors and mbufs that director.conf sets are not for this port */
+	uint8_t rss_key_size; /* bytes; 0: no key */
+	uint8_t rss_key[UINT8_MAX];
 	bool tx_segments; /* can transmit mbufs with several segments */
 	struct rte_mempool *pool; /* for the frames that it receives, and for copies of them */
 };
@@ -35,9 +37,12 @@ int port_probe(struct port *port, uint16_t id);
 
 /*
  * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the
- * caches of `lcores` lcores, and `extra` more. 0, or -errno after logging why and what to do.
+ * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. 0, or -errno after logging why and what to do.
  */
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra);
+
+/* Returns the most frames that a transmit queue of any port can hold. */
+uint32_t port_most_tx_descriptors(const struct conf *conf);
 
 /* Raises the MTU if it is less than conf->outbound_mtu, and starts the port. 0, or -errno after logging why. */
 int port_start(struct port *port, const struct conf *conf);

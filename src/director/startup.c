@@ -241,7 +241,8 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 		queues += path->tx_port != port->id && path->tx_queue != PLAN_HAND_BACK;
 		queues += path->kind != PLAN_WORK && director->conf.exception_path == CONF_EXCEPTION_VIRTIO_USER;
 	}
-	return rings * DISTRIBUTE_RING_SIZE + queues * PORT_MAX_DESCRIPTORS + flow_paths * FLOW_PATH_FRAMES;
+	return rings * DISTRIBUTE_RING_SIZE + queues * port_most_tx_descriptors(&director->conf) +
+	       flow_paths * FLOW_PATH_FRAMES;
 }
 
 int startup_ports(struct director *director)

@@ -220,6 +220,16 @@ def test_more_worker_queues_than_the_port_has_are_an_error(start):
     start.assert_fails("num_worker_queues", 3)
 
 
+def test_too_few_mbufs_name_the_key_and_the_number_that_is_needed(start):
+    start.config = {**CONFIG, "mbufs": 100}
+    start.assert_fails("mbufs: port 0 (net_pcap0) needs at least ", " frame buffers for 1 rx and 1 tx queues, but mbufs is 100")
+
+
+def test_memory_that_does_not_suffice_for_the_mbufs_names_the_keys(start):
+    start.config = {**CONFIG, "mbufs": 16777216}
+    start.assert_fails("no memory for 16777216 frame buffers", "mbufs", "rx_descriptors", "tx_descriptors")
+
+
 def group(**members):
     """A configuration with `lcores` and one flow path."""
     path = {"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0}

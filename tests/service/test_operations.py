@@ -208,6 +208,25 @@ def test_port_without_flow_path_stays_off(tmp_path):
         assert director.terminate()["received"] == 0
 
 
+def test_queues_have_the_descriptors_mbufs_and_rss_fields_of_the_configuration(tmp_path):
+    keys = {"rx_descriptors": 100, "tx_descriptors": 4096, "mbufs": 20000, "rss_fields": "addresses"}
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    fields = []
+    for config in (keys, {}):
+        with DirectorProcess(["net_null0"], {**CONFIG, "idle": "sleep", **config}, table, lcores="0@0,1@0,2@0") as director:
+            log, port = director.log, director.telemetry.ask("/ethdev/info,0")
+            fields.append(port["ethdev_rss_hf"])
+            mbufs = director.telemetry.ask("/mempool/info,frames-0")["size"]
+            if config:
+                assert "2 rx queues of 100 descriptors, 2 tx queues of 4096 descriptors" in log
+                assert mbufs == 20000
+            else:
+                assert "2 rx queues of 1024 descriptors, 2 tx queues of 1024 descriptors" in log
+                assert mbufs < 20000
+            assert "takes no RSS key" in log
+    assert fields[0] and fields[0] < fields[1] and fields[0] & fields[1] == fields[0]
+
+
 def test_fifo_is_refused_as_configuration(tmp_path):
     """The command must not wait for a writer, who may never come."""
     os.mkfifo(tmp_path / "director.conf")

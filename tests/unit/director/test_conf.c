@@ -84,6 +84,10 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
+	assert_int_equal(conf.rx_descriptors, 1024);
+	assert_int_equal(conf.tx_descriptors, 1024);
+	assert_int_equal(conf.mbufs, 0);
+	assert_int_equal(conf.rss_fields, CONF_RSS_ADDRESSES_AND_PORTS);
 	assert_int_equal(conf.num_worker_queues, 0);
 	assert_int_equal(conf.flow_path_count, 0);
 	assert_int_equal(conf.lcore_count, 0);
@@ -100,6 +104,7 @@ static void test_every_key_is_read(void **state)
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big = "
 		  "true;\n"
 		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0;\n"
+		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
 		  "               { rx_port = 1; rx_queue = 0x1; tx_port = 0; tx_queue = 2; } );\n"
@@ -118,6 +123,10 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_false(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 0);
+	assert_int_equal(conf.rx_descriptors, 64);
+	assert_int_equal(conf.tx_descriptors, 32768);
+	assert_int_equal(conf.mbufs, 16777216);
+	assert_int_equal(conf.rss_fields, CONF_RSS_ADDRESSES);
 	assert_int_equal(conf.num_worker_queues, 4);
 	assert_int_equal(conf.flow_path_count, 2);
 	assert_int_equal(conf.flow_paths[0].rx_port, 0);
@@ -178,6 +187,13 @@ static const struct {
 	{BASE "num_worker_queues = -1;", {"conf:2: num_worker_queues: '-1' is not an integer from 0 to 1024"}},
 	{BASE "num_worker_queues = \"4\";", {"conf:2: num_worker_queues: '4' (in quotes) is not an "
 					     "integer from 0 to 1024"}},
+	{BASE "rx_descriptors = 63;", {"conf:2: rx_descriptors: '63' is not an integer from 64 to 32768"}},
+	{BASE "rx_descriptors = 0;", {"conf:2: rx_descriptors: '0' is not an integer from 64 to 32768"}},
+	{BASE "tx_descriptors = 32769;", {"conf:2: tx_descriptors: '32769' is not an integer from 64 to 32768"}},
+	{BASE "mbufs = -1;", {"conf:2: mbufs: '-1' is not an integer from 0 to 16777216"}},
+	{BASE "mbufs = 16777217;", {"conf:2: mbufs: '16777217' is not an integer from 0 to 16777216"}},
+	{BASE "mbufs = 4294967296;", {"conf:2: '4294967296' does not fit an integer"}},
+	{BASE "rss_fields = \"ports\";", {"conf:2: rss_fields: 'ports' is not \"addresses\" or \"addresses_and_ports\""}},
 	{BASE "max_shrink = 101;", {"conf:2: max_shrink: '101' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = -1;", {"conf:2: max_shrink: '-1' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = 0.5;", {"conf:2: max_shrink: '0.5' (a real number) is not an integer from 0 to 100"}},
