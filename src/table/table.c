@@ -69,64 +69,89 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 	return buf;
 }
 
-/* Hashes multiples of 8 bytes, as siphash_update() requires. */
-static void digest_addr(struct siphash_state *state, const struct netaddr *addr, uint32_t extra)
-{
-	uint32_t head[2] = {addr->family, extra};
+/* The digests need no secret: they detect differences, not forgery. */
+static const uint8_t no_key[SIPHASH_KEY_SIZE];
 
-	siphash_update(state, head, sizeof(head));
-	siphash_update(state, addr->bytes, sizeof(addr->bytes));
+/* The order of an address list has no influence on a sum of digests. */
+static uint64_t sum_backends(const struct table *table)
+{
+	struct {
+		uint32_t family, zero;
+		uint8_t address[16];
+	} entry = {0};
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		entry.family = table->backends[i].addr.family;
+		memcpy(entry.address, table->backends[i].addr.bytes, sizeof(entry.address));
+		sum += siphash(no_key, &entry, sizeof(entry));
+	}
+	return sum;
 }
 
-static void digest_bind(struct siphash_state *state, const struct table_bind *bind)
+static uint64_t sum_binds(const struct table *table)
 {
-	uint32_t ports[2] = {bind->port_start, bind->port_end};
+	struct {
+		uint32_t family, length_and_protocol;
+		uint8_t address[16];
+		uint32_t port_start, port_end;
+	} entry = {0};
+	uint64_t sum = 0;
 
-	digest_addr(state, &bind->prefix.addr, bind->prefix.length | (uint32_t)bind->protocol << 8);
-	siphash_update(state, ports, sizeof(ports));
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		const struct table_bind *bind = &table->binds[i];
+
+		entry.family = bind->prefix.addr.family;
+		entry.length_and_protocol = bind->prefix.length | (uint32_t)bind->protocol << 8;
+		memcpy(entry.address, bind->prefix.addr.bytes, sizeof(entry.address));
+		entry.port_start = bind->port_start;
+		entry.port_end = bind->port_end;
+		sum += siphash(no_key, &entry, sizeof(entry));
+	}
+	return sum;
 }
 
-/* Hashes the hops of a row, padded with 0xffff. Leaves out the repeated hop of version 2, so that all versions give the
- * same digest. */
+/* Hashes the IPv4 addresses of a row's hops, padded with zeros. Leaves out the repeated hop of version 2, so that all
+ * versions give the same digest. */
 static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
 {
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-	uint16_t out[TABLE_MAX_HOPS] = {0xffff, 0xffff, 0xffff, 0xffff};
+	uint8_t out[TABLE_MAX_HOPS][4] = {0};
 
 	for (unsigned i = 0; i < table->row_hops; i++)
 		if (i == 0 || hops[i] != hops[0])
-			out[i] = hops[i];
+			memcpy(out[i], table->backends[hops[i]].addr.bytes, sizeof(out[i]));
 	siphash_update(state, out, sizeof(out));
 }
 
-static uint64_t digest_set(const struct table_set *set, bool rows)
+uint64_t table_set_digest(const struct table_set *set)
 {
-	static const uint8_t no_key[SIPHASH_KEY_SIZE];
 	struct siphash_state state;
 
 	siphash_begin(&state, no_key);
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
-		uint32_t counts[2] = {table->backend_count, table->bind_count};
+		uint64_t binds = sum_binds(table);
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
-		siphash_update(&state, counts, sizeof(counts));
-		for (uint32_t i = 0; i < table->backend_count; i++)
-			digest_addr(&state, &table->backends[i].addr, 0);
-		for (uint32_t i = 0; i < table->bind_count; i++)
-			digest_bind(&state, &table->binds[i]);
-		for (uint32_t row = 0; rows && row < TABLE_ROWS; row++)
+		siphash_update(&state, &binds, sizeof(binds));
+		for (uint32_t row = 0; row < TABLE_ROWS; row++)
 			digest_row(&state, table, row);
 	}
 	return siphash_end(&state, NULL, 0);
 }
 
-uint64_t table_set_digest(const struct table_set *set)
-{
-	return digest_set(set, true);
-}
-
 uint64_t table_set_fingerprint(const struct table_set *set)
 {
-	return digest_set(set, false);
+	struct siphash_state state;
+
+	siphash_begin(&state, no_key);
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+		uint64_t sums[2] = {sum_binds(table), sum_backends(table)};
+
+		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
+		siphash_update(&state, sums, sizeof(sums));
+	}
+	return siphash_end(&state, NULL, 0);
 }

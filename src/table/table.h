@@ -97,14 +97,16 @@ static inline bool table_backend_is_good(const struct table_backend *backend)
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16]);
 
 /*
- * Returns a digest of everything that steers packets: hash keys, binds, and the hops of every row. Equal routes have
- * equal digests, even if they were read from different file versions or have other names. Every table must have rows.
+ * Returns a digest of everything that steers packets: hash keys, binds, and the addresses of every row's hops. It does
+ * not depend on the file version, on names, or on the order of backends and binds. It depends on the order of the
+ * tables, because the first of two overlapping binds wins. Every table must have rows.
  */
 uint64_t table_set_digest(const struct table_set *set);
 
 /*
  * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
- * file versions, and does not depend on names, states, health or rows. The tables need no rows.
+ * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The tables
+ * need no rows.
  */
 uint64_t table_set_fingerprint(const struct table_set *set);
 
