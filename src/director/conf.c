@@ -89,6 +89,24 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at, 
 			"no field is true; set at least one of src_addr, dst_addr, src_port and dst_port");
 }
 
+static void read_limits(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	static const struct conf_key keys[] = {
+		{.name = "control",
+			.read = conf_read_unsigned,
+			.offset = offsetof(struct conf_exception_limits, control),
+			.max = CONF_MAX_EXCEPTIONS},
+		{.name = "other",
+			.read = conf_read_unsigned,
+			.offset = offsetof(struct conf_exception_limits, other),
+			.max = CONF_MAX_EXCEPTIONS},
+		{0},
+	};
+
+	(void)key;
+	conf_read_group(reader, at, keys, field);
+}
+
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
 static const char *const rss_fields[] = {"addresses", "addresses_and_ports", NULL};
 static const char *const idles[] = {"poll", "sleep", NULL};
@@ -117,6 +135,7 @@ static const struct conf_key conf_keys[] = {
 		.read = conf_read_choice,
 		.offset = offsetof(struct conf, exception_path),
 		.choices = exception_paths},
+	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
@@ -151,6 +170,9 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (reader->faults->errors != errors)
 		return; /* the checks below would report consequences of these errors */
 	conf_check_lcores(reader, root);
+	if (!conf->steering.exception_path && config_setting_get_member(root, "exception_limits"))
+		conf_warn(reader, config_setting_get_member(root, "exception_limits"), NULL,
+			"has no effect, because exception_path is \"none\"");
 	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,
 			"names the same fields as hash_fields, so it has no effect");
@@ -176,6 +198,7 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 				.forward_ping = true,
 				.outbound_mtu = 1500,
 			},
+		.exception_limits = {.control = 10000, .other = 1000},
 		.rx_drop_en = true,
 		.rx_descriptors = 1024,
 		.tx_descriptors = 1024,

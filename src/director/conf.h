@@ -15,11 +15,19 @@
 #define CONF_MAX_FLOW_PATHS  256
 #define CONF_MAX_LCORES      128
 #define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
+#define CONF_MAX_FLOW_PATHS  256
+#define CONF_MAX_LCORES      128
+#define CONF_MAX_EXCEPTIONS  10000000 /* a second */
 
 enum conf_exception_path {
 	CONF_EXCEPTION_NONE,
 	CONF_EXCEPTION_TAP,
 	CONF_EXCEPTION_VIRTIO_USER,
+};
+
+/* Packets a second that may go to the exception path, over all lcores. */
+struct conf_exception_limits {
+	unsigned control, other;
 };
 
 enum conf_idle {
@@ -52,6 +60,7 @@ struct conf {
 	uint32_t outbound_src_ip; /* network order */
 	struct steering_config steering; /* its exception_path is set if exception_path below is not CONF_EXCEPTION_NONE */
 	enum conf_exception_path exception_path;
+	struct conf_exception_limits exception_limits;
 	enum conf_idle idle;
 	bool rx_drop_en;
 	uint16_t rx_descriptors, tx_descriptors; /* for each queue */

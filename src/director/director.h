@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's state, which all its threads share. There is one, in main.c. Except for the last two members, the main thread
+ * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and the last two members, the main thread
  * fills it before it starts other threads, and it is read-only from then on.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
@@ -14,6 +14,7 @@
 #include "director/plan.h"
 #include "director/port.h"
 #include "packet/lanes/lanes.h"
+#include "worker/exceptions.h"
 #include "worker/worker_shared.h"
 
 struct worker;
@@ -28,6 +29,8 @@ struct director {
 	/* The exception path: ports to the kernel. exceptions[i] belongs to ports[i], and is empty if ports[i] does not receive. */
 	struct port exceptions[PLAN_MAX_PORTS];
 	uint16_t exception_count; /* of exceptions[]; 0: there is no exception path */
+
+	struct exception_limits exception_limits; /* all workers share them */
 
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* one per lcore of plan.lcores, in the same order */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
@@ -68,11 +69,14 @@ static struct flow_path *add_path(const struct director *director, struct worker
 
 static void add_return(const struct director *director, struct worker *worker, const struct plan_flow_path *plan)
 {
+	const struct port *port = director_port(director, plan->rx_port);
 	const struct port *exception = director_exception_port(director, plan->rx_port);
 	struct flow_path *path = add_path(director, worker, plan, FLOW_PATH_RETURN);
 
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
 	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
+	path->segments_allowed = port->tx_segments;
+	path->mtu = &port->mtu;
 	idle_watch(&worker->idle, port_rx_fd(exception, plan->rx_queue));
 }
 
@@ -187,6 +191,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->lcore = lcore;
 	worker->paths = paths;
 	worker->pipeline.steering = &director->conf.steering;
+	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
 	return worker;
@@ -197,6 +202,8 @@ int workers_create(struct director *director)
 	struct rings rings[PLAN_MAX_PATHS] = {0};
 	int error;
 
+	director->exception_limits = exceptions_limits(
+		director->conf.exception_limits.control, director->conf.exception_limits.other, rte_get_tsc_hz());
 	director->packet_isa = isa_choose(rte_vect_get_max_simd_bitwidth());
 	log_info("ISA of the fast path: %s", isa_name(director->packet_isa));
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {

@@ -24,8 +24,14 @@
 	X(tx_bytes, "bytes of the frames in tx_packets, with their Ethernet headers")                                     \
 	X(slow_path, "received frames that the worker had to copy, because they had several segments or a shared buffer") \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
+	X(exception_limited_link, "frames in drop_exception_limited of the class link")                                   \
+	X(exception_limited_routing, "frames in drop_exception_limited of the class routing")                             \
+	X(exception_limited_icmp, "frames in drop_exception_limited of the class ICMP")                                   \
+	X(exception_limited_other, "frames in drop_exception_limited of no class of the control plane")                   \
 	X(exception_returned, "frames from the exception path that a port accepted for sending")                          \
 	X(exception_return_full, "frames from the exception path that were dropped because the transmit queue was full")  \
+	X(exception_return_refused,                                                                                       \
+		"frames from the exception path that the port cannot send: too long, or several segments")                \
 	X(polls, "iterations of the lcore over all its queues")                                                           \
 	X(empty_polls, "iterations that received no packet")                                                              \
 	X(sleeps, "times that the lcore slept (only with idle = \"sleep\")")
@@ -56,7 +62,7 @@ struct counters_value {
 	uint64_t value;
 };
 
-#define COUNTERS_VALUES (VERDICT_COUNT + 10)
+#define COUNTERS_VALUES (VERDICT_COUNT + 15)
 
 /* Lists all counters except those of tables, in the order received, verdicts, others. Returns their number. */
 unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);

@@ -42,10 +42,8 @@ static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, str
 		counters_add(&counters->exception_returned, packets);
 	else
 		counters_add(&counters->verdicts[verdict], packets);
-	if (verdict != VERDICT_EXCEPTION) {
-		counters_add(&counters->tx_packets, packets);
-		counters_add(&counters->tx_bytes, bytes);
-	}
+	counters_add(&counters->tx_packets, packets);
+	counters_add(&counters->tx_bytes, bytes);
 }
 
 /*
@@ -82,6 +80,12 @@ static void count_unsent(const struct outcome *outcome, struct counters *counter
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], 1);
 }
 
+static void empty(struct outbox *outbox)
+{
+	outbox->count = 0;
+	outbox->verdicts_differ = outbox->slots_differ = false;
+}
+
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
 {
 	uint16_t sent;
@@ -98,7 +102,26 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 		count_unsent(&outbox->outcomes[i], counters);
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
-	outbox->count = 0;
-	outbox->verdicts_differ = outbox->slots_differ = false;
+	empty(outbox);
 	return sent;
+}
+
+void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+{
+	uint16_t refused = 0;
+
+	if (queue->ring) {
+		transmit(queue, outbox, counters);
+		return;
+	}
+	for (uint16_t at = 0; at < outbox->count; at++) {
+		at += rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
+		if (at == outbox->count)
+			break;
+		rte_pktmbuf_free(outbox->mbufs[at]);
+		refused++;
+	}
+	counters_add(&counters->verdicts[VERDICT_EXCEPTION], outbox->count - refused);
+	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], refused);
+	empty(outbox);
 }

@@ -20,7 +20,7 @@ _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 /* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
 struct outcome {
 	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
-	uint8_t slot; /* of the table in counters.tables; for VERDICT_FORWARDED only */
+	uint8_t slot; /* of the table in counters.tables for VERDICT_FORWARDED; the class for VERDICT_EXCEPTION */
 };
 
 /* The packet comes from the exception path, not from a port, so it has no verdict. */
@@ -51,6 +51,12 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
  * a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue accepted.
  */
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
+
+/*
+ * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. tap's driver
+ * refuses a frame that is too long or that the kernel does not take. So each refused frame is dropped, and the others are sent.
+ */
+void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
 /* For an mbuf from a ring: the outcome that it had in the outbox of the lcore that put it there. */
 static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)

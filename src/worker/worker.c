@@ -104,7 +104,7 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		}
 	} else if (verdict == VERDICT_EXCEPTION) {
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
-		outbox_put(&worker->exceptions, mbuf, verdict, 0);
+		exceptions_put(&worker->exceptions, mbuf);
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG && burst->flow[lane].reply_allowed &&
 			worker->pipeline.steering->send_too_big)
@@ -178,24 +178,33 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
 	if (unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
-	transmit(&path->exception, &worker->exceptions, &worker->counters);
+	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 }
 
 static void collect(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		struct outcome outcome = transmit_outcome(mbufs[i]);
-		bool exception = outcome.verdict == VERDICT_EXCEPTION;
 
-		outbox_put(exception ? &worker->exceptions : &worker->outbox, mbufs[i], outcome.verdict, outcome.slot);
+		if (outcome.verdict == VERDICT_EXCEPTION)
+			exceptions_put_sorted(&worker->exceptions, mbufs[i], outcome.slot);
+		else
+			outbox_put(&worker->outbox, mbufs[i], outcome.verdict, outcome.slot);
 	}
 	transmit(&path->out, &worker->outbox, &worker->counters);
-	transmit(&path->exception, &worker->exceptions, &worker->counters);
+	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 }
 
 static void return_packets(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
+	uint32_t largest = __atomic_load_n(path->mtu, __ATOMIC_RELAXED) + (uint32_t)(NET_ETHERNET_SIZE + NET_TAG_SIZE);
+
 	for (uint16_t i = 0; i < count; i++) {
+		if (mbufs[i]->pkt_len > largest || (mbufs[i]->nb_segs > 1 && !path->segments_allowed)) {
+			counters_add(&worker->counters.exception_return_refused, 1);
+			rte_pktmbuf_free(mbufs[i]);
+			continue;
+		}
 		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
 		outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
 	}

@@ -12,6 +12,7 @@
 #include "packet/pipeline.h"
 #include "worker/counters.h"
 #include "worker/distribute.h"
+#include "worker/exceptions.h"
 #include "worker/idle.h"
 #include "worker/queue.h"
 #include "worker/transmit.h"
@@ -50,6 +51,7 @@ struct flow_path {
 	struct queue in, out;
 	struct queue exception; /* for unmatched packets */
 	bool segments_allowed; /* the port that transmits accepts mbufs with several segments */
+	const uint16_t *mtu; /* of FLOW_PATH_RETURN: the MTU of the port that transmits; atomic, the control thread changes it */
 	struct rte_mempool *pool; /* for copies; may be shared with other lcores */
 	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors; /* of the receive queue */
@@ -66,7 +68,8 @@ struct worker {
 	struct flow_path *paths;
 
 	struct pipeline pipeline;
-	struct outbox outbox, exceptions;
+	struct outbox outbox;
+	struct exceptions exceptions;
 	struct burst burst;
 	struct idle idle;
 	struct counters counters;

@@ -50,7 +50,7 @@ def test_list_has_every_packet_and_what_lookup_says(setup):
     found = listed(setup, pcap.write(setup / "in.pcap", frames), "--list")
     assert [entry["number"] for entry in found["list"]] == list(range(1, 201))
     assert [entry["time"] for entry in found["list"]] == [f"{1000 + i}.000000000" for i in range(200)]
-    assert found["packets"] == found["sent"] == 200 and len(found["verdicts"]) == 13
+    assert found["packets"] == found["sent"] == sum(found["verdicts"].values()) == 200
     for entry in found["list"][:40]:
         flow = run_json("lookup", setup / "table.json", entry["source"], entry["destination"], "--config",
                         setup / "director.conf")

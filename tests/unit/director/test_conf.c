@@ -81,6 +81,8 @@ static void test_two_keys_are_enough(void **state)
 	assert_false(conf.steering.send_too_big);
 	assert_int_equal(conf.steering.outbound_mtu, 1500);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
+	assert_int_equal(conf.exception_limits.control, 10000);
+	assert_int_equal(conf.exception_limits.other, 1000);
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
@@ -103,6 +105,7 @@ static void test_every_key_is_read(void **state)
 		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big = "
 		  "true;\n"
+		  "exception_limits = { control = 10000000; other = 0; };\n"
 		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
@@ -120,6 +123,8 @@ static void test_every_key_is_read(void **state)
 	assert_true(conf.steering.send_too_big);
 	assert_int_equal(conf.steering.outbound_mtu, 9216);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
+	assert_int_equal(conf.exception_limits.control, 10000000);
+	assert_int_equal(conf.exception_limits.other, 0);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_false(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 0);
@@ -221,6 +226,14 @@ static const struct {
 		{"conf:2: alt_hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
 	{BASE "hash_fields = \"src_addr\";",
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
+	{BASE "exception_limits = {\ncontrol = -1; other = 10000001; };",
+		{"conf:3: exception_limits.control: '-1' is not an integer from 0 to 10000000",
+			"conf:3: exception_limits.other: '10000001' is not an integer from 0 to 10000000"}},
+	{BASE "exception_limits = { control = \"10\"; contol = 5; };",
+		{"conf:2: exception_limits.control: '10' (in quotes) is not an integer from 0 to 10000000",
+			"conf:2: exception_limits.contol: unknown key; expected one of control, other"}},
+	{BASE "exception_limits = 1000;",
+		{"conf:2: exception_limits: '1000' (a number) is not a group { key = value; ... }"}},
 	{BASE "idle = \"poll\";\nidle = \"sleep\";", {"conf:3: idle: given twice, first in line 2; remove one"}},
 	{BASE "lcores = {\nlcore-1 = { rx = true; };\nlcore-2 = { rx = true; rx = false; };\n};",
 		{"conf:4: lcores.lcore-2.rx: given twice, first in line 4; remove one"}},
@@ -390,6 +403,22 @@ static void test_equal_alt_hash_fields_are_a_warning(void **state)
 	faults_clear(&faults);
 }
 
+static void test_limits_of_no_exception_path_are_a_warning(void **state)
+{
+	struct conf conf;
+	struct faults faults;
+
+	(void)state;
+	read_good(BASE "exception_path = \"tap\"; exception_limits = { other = 7; };", &conf);
+	assert_int_equal(conf.exception_limits.control, 10000);
+	assert_int_equal(conf.exception_limits.other, 7);
+	assert_int_equal(read_conf(BASE "exception_limits = { other = 7; };", &conf, &faults), 0);
+	assert_int_equal(faults.count, 1);
+	assert_string_equal(
+		faults.items[0].text, "conf:2: exception_limits: has no effect, because exception_path is \"none\"");
+	faults_clear(&faults);
+}
+
 static void test_unreadable_files_are_errors(void **state)
 {
 	struct faults faults = {.file = "x"};
@@ -422,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
 		cmocka_unit_test(test_included_files_are_found_in_the_same_folder_and_named),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
+		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
 	};
 

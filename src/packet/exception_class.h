@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sorts frames for the exception path into classes, each of which has its own limit, so that a flood of one class does not starve the
+ * others (docs/reference/exception-path.md). Pure, thread-safe.
+ */
+#ifndef GLB_PACKET_EXCEPTION_CLASS_H
+#define GLB_PACKET_EXCEPTION_CLASS_H
+
+#include <stdint.h>
+
+/* The classes before EXCEPTION_OTHER are the control plane. */
+enum exception_class {
+	/*
+	 * Only a host on the link can send the frame: ARP, ND, MLD, IGMP, LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING
+	 * with a TTL of 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
+	 */
+	EXCEPTION_LINK,
+	EXCEPTION_ROUTING, /* BGP, BFD, OSPF and VRRP that any host may have sent */
+	EXCEPTION_ICMP, /* ICMP and ICMPv6 to a unicast MAC */
+	EXCEPTION_OTHER,
+	EXCEPTION_CLASSES,
+};
+
+/* frame: from the Ethernet header on; `readable` bytes may be read. A header that lies beyond them makes it EXCEPTION_OTHER. */
+enum exception_class exception_classify(const uint8_t *frame, uint32_t readable);
+
+#endif
