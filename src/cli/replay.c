@@ -33,15 +33,42 @@ struct replay {
 	pcap_dumper_t *out;
 	struct conf conf;
 	struct pipeline pipeline;
+	struct too_big_limit too_big_limit;
 	struct burst burst;
 	struct timeval times[BURST_MAX]; /* of the lanes; tv_usec has nanoseconds */
 	uint32_t captured[BURST_MAX];
 	uint64_t packets, cut, verdicts[VERDICT_COUNT], written;
+	struct pcap_pkthdr *held; /* of a packet that was read but belongs to the next burst; NULL: there is none */
+	const uint8_t *held_frame;
 	bool failed;
 	bool listing;
 	struct replay_list list; /* only if listing */
 	uint8_t *memory; /* the frames of all lanes, each with BURST_HEADROOM in front of it */
 };
+
+/* Packets that a worker receives at once arrived within this time, in nanoseconds. */
+#define BURST_NS 1000000
+
+static uint64_t time_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * CLOCK_NS_PER_S + (uint64_t)time->tv_usec;
+}
+
+/* Fetches the next packet of this burst. Returns false at the capture's end, and if the packet came too late for the burst. */
+static bool next(struct replay *replay, struct pcap_pkthdr **header, const uint8_t **frame)
+{
+	*header = replay->held;
+	*frame = replay->held_frame;
+	replay->held = NULL;
+	if (!*header && !capture_next(replay->in, replay->in_path, header, frame, &replay->failed))
+		return false;
+	if (replay->burst.count && time_ns(&(*header)->ts) - time_ns(&replay->times[0]) > BURST_NS) {
+		replay->held = *header;
+		replay->held_frame = *frame;
+		return false;
+	}
+	return true;
+}
 
 /* Fills the burst from the capture. Returns false at the capture's end. */
 static bool fill(struct replay *replay)
@@ -52,7 +79,7 @@ static bool fill(struct replay *replay)
 	const uint8_t *frame;
 
 	burst->count = 0;
-	while (burst->count < BURST_MAX && capture_next(replay->in, replay->in_path, &header, &frame, &replay->failed)) {
+	while (burst->count < BURST_MAX && next(replay, &header, &frame)) {
 		uint32_t lane = burst->count++;
 
 		/* A frame that the snap length truncated is like one whose other bytes are in a later mbuf
@@ -89,8 +116,7 @@ static void run_burst(struct replay *replay)
 	struct burst *burst = &replay->burst;
 
 	/* The same limit as in the director, but with the clock of the capture. */
-	pipeline_refill(&replay->pipeline,
-		(uint64_t)replay->times[0].tv_sec * CLOCK_NS_PER_S + (uint64_t)replay->times[0].tv_usec, CLOCK_NS_PER_S);
+	too_big_limit_tick(&replay->too_big_limit, time_ns(&replay->times[0]), CLOCK_NS_PER_S);
 	pipeline_run(&replay->pipeline, burst);
 	for (uint32_t lane = 0; lane < burst->count; lane++) {
 		replay->verdicts[burst->verdict[lane]]++;
@@ -193,6 +219,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->steering = &replay->conf.steering;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->gateway_known = true;
+	pipeline->reply_to_sender = replay->conf.gateway_auto;
 	pipeline->fast = lanes_by_isa[isa_choose(UINT_MAX)];
 	if (!args->options[GATEWAY_MAC])
 		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
@@ -235,6 +262,7 @@ static int replay_all(const struct command_args *args, struct replay *replay)
 
 static int run(const struct command_args *args)
 {
+	static const uint8_t no_key[SIPHASH_KEY_SIZE]; /* every run gives the same result */
 	struct replay *replay;
 	int code;
 
@@ -251,7 +279,8 @@ static int run(const struct command_args *args)
 	replay->list.drops_only = args->options[DROPS];
 	replay->list.json = args->options[JSON];
 	replay->list.pipeline = &replay->pipeline;
-	replay->pipeline.too_big_replies.tokens = PIPELINE_TOO_BIG_PER_SECOND;
+	too_big_limit_init(&replay->too_big_limit, no_key, 0);
+	replay->pipeline.too_big_limit = &replay->too_big_limit;
 	code = parse_macs(args, &replay->pipeline.outer);
 	if (code == COMMAND_OK)
 		code = open_all(args, replay);

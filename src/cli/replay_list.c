@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/net.h"
 #include "packet/steer.h"
+#include "packet/too_big.h"
 
 #define REASON_MAX 192
 
@@ -53,6 +54,20 @@ void replay_list_note(struct replay_list *list, const struct burst *burst, uint3
 		describe_frame(frame, readable, packet->text);
 }
 
+/* Says what became of the too-big reply. */
+static const char *too_big_text(enum verdict verdict, uint8_t refusal)
+{
+	static const char *const refusals[] = {
+		[TOO_BIG_REPLY] = "",
+		[TOO_BIG_OFF] = "",
+		[TOO_BIG_FORBIDDEN] = "; it may get no too-big reply",
+		[TOO_BIG_WITHOUT_DF] = "; it gets no too-big reply because it has no DF bit",
+		[TOO_BIG_LIMITED] = "; it gets no too-big reply because of the rate limit",
+	};
+
+	return verdict == VERDICT_ANSWERED_TOO_BIG ? "; the director sent a too-big reply" : refusals[refusal];
+}
+
 /* Fills `reason` with why the packet has its verdict. */
 static void explain(const struct replay_list *list, const struct burst *burst, uint32_t lane,
 	const struct steer_result *steered, char reason[REASON_MAX])
@@ -71,8 +86,7 @@ static void explain(const struct replay_list *list, const struct burst *burst, u
 	} else if (verdict == VERDICT_DROP_TOO_BIG || verdict == VERDICT_ANSWERED_TOO_BIG) {
 		snprintf(reason, REASON_MAX, "%" PRIu32 " bytes with the outer headers; outbound_mtu is %" PRIu32 "%s",
 			packet->flow.ip_size + (uint32_t)GUE_OUTER_SIZE(steered->hop_count - 1u),
-			(uint32_t)pipeline->steering->outbound_mtu,
-			verdict == VERDICT_ANSWERED_TOO_BIG ? "; the director sent a too-big reply" : "");
+			(uint32_t)pipeline->steering->outbound_mtu, too_big_text(verdict, burst->refusal[lane]));
 		return;
 	} else if (verdict == VERDICT_DROP_TRUNCATED && packet->captured < burst->size[lane]) {
 		snprintf(reason, REASON_MAX,

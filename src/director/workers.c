@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -169,6 +170,16 @@ static int add_planned(const struct director *director, uint16_t index, const st
 	return error;
 }
 
+static void init_too_big_limit(struct worker *worker)
+{
+	uint8_t key[SIPHASH_KEY_SIZE];
+
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)) /* not for so few bytes, says getrandom(2) */
+		memset(key, worker->index, sizeof(key));
+	too_big_limit_init(&worker->too_big_limit, key, rte_rdtsc());
+	worker->pipeline.too_big_limit = &worker->too_big_limit;
+}
+
 static struct worker *create(struct director *director, uint16_t index)
 {
 	const struct plan *plan = &director->plan;
@@ -194,6 +205,9 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
+	worker->pipeline.reply_to_sender = director->conf.gateway_auto;
+	if (director->conf.steering.send_too_big)
+		init_too_big_limit(worker);
 	return worker;
 }
 

@@ -42,6 +42,9 @@ struct burst {
 	uint8_t hop_count[BURST_MAX];
 	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* network order */
 
+	/* Filled by the last stage for VERDICT_DROP_TOO_BIG: enum too_big_refusal. */
+	uint8_t refusal[BURST_MAX];
+
 	/* Filled by the last stage: the frame to send, or NULL. It overlaps `frame` and starts in or before it. */
 	uint8_t *out[BURST_MAX];
 	uint32_t out_size[BURST_MAX];

@@ -128,6 +128,13 @@ int classify_address(const struct classifier *classifier, uint8_t family, const 
 	return at == NO_NODE ? CLASSIFY_NONE : classifier->nodes[at].lowest_table;
 }
 
+bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address)
+{
+	uint32_t at = find_longest(classifier, family, address, 128);
+
+	return at != NO_NODE && classifier->nodes[at].prefix.length > 0;
+}
+
 int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);

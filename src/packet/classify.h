@@ -11,6 +11,7 @@
 #ifndef GLB_PACKET_CLASSIFY_H
 #define GLB_PACKET_CLASSIFY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,9 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 
 /* The lowest table with a bind for the address, whatever its protocol and ports: for pings. */
 int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+
+/* Returns whether a bind covers the address. A bind for all addresses of its family does not count. */
+bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address);
 
 /* The only table with binds for the address, CLASSIFY_AMBIGUOUS if there are several: for packets without ports. */
 int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);

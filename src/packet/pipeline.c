@@ -21,16 +21,24 @@ static void parse(struct burst *burst, uint64_t lanes)
 static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
 {
 	const struct flow *flow = &burst->flow[lane];
-	uint8_t *ip = burst->frame[lane] + flow->ip_offset;
+	uint8_t *frame = burst->frame[lane], *ip = frame + flow->ip_offset;
 	uint32_t readable = burst->readable[lane] - flow->ip_offset;
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
+	struct encapsulate_outer outer = pipeline->outer;
+	enum too_big_refusal refusal = too_big_check(frame, flow, pipeline->routes, pipeline->steering, outer.source_ip);
 
+	if (refusal == TOO_BIG_REPLY && pipeline->too_big_limit &&
+		!too_big_limit_take(pipeline->too_big_limit, flow->family, flow->source))
+		refusal = TOO_BIG_LIMITED;
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
-	if (!pipeline->steering->send_too_big || !flow->reply_allowed || !token_bucket_take(&pipeline->too_big_replies))
+	burst->refusal[lane] = (uint8_t)refusal;
+	if (refusal != TOO_BIG_REPLY)
 		return;
+	if (pipeline->reply_to_sender) /* copied now, because the reply overwrites the frame's header */
+		memcpy(outer.destination_mac, frame + 6, sizeof(outer.destination_mac));
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
-	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family,
-		&pipeline->outer, pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
+	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family, &outer,
+		pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
 }
 
 static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t lane)

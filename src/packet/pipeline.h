@@ -8,15 +8,12 @@
 #ifndef GLB_PACKET_PIPELINE_H
 #define GLB_PACKET_PIPELINE_H
 
-#include "common/token_bucket.h"
 #include "packet/burst.h"
 #include "packet/lanes/lanes.h"
 #include "packet/prefetch.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
-
-/* The limit of too-big replies for each lcore: this many a second, and this many at once (RFC 1812 section 4.3.2.8). */
-#define PIPELINE_TOO_BIG_PER_SECOND 100
+#include "packet/too_big_limit.h"
 
 /* The caller fills all members that are not private, and may change them between bursts. One thread uses a pipeline. */
 struct pipeline {
@@ -24,7 +21,9 @@ struct pipeline {
 	const struct steering_config *steering;
 	struct encapsulate_outer outer;
 	bool gateway_known; /* outer.destination_mac is valid */
-	struct token_bucket too_big_replies; /* the too-big replies that may still be sent */
+	/* Too-big replies go to the source MAC of the frame that they answer, not to outer.destination_mac. */
+	bool reply_to_sender;
+	struct too_big_limit *too_big_limit; /* of this thread; NULL: too-big replies are not limited */
 	lanes_fn *fast; /* one of lanes_by_isa; NULL: the general path takes all packets */
 	struct prefetch prefetch; /* the next packets; the fast path prefetches some in each stage */
 
@@ -33,13 +32,6 @@ struct pipeline {
 	bool prebuilt_valid;
 	struct prebuilt_headers prebuilt[PREBUILT_COUNT];
 };
-
-/* Adds the too-big replies that are allowed since the last call. now: a clock with `hz` ticks a second. */
-static inline void pipeline_refill(struct pipeline *pipeline, uint64_t now, uint64_t hz)
-{
-	token_bucket_refill(
-		&pipeline->too_big_replies, now, hz / PIPELINE_TOO_BIG_PER_SECOND, PIPELINE_TOO_BIG_PER_SECOND);
-}
 
 /*
  * Fills the verdict of each lane, and `out` and `out_size` of the lanes that have a frame to send: VERDICT_FORWARDED

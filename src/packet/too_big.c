@@ -65,6 +65,37 @@ static uint8_t *write_v6(
 	return ip - NET_ETHERNET_SIZE;
 }
 
+/* The frame came to one host from one host. A host that receives an error about a broadcast would amplify it. */
+static bool frame_is_unicast(const uint8_t *frame)
+{
+	return !((frame[0] | frame[6]) & 1);
+}
+
+/* Returns whether a client can have the address, so that a reply to it leaves the director. */
+static bool is_client(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
+{
+	if (!netaddr_is_unicast(addr) || classify_covers(routes->classifier, addr->family, addr->bytes))
+		return false;
+	return addr->family != NETADDR_V4 || memcmp(addr->bytes, &own_address, 4) != 0;
+}
+
+enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
+	const struct steering_config *steering, uint32_t own_address)
+{
+	const uint8_t *ip = frame + flow->ip_offset;
+	struct netaddr source = netaddr_from_bytes(flow->family, flow->source);
+	struct netaddr destination = netaddr_from_bytes(flow->family, flow->destination);
+
+	if (!steering->send_too_big)
+		return TOO_BIG_OFF;
+	if (!flow->reply_allowed || !frame_is_unicast(frame) || !netaddr_is_unicast(&destination) ||
+		netaddr_compare(&source, &destination) == 0 || !is_client(&source, routes, own_address))
+		return TOO_BIG_FORBIDDEN;
+	if (flow->family == NETADDR_V4 && !steering->reply_without_df && !(load_be16(ip + 6) & NET_DONT_FRAGMENT))
+		return TOO_BIG_WITHOUT_DF;
+	return TOO_BIG_REPLY;
+}
+
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,
 	uint32_t mtu, uint32_t *size)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Too-big replies: ICMP "fragmentation needed" (RFC 1191) and ICMPv6 "packet too big" (RFC 4443). Pure, thread-safe. */
+/*
+ * Too-big replies: ICMP "fragmentation needed" (RFC 1191) and ICMPv6 "packet too big" (RFC 4443), and which packets get
+ * one. Pure, thread-safe.
+ */
 #ifndef GLB_PACKET_TOO_BIG_H
 #define GLB_PACKET_TOO_BIG_H
 
@@ -7,8 +10,27 @@
 
 #include "common/net.h"
 #include "gue/encapsulate.h"
+#include "packet/flow.h"
+#include "packet/routes.h"
+#include "packet/steering.h"
 
 #define TOO_BIG_HEADROOM (NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_ICMP_SIZE)
+
+/* Why a packet that is too big gets no reply. */
+enum too_big_refusal {
+	TOO_BIG_REPLY, /* it gets one */
+	TOO_BIG_OFF, /* send_icmp_too_big is false */
+	TOO_BIG_FORBIDDEN, /* standards forbid a reply, or it would not reach a client */
+	TOO_BIG_WITHOUT_DF, /* an IPv4 packet that routers may fragment */
+	TOO_BIG_LIMITED, /* the rate limit (too_big_limit.h) */
+};
+
+/*
+ * Returns whether the packet in `frame` may get a reply, or why not, apart from the rate limit. flow: of the frame, with
+ * VERDICT_FORWARDED. own_address: outbound_src_ip, network order.
+ */
+enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
+	const struct steering_config *steering, uint32_t own_address);
 
 /*
  * Writes the headers of a reply before the packet at `ip`, which becomes the quote. The reply goes to the sender of the

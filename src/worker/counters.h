@@ -24,6 +24,7 @@
 	X(tx_bytes, "bytes of the frames in tx_packets, with their Ethernet headers")                                     \
 	X(slow_path, "received frames that the worker had to copy, because they had several segments or a shared buffer") \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
+	X(too_big_without_df, "frames in drop_too_big that got no too-big reply because they are IPv4 without DF")        \
 	X(exception_limited_link, "frames in drop_exception_limited of the class link")                                   \
 	X(exception_limited_routing, "frames in drop_exception_limited of the class routing")                             \
 	X(exception_limited_icmp, "frames in drop_exception_limited of the class ICMP")                                   \
@@ -62,7 +63,9 @@ struct counters_value {
 	uint64_t value;
 };
 
-#define COUNTERS_VALUES (VERDICT_COUNT + 15)
+/* The number of all counters except those of tables. */
+#define COUNTERS_ONE(member, help) +1
+enum { COUNTERS_VALUES = VERDICT_COUNT COUNTERS_LIST(COUNTERS_ONE) };
 
 /* Lists all counters except those of tables, in the order received, verdicts, others. Returns their number. */
 unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);

@@ -8,6 +8,7 @@
 
 #include "common/byteorder.h"
 #include "common/net.h"
+#include "packet/too_big.h"
 #include "worker/mbuf.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
@@ -74,8 +75,8 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 	pipeline->gateway_known = mac != 0;
 	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
 	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
-	if (pipeline->steering->send_too_big)
-		pipeline_refill(pipeline, rte_rdtsc(), rte_get_tsc_hz());
+	if (pipeline->too_big_limit)
+		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
 }
 
 /* Counts the packet that goes into the outbox next. Moves its backend to the same place, for take_back_unsent(). */
@@ -86,6 +87,14 @@ static void count_backend(struct worker *worker, const struct live_table *live, 
 
 	counters_add(&backend_counts_row(&live->backends, worker->index)[backend], 1);
 	burst->backend[worker->outbox.count] = backend;
+}
+
+static void count_refusal(struct counters *counters, uint8_t refusal)
+{
+	if (refusal == TOO_BIG_LIMITED)
+		counters_add(&counters->too_big_limited, 1);
+	else if (refusal == TOO_BIG_WITHOUT_DF)
+		counters_add(&counters->too_big_without_df, 1);
 }
 
 static void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
@@ -106,9 +115,8 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
 		exceptions_put(&worker->exceptions, mbuf);
 	} else {
-		if (verdict == VERDICT_DROP_TOO_BIG && burst->flow[lane].reply_allowed &&
-			worker->pipeline.steering->send_too_big)
-			counters_add(&worker->counters.too_big_limited, 1);
+		if (verdict == VERDICT_DROP_TOO_BIG)
+			count_refusal(&worker->counters, burst->refusal[lane]);
 		drop(worker, mbuf, verdict);
 	}
 }
@@ -371,8 +379,6 @@ int worker_run(void *argument)
 
 	rte_rcu_qsbr_thread_register(qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
-	worker->pipeline.too_big_replies =
-		(struct token_bucket){.tokens = PIPELINE_TOO_BIG_PER_SECOND, .filled_at = rte_rdtsc()};
 	while (!worker_shared_stopping(shared)) {
 		const struct live_table *live = worker_shared_live(shared);
 		uint32_t count = 0;

@@ -68,6 +68,7 @@ struct worker {
 	struct flow_path *paths;
 
 	struct pipeline pipeline;
+	struct too_big_limit too_big_limit; /* of the pipeline */
 	struct outbox outbox;
 	struct exceptions exceptions;
 	struct burst burst;

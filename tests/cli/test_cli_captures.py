@@ -128,9 +128,9 @@ def test_replay_names_files_that_it_cannot_read_or_write(setup):
 
 
 def test_too_big_replies_are_limited_by_the_captured_time(setup):
-    """A burst of 100, then 100 per second, as in a worker of the director."""
+    """A burst of 50, then 10 per second, as in a worker of the director for one source prefix."""
     write_conf(setup / "answer.conf", outbound_mtu=576, send_icmp_too_big=True)
-    big = tcp_frame(payload=bytes(600))
+    big = tcp_frame(payload=bytes(600), flags=0x4000)
 
     def answers(times):
         capture = pcap.write(setup / "in.pcap", [big] * len(times), times=times)
@@ -138,11 +138,11 @@ def test_too_big_replies_are_limited_by_the_captured_time(setup):
         assert verdicts["answered_too_big"] + verdicts["drop_too_big"] == len(times)
         return verdicts["answered_too_big"]
 
-    assert answers([1000.0] * 300) == 100
-    assert answers([1000 + i / 50 for i in range(300)]) == 300
-    assert answers([1000.0] * 128 + [1002.0] * 128) == 200
-    assert answers([1000.0] * 128 + [1000.5] * 128) == 150
-    assert answers([1000.0] * 128 + [900.0] * 128) == 100
+    assert answers([1000.0] * 300) == 50
+    assert answers([1000 + i / 5 for i in range(300)]) == 300
+    assert answers([1000.0] * 128 + [1010.0] * 128) == 100
+    assert answers([1000.0] * 128 + [1000.5] * 128) == 55
+    assert answers([1000.0] * 128 + [900.0] * 128) == 50
 
 
 def test_replay_takes_frames_of_all_sizes(setup):

@@ -114,11 +114,17 @@ def test_drops_prints_only_the_packets_that_are_not_forwarded(setup):
 def test_list_has_sizes_and_the_exception_path(setup):
     write_conf(setup / "small.conf", outbound_mtu=576, send_icmp_too_big=True)
     write_conf(setup / "tap.conf", exception_path="tap", forward_icmp_ping_responses=False)
-    big = pcap.write(setup / "big.pcap", [tcp_frame(payload=bytes(600))] * 101, times=[1000] * 101)
+    frames = [tcp_frame(payload=bytes(600), flags=0x4000)] * 51
+    frames += [tcp_frame(payload=bytes(600)), tcp_frame("127.0.0.1", payload=bytes(600), flags=0x4000)]
+    big = pcap.write(setup / "big.pcap", frames, times=[1000] * len(frames))
     found = listed(setup, big, "--list", conf="small.conf")["list"]
-    assert found[0]["reason"] == "680 bytes with the outer headers; outbound_mtu is 576; the director sent a too-big reply"
-    assert (found[100]["verdict"], found[100]["reason"]) == (
-        "drop_too_big", "680 bytes with the outer headers; outbound_mtu is 576")
+    sizes = "680 bytes with the outer headers; outbound_mtu is 576; "
+    assert [(entry["verdict"], entry["reason"]) for entry in found[49:]] == [
+        ("answered_too_big", sizes + "the director sent a too-big reply"),
+        ("drop_too_big", sizes + "it gets no too-big reply because of the rate limit"),
+        ("drop_too_big", sizes + "it gets no too-big reply because it has no DF bit"),
+        ("drop_too_big", sizes + "it may get no too-big reply"),
+    ]
     ping = bytearray(ip_frame(1))
     ping[34:36] = b"\x08\x00"
     found = listed(setup, pcap.write(setup / "in.pcap", [bytes(ping), tcp_frame(dport=1)]), "--list", conf="tap.conf")["list"]

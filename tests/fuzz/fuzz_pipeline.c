@@ -66,12 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.forward_ping = data[1] & 1,
 		.exception_path = data[1] & 2,
 		.send_too_big = data[1] & 4,
+		.reply_without_df = data[1] & 64,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 	};
-	pipeline = (struct pipeline){.routes = routes,
-		.steering = &steering,
-		.gateway_known = data[1] & 16,
-		.too_big_replies.tokens = data[1] >> 5};
+	pipeline = (struct pipeline){
+		.routes = routes, .steering = &steering, .gateway_known = data[1] & 16, .reply_to_sender = data[1] & 32};
 	readable = (uint32_t)size - 4;
 	whole = readable + load_be16(data + 2) % 2048;
 	buffer = malloc(BURST_HEADROOM + readable);

@@ -27,6 +27,7 @@ class Config:
     forward_icmp_ping_responses: bool = True
     outbound_mtu: int = 1500
     send_icmp_too_big: bool = False
+    send_icmp_too_big_without_df: bool = False
     exception_path: str = "none"
 
     @classmethod

@@ -8,6 +8,7 @@ from . import verdict
 from .config import Config, mac_bytes
 from .encap import encapsulate, ethernet, overhead, too_big_reply
 from .flow import parse_frame
+from .reply import may_reply
 from .steer import find_route
 from .table import load_tables
 
@@ -84,14 +85,15 @@ class Director:
         return verdict.FORWARDED, ethernet(self.gateway_mac, self.port_mac, 4, outer)
 
     def _too_big(self, packet, room):
-        never = packet.icmp_error or packet.header.fragment
-        if never or not self.config.send_icmp_too_big:
-            raise verdict.Stop(verdict.DROP_TOO_BIG)
         header = packet.header
+        if not may_reply(packet, self.config, self.tables):
+            raise verdict.Stop(verdict.DROP_TOO_BIG)
         answer = too_big_reply(
             packet.family, packet.data, src=header.dst, dst=header.src, mtu=room
         )
-        out = ethernet(self.gateway_mac, self.port_mac, packet.family, answer)
+        fixed = self.config.outbound_gateway_mac is not None
+        back = self.gateway_mac if fixed else packet.macs[6:]
+        out = ethernet(back, self.port_mac, packet.family, answer)
         return verdict.ANSWERED_TOO_BIG, out
 
 

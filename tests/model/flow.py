@@ -52,6 +52,7 @@ class IpHeader:
     identity: int  # IPv4: identification; IPv6: low 16 bits of the flow label
     fragment: bool = False  # any fragment; for IPv6 any packet with a fragment header
     later_fragment: bool = False  # a fragment other than the first
+    dont_fragment: bool = True  # the DF bit of IPv4; IPv6 routers never fragment
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Packet:
     header: IpHeader
     flow: Flow
     icmp_error: bool
+    macs: bytes  # destination and source of the frame
 
 
 def be16(data, at):
@@ -117,6 +119,7 @@ def parse_ipv4(data):
         identity=be16(data, 4),
         fragment=bool(more_fragments or offset),
         later_fragment=offset != 0,
+        dont_fragment=bool(be16(data, 6) & 0x4000),
     )
 
 
@@ -230,4 +233,4 @@ def parse_frame(frame, forward_echo=True):
     data = trim_ip(family, data)
     header = PARSE_IP[family](data)
     flow, icmp_error = parse_flow(family, header, forward_echo)
-    return Packet(family, data, header, flow, icmp_error)
+    return Packet(family, data, header, flow, icmp_error, frame[:12])

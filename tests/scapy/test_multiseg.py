@@ -20,7 +20,7 @@ JUMBO = {**CONFIG, "outbound_mtu": 9216}
 def packet(size, version=4, flow=TCP):
     """An Ethernet frame with an IP packet of `size` bytes."""
     if version == 4:
-        ip = IP(src="198.51.100.9", dst=traffic.VIP4[0])
+        ip = IP(src="198.51.100.9", dst=traffic.VIP4[0], flags="DF")
     else:
         ip = IPv6(src="2001:db8::9", dst=traffic.VIP6[0])
     head = ip / flow(sport=4711, dport=80)

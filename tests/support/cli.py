@@ -84,9 +84,9 @@ def with_own_keys(text):
     return KEY.sub(lambda key: f"{int(key[0], 16) ^ 0xFACE:032x}", text)
 
 
-def tcp_frame(source="198.51.100.7", destination="10.10.10.10", sport=40000, dport=80, payload=b""):
+def tcp_frame(source="198.51.100.7", destination="10.10.10.10", sport=40000, dport=80, payload=b"", flags=0):
     """An Ethernet frame with IPv4 and TCP. Checksums are zero, because nothing reads them."""
     address = lambda text: bytes(map(int, text.split(".")))
     tcp = struct.pack("!HHIIBBHHH", sport, dport, 1, 0, 0x50, 2, 65535, 0, 0) + payload
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, flags, 64, 6, 0)
     return bytes(12) + b"\x08\x00" + ip + address(source) + address(destination) + tcp

@@ -12,7 +12,7 @@ PACKETS = json.loads((FOLDER / "packets.json").read_text())
 
 
 def packet_groups():
-    """{(config, table): packets}. At most 100 packets of a group get a too-big reply, which is the burst of the rate limit."""
+    """{(config, table): packets}. At most 50 packets of a group get a too-big reply, which is the burst of a source prefix."""
     groups = collections.defaultdict(list)
     for packet in PACKETS["packets"]:
         groups[packet["config"], packet["table"]].append(packet)

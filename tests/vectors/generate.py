@@ -40,7 +40,7 @@ SUBJECTS = (
     steer_packets,
     mtu_packets,
 )
-MOST_ANSWERS = 100  # the burst of the director's rate limit
+MOST_ANSWERS = 50  # the burst of the director's rate limit for a source prefix
 
 
 def agree(name, what, model, author):
@@ -96,7 +96,7 @@ def packet_vectors():
             **{key: explain[key] for key in ("table_index", "row", "hash", "hops", "hint")},
         }
     if answers > MOST_ANSWERS:
-        raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once")
+        raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once to a prefix")
 
 
 def gue_vectors():

@@ -79,6 +79,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_true(conf.steering.forward_ping);
 	assert_false(conf.steering.exception_path);
 	assert_false(conf.steering.send_too_big);
+	assert_false(conf.steering.reply_without_df);
 	assert_int_equal(conf.steering.outbound_mtu, 1500);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
 	assert_int_equal(conf.exception_limits.control, 10000);
@@ -103,7 +104,7 @@ static void test_every_key_is_read(void **state)
 	read_good("outbound_gateway_mac = \"auto\"; outbound_src_ip = \"10.0.0.9\";\n"
 		  "hash_fields = { src_addr = true; src_port = true; dst_port = false; };\n"
 		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
-		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big = "
+		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big_without_df = true; send_icmp_too_big = "
 		  "true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
 		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0;\n"
@@ -121,6 +122,7 @@ static void test_every_key_is_read(void **state)
 	assert_false(conf.steering.forward_ping);
 	assert_true(conf.steering.exception_path);
 	assert_true(conf.steering.send_too_big);
+	assert_true(conf.steering.reply_without_df);
 	assert_int_equal(conf.steering.outbound_mtu, 9216);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
 	assert_int_equal(conf.exception_limits.control, 10000000);

@@ -224,7 +224,6 @@ static uint64_t compare(
 			.source_mac = {2, 9, 8, 7, 6, 5},
 			.source_ip = inet_addr("192.0.2.1")},
 		.gateway_known = true,
-		.too_big_replies.tokens = UINT32_MAX,
 		.fast = fast,
 	};
 	struct pipeline stages = pipeline;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "packet/pipeline.h"
+#include "packet/too_big.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"
@@ -16,6 +17,7 @@
 static struct routes *routes;
 static struct steering_config steering;
 static struct pipeline pipeline;
+static struct too_big_limit limit;
 static struct burst burst;
 
 /* Table 0 has binds for VIP and VIP6, TCP port 80. Both tables cover 10.10.10.11. All rows have two hops. */
@@ -52,8 +54,9 @@ static int reset(void **state)
 			.source_mac = {2, 0, 0, 0, 0, 1},
 			.source_ip = inet_addr("192.0.2.1")},
 		.gateway_known = true,
-		.too_big_replies.tokens = 100,
+		.too_big_limit = &limit,
 	};
+	too_big_limit_init(&limit, (uint8_t[SIPHASH_KEY_SIZE]){0}, 0);
 	return 0;
 }
 
@@ -89,12 +92,14 @@ static void assert_verdict(const struct packet *packet, enum verdict expected)
 		assert_null(burst.out[0]);
 }
 
-/* An IP packet of `size` bytes to the VIP. */
+/* An IP packet of `size` bytes to the VIP. It has DF in IPv4. */
 static struct packet sized(bool v6, uint32_t size)
 {
 	struct packet packet = v6 ? packet_tcp6(1234, 80) : packet_tcp4(1234, 80);
 
 	packet_append(&packet, size - (packet.size - 14));
+	if (!v6)
+		store_be16(packet.bytes + 20, NET_DONT_FRAGMENT);
 	return packet;
 }
 
@@ -335,7 +340,7 @@ static void test_packet_over_the_mtu_gets_a_too_big_reply(void **state)
 	assert_verdict(&v6, VERDICT_ANSWERED_TOO_BIG);
 	assert_int_equal(burst.out_size[0], 14 + 1280);
 	assert_int_equal(load_be32(burst.out[0] + 58), 1460);
-	assert_int_equal(pipeline.too_big_replies.tokens, 98);
+	assert_int_equal(limit.total.tokens, TOO_BIG_LIMIT_PER_SECOND - 2);
 }
 
 static void test_too_big_reply_does_not_quote_padding(void **state)
@@ -368,11 +373,12 @@ static void test_too_big_replies_are_limited(void **state)
 
 	(void)state;
 	steering.send_too_big = true;
-	pipeline.too_big_replies.tokens = 2;
+	limit.total.tokens = 2;
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_verdict(&packet, VERDICT_ANSWERED_TOO_BIG);
 	assert_verdict(&packet, VERDICT_DROP_TOO_BIG);
-	assert_int_equal(pipeline.too_big_replies.tokens, 0);
+	assert_int_equal(burst.refusal[0], TOO_BIG_LIMITED);
+	assert_int_equal(limit.total.tokens, 0);
 }
 
 static void test_icmp_errors_and_fragments_get_no_too_big_reply(void **state)
@@ -384,17 +390,18 @@ static void test_icmp_errors_and_fragments_get_no_too_big_reply(void **state)
 	steering.send_too_big = true;
 	packet_ipv4(&error, VIP, CLIENT, IPPROTO_TCP);
 	packet_ports(&error, 1461, 80, 1234);
+	store_be16(error.bytes + 20, NET_DONT_FRAGMENT);
 	assert_verdict(&error, VERDICT_DROP_TOO_BIG);
-	store_be16(fragment.bytes + 20, 0x2000);
+	store_be16(fragment.bytes + 20, NET_DONT_FRAGMENT | 0x2000);
 	assert_verdict(&fragment, VERDICT_DROP_TOO_BIG);
-	store_be16(later.bytes + 20, 1);
+	store_be16(later.bytes + 20, NET_DONT_FRAGMENT | 1);
 	assert_verdict(&later, VERDICT_DROP_TOO_BIG);
 	packet_ipv6(&atomic, CLIENT6, VIP6, IPPROTO_FRAGMENT);
 	packet_fragment(&atomic, IPPROTO_TCP, 0, false);
 	packet_ports(&atomic, 1461, 1234, 80);
 	assert_verdict(&atomic, VERDICT_DROP_TOO_BIG);
-	assert_int_equal(pipeline.too_big_replies.tokens, 100);
-	packet_ipv4(&ping, CLIENT, VIP, IPPROTO_ICMP);
+	assert_int_equal(limit.total.tokens, TOO_BIG_LIMIT_PER_SECOND);
+	store_be16(packet_ipv4(&ping, CLIENT, VIP, IPPROTO_ICMP) + 6, NET_DONT_FRAGMENT);
 	packet_icmp(&ping, 8, 0);
 	packet_append(&ping, 1461);
 	assert_verdict(&ping, VERDICT_ANSWERED_TOO_BIG);
@@ -475,7 +482,7 @@ static void test_nothing_outside_damaged_frames_is_accessed(void **state)
 	srandom(31);
 	steering.send_too_big = true;
 	steering.alt_hash_fields = STEERING_SOURCE_PORT;
-	pipeline.too_big_replies.tokens = UINT32_MAX;
+	pipeline.too_big_limit = NULL;
 	for (int i = 0; i < 30000; i++) {
 		struct packet packet = i % 2 ? packet_error4(3) : packet_error6(2);
 

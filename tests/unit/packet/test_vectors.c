@@ -44,7 +44,6 @@ static struct pipeline make_pipeline(
 		.steering = steering,
 		.outer.source_ip = inet_addr(vectors_string(config, "outbound_src_ip")),
 		.gateway_known = true,
-		.too_big_replies.tokens = UINT32_MAX,
 		.fast = fast,
 	};
 

@@ -176,7 +176,9 @@ CONFIGS = {
     "mtu 576": _config(outbound_mtu=576),
     "mtu 9216": _config(outbound_mtu=9216),
     "answer": _config(send_icmp_too_big=True),
-    "answer 576": _config(outbound_mtu=576, send_icmp_too_big=True),
+    "answer 576": _config(
+        outbound_mtu=576, send_icmp_too_big=True, send_icmp_too_big_without_df=True
+    ),
     "answer 576 alt": _config(
         outbound_mtu=576,
         send_icmp_too_big=True,
