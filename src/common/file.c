@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "common/file_rights.h"
 
 static const char *kind_of(mode_t mode)
 {
@@ -39,36 +40,48 @@ static ssize_t read_all(int fd, char *bytes, size_t size)
 	return (ssize_t)done;
 }
 
-/* Returns 0 and the file's size if it can be read into memory, or -errno with an error in faults. */
-static int check_readable(int fd, const char *what, size_t max, size_t *size, struct faults *faults)
+/* Returns 0 and the file's status if it can be read into memory, or -errno with an error in faults. */
+static int check_readable(int fd, const char *what, size_t max, struct stat *info, struct faults *faults)
 {
-	struct stat info;
-
-	if (fstat(fd, &info) < 0) {
+	if (fstat(fd, info) < 0) {
 		int error = errno;
 
 		faults_error(faults, NULL, "cannot be read: %s", strerror(error));
 		return -error;
 	}
-	if (!S_ISREG(info.st_mode)) {
-		faults_error(faults, NULL, "is %s; expected a regular file", kind_of(info.st_mode));
-		return S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
+	if (!S_ISREG(info->st_mode)) {
+		faults_error(faults, NULL, "is %s; expected a regular file", kind_of(info->st_mode));
+		return S_ISDIR(info->st_mode) ? -EISDIR : -EINVAL;
 	}
-	if ((uintmax_t)info.st_size > max) {
-		faults_error(faults, NULL, "has %jd bytes; %s has at most %zu", (intmax_t)info.st_size, what, max);
+	if ((uintmax_t)info->st_size > max) {
+		faults_error(faults, NULL, "has %jd bytes; %s has at most %zu", (intmax_t)info->st_size, what, max);
 		return -EFBIG;
 	}
-	*size = (size_t)info.st_size;
 	return 0;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Returns whether another process has written to the file since `before`. */
+static bool has_changed(int fd, const struct stat *before)
+{
+	struct stat now;
+
+	return fstat(fd, &now) < 0 || now.st_size != before->st_size || !is_same_time(&now.st_mtim, &before->st_mtim);
 }
 
 static int read_file(int fd, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
 {
-	int error = check_readable(fd, what, max, size, faults);
+	struct stat info;
+	int error = check_readable(fd, what, max, &info, faults);
 	ssize_t got;
 
 	if (error)
 		return error;
+	*size = (size_t)info.st_size;
 	*text = malloc(*size + 1);
 	if (!*text) {
 		faults_error(faults, NULL, "cannot be read: %s", strerror(ENOMEM));
@@ -76,7 +89,7 @@ static int read_file(int fd, const char *what, size_t max, char **text, size_t *
 	}
 	/* Tries to read one byte more than expected, to notice a file that grows. */
 	got = read_all(fd, *text, *size + 1);
-	if (got == (ssize_t)*size) {
+	if (got == (ssize_t)*size && !has_changed(fd, &info)) {
 		(*text)[*size] = '\0';
 		return 0;
 	}
@@ -152,18 +165,6 @@ static int failed(struct faults *faults, const char *step)
 	return -error;
 }
 
-/* Returns the mode that the umask allows, without rights that group and others do not have to `source`. */
-static mode_t mode_of_new(const char *source)
-{
-	mode_t mask = umask(077), mode = 0666 & ~mask;
-	struct stat info;
-
-	umask(mask);
-	if (source && stat(source, &info) == 0)
-		mode &= info.st_mode | 0600;
-	return mode;
-}
-
 /* A file that is about to be replaced or created. */
 struct target {
 	const char *path;
@@ -171,10 +172,11 @@ struct target {
 	const char *like; /* gives owner, mode and ACL; NULL: the old file does, if there is one */
 };
 
-/* Gets owner and mode for the new file. Only a regular file may be replaced, so that root cannot lose /dev/null. */
+/* Gets the status of the file's model, or only the mode if there is none. Only a regular file may be replaced, so that
+ * root cannot lose /dev/null. */
 static int check_target(const struct target *target, struct stat *old, struct faults *faults)
 {
-	*old = (struct stat){.st_mode = mode_of_new(target->source), .st_uid = geteuid(), .st_gid = getegid()};
+	*old = (struct stat){.st_mode = file_rights_of_new(target->source)};
 	if (stat(target->path, old) < 0 && errno != ENOENT)
 		return failed(faults, "cannot be replaced");
 	if (old->st_mode & S_IFMT && !S_ISREG(old->st_mode)) {
@@ -186,41 +188,17 @@ static int check_target(const struct target *target, struct stat *old, struct fa
 	return 0;
 }
 
-/* Gives the new file the ACL of `like`. A new file in a folder with a default ACL has that one, so it is removed if
- * `like` has none. */
-static int copy_acl(int fd, const char *like)
-{
-	static const char name[] = "system.posix_acl_access";
-	ssize_t size = getxattr(like, name, NULL, 0);
-	char *acl;
-	int error = 0;
-
-	if (size < 0) {
-		if (errno == ENODATA)
-			fremovexattr(fd, name);
-		return 0; /* there is no such file, or the file system has no ACLs */
-	}
-	acl = malloc((size_t)size + 1);
-	if (!acl)
-		return -1;
-	size = getxattr(like, name, acl, (size_t)size + 1);
-	if (size < 0 || fsetxattr(fd, name, acl, (size_t)size, 0) < 0)
-		error = -1;
-	free(acl);
-	return error;
-}
-
-/* Keeps the owner if that is permitted, so that a daemon can still read its file after root has written it. */
+/* Sets the rights first, so that nobody can open the file who may not read it in the end. */
 static int fill(int fd, const struct target *target, const struct stat *old, const void *bytes, size_t size,
 	struct faults *faults)
 {
-	if ((old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid) < 0 &&
-		errno != EPERM)
-		return failed(faults, "the owner of the new file cannot be set");
-	if (fchmod(fd, old->st_mode & 0777) < 0)
+	bool is_new = !(old->st_mode & S_IFMT);
+	int error = is_new ? 0 : file_rights_copy(fd, target->like ? target->like : target->path, old, faults);
+
+	if (error)
+		return error;
+	if (is_new && fchmod(fd, old->st_mode) < 0)
 		return failed(faults, "the mode of the new file cannot be set");
-	if (copy_acl(fd, target->like ? target->like : target->path) < 0)
-		return failed(faults, "the access control list of the new file cannot be set");
 	if (write_all(fd, bytes, size) < 0)
 		return failed(faults, "the new file cannot be written");
 	if (fsync(fd) < 0)

@@ -27,9 +27,9 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  * the same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
  * unchanged, no temporary file is left, and an error in faults says which step failed.
  *
- * - Mode, ACL and, if permitted, owner of an existing file are kept. A new file has the mode that the umask allows.
- *   Tables hold secret keys, so group and others get no more rights to a new file than to `source`, the file from which
- *   it was made (NULL: none).
+ * - Mode, ACL, label, user attributes and, if permitted, owner of an existing file are kept. If its group cannot be kept,
+ *   the new group only gets the rights of others. A new file has the mode that the umask allows. Tables hold secret keys,
+ *   so group and others get no more rights to a new file than to `source`, the file from which it was made (NULL: none).
  * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a
  *   folder) is refused.
  * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.

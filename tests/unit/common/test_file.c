@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -229,6 +231,61 @@ static void test_file_gets_mode_and_acl_of_its_model(void **state)
 	unlink("copy");
 }
 
+/* The mask of an ACL is in the group bits of the mode. Only the named user of `source` may read it, not its group. */
+static void test_new_file_gives_the_group_no_rights_from_the_mask_of_its_source(void **state)
+{
+	struct faults faults = {.file = "new"};
+
+	(void)state;
+	replace("source", "key");
+	if (setxattr("source", ACL_NAME, acl, sizeof(acl), 0) == 0) {
+		assert_int_equal(file_replace("new", "source", "hello", 5, &faults), 0);
+		assert_holds("new", "hello", 0600);
+		unlink("new");
+	}
+	unlink("source");
+}
+
+static void test_user_attributes_of_an_existing_file_are_kept(void **state)
+{
+	char found[16];
+
+	(void)state;
+	replace("file", "one");
+	if (setxattr("file", "user.note", "why", 3, 0) == 0 && setxattr("file", "user.empty", "", 0, 0) == 0) {
+		chmod("file", 0440);
+		replace("file", "two");
+		assert_int_equal(getxattr("file", "user.note", found, sizeof(found)), 3);
+		assert_memory_equal(found, "why", 3);
+		assert_int_equal(getxattr("file", "user.empty", found, sizeof(found)), 0);
+		assert_holds("file", "two", 0440);
+	}
+	unlink("file");
+}
+
+static int mode_changes;
+
+/* Takes the place of the C library's function. */
+int fchmod(int fd, mode_t mode)
+{
+	mode_changes++;
+	return (int)syscall(SYS_fchmod, fd, mode);
+}
+
+/* fchmod() with the mask of the ACL would open the file to its group until the ACL is set. */
+static void test_mode_and_acl_of_a_file_are_set_in_one_step(void **state)
+{
+	(void)state;
+	replace("file", "one");
+	if (setxattr("file", ACL_NAME, acl, sizeof(acl), 0) == 0) {
+		mode_changes = 0;
+		replace("file", "two");
+		assert_int_equal(mode_changes, 0);
+		assert_acl("file");
+	}
+	unlink("file");
+}
+
 static int replace_as_nobody(void)
 {
 	struct faults faults = {.file = "file"};
@@ -238,28 +295,71 @@ static int replace_as_nobody(void)
 	return file_replace("file", NULL, "two", 3, &faults) != 0;
 }
 
-/* The owner of the folder may replace root's file by a file that he owns. */
+static void replace_in_a_child(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(replace_as_nobody());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* The owner of the folder may replace root's file by a file that he owns. Root's group had rights that his has not. */
 static void test_owner_is_not_kept_if_that_is_not_permitted(void **state)
 {
+	static const mode_t modes[][2] = {{0644, 0644}, {0640, 0600}, {0664, 0644}, {0604, 0604}};
+	uint8_t wider[sizeof(acl)];
 	struct stat info;
-	pid_t child;
-	int status;
 
 	(void)state;
 	if (geteuid() != 0) {
 		print_message("only root can become somebody else\n");
 		return;
 	}
-	replace("file", "one");
 	assert_int_equal(chown(".", 65534, 65534), 0);
-	child = fork();
-	if (child == 0)
-		_exit(replace_as_nobody());
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		replace("file", "one");
+		chmod("file", modes[i][0]);
+		replace_in_a_child();
+		assert_int_equal(stat("file", &info), 0);
+		assert_int_equal(info.st_uid, 65534);
+		assert_holds("file", "two", modes[i][1]);
+		unlink("file");
+	}
+	replace("file", "one");
+	memcpy(wider, acl, sizeof(acl));
+	wider[22] = 4; /* group::r-- */
+	if (setxattr("file", ACL_NAME, wider, sizeof(wider), 0) == 0) {
+		replace_in_a_child();
+		assert_acl("file");
+	}
+	unlink("file");
+	assert_int_equal(chown(".", 0, 0), 0);
+}
+
+/* A member of the file's group can keep the group, and so its rights. */
+static void test_group_of_a_file_is_kept_by_its_members(void **state)
+{
+	struct stat info;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("only root can become somebody else\n");
+		return;
+	}
+	assert_int_equal(chown(".", 65534, 65534), 0);
+	replace("file", "one");
+	chmod("file", 0640);
+	assert_int_equal(chown("file", 0, 4321), 0);
+	assert_int_equal(setgroups(1, (const gid_t[]){4321}), 0);
+	replace_in_a_child();
+	assert_int_equal(setgroups(0, NULL), 0);
 	assert_int_equal(stat("file", &info), 0);
 	assert_int_equal(info.st_uid, 65534);
-	assert_holds("file", "two", 0644);
+	assert_int_equal(info.st_gid, 4321);
+	assert_holds("file", "two", 0640);
 	assert_int_equal(chown(".", 0, 0), 0);
 	unlink("file");
 }
@@ -435,6 +535,46 @@ static void test_only_regular_files_are_read(void **state)
 }
 
 /* Files in /proc report a size of 0. */
+static const char *changed_by_others;
+
+/* Takes the place of the C library's function. Another process writes to the file in place after the first piece is read. */
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	ssize_t got = syscall(SYS_read, fd, bytes, size);
+
+	if (changed_by_others && got > 0) {
+		int other = open(changed_by_others, O_WRONLY);
+		const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+
+		assert_int_equal(pwrite(other, "NEW", 3, 0), 3);
+		assert_int_equal(futimens(other, times), 0); /* the clock of the file system may not have ticked */
+		close(other);
+		changed_by_others = NULL;
+	}
+	return got;
+}
+
+/* The size stays the same, as it does if a table of version 2 is written in place. */
+static void test_a_file_that_is_written_in_place_is_not_read(void **state)
+{
+	struct faults faults = {.file = "file"};
+	char *text;
+	size_t size;
+
+	(void)state;
+	replace("file", "old and old");
+	changed_by_others = "file";
+	assert_int_equal(file_read("file", "a table", 100, &text, &size, &faults), -EAGAIN);
+	assert_null(text);
+	assert_fault(&faults, false,
+		"file: changed while it was being read; to change it safely, write another file and rename it");
+	faults_clear(&faults);
+	assert_int_equal(file_read("file", "a table", 100, &text, &size, &faults), 0);
+	assert_string_equal(text, "NEW and old");
+	free(text);
+	unlink("file");
+}
+
 static void test_a_file_that_grows_is_not_read(void **state)
 {
 	(void)state;
@@ -506,7 +646,11 @@ int main(void)
 		cmocka_unit_test(test_acl_of_an_existing_file_is_kept),
 		cmocka_unit_test(test_default_acl_of_the_folder_is_not_inherited),
 		cmocka_unit_test(test_file_gets_mode_and_acl_of_its_model),
+		cmocka_unit_test(test_new_file_gives_the_group_no_rights_from_the_mask_of_its_source),
+		cmocka_unit_test(test_user_attributes_of_an_existing_file_are_kept),
+		cmocka_unit_test(test_mode_and_acl_of_a_file_are_set_in_one_step),
 		cmocka_unit_test(test_owner_is_not_kept_if_that_is_not_permitted),
+		cmocka_unit_test(test_group_of_a_file_is_kept_by_its_members),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
 		cmocka_unit_test(test_a_symbolic_link_is_replaced_and_its_target_stays),
 		cmocka_unit_test(test_only_regular_files_are_replaced),
@@ -517,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_a_nul_follows_the_text_of_a_file),
 		cmocka_unit_test(test_a_file_over_the_maximum_is_not_read),
 		cmocka_unit_test(test_only_regular_files_are_read),
+		cmocka_unit_test(test_a_file_that_is_written_in_place_is_not_read),
 		cmocka_unit_test(test_a_file_that_grows_is_not_read),
 		cmocka_unit_test(test_the_start_of_a_file_is_read_without_waiting),
 		cmocka_unit_test(test_two_paths_of_a_file_are_the_same),
