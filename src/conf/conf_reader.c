@@ -263,27 +263,35 @@ unsigned conf_count_keys(const char *text, const struct conf_key *keys)
 	return count;
 }
 
+static void read_text(const char *text, const char *folder, struct conf_reader *reader,
+	void (*read)(struct conf_reader *reader, const config_setting_t *root))
+{
+	config_t config;
+
+	if (!conf_text_check(text, folder, reader->faults))
+		return;
+	config_init(&config);
+	config_set_include_dir(&config, folder);
+	if (config_read_string(&config, text) != CONFIG_TRUE)
+		conf_text_error(text, reader->faults, &config);
+	else
+		read(reader, config_root_setting(&config));
+	config_destroy(&config);
+}
+
 int conf_read_file(const char *path, struct conf_reader *reader,
 	void (*read)(struct conf_reader *reader, const config_setting_t *root))
 {
 	size_t errors = reader->faults->errors;
-	char *text, *folder;
-	config_t config;
-	int error = 0;
+	char *text, *folder = strdup(path);
+	int error = -ENOMEM;
 
-	text = conf_text_read(path, reader->faults, &error);
-	if (!text)
-		return error;
-	config_init(&config);
-	folder = strdup(path);
-	if (folder)
-		config_set_include_dir(&config, dirname(folder));
-	if (config_read_string(&config, text) != CONFIG_TRUE)
-		conf_text_error(text, reader->faults, &config);
-	else if (conf_text_check_integers(text, reader->faults))
-		read(reader, config_root_setting(&config));
-	config_destroy(&config);
+	text = folder ? conf_text_read(path, reader->faults, &error) : NULL;
+	if (text) {
+		read_text(text, dirname(folder), reader, read);
+		error = reader->faults->errors == errors ? 0 : -EINVAL;
+	}
 	free(folder);
 	free(text);
-	return reader->faults->errors == errors ? 0 : -EINVAL;
+	return error;
 }

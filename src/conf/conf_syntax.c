@@ -23,12 +23,12 @@ static bool in_list(struct conf_syntax *syntax)
 	return bracket && *bracket != '{';
 }
 
-/* Returns the end of the comment or @include at `at`; `at` itself if none begins there. */
+/* Returns the end of the comment at `at`; `at` itself if none begins there. */
 static const char *skip_comment(const char *at)
 {
 	const char *end;
 
-	if (*at == '#' || *at == '@' || (at[0] == '/' && at[1] == '/'))
+	if (*at == '#' || (at[0] == '/' && at[1] == '/'))
 		return at + strcspn(at, "\n");
 	if (at[0] != '/' || at[1] != '*')
 		return at;
@@ -103,6 +103,9 @@ bool conf_syntax_next(struct conf_syntax *syntax)
 	} else if (*end == '"') {
 		end = skip_string(end);
 		syntax->assigned = false;
+	} else if (*end == '@') {
+		syntax->kind = CONF_SYNTAX_INCLUDE;
+		end += strcspn(end, "\n");
 	} else if (strchr(";,=(){}[]", *end) || (*end == ':' && !syntax->assigned)) {
 		take_mark(syntax);
 		end++;

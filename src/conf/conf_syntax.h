@@ -14,6 +14,7 @@
 enum conf_syntax_kind {
 	CONF_SYNTAX_KEY,
 	CONF_SYNTAX_VALUE, /* a word: a number, true, false or a mistake; not a string */
+	CONF_SYNTAX_INCLUDE, /* @include and the rest of the line */
 	CONF_SYNTAX_OTHER, /* a string, a bracket, a separator */
 	CONF_SYNTAX_END,
 };

@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "conf/conf_syntax.h"
 
+#define MAX_INCLUDES  10 /* nested; libconfig reports more */
 #define MAX_FILE_SIZE (1 << 20) /* bytes; much more than any configuration needs */
 
 char *conf_text_read(const char *path, struct faults *faults, int *error)
@@ -64,29 +65,90 @@ void conf_text_error(const char *text, struct faults *faults, const config_t *co
 	faults_clear(&ignored);
 }
 
-/* Adds an error if the word is an integer of more than 32 bits without the suffix L. */
-static void check_integer(const struct conf_syntax *word, struct faults *faults)
+/* A text that is checked: the configuration, or a file that it includes. */
+struct source {
+	const char *text, *name, *folder;
+	unsigned depth;
+	struct faults *faults;
+};
+
+/* Adds an error if the word is an integer that libconfig cuts. */
+static void check_integer(const struct source *source, const struct conf_syntax *word)
 {
 	const char *at = word->item + (*word->item == '-' || *word->item == '+');
-	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
-	char *end;
+	bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X'), fits;
 	unsigned long long value;
+	char *end;
 
 	if (!isdigit((unsigned char)*at))
 		return;
+	errno = 0;
 	value = strtoull(at, &end, hex ? 16 : 10);
-	if (value > INT32_MAX && end == word->item + word->size)
-		faults_error_at(faults, &(struct faults_place){.file = conf_text_name(faults), .line = word->item_line},
+	fits = errno == 0 && value <= (unsigned long long)(*end == 'L' ? INT64_MAX : INT32_MAX);
+	end += strspn(end, "L");
+	if (!fits && end == word->item + word->size)
+		faults_error_at(source->faults, &(struct faults_place){.file = source->name, .line = word->item_line},
 			"'%.*s' does not fit an integer", (int)(word->size < 48 ? word->size : 48), word->item);
 }
 
-bool conf_text_check_integers(const char *text, struct faults *faults)
+/* Returns the path in `@include "PATH"`, relative to the folder. NULL: there is none, which libconfig reports. The caller
+ * frees it. */
+static char *include_path(const struct source *source, const struct conf_syntax *include)
 {
-	struct conf_syntax syntax = {.at = text, .line = 1};
+	const char *at = strchr(include->item, '"'), *end = include->item + include->size;
+	char *path = malloc(strlen(source->folder) + include->size + 2), *to;
+
+	if (!path || !at || ++at >= end) {
+		free(path);
+		return NULL;
+	}
+	to = *at == '/' ? path : path + sprintf(path, "%s/", source->folder);
+	for (; at < end && *at != '"'; at++) {
+		if (*at == '\\' && at + 1 < end)
+			at++;
+		*to++ = *at;
+	}
+	*to = '\0';
+	return path;
+}
+
+static void check_text(const struct source *source);
+
+static void check_include(const struct source *source, const struct conf_syntax *include)
+{
+	char *path = include_path(source, include), *text = NULL;
+	struct faults own = {.file = path};
+	int error;
+
+	if (path)
+		text = conf_text_read(path, &own, &error);
+	if (text)
+		check_text(&(struct source){text, path, source->folder, source->depth + 1, source->faults});
+	else if (path)
+		faults_error_at(source->faults, &(struct faults_place){.file = source->name, .line = include->item_line},
+			"@include: %s", faults_first_error(&own));
+	faults_clear(&own);
+	free(text);
+	free(path);
+}
+
+/* A word where a value is expected may be a key to the walker, because @include can be anywhere. No key is a number. */
+static void check_text(const struct source *source)
+{
+	struct conf_syntax syntax = {.at = source->text, .line = 1};
+
+	while (conf_syntax_next(&syntax)) {
+		if (syntax.kind == CONF_SYNTAX_INCLUDE && source->depth < MAX_INCLUDES)
+			check_include(source, &syntax);
+		else if (syntax.kind == CONF_SYNTAX_VALUE || syntax.kind == CONF_SYNTAX_KEY)
+			check_integer(source, &syntax);
+	}
+}
+
+bool conf_text_check(const char *text, const char *folder, struct faults *faults)
+{
 	size_t errors = faults->errors;
 
-	while (conf_syntax_next(&syntax))
-		if (syntax.kind == CONF_SYNTAX_VALUE)
-			check_integer(&syntax, faults);
+	check_text(&(struct source){text, conf_text_name(faults), folder, 0, faults});
 	return faults->errors == errors;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Works around libconfig: it exits if a file is a folder, and cuts large integers silently. Only for conf_reader.c. */
+/* Works around libconfig: it exits if a file is a folder, and cuts large integers silently, also in included files. Only for conf_reader.c. */
 #ifndef GLB_CONF_CONF_TEXT_H
 #define GLB_CONF_CONF_TEXT_H
 
@@ -21,8 +21,11 @@ char *conf_text_read(const char *path, struct faults *faults, int *error);
 /* Adds the syntax error that config_read_string() found in `text`. */
 void conf_text_error(const char *text, struct faults *faults, const config_t *config);
 
-/* Adds an error for each integer of more than 32 bits, because libconfig 1.5 keeps only its low bits and reports nothing.
- * Does not look into included files. False: there was one. */
-bool conf_text_check_integers(const char *text, struct faults *faults);
+/*
+ * Adds an error for each integer of more than 32 bits, or 64 bits if it ends with L, because libconfig 1.5 keeps only its
+ * low bits and reports nothing. Looks also into the files that the text includes, which are relative to `folder`, and adds an
+ * error for each that cannot be read. False: there was an error. Call it before libconfig, which exits if it includes a folder.
+ */
+bool conf_text_check(const char *text, const char *folder, struct faults *faults);
 
 #endif

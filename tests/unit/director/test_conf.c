@@ -392,6 +392,61 @@ static void test_included_files_are_found_in_the_same_folder_and_named(void **st
 	rmdir(folder);
 }
 
+static void write_included(const char *folder, const char *name, const char *text)
+{
+	char file_path[64];
+	FILE *file;
+
+	snprintf(file_path, sizeof(file_path), "%s/%s", folder, name);
+	file = fopen(file_path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void test_integers_of_included_files_do_not_wrap(void **state)
+{
+	static const struct {
+		const char *one, *two, *error;
+	} cases[] = {
+		{"num_worker_queues = 4294967300;", "", "/one.conf:1: '4294967300' does not fit an integer"},
+		{"# 1\nnum_worker_queues =\n@include \"two.conf\"\n;", "4294967300",
+			"/two.conf:1: '4294967300' does not fit an integer"},
+		{"@include \"two.conf\"\nidle = \"poll\";", "\nlcores = { lcore-1 = { work_source = 0x100000001; }; };",
+			"/two.conf:2: '0x100000001' does not fit an integer"},
+		{"num_worker_queues = 0x10000000000000004L;", "",
+			"/one.conf:1: '0x10000000000000004L' does not fit an integer"},
+		{"num_worker_queues = -4294967300", "", "/one.conf:1: '-4294967300' does not fit an integer"},
+		{"@include \"none.conf\"", "", "/none.conf: cannot be opened: No such file or directory"},
+		{"@include \"two.conf\"", "@include \"two.conf\"\n", "include file nesting too deep"},
+		{"@include \".\"", "", "/.: is a directory; expected a regular file"},
+		{"/* @include \"none.conf\" */ num_worker_queues = 1024L; # 4294967300\n", "", NULL},
+	};
+	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64];
+	struct conf conf;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(main_path, sizeof(main_path), "%s/main", folder);
+	write_included(folder, "main", BASE "@include \"one.conf\"\n");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct faults faults = {.file = "conf"};
+
+		write_included(folder, "one.conf", cases[i].one);
+		write_included(folder, "two.conf", cases[i].two);
+		assert_int_equal(conf_read(main_path, &conf, &faults), cases[i].error ? -EINVAL : 0);
+		assert_int_equal(faults.errors, cases[i].error ? 1 : 0);
+		if (cases[i].error && !strstr(faults.items[0].text, cases[i].error))
+			fail_msg("'%s' is not in '%s'", cases[i].error, faults.items[0].text);
+		faults_clear(&faults);
+	}
+	for (const char *const *name = (const char *const[]){"main", "one.conf", "two.conf", NULL}; *name; name++) {
+		snprintf(main_path, sizeof(main_path), "%s/%s", folder, *name);
+		unlink(main_path);
+	}
+	rmdir(folder);
+}
+
 static void test_equal_alt_hash_fields_are_a_warning(void **state)
 {
 	struct conf conf;
@@ -452,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_every_fault_is_reported_with_line_key_and_value),
 		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
 		cmocka_unit_test(test_included_files_are_found_in_the_same_folder_and_named),
+		cmocka_unit_test(test_integers_of_included_files_do_not_wrap),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
