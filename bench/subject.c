@@ -75,7 +75,9 @@ void subject_open(struct subject *subject, uint16_t port, struct routes *routes,
 		fprintf(stderr, "out of memory for counters\n");
 		exit(EXIT_FAILURE);
 	}
-	memcpy(&subject->shared.gateway_mac, gateway_mac, sizeof(gateway_mac));
+	subject->next_hops.single = true;
+	memcpy(&subject->next_hops.mac, gateway_mac, sizeof(gateway_mac));
+	subject->live.next_hops[0] = &subject->next_hops;
 	subject->steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
 	for (uint16_t i = 0; i < LINE_QUEUES; i++) {

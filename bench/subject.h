@@ -9,6 +9,7 @@
 struct subject {
 	struct worker_shared shared;
 	struct live_table live;
+	struct next_hops next_hops;
 	struct steering_config steering;
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];

@@ -18,7 +18,7 @@ enum { CONFIG, GATEWAY_MAC, PORT_MAC, LIST, DROPS, FORCE, JSON };
 
 static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
-	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the gateway (default: the configured one)"},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the next hop (default: the configured one)"},
 	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
 	[LIST] = {"list", NULL, "print each packet: flow, verdict, first hop, and why"},
 	[DROPS] = {"drops", NULL, "print each packet that is not forwarded, and why"},
@@ -34,6 +34,7 @@ struct replay {
 	struct conf conf;
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit;
+	struct next_hops next_hops;
 	struct burst burst;
 	struct timeval times[BURST_MAX]; /* of the lanes; tv_usec has nanoseconds */
 	uint32_t captured[BURST_MAX];
@@ -218,11 +219,13 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
-	pipeline->gateway_known = true;
+	pipeline->next_hops = &replay->next_hops;
 	pipeline->reply_to_sender = replay->conf.gateway_auto;
 	pipeline->fast = lanes_by_isa[isa_choose(UINT_MAX)];
-	if (!args->options[GATEWAY_MAC])
-		memcpy(pipeline->outer.destination_mac, replay->conf.gateway_mac, 6);
+	if (!args->options[GATEWAY_MAC] && !replay->conf.gateway_auto)
+		memcpy(pipeline->reply_mac, replay->conf.gateway_mac, sizeof(pipeline->reply_mac));
+	replay->next_hops.single = true;
+	memcpy(&replay->next_hops.mac, pipeline->reply_mac, sizeof(pipeline->reply_mac));
 	replay->in = capture_open(replay->in_path);
 	if (!replay->in)
 		return COMMAND_FAILED;
@@ -232,15 +235,18 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	return replay->memory ? COMMAND_OK : command_error("out of memory");
 }
 
-static int parse_macs(const struct command_args *args, struct encapsulate_outer *outer)
+/* Reads the options, or takes their defaults. */
+static int parse_macs(const struct command_args *args, struct pipeline *pipeline)
 {
-	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1};
+	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1}, next_hop_mac[6] = {2, 0, 0, 0, 0, 2};
+	uint8_t *source_mac = pipeline->outer.source_mac;
 	const char *gateway = args->options[GATEWAY_MAC], *port = args->options[PORT_MAC];
 
-	memcpy(outer->source_mac, port_mac, 6);
-	if (gateway && !conf_parse_mac(gateway, outer->destination_mac))
+	memcpy(source_mac, port_mac, sizeof(port_mac));
+	memcpy(pipeline->reply_mac, next_hop_mac, sizeof(next_hop_mac));
+	if (gateway && !conf_parse_mac(gateway, pipeline->reply_mac))
 		return command_usage("replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
-	if (port && !conf_parse_mac(port, outer->source_mac))
+	if (port && !conf_parse_mac(port, source_mac))
 		return command_usage("replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
 	return COMMAND_OK;
 }
@@ -281,7 +287,7 @@ static int run(const struct command_args *args)
 	replay->list.pipeline = &replay->pipeline;
 	too_big_limit_init(&replay->too_big_limit, no_key, 0);
 	replay->pipeline.too_big_limit = &replay->too_big_limit;
-	code = parse_macs(args, &replay->pipeline.outer);
+	code = parse_macs(args, &replay->pipeline);
 	if (code == COMMAND_OK)
 		code = open_all(args, replay);
 	if (code == COMMAND_OK)

@@ -16,6 +16,7 @@
 
 /* Sizes in bytes, without options and extensions. */
 enum {
+	NET_MAC_SIZE = 6,
 	NET_ETHERNET_SIZE = 14,
 	NET_TAG_SIZE = 4,
 	NET_IPV4_SIZE = 20,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and the last two members, the main thread
+ * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and the last three members, the main thread
  * fills it before it starts other threads, and it is read-only from then on.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
@@ -37,6 +37,7 @@ struct director {
 	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
+	uint64_t gateway_mac; /* atomic; the control thread writes it; see gateway_open() */
 	struct reload reload; /* its comments say which thread writes what */
 	struct worker_shared shared; /* the control thread writes it */
 };

@@ -99,8 +99,6 @@ static int serve(const cpu_set_t *cpus)
 
 	if (open_table() || startup_ports(&director) || workers_create(&director))
 		return -EINVAL;
-	if (!director.conf.gateway_auto)
-		memcpy(&director.shared.gateway_mac, director.conf.gateway_mac, sizeof(director.conf.gateway_mac));
 	bifurcation_follow(&director);
 	director.started_ns = clock_now_ns();
 	control = control_start(&director, cpus);

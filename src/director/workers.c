@@ -20,6 +20,8 @@ struct rings {
 	struct rte_ring *to, *back;
 };
 
+_Static_assert(PLAN_MAX_PORTS <= WORKER_MAX_PORTS, "each port has its next hops");
+
 static struct worker *find_worker(const struct director *director, uint16_t lcore)
 {
 	for (uint16_t i = 0; i < director->worker_count; i++)
@@ -64,6 +66,7 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.pool = rx->pool,
 		.descriptors = rx->rx_descriptors,
 	};
+	path->tx_index = (uint16_t)(tx - director->ports);
 	memcpy(path->source_mac, tx->mac.addr_bytes, sizeof(path->source_mac));
 	return path;
 }
@@ -206,6 +209,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
 	worker->pipeline.reply_to_sender = director->conf.gateway_auto;
+	memcpy(worker->pipeline.reply_mac, director->conf.gateway_mac, sizeof(worker->pipeline.reply_mac));
 	if (director->conf.steering.send_too_big)
 		init_too_big_limit(worker);
 	return worker;

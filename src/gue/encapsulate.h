@@ -13,7 +13,7 @@
 
 /* The outer header fields that are the same for every packet that leaves a port. */
 struct encapsulate_outer {
-	uint8_t destination_mac[6]; /* the gateway */
+	uint8_t destination_mac[6]; /* the next hop */
 	uint8_t source_mac[6]; /* the port */
 	uint32_t source_ip; /* network order */
 };

@@ -34,8 +34,9 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	burst->refusal[lane] = (uint8_t)refusal;
 	if (refusal != TOO_BIG_REPLY)
 		return;
-	if (pipeline->reply_to_sender) /* copied now, because the reply overwrites the frame's header */
-		memcpy(outer.destination_mac, frame + 6, sizeof(outer.destination_mac));
+	/* Copied now, because the reply overwrites the frame's header. */
+	memcpy(outer.destination_mac, pipeline->reply_to_sender ? frame + NET_MAC_SIZE : pipeline->reply_mac,
+		NET_MAC_SIZE);
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family, &outer,
 		pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
@@ -47,10 +48,11 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	uint32_t inner = flow->ip_size;
 	uint8_t hops = burst->hop_count[lane];
 	uint16_t source_port = steer_source_port(burst->hash[lane], flow->hint);
+	uint64_t mac = next_hops_find(pipeline->next_hops, burst->backend[lane], source_port);
 	bool v4 = flow->family == NETADDR_V4;
 
-	if (!pipeline->gateway_known) {
-		burst->verdict[lane] = VERDICT_DROP_NO_GATEWAY;
+	if (!mac) {
+		burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
 	} else if (burst->headroom[lane] < BURST_HEADROOM) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
 	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
@@ -66,6 +68,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 		else
 			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
 				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, source_port);
+		memcpy(out, &mac, NET_MAC_SIZE);
 	}
 }
 
@@ -82,11 +85,15 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && routes->set.count && routes->portmap && pipeline->gateway_known;
+	return pipeline->fast && routes->set.count && routes->portmap && next_hops_any(pipeline->next_hops);
 }
 
+/* With several next hops, the prebuilt headers have no destination MAC. */
 static void refresh_prebuilt(struct pipeline *pipeline)
 {
+	uint64_t mac = pipeline->next_hops->single ? pipeline->next_hops->mac : 0;
+
+	memcpy(pipeline->outer.destination_mac, &mac, NET_MAC_SIZE);
 	if (pipeline->prebuilt_valid && memcmp(&pipeline->prebuilt_outer, &pipeline->outer, sizeof(pipeline->outer)) == 0)
 		return;
 	pipeline->prebuilt_outer = pipeline->outer;
@@ -101,8 +108,8 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	burst->mixed = false;
 	refresh_prebuilt(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->steering, pipeline->prebuilt,
-					       &pipeline->prefetch},
+		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->next_hops, pipeline->steering,
+					       pipeline->prebuilt, &pipeline->prefetch},
 			burst);
 	if (!lanes)
 		return;

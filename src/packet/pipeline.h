@@ -10,6 +10,7 @@
 
 #include "packet/burst.h"
 #include "packet/lanes/lanes.h"
+#include "packet/next_hops.h"
 #include "packet/prefetch.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
@@ -18,11 +19,11 @@
 /* The caller fills all members that are not private, and may change them between bursts. One thread uses a pipeline. */
 struct pipeline {
 	const struct routes *routes;
+	const struct next_hops *next_hops; /* for `routes`, from the port that sends the packets */
 	const struct steering_config *steering;
-	struct encapsulate_outer outer;
-	bool gateway_known; /* outer.destination_mac is valid */
-	/* Too-big replies go to the source MAC of the frame that they answer, not to outer.destination_mac. */
-	bool reply_to_sender;
+	struct encapsulate_outer outer; /* pipeline.c fills destination_mac */
+	bool reply_to_sender; /* a too-big reply goes to the source MAC of the frame that it answers */
+	uint8_t reply_mac[6]; /* else it goes to this MAC */
 	struct too_big_limit *too_big_limit; /* of this thread; NULL: too-big replies are not limited */
 	lanes_fn *fast; /* one of lanes_by_isa; NULL: the general path takes all packets */
 	struct prefetch prefetch; /* the next packets; the fast path prefetches some in each stage */

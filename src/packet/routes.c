@@ -127,6 +127,16 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 	return routes;
 }
 
+void routes_mark_first_hops(const struct routes *routes, bool *first)
+{
+	for (uint32_t t = 0; t < routes->set.count; t++) {
+		const struct routes_table *table = &routes->tables[t];
+
+		for (size_t at = 0; at < (size_t)TABLE_ROWS * table->row_hops; at += table->row_hops)
+			first[routes_backend(routes, t, table->rows[at])] = true;
+	}
+}
+
 size_t routes_classifier_memory(const struct routes *routes)
 {
 	return classify_memory(routes->classifier) + (routes->portmap ? routes->portmap->memory : 0);

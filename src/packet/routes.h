@@ -55,6 +55,9 @@ static inline uint32_t routes_backend(const struct routes *routes, uint32_t tabl
 	return (uint32_t)(routes->tables[table].addresses - routes->addresses) + backend;
 }
 
+/* Sets first[i] for each index i in `addresses` that is the first hop of a row. first: address_count entries. */
+void routes_mark_first_hops(const struct routes *routes, bool *first);
+
 /* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);
 

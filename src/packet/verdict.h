@@ -19,7 +19,7 @@
 	X(VERDICT_DROP_EXTENSION_HEADERS, "drop_extension_headers", "more than 8 IPv6 extension headers")              \
 	X(VERDICT_DROP_FRAGMENT, "drop_fragment", "a later fragment that its addresses alone cannot steer")            \
 	X(VERDICT_DROP_TOO_BIG, "drop_too_big", "exceeds outbound_mtu with its outer headers")                         \
-	X(VERDICT_DROP_NO_GATEWAY, "drop_no_gateway", "the gateway's MAC address is not known")                        \
+	X(VERDICT_DROP_NO_NEXT_HOP, "drop_no_next_hop", "no next hop to the proxy is known")                           \
 	X(VERDICT_DROP_NO_BUFFER, "drop_no_buffer",                                                                    \
 		"no buffer or headroom for the outer headers, or several segments that the port cannot send")          \
 	X(VERDICT_DROP_TX_FULL, "drop_tx_full", "the transmit queue or ring was full")                                 \

@@ -10,7 +10,7 @@ bool backend_counts_alloc(struct backend_counts *counts, const struct routes *ro
 	size_t per_line = LINE / sizeof(uint64_t);
 	size_t stride = (routes->address_count + per_line) / per_line * per_line;
 	/* calloc() does not touch new pages, so a worker's row gets memory when the worker counts. */
-	char *memory = calloc(1, (workers + 1) * stride * sizeof(uint64_t) + LINE);
+	char *memory = calloc(1, BACKEND_COUNTS * (workers + 1) * stride * sizeof(uint64_t) + LINE);
 
 	*counts = (struct backend_counts){.stride = stride, .workers = workers, .memory = memory};
 	if (memory)
@@ -24,12 +24,19 @@ void backend_counts_free(struct backend_counts *counts)
 	*counts = (struct backend_counts){0};
 }
 
-uint64_t backend_counts_sum(const struct backend_counts *counts, uint32_t index)
+/* Returns the row of earlier tables. */
+static uint64_t *earlier_row(const struct backend_counts *counts, enum backend_count what)
 {
+	return counts->rows + what * (counts->workers + 1) * counts->stride;
+}
+
+uint64_t backend_counts_sum(const struct backend_counts *counts, enum backend_count what, uint32_t index)
+{
+	const uint64_t *rows = earlier_row(counts, what);
 	uint64_t sum = 0;
 
 	for (unsigned row = 0; row <= counts->workers; row++)
-		sum += __atomic_load_n(&counts->rows[row * counts->stride + index], __ATOMIC_RELAXED);
+		sum += __atomic_load_n(&rows[row * counts->stride + index], __ATOMIC_RELAXED);
 	return sum;
 }
 
@@ -63,9 +70,9 @@ void backend_counts_carry(struct backend_counts *counts, const struct routes *ro
 		const struct table_backend **found =
 			bsearch(&key, sorted, old_table->backend_count, sizeof(*sorted), compare_backends);
 
-		if (found)
-			counts->rows[routes_backend(routes, to, i)] = backend_counts_sum(
-				old, routes_backend(old_routes, from, (uint32_t)(*found - old_table->backends)));
+		for (unsigned what = 0; found && what < BACKEND_COUNTS; what++)
+			earlier_row(counts, what)[routes_backend(routes, to, i)] = backend_counts_sum(
+				old, what, routes_backend(old_routes, from, (uint32_t)(*found - old_table->backends)));
 	}
 	free(sorted);
 }

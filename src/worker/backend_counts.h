@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the packets that were forwarded to each backend as first hop: one row per worker, and a row for what earlier forwarding tables had
+ * Counts the packets of each backend as first hop: one row per worker, and a row for what earlier forwarding tables had
  * counted for the same backends. A worker writes only its own row, with plain stores. The control thread makes the counts for a
  * new table and writes the row of the earlier ones. Any thread that may read the forwarding table may add the rows up.
  */
@@ -13,8 +13,19 @@
 
 #include "packet/routes.h"
 
+/* The packets of a backend that are counted separately. */
+enum backend_count {
+	BACKEND_FORWARDED,
+	BACKEND_NO_NEXT_HOP, /* dropped, because no next hop to the backend is known */
+	BACKEND_COUNTS,
+};
+
 struct backend_counts {
-	uint64_t *rows; /* packets;  [0]: earlier tables, [1 + w]: worker w; each has `stride` counts, by index in routes->addresses */
+	/*
+	 * For each enum backend_count, a row of earlier tables and then one of each worker. A row has `stride` counts of
+	 * packets, by index in routes->addresses.
+	 */
+	uint64_t *rows;
 	size_t stride; /* a multiple of a cache line */
 	unsigned workers;
 	void *memory; /* owned */
@@ -25,13 +36,13 @@ bool backend_counts_alloc(struct backend_counts *counts, const struct routes *ro
 void backend_counts_free(struct backend_counts *counts);
 
 /* Returns the row of a worker. */
-static inline uint64_t *backend_counts_row(const struct backend_counts *counts, unsigned worker)
+static inline uint64_t *backend_counts_row(const struct backend_counts *counts, enum backend_count what, unsigned worker)
 {
-	return counts->rows + (1 + worker) * counts->stride;
+	return counts->rows + (what * (counts->workers + 1) + 1 + worker) * counts->stride;
 }
 
 /* Returns the sum of all rows. index: in routes->addresses. */
-uint64_t backend_counts_sum(const struct backend_counts *counts, uint32_t index);
+uint64_t backend_counts_sum(const struct backend_counts *counts, enum backend_count what, uint32_t index);
 
 /*
  * Makes the backends of table `to` of `routes` go on with the sums that the same addresses have in table `from` of

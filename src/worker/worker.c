@@ -65,15 +65,13 @@ static bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 	return !obstacles;
 }
 
-/* Tells the pipeline what may have changed since the last burst: the table, the MACs and the rate limit. */
+/* Tells the pipeline what may have changed since the last burst: the table, the next hops, the MAC and the rate limit. */
 static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
-	uint64_t mac = __atomic_load_n(&worker->shared->gateway_mac, __ATOMIC_RELAXED);
 
 	pipeline->routes = live->routes;
-	pipeline->gateway_known = mac != 0;
-	memcpy(pipeline->outer.destination_mac, &mac, sizeof(pipeline->outer.destination_mac));
+	pipeline->next_hops = __atomic_load_n(&live->next_hops[path->tx_index], __ATOMIC_ACQUIRE);
 	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
 	if (pipeline->too_big_limit)
 		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
@@ -85,7 +83,7 @@ static void count_backend(struct worker *worker, const struct live_table *live, 
 	struct burst *burst = &worker->burst;
 	uint32_t backend = burst->backend[lane];
 
-	counters_add(&backend_counts_row(&live->backends, worker->index)[backend], 1);
+	counters_add(&backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index)[backend], 1);
 	burst->backend[worker->outbox.count] = backend;
 }
 
@@ -117,6 +115,10 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 	} else {
 		if (verdict == VERDICT_DROP_TOO_BIG)
 			count_refusal(&worker->counters, burst->refusal[lane]);
+		if (verdict == VERDICT_DROP_NO_NEXT_HOP)
+			counters_add(&backend_counts_row(
+					     &live->backends, BACKEND_NO_NEXT_HOP, worker->index)[burst->backend[lane]],
+				1);
 		drop(worker, mbuf, verdict);
 	}
 }
@@ -135,7 +137,7 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* it is empty now */
-	uint64_t *backends = backend_counts_row(&live->backends, worker->index);
+	uint64_t *backends = backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index);
 	uint32_t count = burst->count;
 	uint8_t differing = 0;
 
@@ -162,7 +164,7 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
  */
 static void take_back_unsent(struct worker *worker, const struct live_table *live, uint16_t sent, uint16_t count)
 {
-	uint64_t *backends = backend_counts_row(&live->backends, worker->index);
+	uint64_t *backends = backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index);
 
 	for (uint16_t i = sent; i < count; i++)
 		if (worker->outbox.outcomes[i].verdict == VERDICT_FORWARDED)

@@ -12,7 +12,7 @@ from support.vectors import GUE, PACKETS
 
 VERDICTS = [
     "forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated", "drop_malformed",
-    "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_gateway", "drop_no_buffer", "drop_tx_full",
+    "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_next_hop", "drop_no_buffer", "drop_tx_full",
     "drop_exception_limited", "drop_exception_full",
 ]
 ARP = bytes(12) + b"\x08\x06" + bytes(28)
@@ -72,7 +72,7 @@ def test_options_override_the_macs_of_the_configuration(setup):
         return pcap.read_records(setup / "out.pcap")[0][1][:12].hex(":")
 
     assert macs() == "02:00:00:00:00:fe:02:00:00:00:00:01"
-    assert macs(conf="auto.conf") == "00:00:00:00:00:00:02:00:00:00:00:01"
+    assert macs(conf="auto.conf") == "02:00:00:00:00:02:02:00:00:00:00:01"
     given = ["--gateway-mac", "02:00:00:00:0A:0a", "--port-mac", "02:00:00:00:00:0b"]
     assert macs(*given) == macs(*given, conf="auto.conf") == "02:00:00:00:0a:0a:02:00:00:00:00:0b"
 

@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct routes *routes;
 	static struct burst burst;
+	struct next_hops next_hops;
 	uint32_t readable, whole;
 	struct steering_config steering;
 	struct pipeline pipeline;
@@ -69,8 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.reply_without_df = data[1] & 64,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 	};
+	next_hops = (struct next_hops){.single = true, .mac = data[1] & 16};
 	pipeline = (struct pipeline){
-		.routes = routes, .steering = &steering, .gateway_known = data[1] & 16, .reply_to_sender = data[1] & 32};
+		.routes = routes, .next_hops = &next_hops, .steering = &steering, .reply_to_sender = data[1] & 32};
 	readable = (uint32_t)size - 4;
 	whole = readable + load_be16(data + 2) % 2048;
 	buffer = malloc(BURST_HEADROOM + readable);

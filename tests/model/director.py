@@ -62,7 +62,7 @@ class Director:
                 hint=packet.flow.hint,
                 hops=[str(ipaddress.IPv4Address(hop)) for hop in route.hops],
             )
-            decision, out = self._send(packet, route)
+            decision, out = self._send(frame, packet, route)
         except verdict.Stop as stop:
             decision, out = stop.verdict, None
         if decision == verdict.UNMATCHED:
@@ -70,10 +70,10 @@ class Director:
             decision = verdict.DROP_UNMATCHED if no_path else verdict.EXCEPTION
         return Result(decision, out, explain)
 
-    def _send(self, packet, route):
+    def _send(self, frame, packet, route):
         room = self.config.outbound_mtu - overhead(route.hops)
         if len(packet.data) > room:
-            return self._too_big(packet, room)
+            return self._too_big(frame, packet, room)
         outer = encapsulate(
             packet.family,
             packet.data,

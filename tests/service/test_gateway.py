@@ -63,14 +63,14 @@ def next_outer(client):
 
 def test_nothing_is_sent_without_a_route(director, link):
     assert director.stats()[MAC] == "unknown"
-    send(link, director, "drop_no_gateway")
+    send(link, director, "drop_no_next_hop")
     assert "no route to proxy" in director.log
 
 
 def test_gateway_that_does_not_answer_is_named(director, link, kernel):
     kernel(f"route add {PROXIES} via 10.255.0.7")
     wait_until(lambda: "warning: gateway 10.255.0.7 on director: " in director.log, "a warning")
-    send(link, director, "drop_no_gateway")
+    send(link, director, "drop_no_next_hop")
 
 
 def test_gateway_follows_routes_and_neighbours(director, link, kernel):

@@ -19,6 +19,7 @@
 #include "director/bifurcation.h"
 #include "director/control/gateway.h"
 #include "director/control/reload_guard.h"
+#include "director/control/reload_next_hops.h"
 #include "director/link.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -116,6 +117,33 @@ static void log_link_changes(struct control *control)
 	}
 }
 
+/* For reload_next_hops_build(): the gateway is the next hop to all backends. */
+static struct next_hops *make_next_hops(void *context, const struct routes *routes, uint16_t port)
+{
+	struct director *director = context;
+
+	(void)routes, (void)port;
+	return next_hops_create_single(director->gateway_mac);
+}
+
+/* Makes the gateway's MAC the next hop of all packets, if it has changed. */
+static void follow_gateway(struct control *control)
+{
+	struct director *director = control->director;
+	struct reload *reload = &director->reload;
+
+	for (uint16_t port = 0; port < reload->port_count; port++) {
+		const struct next_hops *old = reload->shared->live->next_hops[port];
+		struct next_hops *next_hops;
+
+		if (old->mac == director->gateway_mac)
+			continue;
+		next_hops = next_hops_create_single(director->gateway_mac);
+		if (next_hops)
+			reload_next_hops_publish(reload, port, next_hops);
+	}
+}
+
 static void take_tick(struct control *control)
 {
 	uint64_t count;
@@ -124,46 +152,59 @@ static void take_tick(struct control *control)
 		return;
 	if (control->gateway)
 		gateway_tick(control->gateway);
+	follow_gateway(control);
+	reload_next_hops_collect(&control->director->reload);
 	log_link_changes(control);
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (control->watchdog_us && workers_are_alive(control))
 		service_alive();
 }
 
-static int reload_now(struct director *director, bool force)
+static void *load(void *director)
 {
-	return reload_run(&director->reload, force, workers_sum_slot, director);
+	return reload_load(&((struct director *)director)->reload, false, workers_sum_slot, director);
 }
 
-static void *run_reload(void *director)
+static void *load_forced(void *director)
 {
-	return (void *)(intptr_t)reload_now(director, false);
+	return reload_load(&((struct director *)director)->reload, true, workers_sum_slot, director);
 }
 
-static void *run_forced_reload(void *director)
+static void *finish(void *director)
 {
-	return (void *)(intptr_t)reload_now(director, true);
+	reload_finish(&((struct director *)director)->reload);
+	return NULL;
 }
 
 /*
- * Building the rows of a large JSON table may take longer than the watchdog waits for a sign of life. So another thread
- * does it, while this one goes on with its ticks.
+ * Lets another thread call the function, while this one goes on with its ticks. The function may take longer than the
+ * watchdog waits for a sign of life: if it builds the rows of a large JSON table, or waits for a worker.
  */
-static int reload_table(struct control *control, bool force)
+static void *run_beside(struct control *control, void *(*function)(void *director))
 {
-	struct director *director = control->director;
 	pthread_t thread;
-	void *error;
+	void *result;
 
-	if (pthread_create(&thread, NULL, force ? run_forced_reload : run_reload, director))
-		return reload_now(director, force);
+	if (pthread_create(&thread, NULL, function, control->director))
+		return function(control->director);
 	for (;;) {
 		struct timespec until = clock_timespec(clock_now_us() + control->tick_us);
 
-		if (pthread_clockjoin_np(thread, &error, CLOCK_MONOTONIC, &until) == 0)
-			return (int)(intptr_t)error;
+		if (pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &until) == 0)
+			return result;
 		take_tick(control);
 	}
+}
+
+static int reload_table(struct control *control, bool force)
+{
+	struct director *director = control->director;
+	struct live_table *live = run_beside(control, force ? load_forced : load);
+	int error = live ? reload_publish(&director->reload, live, workers_sum_slot, director) : -EINVAL;
+
+	if (!error)
+		run_beside(control, finish);
+	return error;
 }
 
 /* Tells the service manager about the table and, after a reload that failed, about the error. */
@@ -186,6 +227,7 @@ static void reload(struct control *control, bool force)
 		bifurcation_follow(director);
 		if (control->gateway)
 			gateway_follow(control->gateway, first_hop(director));
+		follow_gateway(control);
 	}
 	notify_ready(director);
 }
@@ -257,6 +299,7 @@ static void *run(void *argument)
 
 	if (control->gateway)
 		gateway_follow(control->gateway, first_hop(control->director));
+	follow_gateway(control);
 	notify_ready(control->director);
 	while (!worker_shared_stopping(&control->director->shared)) {
 		struct epoll_event event;
@@ -271,6 +314,7 @@ static void *run(void *argument)
 			take_tick(control);
 		else
 			gateway_read(control->gateway);
+		follow_gateway(control);
 	}
 	pthread_mutex_lock(&control->lock);
 	pthread_cond_broadcast(&control->completion);
@@ -338,13 +382,26 @@ static int open_all(struct control *control)
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	if (director->conf.gateway_auto) {
-		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->shared.gateway_mac);
+		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
 		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
 			return errno;
 	}
 	return watch(control, control->signals) && watch(control, control->requests) && watch(control, control->timer)
 		       ? 0
 		       : errno;
+}
+
+/* Gives the first table its next hops. Returns 0, or an errno. */
+static int open_next_hops(struct director *director)
+{
+	struct reload *reload = &director->reload;
+
+	if (!director->conf.gateway_auto)
+		memcpy(&director->gateway_mac, director->conf.gateway_mac, sizeof(director->conf.gateway_mac));
+	reload->next_hops = make_next_hops;
+	reload->next_hops_context = director;
+	reload->port_count = director->port_count;
+	return -reload_next_hops_build(reload, director->shared.live);
 }
 
 struct control *control_start(struct director *director, const cpu_set_t *cpus)
@@ -359,6 +416,8 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	control->director = director;
 	read_links(director, control->links);
 	error = open_all(control);
+	if (!error)
+		error = open_next_hops(director);
 	if (!error)
 		error = pthread_create(&control->thread, NULL, run, control);
 	if (error) {

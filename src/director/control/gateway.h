@@ -11,7 +11,7 @@
 struct gateway;
 
 /*
- * source: outbound_src_ip, network order. mac: where to store the MAC (worker_shared.gateway_mac); it is written by relaxed stores,
+ * source: outbound_src_ip, network order. mac: where to store the MAC (director.gateway_mac); it is written by relaxed stores,
  * and never back to 0. *mac must exist until gateway_close(). NULL after logging why.
  */
 struct gateway *gateway_open(uint32_t source, uint64_t *mac);

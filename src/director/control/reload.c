@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "director/control/reload_guard.h"
+#include "director/control/reload_next_hops.h"
 #include "program/log.h"
 #include "table/file/table_load.h"
 
@@ -146,6 +147,7 @@ static void free_live(struct live_table *live)
 		return;
 	routes_free(live->routes);
 	backend_counts_free(&live->backends);
+	reload_next_hops_free(live);
 	free(live);
 }
 
@@ -184,22 +186,40 @@ static struct live_table *load_next(struct reload *reload, bool force, char why[
 	return live;
 }
 
-int reload_run(struct reload *reload, bool force, reload_count *count, void *context)
+struct live_table *reload_load(struct reload *reload, bool force, reload_count *count, void *context)
 {
 	char why[RELOAD_ERROR_SIZE];
-	struct live_table *old = reload->shared->live, *live;
+	struct live_table *live;
 
 	reload_guard_sample(reload, count, context);
 	live = load_next(reload, force, why);
 	if (!live)
-		return fail(reload, why);
-	live->generation = old->generation + 1;
+		fail(reload, why);
+	return live;
+}
 
+int reload_publish(struct reload *reload, struct live_table *live, reload_count *count, void *context)
+{
+	struct live_table *old = reload->shared->live;
+
+	if (reload_next_hops_build(reload, live)) {
+		free_live(live);
+		return fail(reload, "out of memory for next hops");
+	}
+	live->generation = old->generation + 1;
 	pthread_mutex_lock(&reload->lock);
 	assign_slots(reload, live, count, context);
 	carry_counts(live, old); /* so that no count seems to go back */
 	__atomic_store_n(&reload->shared->live, live, __ATOMIC_RELEASE);
+	reload->replaced = old;
 	pthread_mutex_unlock(&reload->lock);
+	return 0;
+}
+
+void reload_finish(struct reload *reload)
+{
+	struct live_table *old = reload->replaced, *live = reload->shared->live;
+
 	/* Without the lock, so that telemetry replies even if a worker is stuck. */
 	rte_rcu_qsbr_synchronize(reload->shared->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_lock(&reload->lock);
@@ -214,7 +234,7 @@ int reload_run(struct reload *reload, bool force, reload_count *count, void *con
 		reload->path, live->generation, live->routes->set.count, text_plural(live->routes->set.count),
 		old->routes->digest, live->routes->digest);
 	free_live(old);
-	return 0;
+	reload->replaced = NULL;
 }
 
 void reload_close(struct reload *reload)
@@ -223,6 +243,7 @@ void reload_close(struct reload *reload)
 
 	if (!shared)
 		return;
+	reload_next_hops_collect(reload);
 	free_live(shared->live);
 	shared->live = NULL;
 	rte_free(shared->qsbr);

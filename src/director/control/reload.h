@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loads the forwarding table, and replaces it while packets flow (RCU, see worker_shared.h). The functions are called
- * by one thread at a time: by the main thread, or on behalf of the control thread while that runs. Other threads,
- * except workers, hold `lock` while they read the table.
+ * by one thread at a time: by the main thread, or on behalf of the control thread while that runs. Only the control
+ * thread publishes a table, so it may read the table in use. Other threads, except workers, hold `lock` while they read
+ * it.
  */
 #ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
@@ -25,6 +26,16 @@ struct reload_slot {
 	struct traffic traffic;
 };
 
+/* Next hops that were replaced, until no worker uses them. */
+struct reload_retired {
+	struct reload_retired *next;
+	struct next_hops *next_hops;
+	uint64_t token; /* of RCU */
+};
+
+/* Returns the next hops of a port for the routes. The caller owns them. NULL: out of memory. */
+typedef struct next_hops *reload_make_next_hops(void *context, const struct routes *routes, uint16_t port);
+
 /* Returns what all workers have counted for a slot so far. */
 typedef struct counters_table reload_count(void *context, uint8_t slot);
 
@@ -32,6 +43,13 @@ struct reload {
 	const char *path; /* of the forwarding table; borrowed */
 	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
+	struct live_table *replaced; /* between reload_publish() and reload_finish(): the table before */
+
+	/* Filled by the control thread's start, see reload_next_hops.h. */
+	reload_make_next_hops *next_hops;
+	void *next_hops_context;
+	uint16_t port_count;
+	struct reload_retired *retired;
 
 	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
 	pthread_mutex_t lock;
@@ -51,11 +69,19 @@ int reload_open(
 int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
- * Loads the file again, publishes the new table, waits until no worker uses the old one any more, and frees that.
- * Refuses a table that empties the service, unless `force`. count() is called with `context`. 0, or -errno: the old
- * table stays in use, and last_error says why.
+ * Loads the file again. Refuses a table that empties the service, unless `force`. count() is called with `context`. The
+ * caller calls reload_publish(). NULL: the old table stays in use, and last_error says why.
  */
-int reload_run(struct reload *reload, bool force, reload_count *count, void *context);
+struct live_table *reload_load(struct reload *reload, bool force, reload_count *count, void *context);
+
+/*
+ * Gives the new table its next hops and publishes it. Control thread. Then the caller calls reload_finish(). 0, or
+ * -errno: the old table stays in use, and last_error says why.
+ */
+int reload_publish(struct reload *reload, struct live_table *live, reload_count *count, void *context);
+
+/* Waits until no worker uses the old table any more, and frees that. */
+void reload_finish(struct reload *reload);
 
 /* Frees the table. No worker runs any more. Does nothing if reload_open() was not called. */
 void reload_close(struct reload *reload);

@@ -103,8 +103,10 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
 		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
-		rte_tel_data_add_dict_uint(
-			data, "packets", backend_counts_sum(&live->backends, routes_backend(live->routes, index, i)));
+		rte_tel_data_add_dict_uint(data, "packets",
+			backend_counts_sum(&live->backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
+		rte_tel_data_add_dict_uint(data, "no_next_hop",
+			backend_counts_sum(&live->backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, index, i)));
 		telemetry_reply_numbered(list, i, data);
 	}
 	return list;

@@ -18,10 +18,12 @@
 #include "packet/prefetch.h"
 #include "packet/steering.h"
 
+struct next_hops;
 struct routes;
 
 struct lanes_job {
 	const struct routes *routes; /* has a portmap */
+	const struct next_hops *next_hops; /* with `single`, the prebuilt headers have their MAC */
 	const struct steering_config *steering;
 	const struct prebuilt_headers *prebuilt; /* PREBUILT_COUNT of them */
 	struct prefetch *prefetch;
@@ -29,7 +31,7 @@ struct lanes_job {
 
 /*
  * Fills the verdict and `out` of the lanes that it can finish, and table, backend and out_size of those that it
- * forwards. Sets burst->mixed. Returns the set of all other lanes, which it has not touched.
+ * forwards, and backend of those without a next hop. Sets burst->mixed. Returns the set of all other lanes, which it has not touched.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

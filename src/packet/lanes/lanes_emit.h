@@ -6,8 +6,32 @@
 #include "gue/gue_wire.h"
 #include "packet/lanes/lanes.h"
 #include "packet/lanes/lanes_parse.h"
+#include "packet/next_hops.h"
 #include "packet/routes.h"
 #include "packet/steer.h"
+
+/* Finds the destination MACs of a block. Packets without one are not eligible. */
+INLINE void find_next_hops(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+{
+	uint64_t source = load_le64(job->prebuilt[0].bytes) >> 48 << 48;
+	uint32_t slot[BLOCK], at[BLOCK];
+
+	gather_u32(job->next_hops->slots, block->backend, slot);
+	EACH (i) {
+		/* The low byte of the outer source port. ports[] has the inner one, not swapped. */
+		uint32_t port = (uint32_t)block->hash[i] ^ lanes->ports[base + i] >> 8;
+
+		at[i] = (slot[i] & 0xffffff) + (slot[i] >> 24 & port);
+	}
+	gather_u64(job->next_hops->macs, at, block->macs);
+	EACH (i) {
+		uint32_t known = block->macs[i] != 0;
+
+		block->stranded[i] = block->eligible[i] & !known;
+		block->eligible[i] &= known;
+		block->macs[i] |= source;
+	}
+}
 
 /* Computes the patches of a block, in the byte order of the wire. Packets over the MTU are not eligible. */
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
@@ -93,6 +117,8 @@ INLINE void write_lane(
 	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
 {
 	write_outer(out, &job->prebuilt[PREBUILT_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
+	if (!job->next_hops->single)
+		memcpy(out, &block->macs[i], sizeof(block->macs[i]));
 	for (unsigned hop = 2; hop < hops; hop++)
 		memcpy(out + PREBUILT_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
 }
@@ -136,6 +162,13 @@ INLINE void finish_unmatched(const struct lanes_job *job, struct burst *burst, u
 	burst->out[lane] = NULL;
 }
 
+INLINE void finish_stranded(const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
+{
+	burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
+	burst->backend[lane] = block->backend[i];
+	burst->out[lane] = NULL;
+}
+
 /* Writes the results of a block. Returns the lanes of the burst for the general path. */
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
@@ -156,6 +189,8 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 			emit_lane(job, v6, block, i, burst, index[i]);
 		else if (block->unmatched[i])
 			finish_unmatched(job, burst, index[i]);
+		else if (!job->next_hops->single && block->stranded[i])
+			finish_stranded(block, i, burst, index[i]);
 		else
 			rest |= 1ull << index[i];
 	}

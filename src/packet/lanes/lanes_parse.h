@@ -48,12 +48,15 @@ struct block {
 	uint32_t total[BLOCK]; /* bytes of the IP packet; from prepare_patches() on with the outer headers */
 	uint32_t eligible[BLOCK]; /* 1: fast-path eligible, as far as the stages have checked */
 	uint32_t unmatched[BLOCK]; /* 1: eligible, but no bind matches */
+	uint32_t stranded[BLOCK]; /* 1: eligible, but the first hop has no next hop. Only with several next hops */
 	uint32_t udp[BLOCK]; /* 1: UDP, 0: TCP */
 	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
 	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
+	/* Destination MAC, and the first bytes of the source MAC above it. Only with several next hops. */
+	uint64_t macs[BLOCK];
 	/*
 	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second
 	 * hop.

@@ -40,6 +40,8 @@ static struct seed seeds[SEEDS];
  * backends.
  */
 static struct routes *worlds[5];
+static struct next_hops one_next_hop = {.single = true, .mac = 0x070605040302};
+static uint64_t seen[VERDICT_COUNT];
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
 
@@ -200,6 +202,8 @@ static void assert_same_lane(uint32_t lane)
 	size_t from = BEFORE;
 
 	assert_int_equal(bursts[1].verdict[lane], bursts[0].verdict[lane]);
+	if (bursts[0].verdict[lane] == VERDICT_DROP_NO_NEXT_HOP)
+		assert_int_equal(bursts[1].backend[lane], bursts[0].backend[lane]);
 	if (bursts[0].verdict[lane] == VERDICT_FORWARDED) {
 		assert_int_equal(bursts[1].table[lane], bursts[0].table[lane]);
 		assert_int_equal(bursts[1].backend[lane], bursts[0].backend[lane]);
@@ -214,16 +218,38 @@ static void assert_same_lane(uint32_t lane)
 	assert_memory_equal(rooms[1][lane] + from, rooms[0][lane] + from, ROOM - from);
 }
 
+/* Next hops of all sorts: a tenth of the backends has none, others have one that is unreachable, one, or several. */
+static struct next_hops *random_next_hops(const struct routes *routes)
+{
+	static struct next_hop all[8192];
+	uint32_t used = 0, most = 1 + random_below(4);
+	struct next_hop_list *lists = calloc(routes->address_count + 1, sizeof(*lists));
+	struct next_hops *next_hops;
+
+	for (uint32_t i = 0; i < routes->address_count; i++) {
+		lists[i] = (struct next_hop_list){&all[used], random_below(10) ? 1 + random_below(most) : 0};
+		if (random_below(3) == 0 && i > 0)
+			lists[i] = lists[i - 1];
+		for (uint32_t n = 0; n < lists[i].count && lists[i].next_hops == &all[used + n]; n++)
+			all[used + n] = (struct next_hop){
+				n, random_below(8) ? random_u64() & 0xffffffffffff : 0, 1 + random_below(9)};
+		used = (used + lists[i].count) % (8192 - 16);
+	}
+	next_hops = next_hops_create(lists, routes->address_count);
+	assert_non_null(next_hops);
+	free(lists);
+	return next_hops;
+}
+
 static uint64_t compare(
 	lanes_fn *fast, const struct steering_config *steering, const struct routes *routes, uint32_t inputs)
 {
+	struct next_hops *next_hops = random_below(3) ? random_next_hops(routes) : NULL;
 	struct pipeline pipeline = {
 		.routes = routes,
+		.next_hops = next_hops ? next_hops : &one_next_hop,
 		.steering = steering,
-		.outer = {.destination_mac = {2, 3, 4, 5, 6, 7},
-			.source_mac = {2, 9, 8, 7, 6, 5},
-			.source_ip = inet_addr("192.0.2.1")},
-		.gateway_known = true,
+		.outer = {.source_mac = {2, 9, 8, 7, 6, 5}, .source_ip = inet_addr("192.0.2.1")},
 		.fast = fast,
 	};
 	struct pipeline stages = pipeline;
@@ -237,8 +263,10 @@ static uint64_t compare(
 		for (uint32_t lane = 0; lane < bursts[0].count; lane++) {
 			assert_same_lane(lane);
 			forwarded += bursts[0].verdict[lane] == VERDICT_FORWARDED;
+			seen[bursts[0].verdict[lane]]++;
 		}
 	}
+	next_hops_free(next_hops);
 	return forwarded;
 }
 
@@ -304,7 +332,7 @@ static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 {
 	static const uint32_t counts[] = {1, 15, 16, 17, BURST_MAX};
 	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
-	struct pipeline pipeline = {.routes = worlds[0], .steering = &steering, .gateway_known = true, .fast = fast};
+	struct pipeline pipeline = {.routes = worlds[0], .next_hops = &one_next_hop, .steering = &steering, .fast = fast};
 	struct burst *burst = &bursts[0];
 
 	for (uint32_t size = 0; size <= packet->size; size++) {

@@ -16,6 +16,7 @@
 
 static struct routes *routes;
 static struct steering_config steering;
+static struct next_hops next_hops;
 static struct pipeline pipeline;
 static struct too_big_limit limit;
 static struct burst burst;
@@ -47,13 +48,13 @@ static int reset(void **state)
 	(void)state;
 	steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
+	next_hops = (struct next_hops){.single = true, .mac = 0xfe0000000002};
 	pipeline = (struct pipeline){
 		.routes = routes,
+		.next_hops = &next_hops,
 		.steering = &steering,
-		.outer = {.destination_mac = {2, 0, 0, 0, 0, 0xfe},
-			.source_mac = {2, 0, 0, 0, 0, 1},
-			.source_ip = inet_addr("192.0.2.1")},
-		.gateway_known = true,
+		.outer = {.source_mac = {2, 0, 0, 0, 0, 1}, .source_ip = inet_addr("192.0.2.1")},
+		.reply_mac = {2, 0, 0, 0, 0, 0xfd},
 		.too_big_limit = &limit,
 	};
 	too_big_limit_init(&limit, (uint8_t[SIPHASH_KEY_SIZE]){0}, 0);
@@ -115,7 +116,7 @@ static void test_forwarded_frame_is_outer_headers_and_unchanged_packet(void **st
 	out = burst.out[0];
 	assert_int_equal(burst.out_size[0], 14 + 40 + 140);
 	assert_ptr_equal(out + burst.out_size[0], burst.frame[0] + packet.size);
-	assert_memory_equal(out, pipeline.outer.destination_mac, 6);
+	assert_memory_equal(out, &next_hops.mac, 6);
 	assert_memory_equal(out + 6, pipeline.outer.source_mac, 6);
 	assert_int_equal(load_be16(out + 12), 0x0800);
 	assert_int_equal(load_be16(out + 16), 40 + 140);
@@ -263,16 +264,16 @@ static void test_later_fragment_is_forwarded_by_its_addresses_or_dropped(void **
 	assert_verdict(&packet, VERDICT_DROP_FRAGMENT);
 }
 
-static void test_nothing_is_sent_before_the_gateway_is_known(void **state)
+static void test_nothing_is_sent_before_the_next_hop_is_known(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80), big = sized(false, 1461);
 
 	(void)state;
-	pipeline.gateway_known = false;
+	next_hops.mac = 0;
 	steering.send_too_big = true;
-	assert_verdict(&packet, VERDICT_DROP_NO_GATEWAY);
-	assert_verdict(&big, VERDICT_DROP_NO_GATEWAY);
-	packet.bytes[14] = 0x44; /* other verdicts do not depend on the gateway */
+	assert_verdict(&packet, VERDICT_DROP_NO_NEXT_HOP);
+	assert_verdict(&big, VERDICT_DROP_NO_NEXT_HOP);
+	packet.bytes[14] = 0x44; /* other verdicts do not depend on the next hop */
 	assert_verdict(&packet, VERDICT_DROP_MALFORMED);
 }
 
@@ -516,7 +517,7 @@ int main(void)
 		cmocka_unit_test_setup(test_dropped_frames_are_unchanged, reset),
 		cmocka_unit_test_setup(test_more_than_eight_extension_headers_are_dropped, reset),
 		cmocka_unit_test_setup(test_later_fragment_is_forwarded_by_its_addresses_or_dropped, reset),
-		cmocka_unit_test_setup(test_nothing_is_sent_before_the_gateway_is_known, reset),
+		cmocka_unit_test_setup(test_nothing_is_sent_before_the_next_hop_is_known, reset),
 		cmocka_unit_test_setup(test_frame_without_headroom_is_dropped_unchanged, reset),
 		cmocka_unit_test_setup(test_mtu_limits_the_outer_packet, reset),
 		cmocka_unit_test_setup(test_mtu_check_counts_the_hops_of_each_packet, reset),

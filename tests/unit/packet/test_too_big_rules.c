@@ -43,16 +43,17 @@ static int tear_down(void **state)
 
 static int reset(void **state)
 {
+	static const struct next_hops next_hops = {.single = true, .mac = 0xfe0000000002};
+
 	(void)state;
 	steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 576, .send_too_big = true};
 	pipeline = (struct pipeline){
 		.routes = routes,
 		.steering = &steering,
-		.outer = {.destination_mac = {2, 0, 0, 0, 0, 0xfe},
-			.source_mac = {2, 0, 0, 0, 0, 1},
-			.source_ip = inet_addr("192.0.2.1")},
-		.gateway_known = true,
+		.next_hops = &next_hops,
+		.outer = {.source_mac = {2, 0, 0, 0, 0, 1}, .source_ip = inet_addr("192.0.2.1")},
+		.reply_mac = {2, 0, 0, 0, 0, 0xfd},
 		.fast = lanes_plain,
 	};
 	return 0;
@@ -211,7 +212,7 @@ static void test_reply_goes_to_the_gateway_or_to_the_sender_of_the_frame(void **
 
 		pipeline.reply_to_sender = false;
 		assert_reply(&packet);
-		assert_memory_equal(burst.out[0], pipeline.outer.destination_mac, 6);
+		assert_memory_equal(burst.out[0], pipeline.reply_mac, 6);
 		assert_memory_equal(burst.out[0] + 6, pipeline.outer.source_mac, 6);
 		pipeline.reply_to_sender = true;
 		assert_reply(&packet);

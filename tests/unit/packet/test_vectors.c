@@ -36,6 +36,8 @@ static struct routes *build_routes(const char *name)
 	return routes;
 }
 
+static struct next_hops next_hops;
+
 static struct pipeline make_pipeline(
 	const json_t *config, const struct steering_config *steering, const struct routes *routes)
 {
@@ -43,11 +45,13 @@ static struct pipeline make_pipeline(
 		.routes = routes,
 		.steering = steering,
 		.outer.source_ip = inet_addr(vectors_string(config, "outbound_src_ip")),
-		.gateway_known = true,
+		.next_hops = &next_hops,
 		.fast = fast,
 	};
 
-	vectors_mac(vectors_string(config, "outbound_gateway_mac"), pipeline.outer.destination_mac);
+	vectors_mac(vectors_string(config, "outbound_gateway_mac"), pipeline.reply_mac);
+	next_hops = (struct next_hops){.single = true};
+	memcpy(&next_hops.mac, pipeline.reply_mac, sizeof(pipeline.reply_mac));
 	vectors_mac(vectors_string(document, "port_mac"), pipeline.outer.source_mac);
 	return pipeline;
 }
@@ -96,7 +100,7 @@ static void run_burst(struct pipeline *pipeline)
 static void run_every_golden_packet(void)
 {
 	const char *config_name = "", *table_name = "";
-	struct pipeline pipeline = {0};
+	struct pipeline pipeline = {.next_hops = &next_hops};
 	struct routes *routes = NULL;
 	struct steering_config steering;
 	json_t *packet;

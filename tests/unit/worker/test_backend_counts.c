@@ -26,20 +26,20 @@ static void test_workers_share_no_cache_line(void **state)
 	(void)state;
 	assert_true(backend_counts_alloc(&counts, routes, 3));
 	for (unsigned worker = 0; worker < 3; worker++) {
-		assert_int_equal((uintptr_t)backend_counts_row(&counts, worker) % 64, 0);
+		assert_int_equal((uintptr_t)backend_counts_row(&counts, BACKEND_FORWARDED, worker) % 64, 0);
 		assert_true(counts.stride >= routes->address_count);
 		for (uint32_t i = 0; i < routes->address_count; i++)
-			backend_counts_row(&counts, worker)[i] += 1 + worker + i;
+			backend_counts_row(&counts, BACKEND_FORWARDED, worker)[i] += 1 + worker + i;
 	}
 	for (uint32_t i = 0; i < routes->address_count; i++)
-		assert_int_equal(backend_counts_sum(&counts, i), 6 + 3 * i);
+		assert_int_equal(backend_counts_sum(&counts, BACKEND_FORWARDED, i), 6 + 3 * i);
 	backend_counts_free(&counts);
 	routes_free(routes);
 }
 
 static uint64_t sum_of(const struct backend_counts *counts, const struct routes *routes, uint32_t table, uint32_t backend)
 {
-	return backend_counts_sum(counts, routes_backend(routes, table, backend));
+	return backend_counts_sum(counts, BACKEND_FORWARDED, routes_backend(routes, table, backend));
 }
 
 /* In the new table the second backend is gone, the others are in another order, and one is new. */
@@ -54,9 +54,9 @@ static void test_backends_keep_their_counts_by_address(void **state)
 		routes->set.tables[1].backends[i].addr.bytes[3] = order[i];
 	assert_true(backend_counts_alloc(&old, old_routes, 2) && backend_counts_alloc(&counts, routes, 2));
 	for (uint32_t i = 0; i < 5; i++)
-		backend_counts_row(&old, i % 2)[routes_backend(old_routes, 1, i)] = 100 + i;
+		backend_counts_row(&old, BACKEND_FORWARDED, i % 2)[routes_backend(old_routes, 1, i)] = 100 + i;
 	for (unsigned turn = 0; turn < 2; turn++) { /* the second turn replaces what the first has written */
-		backend_counts_row(&old, 0)[routes_backend(old_routes, 1, 0)] += 1000 * turn;
+		backend_counts_row(&old, BACKEND_FORWARDED, 0)[routes_backend(old_routes, 1, 0)] += 1000 * turn;
 		backend_counts_carry(&counts, routes, 1, &old, old_routes, 1);
 		for (uint32_t i = 0; i < 5; i++)
 			assert_int_equal(sum_of(&counts, routes, 1, i),

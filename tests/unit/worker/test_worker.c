@@ -29,6 +29,7 @@ static struct steering_config steering;
 static struct worker worker;
 static struct flow_path path;
 static struct live_table live;
+static struct next_hops next_hops;
 
 /* The number of frames that each poll receives. The last poll stops the worker. */
 static const uint16_t *script;
@@ -206,7 +207,7 @@ static void forward(uint16_t frames, uint16_t accepted)
 	uint64_t before[2];
 
 	for (uint32_t i = 0; i < 2; i++)
-		before[i] = backend_counts_sum(&live.backends, i);
+		before[i] = backend_counts_sum(&live.backends, BACKEND_FORWARDED, i);
 	memset(taken_for, 0, sizeof(taken_for));
 	bound = true;
 	room = accepted;
@@ -218,7 +219,7 @@ static void forward(uint16_t frames, uint16_t accepted)
 	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], accepted);
 	assert_int_equal(worker.counters.tables[0].packets, accepted);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(backend_counts_sum(&live.backends, i) - before[i], taken_for[i]);
+		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_FORWARDED, i) - before[i], taken_for[i]);
 	assert_int_equal(taken_for[0] + taken_for[1], accepted);
 	assert_true(accepted < 10 || (taken_for[0] > 0 && taken_for[1] > 0));
 }
@@ -354,12 +355,13 @@ static int set_up(void **state)
 	handmade_bind(&set, 0, "192.0.2.9", TABLE_TCP, 80, 80);
 	routes = handmade_routes(&set);
 	install_port();
-	shared.gateway_mac = 1;
+	next_hops = (struct next_hops){.single = true, .mac = 1};
 	steering = (struct steering_config){
 		.hash_fields = STEERING_SOURCE_ADDRESS, .exception_path = true, .outbound_mtu = 1500};
 	shared.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
 	rte_rcu_qsbr_init(shared.qsbr, 1);
 	live.routes = routes;
+	live.next_hops[0] = &next_hops;
 	assert_true(backend_counts_alloc(&live.backends, routes, 1));
 	shared.live = &live;
 	path = (struct flow_path){.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool};
