@@ -15,8 +15,6 @@
 #define CONF_MAX_FLOW_PATHS  256
 #define CONF_MAX_LCORES      128
 #define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
-#define CONF_MAX_FLOW_PATHS  256
-#define CONF_MAX_LCORES      128
 #define CONF_MAX_EXCEPTIONS  10000000 /* a second */
 
 enum conf_exception_path {
