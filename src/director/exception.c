@@ -2,7 +2,11 @@
 #include "director/exception.h"
 
 #include <errno.h>
+#include <net/if.h>
+#include <netpacket/packet.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -51,6 +55,58 @@ static int check_access(enum conf_exception_path path)
 	return 0;
 }
 
+/* Returns the largest MTU whose frames the director can take from the kernel and the port can send. */
+static uint16_t largest_mtu(const struct port *port, const struct port *exception)
+{
+	uint16_t room = rte_pktmbuf_data_room_size(exception->pool) - RTE_PKTMBUF_HEADROOM;
+
+	if (exception->rx_segments && port->tx_segments)
+		return UINT16_MAX;
+	return room - RTE_ETHER_HDR_LEN - RTE_VLAN_HLEN;
+}
+
+/* The driver of tap accepts no MTU above 1504, but does not mind what the interface in the kernel has. */
+static void set_mtu(const struct port *port, const struct port *exception)
+{
+	uint16_t largest = largest_mtu(port, exception);
+	struct ifreq request = {.ifr_mtu = RTE_MIN(port->mtu, largest)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "glb%u", port->id);
+	if (fd < 0 || ioctl(fd, SIOCSIFMTU, &request))
+		log_warning("%s: cannot have MTU %d, the MTU of port %u: %s: set it yourself (ip link set dev %s mtu %d)",
+			request.ifr_name, request.ifr_mtu, port->id, strerror(errno), request.ifr_name, request.ifr_mtu);
+	else if (port->mtu > largest)
+		log_warning("%s: has MTU %u, not %u as port %u, because a larger frame does not fit into a buffer",
+			request.ifr_name, largest, port->mtu, port->id);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Lets the kernel do it, for a driver that uses a kernel interface. The kernel undoes it when the process ends. */
+static bool ask_kernel_for_multicast(const struct port *port)
+{
+	struct packet_mreq request = {.mr_ifindex = (int)port->info.if_index, .mr_type = PACKET_MR_ALLMULTI};
+	int fd = port->info.if_index ? socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) : -1;
+
+	if (fd < 0)
+		return false;
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)) == 0)
+		return true;
+	close(fd);
+	return false;
+}
+
+/* IPv6 resolves addresses with multicast to a group for each address (RFC 4291), and the director does not know the kernel's addresses. */
+static void receive_multicast(const struct port *port)
+{
+	int error = rte_eth_allmulticast_enable(port->id);
+
+	if (error && !ask_kernel_for_multicast(port))
+		log_warning("port %u (%s): cannot receive all multicast: %s: IPv6 and OSPF on glb%u may not work",
+			port->id, port->name, strerror(-error), port->id);
+}
+
 static int open_one(struct director *director, const struct port *port, struct port *exception)
 {
 	const struct conf *conf = &director->conf;
@@ -74,9 +130,30 @@ static int open_one(struct director *director, const struct port *port, struct p
 			port->id, port->rx_queues, device.name, exception->info.max_rx_queues);
 		return -E2BIG;
 	}
+	exception->mtu = port->mtu;
 	exception->rx_queues = exception->tx_queues = port->rx_queues;
 	error = port_setup(exception, conf, director->plan.lcore_count, 0);
-	return error ? error : port_start(exception, conf);
+	if (!error)
+		error = port_start(exception, conf);
+	if (!error) {
+		set_mtu(port, exception);
+		receive_multicast(port);
+	}
+	return error;
+}
+
+void exception_follow(struct director *director)
+{
+	for (uint16_t i = 0; i < director->exception_count; i++) {
+		struct port *port = &director->ports[i];
+		uint16_t mtu = director->exceptions[i].rx_queues ? port_read_mtu(port) : port->mtu;
+
+		if (mtu == port->mtu)
+			continue;
+		log_notice("port %u (%s): the MTU is now %u", port->id, port->name, mtu);
+		__atomic_store_n(&port->mtu, mtu, __ATOMIC_RELAXED);
+		set_mtu(port, &director->exceptions[i]);
+	}
 }
 
 int exception_open(struct director *director)

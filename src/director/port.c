@@ -105,9 +105,11 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 	if (port->info.max_rx_pktlen > FRAME_OVERHEAD && mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
 		mtu = port->info.max_rx_pktlen - FRAME_OVERHEAD;
 	device.rxmode.mtu = mtu;
+	mtu = RTE_MAX(mtu, port->mtu);
 	port_rss_fill(port, conf, &device);
 	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 > (uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
 		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
+	port->rx_segments = device.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
 	return device;
 }
@@ -200,13 +202,19 @@ static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 	return known ? (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX) : otherwise; /* the MTU of lo is 65536 */
 }
 
+uint16_t port_read_mtu(const struct port *port)
+{
+	uint16_t mtu = port->mtu;
+
+	rte_eth_dev_get_mtu(port->id, &mtu);
+	return port->info.if_index ? kernel_mtu(port, mtu) : mtu;
+}
+
 static void raise_mtu(struct port *port, uint16_t wanted)
 {
 	int error;
 
-	rte_eth_dev_get_mtu(port->id, &port->mtu);
-	if (port->info.if_index)
-		port->mtu = kernel_mtu(port, port->mtu);
+	port->mtu = port_read_mtu(port);
 	if (port->mtu >= wanted)
 		return;
 	error = rte_eth_dev_set_mtu(port->id, wanted);
@@ -224,7 +232,8 @@ int port_start(struct port *port, const struct conf *conf)
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
 	int error;
 
-	raise_mtu(port, conf->steering.outbound_mtu);
+	if (!port->of_exception_path)
+		raise_mtu(port, conf->steering.outbound_mtu);
 	error = rte_eth_dev_start(port->id);
 	if (error) {
 		log_error("port %u (%s): does not start: %s", port->id, port->name, strerror(-error));

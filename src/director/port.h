@@ -21,6 +21,7 @@ struct port {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac;
+	/* Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it (exception_follow()). */
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
@@ -28,6 +29,7 @@ struct port {
 	bool of_exception_path; /* the descriptors and mbufs that director.conf sets are not for this port */
 	uint8_t rss_key_size; /* bytes; 0: no key */
 	uint8_t rss_key[UINT8_MAX];
+	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
 	struct rte_mempool *pool; /* for the frames that it receives, and for copies of them */
 };
@@ -46,6 +48,9 @@ uint32_t port_most_tx_descriptors(const struct conf *conf);
 
 /* Raises the MTU if it is less than conf->outbound_mtu, and starts the port. 0, or -errno after logging why. */
 int port_start(struct port *port, const struct conf *conf);
+
+/* Asks for the MTU that the port has now: the kernel's, if its driver uses a kernel interface. */
+uint16_t port_read_mtu(const struct port *port);
 
 /* Returns whether a flow path uses the port. Only then is it started. */
 static inline bool port_is_used(const struct port *port)

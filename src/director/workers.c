@@ -47,7 +47,14 @@ static struct queue exception_queue(const struct director *director, const struc
 {
 	const struct port *port = director_exception_port(director, plan->rx_port);
 
-	return (struct queue){.port = port ? port->id : 0, .queue = plan->rx_queue};
+	if (!port)
+		return (struct queue){0};
+	return (struct queue){
+		.port = port->id,
+		.queue = plan->rx_queue,
+		.tun = director->conf.exception_path == CONF_EXCEPTION_TAP ? RTE_MAX(port_rx_fd(port, plan->rx_queue), 0)
+									   : 0,
+	};
 }
 
 static struct flow_path *add_path(const struct director *director, struct worker *worker,

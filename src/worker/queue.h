@@ -17,6 +17,7 @@
 
 struct queue {
 	uint16_t port, queue; /* used if `ring` is NULL */
+	int tun; /* file descriptor of the tun device of this queue, for transmit_exceptions(); 0: none */
 	struct rte_ring *ring; /* single producer, single consumer */
 	struct doorbell *bell; /* of the ring's consumer; NULL: that lcore never sleeps */
 };

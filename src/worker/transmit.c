@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "worker/transmit.h"
 
+#include <linux/if_tun.h>
+#include <sys/uio.h>
+
 #include <rte_pause.h>
 
 /* A full queue drains at line rate or not at all. More attempts would only delay the packets that arrive meanwhile. */
 #define ATTEMPTS 4
+
+/* Of a frame for the exception path. Frames of more than 9 KB are never received. */
+#define MAX_SEGMENTS 16
 
 static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
 {
@@ -106,14 +112,34 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 	return sent;
 }
 
-void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+/* Returns whether the kernel took the frame. */
+static bool write_frame(int tun, const struct rte_mbuf *mbuf)
+{
+	struct tun_pi info = {0}; /* the kernel reads the type from the frame */
+	struct iovec pieces[1 + MAX_SEGMENTS] = {{&info, sizeof(info)}};
+	int count = 1;
+
+	for (; mbuf && count < (int)RTE_DIM(pieces); mbuf = mbuf->next)
+		pieces[count++] = (struct iovec){rte_pktmbuf_mtod(mbuf, void *), mbuf->data_len};
+	return !mbuf && writev(tun, pieces, count) > 0;
+}
+
+/* Returns how many frames the kernel did not take. */
+static uint16_t write_frames(int tun, struct outbox *outbox)
 {
 	uint16_t refused = 0;
 
-	if (queue->ring) {
-		transmit(queue, outbox, counters);
-		return;
-	}
+	for (uint16_t i = 0; i < outbox->count; i++)
+		refused += !write_frame(tun, outbox->mbufs[i]);
+	rte_pktmbuf_free_bulk(outbox->mbufs, outbox->count);
+	return refused;
+}
+
+/* Returns how many frames the driver refused. */
+static uint16_t send_each(const struct queue *queue, struct outbox *outbox)
+{
+	uint16_t refused = 0;
+
 	for (uint16_t at = 0; at < outbox->count; at++) {
 		at += rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
 		if (at == outbox->count)
@@ -121,6 +147,20 @@ void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struc
 		rte_pktmbuf_free(outbox->mbufs[at]);
 		refused++;
 	}
+	return refused;
+}
+
+void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters)
+{
+	uint16_t refused;
+
+	if (outbox->count == 0)
+		return;
+	if (queue->ring) {
+		transmit(queue, outbox, counters);
+		return;
+	}
+	refused = queue->tun ? write_frames(queue->tun, outbox) : send_each(queue, outbox);
 	counters_add(&counters->verdicts[VERDICT_EXCEPTION], outbox->count - refused);
 	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], refused);
 	empty(outbox);

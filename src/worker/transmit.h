@@ -53,8 +53,9 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
 /*
- * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. tap's driver
- * refuses a frame that is too long or that the kernel does not take. So each refused frame is dropped, and the others are sent.
+ * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So each refused
+ * frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to it, because tap's driver refuses
+ * all frames above 1522 bytes, whatever the MTU is.
  */
 void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 

@@ -205,12 +205,22 @@ static void collect(struct worker *worker, const struct flow_path *path, struct 
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 }
 
+/* The port drops, or its driver truncates, a frame that is longer than its MTU allows. */
+static bool may_be_returned(const struct flow_path *path, const struct rte_mbuf *mbuf)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint32_t mtu = __atomic_load_n(path->mtu, __ATOMIC_RELAXED);
+
+	if (mbuf->nb_segs > 1 && !path->segments_allowed)
+		return false;
+	return mbuf->data_len >= NET_ETHERNET_SIZE &&
+	       mbuf->pkt_len <= mtu + NET_ETHERNET_SIZE + (net_is_tag(load_be16(frame + 12)) ? NET_TAG_SIZE : 0);
+}
+
 static void return_packets(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint32_t largest = __atomic_load_n(path->mtu, __ATOMIC_RELAXED) + (uint32_t)(NET_ETHERNET_SIZE + NET_TAG_SIZE);
-
 	for (uint16_t i = 0; i < count; i++) {
-		if (mbufs[i]->pkt_len > largest || (mbufs[i]->nb_segs > 1 && !path->segments_allowed)) {
+		if (!may_be_returned(path, mbufs[i])) {
 			counters_add(&worker->counters.exception_return_refused, 1);
 			rte_pktmbuf_free(mbufs[i]);
 			continue;

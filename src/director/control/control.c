@@ -20,6 +20,7 @@
 #include "director/control/gateway.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
+#include "director/exception.h"
 #include "director/link.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -155,6 +156,7 @@ static void take_tick(struct control *control)
 	follow_gateway(control);
 	reload_next_hops_collect(&control->director->reload);
 	log_link_changes(control);
+	exception_follow(control->director);
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (control->watchdog_us && workers_are_alive(control))
 		service_alive();

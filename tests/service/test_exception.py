@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The exception path with tap: the interface that it makes, the frames that it refuses, and its limits."""
+
+import re
+import socket
+
+import pytest
+
+from lab.tools import wait_until
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+
+AF_PACKET = "net_af_packet0,iface=director"
+TAP = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
+BROADCAST = b"\xff" * 6
+IEEE_EXPERIMENT = b"\x88\xb5"  # no kernel answers frames of this type
+
+
+@pytest.fixture
+def tap(link, tmp_path):
+    """Starts a director. Only glb0 has addresses, and the kernel ignores IP that it receives on the director's port itself."""
+    link.director.sysctl({"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.conf.director.rp_filter": 1})
+    link.director.sysctl({"net.ipv6.conf.director.disable_ipv6": 1, "net.ipv4.conf.director.arp_ignore": 8})
+
+    def start(**config):
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        return DirectorProcess([AF_PACKET], {**TAP, **config}, table, prefix=link.director.command())
+
+    return start
+
+
+def set_mtu(link, mtu):
+    link.client.run(*f"ip link set client mtu {mtu}".split())
+    link.director.run(*f"ip link set director mtu {mtu}".split())
+
+
+def add_addresses(link):
+    for namespace, device, number in ((link.director, "glb0", 1), (link.client, "client", 33)):
+        namespace.run(*f"ip address add 192.0.2.{number}/24 dev {device}".split())
+        namespace.run(*f"ip address add 2001:db8::{number}/64 dev {device} nodad".split())
+
+
+def shown(namespace, device, word):
+    """The number after a word that `ip -d link` prints."""
+    text = namespace.run(*f"ip -d link show {device}".split()).stdout
+    return int(re.search(rf" {word} (\d+)", text)[1])
+
+
+def ping(namespace, address, size=56, lost=0):
+    """Sends two pings that must not be fragmented, of `size` bytes each with their ICMP and IP headers."""
+    headers = 48 if ":" in address else 28
+    done = namespace.run(*f"ping -c 2 -i 0.05 -W 0.2 -M do -s {size - headers} {address}".split(), check=False).stdout
+    assert f" {2 - lost} received" in done and "DUP" not in done, done
+
+
+def send(link, frames):
+    with link.client.packet_socket("client") as cable:
+        for frame in frames:
+            cable.send(frame)
+
+
+def test_the_interface_has_the_mtu_of_the_port(link, tap):
+    """With outbound_mtu = 1600, frames above 1522 bytes pass in both directions, and the interface follows later changes."""
+    set_mtu(link, 1600)
+    with tap(outbound_mtu=1600) as director:
+        assert shown(link.director, "glb0", "mtu") == 1600
+        assert shown(link.director, "director", "allmulti") == 1
+        assert "MTU" not in "".join(line for line in director.log.splitlines() if "warning" in line)
+        add_addresses(link)
+        ping(link.client, "192.0.2.1", 1600)
+        ping(link.client, "2001:db8::1", 1600)  # also needs multicast, for neighbour discovery
+        assert director.stats()["drop_exception_full"] == 0
+        set_mtu(link, 1900)
+        wait_until(lambda: shown(link.director, "glb0", "mtu") == 1900, "the MTU of glb0")
+        ping(link.client, "192.0.2.1", 1900)
+        assert "port 0 (net_af_packet0): the MTU is now 1900" in director.log
+
+        # Someone gives the interface a larger MTU than the port has.
+        link.director.run(*"ip link set glb0 mtu 3000".split())
+        before = director.stats()
+        ping(link.director, "192.0.2.33", 1901, lost=2)
+        ping(link.director, "192.0.2.33", 1900)
+        after = director.stats()
+        assert after["exception_return_refused"] - before["exception_return_refused"] == 2
+        assert after["exception_returned"] - before["exception_returned"] >= 2
+
+
+def test_a_refused_frame_does_not_drop_others(link, tap):
+    """The kernel refuses all frames while the interface is down. Each of them is counted, and forwarding goes on."""
+    frames = [BROADCAST + bytes(6) + IEEE_EXPERIMENT + bytes(46)] * 200
+    with tap(exception_limits={"other": 1000000}) as director:
+        link.director.run(*"ip link set glb0 down".split())
+        before = director.stats()
+        send(link, frames)
+        wait_until(lambda: director.stats()["drop_exception_full"] - before["drop_exception_full"] >= 200, "refusals")
+        link.director.run(*"ip link set glb0 up".split())
+        add_addresses(link)
+        ping(link.client, "192.0.2.1")
+        stats = director.stats()
+        assert stats["received"] == sum_of_verdicts(stats)
+
+
+def test_a_flood_leaves_the_control_plane_its_share(link, tap):
+    flood = [BROADCAST + bytes(6) + IEEE_EXPERIMENT + bytes(46)] * 300
+    with tap(exception_limits={"control": 1000, "other": 1}) as director:
+        add_addresses(link)
+        send(link, flood)
+        ping(link.client, "192.0.2.1")
+        ping(link.client, "2001:db8::1")
+        send(link, flood)
+        stats = wait_until(
+            lambda: (stats := director.stats())["received"] == sum_of_verdicts(stats) > 600 and stats, "all frames")
+        # 16 frames at once, and one in each second. Nothing here takes that long, but a slow machine may.
+        assert 600 - 16 - 60 <= stats["exception_limited_other"] <= 600 - 16
+        assert stats["exception_limited_other"] == stats["drop_exception_limited"]
+    with tap(exception_limits={"control": 0, "other": 0}) as director:
+        send(link, flood)
+        link.client.run(*"ip neigh flush dev client".split())
+        with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.sendto(b"", ("192.0.2.1", 9))  # the client asks with ARP
+        stats = wait_until(lambda: (stats := director.stats())["exception_limited_link"] and stats, "a limited ARP")
+        assert stats["exception_limited_other"] == 300
+        assert stats["exception"] == 0
