@@ -68,6 +68,17 @@ static const char *too_big_text(enum verdict verdict, uint8_t refusal)
 	return verdict == VERDICT_ANSWERED_TOO_BIG ? "; the director sent a too-big reply" : refusals[refusal];
 }
 
+static void underlay_text(const struct underlay_note *note, char reason[REASON_MAX])
+{
+	struct netaddr from = netaddr_from_bytes(NETADDR_V4, &note->router);
+	struct netaddr to = netaddr_from_bytes(NETADDR_V4, &note->backend);
+	char router[NETADDR_TEXT_MAX], backend[NETADDR_TEXT_MAX];
+
+	snprintf(reason, REASON_MAX, "router %s forwards at most %u bytes towards proxy %s%s",
+		netaddr_format(&from, router), note->mtu, netaddr_format(&to, backend),
+		note->guessed ? " (guessed: the router does not tell its MTU)" : "");
+}
+
 /* Fills `reason` with why the packet has its verdict. */
 static void explain(const struct replay_list *list, const struct burst *burst, uint32_t lane,
 	const struct steer_result *steered, char reason[REASON_MAX])
@@ -83,6 +94,9 @@ static void explain(const struct replay_list *list, const struct burst *burst, u
 	} else if (verdict == VERDICT_EXCEPTION || verdict == VERDICT_DROP_UNMATCHED) {
 		text = packet->has_flow ? explain_unmatched(&packet->flow, pipeline->routes, pipeline->steering)
 					: "only TCP, UDP, pings and ICMP errors about TCP or UDP can match a bind";
+	} else if (verdict == VERDICT_UNDERLAY_TOO_BIG) {
+		underlay_text(&burst->underlay[lane], reason);
+		return;
 	} else if (verdict == VERDICT_DROP_TOO_BIG || verdict == VERDICT_ANSWERED_TOO_BIG) {
 		snprintf(reason, REASON_MAX, "%" PRIu32 " bytes with the outer headers; outbound_mtu is %" PRIu32 "%s",
 			packet->flow.ip_size + (uint32_t)GUE_OUTER_SIZE(steered->hop_count - 1u),

@@ -12,6 +12,7 @@
 
 #include "gue/encapsulate.h"
 #include "packet/flow.h"
+#include "packet/underlay.h"
 
 #define BURST_MAX 64
 
@@ -41,6 +42,9 @@ struct burst {
 	uint16_t row[BURST_MAX];
 	uint8_t hop_count[BURST_MAX];
 	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* network order */
+
+	/* Filled for VERDICT_UNDERLAY_TOO_BIG. */
+	struct underlay_note underlay[BURST_MAX];
 
 	/* Filled by the last stage for VERDICT_DROP_TOO_BIG: enum too_big_refusal. */
 	uint8_t refusal[BURST_MAX];

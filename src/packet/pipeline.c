@@ -81,6 +81,26 @@ static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 	}
 }
 
+/* Among the packets that no bind matches, finds the ICMP errors about the director's own packets to proxies. */
+static void recognise_underlay(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+{
+	enum verdict unmatched = steer_unmatched(pipeline->steering);
+
+	BURST_EACH (lane, lanes) {
+		const struct flow *flow = &burst->flow[lane];
+		const uint8_t *ip = burst->frame[lane] + flow->ip_offset;
+		uint32_t readable = burst->readable[lane] - flow->ip_offset;
+		struct underlay_note *note = &burst->underlay[lane];
+
+		if (burst->verdict[lane] != unmatched || flow->kind != FLOW_ICMP_ERROR || flow->family != NETADDR_V4)
+			continue;
+		if (underlay_parse(span_of(ip, readable < flow->ip_size ? readable : flow->ip_size),
+			    pipeline->outer.source_ip, pipeline->steering->outbound_mtu, note) &&
+			routes_has_backend(pipeline->routes, note->backend))
+			burst->verdict[lane] = VERDICT_UNDERLAY_TOO_BIG;
+	}
+}
+
 static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
@@ -115,5 +135,6 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 		return;
 	parse(burst, lanes);
 	steer_burst(burst, lanes, pipeline->routes, pipeline->steering);
+	recognise_underlay(pipeline, burst, lanes);
 	emit(pipeline, burst, lanes);
 }

@@ -64,6 +64,35 @@ static bool fill_tables(struct routes *routes)
 	return true;
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	uint32_t left, right;
+
+	memcpy(&left, a, sizeof(left));
+	memcpy(&right, b, sizeof(right));
+	return (left > right) - (left < right);
+}
+
+static bool sort_addresses(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+
+	routes->sorted = calloc(routes->address_count + 1u, sizeof(*routes->sorted));
+	for (uint32_t t = 0; routes->sorted && t < set->count; t++) {
+		memcpy(routes->sorted + routes->sorted_count, routes->tables[t].addresses,
+			set->tables[t].backend_count * sizeof(*routes->sorted));
+		routes->sorted_count += set->tables[t].backend_count;
+	}
+	if (routes->sorted)
+		qsort(routes->sorted, routes->sorted_count, sizeof(*routes->sorted), compare_addresses);
+	return routes->sorted;
+}
+
+bool routes_has_backend(const struct routes *routes, uint32_t address)
+{
+	return bsearch(&address, routes->sorted, routes->sorted_count, sizeof(address), compare_addresses);
+}
+
 static bool has_pairs_only(const struct routes *routes)
 {
 	size_t backends = 0;
@@ -116,7 +145,7 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 	routes->set = *set;
 	*set = (struct table_set){0};
 	routes->classifier = classify_build(&routes->set);
-	if (!routes->classifier || !fill_tables(routes)) {
+	if (!routes->classifier || !fill_tables(routes) || !sort_addresses(routes)) {
 		faults_error(faults, NULL, "out of memory");
 		routes_free(routes);
 		return NULL;
@@ -150,6 +179,7 @@ void routes_free(struct routes *routes)
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
 	free(routes->addresses);
+	free(routes->sorted);
 	free(routes->pair_bytes);
 	free(routes->pair_indices);
 	free(routes);

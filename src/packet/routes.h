@@ -31,6 +31,8 @@ struct routes {
 	struct portmap *portmap; /* compiled from the classifier; NULL if portmap_build() failed */
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
 	uint32_t *addresses; /* of all backends; with small_tables, those of table t start at ROUTES_SMALL * t */
+	uint32_t *sorted; /* the addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
+	uint32_t sorted_count;
 	bool small_tables; /* no table has more than ROUTES_SMALL backends */
 	uint32_t address_count; /* of `addresses`, with unused ones */
 	bool pairs_only; /* every row has two different hops, and one of these two copies of all rows exists */
@@ -57,6 +59,9 @@ static inline uint32_t routes_backend(const struct routes *routes, uint32_t tabl
 
 /* Sets first[i] for each index i in `addresses` that is the first hop of a row. first: address_count entries. */
 void routes_mark_first_hops(const struct routes *routes, bool *first);
+
+/* Returns whether a table has a backend with this address. address: network order. */
+bool routes_has_backend(const struct routes *routes, uint32_t address);
 
 /* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);

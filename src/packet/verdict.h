@@ -12,6 +12,8 @@
 	X(VERDICT_FORWARDED, "forwarded", "sent to a proxy in GUE")                                                    \
 	X(VERDICT_ANSWERED_TOO_BIG, "answered_too_big",                                                                \
 		"exceeds outbound_mtu with its outer headers; the director sent a too-big reply")                      \
+	X(VERDICT_UNDERLAY_TOO_BIG, "underlay_too_big",                                                                \
+		"an ICMP error about a GUE packet of the director: too big for the network to a proxy")                \
 	X(VERDICT_EXCEPTION, "exception", "no bind matches it; passed to the exception path")                          \
 	X(VERDICT_DROP_UNMATCHED, "drop_unmatched", "no bind matches it, and there is no exception path")              \
 	X(VERDICT_DROP_TRUNCATED, "drop_truncated", "the frame is shorter than its headers, or than a length in them") \

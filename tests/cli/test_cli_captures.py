@@ -11,7 +11,7 @@ from support.cli import FAILED, run, run_json, table, tcp_frame, write_conf, wri
 from support.vectors import GUE, PACKETS
 
 VERDICTS = [
-    "forwarded", "answered_too_big", "exception", "drop_unmatched", "drop_truncated", "drop_malformed",
+    "forwarded", "answered_too_big", "underlay_too_big", "exception", "drop_unmatched", "drop_truncated", "drop_malformed",
     "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_next_hop", "drop_no_buffer", "drop_tx_full",
     "drop_exception_limited", "drop_exception_full",
 ]

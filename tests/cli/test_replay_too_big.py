@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs random packets that are too big through `glb-director-cli replay`, and compares verdicts and replies with the model."""
+"""Runs random packets that are too big, and messages about the director's own, through `glb-director-cli replay`, and compares
+verdicts and replies with the model."""
 
 import json
 import random
@@ -7,6 +8,7 @@ import random
 import pytest
 
 from model import Director
+from model.underlay import read_message
 from support import pcap
 from support.cli import run_json, write_conf
 from vectors.cases import frames as f
@@ -43,6 +45,51 @@ def random_frame(chance):
     tags = chance.choice(((), (), (), (f.C_TAG,), (f.S_TAG, f.C_TAG)))
     macs = {"dst": MACS[0], "src": MACS[4]} if chance.random() < 0.7 else {"dst": chance.choice(MACS), "src": chance.choice(MACS)}
     return f.ethernet(packet, tags=tags, **macs)
+
+
+def random_message(chance):
+    """An ICMP error to the director. Each field is right in most of the messages."""
+    usually = lambda right, *wrong: right if chance.random() < 0.93 else chance.choice(wrong)
+    ports = (usually(0x8000 | chance.randrange(0x8000), 80), usually(19523, 19524))
+    length = chance.choice((0, 28, 68, 69, 576, 1400, 1600, 9216, 65535))
+    quote = f.ipv4(usually("192.0.2.1", "192.0.2.2", "10.10.10.10"), usually("192.168.50.3", "192.168.50.9", "192.168.49.3"),
+                   usually(f.UDP, f.TCP), f.udp(*ports, f.text(chance.choice((0, 0, 40)))),
+                   options=f.nops(usually(0, 2)), total_length=length, fragment=usually(0x4000, 0, 0x2000, 1))
+    mtu = chance.choice((0, 1, 67, 68, 576, 1399, 1400, 1500, 8999, 9000, 65535))
+    icmp = bytes([usually(3, 11), usually(4, 1), 0, 0, chance.randrange(256), chance.randrange(256), mtu >> 8, mtu & 255])
+    quote = quote[: len(quote) - usually(0, *range(1, 12))]
+    packet = f.ipv4(usually("203.0.113.1", *SOURCES4), usually("192.0.2.1", "192.0.2.2"), usually(f.ICMP, f.UDP), icmp + quote,
+                    options=f.nops(usually(0, 1)), fragment=usually(0x4000, 0, 0x2000, 1))
+    return f.ethernet(packet, tags=usually((), (f.C_TAG,))) + bytes(usually(0, 5))
+
+
+@pytest.mark.parametrize("path", ["none", "tap"])
+@pytest.mark.parametrize("mtu", [576, 1400, 9000])
+def test_messages_about_own_packets_are_recognised_as_by_the_model(tmp_path, path, mtu):
+    keys = {"outbound_mtu": mtu, "outbound_src_ip": "192.0.2.1", "exception_path": path}
+    chance = random.Random(mtu)
+    frames = [random_message(chance) for _ in range(4000)]
+    tables = {"tables": TABLES["tables"][:1]}
+    model = Director({**keys, "outbound_gateway_mac": "02:00:00:00:00:fe"}, tables)
+    expected = [model.process(frame).verdict for frame in frames]
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps(tables))
+    capture = pcap.write(tmp_path / "in.pcap", frames)
+
+    result = run_json("replay", table, capture, "--config", write_conf(tmp_path / "director.conf", **keys), "--list")
+
+    found = [entry["verdict"] for entry in result["list"]]
+    wrong = [n for n, want in enumerate(expected) if found[n] != want]
+    assert not wrong, f"frame {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]]}: {frames[wrong[0]].hex()}"
+    told = {
+        n: (message.router, message.mtu, message.proxy)
+        for n, frame in enumerate(frames)
+        if (message := read_message(frame, model.config, model.tables))
+    }
+    said = {n: entry["reason"] for n, entry in enumerate(result["list"]) if entry["verdict"] == "underlay_too_big"}
+    assert said.keys() == told.keys() and len(said) > 200
+    for n, (router, size, proxy) in told.items():
+        assert said[n].startswith(f"router {router} forwards at most {size} bytes towards proxy {proxy}"), frames[n].hex()
 
 
 @pytest.mark.parametrize("gateway", ["02:00:00:00:00:fe", "auto"])

@@ -34,6 +34,8 @@ static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_
 	enum verdict verdict = burst->verdict[0];
 	uint32_t claimed;
 
+	if (verdict == VERDICT_UNDERLAY_TOO_BIG && burst->underlay[0].mtu < 68)
+		abort();
 	if ((out != NULL) != (verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG))
 		abort();
 	if (!out)

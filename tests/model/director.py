@@ -11,6 +11,7 @@ from .flow import parse_frame
 from .reply import may_reply
 from .steer import find_route
 from .table import load_tables
+from .underlay import read_message
 
 NOT_STEERED = {
     "table_index": None,
@@ -65,6 +66,8 @@ class Director:
             decision, out = self._send(frame, packet, route)
         except verdict.Stop as stop:
             decision, out = stop.verdict, None
+        if decision == verdict.UNMATCHED and read_message(frame, self.config, self.tables):
+            decision = verdict.UNDERLAY_TOO_BIG
         if decision == verdict.UNMATCHED:
             no_path = self.config.exception_path == "none"
             decision = verdict.DROP_UNMATCHED if no_path else verdict.EXCEPTION

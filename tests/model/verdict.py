@@ -3,6 +3,7 @@
 
 FORWARDED = "forwarded"
 ANSWERED_TOO_BIG = "answered_too_big"
+UNDERLAY_TOO_BIG = "underlay_too_big"
 EXCEPTION = "exception"
 DROP_UNMATCHED = "drop_unmatched"
 DROP_TRUNCATED = "drop_truncated"

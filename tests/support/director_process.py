@@ -156,7 +156,7 @@ class DirectorProcess:
 
 
 VERDICTS = (
-    "forwarded answered_too_big exception drop_unmatched drop_truncated drop_malformed "
+    "forwarded answered_too_big underlay_too_big exception drop_unmatched drop_truncated drop_malformed "
     "drop_extension_headers drop_fragment drop_too_big drop_no_next_hop drop_no_buffer "
     "drop_tx_full drop_exception_limited drop_exception_full"
 ).split()

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ICMP errors about the director's own packets (docs/reference/steering.md#underlay). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "common/net.h"
+#include "gue/gue_wire.h"
+#include "packet/pipeline.h"
+#include "tests/unit/guarded.h"
+#include "tests/unit/handmade.h"
+#include "tests/unit/packets.h"
+
+#define OWN    "192.0.2.1"
+#define ROUTER "203.0.113.1"
+#define PROXY  "192.168.0.7"
+
+enum { IP = 14, ICMP = 34, QUOTE = 42, UDP = 62 }; /* offsets of the headers in message() */
+
+static struct routes *routes;
+static struct steering_config steering;
+static struct pipeline pipeline;
+static struct burst burst;
+static const struct next_hops next_hops = {.single = true, .mac = 0x020000000001};
+
+static int set_up(void **state)
+{
+	struct table_set set = {0};
+
+	(void)state;
+	handmade_table(&set, 100, 2);
+	handmade_table(&set, 9, 2);
+	handmade_bind(&set, 0, VIP, TABLE_TCP, 80, 80);
+	routes = handmade_routes(&set);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	routes_free(routes);
+	return 0;
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	steering = (struct steering_config){.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1600};
+	pipeline = (struct pipeline){
+		.routes = routes,
+		.steering = &steering,
+		.outer.source_ip = inet_addr(OWN),
+		.next_hops = &next_hops,
+		.fast = lanes_plain,
+	};
+	return 0;
+}
+
+/* The router says that a GUE packet of 1600 bytes to the proxy exceeds its MTU. */
+static struct packet message(uint16_t mtu)
+{
+	struct packet packet = packet_ethernet();
+
+	packet_ipv4(&packet, ROUTER, OWN, IPPROTO_ICMP);
+	store_be16(packet_icmp(&packet, 3, 4) + 6, mtu);
+	store_be16(packet_ipv4(&packet, OWN, PROXY, IPPROTO_UDP) + 6, NET_DONT_FRAGMENT);
+	packet_ports(&packet, 8, 0x8123, GUE_PORT);
+	store_be16(packet.bytes + QUOTE + 2, 1600);
+	return packet;
+}
+
+static enum verdict run(const struct packet *packet)
+{
+	burst.count = 1;
+	burst.frame[0] = guarded_copy(packet->bytes, packet->size);
+	burst.headroom[0] = BURST_HEADROOM;
+	burst.readable[0] = burst.size[0] = packet->size;
+	pipeline_run(&pipeline, &burst);
+	return burst.verdict[0];
+}
+
+static void assert_not_recognised(const struct packet *packet)
+{
+	assert_string_equal(verdict_name(run(packet)), "drop_unmatched");
+	assert_null(burst.out[0]);
+}
+
+static void test_message_tells_router_proxy_and_mtu(void **state)
+{
+	struct packet packet = message(1500);
+
+	(void)state;
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	assert_null(burst.out[0]);
+	assert_int_equal(burst.underlay[0].router, inet_addr(ROUTER));
+	assert_int_equal(burst.underlay[0].backend, inet_addr(PROXY));
+	assert_int_equal(burst.underlay[0].mtu, 1500);
+	assert_false(burst.underlay[0].guessed);
+}
+
+static void test_exception_path_does_not_get_the_message(void **state)
+{
+	struct packet packet = message(1500);
+
+	(void)state;
+	steering.exception_path = true;
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	packet.bytes[ICMP + 1] = 1;
+	assert_string_equal(verdict_name(run(&packet)), "exception");
+}
+
+static void test_tags_options_and_longer_quotes_do_not_matter(void **state)
+{
+	struct packet packet = packet_ethernet();
+
+	(void)state;
+	packet_tag(&packet, 0x8100);
+	packet_ipv4(&packet, ROUTER, OWN, IPPROTO_ICMP);
+	packet_options(&packet, 2);
+	store_be16(packet_icmp(&packet, 3, 4) + 6, 1280);
+	packet_ipv4(&packet, OWN, "192.168.1.8", IPPROTO_UDP); /* a backend of the second table */
+	packet_ports(&packet, 500, 0xffff, GUE_PORT);
+	packet_padding(&packet, 20);
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	assert_int_equal(burst.underlay[0].mtu, 1280);
+	assert_int_equal(burst.underlay[0].backend, inet_addr("192.168.1.8"));
+}
+
+static void test_each_wrong_field_makes_it_unmatched(void **state)
+{
+	static const struct {
+		unsigned at;
+		uint8_t value;
+	} faults[] = {
+		{IP + 6, 0x20}, /* a fragment */
+		{IP + 19, 2}, /* to another address */
+		{IP + 12, 127}, /* from loopback */
+		{IP + 12, 224}, /* from a group */
+		{ICMP, 11}, /* time exceeded */
+		{ICMP + 1, 3}, /* port unreachable */
+		{QUOTE + 6, 0x60}, /* a fragment */
+		{QUOTE + 15, 2}, /* from another address */
+		{QUOTE + 19, 100}, /* to an address that is no backend */
+		{QUOTE + 9, IPPROTO_TCP}, {UDP, 0x7f}, /* a source port that the director does not use */
+		{UDP + 3, 0x44}, /* to another port */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct packet packet = message(1500);
+
+		packet.bytes[faults[i].at] = faults[i].value;
+		assert_not_recognised(&packet);
+	}
+}
+
+static void test_mtu_is_plausible(void **state)
+{
+	static const uint16_t wrong[] = {1, 67, 1600, 1601, 9000, 65535}, right[] = {68, 576, 1599};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct packet packet = message(wrong[i]);
+
+		assert_not_recognised(&packet);
+	}
+	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+		struct packet packet = message(right[i]);
+
+		assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+		assert_int_equal(burst.underlay[0].mtu, right[i]);
+	}
+}
+
+static void test_without_an_mtu_the_next_plateau_is_guessed(void **state)
+{
+	static const uint16_t cases[][3] = {/* outbound_mtu, quoted length, guess */
+		{1600, 1600, 1492}, {1600, 1493, 1492}, {1600, 1492, 1006}, {1600, 20, 1492}, {1600, 65535, 1492},
+		{9216, 9216, 8166}, {9216, 4000, 2002}, {576, 576, 508}, {576, 69, 68}, {576, 68, 508}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct packet packet = message(0);
+
+		steering.outbound_mtu = cases[i][0];
+		store_be16(packet.bytes + QUOTE + 2, cases[i][1]);
+		assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+		assert_int_equal(burst.underlay[0].mtu, cases[i][2]);
+		assert_true(burst.underlay[0].guessed);
+	}
+}
+
+static void test_a_bind_that_matches_comes_first(void **state)
+{
+	struct packet packet = packet_error4(3);
+
+	(void)state;
+	pipeline.outer.source_ip = inet_addr(VIP);
+	packet_ipv4(&packet, VIP, PROXY, IPPROTO_TCP);
+	packet_ports(&packet, 8, 80, GUE_PORT);
+	assert_string_equal(verdict_name(run(&packet)), "forwarded");
+}
+
+static void test_every_shorter_message_is_not_recognised(void **state)
+{
+	struct packet packet = message(1500);
+
+	(void)state;
+	for (uint32_t size = 0; size < packet.size; size++) {
+		struct packet shorter = packet;
+
+		shorter.size = size;
+		if (size >= ICMP)
+			store_be16(shorter.bytes + IP + 2, (uint16_t)(size - IP));
+		assert_string_not_equal(verdict_name(run(&shorter)), "underlay_too_big");
+	}
+}
+
+/* Damaged messages never name a backend that is not in the tables, nor an MTU that is not plausible. */
+static void test_damaged_messages_stay_plausible(void **state)
+{
+	unsigned recognised = 0;
+
+	(void)state;
+	srandom(12);
+	for (int i = 0; i < 200000; i++) {
+		struct packet packet = message(random() % 2 ? 1500 : (uint16_t)random());
+
+		for (int flips = (int)(random() % 3); flips > 0; flips--)
+			packet.bytes[IP + random() % (packet.size - IP)] ^= (uint8_t)(1 << random() % 8);
+		packet.size -= random() % 8 ? 0 : (uint32_t)random() % packet.size;
+		if (run(&packet) != VERDICT_UNDERLAY_TOO_BIG)
+			continue;
+		recognised++;
+		assert_true(routes_has_backend(routes, burst.underlay[0].backend));
+		assert_in_range(burst.underlay[0].mtu, 68, 1599);
+	}
+	assert_true(recognised > 20000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_message_tells_router_proxy_and_mtu, reset),
+		cmocka_unit_test_setup(test_exception_path_does_not_get_the_message, reset),
+		cmocka_unit_test_setup(test_tags_options_and_longer_quotes_do_not_matter, reset),
+		cmocka_unit_test_setup(test_each_wrong_field_makes_it_unmatched, reset),
+		cmocka_unit_test_setup(test_mtu_is_plausible, reset),
+		cmocka_unit_test_setup(test_without_an_mtu_the_next_plateau_is_guessed, reset),
+		cmocka_unit_test_setup(test_a_bind_that_matches_comes_first, reset),
+		cmocka_unit_test_setup(test_every_shorter_message_is_not_recognised, reset),
+		cmocka_unit_test_setup(test_damaged_messages_stay_plausible, reset),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
