@@ -20,12 +20,14 @@ enum {
 	CLI_BROKEN = 3, /* diff, edit, undo: more connections would break than --max-broken allows */
 	CLI_CHECK_WARNINGS = 1,
 	CLI_CHECK_ERRORS = 2,
+	CLI_HEALTH_DEGRADED = 1,
+	CLI_HEALTH_BAD = 2, /* health: do not send packets to this director */
 };
 
 /* Each command is defined in the file with its name, such as show.c or migrate/migrate.c. */
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, migrate_command, reload_command, stats_command, edit_command, undo_command,
-	new_command, tables_command;
+	new_command, tables_command, health_command;
 
 /* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds);

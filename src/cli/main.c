@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
 	&decode_command,
 	&migrate_command,
 	&reload_command,
+	&health_command,
 	&stats_command,
 	&tables_command,
 };

@@ -136,11 +136,7 @@ static bool greet(struct telemetry *telemetry)
 	return true;
 }
 
-/*
- * Joins the strings KEY, KEY_2, KEY_3 and so on to one string KEY. The director splits long texts,
- * because a string of DPDK's telemetry has at most 127 bytes.
- */
-static void join_text(json_t *object, const char *key)
+void telemetry_join_text(json_t *object, const char *key)
 {
 	json_t *whole = json_object_get(object, key);
 	char name[64];
@@ -204,7 +200,7 @@ json_t *telemetry_ask(struct telemetry *telemetry, const char *command)
 		return NULL;
 	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		join_text(reply, texts[i]);
+		telemetry_join_text(reply, texts[i]);
 	return reply;
 }
 

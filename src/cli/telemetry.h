@@ -35,6 +35,12 @@ void telemetry_close(struct telemetry *telemetry);
  */
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 
+/*
+ * Joins the strings KEY, KEY_2, KEY_3 and so on of an object to one string KEY. The director splits long texts, because a string of
+ * DPDK's telemetry has at most 127 bytes.
+ */
+void telemetry_join_text(json_t *object, const char *key);
+
 /* Does the same over a new connection, which it closes. Returns COMMAND_OK and the reply in *reply, or the exit code. */
 int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and the last three members, the main thread
- * fills it before it starts other threads, and it is read-only from then on.
+ * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and
+ * the last five members, the main thread fills it before it starts other threads, and it is read-only from then on.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
@@ -10,6 +10,7 @@
 
 #include "director/conf.h"
 #include "director/control/reload.h"
+#include "director/health/health_watch.h"
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/port.h"
@@ -38,6 +39,8 @@ struct director {
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
 	uint64_t gateway_mac; /* atomic; the control thread writes it; see gateway_open() */
+	struct health health; /* the control thread writes it; see health_read() */
+	struct health_memory memory; /* control thread only */
 	struct reload reload; /* its comments say which thread writes what */
 	struct worker_shared shared; /* the control thread writes it */
 };

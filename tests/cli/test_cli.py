@@ -31,7 +31,7 @@ def model_rows(table):
 
 
 SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
-               "stats", "tables"]
+               "health", "stats", "tables"]
 
 
 # The command line

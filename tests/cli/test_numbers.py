@@ -44,6 +44,7 @@ COMMANDS = {
     "decode --port": (lambda bad: [CLI, "decode", "none.pcap", "--port", bad],
                       "decode: --port: '{}' is not a number from 1 to 65535"),
     "reload --timeout": (lambda bad: [CLI, "reload", "--timeout", bad], TIMEOUT),
+    "health --timeout": (lambda bad: [CLI, "health", "--timeout", bad], TIMEOUT),
     "stats --timeout": (lambda bad: [CLI, "stats", "--timeout", bad], TIMEOUT),
     "tables --timeout": (lambda bad: [CLI, "tables", "--live", "--timeout", bad], TIMEOUT),
     "show --timeout": (lambda bad: [CLI, "show", "--live", "--timeout", bad], TIMEOUT),

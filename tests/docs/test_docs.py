@@ -271,6 +271,13 @@ def test_reference_of_telemetry_has_every_key():
     assert re.findall(r"^## (/glb/\w+)", page, flags=re.MULTILINE) == commands
 
 
+def test_reference_of_health_has_every_cause():
+    causes = re.findall(r'X\(\w+, "(\w+)"\)', (TREE / "src/director/health/health.h").read_text())
+    page = (TREE / "docs/reference/health.md").read_text()
+    assert len(causes) >= 10
+    assert re.findall(r"^\| `(\w+)` \|", page.split("\n## Reasons\n")[1], flags=re.MULTILINE) == causes
+
+
 def verdicts():
     return re.findall(r'X\(VERDICT_\w+, "(\w+)"', (TREE / "src/packet/verdict.h").read_text())
 

@@ -21,11 +21,10 @@
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
 #include "director/exception.h"
-#include "director/link.h"
+#include "director/health/health_watch.h"
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
-#include "worker/worker.h"
 
 #define TICK_US UINT64_C(1000000)
 
@@ -35,8 +34,6 @@ struct control {
 	pthread_t thread;
 	int epoll, signals, requests, timer;
 	uint64_t watchdog_us, tick_us;
-	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker at the last tick */
-	struct link links[PLAN_MAX_PORTS]; /* of each port at the last tick */
 
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t completion;
@@ -72,50 +69,6 @@ static uint32_t first_hop(const struct director *director)
 	const struct routes *routes = director->shared.live->routes;
 
 	return routes->set.count ? routes->tables[0].addresses[0] : 0;
-}
-
-/* Returns whether every worker has finished an iteration since the last tick. Sleeping workers wake up several times per tick. */
-static bool workers_are_alive(struct control *control)
-{
-	const struct director *director = control->director;
-	bool alive = true;
-
-	for (uint16_t i = 0; i < director->worker_count; i++) {
-		const struct worker *worker = director->workers[i];
-		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
-
-		if (polls == control->polls[i]) {
-			log_limited(LOG_LEVEL_ERROR,
-				"lcore %u is stuck: it has finished no iteration since the last check, so the watchdog gets no sign of life",
-				worker->lcore);
-			alive = false;
-		}
-		control->polls[i] = polls;
-	}
-	return alive;
-}
-
-static void read_links(const struct director *director, struct link links[PLAN_MAX_PORTS])
-{
-	for (uint16_t i = 0; i < director->port_count; i++)
-		if (port_is_used(&director->ports[i]))
-			links[i] = link_read(&director->ports[i]);
-}
-
-static void log_link_changes(struct control *control)
-{
-	struct link links[PLAN_MAX_PORTS] = {0};
-	char text[LINK_TEXT_MAX];
-
-	read_links(control->director, links);
-	for (uint16_t i = 0; i < control->director->port_count; i++) {
-		const struct port *port = &control->director->ports[i];
-
-		if (links[i].up != control->links[i].up || links[i].mbps != control->links[i].mbps)
-			log_line(links[i].up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s",
-				port->id, port->name, link_text(&links[i], text));
-		control->links[i] = links[i];
-	}
 }
 
 /* For reload_next_hops_build(): the gateway is the next hop to all backends. */
@@ -155,11 +108,11 @@ static void take_tick(struct control *control)
 		gateway_tick(control->gateway);
 	follow_gateway(control);
 	reload_next_hops_collect(&control->director->reload);
-	log_link_changes(control);
 	exception_follow(control->director);
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
-	if (control->watchdog_us && workers_are_alive(control))
+	if (health_watch_tick(control->director) && control->watchdog_us)
 		service_alive();
+	health_watch_evaluate(control->director);
 }
 
 static void *load(void *director)
@@ -416,7 +369,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 		return NULL;
 	}
 	control->director = director;
-	read_links(director, control->links);
+	health_watch_begin(director);
 	error = open_all(control);
 	if (!error)
 		error = open_next_hops(director);

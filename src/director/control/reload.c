@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_malloc.h>
 
@@ -113,6 +114,7 @@ int reload_open(
 	reload_guard_first(&live->routes->set, faults);
 	log_faults(faults, FAULTS_WARNINGS);
 	live->generation = 1;
+	reload->loaded = (uint64_t)time(NULL);
 	assign_slots(reload, live, NULL, NULL);
 	shared->live = live;
 	log_info("forwarding table %s: %" PRIu32 " table%s, digest %016" PRIx64, path, live->routes->set.count,
@@ -135,6 +137,7 @@ static int fail(struct reload *reload, const char *text)
 {
 	pthread_mutex_lock(&reload->lock);
 	reload->failures++;
+	reload->tried = (uint64_t)time(NULL);
 	snprintf(reload->last_error, sizeof(reload->last_error), "%s", text);
 	pthread_mutex_unlock(&reload->lock);
 	log_error("forwarding table not reloaded: %s", text);
@@ -226,6 +229,7 @@ void reload_finish(struct reload *reload)
 	release_slots(reload, live);
 	carry_counts(live, old); /* with what the workers have counted meanwhile */
 	reload->reloads++;
+	reload->loaded = reload->tried = (uint64_t)time(NULL);
 	reload->last_error[0] = '\0';
 	pthread_mutex_unlock(&reload->lock);
 

@@ -54,6 +54,8 @@ struct reload {
 	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
 	pthread_mutex_t lock;
 	uint64_t reloads, failures; /* number of reloads that succeeded, and that failed */
+	uint64_t loaded,
+		tried; /* Unix times in seconds: when the table in use was loaded, and of the last reload; 0: never */
 	char last_error[RELOAD_ERROR_SIZE]; /* why the last reload failed; "": it succeeded, or there was none */
 	struct reload_slot slots[COUNTERS_SLOTS];
 };

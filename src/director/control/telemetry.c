@@ -73,6 +73,11 @@ static int on_lookup(const char *command __rte_unused, const char *parameters, s
 	return reply(telemetry_lookup, parameters, data);
 }
 
+static int on_health(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return reply(telemetry_health, parameters, data);
+}
+
 static int on_reload(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return reply(reload, parameters, data);
@@ -87,6 +92,7 @@ int telemetry_open(struct director *director, struct control *control)
 	} commands[] = {
 		{"/glb/stats", on_stats,
 			"Returns the director's state and all counters, summed and per lcore. No parameters"},
+		{"/glb/health", on_health, "Returns whether the director can forward, and what is wrong. No parameters"},
 		{"/glb/tables", on_tables,
 			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
 		{"/glb/lookup", on_lookup,

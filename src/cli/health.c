@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/telemetry.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+enum { JSON = TELEMETRY_OPTIONS };
+
+static const struct command_option options[] = {
+	TELEMETRY_OPTION_LIST,
+	[JSON] = {"json", NULL, "print JSON"},
+	{0},
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "unknown";
+}
+
+/* Writes a Unix time like "2026-11-22 12:30:00 UTC". */
+static const char *time_text(const json_t *object, const char *key, char buf[32])
+{
+	time_t seconds = (time_t)json_integer_value(json_object_get(object, key));
+	struct tm fields;
+
+	strftime(buf, 32, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&seconds, &fields));
+	return buf;
+}
+
+/* Makes `reasons` an array, with whole texts. */
+static void tidy(json_t *reply)
+{
+	json_t *array = json_array(), *reason;
+	const char *key;
+
+	json_object_foreach(json_object_get(reply, "reasons"), key, reason)
+	{
+		telemetry_join_text(reason, "text");
+		json_array_append(array, reason);
+	}
+	json_object_set_new(reply, "reasons", array);
+}
+
+static void print(const json_t *reply)
+{
+	json_int_t omitted = json_integer_value(json_object_get(reply, "omitted"));
+	char buf[32];
+	const json_t *reason;
+	size_t i;
+
+	cli_print(2, "%s since %s", text_of(reply, "state"), time_text(reply, "since", buf));
+	cli_print(2, "table: generation %" JSON_INTEGER_FORMAT ", digest %s, %" JSON_INTEGER_FORMAT " s old",
+		json_integer_value(json_object_get(reply, "generation")), text_of(reply, "digest"),
+		json_integer_value(json_object_get(reply, "table_age")));
+	json_array_foreach(json_object_get(reply, "reasons"), i, reason)
+		cli_print(2, "%s: %s: %s: %s (since %s)", text_of(reason, "severity"), text_of(reason, "cause"),
+			text_of(reason, "object"), text_of(reason, "text"), time_text(reason, "since", buf));
+	if (omitted)
+		printf("and %" JSON_INTEGER_FORMAT " more\n", omitted);
+}
+
+/* The director should get packets only if it is ok or degraded. A state that this program does not know is a bad one. */
+static int code_of(const json_t *reply)
+{
+	const char *state = text_of(reply, "state");
+
+	if (strcmp(state, "ok") == 0)
+		return COMMAND_OK;
+	return strcmp(state, "degraded") == 0 ? CLI_HEALTH_DEGRADED : CLI_HEALTH_BAD;
+}
+
+static int run(const struct command_args *args)
+{
+	json_t *reply;
+	int code;
+
+	if (telemetry_request(args, "/glb/health", &reply) != COMMAND_OK)
+		return CLI_HEALTH_BAD;
+	code = code_of(reply);
+	tidy(reply);
+	if (!args->options[JSON])
+		print(reply);
+	else if (cli_print_json(json_incref(reply)) != COMMAND_OK)
+		code = CLI_HEALTH_BAD;
+	json_decref(reply);
+	return code;
+}
+
+const struct command health_command = {
+	.name = "health",
+	.run = run,
+	.operands = "",
+	.summary = "Print whether a running director can forward, and what is wrong",
+	.options = options,
+};

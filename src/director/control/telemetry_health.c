@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/telemetry_commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "director/control/telemetry_reply.h"
+
+/* The control thread evaluates the health at least once a second. If it has not for this time, its last result is worth nothing. */
+#define STALE_MS 10000
+
+static struct rte_tel_data *describe_reason(const struct health_reason *reason)
+{
+	struct rte_tel_data *data = rte_tel_data_alloc();
+
+	if (!data)
+		return NULL;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "severity", health_severity_name(reason->severity));
+	rte_tel_data_add_dict_string(data, "cause", health_cause_name(reason->cause));
+	telemetry_reply_text(data, "object", reason->object);
+	telemetry_reply_text(data, "text", reason->text);
+	rte_tel_data_add_dict_uint(data, "since", reason->since);
+	return data;
+}
+
+/* Replaces a report that the control thread does not keep up to date any more. */
+static void distrust_if_stale(struct health *health, uint64_t now_ms, uint64_t now)
+{
+	uint64_t age_ms = now_ms - health->evaluated_ms;
+
+	if (!health->evaluated_ms || age_ms < STALE_MS)
+		return;
+	health->report = (struct health_report){0};
+	health_add(&health->report, HEALTH_CONTROL_STUCK, HEALTH_FAILS, "control thread",
+		"it has not looked at the director for %" PRIu64 " seconds, so nothing is known: restart the director",
+		age_ms / 1000);
+	health->report.reasons[0].since = now - age_ms / 1000;
+	if (health->state == HEALTH_OK || health->state == HEALTH_DEGRADED)
+		health->state = HEALTH_FAILING;
+}
+
+static void add_table(struct rte_tel_data *data, struct reload *reload, uint64_t now)
+{
+	char digest[24];
+
+	pthread_mutex_lock(&reload->lock);
+	snprintf(digest, sizeof(digest), "%016" PRIx64, reload->shared->live->routes->digest);
+	rte_tel_data_add_dict_string(data, "digest", digest);
+	rte_tel_data_add_dict_uint(data, "generation", reload->shared->live->generation);
+	rte_tel_data_add_dict_uint(data, "table_age", now > reload->loaded ? now - reload->loaded : 0);
+	rte_tel_data_add_dict_uint(data, "last_reload", reload->tried);
+	pthread_mutex_unlock(&reload->lock);
+}
+
+int telemetry_health(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
+{
+	struct rte_tel_data *reasons = rte_tel_data_alloc();
+	uint64_t now = (uint64_t)time(NULL);
+	struct health health;
+
+	if (!reasons)
+		return -ENOMEM;
+	health_read(&director->health, &health);
+	distrust_if_stale(&health, clock_now_ms(), now);
+	rte_tel_data_start_dict(reasons);
+	for (unsigned i = 0; i < health.report.count; i++)
+		telemetry_reply_numbered(reasons, i, describe_reason(&health.report.reasons[i]));
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "state", health_state_name(health.state));
+	rte_tel_data_add_dict_uint(data, "since", health.since);
+	rte_tel_data_add_dict_uint(data, "now", now);
+	add_table(data, &director->reload, now);
+	rte_tel_data_add_dict_container(data, "reasons", reasons, 0);
+	rte_tel_data_add_dict_uint(data, "omitted", health.report.omitted);
+	return 0;
+}

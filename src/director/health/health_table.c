@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Health: the forwarding table, its last reload, and the gateway. */
+#include "director/director.h"
+#include "director/health/health_watch.h"
+
+static uint32_t good_backends(const struct table *table)
+{
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		good += table_backend_is_good(&table->backends[i]);
+	return good;
+}
+
+static void add_backends(const struct table_set *set, struct health_report *report)
+{
+	char label[16], object[HEALTH_OBJECT_SIZE];
+	uint64_t good = 0;
+
+	for (uint32_t i = 0; i < set->count; i++)
+		good += good_backends(&set->tables[i]);
+	if (!good)
+		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_FAILS, "forwarding table",
+			"no table has a backend that is healthy, and active or filling: see glb-director-cli show --live, and the health checks");
+	for (uint32_t i = 0; i < set->count && good; i++) {
+		if (good_backends(&set->tables[i]))
+			continue;
+		snprintf(object, sizeof(object), "table %.50s", table_label(set, i, label));
+		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_DEGRADES, object,
+			"it has no backend that is healthy, and active or filling: see glb-director-cli show --live, and the health checks");
+	}
+}
+
+void health_table(struct director *director, struct health_report *report)
+{
+	struct reload *reload = &director->reload;
+
+	pthread_mutex_lock(&reload->lock);
+	add_backends(&reload->shared->live->routes->set, report);
+	if (reload->last_error[0])
+		health_add(report, HEALTH_RELOAD_FAILED, HEALTH_DEGRADES, "forwarding table",
+			"the last reload failed, so the earlier table is in use: %s", reload->last_error);
+	pthread_mutex_unlock(&reload->lock);
+}
+
+void health_next_hops(struct director *director, struct health_report *report)
+{
+	if (director->conf.gateway_auto && !__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED))
+		health_add(report, HEALTH_NO_NEXT_HOP, HEALTH_FAILS, "gateway",
+			"the kernel knows no next hop to the proxies: check ip route get PROXY and ip neigh");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Health: packets lost between the director and its ports, within the last HEALTH_WINDOW_TICKS ticks. */
+#include <inttypes.h>
+
+#include "director/director.h"
+#include "director/health/health_watch.h"
+#include "director/workers.h"
+
+/* Losses below this percentage are left to the counters. */
+#define DEGRADED_PERCENT 1
+#define FAILING_PERCENT  50
+
+static uint64_t lost_in_ports(const struct director *director)
+{
+	uint64_t lost = 0;
+
+	for (uint16_t i = 0; i < director->port_count; i++) {
+		struct rte_eth_stats stats;
+
+		if (port_is_used(&director->ports[i]) && rte_eth_stats_get(director->ports[i].id, &stats) == 0)
+			lost += stats.imissed + stats.rx_nombuf;
+	}
+	return lost;
+}
+
+static struct health_counts count_now(const struct director *director)
+{
+	struct counters sum;
+
+	workers_sum(director, &sum);
+	return (struct health_counts){
+		.received = sum.received,
+		.tx_packets = sum.tx_packets,
+		.tx_failed = sum.verdicts[VERDICT_DROP_TX_FULL],
+		.exceptions = sum.verdicts[VERDICT_EXCEPTION],
+		.exceptions_failed =
+			sum.verdicts[VERDICT_DROP_EXCEPTION_FULL] + sum.verdicts[VERDICT_DROP_EXCEPTION_LIMITED],
+		.rx_failed = lost_in_ports(director) + sum.verdicts[VERDICT_DROP_NO_BUFFER],
+	};
+}
+
+void health_traffic_sample(struct director *director)
+{
+	struct health_memory *memory = &director->memory;
+
+	memory->window[memory->ticks++ % HEALTH_WINDOW_TICKS] = count_now(director);
+}
+
+/* Appends a reason if at least DEGRADED_PERCENT percent of the packets were lost. `problem` and `remedy` are part of its text. */
+static void add_loss(struct health_report *report, enum health_cause cause, const char *object, uint64_t lost,
+	uint64_t passed, const char *problem, const char *remedy)
+{
+	uint64_t all = lost + passed;
+	bool fails = cause == HEALTH_TRANSMIT_FAILS && lost * 100 > all * FAILING_PERCENT;
+
+	if (lost && lost * 100 >= all * DEGRADED_PERCENT)
+		health_add(report, cause, fails ? HEALTH_FAILS : HEALTH_DEGRADES, object,
+			"%s %" PRIu64 " of %" PRIu64 " packets within %d ticks: %s", problem, lost, all,
+			HEALTH_WINDOW_TICKS, remedy);
+}
+
+void health_traffic(struct director *director, struct health_report *report)
+{
+	const struct health_memory *memory = &director->memory;
+	struct health_counts now, then;
+
+	if (memory->ticks < 2)
+		return;
+	now = memory->window[(memory->ticks - 1) % HEALTH_WINDOW_TICKS];
+	then = memory->window[memory->ticks < HEALTH_WINDOW_TICKS ? 0 : memory->ticks % HEALTH_WINDOW_TICKS];
+	add_loss(report, HEALTH_TRANSMIT_FAILS, "transmit queues", now.tx_failed - then.tx_failed,
+		now.tx_packets - then.tx_packets, "the ports did not accept",
+		"see drop_tx_full and the ports' links; the network card or the switch may be overloaded");
+	add_loss(report, HEALTH_RECEIVE_FAILS, "receive queues", now.rx_failed - then.rx_failed,
+		now.received - then.received, "the director was too slow for, or had no buffer for,",
+		"see rx_missed, rx_no_buffer and drop_no_buffer; give it more lcores or more memory");
+	add_loss(report, HEALTH_EXCEPTION_DROPS, "exception path", now.exceptions_failed - then.exceptions_failed,
+		now.exceptions - then.exceptions, "the exception path did not take",
+		"see drop_exception_limited and drop_exception_full; there are more unmatched packets than it may take, perhaps from an attack");
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/health/health_watch.h"
+
+#include <time.h>
+
+#include "common/clock.h"
+#include "director/director.h"
+#include "program/log.h"
+
+static health_source *const sources[] = {
+	health_links,
+	health_workers,
+	health_next_hops,
+	health_table,
+	health_traffic,
+};
+
+void health_watch_begin(struct director *director)
+{
+	health_open(&director->health, (uint64_t)time(NULL));
+	for (uint16_t i = 0; i < director->port_count; i++)
+		if (port_is_used(&director->ports[i]))
+			director->memory.links[i] = link_read(&director->ports[i]);
+}
+
+bool health_watch_tick(struct director *director)
+{
+	health_traffic_sample(director);
+	return health_workers_sample(director);
+}
+
+static void log_change(enum health_state before, const struct health *health)
+{
+	const struct health_report *report = &health->report;
+
+	if (health->state == before)
+		return;
+	log_notice("health: %s -> %s", health_state_name(before), health_state_name(health->state));
+	for (unsigned i = 0; i < report->count; i++)
+		log_line(LOG_LEVEL_WARNING, "health: %s: %s: %s", health_severity_name(report->reasons[i].severity),
+			report->reasons[i].object, report->reasons[i].text);
+}
+
+bool health_watch_evaluate(struct director *director)
+{
+	struct health_report report = {0};
+	enum health_state before = director->health.state;
+	bool changed;
+
+	for (unsigned i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		sources[i](director, &report);
+	changed = health_update(&director->health, &report, (uint64_t)time(NULL), clock_now_ms());
+	log_change(before, &director->health);
+	return changed;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Watches the director for its health. Control thread only, except where a comment says otherwise.
+ *
+ * Each area has one function, a health_source, that appends the reasons which it finds now. To add an area, declare its function here
+ * and list it in health_watch.c; docs/reference/health.md and HEALTH_CAUSES describe its causes. A source must not block.
+ */
+#ifndef GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
+#define GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
+
+#include "director/health/health.h"
+#include "director/link.h"
+#include "director/plan.h"
+
+#define HEALTH_WINDOW_TICKS 10 /* what is counted over time is compared with the count of so many ticks ago */
+
+struct director;
+
+typedef void health_source(struct director *director, struct health_report *report);
+
+health_source health_links, health_workers, health_next_hops, health_table, health_traffic;
+
+/* Sums of counters, over all lcores or ports. */
+struct health_counts {
+	uint64_t received, tx_packets, tx_failed, exceptions, exceptions_failed, rx_failed;
+};
+
+/* What the sources remember between ticks. */
+struct health_memory {
+	struct link links[PLAN_MAX_PORTS]; /* of each port, at the last evaluation */
+	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker, at the last tick */
+	bool stuck[PLAN_MAX_LCORES]; /* the worker has finished no iteration between the last two ticks */
+	struct health_counts window[HEALTH_WINDOW_TICKS]; /* of the last ticks, as a ring */
+	unsigned ticks;
+};
+
+/* Reads the links for the first time, without logging them. Called before the control thread runs. */
+void health_watch_begin(struct director *director);
+
+/* Takes the samples of a tick. Returns whether all workers make progress. */
+bool health_watch_tick(struct director *director);
+
+/* Asks all sources, updates director->health and logs each change of state. Returns what health_update() returns. */
+bool health_watch_evaluate(struct director *director);
+
+/* For health_traffic.c. */
+void health_traffic_sample(struct director *director);
+
+/* For health_workers.c. Returns whether all workers make progress. */
+bool health_workers_sample(struct director *director);
+
+#endif
