@@ -27,7 +27,7 @@ static struct flow_key pick_flow(const struct world *world, uint64_t hash)
 	unsigned bind = (unsigned)(hash >> 48) % world->binds;
 
 	return (struct flow_key){
-		.client = (uint32_t)hash,
+		.client = 0x80000000 | (hash & 0x1fffffff), /* 128.0.0.0/3, which has no martians */
 		.address = world_vip(table, bind),
 		.source_port = (uint16_t)(1024 + (hash >> 40) % 60000),
 		.destination_port = world_port(bind),

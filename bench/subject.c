@@ -11,6 +11,8 @@
 
 static const uint8_t gateway_mac[6] = {2, 0, 0, 0, 0, 1}, own_mac[6] = {2, 0, 0, 0, 0, 2};
 
+static const uint64_t frames_mac = 0x020202020202; /* the destination of all frames, see packets.c */
+
 static void *allocate(size_t size)
 {
 	void *memory = rte_zmalloc("subject", size, RTE_CACHE_LINE_SIZE);
@@ -46,6 +48,7 @@ static void add_path(struct subject *subject, uint16_t index, uint16_t port, str
 		.segments_allowed = true,
 		.pool = pool,
 		.descriptors = DESCRIPTORS,
+		.rx_mac = &frames_mac,
 	};
 	memcpy(path->source_mac, own_mac, sizeof(own_mac));
 }
@@ -78,8 +81,10 @@ void subject_open(struct subject *subject, uint16_t port, struct routes *routes,
 	subject->next_hops.single = true;
 	memcpy(&subject->next_hops.mac, gateway_mac, sizeof(gateway_mac));
 	subject->live.next_hops[0] = &subject->next_hops;
-	subject->steering = (struct steering_config){
-		.hash_fields = STEERING_SOURCE_ADDRESS, .forward_ping = true, .outbound_mtu = 1500};
+	subject->steering = (struct steering_config){.hash_fields = STEERING_SOURCE_ADDRESS,
+		.forward_ping = true,
+		.outbound_mtu = 1500,
+		.admission = {.accept = ADMISSION_LISTED, .drop_martians = true}};
 	for (uint16_t i = 0; i < LINE_QUEUES; i++) {
 		add_worker(subject, i);
 		add_path(subject, i, port, pool);

@@ -19,7 +19,8 @@ enum { CONFIG, GATEWAY_MAC, PORT_MAC, LIST, DROPS, FORCE, JSON };
 static const struct command_option options[] = {
 	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the next hop (default: the configured one)"},
-	[PORT_MAC] = {"port-mac", "MAC", "MAC of the director's port (default: 02:00:00:00:00:01)"},
+	[PORT_MAC] = {"port-mac", "MAC",
+		"MAC of the director's port; frames to other MACs are dropped (default: 02:00:00:00:00:01, and all MACs are accepted)"},
 	[LIST] = {"list", NULL, "print each packet: flow, verdict, first hop, and why"},
 	[DROPS] = {"drops", NULL, "print each packet that is not forwarded, and why"},
 	[FORCE] = {"force", NULL, "replace OUT.pcap even if it is not a capture"},
@@ -218,6 +219,10 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	replay->list.has_seed = version == 0;
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
+	if (args->options[PORT_MAC])
+		memcpy(&pipeline->port_mac, pipeline->outer.source_mac, sizeof(pipeline->outer.source_mac));
+	else
+		replay->conf.steering.admission.accept = ADMISSION_EVERY_FRAME;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->next_hops = &replay->next_hops;
 	pipeline->reply_to_sender = replay->conf.gateway_auto;

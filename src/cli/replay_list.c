@@ -49,6 +49,8 @@ void replay_list_note(struct replay_list *list, const struct burst *burst, uint3
 
 	packet->time = time;
 	packet->captured = readable;
+	packet->admitted = admission_check(&list->pipeline->steering->admission, list->pipeline->port_mac, frame,
+				   readable) == VERDICT_FORWARDED;
 	packet->has_flow = flow_parse(frame, readable, burst->size[lane], &packet->flow) == VERDICT_FORWARDED;
 	if (!packet->has_flow)
 		describe_frame(frame, readable, packet->text);
@@ -91,6 +93,8 @@ static void explain(const struct replay_list *list, const struct burst *burst, u
 
 	if (verdict == VERDICT_FORWARDED && list->has_seed) {
 		text = explain_hop(&pipeline->routes->set.tables[steered->table], steered->row, 0, true, hop);
+	} else if (verdict == VERDICT_EXCEPTION && !packet->admitted) {
+		text = "broadcast and multicast frames are never forwarded";
 	} else if (verdict == VERDICT_EXCEPTION || verdict == VERDICT_DROP_UNMATCHED) {
 		text = packet->has_flow ? explain_unmatched(&packet->flow, pipeline->routes, pipeline->steering)
 					: "only TCP, UDP, pings and ICMP errors about TCP or UDP can match a bind";
@@ -182,7 +186,7 @@ void replay_list_print(struct replay_list *list, const struct burst *burst)
 			list->start = packet->time;
 		if (list->drops_only && burst->verdict[lane] == VERDICT_FORWARDED)
 			continue;
-		if (packet->has_flow)
+		if (packet->has_flow && packet->admitted && burst->verdict[lane] != VERDICT_DROP_MARTIAN)
 			steered = steer_flow(&packet->flow, list->pipeline->routes, list->pipeline->steering);
 		explain(list, burst, lane, &steered, reason);
 		if (list->json)

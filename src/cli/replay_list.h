@@ -15,6 +15,7 @@
 struct replay_list_packet {
 	struct timeval time; /* tv_usec has nanoseconds */
 	uint32_t captured; /* bytes of the frame in the capture */
+	bool admitted; /* by its Ethernet header, see packet/admission.h */
 	bool has_flow;
 	struct flow flow;
 	char text[REPLAY_LIST_TEXT_MAX]; /* of a packet that has no flow */

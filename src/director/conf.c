@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/netaddr.h"
+#include "director/admission/conf_admission.h"
 #include "director/conf_lcores.h"
 #include "table/table_guard.h"
 
@@ -134,6 +135,12 @@ static const struct conf_key conf_keys[] = {
 	{.name = "send_icmp_too_big_without_df",
 		.read = conf_read_bool,
 		.offset = offsetof(struct conf, steering.reply_without_df)},
+	{.name = "accept_macs", .read = conf_read_accept_macs, .offset = offsetof(struct conf, steering.admission)},
+	{.name = "accept_vlans", .read = conf_read_accept_vlans, .offset = offsetof(struct conf, steering.admission)},
+	{.name = "outbound_vlan", .read = conf_read_outbound_vlan, .offset = offsetof(struct conf, steering.admission)},
+	{.name = "drop_martians",
+		.read = conf_read_bool,
+		.offset = offsetof(struct conf, steering.admission.drop_martians)},
 	{.name = "exception_path",
 		.read = conf_read_choice,
 		.offset = offsetof(struct conf, exception_path),
@@ -176,6 +183,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (!conf->steering.exception_path && config_setting_get_member(root, "exception_limits"))
 		conf_warn(reader, config_setting_get_member(root, "exception_limits"), NULL,
 			"has no effect, because exception_path is \"none\"");
+	conf_check_admission(reader, root, &conf->steering.admission);
 	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,
 			"names the same fields as hash_fields, so it has no effect");
@@ -200,6 +208,7 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 				.hash_fields = STEERING_SOURCE_ADDRESS,
 				.forward_ping = true,
 				.outbound_mtu = 1500,
+				.admission = conf_admission_default(),
 			},
 		.exception_limits = {.control = 10000, .other = 1000},
 		.rx_drop_en = true,

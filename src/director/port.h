@@ -21,6 +21,7 @@ struct port {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac;
+	uint64_t rx_mac; /* atomic; the MAC that frames to this port have, as admission_mac() returns it */
 	/* Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it (exception_follow()). */
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;

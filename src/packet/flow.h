@@ -23,6 +23,7 @@ struct flow {
 	uint8_t family; /* enum netaddr_family, of the packet and of the flow */
 	uint8_t kind; /* enum flow_kind */
 	uint8_t protocol; /* IP protocol of the flow; TCP or UDP for FLOW_TRANSPORT and FLOW_ICMP_ERROR */
+	bool martian; /* no client can have the packet's source (packet/admission.h) */
 	bool reply_allowed; /* the director may send a too-big reply (RFC 1122 section 3.2.2, RFC 4443 section 2.4) */
 	uint16_t source_port, destination_port; /* host order */
 	uint16_t hint; /* mixed into the outer UDP source port; host order */
@@ -37,7 +38,7 @@ struct flow {
  *   VERDICT_FORWARDED: all members of *flow are set.
  *   VERDICT_DROP_UNMATCHED: the frame is well-formed, but no bind can match it.
  *   another drop verdict: what is wrong with the frame.
- * Unless it returns VERDICT_FORWARDED, *flow may be incomplete.
+ * Unless it returns VERDICT_FORWARDED, *flow may be incomplete, but flow->martian is set.
  */
 enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow);
 

@@ -10,12 +10,40 @@
 
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + NET_ETHERNET_SIZE,
 	"a too-big reply needs no more headroom than the outer headers");
+_Static_assert(
+	NET_TAG_SIZE *NET_MAX_TAGS <= NET_ETHERNET_SIZE, "frames begin after the received MACs, so tags have room");
 
-static void parse(struct burst *burst, uint64_t lanes)
+#define TAGS_OFFSET 12 /* bytes of a frame before its tags: both MACs */
+
+static enum verdict admit_and_parse(const struct pipeline *pipeline, struct burst *burst, uint32_t lane)
+{
+	const struct admission *admission = &pipeline->steering->admission;
+	struct flow *flow = &burst->flow[lane];
+	enum verdict verdict = admission_check(admission, pipeline->port_mac, burst->frame[lane], burst->readable[lane]);
+
+	if (verdict == VERDICT_EXCEPTION && !pipeline->steering->exception_path)
+		return VERDICT_DROP_NOT_FOR_US;
+	if (verdict != VERDICT_FORWARDED)
+		return verdict;
+	verdict = flow_parse(burst->frame[lane], burst->readable[lane], burst->size[lane], flow);
+	return flow->martian && admission->drop_martians ? VERDICT_DROP_MARTIAN : verdict;
+}
+
+static void parse(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
 	BURST_EACH (lane, lanes)
-		burst->verdict[lane] = (uint8_t)flow_parse(
-			burst->frame[lane], burst->readable[lane], burst->size[lane], &burst->flow[lane]);
+		burst->verdict[lane] = (uint8_t)admit_and_parse(pipeline, burst, (uint32_t)lane);
+}
+
+/* Inserts tags behind the MACs of a frame to send. */
+static void insert_tags(struct burst *burst, uint32_t lane, const uint8_t *tags, uint32_t size)
+{
+	uint8_t *out = burst->out[lane] - size;
+
+	memmove(out, burst->out[lane], TAGS_OFFSET);
+	memcpy(out + TAGS_OFFSET, tags, size);
+	burst->out[lane] = out;
+	burst->out_size[lane] += size;
 }
 
 static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
@@ -24,6 +52,8 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	uint8_t *frame = burst->frame[lane], *ip = frame + flow->ip_offset;
 	uint32_t readable = burst->readable[lane] - flow->ip_offset;
 	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
+	uint8_t tags[NET_TAG_SIZE * NET_MAX_TAGS];
+	uint32_t tags_size = flow->ip_offset - NET_ETHERNET_SIZE;
 	struct encapsulate_outer outer = pipeline->outer;
 	enum too_big_refusal refusal = too_big_check(frame, flow, pipeline->routes, pipeline->steering, outer.source_ip);
 
@@ -37,9 +67,12 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	/* Copied now, because the reply overwrites the frame's header. */
 	memcpy(outer.destination_mac, pipeline->reply_to_sender ? frame + NET_MAC_SIZE : pipeline->reply_mac,
 		NET_MAC_SIZE);
+	memcpy(tags, frame + TAGS_OFFSET, tags_size);
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
 	burst->out[lane] = too_big_write(ip, readable < flow->ip_size ? readable : flow->ip_size, flow->family, &outer,
 		pipeline->steering->outbound_mtu - overhead, &burst->out_size[lane]);
+	if (pipeline->reply_to_sender)
+		insert_tags(burst, lane, tags, tags_size);
 }
 
 static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
@@ -105,7 +138,8 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && routes->set.count && routes->portmap && next_hops_any(pipeline->next_hops);
+	return pipeline->fast && routes->set.count && routes->portmap && next_hops_any(pipeline->next_hops) &&
+	       admission_accepts_vlan(&pipeline->steering->admission, 0); /* the fast path takes untagged frames */
 }
 
 /* With several next hops, the prebuilt headers have no destination MAC. */
@@ -121,20 +155,42 @@ static void refresh_prebuilt(struct pipeline *pipeline)
 	prebuilt_fill(pipeline->prebuilt, &pipeline->outer);
 }
 
-void pipeline_run(struct pipeline *pipeline, struct burst *burst)
+/* Inserts an 802.1Q tag into the frames to send, except replies to the sender, which have the tags of its frame. */
+static void tag_frames(const struct pipeline *pipeline, struct burst *burst, uint16_t vlan)
+{
+	uint8_t tag[NET_TAG_SIZE];
+
+	store_be16(tag, NET_TYPE_CTAG);
+	store_be16(tag + 2, vlan);
+	for (uint32_t lane = 0; lane < burst->count; lane++)
+		if (burst->verdict[lane] == VERDICT_FORWARDED ||
+			(burst->verdict[lane] == VERDICT_ANSWERED_TOO_BIG && !pipeline->reply_to_sender))
+			insert_tags(burst, lane, tag, sizeof(tag));
+}
+
+static void run_stages(struct pipeline *pipeline, struct burst *burst)
 {
 	uint64_t lanes = burst_lanes(burst);
 
-	burst->mixed = false;
 	refresh_prebuilt(pipeline);
 	if (fast_path_applies(pipeline))
 		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->next_hops, pipeline->steering,
-					       pipeline->prebuilt, &pipeline->prefetch},
+					       pipeline->prebuilt, &pipeline->prefetch, pipeline->port_mac},
 			burst);
 	if (!lanes)
 		return;
-	parse(burst, lanes);
+	parse(pipeline, burst, lanes);
 	steer_burst(burst, lanes, pipeline->routes, pipeline->steering);
 	recognise_underlay(pipeline, burst, lanes);
 	emit(pipeline, burst, lanes);
+}
+
+void pipeline_run(struct pipeline *pipeline, struct burst *burst)
+{
+	burst->mixed = false;
+	if (burst->count == 0)
+		return;
+	run_stages(pipeline, burst);
+	if (pipeline->steering->admission.outbound_vlan)
+		tag_frames(pipeline, burst, pipeline->steering->admission.outbound_vlan);
 }

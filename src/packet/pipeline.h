@@ -25,6 +25,7 @@ struct pipeline {
 	bool reply_to_sender; /* a too-big reply goes to the source MAC of the frame that it answers */
 	uint8_t reply_mac[6]; /* else it goes to this MAC */
 	struct too_big_limit *too_big_limit; /* of this thread; NULL: too-big replies are not limited */
+	uint64_t port_mac; /* of the port that received the burst, as admission_mac() returns it */
 	lanes_fn *fast; /* one of lanes_by_isa; NULL: the general path takes all packets */
 	struct prefetch prefetch; /* the next packets; the fast path prefetches some in each stage */
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "packet/admission.h"
+
 /* Fields of the packet hash. They are concatenated in this order (docs/reference/steering.md#packet-hash). */
 enum steering_field {
 	STEERING_SOURCE_ADDRESS = 1 << 0,
@@ -24,6 +26,7 @@ struct steering_config {
 	bool send_too_big;
 	bool reply_without_df; /* IPv4 packets without DF get too-big replies, too */
 	uint16_t outbound_mtu; /* the largest total length of an outer IPv4 packet */
+	struct admission admission;
 };
 
 #endif

@@ -14,7 +14,12 @@
 		"exceeds outbound_mtu with its outer headers; the director sent a too-big reply")                      \
 	X(VERDICT_UNDERLAY_TOO_BIG, "underlay_too_big",                                                                \
 		"an ICMP error about a GUE packet of the director: too big for the network to a proxy")                \
-	X(VERDICT_EXCEPTION, "exception", "no bind matches it; passed to the exception path")                          \
+	X(VERDICT_EXCEPTION, "exception",                                                                              \
+		"no bind matches it, or it is broadcast or multicast; passed to the exception path")                   \
+	X(VERDICT_DROP_NOT_FOR_US, "drop_not_for_us",                                                                  \
+		"not sent to an accepted MAC, or broadcast or multicast and there is no exception path")               \
+	X(VERDICT_DROP_VLAN, "drop_vlan", "untagged or in a VLAN that accept_vlans does not have")                     \
+	X(VERDICT_DROP_MARTIAN, "drop_martian", "from a source address that no client can have")                       \
 	X(VERDICT_DROP_UNMATCHED, "drop_unmatched", "no bind matches it, and there is no exception path")              \
 	X(VERDICT_DROP_TRUNCATED, "drop_truncated", "the frame is shorter than its headers, or than a length in them") \
 	X(VERDICT_DROP_MALFORMED, "drop_malformed", "an IP header has the wrong version or an impossible length")      \

@@ -57,6 +57,7 @@ struct flow_path {
 	uint16_t descriptors; /* of the receive queue */
 	uint8_t source_mac[6]; /* of the port that transmits */
 	uint16_t tx_index; /* of the same port, in live_table.next_hops */
+	const uint64_t *rx_mac; /* atomic; MAC of the port that the packets came from, as admission_mac() returns it */
 	struct rx_burst bursts[2]; /* of FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE */
 	struct family_batch families[2]; /* of FLOW_PATH_STEER; [0]: IPv6, [1]: all other packets */
 };

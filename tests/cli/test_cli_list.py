@@ -112,7 +112,7 @@ def test_drops_prints_only_the_packets_that_are_not_forwarded(setup):
 
 
 def test_list_has_sizes_and_the_exception_path(setup):
-    write_conf(setup / "small.conf", outbound_mtu=576, send_icmp_too_big=True)
+    write_conf(setup / "small.conf", outbound_mtu=576, send_icmp_too_big=True, drop_martians=False)
     write_conf(setup / "tap.conf", exception_path="tap", forward_icmp_ping_responses=False)
     frames = [tcp_frame(payload=bytes(600), flags=0x4000)] * 51
     frames += [tcp_frame(payload=bytes(600)), tcp_frame("127.0.0.1", payload=bytes(600), flags=0x4000)]

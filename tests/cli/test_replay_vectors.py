@@ -8,6 +8,7 @@ import pytest
 
 from support import pcap
 from support.cli import run, run_json, write_conf
+from support.director_conf import OPEN
 from support.vectors import PACKETS, packet_groups
 
 GROUPS = packet_groups()
@@ -22,11 +23,11 @@ def test_replay_sends_the_frames_of_the_model(tmp_path, config, table, form):
     if form == "binary":
         run("build-config", source, tmp_path / "table.bin")
         source = tmp_path / "table.bin"
-    conf = write_conf(tmp_path / "director.conf", **PACKETS["configs"][config])
+    conf = write_conf(tmp_path / "director.conf", **OPEN, **PACKETS["configs"][config])
     capture = pcap.write(tmp_path / "in.pcap", [bytes.fromhex(packet["frame"]) for packet in packets])
     out = tmp_path / "out.pcap"
 
-    result = run_json("replay", source, capture, out, "--config", conf, "--port-mac", PACKETS["port_mac"])
+    result = run_json("replay", source, capture, out, "--config", conf)
 
     expected = collections.Counter(packet["verdict"] for packet in packets)
     assert {name: count for name, count in result["verdicts"].items() if count} == expected

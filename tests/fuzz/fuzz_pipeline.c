@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "common/net.h"
 #include "packet/pipeline.h"
 #include "tests/unit/handmade.h"
 
@@ -30,7 +31,8 @@ static struct routes *build_routes(void)
 
 static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_t whole)
 {
-	const uint8_t *out = burst->out[0];
+	const uint8_t *out = burst->out[0], *ip;
+	uint32_t tags = 0;
 	enum verdict verdict = burst->verdict[0];
 	uint32_t claimed;
 
@@ -40,8 +42,11 @@ static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_
 		abort();
 	if (!out)
 		return;
-	claimed = load_be16(out + 12) == 0x0800 ? load_be16(out + 16) : 40u + load_be16(out + 18);
-	if (out < buffer || burst->out_size[0] != 14 + claimed)
+	while (net_is_tag(load_be16(out + 12 + tags)))
+		tags += NET_TAG_SIZE;
+	ip = out + NET_ETHERNET_SIZE + tags;
+	claimed = load_be16(ip - 2) == NET_TYPE_IPV4 ? load_be16(ip + 2) : 40u + load_be16(ip + 4);
+	if (out < buffer || burst->out_size[0] != NET_ETHERNET_SIZE + tags + claimed)
 		abort();
 	if (out + burst->out_size[0] > burst->frame[0] + whole)
 		abort();
@@ -71,6 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.send_too_big = data[1] & 4,
 		.reply_without_df = data[1] & 64,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
+		.admission = {.accept = ADMISSION_EVERY_UNICAST,
+			.check_vlans = data[1] & 128,
+			.drop_martians = data[1] & 128,
+			.outbound_vlan = data[1] & 128 ? 7 : 0,
+			.vlans = {1 | 1ull << 7}},
 	};
 	next_hops = (struct next_hops){.single = true, .mac = data[1] & 16};
 	pipeline = (struct pipeline){

@@ -29,6 +29,11 @@ class Config:
     send_icmp_too_big: bool = False
     send_icmp_too_big_without_df: bool = False
     exception_path: str = "none"
+    # If a key is missing, the model does not check what it is about. The director's defaults are in director-conf.md.
+    accept_macs: object = None  # "any", or a tuple of MACs besides the port's
+    accept_vlans: object = "any"  # or a tuple of ids, in which 0 stands for untagged frames
+    outbound_vlan: int = 0  # 0: untagged
+    drop_martians: bool = False
 
     @classmethod
     def from_dict(cls, conf):
@@ -39,6 +44,12 @@ class Config:
         for key in ("hash_fields", "alt_hash_fields"):
             if key in values:
                 values[key] = _chosen(values[key])
+        if isinstance(values.get("accept_macs"), list):
+            values["accept_macs"] = tuple(mac_bytes(mac) for mac in values["accept_macs"])
+        if values.get("accept_vlans") == "untagged":
+            values["accept_vlans"] = (0,)
+        if values.get("outbound_vlan") == "untagged":
+            values["outbound_vlan"] = 0
         return cls(**values)
 
 

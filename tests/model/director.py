@@ -5,6 +5,7 @@ import ipaddress
 from typing import NamedTuple, Optional
 
 from . import verdict
+from .admission import admit, check_source, vlan_ids
 from .config import Config, mac_bytes
 from .encap import encapsulate, ethernet, overhead, too_big_reply
 from .flow import parse_frame
@@ -34,6 +35,7 @@ class Director:
 
     config   keys of director.conf as a dict, or a Config
     tables   a JSON document as a dict, or a list of Table
+    port_mac   of the port that receives and sends
     port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac is needed if the configuration says "auto"
     """
 
@@ -53,7 +55,12 @@ class Director:
     def process(self, frame):
         explain = dict(NOT_STEERED)
         try:
-            packet = parse_frame(frame, self.config.forward_icmp_ping_responses)
+            admit(frame, self.config, self.port_mac)
+            packet = parse_frame(
+                frame,
+                self.config.forward_icmp_ping_responses,
+                lambda src, dst: check_source(src, dst, self.config),
+            )
             route = find_route(self.tables, packet.flow, self.config)
             explain.update(
                 table_index=route.table_index,
@@ -63,7 +70,7 @@ class Director:
                 hint=packet.flow.hint,
                 hops=[str(ipaddress.IPv4Address(hop)) for hop in route.hops],
             )
-            decision, out = self._send(frame, packet, route)
+            decision, out = self._send(packet, route)
         except verdict.Stop as stop:
             decision, out = stop.verdict, None
         if decision == verdict.UNMATCHED and read_message(frame, self.config, self.tables):
@@ -71,12 +78,21 @@ class Director:
         if decision == verdict.UNMATCHED:
             no_path = self.config.exception_path == "none"
             decision = verdict.DROP_UNMATCHED if no_path else verdict.EXCEPTION
+        if out:
+            out = out[:12] + self._tags(decision, frame) + out[12:]
         return Result(decision, out, explain)
 
-    def _send(self, frame, packet, route):
+    def _tags(self, decision, received):
+        """The tags of a frame to send. A reply to the sender's MAC address stays in its VLAN."""
+        if decision == verdict.ANSWERED_TOO_BIG and self.config.outbound_gateway_mac is None:
+            return received[12 : 12 + 4 * len(vlan_ids(received))]
+        vlan = self.config.outbound_vlan
+        return b"\x81\x00" + vlan.to_bytes(2, "big") if vlan else b""
+
+    def _send(self, packet, route):
         room = self.config.outbound_mtu - overhead(route.hops)
         if len(packet.data) > room:
-            return self._too_big(frame, packet, room)
+            return self._too_big(packet, room)
         outer = encapsulate(
             packet.family,
             packet.data,

@@ -225,12 +225,14 @@ def parse_flow(family, header, forward_echo):
     raise Stop(UNMATCHED)
 
 
-def parse_frame(frame, forward_echo=True):
+def parse_frame(frame, forward_echo=True, check_source=lambda src, dst: None):
+    """check_source: is called when the IP headers are parsed, and may raise Stop."""
     ethertype, data = parse_ethernet(frame)
     family = {ETHERTYPE_IPV4: 4, ETHERTYPE_IPV6: 6}.get(ethertype)
     if family is None:
         raise Stop(UNMATCHED)
     data = trim_ip(family, data)
     header = PARSE_IP[family](data)
+    check_source(header.src, header.dst)
     flow, icmp_error = parse_flow(family, header, forward_echo)
     return Packet(family, data, header, flow, icmp_error, frame[:12])

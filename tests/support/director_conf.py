@@ -6,6 +6,9 @@ from pathlib import Path
 
 CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0.2.1"}
 
+# Every unicast frame is taken, like in a model whose configuration has none of these keys.
+OPEN = {"accept_macs": "any", "accept_vlans": "any", "outbound_vlan": "untagged", "drop_martians": False}
+
 
 def libconfig(value):
     """A value in libconfig's syntax. Lists of dicts become lists, other lists become arrays."""

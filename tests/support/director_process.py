@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
-from support.director_conf import write_config
+from support.director_conf import OPEN, write_config
 from support.tree import CLI, DIRECTOR
 
 # ISA: (EAL's limit of the SIMD width that selects it, CPU flags that it needs)
@@ -67,7 +67,7 @@ class DirectorProcess:
     """A context manager: a director that runs until the end of `with`.
 
     vdevs   arguments of EAL's --vdev
-    config  keys of director.conf, or the path of one
+    config  keys of director.conf (it takes every unicast frame unless they say otherwise), or the path of one
     table   path of the forwarding table
     lcores  argument of EAL's --lcores
     user    uid to run as, the caller's by default
@@ -80,7 +80,7 @@ class DirectorProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="glb-"))
         self.file_prefix = "suite"
         self.environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
-        config_file = config if isinstance(config, Path) else write_config(self.folder / "director.conf", config)
+        config_file = config if isinstance(config, Path) else write_config(self.folder / "director.conf", {**OPEN, **config})
         eal = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
         eal += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs)]
         if isa:
@@ -156,7 +156,7 @@ class DirectorProcess:
 
 
 VERDICTS = (
-    "forwarded answered_too_big underlay_too_big exception drop_unmatched drop_truncated drop_malformed "
+    "forwarded answered_too_big underlay_too_big exception drop_not_for_us drop_vlan drop_martian drop_unmatched drop_truncated drop_malformed "
     "drop_extension_headers drop_fragment drop_too_big drop_no_next_hop drop_no_buffer "
     "drop_tx_full drop_exception_limited drop_exception_full"
 ).split()

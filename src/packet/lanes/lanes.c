@@ -28,9 +28,9 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	load_lanes(lanes, burst, v6);
 	for (uint32_t b = 0; b < count; b++) {
 		if (v6)
-			check_v6(lanes, b * BLOCK, &blocks[b]);
+			check_v6(job, lanes, b * BLOCK, &blocks[b]);
 		else
-			check_v4(lanes, b * BLOCK, &blocks[b]);
+			check_v4(job, lanes, b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++)
 		EACH (i)
@@ -47,7 +47,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 			find_v4(portmap, lanes->addresses[0] + b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++)
-		find_tables(portmap, lanes->ports + b * BLOCK, &blocks[b]);
+		find_tables(job, lanes->ports + b * BLOCK, &blocks[b]);
 	for (uint32_t b = 0; b < count; b++) {
 		struct block *block = &blocks[b];
 
@@ -81,7 +81,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 uint64_t ISA_NAME(lanes)(const struct lanes_job *job, struct burst *burst)
 {
 	struct lanes v4, v6;
-	uint64_t rest = sort_families(burst, &v4, &v6);
+	uint64_t rest = sort_families(job, burst, &v4, &v6);
 
 	burst->mixed = v4.count && v6.count;
 	if (v4.count)

@@ -155,10 +155,10 @@ INLINE void emit_lane(
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }
 
-/* Finishes a lane that no bind matches, so that a flood of unmatched packets stays on the fast path. */
-INLINE void finish_unmatched(const struct lanes_job *job, struct burst *burst, uint32_t lane)
+/* Finishes a lane that is not forwarded, so that a flood of unmatched or martian packets stays on the fast path. */
+INLINE void finish_refused(uint32_t verdict, struct burst *burst, uint32_t lane)
 {
-	burst->verdict[lane] = (uint8_t)steer_unmatched(job->steering);
+	burst->verdict[lane] = (uint8_t)verdict;
 	burst->out[lane] = NULL;
 }
 
@@ -187,8 +187,8 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 	for (uint32_t i = 0; i < end; i++) {
 		if (block->eligible[i])
 			emit_lane(job, v6, block, i, burst, index[i]);
-		else if (block->unmatched[i])
-			finish_unmatched(job, burst, index[i]);
+		else if (block->refused[i])
+			finish_refused(block->refused[i], burst, index[i]);
 		else if (!job->next_hops->single && block->stranded[i])
 			finish_stranded(block, i, burst, index[i]);
 		else

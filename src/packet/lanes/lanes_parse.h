@@ -11,7 +11,9 @@
 #include "common/byteorder.h"
 #include "common/net.h"
 #include "gue/prebuilt.h"
+#include "packet/admission.h"
 #include "packet/burst.h"
+#include "packet/lanes/lanes.h"
 #include "packet/lanes/lanes_vector.h"
 
 enum {
@@ -47,7 +49,7 @@ struct lanes {
 struct block {
 	uint32_t total[BLOCK]; /* bytes of the IP packet; from prepare_patches() on with the outer headers */
 	uint32_t eligible[BLOCK]; /* 1: fast-path eligible, as far as the stages have checked */
-	uint32_t unmatched[BLOCK]; /* 1: eligible, but no bind matches */
+	uint32_t refused[BLOCK]; /* the verdict if it is eligible but not forwarded, else 0 */
 	uint32_t stranded[BLOCK]; /* 1: eligible, but the first hop has no next hop. Only with several next hops */
 	uint32_t udp[BLOCK]; /* 1: UDP, 0: TCP */
 	uint32_t map[BLOCK]; /* port map of the destination */
@@ -87,6 +89,34 @@ INLINE uint64_t find_ineligible(const struct burst *burst)
 					 burst->readable[lane] < V4_SMALLEST || burst->headroom[lane] < BURST_HEADROOM)
 			      << lane;
 	return ineligible;
+}
+
+INLINE bool is_refused(const struct lanes_job *job, uint64_t mac)
+{
+	return admission_mac_is_group(mac) || !admission_accepts_mac(&job->steering->admission, job->port_mac, mac);
+}
+
+/*
+ * Returns the lanes whose destination MAC is not accepted, except those in `unreadable`. Nearly always all frames of a
+ * burst have the same destination MAC, so that it needs only one look.
+ */
+INLINE uint64_t find_refused(const struct lanes_job *job, const struct burst *burst, uint64_t unreadable)
+{
+	uint64_t first, differing = 0, refused = 0;
+
+	if (job->steering->admission.accept == ADMISSION_EVERY_FRAME || burst->count == 0)
+		return 0;
+	if (!unreadable) {
+		first = load_le64(burst->frame[0]);
+		for (uint32_t lane = 1; lane < burst->count; lane++)
+			differing |= load_le64(burst->frame[lane]) ^ first;
+		if (__builtin_expect(!(differing & ADMISSION_MAC_MASK), 1))
+			return is_refused(job, first & ADMISSION_MAC_MASK) ? UINT64_MAX : 0;
+	}
+	for (uint32_t lane = 0; lane < burst->count; lane++)
+		if (!(unreadable >> lane & 1))
+			refused |= (uint64_t)is_refused(job, admission_mac(burst->frame[lane])) << lane;
+	return refused;
 }
 
 INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
@@ -129,10 +159,12 @@ INLINE bool any_too_short_for_v6(const struct burst *burst)
 }
 
 /* Finds the lanes of each family, and returns the others. A burst of one family needs no list. */
-INLINE uint64_t sort_families(const struct burst *burst, struct lanes *v4, struct lanes *v6)
+INLINE uint64_t sort_families(const struct lanes_job *job, const struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
 	uint64_t ineligible = find_ineligible(burst);
 	uint16_t type = 0, differing = 0;
+
+	ineligible |= find_refused(job, burst, ineligible);
 
 	if (!ineligible && burst->count) {
 		type = ethernet_type(burst, 0);
@@ -186,10 +218,14 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 	}
 }
 
-INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)
+INLINE void check_v4(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
+	uint32_t drop_martians = job->steering->admission.drop_martians;
+
 	EACH (i) {
-		uint32_t first = lanes->first[base + i], second = lanes->second[base + i];
+		uint32_t first = lanes->first[base + i], second = lanes->second[base + i], martian;
+		uint32_t source = (uint32_t)lanes->addresses[0][base + i];
+		uint32_t destination = (uint32_t)(lanes->addresses[0][base + i] >> 32);
 		uint32_t total = swap16(first >> 16);
 		uint32_t protocol = second >> 24;
 		uint32_t udp = protocol == IPPROTO_UDP;
@@ -201,14 +237,18 @@ INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *blo
 		eligible &= total + NET_ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = total;
 		block->udp[i] = udp;
-		block->eligible[i] = eligible;
+		martian = eligible & drop_martians & admission_is_martian_v4(source, destination);
+		block->refused[i] = martian ? VERDICT_DROP_MARTIAN : 0;
+		block->eligible[i] = eligible & !martian;
 	}
 }
 
-INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *block)
+INLINE void check_v6(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
+	uint32_t drop_martians = job->steering->admission.drop_martians;
+
 	EACH (i) {
-		uint32_t second = lanes->second[base + i];
+		uint32_t second = lanes->second[base + i], martian;
 		uint32_t payload = swap16(second);
 		uint32_t protocol = second >> 16 & 0xff;
 		uint32_t udp = protocol == IPPROTO_UDP;
@@ -217,9 +257,13 @@ INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *blo
 		eligible &= udp | (protocol == IPPROTO_TCP);
 		eligible &= payload >= NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
 		eligible &= payload + NET_IPV6_SIZE + NET_ETHERNET_SIZE <= lanes->size[base + i];
+		martian = eligible & drop_martians &
+			  admission_is_martian_v6(lanes->addresses[0][base + i], lanes->addresses[1][base + i],
+				  lanes->addresses[2][base + i], lanes->addresses[3][base + i]);
 		block->total[i] = payload + NET_IPV6_SIZE;
 		block->udp[i] = udp;
-		block->eligible[i] = eligible;
+		block->refused[i] = martian ? VERDICT_DROP_MARTIAN : 0;
+		block->eligible[i] = eligible & !martian;
 	}
 }
 

@@ -5,7 +5,7 @@
 
 #include "packet/lanes/lanes_parse.h"
 #include "packet/routes.h"
-#include "packet/steering.h"
+#include "packet/steer.h"
 
 /*
  * Finds the port map of each IPv4 destination. The levels go from the shortest prefix to the longest, so that the
@@ -62,15 +62,17 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 }
 
 /* Looks the destination port up in the port map of each packet. */
-INLINE void find_tables(const struct portmap *portmap, const uint32_t *ports, struct block *block)
+INLINE void find_tables(const struct lanes_job *job, const uint32_t *ports, struct block *block)
 {
+	const struct portmap *portmap = job->routes->portmap;
+	uint32_t unmatched = steer_unmatched(job->steering);
 	uint32_t at[BLOCK], entry[BLOCK];
 
 	EACH (i)
 		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
 	gather_u8(portmap->maps, at, entry);
 	EACH (i) {
-		block->unmatched[i] = block->eligible[i] & (entry[i] == 0);
+		block->refused[i] = block->eligible[i] & (entry[i] == 0) ? unmatched : block->refused[i];
 		block->eligible[i] &= entry[i] != 0;
 		block->table[i] = entry[i] ? entry[i] - 1 : 0;
 	}

@@ -9,9 +9,10 @@
 #include "packet/verdict.h"
 
 /* Dashboards and golden vectors depend on these names. */
-static const char *const names[] = {"forwarded", "answered_too_big", "underlay_too_big", "exception", "drop_unmatched",
-	"drop_truncated", "drop_malformed", "drop_extension_headers", "drop_fragment", "drop_too_big",
-	"drop_no_next_hop", "drop_no_buffer", "drop_tx_full", "drop_exception_limited", "drop_exception_full"};
+static const char *const names[] = {"forwarded", "answered_too_big", "underlay_too_big", "exception", "drop_not_for_us",
+	"drop_vlan", "drop_martian", "drop_unmatched", "drop_truncated", "drop_malformed", "drop_extension_headers",
+	"drop_fragment", "drop_too_big", "drop_no_next_hop", "drop_no_buffer", "drop_tx_full", "drop_exception_limited",
+	"drop_exception_full"};
 
 static void test_names_are_those_in_the_reference(void **state)
 {

@@ -26,6 +26,7 @@ static struct rte_mempool *pool;
 static struct routes *routes;
 static struct worker_shared shared;
 static struct steering_config steering;
+static const uint64_t mac; /* steering accepts every MAC */
 static struct worker worker;
 static struct flow_path path;
 static struct live_table live;
@@ -364,7 +365,8 @@ static int set_up(void **state)
 	live.next_hops[0] = &next_hops;
 	assert_true(backend_counts_alloc(&live.backends, routes, 1));
 	shared.live = &live;
-	path = (struct flow_path){.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool};
+	path = (struct flow_path){
+		.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool, .rx_mac = &mac};
 	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path};
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
