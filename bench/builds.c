@@ -84,7 +84,7 @@ static void measure_rows(const struct world *world, bool quick)
 static void build_classifier(void *context)
 {
 	struct classifier *classifier = classify_build(context);
-	struct portmap *portmap = classifier ? portmap_build(classifier) : NULL;
+	struct portmap *portmap = classifier ? portmap_build(classifier, &portmap_limits) : NULL;
 
 	portmap_free(portmap);
 	classify_free(classifier);

@@ -47,24 +47,45 @@ static struct netprefix bind_prefix(const struct world *world, bool v6, uint32_t
 	if (v6) {
 		world_write_v6(bytes, address);
 		prefix.addr = netaddr_from_bytes(NETADDR_V6, bytes);
-		prefix.length = world->prefixes ? 64 : 128;
+		prefix.length = (uint8_t)(128 - world->cut);
 	} else {
 		store_be32(bytes, address);
 		prefix.addr = netaddr_from_bytes(NETADDR_V4, bytes);
-		prefix.length = world->prefixes ? 28 : 32;
+		prefix.length = (uint8_t)(32 - world->cut);
 	}
 	netprefix_mask(prefix.addr.bytes, netaddr_size(&prefix.addr), prefix.length);
 	return prefix;
 }
 
+/* 11.0.0.0/31, 11.0.0.0/30, ... and 12.0.0.0/32, 12.0.0.1/32, ..., and IPv6 prefixes in the same way */
+static void fill_further(const struct world *world, struct table_bind *bind)
+{
+	const struct world single = {.cut = 0};
+
+	for (unsigned i = 0; i < 2 * world->lengths; i++, bind++) {
+		bind->prefix = bind_prefix(&single, i % 2, 11u << 24);
+		bind->prefix.length = (uint8_t)(bind->prefix.length - i / 2 - 1);
+		netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&bind->prefix.addr), bind->prefix.length);
+		bind->port_start = bind->port_end = 1;
+		bind->protocol = TABLE_TCP;
+	}
+	for (unsigned i = 0; i < world->port_maps; i++, bind++) {
+		bind->prefix = bind_prefix(&single, i % 2, 12u << 24 | i);
+		bind->port_start = bind->port_end = (uint16_t)(i + 1);
+		bind->protocol = TABLE_TCP;
+	}
+}
+
 static bool fill_table(const struct world *world, unsigned index, struct table *table)
 {
+	unsigned further = index == 0 ? 2 * world->lengths + world->port_maps : 0;
+
 	*table = (struct table){
 		.hops = (uint8_t)world->hops,
 		.backend_count = world->backends,
 		.backends = calloc(world->backends, sizeof(*table->backends)),
-		.bind_count = 2 * world->binds,
-		.binds = calloc(2 * world->binds, sizeof(*table->binds)),
+		.bind_count = 2 * world->binds + further,
+		.binds = calloc(2 * world->binds + further, sizeof(*table->binds)),
 	};
 	if (!table->backends || !table->binds)
 		return false;
@@ -80,7 +101,7 @@ static bool fill_table(const struct world *world, unsigned index, struct table *
 		table->backends[i].state = TABLE_ACTIVE;
 		table->backends[i].healthy = true;
 	}
-	for (unsigned i = 0; i < table->bind_count; i++) {
+	for (unsigned i = 0; i < 2 * world->binds; i++) {
 		unsigned bind = i / 2;
 		struct table_bind *at = &table->binds[i];
 
@@ -88,6 +109,8 @@ static bool fill_table(const struct world *world, unsigned index, struct table *
 		at->port_start = at->port_end = world_port(bind);
 		at->protocol = TABLE_TCP;
 	}
+	if (further)
+		fill_further(world, &table->binds[2 * world->binds]);
 	return true;
 }
 

@@ -35,7 +35,9 @@ enum world_kind {
 
 struct world {
 	unsigned tables, binds, backends, hops; /* binds of each table, with 16 ports for an address */
-	bool prefixes; /* binds are /28 and /64 instead of single addresses */
+	unsigned cut; /* bits that the prefixes of the binds are shorter than addresses */
+	/* Further binds of the first table, which no packet matches: each adds a prefix length of both families, or a port map. */
+	unsigned lengths, port_maps;
 	enum world_family family;
 	enum world_kind kind;
 };

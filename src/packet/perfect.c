@@ -7,7 +7,7 @@
 enum {
 	KEYS_PER_BUCKET = 4,
 	SLOTS_PER_KEY = 2, /* at least */
-	MAX_TRIES = 1 << 20, /* multipliers to try for a bucket; usually one of the first 12 fits */
+	MAX_TRIES = 1 << 16, /* multipliers to try for a bucket; usually one of the first 12 fits */
 	/*
 	 * Up to SINGLE_KEYS keys first try a single bucket. It has as many slots as the square of their number, up to
 	 * SINGLE_SLOTS.

@@ -138,7 +138,7 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && routes->set.count && routes->portmap && next_hops_any(pipeline->next_hops) &&
+	return pipeline->fast && routes->set.count && next_hops_any(pipeline->next_hops) &&
 	       admission_accepts_vlan(&pipeline->steering->admission, 0); /* the fast path takes untagged frames */
 }
 

@@ -6,22 +6,21 @@
 
 #include "common/byteorder.h"
 #include "common/netaddr.h"
+#include "packet/big_alloc.h"
+#include "packet/port_pages.h"
 
 enum {
 	PROTOCOLS = 2,
-	RECIPE_SLOTS = 4 * PORTMAP_MAX_MAPS,
-	MAX_FOLDS = 64, /* factors to try; the first fit unless two prefixes collide in 32 bits */
+	MAX_FOLDS = 4, /* factors to try; the first fit unless two prefixes collide in 32 bits */
 };
 
-/*
- * The input for a port map: the map of the parent prefix and the port ranges of the prefix itself. Equal recipes make
- * equal maps.
- */
-struct recipe {
-	uint32_t parent_map;
-	const struct classify_range *ranges;
-	uint32_t count;
-	uint32_t map; /* the result; 0: this slot of `recipes` is free */
+const struct portmap_limits portmap_limits = {PORTMAP_MAX_MAPS, PORTMAP_MAX_PAGES, PORTMAP_FLAT_MAPS};
+
+/* A prefix of the length whose levels are being built. */
+struct member {
+	uint32_t index; /* in the classifier */
+	uint32_t key; /* for the perfect hash */
+	bool late; /* it has the key of another member, so it waits for a further level */
 };
 
 struct builder {
@@ -30,128 +29,68 @@ struct builder {
 	uint32_t prefix_count;
 	uint16_t (*maps)[PROTOCOLS]; /* by prefix */
 	bool used[NETADDR_V6 + 1][129]; /* the prefix lengths in use, by family */
-	uint32_t room; /* maps that portmap->maps has memory for */
-	struct recipe recipes[RECIPE_SLOTS]; /* hash table with open addressing */
-	/* The level that is being built: indices of its prefixes, and their keys for the perfect hash. */
-	uint32_t *members, *keys;
-	uint32_t member_count;
+	struct member *members;
+	uint32_t *keys; /* of the members that go into the next level */
 };
 
-static uint32_t hash_recipe(const struct recipe *recipe)
+static void count_misfit(struct portmap *portmap, const struct classify_prefix *prefix)
 {
-	uint64_t hash = recipe->parent_map;
-
-	for (uint32_t i = 0; i < recipe->count; i++) {
-		const struct classify_range *range = &recipe->ranges[i];
-
-		hash = (hash ^ range->start ^ (uint64_t)range->end << 16 ^ (uint64_t)range->table << 32) *
-		       0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	return (uint32_t)(hash >> 20) % RECIPE_SLOTS;
+	portmap->misfits++;
+	for (unsigned p = 0; p < PROTOCOLS; p++)
+		for (uint32_t i = 0; i < prefix->counts[p]; i++)
+			portmap->misfit_tables |= 1ull << prefix->ranges[p][i].table;
 }
 
-static bool same_recipe(const struct recipe *a, const struct recipe *b)
+static bool assign_maps(struct builder *builder, struct port_pages *pages)
 {
-	if (a->parent_map != b->parent_map || a->count != b->count)
-		return false;
-	for (uint32_t i = 0; i < a->count; i++)
-		if (a->ranges[i].start != b->ranges[i].start || a->ranges[i].end != b->ranges[i].end ||
-			a->ranges[i].table != b->ranges[i].table)
-			return false;
-	return true;
-}
-
-/*
- * Copies the map of the parent, and writes each range over ports whose table is higher or missing. Returns 0 if there
- * is no room.
- */
-static uint32_t make_map(struct builder *builder, const struct recipe *recipe)
-{
-	struct portmap *portmap = builder->portmap;
-	uint8_t *map;
-
-	if (portmap->map_count == PORTMAP_MAX_MAPS)
-		return 0;
-	if (portmap->map_count == builder->room) {
-		uint32_t room = builder->room ? 2 * builder->room : 4;
-		uint8_t *maps = realloc(portmap->maps, (size_t)room * PORTMAP_PORTS + 3);
-
-		if (!maps)
-			return 0;
-		portmap->maps = maps;
-		builder->room = room;
-	}
-	map = portmap->maps + (size_t)portmap->map_count * PORTMAP_PORTS;
-	if (portmap->map_count)
-		memcpy(map, portmap->maps + (size_t)recipe->parent_map * PORTMAP_PORTS, PORTMAP_PORTS);
-	else
-		memset(map, 0, PORTMAP_PORTS);
-	for (uint32_t i = 0; i < recipe->count; i++) {
-		uint8_t value = (uint8_t)(recipe->ranges[i].table + 1);
-
-		for (uint32_t port = recipe->ranges[i].start; port <= recipe->ranges[i].end; port++)
-			if (!map[port] || value < map[port])
-				map[port] = value;
-	}
-	return portmap->map_count++;
-}
-
-/* Finds or makes the port map of a prefix for protocol p. False: no room. */
-static bool assign_map(struct builder *builder, uint32_t index, unsigned p)
-{
-	struct classify_prefix prefix = classify_prefix_at(builder->classifier, index);
-	struct recipe recipe = {.ranges = prefix.ranges[p], .count = prefix.counts[p]};
-	uint32_t slot;
-
-	if (prefix.parent != CLASSIFY_NO_PARENT)
-		recipe.parent_map = builder->maps[prefix.parent][p];
-	builder->maps[index][p] = (uint16_t)recipe.parent_map;
-	if (recipe.count == 0)
-		return true;
-	slot = hash_recipe(&recipe);
-	while (builder->recipes[slot].map && !same_recipe(&builder->recipes[slot], &recipe))
-		slot = (slot + 1) % RECIPE_SLOTS;
-	if (!builder->recipes[slot].map) {
-		recipe.map = make_map(builder, &recipe);
-		if (!recipe.map)
-			return false;
-		builder->recipes[slot] = recipe;
-	}
-	builder->maps[index][p] = (uint16_t)builder->recipes[slot].map;
-	return true;
-}
-
-static bool assign_maps(struct builder *builder)
-{
-	make_map(builder, &(struct recipe){0});
-	if (builder->portmap->map_count != 1)
-		return false;
 	for (uint32_t i = 0; i < builder->prefix_count; i++) {
-		struct netprefix prefix = classify_prefix_at(builder->classifier, i).prefix;
+		struct classify_prefix prefix = classify_prefix_at(builder->classifier, i);
+		bool misfit = false;
 
-		builder->used[prefix.addr.family][prefix.length] = true;
-		for (unsigned p = 0; p < PROTOCOLS; p++)
-			if (!assign_map(builder, i, p))
+		builder->used[prefix.prefix.addr.family][prefix.prefix.length] = true;
+		for (unsigned p = 0; p < PROTOCOLS; p++) {
+			uint16_t parent = 0;
+
+			if (prefix.parent != CLASSIFY_NO_PARENT)
+				parent = builder->maps[prefix.parent][p];
+			if (!port_pages_map(pages, parent, prefix.ranges[p], prefix.counts[p], &builder->maps[i][p]))
 				return false;
+			misfit |= port_pages_misfit(pages, builder->maps[i][p]);
+		}
+		if (misfit)
+			count_misfit(builder->portmap, &prefix);
 	}
 	return true;
 }
 
-static void collect_members(struct builder *builder, uint8_t family, unsigned length)
+static uint32_t collect_members(struct builder *builder, uint8_t family, unsigned length)
 {
-	builder->member_count = 0;
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < builder->prefix_count; i++) {
 		struct netprefix prefix = classify_prefix_at(builder->classifier, i).prefix;
 
 		if (prefix.addr.family == family && prefix.length == length)
-			builder->members[builder->member_count++] = i;
+			builder->members[count++] = (struct member){.index = i};
 	}
+	return count;
 }
 
-static struct netprefix member(const struct builder *builder, uint32_t i)
+static struct netprefix member_prefix(const struct builder *builder, const struct member *member)
 {
-	return classify_prefix_at(builder->classifier, builder->members[i]).prefix;
+	return classify_prefix_at(builder->classifier, member->index).prefix;
+}
+
+/*
+ * Builds a perfect hash for as many members as possible, from the first on. Returns their number, or 0 if out of memory.
+ */
+static uint32_t build_hash(struct builder *builder, struct perfect *hash, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		builder->keys[i] = builder->members[i].key;
+	while (count && !perfect_build(hash, builder->keys, count))
+		count /= 2;
+	return count;
 }
 
 static void make_mask(uint8_t mask[16], unsigned size, unsigned length)
@@ -160,142 +99,186 @@ static void make_mask(uint8_t mask[16], unsigned size, unsigned length)
 	netprefix_mask(mask, size, length);
 }
 
-static bool build_v4_level(struct builder *builder, unsigned length)
+/* Adds a level for the first members. Returns how many it holds, 0 if out of memory. */
+static uint32_t add_v4_level(struct builder *builder, unsigned length, uint32_t count)
 {
 	struct portmap *portmap = builder->portmap;
-	struct portmap_v4_level *level = &portmap->v4[portmap->v4_levels];
+	struct portmap_v4_level *level = realloc(portmap->v4, (portmap->v4_levels + 1) * sizeof(*level));
 	uint8_t mask[16];
 	uint32_t slots;
 
-	for (uint32_t i = 0; i < builder->member_count; i++)
-		builder->keys[i] = load_le32(member(builder, i).addr.bytes);
+	if (!level)
+		return 0;
+	portmap->v4 = level;
+	level += portmap->v4_levels;
+	*level = (struct portmap_v4_level){0};
+	for (uint32_t i = 0; i < count; i++)
+		builder->members[i].key = load_le32(member_prefix(builder, &builder->members[i]).addr.bytes);
 	make_mask(mask, 4, length);
 	level->mask = load_le32(mask);
-	if (!perfect_build(&level->hash, builder->keys, builder->member_count))
-		return false;
+	count = build_hash(builder, &level->hash, count);
+	if (!count)
+		return 0;
 	portmap->v4_levels++; /* from now on portmap_free() frees this level */
 	slots = perfect_slots(&level->hash);
 	level->slots = calloc(slots, sizeof(*level->slots));
 	if (!level->slots)
-		return false;
+		return 0;
 	for (uint32_t i = 0; i < slots; i++)
 		level->slots[i].address = builder->keys[0];
-	for (uint32_t i = 0; i < builder->member_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct portmap_v4_slot *slot = &level->slots[perfect_slot(&level->hash, builder->keys[i])];
 
 		slot->address = builder->keys[i];
-		memcpy(slot->maps, builder->maps[builder->members[i]], sizeof(slot->maps));
+		memcpy(slot->maps, builder->maps[builder->members[i].index], sizeof(slot->maps));
 	}
-	portmap->memory += slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
-	return true;
+	portmap->memory += sizeof(*level) + slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
+	return count;
 }
 
-static int compare_keys(const void *left, const void *right)
+static int compare_members(const void *left, const void *right)
 {
-	const uint32_t *a = left, *b = right;
+	const struct member *a = left, *b = right;
 
-	return *a < *b ? -1 : *a > *b;
+	if (a->late != b->late)
+		return a->late ? 1 : -1;
+	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Finds factors with which all prefixes of the level fold to different keys. */
-static bool fold_members(struct builder *builder, struct portmap_v6_level *level)
+/* Folds all members into keys, and moves those behind whose key another member has. Returns the number of the others. */
+static uint32_t fold_members(struct builder *builder, const uint32_t factors[4], uint32_t count)
 {
-	uint32_t state = 1, *sorted = calloc(builder->member_count, sizeof(*sorted));
-	bool distinct = false;
+	uint32_t distinct = count;
 
-	for (int tries = 0; sorted && !distinct && tries < MAX_FOLDS; tries++) {
-		for (unsigned f = 0; f < 4; f++)
-			level->factors[f] = (state = state * 747796405u + 2891336453u) | 1;
-		for (uint32_t i = 0; i < builder->member_count; i++) {
-			struct netprefix prefix = member(builder, i);
+	for (uint32_t i = 0; i < count; i++) {
+		struct member *member = &builder->members[i];
+		struct netprefix prefix = member_prefix(builder, member);
 
-			sorted[i] = builder->keys[i] = portmap_fold(
-				level->factors, load_le64(prefix.addr.bytes), load_le64(prefix.addr.bytes + 8));
+		member->key = portmap_fold(factors, load_le64(prefix.addr.bytes), load_le64(prefix.addr.bytes + 8));
+		member->late = false;
+	}
+	qsort(builder->members, count, sizeof(*builder->members), compare_members);
+	for (uint32_t i = 1; i < count; i++)
+		if (builder->members[i].key == builder->members[i - 1].key) {
+			builder->members[i].late = true;
+			distinct--;
 		}
-		qsort(sorted, builder->member_count, sizeof(*sorted), compare_keys);
-		distinct = true;
-		for (uint32_t i = 1; i < builder->member_count; i++)
-			distinct &= sorted[i] != sorted[i - 1];
-	}
-	free(sorted);
+	if (distinct < count)
+		qsort(builder->members, count, sizeof(*builder->members), compare_members);
 	return distinct;
 }
 
-static bool build_v6_level(struct builder *builder, unsigned length)
+/* Adds a level for the first members, in any order. Returns how many it holds, 0 if out of memory. */
+static uint32_t add_v6_level(struct builder *builder, unsigned length, uint32_t count)
 {
 	struct portmap *portmap = builder->portmap;
-	struct portmap_v6_level *level = &portmap->v6[portmap->v6_levels];
-	struct netprefix first = member(builder, 0);
+	struct portmap_v6_level *level = realloc(portmap->v6, (portmap->v6_levels + 1) * sizeof(*level));
+	uint32_t slots, state = 1, distinct = 0;
+	struct netprefix first;
 	uint8_t mask[16];
-	uint32_t slots;
 
+	if (!level)
+		return 0;
+	portmap->v6 = level;
+	level += portmap->v6_levels;
+	*level = (struct portmap_v6_level){0};
 	make_mask(mask, 16, length);
 	memcpy(level->mask, mask, sizeof(level->mask));
-	if (!fold_members(builder, level) || !perfect_build(&level->hash, builder->keys, builder->member_count))
-		return false;
+	for (int tries = 0; distinct < count && tries < MAX_FOLDS; tries++) {
+		for (unsigned f = 0; f < 4; f++)
+			level->factors[f] = (state = state * 747796405u + 2891336453u) | 1;
+		distinct = fold_members(builder, level->factors, count);
+	}
+	count = build_hash(builder, &level->hash, distinct);
+	if (!count)
+		return 0;
 	portmap->v6_levels++;
 	slots = perfect_slots(&level->hash);
 	level->slots = calloc(slots, sizeof(*level->slots));
 	if (!level->slots)
-		return false;
+		return 0;
+	first = member_prefix(builder, &builder->members[0]);
 	for (uint32_t i = 0; i < slots; i++)
 		memcpy(level->slots[i].address, first.addr.bytes, 16);
-	for (uint32_t i = 0; i < builder->member_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct portmap_v6_slot *slot = &level->slots[perfect_slot(&level->hash, builder->keys[i])];
 
-		memcpy(slot->address, member(builder, i).addr.bytes, 16);
-		memcpy(slot->maps, builder->maps[builder->members[i]], sizeof(slot->maps));
+		memcpy(slot->address, member_prefix(builder, &builder->members[i]).addr.bytes, 16);
+		memcpy(slot->maps, builder->maps[builder->members[i].index], sizeof(slot->maps));
 	}
-	portmap->memory += slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
-	return true;
+	portmap->memory += sizeof(*level) + slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
+	return count;
 }
 
-static bool build_levels(struct builder *builder)
+/* Adds levels until they hold all prefixes of a length. One level is enough unless there are very many prefixes. */
+static bool add_levels(struct builder *builder, uint8_t family, unsigned length)
 {
-	struct portmap *portmap = builder->portmap;
+	uint32_t left = collect_members(builder, family, length);
 
-	for (unsigned length = 129; length-- > 0;) {
-		if (builder->used[NETADDR_V4][length]) {
-			collect_members(builder, NETADDR_V4, length);
-			if (portmap->v4_levels == PORTMAP_MAX_LEVELS || !build_v4_level(builder, length))
-				return false;
-		}
-		if (builder->used[NETADDR_V6][length]) {
-			collect_members(builder, NETADDR_V6, length);
-			if (portmap->v6_levels == PORTMAP_MAX_LEVELS || !build_v6_level(builder, length))
-				return false;
-		}
+	while (left) {
+		uint32_t done = family == NETADDR_V4 ? add_v4_level(builder, length, left)
+						     : add_v6_level(builder, length, left);
+
+		if (!done)
+			return false;
+		left -= done;
+		memmove(builder->members, builder->members + done, left * sizeof(*builder->members));
 	}
 	return true;
 }
 
-struct portmap *portmap_build(const struct classifier *classifier)
+/* Makes the flat copy. Without memory for it, packets only take longer. */
+static void flatten(struct portmap *portmap, const struct portmap_limits *limits)
 {
-	struct builder *builder = calloc(1, sizeof(*builder));
+	size_t size = (size_t)portmap->map_count << 16;
+
+	if (portmap->map_count > limits->flat_maps)
+		return;
+	portmap->flat = big_alloc(size + 3);
+	for (size_t at = 0; portmap->flat && at < size; at += PORTMAP_PAGE_PORTS)
+		memcpy(portmap->flat + at,
+			portmap->pages + (size_t)portmap->maps[at / PORTMAP_PAGE_PORTS] * PORTMAP_PAGE_PORTS,
+			PORTMAP_PAGE_PORTS);
+	portmap->memory += portmap->flat ? size : 0;
+}
+
+static bool build(struct builder *builder, struct port_pages *pages)
+{
+	if (!builder->maps || !builder->members || !builder->keys || !pages || !assign_maps(builder, pages))
+		return false;
+	for (unsigned length = 129; length-- > 0;)
+		for (uint8_t family = NETADDR_V4; family <= NETADDR_V6; family++)
+			if (builder->used[family][length] && !add_levels(builder, family, length))
+				return false;
+	return true;
+}
+
+struct portmap *portmap_build(const struct classifier *classifier, const struct portmap_limits *limits)
+{
 	struct portmap *portmap = calloc(1, sizeof(*portmap));
-	bool done = false;
+	uint32_t count = classify_prefix_count(classifier);
+	struct builder builder = {
+		.classifier = classifier,
+		.portmap = portmap,
+		.prefix_count = count,
+		.maps = calloc(count + 1, sizeof(*builder.maps)),
+		.members = calloc(count + 1, sizeof(*builder.members)),
+		.keys = calloc(count + 1, sizeof(*builder.keys)),
+	};
+	struct port_pages *pages = portmap ? port_pages_create(portmap, limits, count) : NULL;
 
-	if (builder && portmap) {
-		uint32_t count = classify_prefix_count(classifier);
-
-		builder->classifier = classifier;
-		builder->portmap = portmap;
-		builder->prefix_count = count;
-		builder->maps = calloc(count + 1, sizeof(*builder->maps));
-		builder->members = calloc(count + 1, sizeof(*builder->members));
-		builder->keys = calloc(count + 1, sizeof(*builder->keys));
-		done = builder->maps && builder->members && builder->keys && assign_maps(builder) &&
-		       build_levels(builder);
-		portmap->memory += sizeof(*portmap) + (size_t)builder->room * PORTMAP_PORTS;
-		free(builder->maps);
-		free(builder->members);
-		free(builder->keys);
+	if (!build(&builder, pages)) {
+		portmap_free(portmap);
+		portmap = NULL;
+	} else {
+		portmap->memory += sizeof(*portmap) + port_pages_memory(pages);
+		flatten(portmap, limits);
 	}
-	free(builder);
-	if (done)
-		return portmap;
-	portmap_free(portmap);
-	return NULL;
+	port_pages_free(pages);
+	free(builder.maps);
+	free(builder.members);
+	free(builder.keys);
+	return portmap;
 }
 
 void portmap_free(struct portmap *portmap)
@@ -310,7 +293,11 @@ void portmap_free(struct portmap *portmap)
 		perfect_free(&portmap->v6[i].hash);
 		free(portmap->v6[i].slots);
 	}
+	free(portmap->v4);
+	free(portmap->v6);
 	free(portmap->maps);
+	free(portmap->pages);
+	free(portmap->flat);
 	free(portmap);
 }
 
@@ -347,6 +334,14 @@ int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port)
 {
 	size_t map = find_maps(portmap, family, destination)[protocol == TABLE_UDP];
+	uint8_t entry;
 
-	return portmap->maps[map * PORTMAP_PORTS + port] - 1;
+	if (portmap->flat) {
+		entry = portmap->flat[map << 16 | port];
+	} else {
+		size_t page = portmap->maps[map * PORTMAP_PAGE_PORTS + port / PORTMAP_PAGE_PORTS];
+
+		entry = portmap->pages[page * PORTMAP_PAGE_PORTS + port % PORTMAP_PAGE_PORTS];
+	}
+	return entry == PORTMAP_MISFIT ? PORTMAP_UNKNOWN : entry - 1;
 }

@@ -2,8 +2,10 @@
 /*
  * Port maps: the classifier compiled for speed. A lookup costs the same for any number of binds. For each prefix length
  * in use, longest first, a perfect hash finds the prefix that covers the destination. Each prefix has a port map for
- * each protocol: an array with the lowest table for every port. Prefixes with equal port maps share one. Built once,
- * read-only afterwards.
+ * each protocol, which has the lowest table for every port. A port map is a list of pages, each for 256 ports. Prefixes
+ * with equal port maps share one, and port maps share equal pages. Built once, read-only afterwards.
+ *
+ * Ports for which there was no room have the entry PORTMAP_MISFIT. The caller asks the classifier for them.
  *
  * Addresses here are integers that were loaded little-endian from bytes in network order.
  */
@@ -16,9 +18,17 @@
 #include "packet/classify.h"
 #include "packet/perfect.h"
 
-#define PORTMAP_MAX_LEVELS 8 /* distinct prefix lengths of a family */
-#define PORTMAP_MAX_MAPS   1024 /* 64 KB each */
-#define PORTMAP_PORTS      65536
+#define PORTMAP_MAX_MAPS   65536 /* with the two constant ones */
+#define PORTMAP_MAX_PAGES  65536 /* with the two constant ones */
+#define PORTMAP_FLAT_MAPS  256 /* 16 MB */
+#define PORTMAP_PAGE_PORTS 256 /* ports in a page, and pages in a port map */
+
+/* An entry of a page is the table index + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
+#define PORTMAP_NONE   0
+#define PORTMAP_MISFIT 255
+
+/* Result of portmap_find(): ask the classifier. Not one of CLASSIFY_*. */
+#define PORTMAP_UNKNOWN (-3)
 
 /*
  * A prefix, in its slot of the perfect hash. A free slot has an address whose own slot is another one, so it never
@@ -29,7 +39,7 @@ struct portmap_v4_slot {
 	uint16_t maps[2]; /* port map for TCP, for UDP */
 };
 
-/* All prefixes of one length. */
+/* Prefixes of one length. A length has several levels if one perfect hash cannot hold all of its prefixes. */
 struct portmap_v4_level {
 	struct perfect hash; /* keys: addresses of the prefixes */
 	uint32_t mask;
@@ -50,17 +60,33 @@ struct portmap_v6_level {
 };
 
 struct portmap {
+	/* Longest prefixes first. */
 	unsigned v4_levels, v6_levels;
-	struct portmap_v4_level v4[PORTMAP_MAX_LEVELS];
-	struct portmap_v6_level v6[PORTMAP_MAX_LEVELS];
+	struct portmap_v4_level *v4;
+	struct portmap_v6_level *v6;
 	/*
-	 * maps[map * PORTMAP_PORTS + port] is the table index + 1, or 0 if no bind matches. Map 0 is all 0. The array
-	 * has 3 extra bytes at the end, because SIMD code reads 4 bytes for each entry.
+	 * maps[map * PORTMAP_PAGE_PORTS + port / PORTMAP_PAGE_PORTS] is the page of a port, and
+	 * pages[page * PORTMAP_PAGE_PORTS + port % PORTMAP_PAGE_PORTS] its entry. Map 0 and page 0 have only
+	 * PORTMAP_NONE, map 1 and page 1 only PORTMAP_MISFIT. All arrays end with 3 bytes more, because SIMD code reads
+	 * 4 bytes for each element.
 	 */
-	uint8_t *maps;
-	uint32_t map_count;
+	uint16_t *maps;
+	uint8_t *pages;
+	/* A copy of all maps that saves a lookup: flat[map * 65536 + port] is an entry. NULL: there are too many maps. */
+	uint8_t *flat;
+	uint32_t map_count, page_count;
+	uint32_t misfits; /* prefixes with a port that has PORTMAP_MISFIT */
+	uint64_t misfit_tables; /* bit t: table t has a bind of such a prefix */
 	size_t memory; /* bytes of all allocations, this struct included */
 };
+
+/* How many port maps and pages there may be. Tests set lower limits. */
+struct portmap_limits {
+	uint32_t maps, pages; /* 2 to PORTMAP_MAX_MAPS and PORTMAP_MAX_PAGES */
+	uint32_t flat_maps; /* more maps than these have no flat copy */
+};
+
+extern const struct portmap_limits portmap_limits; /* the limits of the program */
 
 /* Folds an address into 32 bits. The factors are chosen so that the prefixes of a level have different results. */
 static inline uint32_t portmap_fold(const uint32_t factors[4], uint64_t low, uint64_t high)
@@ -72,13 +98,12 @@ static inline uint32_t portmap_fold(const uint32_t factors[4], uint64_t low, uin
 }
 
 /*
- * NULL: out of memory, or more levels or maps than the limits above. Then the caller uses the classifier itself. The
- * caller frees the result with portmap_free(). It does not refer to the classifier.
+ * NULL: out of memory. The caller frees the result with portmap_free(). It does not refer to the classifier.
  */
-struct portmap *portmap_build(const struct classifier *classifier);
+struct portmap *portmap_build(const struct classifier *classifier, const struct portmap_limits *limits);
 void portmap_free(struct portmap *portmap);
 
-/* Returns the same as classify_port(). */
+/* Returns the same as classify_port(), or PORTMAP_UNKNOWN. */
 int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port);
 

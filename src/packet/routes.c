@@ -22,45 +22,67 @@ static bool rows_are_distinct(const struct routes_table *table)
 	return distinct;
 }
 
-static bool alloc_addresses(struct routes *routes)
+static bool alloc_arrays(struct routes *routes)
 {
 	const struct table_set *set = &routes->set;
+	size_t pairs = (size_t)set->count * TABLE_ROWS;
 
-	routes->small_tables = true;
-	for (uint32_t t = 0; t < set->count; t++) {
-		routes->address_count += set->tables[t].backend_count;
-		routes->small_tables &= set->tables[t].backend_count <= ROUTES_SMALL;
-	}
-	if (routes->small_tables)
-		routes->address_count = ROUTES_SMALL * set->count;
+	routes->stride = ROUTES_SMALL;
+	for (uint32_t t = 0; t < set->count; t++)
+		if (routes->stride < set->tables[t].backend_count)
+			routes->stride = set->tables[t].backend_count;
+	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
-	return routes->addresses;
+	if (routes->stride == ROUTES_SMALL) /* one entry more, because gathers read 4 bytes */
+		routes->pair_bytes = big_alloc((pairs + 1) * sizeof(*routes->pair_bytes));
+	else
+		routes->pair_words = big_alloc(pairs * sizeof(*routes->pair_words));
+	return routes->addresses && (routes->pair_bytes || routes->pair_words);
+}
+
+static void fill_pairs(struct routes *routes, uint32_t t)
+{
+	const struct routes_table *table = &routes->tables[t];
+	const uint16_t *row = table->rows;
+
+	for (size_t at = (size_t)t * TABLE_ROWS; at < (t + 1ul) * TABLE_ROWS; at++, row += table->row_hops) {
+		uint16_t first = row[0], second = row[table->row_hops > 1];
+
+		if (routes->pair_bytes)
+			routes->pair_bytes[at] = (uint16_t)(first | second << 8);
+		else
+			routes->pair_words[at] = first | (uint32_t)second << 16;
+	}
+}
+
+static void fill_table(struct routes *routes, uint32_t t)
+{
+	const struct table *table = &routes->set.tables[t];
+	uint32_t *addresses = routes->addresses + (size_t)routes->stride * t;
+	bool distinct;
+
+	routes->tables[t] = (struct routes_table){
+		.hash_key = table->hash_key,
+		.rows = table->rows,
+		.addresses = addresses,
+		.row_hops = table->row_hops,
+	};
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		memcpy(&addresses[i], table->backends[i].addr.bytes, sizeof(*addresses));
+	distinct = rows_are_distinct(&routes->tables[t]);
+	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
+	routes->pairs_only &= distinct && table->row_hops == 2;
+	siphash_begin(&routes->keys[t], table->hash_key);
+	fill_pairs(routes, t);
 }
 
 static bool fill_tables(struct routes *routes)
 {
-	const struct table_set *set = &routes->set;
-	uint32_t *at;
-
-	if (!alloc_addresses(routes))
+	if (!alloc_arrays(routes))
 		return false;
-	at = routes->addresses;
-	for (uint32_t t = 0; t < set->count; t++) {
-		const struct table *table = &set->tables[t];
-
-		if (routes->small_tables)
-			at = routes->addresses + ROUTES_SMALL * t;
-		routes->tables[t] = (struct routes_table){
-			.hash_key = table->hash_key,
-			.rows = table->rows,
-			.addresses = at,
-			.row_hops = table->row_hops,
-		};
-		for (uint32_t i = 0; i < table->backend_count; i++)
-			memcpy(at++, table->backends[i].addr.bytes, sizeof(*at));
-		routes->tables[t].distinct = rows_are_distinct(&routes->tables[t]);
-		siphash_begin(&routes->keys[t], table->hash_key);
-	}
+	routes->pairs_only = true;
+	for (uint32_t t = 0; t < routes->set.count; t++)
+		fill_table(routes, t);
 	return true;
 }
 
@@ -93,46 +115,6 @@ bool routes_has_backend(const struct routes *routes, uint32_t address)
 	return bsearch(&address, routes->sorted, routes->sorted_count, sizeof(address), compare_addresses);
 }
 
-static bool has_pairs_only(const struct routes *routes)
-{
-	size_t backends = 0;
-
-	for (uint32_t t = 0; t < routes->set.count; t++) {
-		backends += routes->set.tables[t].backend_count;
-		if (routes->tables[t].row_hops != 2 || !routes->tables[t].distinct)
-			return false;
-	}
-	return routes->set.count && (routes->small_tables || backends <= 1 << 16);
-}
-
-static void fill_pair(struct routes *routes, size_t at)
-{
-	const struct routes_table *table = &routes->tables[at / TABLE_ROWS];
-	const uint16_t *row = table->rows + at % TABLE_ROWS * 2;
-	uint32_t first = routes_backend(routes, (uint32_t)(at / TABLE_ROWS), 0);
-
-	if (routes->pair_bytes)
-		routes->pair_bytes[at] = (uint16_t)(row[0] | row[1] << 8);
-	else
-		routes->pair_indices[at] = (first + row[0]) | (first + row[1]) << 16;
-}
-
-/* Without memory for the pairs there are none. Then packets only take longer. */
-static void fill_pairs(struct routes *routes)
-{
-	size_t count = (size_t)routes->set.count * TABLE_ROWS;
-
-	if (!has_pairs_only(routes))
-		return;
-	if (routes->small_tables) /* one entry more, because gathers read 4 bytes */
-		routes->pair_bytes = big_alloc((count + 1) * sizeof(*routes->pair_bytes));
-	else
-		routes->pair_indices = big_alloc(count * sizeof(*routes->pair_indices));
-	routes->pairs_only = routes->pair_bytes || routes->pair_indices;
-	for (size_t at = 0; routes->pairs_only && at < count; at++)
-		fill_pair(routes, at);
-}
-
 struct routes *routes_create(struct table_set *set, struct faults *faults)
 {
 	struct routes *routes = calloc(1, sizeof(*routes));
@@ -145,13 +127,12 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 	routes->set = *set;
 	*set = (struct table_set){0};
 	routes->classifier = classify_build(&routes->set);
-	if (!routes->classifier || !fill_tables(routes) || !sort_addresses(routes)) {
+	routes->portmap = routes->classifier ? portmap_build(routes->classifier, &portmap_limits) : NULL;
+	if (!routes->portmap || !fill_tables(routes) || !sort_addresses(routes)) {
 		faults_error(faults, NULL, "out of memory");
 		routes_free(routes);
 		return NULL;
 	}
-	fill_pairs(routes);
-	routes->portmap = portmap_build(routes->classifier);
 	routes->digest = table_set_digest(&routes->set);
 	return routes;
 }
@@ -168,7 +149,7 @@ void routes_mark_first_hops(const struct routes *routes, bool *first)
 
 size_t routes_classifier_memory(const struct routes *routes)
 {
-	return classify_memory(routes->classifier) + (routes->portmap ? routes->portmap->memory : 0);
+	return classify_memory(routes->classifier) + routes->portmap->memory;
 }
 
 void routes_free(struct routes *routes)
@@ -181,6 +162,6 @@ void routes_free(struct routes *routes)
 	free(routes->addresses);
 	free(routes->sorted);
 	free(routes->pair_bytes);
-	free(routes->pair_indices);
+	free(routes->pair_words);
 	free(routes);
 }

@@ -23,22 +23,26 @@ struct routes_table {
 	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
 	const uint32_t *addresses; /* of the backends, by index; network order */
 	uint8_t row_hops;
-	bool distinct; /* no row has an address twice */
 };
 
 struct routes {
 	struct classifier *classifier;
-	struct portmap *portmap; /* compiled from the classifier; NULL if portmap_build() failed */
+	struct portmap *portmap; /* compiled from the classifier */
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
-	uint32_t *addresses; /* of all backends; with small_tables, those of table t start at ROUTES_SMALL * t */
+	uint32_t *addresses; /* of all backends; those of table t start at stride * t; unused ones are 0 */
 	uint32_t *sorted; /* the addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
 	uint32_t sorted_count;
-	bool small_tables; /* no table has more than ROUTES_SMALL backends */
+	uint32_t stride; /* ROUTES_SMALL, or the number of backends of the largest table if that is more */
 	uint32_t address_count; /* of `addresses`, with unused ones */
-	bool pairs_only; /* every row has two different hops, and one of these two copies of all rows exists */
-	/* The entry of a row is at index table * TABLE_ROWS + row. The low half of an entry is the first hop. */
-	uint16_t *pair_bytes; /* the backend indices, if the tables are small */
-	uint32_t *pair_indices; /* else indices in `addresses` */
+	/*
+	 * The first two hops of each row, as backend indices, at index table * TABLE_ROWS + row. The low half of an entry
+	 * is the first hop. The second hop of a row with one hop is the first again. One of the two arrays exists.
+	 */
+	uint16_t *pair_bytes; /* if stride is ROUTES_SMALL */
+	uint32_t *pair_words;
+	bool pairs_only; /* every row has two different hops */
+	/* By table: hops of a row, or 0 if the fast path cannot take its packets: a row of more than two hops repeats one. */
+	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 	struct siphash_state keys[TABLE_MAX_TABLES]; /* SipHash states that have absorbed the hash key of each table */
@@ -54,7 +58,7 @@ void routes_free(struct routes *routes);
 /* The index in `addresses` of backend `backend` of table `table`. */
 static inline uint32_t routes_backend(const struct routes *routes, uint32_t table, uint32_t backend)
 {
-	return (uint32_t)(routes->tables[table].addresses - routes->addresses) + backend;
+	return routes->stride * table + backend;
 }
 
 /* Sets first[i] for each index i in `addresses` that is the first hop of a row. first: address_count entries. */

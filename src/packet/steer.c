@@ -14,6 +14,16 @@ static bool is_ping(const struct flow *flow)
 	       (flow->kind == FLOW_FRAGMENT && (flow->protocol == IPPROTO_ICMP || flow->protocol == IPPROTO_ICMPV6));
 }
 
+static int find_by_port(const struct flow *flow, const struct routes *routes)
+{
+	int found =
+		portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol, flow->destination_port);
+
+	if (found != PORTMAP_UNKNOWN)
+		return found;
+	return classify_port(routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);
+}
+
 /* Returns a table index or CLASSIFY_*. */
 static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
 {
@@ -25,11 +35,7 @@ static int find_table(const struct flow *flow, const struct routes *routes, cons
 	case FLOW_FRAGMENT:
 		return classify_fragment(routes->classifier, flow->family, flow->destination);
 	default:
-		if (routes->portmap)
-			return portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol,
-				flow->destination_port);
-		return classify_port(
-			routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);
+		return find_by_port(flow, routes);
 	}
 }
 

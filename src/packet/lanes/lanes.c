@@ -58,10 +58,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
-		if (job->routes->pairs_only)
-			find_pairs(job->routes, &blocks[b]);
-		else
-			find_hops(job->routes, &blocks[b]);
+		find_hops(job->routes, &blocks[b]);
 		if (alt_fields)
 			find_alternative_hops(job->routes, &blocks[b]);
 	}

@@ -22,7 +22,7 @@ struct next_hops;
 struct routes;
 
 struct lanes_job {
-	const struct routes *routes; /* has a portmap */
+	const struct routes *routes; /* with at least one table */
 	const struct next_hops *next_hops; /* with `single`, the prebuilt headers have their MAC */
 	const struct steering_config *steering;
 	const struct prebuilt_headers *prebuilt; /* PREBUILT_COUNT of them */

@@ -173,14 +173,13 @@ INLINE void finish_stranded(const struct block *block, uint32_t i, struct burst 
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
-	bool two_hops = job->routes->pairs_only && !job->steering->alt_hash_fields;
 	const uint8_t *index = lanes->index + base;
 	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
 	uint64_t rest = 0;
 
 	EACH (i)
-		all &= block->eligible[i];
-	if (__builtin_expect(all && two_hops && lanes->index == all_lanes, 1)) {
+		all &= block->eligible[i] & (block->hop_count[i] == 2);
+	if (__builtin_expect(all && lanes->index == all_lanes, 1)) {
 		emit_full_block(job, v6, block, burst, base);
 		return 0;
 	}

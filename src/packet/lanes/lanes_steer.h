@@ -7,15 +7,25 @@
 #include "packet/routes.h"
 #include "packet/steer.h"
 
+/* True: a packet of the block has no port map yet. */
+INLINE bool any_without_map(const struct block *block)
+{
+	uint32_t any = 0;
+
+	EACH (i)
+		any |= block->map[i] == 0;
+	return any;
+}
+
 /*
- * Finds the port map of each IPv4 destination. The levels go from the shortest prefix to the longest, so that the
- * longest wins.
+ * Finds the port map of each IPv4 destination. The levels go from the longest prefix to the shortest, and the first map
+ * but 0 wins: if a prefix has map 0, all shorter ones that cover the destination have it, too.
  */
 INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, struct block *block)
 {
 	EACH (i)
 		block->map[i] = 0;
-	for (unsigned l = portmap->v4_levels; l-- > 0;) {
+	for (unsigned l = 0; l < portmap->v4_levels && (l == 0 || any_without_map(block)); l++) {
 		const struct portmap_v4_level *level = &portmap->v4[l];
 		uint32_t bucket_shift = level->hash.bucket_shift, slot_shift = level->hash.slot_shift;
 		uint32_t address[BLOCK], at[BLOCK], multiplier[BLOCK];
@@ -35,8 +45,9 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, st
 		gather_u64(level->slots, at, slot);
 		EACH (i) {
 			uint32_t map = (uint32_t)(slot[i] >> 32) >> 16 * block->udp[i] & 0xffff;
+			bool hit = (uint32_t)slot[i] == address[i];
 
-			block->map[i] = (uint32_t)slot[i] == address[i] ? map : block->map[i];
+			block->map[i] = block->map[i] == 0 && hit ? map : block->map[i];
 		}
 	}
 }
@@ -46,7 +57,7 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 {
 	EACH (i)
 		block->map[i] = 0;
-	for (unsigned l = portmap->v6_levels; l-- > 0;) {
+	for (unsigned l = 0; l < portmap->v6_levels && (l == 0 || any_without_map(block)); l++) {
 		const struct portmap_v6_level *level = &portmap->v6[l];
 
 		EACH (i) {
@@ -56,25 +67,44 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 			const struct portmap_v6_slot *slot = &level->slots[perfect_slot(&level->hash, key)];
 			bool hit = slot->address[0] == low && slot->address[1] == high;
 
-			block->map[i] = hit ? slot->maps[block->udp[i]] : block->map[i];
+			block->map[i] = block->map[i] == 0 && hit ? slot->maps[block->udp[i]] : block->map[i];
 		}
 	}
 }
 
-/* Looks the destination port up in the port map of each packet. */
+/* Loads the entry of each packet's destination port from its port map. */
+INLINE void load_entries(
+	const struct portmap *portmap, const uint32_t *ports, const uint32_t maps[BLOCK], uint32_t entry[BLOCK])
+{
+	uint32_t at[BLOCK], page[BLOCK];
+
+	if (portmap->flat) {
+		EACH (i)
+			at[i] = maps[i] << 16 | swap16(ports[i] >> 16);
+		gather_u8(portmap->flat, at, entry);
+		return;
+	}
+	EACH (i) /* the port is in the high half and not swapped, so its high byte comes first */
+		at[i] = maps[i] * PORTMAP_PAGE_PORTS + (ports[i] >> 16 & 0xff);
+	gather_u16(portmap->maps, at, page);
+	EACH (i)
+		at[i] = (page[i] & 0xffff) * PORTMAP_PAGE_PORTS + (ports[i] >> 24);
+	gather_u8(portmap->pages, at, entry);
+}
+
+/* Looks the destination port up in the port map of each packet. Packets with PORTMAP_MISFIT are not eligible. */
 INLINE void find_tables(const struct lanes_job *job, const uint32_t *ports, struct block *block)
 {
-	const struct portmap *portmap = job->routes->portmap;
 	uint32_t unmatched = steer_unmatched(job->steering);
-	uint32_t at[BLOCK], entry[BLOCK];
+	uint32_t entry[BLOCK];
 
-	EACH (i)
-		at[i] = block->map[i] * PORTMAP_PORTS + swap16(ports[i] >> 16);
-	gather_u8(portmap->maps, at, entry);
+	load_entries(job->routes->portmap, ports, block->map, entry);
 	EACH (i) {
-		block->refused[i] = block->eligible[i] & (entry[i] == 0) ? unmatched : block->refused[i];
-		block->eligible[i] &= entry[i] != 0;
-		block->table[i] = entry[i] ? entry[i] - 1 : 0;
+		uint32_t matched = entry[i] != PORTMAP_NONE && entry[i] != PORTMAP_MISFIT;
+
+		block->refused[i] = block->eligible[i] & (entry[i] == PORTMAP_NONE) ? unmatched : block->refused[i];
+		block->eligible[i] &= matched;
+		block->table[i] = matched ? entry[i] - 1 : 0;
 	}
 }
 
@@ -201,7 +231,7 @@ INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BL
 		if (routes->pair_bytes)
 			__builtin_prefetch(&routes->pair_bytes[at]);
 		else
-			__builtin_prefetch(&routes->pair_indices[at]);
+			__builtin_prefetch(&routes->pair_words[at]);
 	}
 }
 
@@ -213,8 +243,7 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 
 	write_message(message, lanes, base, v6, words);
 	hash_block(routes, message, words, tables, hash);
-	if (routes->pair_bytes || routes->pair_indices)
-		prefetch_pairs(routes, tables, hash);
+	prefetch_pairs(routes, tables, hash);
 }
 
 /* Loads the pair of each row as indices in routes->addresses. */
@@ -233,55 +262,61 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 		}
 		return;
 	}
-	gather_u32(routes->pair_indices, at, pair);
+	gather_u32(routes->pair_words, at, pair);
 	EACH (i) {
-		first[i] = pair[i] & 0xffff;
-		second[i] = pair[i] >> 16;
+		first[i] = tables[i] * routes->stride + (pair[i] & 0xffff);
+		second[i] = tables[i] * routes->stride + (pair[i] >> 16);
 	}
 }
 
-/*
- * Loads the first two hops of the rows that the hashes select. If a row has one hop, the second is the first again.
- * backend: the index of the first hop in routes->addresses.
- */
-INLINE void load_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
-{
-	EACH (i) {
-		const struct routes_table *table = &routes->tables[tables[i]];
-		const uint16_t *row = table->rows + (hash[i] & 0xffff) * table->row_hops;
-
-		backend[i] = routes_backend(routes, tables[i], row[0]);
-		first[i] = table->addresses[row[0]];
-		second[i] = table->addresses[row[table->row_hops > 1]];
-	}
-}
-
-/* The same as load_rows(), from the copy of the rows if there is one. */
+/* Loads the first two hops of each row. backend: the index of the first one in routes->addresses. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t other[BLOCK];
 
-	if (!routes->pairs_only) {
-		load_rows(routes, tables, hash, backend, first, second);
-		return;
-	}
 	load_indices(routes, tables, hash, backend, other);
 	gather_u32(routes->addresses, backend, first);
 	gather_u32(routes->addresses, other, second);
 }
 
-/* Finds the hops if all rows have two different hops. */
-INLINE void find_pairs(const struct routes *routes, struct block *block)
+/* Loads the third and fourth hops of rows that have them. */
+INLINE void load_further_hops(const struct routes *routes, struct block *block)
 {
+	EACH (i) {
+		const struct routes_table *table = &routes->tables[block->table[i]];
+		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
+
+		if (table->row_hops > 2) {
+			block->hops[2][i] = table->addresses[row[2]];
+			block->hops[3][i] = table->addresses[row[table->row_hops - 1]];
+		}
+	}
+}
+
+/* Finds the hops of each row. */
+INLINE void find_hops(const struct routes *routes, struct block *block)
+{
+	uint32_t any_further = 0;
+
 	load_pairs(routes, block->table, block->hash, block->backend, block->hops[0], block->hops[1]);
-	EACH (i)
-		block->hop_count[i] = 2;
+	if (routes->pairs_only) {
+		EACH (i)
+			block->hop_count[i] = 2;
+		return;
+	}
+	gather_u32(routes->hop_counts, block->table, block->hop_count);
+	EACH (i) {
+		block->eligible[i] &= block->hop_count[i] != 0;
+		block->hop_count[i] -= block->hop_count[i] == 2 && block->hops[0][i] == block->hops[1][i];
+		any_further |= block->hop_count[i] > 2;
+	}
+	if (any_further)
+		load_further_hops(routes, block);
 }
 
 /*
- * Appends the hops of the row by alt_hash_fields, without repeating one. Packets whose first row does not have two hops
+ * Appends the hops of the row by alt_hash_fields, without repeating one. Packets whose first row has more than two hops
  * are not eligible.
  */
 INLINE void find_alternative_hops(const struct routes *routes, struct block *block)
@@ -290,35 +325,18 @@ INLINE void find_alternative_hops(const struct routes *routes, struct block *blo
 
 	load_pairs(routes, block->table, block->alt_hash, unused, third, fourth);
 	EACH (i)
-		block->eligible[i] &= block->hop_count[i] == 2;
+		block->eligible[i] &= block->hop_count[i] <= 2;
 	EACH (i) {
-		uint32_t first = block->hops[0][i], second = block->hops[1][i];
+		bool two = block->hop_count[i] == 2; /* else the only hop */
+		uint32_t first = block->hops[0][i], second = two ? block->hops[1][i] : first;
 		bool adds_third = third[i] != first && third[i] != second;
-		bool adds_fourth = fourth[i] != first && fourth[i] != second;
+		bool adds_fourth = fourth[i] != first && fourth[i] != second && fourth[i] != third[i];
+		uint32_t next = adds_third ? third[i] : fourth[i];
 
-		block->hops[2][i] = adds_third ? third[i] : fourth[i];
+		block->hops[1][i] = two ? second : next;
+		block->hops[2][i] = two ? next : fourth[i];
 		block->hops[3][i] = fourth[i];
-		block->hop_count[i] = 2u + adds_third + adds_fourth;
-	}
-}
-
-/* Finds the hops of rows of any length. Packets for tables in which a row repeats a hop are not eligible. */
-INLINE void find_hops(const struct routes *routes, struct block *block)
-{
-	EACH (i) {
-		const struct routes_table *table = &routes->tables[block->table[i]];
-		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
-		uint8_t hops = table->row_hops;
-
-		block->hop_count[i] = hops;
-		block->eligible[i] &= table->distinct;
-		block->backend[i] = routes_backend(routes, block->table[i], row[0]);
-		block->hops[0][i] = table->addresses[row[0]];
-		block->hops[1][i] = table->addresses[row[hops > 1]];
-		if (hops > 2) {
-			block->hops[2][i] = table->addresses[row[2]];
-			block->hops[3][i] = table->addresses[row[hops - 1]];
-		}
+		block->hop_count[i] += 0u + adds_third + adds_fourth;
 	}
 }
 

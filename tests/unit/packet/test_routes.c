@@ -57,7 +57,7 @@ static void test_tables_with_more_than_256_backends_keep_their_addresses(void **
 	handmade_table(&set, 257, 2);
 	handmade_table(&set, 3, 2);
 	routes = handmade_routes(&set);
-	assert_false(routes->small_tables);
+	assert_int_equal(routes->stride, 257);
 	for (uint32_t t = 0; t < 2; t++)
 		for (uint32_t i = 0; i < routes->set.tables[t].backend_count; i++)
 			assert_int_equal(routes->tables[t].addresses[i], handmade_address(t, i));
@@ -71,32 +71,61 @@ static void test_rows_with_an_address_twice_are_detected(void **state)
 	struct routes *routes;
 
 	(void)state;
-	handmade_table(&set, 5, 3);
-	handmade_table(&set, 5, 3);
-	handmade_table(&set, 5, 3);
+	for (uint32_t t = 0; t < 4; t++)
+		handmade_table(&set, 5, t < 3 ? 3 : 2);
 	for (uint32_t at = 0; at < 3 * TABLE_ROWS; at++)
 		set.tables[1].rows[at] = at % 3;
 	set.tables[1].backends[2] = set.tables[1].backends[1]; /* hops 2 and 3 of every row */
 	set.tables[2].backends[4] = set.tables[2].backends[0]; /* hops 1 and 2 of row 4 */
+	set.tables[3].backends[4] = set.tables[3].backends[0]; /* the fast path compares the hops of rows of two */
 	routes = handmade_routes(&set);
-	assert_true(routes->tables[0].distinct);
-	assert_false(routes->tables[1].distinct);
-	assert_false(routes->tables[2].distinct);
+	assert_int_equal(routes->hop_counts[0], 3);
+	assert_int_equal(routes->hop_counts[1], 0);
+	assert_int_equal(routes->hop_counts[2], 0);
+	assert_int_equal(routes->hop_counts[3], 2);
+	assert_false(routes->pairs_only);
 	routes_free(routes);
 }
 
-/* Each index in a pair has 16 bits. */
-static void test_no_pairs_for_more_than_65536_backends(void **state)
+static void test_only_rows_of_two_different_hops_are_pairs(void **state)
 {
 	(void)state;
-	for (uint32_t tables = 16; tables <= 17; tables++) {
+	for (uint8_t hops = 1; hops <= 4; hops++) {
 		struct table_set set = {0};
 		struct routes *routes;
 
-		for (uint32_t t = 0; t < tables; t++)
-			handmade_table(&set, TABLE_MAX_BACKENDS, 2);
+		handmade_table(&set, 5, 2);
+		handmade_table(&set, 5, hops);
 		routes = handmade_routes(&set);
-		assert_int_equal(routes->pairs_only, tables == 16);
+		assert_int_equal(routes->pairs_only, hops == 2);
+		routes_free(routes);
+	}
+}
+
+/* The pairs have the first two hops of every row, for any number of backends. */
+static void test_pairs_are_the_rows(void **state)
+{
+	static const uint32_t backends[] = {2, 256, 257, TABLE_MAX_BACKENDS};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct table_set set = {0};
+		struct routes *routes;
+
+		for (uint32_t t = 0; t < 17; t++) /* more than 65536 backends if they are the most */
+			handmade_table(&set, t ? backends[i] : 2, (uint8_t)(1 + t % 4));
+		routes = handmade_routes(&set);
+		assert_int_equal(routes->pair_bytes != NULL, backends[i] <= 256);
+		assert_int_equal(routes->pair_words != NULL, backends[i] > 256);
+		for (uint32_t at = 0; at < 17u * TABLE_ROWS; at++) {
+			uint32_t t = at / TABLE_ROWS, row = at % TABLE_ROWS;
+			uint32_t pair = routes->pair_bytes ? (routes->pair_bytes[at] & 0xff) |
+								     (routes->pair_bytes[at] & 0xff00) << 8
+							   : routes->pair_words[at];
+
+			assert_true((pair & 0xffff) == row % (t ? backends[i] : 2));
+			assert_true(pair >> 16 == (row + (t % 4 > 0)) % (t ? backends[i] : 2));
+		}
 		routes_free(routes);
 	}
 }
@@ -139,7 +168,8 @@ int main(void)
 		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
 		cmocka_unit_test(test_tables_with_more_than_256_backends_keep_their_addresses),
 		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
-		cmocka_unit_test(test_no_pairs_for_more_than_65536_backends),
+		cmocka_unit_test(test_only_rows_of_two_different_hops_are_pairs),
+		cmocka_unit_test(test_pairs_are_the_rows),
 		cmocka_unit_test(test_routes_may_have_no_tables),
 		cmocka_unit_test(test_earlier_errors_do_not_make_routes_fail),
 		cmocka_unit_test(test_null_routes_can_be_freed),
