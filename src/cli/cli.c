@@ -55,17 +55,12 @@ bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version
 	return *routes;
 }
 
-/* Returns how many tables `text` names. */
-static unsigned find_tables(const struct table_set *set, const char *text, uint32_t *index)
+static bool find_table(const struct table_set *set, const char *text, uint32_t *index)
 {
-	unsigned found = 0;
-
-	for (uint32_t i = 0; i < set->count; i++)
-		if (set->tables[i].name && strcmp(set->tables[i].name, text) == 0 && found++ == 0)
-			*index = i;
-	if (!found && text[0] == '#' && set->count > 0)
-		found = text_number(text + 1, 0, set->count - 1, index);
-	return found;
+	for (*index = 0; *index < set->count; ++*index)
+		if (set->tables[*index].name && strcmp(set->tables[*index].name, text) == 0)
+			return true;
+	return text[0] == '#' && set->count > 0 && text_number(text + 1, 0, set->count - 1, index);
 }
 
 char *cli_table_names(const struct table_set *set)
@@ -83,16 +78,12 @@ char *cli_table_names(const struct table_set *set)
 
 bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index)
 {
-	unsigned found = find_tables(set, text, index);
 	char *names;
 
-	if (found == 1)
+	if (find_table(set, text, index))
 		return true;
 	names = cli_table_names(set);
-	if (found > 1)
-		command_error("%s: %u tables have the name '%s': give the index of one, such as '#%" PRIu32 "'", path,
-			found, text, *index);
-	else if (set->count == 0)
+	if (set->count == 0)
 		command_error("%s: there is no table '%s', because the file has no tables", path, text);
 	else
 		command_error("%s: there is no table '%s'; the file has: %s", path, text, names ? names : "");

@@ -57,7 +57,7 @@ command_values cli_values;
 void edit_offer_verbs(void); /* of the subcommand edit */
 
 /*
- * Finds the only table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which
+ * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which
  * names the file `path` and lists its tables, and returns false.
  */
 bool cli_find_table(const struct table_set *set, const char *path, const char *text, uint32_t *index);

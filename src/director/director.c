@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/director.h"
 
+#include "program/log.h"
+#include "table/table_lint.h"
+
 static uint16_t port_index(const struct director *director, uint16_t id)
 {
 	uint16_t i = 0;
@@ -18,4 +21,14 @@ const struct port *director_port(const struct director *director, uint16_t id)
 const struct port *director_exception_port(const struct director *director, uint16_t id)
 {
 	return director->exception_count ? &director->exceptions[port_index(director, id)] : NULL;
+}
+
+void director_lint_table(const struct director *director)
+{
+	const struct netaddr own = netaddr_from_bytes(NETADDR_V4, &director->conf.outbound_src_ip);
+	struct faults faults = {.file = director->options.forwarding_table};
+
+	table_lint_own_address(&director->shared.live->routes->set, &own, &faults);
+	log_faults(&faults, FAULTS_ALL);
+	faults_clear(&faults);
 }

@@ -100,6 +100,7 @@ static int serve(const cpu_set_t *cpus)
 	if (open_table() || startup_ports(&director) || workers_create(&director))
 		return -EINVAL;
 	bifurcation_follow(&director);
+	director_lint_table(&director);
 	director.started_ns = clock_now_ns();
 	control = control_start(&director, cpus);
 	if (!control)

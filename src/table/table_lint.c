@@ -5,25 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_bind_index.h"
 #include "table/table_overlap.h"
-
-static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)
-{
-	const char *name = set->tables[t].name;
-	char where[48], label[16];
-
-	/* A table without a name is called by its label, which no other table may have as its name. */
-	for (uint32_t other = 0; name && other < set->count; other++) {
-		if (other == t || (set->tables[other].name && other > t) ||
-			strcmp(table_label(set, other, label), name) != 0)
-			continue;
-		snprintf(where, sizeof(where), "tables[%u].name", t);
-		faults_warn(faults, where, "'%s' is also the name of tables[%u]%s", name, other,
-			set->tables[other].name ? "" : ", which has no name and is called by its index");
-		return;
-	}
-}
 
 static bool is_not_a_host(const struct netaddr *addr)
 {
@@ -117,119 +99,6 @@ static void lint_omitted_health(const struct table *table, uint32_t t, struct fa
 			omitted);
 }
 
-/* The addresses of binds: those of a single address (VIPs), sorted, and an index of all. */
-struct vips {
-	struct netaddr *hosts;
-	size_t count;
-	struct table_bind_index all;
-};
-
-enum vip_match { VIP_NONE, VIP_PREFIX, VIP_HOST };
-
-static int compare_addresses(const void *a, const void *b)
-{
-	return netaddr_compare(a, b);
-}
-
-static bool open_vips(struct vips *vips, const struct table_set *set)
-{
-	size_t room = 1;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		room += set->tables[t].bind_count;
-	*vips = (struct vips){.hosts = calloc(room, sizeof(*vips->hosts))};
-	if (!vips->hosts || table_bind_index_open(&vips->all, set) < 0) {
-		free(vips->hosts);
-		return false;
-	}
-	for (uint32_t t = 0; t < set->count; t++) {
-		for (uint32_t i = 0; i < set->tables[t].bind_count; i++) {
-			const struct netprefix *prefix = &set->tables[t].binds[i].prefix;
-
-			if (prefix->length == netaddr_bits(&prefix->addr))
-				vips->hosts[vips->count++] = prefix->addr;
-		}
-	}
-	qsort(vips->hosts, vips->count, sizeof(*vips->hosts), compare_addresses);
-	return true;
-}
-
-static void close_vips(struct vips *vips)
-{
-	table_bind_index_close(&vips->all);
-	free(vips->hosts);
-}
-
-static enum vip_match match_vip(const struct vips *vips, const struct netaddr *addr)
-{
-	const struct netprefix host = {.addr = *addr, .length = (uint8_t)netaddr_bits(addr)};
-
-	if (addr->family == NETADDR_NONE || table_bind_index_cover(&vips->all, &host) != TABLE_COVER_ALL)
-		return VIP_NONE;
-	return bsearch(addr, vips->hosts, vips->count, sizeof(*addr), compare_addresses) ? VIP_HOST : VIP_PREFIX;
-}
-
-/* Writes "tables[0].binds[1]": the first bind that covers the address, and has no other if it is a VIP. Returns buf. */
-static const char *find_bind(const struct table_set *set, const struct netaddr *addr, enum vip_match match, char buf[48])
-{
-	buf[0] = '\0';
-	for (uint32_t t = 0; t < set->count && !buf[0]; t++) {
-		for (uint32_t i = 0; i < set->tables[t].bind_count && !buf[0]; i++) {
-			const struct netprefix *prefix = &set->tables[t].binds[i].prefix;
-
-			if (netprefix_covers(prefix, addr) &&
-				(match == VIP_PREFIX || prefix->length == netaddr_bits(addr)))
-				snprintf(buf, 48, "tables[%u].binds[%u]", t, i);
-		}
-	}
-	return buf;
-}
-
-/* Adds a fault that names the first backend of the table with this match, and counts the others. */
-static void lint_vips(
-	const struct table_set *set, const struct vips *vips, uint32_t t, enum vip_match match, struct faults *faults)
-{
-	const struct table *table = &set->tables[t];
-	char where[48], text[NETADDR_TEXT_MAX], bind[48], others[48] = "";
-	const struct netaddr *first = NULL;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		if (match_vip(vips, &table->backends[i].addr) != match || count++ > 0)
-			continue;
-		first = &table->backends[i].addr;
-		snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
-	}
-	if (count == 0)
-		return;
-	if (count > 1)
-		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
-	netaddr_format(first, text);
-	find_bind(set, first, match, bind);
-	if (match == VIP_HOST)
-		faults_error(faults, where, "'%s' is a VIP (%s): packets to this proxy come back to the directors%s",
-			text, bind, others);
-	else
-		faults_warn(faults, where,
-			"'%s' is inside a prefix of VIPs (%s): packets to this proxy come back to the directors unless a more specific route leads to it%s",
-			text, bind, others);
-}
-
-static void lint_all_vips(const struct table_set *set, struct faults *faults)
-{
-	struct vips vips;
-
-	if (!open_vips(&vips, set)) {
-		faults_error(faults, "tables", "out of memory");
-		return;
-	}
-	for (uint32_t t = 0; t < set->count; t++) {
-		lint_vips(set, &vips, t, VIP_HOST, faults);
-		lint_vips(set, &vips, t, VIP_PREFIX, faults);
-	}
-	close_vips(&vips);
-}
-
 static void lint_overlap(const struct table_set *set, const struct table_overlap *overlap, struct faults *faults)
 {
 	const struct table *loser = &set->tables[overlap->loser_table];
@@ -285,6 +154,29 @@ void table_lint_hops(const struct table_set *set, struct faults *faults)
 	}
 }
 
+static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)
+{
+	const char *name = set->tables[t].name;
+	char where[48], label[16];
+
+	/* A table without a name is called by its label, which no other table may have as its name. */
+	for (uint32_t other = 0; name && other < set->count; other++) {
+		if (other == t || (set->tables[other].name && other > t) ||
+			strcmp(table_label(set, other, label), name) != 0)
+			continue;
+		snprintf(where, sizeof(where), "tables[%u].name", t);
+		faults_error(faults, where, "'%s' is also the name of tables[%u]%s: give each table its own name", name,
+			other, set->tables[other].name ? "" : ", which has no name and is called by its index");
+		return;
+	}
+}
+
+void table_lint_names(const struct table_set *set, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++)
+		lint_name(set, t, faults);
+}
+
 void table_lint(const struct table_set *set, struct faults *faults)
 {
 	char where[48];
@@ -292,7 +184,6 @@ void table_lint(const struct table_set *set, struct faults *faults)
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 
-		lint_name(set, t, faults);
 		lint_backends(table, t, faults);
 		snprintf(where, sizeof(where), "tables[%u].binds", t);
 		if (table->bind_count == 0)
@@ -304,6 +195,7 @@ void table_lint(const struct table_set *set, struct faults *faults)
 		faults_warn(faults, "tables", "is empty: the director forwards nothing");
 	lint_keys(set, faults);
 	lint_overlaps(set, faults);
-	lint_all_vips(set, faults);
+	table_lint_vips(set, faults);
 	table_lint_hops(set, faults);
+	table_lint_names(set, faults);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Faults of tables that can be read, but probably do not do what their author wants. table_json calls table_lint() for
- * JSON tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only table_lint_hops(),
- * because the author saw the warnings when the table was built.
+ * JSON tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only
+ * table_lint_hops() and table_lint_names(), because the author saw the warnings when the table was built.
  */
 #ifndef GLB_TABLE_TABLE_LINT_H
 #define GLB_TABLE_TABLE_LINT_H
@@ -15,6 +15,16 @@
 
 /* Adds an error for each backend with an IPv6 address, because hops in GUE are IPv4. All readers of tables call it. */
 void table_lint_hops(const struct table_set *set, struct faults *faults);
+
+/* Adds an error for each table whose name another table has, because counters, logs and commands call tables by their
+ * names. All readers of tables call it; version 2 has no names. */
+void table_lint_names(const struct table_set *set, struct faults *faults);
+
+/* Adds faults about backends inside binds, for table_lint(). */
+void table_lint_vips(const struct table_set *set, struct faults *faults);
+
+/* Adds a warning if `own`, the source address of a director's GUE packets, is inside a bind. */
+void table_lint_own_address(const struct table_set *set, const struct netaddr *own, struct faults *faults);
 
 /*
  * Adds the warnings, and errors about backends that cannot work. If faults->thorough is set, a published key is an error, and

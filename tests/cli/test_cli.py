@@ -585,11 +585,35 @@ def test_tables_without_names_are_called_by_their_index(tmp_path):
     assert run_json(*found)["table"] is None and run_json(*found)["table_index"] == 3
 
 
-def test_name_like_the_index_of_a_nameless_table_is_warned_about(tmp_path):
-    binds = [[{"ip": f"10.10.10.{i}", "proto": "tcp", "port": 80}] for i in range(2)]
-    source = write_tables(tmp_path / "table.json", table("#1", binds=binds[0]), table("", binds=binds[1]))
-    warning = "tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"
-    assert warning in run("check", source, code=CHECK_WARNINGS).stderr
+@pytest.mark.parametrize("names, error", [
+    (["#1", ""], "tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index: give each"),
+    (["web", "git", "web"], "tables[2].name: 'web' is also the name of tables[0]: give each table its own name"),
+])
+def test_two_tables_of_one_name_are_an_error_of_every_reader(names, error, tmp_path):
+    tables = [table(name, binds=[{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80}]) for i, name in enumerate(names)]
+    source, target = write_tables(tmp_path / "table.json", *tables), tmp_path / "t.bin"
+    before = source.read_bytes()
+    assert error in run("check", source, code=CHECK_ERRORS).stderr
+    for command in (["show", source], ["build-config", source, target], ["edit", source, "drain", "192.168.50.1", "--table", names[0]],
+                    ["edit", source, "drain", "192.168.50.1", "--all-tables", "--force"]):
+        assert error in run(*command, code=FAILED).stderr
+    assert source.read_bytes() == before and not target.exists()
+
+
+def test_a_bind_that_would_loop_the_directors_own_packets_is_an_error(tmp_path):
+    binds = [{"ip": "10.1.0.0/16", "proto": "udp", "port_start": 1, "port_end": 65535}]
+    source = write_tables(tmp_path / "table.json", table("web", binds=binds, backends=[backend("10.2.0.1")]))
+    run("edit", source, "add", "10.2.0.2")
+    before = source.read_bytes()
+    error = "'10.1.0.7' is inside a bind (tables[0].binds[0]) that matches UDP port 19523: the directors would encapsulate their own packets"
+    assert error in run("edit", source, "add", "10.1.0.7", code=FAILED).stderr
+    assert source.read_bytes() == before
+    write_tables(source, table("web", binds=binds, backends=[backend("10.1.0.7")]))
+    assert error in run("check", source, code=CHECK_ERRORS).stderr
+    assert error in run("build-config", source, tmp_path / "t.bin", code=FAILED).stderr
+    binds = [{**binds[0], "port_end": 19522}, {**binds[0], "port_start": 19524}]
+    write_tables(source, table("web", binds=binds, backends=[backend("10.1.0.7")]))
+    assert "19523" not in run("check", source, code=CHECK_WARNINGS).stderr
 
 
 def test_help_fits_a_terminal():

@@ -448,7 +448,7 @@ def random_tables(rand, others=None):
             first = rand.randint(1, 4)
             ip = rand.choice(["10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.0/30", "10.0.0.0/31", "10.0.0.2/31", "0.0.0.0/0",
                               "fd00::", "fd00::1", "fd00::/127", "::/0", "::/1", "8000::/1"])
-            binds.append(bind(ip, first, rand.choice(["tcp", "udp"]), rand.choice([first, first + 1, 4, 65535])))
+            binds.append(bind(ip, first, rand.choice(["tcp", "udp"]), rand.choice([first, first + 1, 4, 19522])))
         backends = states(*rand.choices("aaadxif", k=rand.randint(2, 4)))
         backends[0] = states("a")[0]
         made = table(name, backends, rand.randint(1, 2), binds=binds, hops=rand.choice([2, 2, 3]))

@@ -298,17 +298,6 @@ def test_unknown_table_lists_the_names(tmp_path, tables, name):
     assert done.stdout == ""
 
 
-def test_a_name_of_two_tables_needs_the_index(tmp_path):
-    tables = [table(name, binds=[{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80}]) for i, name in enumerate(["web", "git", "web"])]
-    source = write_tables(tmp_path / "table.json", *tables)
-    for command in ["show", source], ["edit", source, "drain", "192.168.50.1"]:
-        before = source.read_bytes()
-        done = run(*command, "--table", "web", code=FAILED)
-        assert done.stderr == f"glb-director-cli: {source}: 2 tables have the name 'web': give the index of one, such as '#0'\n"
-        assert (done.stdout, source.read_bytes()) == ("", before)
-    assert "table git:" in run("show", source, "--table", "git").stdout
-
-
 def test_unknown_table_of_a_file_without_tables(tmp_path):
     source = write_tables(tmp_path / "table.json")
     assert f"{source}: there is no table 'web', because the file has no tables\n" in run(

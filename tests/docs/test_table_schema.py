@@ -44,6 +44,10 @@ VALUES = [
 INEXPRESSIBLE = {
     "a proxy is listed twice": ("is listed twice", lambda doc: doc["tables"][0]["backends"].append(backend("192.168.50.2"))),
     "a proxy is a VIP": ("is a VIP", lambda doc: doc["tables"][0]["backends"].append(backend("10.10.10.10"))),
+    "a proxy is inside a bind that matches UDP port 19523": ("matches UDP port 19523", lambda doc: doc["tables"][0]["binds"].append(
+        {"ip": "192.168.50.0/24", "proto": "udp", "port": 19523})),
+    "two tables have the same name, or one is named like the `#INDEX` of another": (
+        "is also the name of tables[0]", lambda doc: doc["tables"].append(doc["tables"][0])),
     "`port_start` is greater than `port_end`": ("is greater than port_end", lambda doc: doc["tables"][0]["binds"][1].update(port_end=1)),
     "an IPv6 address is malformed": ("is not an IPv4 or IPv6 address or CIDR prefix", lambda doc: doc["tables"][0]["binds"][1].update(ip="1::2::3")),
     "a `name` has more than 255 bytes, but not characters": (
@@ -130,6 +134,8 @@ def test_limits_are_the_same(tmp_path, place, count):
         at(document, place).extend([last] * (number - len(at(document, place))))
         if place[-1] == "backends":
             at(document, place)[:] = [backend(f"172.16.{i >> 8}.{i & 255}") for i in range(number)]
+        if place[-1] == "tables":
+            document["tables"] = [{**each, "name": str(i)} for i, each in enumerate(document["tables"])]
         return document
 
     documents = [of(count), of(count + 1)]

@@ -302,6 +302,21 @@ def test_start_with_an_empty_table_warns(document, message, tmp_path):
         assert f"warning: {table}: {message}: the director forwards nothing\n" in director.log
 
 
+def test_a_bind_with_the_directors_own_address_is_warned_about_at_start_and_reload(tmp_path):
+    table, device = tmp_path / "table", vdev(tmp_path)
+    bind = {"ip": "192.0.2.0/24", "proto": "tcp", "port": 80}
+    document = {"tables": [table_of(1, "one"), {**table_of(2, "two"), "binds": [bind]}]}
+    warning = f"warning: {table}: tables[1].binds[0]: contains outbound_src_ip 192.0.2.1: "
+    with DirectorProcess([device], SLEEP, write_table(table, document, 2)) as director:
+        assert director.log.count(warning) == 1
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert director.log.count(warning) == 2
+        bind["ip"] = "192.0.2.2/31"
+        write_table(table, document, 2)
+        assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
+        assert director.log.count(warning) == 2
+
+
 @pytest.mark.parametrize("version, named", (("json", "JSON"), ("2", "version 2"), ("3", "version 3")))
 def test_stats_describe_the_table(version, named, tmp_path):
     folder = tmp_path / ("long" * 40)

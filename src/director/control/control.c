@@ -180,6 +180,7 @@ static void reload(struct control *control, bool force)
 	service_reloading();
 	if (reload_table(control, force) == 0) {
 		bifurcation_follow(director);
+		director_lint_table(director);
 		if (control->gateway)
 			gateway_follow(control->gateway, first_hop(director));
 		follow_gateway(control);

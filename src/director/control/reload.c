@@ -23,7 +23,8 @@ static struct routes *load(const char *path, uint32_t *version, struct faults *f
 	return table_load(path, &set, version, faults) < 0 ? NULL : routes_create(&set, faults);
 }
 
-/* Finds the slot with this name that none of the first `count` tables has, because two tables may have the same name. */
+/* Finds the slot with this name that none of the first `count` tables has, because two tables without a name may have
+ * the same first bind. */
 static struct reload_slot *find_slot(
 	struct reload *reload, const char *name, const struct live_table *live, uint32_t count)
 {

@@ -26,6 +26,7 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 	if (start->version == 2 ? !table_file_parse_v2(reader, set) : !table_file_parse_v3(reader, set))
 		return false;
 	table_lint_hops(set, reader->faults);
+	table_lint_names(set, reader->faults);
 	return true;
 }
 

@@ -45,8 +45,10 @@ static struct table_set small_set(uint32_t count)
 {
 	struct table_set set = random_set(count);
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		random_table(&set.tables[i], 1 + 3 * i, i, 2, NETADDR_NONE, ANY_STATE);
+		set.tables[i].name[2] = (char)('0' + i);
+	}
 	assert_int_equal(table_build(&set, 1), 0);
 	return set;
 }
@@ -345,6 +347,36 @@ static void test_the_fingerprint_ignores_names_states_and_rows(void **state)
 	assert_int_not_equal(table_set_fingerprint(&set), fingerprint);
 	set.count = 1;
 	assert_int_equal(table_set_fingerprint(&set), fingerprint);
+	table_set_free(&set);
+}
+
+/* Other programs may write such a file. Version 2 has no names. */
+static void test_two_tables_of_one_name_are_an_error(void **state)
+{
+	struct table_set set = small_set(3), read;
+	struct faults faults = {.file = "f"};
+	struct image image;
+
+	(void)state;
+	strcpy(set.tables[2].name, "#1");
+	free(set.tables[1].name);
+	set.tables[1].name = NULL;
+	image = encode(&set, TABLE_FILE_V3);
+	assert_int_equal(table_file_parse(image.bytes, image.size, &read, NULL, &faults), -EINVAL);
+	assert_fault(&faults, false,
+		"f: tables[2].name: '#1' is also the name of tables[1], which has no name and is called by its index: give each table its own name");
+	faults_clear(&faults);
+	free(image.bytes);
+	set.tables[1].name = strdup("we0");
+	image = encode(&set, TABLE_FILE_V3);
+	assert_int_equal(table_file_parse(image.bytes, image.size, &read, NULL, &faults), -EINVAL);
+	assert_fault(
+		&faults, false, "f: tables[1].name: 'we0' is also the name of tables[0]: give each table its own name");
+	faults_clear(&faults);
+	free(image.bytes);
+	image = encode(&set, TABLE_FILE_V2);
+	assert_int_equal(version_of(&image), 2);
+	free(image.bytes);
 	table_set_free(&set);
 }
 
@@ -714,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_the_order_of_backends_and_binds_does_not_change_the_digests),
 		cmocka_unit_test(test_backends_without_rows_do_not_change_the_digest),
 		cmocka_unit_test(test_the_fingerprint_ignores_names_states_and_rows),
+		cmocka_unit_test(test_two_tables_of_one_name_are_an_error),
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_trailing_bytes_are_refused),
 		cmocka_unit_test(test_every_changed_byte_of_version_3_is_refused),

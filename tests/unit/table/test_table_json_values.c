@@ -90,6 +90,26 @@ static const struct example backends_examples[] = {
 		"t.json: tables[0].backends[2].ip: '1.1.1.1' is listed twice: backends[0] has this address already"},
 };
 
+static const struct example set_examples[] = {
+	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
+	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
+		"t.json: tables[1].name: 'a' is also the name of tables[0]: give each table its own name"},
+	{"{'tables': [{'name': '#1', " KEYS ", " BINDS ", " BACKENDS "}, {" KEYS ", " BACKENDS
+	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
+		"t.json: tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index: give each table its own name"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': [{'ip': '10.0.0.0/8', 'proto': 'tcp', 'port_start': 0, 'port_end': 65535}, "
+		    "{'ip': '0.0.0.0/0', 'proto': 'udp', 'port': 19522}, "
+		    "{'ip': '192.0.0.0/8', 'proto': 'udp', 'port_start': 19524, 'port_end': 65535}, "
+		    "{'ip': '192.168.0.0/24', 'proto': 'udp', 'port_start': 1, 'port_end': 19523}]"),
+		"t.json: tables[0].backends[0].ip: '192.168.0.1' is inside a bind (tables[0].binds[3]) that matches UDP port 19523: the directors would encapsulate their own packets to this proxy again, in a loop; leave port 19523 out of the bind"},
+	{TABLE(KEYS ", " BACKENDS ", 'binds': [{'ip': '192.168.0.1', 'proto': 'tcp', 'port': 80}, "
+		    "{'ip': '192.168.0.1', 'proto': 'udp', 'port': 19523}]"),
+		"t.json: tables[0].backends[0].ip: '192.168.0.1' is inside a bind (tables[0].binds[1]) that matches UDP port 19523: the directors would encapsulate their own packets to this proxy again, in a loop; leave port 19523 out of the bind"},
+	{TABLE(KEYS ", 'backends': [{'ip': '10.0.0.2', 'state': 'active'}, {'ip': '10.0.0.3', 'state': 'inactive'}], "
+		    "'binds': [{'ip': '10.0.0.2/31', 'proto': 'udp', 'port': 19523}]"),
+		"t.json: tables[0].backends[0].ip: '10.0.0.2' is inside a bind (tables[0].binds[0]) that matches UDP port 19523: the directors would encapsulate their own packets to this proxy again, in a loop; leave port 19523 out of the bind (and 1 more in this table)"},
+};
+
 static const struct example healthchecks_examples[] = {
 	{"{'tables': [], 'healthchecks': 1}", "t.json: healthchecks: '1' (a number) is not an object"},
 	{"{'tables': [], 'healthchecks': {'interval_ms': 0}}",
@@ -149,6 +169,12 @@ static void test_bad_health_check_settings_are_errors(void **state)
 	check_examples(healthchecks_examples, COUNT(healthchecks_examples));
 }
 
+static void test_tables_that_cannot_work_together_are_errors(void **state)
+{
+	(void)state;
+	check_examples(set_examples, COUNT(set_examples));
+}
+
 static const struct example warnings_examples[] = {
 	{BIND("'ip': '10.0.0.1/8', 'proto': 'tcp', 'port': 80"),
 		"t.json: tables[0].binds[0].ip: '10.0.0.1/8' has bits set beyond the prefix length, and is read as '10.0.0.0/8'"},
@@ -167,12 +193,6 @@ static const struct example warnings_examples[] = {
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff', "
 		     "'seed': '00000000000000000000000000000000'"),
 		"t.json: tables[0].seed: '00000000000000000000000000000000' is not a secret: make a key with `openssl rand -hex 16`"},
-	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
-	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
-		"t.json: tables[1].name: 'a' is also the name of tables[0]"},
-	{"{'tables': [{'name': '#1', " KEYS ", " BINDS ", " BACKENDS "}, {" KEYS ", " BACKENDS
-	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
-		"t.json: tables[0].name: '#1' is also the name of tables[1], which has no name and is called by its index"},
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.0/24', 'proto': 'tcp', 'port_start': 1, 'port_end': 80}]}]}",
 		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 port 80' (tables[0].binds[0]): table 'a' wins"},
@@ -217,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_bad_binds_are_errors),
 		cmocka_unit_test(test_bad_backends_are_errors),
 		cmocka_unit_test(test_bad_health_check_settings_are_errors),
+		cmocka_unit_test(test_tables_that_cannot_work_together_are_errors),
 		cmocka_unit_test(test_questionable_values_are_warnings),
 		cmocka_unit_test(test_ipv6_backends_are_errors),
 	};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Backends and the director's own address inside binds. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gue/gue_wire.h"
+#include "table/table_bind_index.h"
+#include "table/table_lint.h"
+
+/* The addresses of binds: those of a single address (VIPs), sorted; an index of all; and one of those that match GUE. */
+struct vips {
+	struct netaddr *hosts;
+	size_t count;
+	struct table_bind_index all, gue;
+	struct table gue_binds; /* of all tables */
+};
+
+enum vip_match { VIP_NONE, VIP_PREFIX, VIP_HOST, VIP_GUE };
+
+/* Returns whether packets to the GUE port match. */
+static bool matches_gue(const struct table_bind *bind)
+{
+	return bind->protocol == TABLE_UDP && bind->port_start <= GUE_PORT && bind->port_end >= GUE_PORT;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	return netaddr_compare(a, b);
+}
+
+static void close_vips(struct vips *vips)
+{
+	table_bind_index_close(&vips->all);
+	table_bind_index_close(&vips->gue);
+	free(vips->gue_binds.binds);
+	free(vips->hosts);
+}
+
+static void add_binds(struct vips *vips, const struct table *table)
+{
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		const struct netprefix *prefix = &table->binds[i].prefix;
+
+		if (prefix->length == netaddr_bits(&prefix->addr))
+			vips->hosts[vips->count++] = prefix->addr;
+		if (matches_gue(&table->binds[i]))
+			vips->gue_binds.binds[vips->gue_binds.bind_count++] = table->binds[i];
+	}
+}
+
+/* False: out of memory, and there is nothing to close. */
+static bool open_vips(struct vips *vips, const struct table_set *set)
+{
+	const struct table_set gue = {.count = 1, .tables = &vips->gue_binds};
+	size_t room = 1;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		room += set->tables[t].bind_count;
+	*vips = (struct vips){
+		.hosts = calloc(room, sizeof(*vips->hosts)),
+		.gue_binds.binds = calloc(room, sizeof(*vips->gue_binds.binds)),
+	};
+	for (uint32_t t = 0; vips->hosts && vips->gue_binds.binds && t < set->count; t++)
+		add_binds(vips, &set->tables[t]);
+	if (vips->hosts && vips->gue_binds.binds && table_bind_index_open(&vips->all, set) == 0 &&
+		table_bind_index_open(&vips->gue, &gue) == 0) {
+		qsort(vips->hosts, vips->count, sizeof(*vips->hosts), compare_addresses);
+		return true;
+	}
+	close_vips(vips);
+	return false;
+}
+
+static enum vip_match match_vip(const struct vips *vips, const struct netaddr *addr)
+{
+	const struct netprefix host = {.addr = *addr, .length = (uint8_t)netaddr_bits(addr)};
+
+	if (addr->family == NETADDR_NONE || table_bind_index_cover(&vips->all, &host) != TABLE_COVER_ALL)
+		return VIP_NONE;
+	if (table_bind_index_cover(&vips->gue, &host) == TABLE_COVER_ALL)
+		return VIP_GUE;
+	return bsearch(addr, vips->hosts, vips->count, sizeof(*addr), compare_addresses) ? VIP_HOST : VIP_PREFIX;
+}
+
+static bool is_match(const struct table_bind *bind, enum vip_match match)
+{
+	return match == VIP_GUE    ? matches_gue(bind)
+	       : match == VIP_HOST ? bind->prefix.length == netaddr_bits(&bind->prefix.addr)
+				   : true;
+}
+
+/* Writes "tables[0].binds[1]": the first bind with this match that covers the address. Returns buf. */
+static const char *find_bind(const struct table_set *set, const struct netaddr *addr, enum vip_match match, char buf[48])
+{
+	buf[0] = '\0';
+	for (uint32_t t = 0; t < set->count && !buf[0]; t++) {
+		for (uint32_t i = 0; i < set->tables[t].bind_count && !buf[0]; i++) {
+			const struct table_bind *bind = &set->tables[t].binds[i];
+
+			if (netprefix_covers(&bind->prefix, addr) && is_match(bind, match))
+				snprintf(buf, 48, "tables[%u].binds[%u]", t, i);
+		}
+	}
+	return buf;
+}
+
+/* Adds a fault that names the first backend of the table with this match, and counts the others. */
+static void lint_vips(
+	const struct table_set *set, const struct vips *vips, uint32_t t, enum vip_match match, struct faults *faults)
+{
+	const struct table *table = &set->tables[t];
+	char where[48], text[NETADDR_TEXT_MAX], bind[48], others[48] = "";
+	const struct netaddr *first = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		if (match_vip(vips, &table->backends[i].addr) != match || count++ > 0)
+			continue;
+		first = &table->backends[i].addr;
+		snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
+	}
+	if (count == 0)
+		return;
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
+	netaddr_format(first, text);
+	find_bind(set, first, match, bind);
+	if (match == VIP_GUE)
+		faults_error(faults, where,
+			"'%s' is inside a bind (%s) that matches UDP port 19523: the directors would encapsulate their own packets to this proxy again, in a loop; leave port 19523 out of the bind%s",
+			text, bind, others);
+	else if (match == VIP_HOST)
+		faults_error(faults, where, "'%s' is a VIP (%s): packets to this proxy come back to the directors%s",
+			text, bind, others);
+	else
+		faults_warn(faults, where,
+			"'%s' is inside a prefix of VIPs (%s): packets to this proxy come back to the directors unless a more specific route leads to it%s",
+			text, bind, others);
+}
+
+void table_lint_vips(const struct table_set *set, struct faults *faults)
+{
+	struct vips vips;
+
+	if (!open_vips(&vips, set)) {
+		faults_error(faults, "tables", "out of memory");
+		return;
+	}
+	for (uint32_t t = 0; t < set->count; t++) {
+		lint_vips(set, &vips, t, VIP_GUE, faults);
+		lint_vips(set, &vips, t, VIP_HOST, faults);
+		lint_vips(set, &vips, t, VIP_PREFIX, faults);
+	}
+	close_vips(&vips);
+}
+
+void table_lint_own_address(const struct table_set *set, const struct netaddr *own, struct faults *faults)
+{
+	char bind[48], text[NETADDR_TEXT_MAX];
+
+	if (*find_bind(set, own, VIP_PREFIX, bind))
+		faults_warn(faults, bind,
+			"contains outbound_src_ip %s: the director sends packets for itself to a proxy, such as ICMP errors about its own packets; leave the address out of the bind",
+			netaddr_format(own, text));
+}
