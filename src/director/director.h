@@ -14,6 +14,7 @@
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/port.h"
+#include "director/control/underlay_report.h"
 #include "packet/lanes/lanes.h"
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
@@ -41,6 +42,7 @@ struct director {
 	uint64_t gateway_mac; /* atomic; the control thread writes it; see gateway_open() */
 	struct health health; /* the control thread writes it; see health_read() */
 	struct health_memory memory; /* control thread only */
+	struct underlay_report underlay; /* its comments say which thread writes what */
 	struct reload reload; /* its comments say which thread writes what */
 	struct worker_shared shared; /* the control thread writes it */
 };

@@ -102,6 +102,7 @@ static int serve(const cpu_set_t *cpus)
 	bifurcation_follow(&director);
 	director_lint_table(&director);
 	director.started_ns = clock_now_ns();
+	underlay_report_open(&director.underlay);
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;

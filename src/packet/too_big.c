@@ -71,10 +71,10 @@ static bool frame_is_unicast(const uint8_t *frame)
 	return !((frame[0] | frame[6]) & 1);
 }
 
-/* Returns whether a client can have the address, so that a reply to it leaves the director. */
-static bool is_client(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
+/* Returns whether the address belongs neither to the director nor to a service, so that a reply does not come back. */
+static bool is_foreign(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
 {
-	if (!netaddr_is_unicast(addr) || classify_covers(routes->classifier, addr->family, addr->bytes))
+	if (classify_covers(routes->classifier, addr->family, addr->bytes))
 		return false;
 	return addr->family != NETADDR_V4 || memcmp(addr->bytes, &own_address, 4) != 0;
 }
@@ -88,8 +88,8 @@ enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow
 
 	if (!steering->send_too_big)
 		return TOO_BIG_OFF;
-	if (!flow->reply_allowed || !frame_is_unicast(frame) || !netaddr_is_unicast(&destination) ||
-		netaddr_compare(&source, &destination) == 0 || !is_client(&source, routes, own_address))
+	if (!flow->reply_allowed || flow->martian || !frame_is_unicast(frame) || !netaddr_is_unicast(&destination) ||
+		!is_foreign(&source, routes, own_address))
 		return TOO_BIG_FORBIDDEN;
 	if (flow->family == NETADDR_V4 && !steering->reply_without_df && !(load_be16(ip + 6) & NET_DONT_FRAGMENT))
 		return TOO_BIG_WITHOUT_DF;

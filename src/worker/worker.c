@@ -114,6 +114,8 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
 		exceptions_put(&worker->exceptions, mbuf);
 	} else {
+		if (verdict == VERDICT_UNDERLAY_TOO_BIG)
+			underlay_notes_put(&worker->underlay_notes, &burst->underlay[lane]);
 		if (verdict == VERDICT_DROP_TOO_BIG)
 			count_refusal(&worker->counters, burst->refusal[lane]);
 		if (verdict == VERDICT_DROP_NO_NEXT_HOP)

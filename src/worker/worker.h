@@ -16,6 +16,7 @@
 #include "worker/idle.h"
 #include "worker/queue.h"
 #include "worker/transmit.h"
+#include "worker/underlay_notes.h"
 #include "worker/worker_shared.h"
 
 enum flow_path_kind {
@@ -75,6 +76,7 @@ struct worker {
 	struct exceptions exceptions;
 	struct burst burst;
 	struct idle idle;
+	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
 	struct counters counters;
 };
 

@@ -11,6 +11,7 @@ from model import Director
 from model.underlay import read_message
 from support import pcap
 from support.cli import run_json, write_conf
+from support.director_conf import OPEN
 from vectors.cases import frames as f
 
 SOURCES4 = ("198.51.100.7", "0.0.0.0", "0.1.2.3", "1.0.0.0", "10.10.10.10", "10.10.10.99", "10.10.11.1", "126.0.0.1", "127.0.0.1",
@@ -76,11 +77,11 @@ def test_messages_about_own_packets_are_recognised_as_by_the_model(tmp_path, pat
     table.write_text(json.dumps(tables))
     capture = pcap.write(tmp_path / "in.pcap", frames)
 
-    result = run_json("replay", table, capture, "--config", write_conf(tmp_path / "director.conf", **keys), "--list")
+    result = run_json("replay", table, capture, "--config", write_conf(tmp_path / "director.conf", **keys, **OPEN), "--list")
 
     found = [entry["verdict"] for entry in result["list"]]
     wrong = [n for n, want in enumerate(expected) if found[n] != want]
-    assert not wrong, f"frame {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]]}: {frames[wrong[0]].hex()}"
+    assert not wrong, f"frame {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]]}: {frames[wrong[0]][:80].hex()}"
     told = {
         n: (message.router, message.mtu, message.proxy)
         for n, frame in enumerate(frames)
@@ -107,12 +108,12 @@ def test_replies_are_those_of_the_model(tmp_path, gateway, without_df):
     capture = pcap.write(tmp_path / "in.pcap", frames, times=[1000 + 10 * n for n in range(len(frames))])
     out = tmp_path / "out.pcap"
 
-    result = run_json("replay", table, capture, out, "--config", write_conf(tmp_path / "director.conf", **keys),
+    result = run_json("replay", table, capture, out, "--config", write_conf(tmp_path / "director.conf", **keys, **OPEN),
                       "--gateway-mac", "02:00:00:00:00:fe", "--list")
 
     found = [entry["verdict"] for entry in result["list"]]
     wrong = [n for n, want in enumerate(expected) if found[n] != want.verdict]
-    assert not wrong, f"frame {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]].verdict}: {frames[wrong[0]].hex()}"
+    assert not wrong, f"frame {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]].verdict}: {frames[wrong[0]][:80].hex()}"
     sent = {(time // 10**9 - 1000) // 10: frame for time, frame, _ in pcap.read_records(out)}
     assert sent == {n: want.out for n, want in enumerate(expected) if want.out is not None}
     counts = result["verdicts"]

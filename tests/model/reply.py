@@ -3,14 +3,16 @@
 
 import ipaddress
 
+from .admission import MARTIANS
+
 NO_HOST = [
     ipaddress.ip_network(text)
     for text in ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", "::/127", "ff00::/8")
 ]
 
 
-def _is_host(address):
-    return not any(address in network for network in NO_HOST)
+def _is_in(address, networks):
+    return any(address in network for network in networks)
 
 
 def _is_bound(address, tables):
@@ -29,8 +31,8 @@ def may_reply(packet, config, tables):
         and not header.fragment
         and not to_group
         and not from_group
-        and _is_host(src)
-        and _is_host(dst)
+        and not _is_in(src, MARTIANS)
+        and not _is_in(dst, NO_HOST)
         and src != dst
         and header.src != config.outbound_src_ip
         and not _is_bound(src, tables)

@@ -25,6 +25,7 @@
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
+#include "worker/worker.h"
 
 #define TICK_US UINT64_C(1000000)
 
@@ -98,6 +99,20 @@ static void follow_gateway(struct control *control)
 	}
 }
 
+/* Collects what the workers have noted about routers that cannot forward the director's packets. */
+static void collect_underlay(struct director *director)
+{
+	char text[UNDERLAY_REPORT_TEXT];
+	struct underlay_note note;
+
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		for (unsigned n = 0;
+			n < UNDERLAY_NOTES && underlay_notes_take(&director->workers[i]->underlay_notes, &note); n++)
+			underlay_report_add(&director->underlay, &note, clock_now_ms());
+	if (underlay_report_tick(&director->underlay, director->conf.steering.outbound_mtu, clock_now_ms(), text))
+		log_warning("%s", text);
+}
+
 static void take_tick(struct control *control)
 {
 	uint64_t count;
@@ -109,6 +124,7 @@ static void take_tick(struct control *control)
 	follow_gateway(control);
 	reload_next_hops_collect(&control->director->reload);
 	exception_follow(control->director);
+	collect_underlay(control->director);
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (health_watch_tick(control->director) && control->watchdog_us)
 		service_alive();

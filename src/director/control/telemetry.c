@@ -78,6 +78,11 @@ static int on_health(const char *command __rte_unused, const char *parameters, s
 	return reply(telemetry_health, parameters, data);
 }
 
+static int on_underlay(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return reply(telemetry_underlay, parameters, data);
+}
+
 static int on_reload(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return reply(reload, parameters, data);
@@ -95,6 +100,8 @@ int telemetry_open(struct director *director, struct control *control)
 		{"/glb/health", on_health, "Returns whether the director can forward, and what is wrong. No parameters"},
 		{"/glb/tables", on_tables,
 			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
+		{"/glb/underlay", on_underlay,
+			"Returns which routers cannot forward packets of outbound_mtu to the proxies. No parameters"},
 		{"/glb/lookup", on_lookup,
 			"Returns where a packet would go. Parameters: SRC,SPORT,DST,DPORT,tcp|udp|icmp"},
 		{"/glb/reload", on_reload,

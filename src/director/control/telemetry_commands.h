@@ -14,6 +14,7 @@ struct rte_tel_data;
 int telemetry_stats(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_health(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data);
+int telemetry_underlay(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data);
 
 #endif

@@ -30,16 +30,17 @@ enum health_severity {
 /*
  * member, name. The name is stable and appears in replies. docs/reference/health.md has a row for each.
  */
-#define HEALTH_CAUSES(X)                      \
-	X(LINK_DOWN, "link_down")             \
-	X(WORKER_STUCK, "worker_stuck")       \
-	X(NO_NEXT_HOP, "no_next_hop")         \
-	X(NO_GOOD_BACKEND, "no_good_backend") \
-	X(RELOAD_FAILED, "reload_failed")     \
-	X(TRANSMIT_FAILS, "transmit_fails")   \
-	X(RECEIVE_FAILS, "receive_fails")     \
-	X(EXCEPTION_DROPS, "exception_drops") \
-	X(MTU_TOO_SMALL, "mtu_too_small")     \
+#define HEALTH_CAUSES(X)                        \
+	X(LINK_DOWN, "link_down")               \
+	X(WORKER_STUCK, "worker_stuck")         \
+	X(NO_NEXT_HOP, "no_next_hop")           \
+	X(NO_GOOD_BACKEND, "no_good_backend")   \
+	X(RELOAD_FAILED, "reload_failed")       \
+	X(TRANSMIT_FAILS, "transmit_fails")     \
+	X(RECEIVE_FAILS, "receive_fails")       \
+	X(EXCEPTION_DROPS, "exception_drops")   \
+	X(MTU_TOO_SMALL, "mtu_too_small")       \
+	X(UNDERLAY_TOO_BIG, "underlay_too_big") \
 	X(CONTROL_STUCK, "control_stuck")
 
 enum health_cause {

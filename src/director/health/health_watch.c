@@ -13,6 +13,7 @@ static health_source *const sources[] = {
 	health_next_hops,
 	health_table,
 	health_traffic,
+	health_underlay,
 };
 
 void health_watch_begin(struct director *director)

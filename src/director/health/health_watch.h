@@ -18,7 +18,7 @@ struct director;
 
 typedef void health_source(struct director *director, struct health_report *report);
 
-health_source health_links, health_workers, health_next_hops, health_table, health_traffic;
+health_source health_links, health_workers, health_next_hops, health_table, health_traffic, health_underlay;
 
 /* Sums of counters, over all lcores or ports. */
 struct health_counts {

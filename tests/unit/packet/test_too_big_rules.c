@@ -101,7 +101,7 @@ static void test_ordinary_clients_get_replies(void **state)
 {
 	static const char *const clients[][2] = {{CLIENT, VIP}, {CLIENT6, VIP6}, {"10.10.10.11", VIP},
 		{"126.255.255.255", VIP}, {"128.0.0.0", VIP}, {"223.255.255.255", VIP}, {"1.0.0.0", VIP},
-		{"192.0.2.2", VIP}, {"198.18.1.0", VIP}, {"fe80::1", VIP6}, {"::2", VIP6}, {"fdb4::11", VIP6}};
+		{"192.0.2.2", VIP}, {"198.18.1.0", VIP}, {"fe80::1", VIP6}, {"0:0:0:1::2", VIP6}, {"fdb4::11", VIP6}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(clients) / sizeof(*clients); i++) {
@@ -115,7 +115,8 @@ static void test_sources_that_are_no_clients_get_no_reply(void **state)
 {
 	static const char *const sources[][2] = {{"0.0.0.0", VIP}, {"0.1.2.3", VIP}, {"127.0.0.1", VIP},
 		{"127.255.255.255", VIP}, {"224.0.0.1", VIP}, {"239.1.2.3", VIP}, {"240.0.0.1", VIP},
-		{"255.255.255.255", VIP}, {"::", VIP6}, {"::1", VIP6}, {"ff02::1", VIP6}, {"ff0e::1", VIP6}};
+		{"255.255.255.255", VIP}, {"::", VIP6}, {"::1", VIP6}, {"::2", VIP6}, {"::ffff:192.0.2.9", VIP6},
+		{"ff02::1", VIP6}, {"ff0e::1", VIP6}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {

@@ -205,6 +205,23 @@ static void test_a_bind_that_matches_comes_first(void **state)
 	assert_string_equal(verdict_name(run(&packet)), "forwarded");
 }
 
+/* Such a frame is not parsed, so its lane still has the flow of the frame before. */
+static void test_a_broadcast_frame_after_a_message_is_only_a_broadcast_frame(void **state)
+{
+	struct packet packet = message(1500), broadcast = packet_ethernet();
+
+	(void)state;
+	steering.exception_path = true;
+	steering.admission.accept = ADMISSION_EVERY_UNICAST;
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	memset(packet.bytes, 0xff, 6);
+	assert_string_equal(verdict_name(run(&packet)), "exception");
+	memset(broadcast.bytes, 0xff, 6);
+	packet.bytes[0] = 2;
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	assert_string_equal(verdict_name(run(&broadcast)), "exception");
+}
+
 static void test_every_shorter_message_is_not_recognised(void **state)
 {
 	struct packet packet = message(1500);
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup(test_mtu_is_plausible, reset),
 		cmocka_unit_test_setup(test_without_an_mtu_the_next_plateau_is_guessed, reset),
 		cmocka_unit_test_setup(test_a_bind_that_matches_comes_first, reset),
+		cmocka_unit_test_setup(test_a_broadcast_frame_after_a_message_is_only_a_broadcast_frame, reset),
 		cmocka_unit_test_setup(test_every_shorter_message_is_not_recognised, reset),
 		cmocka_unit_test_setup(test_damaged_messages_stay_plausible, reset),
 	};

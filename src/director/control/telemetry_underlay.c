@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/telemetry_commands.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/netaddr.h"
+#include "director/control/telemetry_reply.h"
+#include "director/control/underlay_report.h"
+
+static void add_address(struct rte_tel_data *data, const char *key, uint32_t address)
+{
+	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &address);
+	char text[NETADDR_TEXT_MAX];
+
+	rte_tel_data_add_dict_string(data, key, netaddr_format(&addr, text));
+}
+
+static struct rte_tel_data *describe(const struct underlay_record *record)
+{
+	struct rte_tel_data *data = rte_tel_data_alloc();
+
+	if (!data)
+		return NULL;
+	rte_tel_data_start_dict(data);
+	add_address(data, "proxy", record->last.backend);
+	add_address(data, "router", record->last.router);
+	rte_tel_data_add_dict_uint(data, "mtu", record->last.mtu);
+	rte_tel_data_add_dict_int(data, "guessed", record->last.guessed);
+	rte_tel_data_add_dict_uint(data, "messages", record->messages);
+	rte_tel_data_add_dict_uint(data, "seconds_ago", (clock_now_ms() - record->seen_ms) / 1000);
+	return data;
+}
+
+int telemetry_underlay(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
+{
+	struct underlay_record records[UNDERLAY_REPORT_MAX];
+	uint32_t count = underlay_report_read(&director->underlay, records);
+	struct rte_tel_data *proxies = rte_tel_data_alloc();
+
+	if (!proxies)
+		return -ENOMEM;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_start_dict(proxies);
+	rte_tel_data_add_dict_uint(data, "outbound_mtu", director->conf.steering.outbound_mtu);
+	for (uint32_t i = 0; i < count; i++)
+		telemetry_reply_numbered(proxies, i, describe(&records[i]));
+	rte_tel_data_add_dict_container(data, "proxies", proxies, 0);
+	return 0;
+}

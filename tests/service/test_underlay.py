@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A running director reports routers that cannot forward its packets. One director for all cases."""
+
+from lab.tools import wait_until
+from support import pcap, traffic
+from support.cli import run_json
+from support.director_conf import CONFIG
+from support.director_process import DirectorProcess, write_table
+from vectors.cases import frames as f
+
+
+def message(router, proxy, mtu, length=1600):
+    """An ICMP error of a router about a GUE packet from the director to the proxy."""
+    quote = f.ipv4(CONFIG["outbound_src_ip"], proxy, f.UDP, f.udp(0x8123, 19523, length=length - 20), total_length=length)
+    icmp = bytes([3, 4, 0, 0, 0, 0, mtu >> 8, mtu & 255])
+    return f.ethernet(f.ipv4(router, CONFIG["outbound_src_ip"], f.ICMP, icmp + quote))
+
+
+def test_routers_are_logged_once_and_listed_by_proxy(tmp_path):
+    frames = [message("203.0.113.1", "192.168.50.11", 1400)] * 300
+    frames += [message("203.0.113.2", "192.168.50.10", 0), message("203.0.113.3", "192.168.50.11", 1500)]
+    frames += [message("203.0.113.1", "192.168.50.99", 1400)]  # not a proxy
+    rx = pcap.write(tmp_path / "rx.pcap", frames)
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tmp_path / 'tx.pcap'}"
+    with DirectorProcess([vdev], {**CONFIG, "outbound_mtu": 1600}, table) as director:
+        stats = director.wait_received(len(frames))
+        assert (stats["underlay_too_big"], stats["drop_unmatched"]) == (len(frames) - 1, 1)
+
+        def listed():
+            reply = director.telemetry.ask("/glb/underlay")
+            return reply if len(reply["proxies"]) else None
+
+        reply = wait_until(listed, "the messages in /glb/underlay")
+        health = run_json("health", "--file-prefix", director.file_prefix, code=1, env=director.environment)
+        log = director.log
+        director.terminate()
+    (reason,) = health["reasons"]
+    assert (health["state"], reason["cause"], reason["severity"]) == ("degraded", "underlay_too_big", "degraded")
+    assert "forwards at most" in reason["text"] and "but outbound_mtu is 1600" in reason["text"]
+    assert reply["outbound_mtu"] == 1600
+    # The ring of a worker has room for 256 messages, so the last ones may be missing if no check came in between.
+    first = next(proxy for proxy in reply["proxies"].values() if proxy["proxy"] == "192.168.50.11")
+    assert first["router"] in ("203.0.113.1", "203.0.113.3") and first["mtu"] in (1400, 1500) and not first["guessed"]
+    assert 250 <= first["messages"] <= 301 and first["seconds_ago"] < 60
+    assert {proxy["proxy"] for proxy in reply["proxies"].values()} <= {"192.168.50.10", "192.168.50.11"}
+    lines = [line for line in log.splitlines() if "the network to the proxies is too small" in line]
+    assert len(lines) == 1 and "but outbound_mtu is 1600" in lines[0], log
