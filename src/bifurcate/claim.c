@@ -58,11 +58,12 @@ static int map_has_sockets(int map)
 	return error ? error : (int)run.retval;
 }
 
-/* Returns whether one of the maps is an XSKMAP with a socket: 1, 0 or -errno. */
-static int have_sockets(const uint32_t *ids, uint32_t count)
+/* Returns whether one of the maps is an XSKMAP with a socket: 1, 0 or -errno. *has_map: one of them is an XSKMAP. */
+static int have_sockets(const uint32_t *ids, uint32_t count, bool *has_map)
 {
 	int has = 0;
 
+	*has_map = false;
 	for (uint32_t i = 0; i < count && i < MAX_MAPS && has == 0; i++) {
 		struct bpf_map_info info = {0};
 		uint32_t size = sizeof(info);
@@ -71,8 +72,10 @@ static int have_sockets(const uint32_t *ids, uint32_t count)
 		if (map < 0)
 			return map;
 		has = bpf_obj_get_info_by_fd(map, &info, &size);
-		if (has == 0 && info.type == BPF_MAP_TYPE_XSKMAP)
+		if (has == 0 && info.type == BPF_MAP_TYPE_XSKMAP) {
+			*has_map = true;
 			has = map_has_sockets(map);
+		}
 		close(map);
 	}
 	return has;
@@ -92,6 +95,21 @@ static bool is_of_libxdp(const char *name)
 	return strcmp(name, "xsk_def_prog") == 0 || strcmp(name, "xdp_dispatcher") == 0;
 }
 
+/* Returns whether the file has a program of this name. The kernel keeps only the first 15 characters. */
+static bool has_program(const char *object, const char *name)
+{
+	struct bpf_object *file = object && access(object, R_OK) == 0 ? bpf_object__open_file(object, NULL) : NULL;
+	struct bpf_program *program;
+	bool found = false;
+
+	if (!file)
+		return false;
+	bpf_object__for_each_program(program, file) found |=
+		strncmp(bpf_program__name(program), name, BPF_OBJ_NAME_LEN - 1) == 0;
+	bpf_object__close(file);
+	return found;
+}
+
 static int refuse_permission(const char *interface, uint32_t id, int error, struct faults *faults)
 {
 	faults_error(faults, interface, "cannot examine its XDP program (id %u): %s%s", id, strerror(-error),
@@ -100,16 +118,17 @@ static int refuse_permission(const char *interface, uint32_t id, int error, stru
 }
 
 /* Decides about the program that is attached. Returns what claim_interface() returns. */
-static int judge(const char *interface, int ifindex, const struct bpf_xdp_query_opts *query, bool has_program,
+static int judge(const char *interface, int ifindex, const struct bpf_xdp_query_opts *query, const char *object,
 	struct faults *faults)
 {
 	struct bpf_prog_info info;
 	uint32_t ids[MAX_MAPS];
+	bool has_map;
 	int program = open_program(query->prog_id, &info, ids), result;
 
 	if (program < 0)
 		return refuse_permission(interface, query->prog_id, program, faults);
-	result = have_sockets(ids, info.nr_map_ids);
+	result = have_sockets(ids, info.nr_map_ids, &has_map);
 	if (result < 0) {
 		refuse_permission(interface, query->prog_id, result, faults);
 	} else if (result > 0) {
@@ -117,7 +136,7 @@ static int judge(const char *interface, int ifindex, const struct bpf_xdp_query_
 			"its XDP program '%s' (id %u) serves AF_XDP sockets of another process: stop that process first",
 			info.name, query->prog_id);
 		result = -EBUSY;
-	} else if (strcmp(info.name, BIFURCATE_PROGRAM) == 0) {
+	} else if (strcmp(info.name, BIFURCATE_PROGRAM) == 0 || (has_map && has_program(object, info.name))) {
 		result = detach(ifindex, query->attach_mode, program);
 		if (result)
 			faults_error(faults, interface,
@@ -125,7 +144,7 @@ static int judge(const char *interface, int ifindex, const struct bpf_xdp_query_
 				query->prog_id, strerror(-result), interface);
 		else
 			result = 1;
-	} else if (has_program || !is_of_libxdp(info.name)) {
+	} else if (object || !is_of_libxdp(info.name)) {
 		faults_error(faults, interface,
 			"it has an XDP program of another tool, '%s' (id %u): remove it with that tool, or with ip link set dev %s xdp off",
 			info.name, query->prog_id, interface);
@@ -172,7 +191,7 @@ static int lock(const char *interface, int ifindex, struct faults *faults)
 	return -EBUSY;
 }
 
-int claim_interface(const char *interface, bool has_program, struct faults *faults)
+int claim_interface(const char *interface, const char *object, struct faults *faults)
 {
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
 	int ifindex = (int)if_nametoindex(interface), error;
@@ -194,7 +213,7 @@ int claim_interface(const char *interface, bool has_program, struct faults *faul
 			faults, interface, "it has several XDP programs: remove them (ip link show dev %s)", interface);
 		return -EBUSY;
 	}
-	return judge(interface, ifindex, &query, has_program, faults);
+	return judge(interface, ifindex, &query, object, faults);
 }
 
 bool claim_has_our_program(unsigned int ifindex)

@@ -50,7 +50,7 @@ int bifurcation_claim(const char *vdev)
 		!vdev_value(vdev, "iface", interface, sizeof(interface)))
 		return 0;
 	has_program = vdev_value(vdev, "xdp_prog", program, sizeof(program));
-	result = claim_interface(interface, has_program, &faults);
+	result = claim_interface(interface, has_program ? program : NULL, &faults);
 	if (result > 0)
 		log_notice("%s: removed the XDP program that a killed director left", interface);
 	if (result >= 0)

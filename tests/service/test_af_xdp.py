@@ -300,3 +300,26 @@ def test_other_object_in_the_place_of_the_map_is_explained(host):
     host.link.director.run(*"/usr/sbin/bpftool map create /sys/fs/bpf/glb_vips type hash key 4 value 4 entries 9 name other".split())
     assert "error: /sys/fs/bpf/glb_vips: it is not a map of VIPs" in host.refused()
     assert host.program() is None
+
+
+def custom_program(folder):
+    """Another program than ours, as an operator would write it. Only its name differs."""
+    path = folder / "custom.bpf.o"
+    path.write_bytes(open(program("bifurcate.bpf.o"), "rb").read().replace(b"glb_bifurcate", b"my_bifurcatio"))
+    return f"net_af_xdp0,iface=director,xdp_prog={path}"
+
+
+@pytest.mark.parametrize("name", ["glb_bifurcate", "my_bifurcatio"])
+def test_first_start_after_an_abort_succeeds(host, tmp_path, name):
+    """As after the watchdog of the service manager, which sends SIGABRT."""
+    vdev = OURS if name == "glb_bifurcate" else custom_program(tmp_path)
+    host.bifurcate("sync", host.table)
+    for left in (False, True):
+        with host.director(vdev) as director:
+            assert ("removed the XDP program that a killed director left" in director.log) == left
+            host.assert_forwards(director)
+            director.process.send_signal(signal.SIGABRT)
+            director.process.wait()
+        assert host.program()[1] == name
+    if name != "glb_bifurcate":  # a program that is not in the file of this start belongs to somebody else
+        assert f"XDP program of another tool, '{name}'" in host.refused(OURS)
