@@ -21,7 +21,8 @@ static enum verdict admit_and_parse(const struct pipeline *pipeline, struct burs
 	struct flow *flow = &burst->flow[lane];
 	enum verdict verdict = admission_check(admission, pipeline->port_mac, burst->frame[lane], burst->readable[lane]);
 
-	*flow = (struct flow){0}; /* the lane may have one of an earlier burst */
+	if (verdict != VERDICT_FORWARDED)
+		*flow = (struct flow){0}; /* not that of an earlier burst */
 	if (verdict == VERDICT_EXCEPTION && !pipeline->steering->exception_path)
 		return VERDICT_DROP_NOT_FOR_US;
 	if (verdict != VERDICT_FORWARDED)

@@ -45,6 +45,7 @@ static struct next_hops one_next_hop = {.single = true, .mac = 0x070605040302};
 static uint64_t seen[VERDICT_COUNT];
 static uint8_t frames[BURST_MAX][ROOM], rooms[2][BURST_MAX][ROOM];
 static struct burst bursts[2];
+static bool strangers; /* some frames are to other MACs or from martian sources */
 
 static void bind_all(struct table_set *set, uint32_t table)
 {
@@ -183,6 +184,61 @@ static uint32_t fill_frame(uint8_t *room, const struct seed *seed, bool intact)
 	return size;
 }
 
+#define PORT_MAC 0x010000000002 /* 02:00:00:00:00:01, to which all seeds are sent */
+
+/* The last one is the only other unicast MAC that strange_admission() may accept. */
+static const uint8_t other_macs[][6] = {{2, 0, 0, 0, 0, 3}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {3, 0, 0, 0, 0, 1},
+	{0, 0, 0, 0, 0, 0}, {2, 0, 0, 0, 0, 0x81}, {6, 0, 0, 0, 0, 1}, {0, 0, 0x5e, 0, 1, 10}};
+#define OTHER_MACS (sizeof(other_macs) / sizeof(other_macs[0]))
+
+static struct admission strange_admission(uint32_t number)
+{
+	struct admission admission = {
+		.accept = number % 3,
+		.check_vlans = number & 1,
+		.drop_martians = number % 5 > 0,
+		.outbound_vlan = number & 4 ? 0x123 : 0,
+		.mac_count = number & 2 ? 2 : 0,
+		.macs = {0x020202020202},
+	};
+	uint8_t mac[8] = {0};
+
+	memcpy(mac, other_macs[OTHER_MACS - 1], 6);
+	admission.macs[1] = admission_mac(mac);
+	admission_add_vlan(&admission, number & 8 ? 0x123 : 0);
+	if (number & 16)
+		admission_add_vlan(&admission, 0);
+	return admission;
+}
+
+static void set_random_source(uint8_t *frame)
+{
+	static const char *const sources[] = {"0.0.0.0", "127.255.0.1", "126.255.255.255", "128.0.0.0", "224.0.0.1",
+		"223.1.2.3", "255.255.255.255", "10.10.10.10", "::", "::1", "::ffff:1.2.3.4",
+		"0:0:0:1::", "ff00::", "fe80::1", "fdb4::10"};
+	bool v4 = load_be16(frame + 12) == 0x0800;
+	uint32_t kind = random_below(8);
+
+	if (kind == 7)
+		memcpy(frame + (v4 ? 26 : 22), frame + (v4 ? 30 : 38), v4 ? 4 : 16); /* the destination */
+	else
+		packet_address(frame + (v4 ? 26 : 22), sources[v4 ? random_below(8) : 8 + random_below(7)]);
+}
+
+/* Changes MACs and sources of no, one, some or all frames. */
+static void estrange(uint32_t count)
+{
+	uint32_t macs = random_below(4), sources = random_below(4), one = random_below(BURST_MAX);
+	const uint8_t *same = other_macs[random_below(OTHER_MACS)];
+
+	for (uint32_t lane = 0; lane < count; lane++) {
+		if (macs == 3 || (macs == 2 && random_below(2)) || (macs == 1 && lane == one))
+			memcpy(frames[lane] + BEFORE, macs == 3 ? same : other_macs[random_below(OTHER_MACS)], 6);
+		if (sources == 3 || (sources == 2 && random_below(8) == 0) || (sources == 1 && lane == one))
+			set_random_source(frames[lane] + BEFORE);
+	}
+}
+
 /* type: Ethernet type; 0: any. */
 static const struct seed *random_seed(uint16_t type)
 {
@@ -216,6 +272,8 @@ static void fill_burst(uint32_t count)
 			bursts[b].size[lane] = size;
 		}
 	}
+	if (strangers)
+		estrange(count);
 	for (unsigned b = 0; b < 2; b++) {
 		bursts[b].count = count;
 		memcpy(rooms[b], frames, count * sizeof(*frames));
@@ -279,6 +337,7 @@ static uint64_t compare(
 		.steering = steering,
 		.outer = {.source_mac = {2, 9, 8, 7, 6, 5}, .source_ip = inet_addr("192.0.2.1")},
 		.fast = fast,
+		.port_mac = PORT_MAC,
 	};
 	struct pipeline stages = pipeline;
 	uint64_t forwarded = 0;
@@ -422,6 +481,28 @@ static void test_only_packets_of_misfits_take_the_general_path(void **state)
 	routes_free(routes);
 }
 
+static void test_admission_is_the_same_on_the_fast_path_of_each_isa(void **state)
+{
+	(void)state;
+	strangers = true;
+	memset(seen, 0, sizeof(seen));
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		for (uint32_t number = 0; isa_usable(isa) && number < 120; number++) {
+			struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS,
+				.outbound_mtu = 1500,
+				.exception_path = number % 2,
+				.admission = strange_admission(number)};
+
+			compare(lanes_by_isa[isa], &steering, worlds[number % 2 ? 1 : 0], INPUTS / 1000 + 1000);
+		}
+	}
+	strangers = false;
+	assert_true(seen[VERDICT_FORWARDED] > INPUTS / 100);
+	assert_true(seen[VERDICT_DROP_NOT_FOR_US] > INPUTS / 100);
+	assert_true(seen[VERDICT_DROP_VLAN] > INPUTS / 100);
+	assert_true(seen[VERDICT_DROP_MARTIAN] > INPUTS / 100);
+}
+
 /* Runs frames of every size that end at the guard page, in bursts that fill blocks and that do not. */
 static void load_at_guard(lanes_fn *fast, const struct packet *packet)
 {
@@ -470,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
+		cmocka_unit_test(test_admission_is_the_same_on_the_fast_path_of_each_isa),
 		cmocka_unit_test(test_no_isa_loads_unreadable_bytes),
 	};
 
