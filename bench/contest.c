@@ -275,7 +275,7 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	}
 	stage.frames[0].shape = scenario->shape;
 	frames_consume(&stage.frames[0], scenario->shape != FRAMES_WHOLE || scenario->dropped);
-	subject_open(&stage.subject, PORT, routes, stage.frames[0].pool);
+	subject_open(&stage.subject, PORT, routes, scenario->next_hops, stage.frames[0].pool);
 	stage.line.burst = scenario->burst ? scenario->burst : 64;
 	stage.line.stop = &stage.subject.shared.stop;
 	if (scenario->hash_fields)

@@ -41,6 +41,9 @@ const struct scenario scenarios[] = {
 	{.what = "rows of 1 hop", .world = {.tables = 1, .binds = 16, .backends = 64, .hops = 1}, .slow = true},
 	{.what = "300 backends", .world = {.tables = 1, .binds = 16, .backends = 300, .hops = 2}, .slow = true},
 	{.what = "65600 backends", .world = {.tables = 41, .binds = 16, .backends = 1600, .hops = 2}, .slow = true},
+	{.what = "64 next hops", .world = WORLD(1, 16), .next_hops = 1},
+	{.what = "ECMP of 4", .world = WORLD(1, 16), .next_hops = 4},
+	{.what = "64 next hops", .world = WORLD(64, 16), .next_hops = 1, .slow = true},
 	{.what = "MTU 65535", .world = WORLD(1, 16), .mtu = UINT16_MAX},
 	{.what = "all over the MTU", .world = WORLD(1, 16), .mtu = 60, .dropped = true},
 

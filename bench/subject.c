@@ -9,7 +9,9 @@
 
 #define DESCRIPTORS 2048
 
-static const uint8_t gateway_mac[6] = {2, 0, 0, 0, 0, 1}, own_mac[6] = {2, 0, 0, 0, 0, 2};
+#define NEXT_HOP_MAC 0x010000000002 /* the first byte is the lowest */
+
+static const uint8_t own_mac[6] = {2, 0, 0, 0, 0, 2};
 
 static const uint64_t frames_mac = 0x020202020202; /* the destination of all frames, see packets.c */
 
@@ -66,7 +68,28 @@ static void add_distributor(struct subject *subject)
 	}
 }
 
-void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool)
+/* Backends with one next hop each have their own. With several, all backends have the same, as behind routers. */
+static struct next_hops *make_next_hops(const struct routes *routes, unsigned each)
+{
+	uint32_t count = routes->address_count;
+	struct next_hop *next_hops = calloc(count * each + 1, sizeof(*next_hops));
+	struct next_hop_list *lists = calloc(count + 1, sizeof(*lists));
+	struct next_hops *result;
+
+	for (uint32_t i = 0; next_hops && lists && i < count; i++) {
+		lists[i] = (struct next_hop_list){&next_hops[i * each], each};
+		for (unsigned n = 0; n < each; n++)
+			next_hops[i * each + n] = (struct next_hop){
+				.id = n, .mac = NEXT_HOP_MAC + ((each > 1 ? n : i) * 0x100ull), .weight = 1};
+	}
+	result = each ? next_hops_create(lists, count) : next_hops_create_single(NEXT_HOP_MAC);
+	free(next_hops);
+	free(lists);
+	return result;
+}
+
+void subject_open(
+	struct subject *subject, uint16_t port, struct routes *routes, unsigned next_hops, struct rte_mempool *pool)
 {
 	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
 	subject->shared.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));
@@ -78,9 +101,12 @@ void subject_open(struct subject *subject, uint16_t port, struct routes *routes,
 		fprintf(stderr, "out of memory for counters\n");
 		exit(EXIT_FAILURE);
 	}
-	subject->next_hops.single = true;
-	memcpy(&subject->next_hops.mac, gateway_mac, sizeof(gateway_mac));
-	subject->live.next_hops[0] = &subject->next_hops;
+	subject->next_hops = make_next_hops(routes, next_hops);
+	if (!subject->next_hops) {
+		fprintf(stderr, "out of memory for next hops\n");
+		exit(EXIT_FAILURE);
+	}
+	subject->live.next_hops[0] = subject->next_hops;
 	subject->steering = (struct steering_config){.hash_fields = STEERING_SOURCE_ADDRESS,
 		.forward_ping = true,
 		.outbound_mtu = 1500,
@@ -100,6 +126,7 @@ void subject_close(struct subject *subject)
 	rte_free(subject->distributor);
 	rte_free(subject->shared.qsbr);
 	backend_counts_free(&subject->live.backends);
+	next_hops_free(subject->next_hops);
 }
 
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)

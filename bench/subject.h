@@ -9,7 +9,7 @@
 struct subject {
 	struct worker_shared shared;
 	struct live_table live;
-	struct next_hops next_hops;
+	struct next_hops *next_hops;
 	struct steering_config steering;
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];
@@ -17,10 +17,11 @@ struct subject {
 };
 
 /*
- * Sets up workers that receive from and send to `port`. `routes` is borrowed. `pool` has the mbufs for
- * copies of frames. Exits if out of memory.
+ * Sets up workers that receive from and send to `port`. `routes` is borrowed. next_hops: that lead to
+ * each backend; 0: one for all backends. `pool` has the mbufs for copies of frames. Exits if out of memory.
  */
-void subject_open(struct subject *subject, uint16_t port, struct routes *routes, struct rte_mempool *pool);
+void subject_open(
+	struct subject *subject, uint16_t port, struct routes *routes, unsigned next_hops, struct rte_mempool *pool);
 void subject_close(struct subject *subject);
 
 /*

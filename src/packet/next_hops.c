@@ -163,11 +163,12 @@ static uint32_t add_wide(struct builder *builder, const struct next_hop_list *li
 	return first | (uint32_t)(NEXT_HOPS_WIDTH - 1) << MASK_SHIFT;
 }
 
+/* Returns the slot of a list whose next hops have one MAC, or NONE. mac: 0 for none. */
 static uint32_t add_narrow(struct builder *builder, uint64_t mac)
 {
-	uint32_t first = add_macs(builder, 1);
+	uint32_t first = mac ? add_macs(builder, 1) : 0;
 
-	if (first != NONE)
+	if (first != NONE && mac)
 		builder->set->macs[first] = mac;
 	return first;
 }
@@ -202,15 +203,21 @@ static uint32_t find_slot(struct builder *builder, uint32_t index)
 static bool fill(struct builder *builder)
 {
 	struct next_hops *set = builder->set;
+	bool unreachable = false; /* a backend has no next hop */
 
-	if (add_narrow(builder, 0) == NONE) /* macs[0]: for backends that are never first */
+	if (add_macs(builder, 1) == NONE)
 		return false;
+	set->macs[0] = 0;
 	for (uint32_t i = 0; i < set->count; i++) {
-		if (builder->lists[i].count && (set->slots[i] = find_slot(builder, i)) == NONE)
+		if (!builder->lists[i].count)
+			continue;
+		set->slots[i] = find_slot(builder, i);
+		if (set->slots[i] == NONE)
 			return false;
+		unreachable |= set->slots[i] == 0;
 	}
 	set->mac = builder->mac_count > 1 ? set->macs[1] : 0;
-	set->single = true;
+	set->single = !unreachable || !set->mac;
 	for (size_t i = 1; i < builder->mac_count; i++)
 		set->single &= set->macs[i] == set->mac;
 	return true;

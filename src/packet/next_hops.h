@@ -39,10 +39,10 @@ struct next_hops {
 	uint32_t count; /* of `slots` */
 	/*
 	 * By index in routes->addresses: the low 24 bits are an index in `macs`, the high 8 bits a mask for the outer
-	 * source port. The sum of the index and the masked port is the index of the packet's MAC.
+	 * source port. The sum of the index and the masked port is the index of the packet's MAC. 0: no next hop.
 	 */
 	uint32_t *slots;
-	uint64_t *macs; /* 0: no next hop */
+	uint64_t *macs; /* [0] is 0, and no other */
 };
 
 /* All backends have one next hop. mac: 0 if it is not known. NULL: out of memory. The caller frees it. */
@@ -50,7 +50,8 @@ struct next_hops *next_hops_create_single(uint64_t mac);
 
 /*
  * lists[i] has the next hops of the backend with index i in routes->addresses, and count is routes->address_count. The
- * set keeps no pointer to the lists. NULL: out of memory. The caller frees it with next_hops_free().
+ * set keeps no pointer to the lists. NULL: out of memory, or more than 65535 different lists with several MACs. The
+ * caller frees it with next_hops_free().
  */
 struct next_hops *next_hops_create(const struct next_hop_list *lists, uint32_t count);
 void next_hops_free(struct next_hops *next_hops);

@@ -64,8 +64,6 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
-		if (!job->next_hops->single)
-			find_next_hops(job, lanes, b * BLOCK, &blocks[b]);
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {

@@ -10,26 +10,20 @@
 #include "packet/routes.h"
 #include "packet/steer.h"
 
-/* Finds the destination MACs of a block. Packets without one are not eligible. */
-INLINE void find_next_hops(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+/* Finds the next hops of a block. Packets without one are not eligible. hash: the low halves of the hashes. */
+INLINE void find_next_hops(const struct lanes_job *job, const struct lanes *lanes, uint32_t base,
+	const uint32_t hash[BLOCK], struct block *block)
 {
-	uint64_t source = load_le64(job->prebuilt[0].bytes) >> 48 << 48;
-	uint32_t slot[BLOCK], at[BLOCK];
+	uint32_t slot[BLOCK];
 
 	gather_u32(job->next_hops->slots, block->backend, slot);
 	EACH (i) {
 		/* The low byte of the outer source port. ports[] has the inner one, not swapped. */
-		uint32_t port = (uint32_t)block->hash[i] ^ lanes->ports[base + i] >> 8;
+		uint32_t port = hash[i] ^ lanes->ports[base + i] >> 8;
 
-		at[i] = (slot[i] & 0xffffff) + (slot[i] >> 24 & port);
-	}
-	gather_u64(job->next_hops->macs, at, block->macs);
-	EACH (i) {
-		uint32_t known = block->macs[i] != 0;
-
-		block->stranded[i] = block->eligible[i] & !known;
-		block->eligible[i] &= known;
-		block->macs[i] |= source;
+		block->next_hop[i] = (slot[i] & 0xffffff) + (slot[i] >> 24 & port);
+		block->stranded[i] = block->eligible[i] & (slot[i] == 0);
+		block->eligible[i] &= slot[i] != 0;
 	}
 }
 
@@ -41,6 +35,8 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 
 	EACH (i)
 		hash[i] = (uint32_t)block->hash[i];
+	if (!job->next_hops->single)
+		find_next_hops(job, lanes, base, hash, block);
 	EACH (i) {
 		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
 		uint32_t sum = constant_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
@@ -57,8 +53,12 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 	interleave(ip, block->hops[0], udp, block->hops[1], block->patches);
 }
 
-/* Copies the prebuilt headers and writes the patches into them, up to the second hop. */
-INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4], unsigned hops)
+/*
+ * Copies the prebuilt headers and writes the patches into them, up to the second hop. mac: the destination MAC, if it
+ * is 0 in the headers; else NULL.
+ */
+INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4],
+	const uint64_t *mac, unsigned hops)
 {
 #if defined(__AVX512F__)
 	/* The index of the patch byte that goes to each header byte. `patched` masks the header bytes that get one. */
@@ -80,9 +80,12 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 		[53] = 15};
 	const uint64_t patched = 3ull << 16 | 3ull << 24 | 0x3full << 30 | 3ull << 38 | 0xfull << 50;
 	__m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)patch));
+	__m512i bytes =
+		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(headers->bytes), patched, four, _mm512_load_si512(from));
 
-	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1,
-		_mm512_mask_shuffle_epi8(_mm512_loadu_si512(headers->bytes), patched, four, _mm512_load_si512(from)));
+	if (mac)
+		bytes = _mm512_or_si512(bytes, _mm512_zextsi128_si512(_mm_loadl_epi64((const __m128i *)mac)));
+	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1, bytes);
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
 #define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -93,9 +96,12 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 	};
 	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
 
-	_mm256_storeu_si256(
-		(__m256i *)out, _mm256_or_si256(_mm256_loadu_si256((const __m256i *)headers->bytes),
-					_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0]))));
+	__m256i first = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)headers->bytes),
+		_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0])));
+
+	if (mac)
+		first = _mm256_or_si256(first, _mm256_zextsi128_si256(_mm_loadl_epi64((const __m128i *)mac)));
+	_mm256_storeu_si256((__m256i *)out, first);
 	_mm256_storeu_si256(
 		(__m256i *)(out + 18), _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(headers->bytes + 18)),
 					       _mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1]))));
@@ -103,6 +109,8 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #else
 	memcpy(out, headers->bytes, PREBUILT_HOPS);
+	if (mac)
+		memcpy(out, mac, NET_MAC_SIZE);
 	memcpy(out + PREBUILT_TOTAL_LENGTH, &patch[0], 2);
 	memcpy(out + PREBUILT_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
 	memcpy(out + PREBUILT_DESTINATION, &patch[1], 4);
@@ -113,19 +121,18 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 #endif
 }
 
-INLINE void write_lane(
-	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
+/* macs: those of the next hops; NULL: the headers have the MAC of the only one. */
+INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
+	uint32_t i, unsigned hops, uint8_t *out)
 {
-	write_outer(out, &job->prebuilt[PREBUILT_INDEX(v6, hops)], block->patches[PATCH(i)], hops);
-	if (!job->next_hops->single)
-		memcpy(out, &block->macs[i], sizeof(block->macs[i]));
+	write_outer(out, headers, block->patches[PATCH(i)], macs ? &macs[block->next_hop[i]] : NULL, hops);
 	for (unsigned hop = 2; hop < hops; hop++)
 		memcpy(out + PREBUILT_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
 }
 
 /* Writes a block of eligible packets that have two hops each and are neighbours in the burst. */
-INLINE void emit_full_block(
-	const struct lanes_job *job, bool v6, const struct block *block, struct burst *burst, uint32_t base)
+INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
+	struct burst *burst, uint32_t base)
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
@@ -136,7 +143,7 @@ INLINE void emit_full_block(
 	EACH (i) {
 		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(2);
 
-		write_lane(job, v6, block, i, 2, out);
+		write_lane(headers, macs, block, i, 2, out);
 		burst->out[base + i] = out;
 	}
 }
@@ -147,7 +154,8 @@ INLINE void emit_lane(
 	uint32_t hops = block->hop_count[i];
 	uint8_t *out = burst->frame[lane] + NET_ETHERNET_SIZE - encapsulate_size(hops);
 
-	write_lane(job, v6, block, i, hops, out);
+	write_lane(&job->prebuilt[PREBUILT_INDEX(v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
+		block, i, hops, out);
 	burst->verdict[lane] = VERDICT_FORWARDED;
 	burst->table[lane] = (uint8_t)block->table[i];
 	burst->backend[lane] = block->backend[i];
@@ -180,7 +188,12 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 	EACH (i)
 		all &= block->eligible[i] & (block->hop_count[i] == 2);
 	if (__builtin_expect(all && lanes->index == all_lanes, 1)) {
-		emit_full_block(job, v6, block, burst, base);
+		const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(v6, 2)];
+
+		if (job->next_hops->single)
+			emit_full_block(headers, NULL, block, burst, base);
+		else
+			emit_full_block(headers, job->next_hops->macs, block, burst, base);
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {

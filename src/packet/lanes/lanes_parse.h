@@ -57,8 +57,7 @@ struct block {
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
 	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
-	/* Destination MAC, and the first bytes of the source MAC above it. Only with several next hops. */
-	uint64_t macs[BLOCK];
+	uint32_t next_hop[BLOCK]; /* index in next_hops->macs. Only with several next hops */
 	/*
 	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second
 	 * hop.

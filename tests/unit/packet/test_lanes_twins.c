@@ -387,6 +387,12 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 	}
 }
 
+static void test_packets_without_next_hop_were_compared(void **state)
+{
+	(void)state;
+	assert_true(seen[VERDICT_DROP_NO_NEXT_HOP] > INPUTS / 1000);
+}
+
 static void test_without_tables_nothing_is_forwarded(void **state)
 {
 	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
@@ -548,6 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fast_path_of_each_isa_gives_the_results_of_the_general_path),
+		cmocka_unit_test(test_packets_without_next_hop_were_compared),
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
