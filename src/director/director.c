@@ -29,6 +29,8 @@ void director_lint_table(const struct director *director)
 	struct faults faults = {.file = director->options.forwarding_table};
 
 	table_lint_own_address(&director->shared.live->routes->set, &own, &faults);
+	table_lint_mtu(&director->shared.live->routes->set, director->conf.steering.outbound_mtu,
+		director->conf.steering.alt_hash_fields != 0, &faults);
 	log_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults);
 }

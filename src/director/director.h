@@ -53,7 +53,7 @@ const struct port *director_port(const struct director *director, uint16_t id);
 /* Returns the port of the exception path that belongs to the port with this DPDK port id. NULL: there is no exception path. */
 const struct port *director_exception_port(const struct director *director, uint16_t id);
 
-/* Logs a warning if the table in use takes packets to outbound_src_ip. For the main thread at the start, then for the control
+/* Logs warnings if the table in use does not fit outbound_src_ip or outbound_mtu. For the main thread at the start, then for the control
  * thread. */
 void director_lint_table(const struct director *director);
 

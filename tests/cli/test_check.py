@@ -243,3 +243,67 @@ def test_glb_healthcheck_does_not_replace_its_own_configuration(tmp_path):
     done = subprocess.run([DAEMON, "-c", conf], capture_output=True, text=True, timeout=60)
     assert done.returncode == FAILED and "is also this configuration file; use different files" in done.stderr
     assert conf.read_text() == text
+
+
+# tables together with director.conf
+
+
+def warnings_together(tmp_path, mtu, *tables, binary=False, code=None, **keys):
+    """The warnings of `check` about a table file beside a director.conf."""
+    path = write_tables(tmp_path / "table.json", *tables)
+    if binary:
+        run("build-config", path, tmp_path / "table.bin")
+        path = tmp_path / "table.bin"
+    conf = write_conf(tmp_path / "director.conf", outbound_mtu=mtu, **keys)
+    found = run_json("check", conf, path, code=code)["files"]
+    assert found[0]["warnings"] == [] and found[0]["errors"] == found[1]["errors"] == []
+    return found[1]["warnings"]
+
+
+def v6_table(*args, **members):
+    return table(*args, binds=[{"ip": f"fdb4::{n}", "proto": "tcp", "port": 443} for n in (1, 2, 3)], **members)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("backends, hops, alt, needed", [
+    (8, 2, None, 1320), (8, 4, None, 1328), (8, 4, {"src_port": True}, 1344), (3, 4, {"src_port": True}, 1324), (1, 2, None, 1316)])
+def test_outbound_mtu_has_room_for_1280_bytes_of_ipv6(tmp_path, backends, hops, alt, needed, binary):
+    keys = {"alt_hash_fields": alt} if alt else {}
+    one = v6_table(backends=backends, hops=hops)
+    assert warnings_together(tmp_path, needed, one, binary=binary, code=OK, **keys) == []
+    (warning,) = warnings_together(tmp_path, needed - 1, one, binary=binary, code=CHECK_WARNINGS, **keys)
+    assert "tables[0].binds[0]: 'tcp fdb4::1 port 443' (and 2 more in this table)" in warning
+    assert f"outbound_mtu is {needed - 1}, but an IPv6 packet of 1280 bytes has {needed} with" in warning
+    assert warning.endswith(f"set outbound_mtu to {needed} or more")
+
+
+def test_outbound_mtu_has_room_for_576_bytes_of_ipv4(tmp_path):
+    assert warnings_together(tmp_path, 616, table(), code=OK) == []
+    (warning,) = warnings_together(tmp_path, 615, table(), code=CHECK_WARNINGS)
+    assert "tcp 10.10.10.10 port 80" in warning and "an IPv4 packet of 576 bytes has 616 with" in warning
+
+
+def test_inactive_backends_are_no_hops(tmp_path):
+    backends = [{"ip": f"192.168.50.{n}", "state": "inactive" if n > 2 else "active", "healthy": True} for n in range(1, 9)]
+    assert warnings_together(tmp_path, 1320, v6_table(backends=backends, hops=4), code=OK) == []
+
+
+def test_bind_of_outbound_src_ip_is_a_fault_beside_director_conf(tmp_path):
+    own = table(binds=[{"ip": "192.0.2.1", "proto": "tcp", "port": 80}])
+    path = write_tables(tmp_path / "table.json", own)
+    assert run("check", path).stderr == ""
+    done = run("check", path, write_conf(tmp_path / "director.conf"), code=CHECK_WARNINGS)
+    assert "192.0.2.1" in done.stderr
+
+
+def test_order_of_files_does_not_matter_and_two_director_confs_are_not_compared(tmp_path):
+    path = write_tables(tmp_path / "table.json", v6_table())
+    small, other = (write_conf(tmp_path / f"{mtu}.conf", outbound_mtu=mtu) for mtu in (1300, 1310))
+    for files in ((path, small), (small, path)):
+        assert "outbound_mtu is 1300" in run("check", *files, code=CHECK_WARNINGS).stderr
+    assert run("check", small, path, other).stderr == ""
+    small.write_text(small.read_text() + "outbound_mtu = 1;\n")
+    assert "outbound_mtu is" not in run("check", small, path, code=CHECK_ERRORS).stderr
+    stdin = write_conf(tmp_path / "stdin.conf", outbound_mtu=1300)
+    with open(stdin, encoding="ascii") as file:
+        assert "outbound_mtu is 1300" in run("check", "-", path, stdin=file, code=CHECK_WARNINGS).stderr

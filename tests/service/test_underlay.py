@@ -9,7 +9,7 @@ from support.director_process import DirectorProcess, write_table
 from vectors.cases import frames as f
 
 
-def message(router, proxy, mtu, length=1600):
+def message(router, proxy, mtu, length=1300):
     """An ICMP error of a router about a GUE packet from the director to the proxy."""
     quote = f.ipv4(CONFIG["outbound_src_ip"], proxy, f.UDP, f.udp(0x8123, 19523, length=length - 20), total_length=length)
     icmp = bytes([3, 4, 0, 0, 0, 0, mtu >> 8, mtu & 255])
@@ -17,13 +17,13 @@ def message(router, proxy, mtu, length=1600):
 
 
 def test_routers_are_logged_once_and_listed_by_proxy(tmp_path):
-    frames = [message("203.0.113.1", "192.168.50.11", 1400)] * 300
-    frames += [message("203.0.113.2", "192.168.50.10", 0), message("203.0.113.3", "192.168.50.11", 1500)]
-    frames += [message("203.0.113.1", "192.168.50.99", 1400)]  # not a proxy
+    frames = [message("203.0.113.1", "192.168.50.11", 1200)] * 300
+    frames += [message("203.0.113.2", "192.168.50.10", 0), message("203.0.113.3", "192.168.50.11", 1250)]
+    frames += [message("203.0.113.1", "192.168.50.99", 1200)]  # not a proxy
     rx = pcap.write(tmp_path / "rx.pcap", frames)
     table = write_table(tmp_path / "table", traffic.TABLE)
     vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tmp_path / 'tx.pcap'}"
-    with DirectorProcess([vdev], {**CONFIG, "outbound_mtu": 1600}, table) as director:
+    with DirectorProcess([vdev], {**CONFIG, "outbound_mtu": 1300}, table) as director:
         stats = director.wait_received(len(frames))
         assert (stats["underlay_too_big"], stats["drop_unmatched"]) == (len(frames) - 1, 1)
 
@@ -37,12 +37,16 @@ def test_routers_are_logged_once_and_listed_by_proxy(tmp_path):
         director.terminate()
     (reason,) = health["reasons"]
     assert (health["state"], reason["cause"], reason["severity"]) == ("degraded", "underlay_too_big", "degraded")
-    assert "forwards at most" in reason["text"] and "but outbound_mtu is 1600" in reason["text"]
-    assert reply["outbound_mtu"] == 1600
+    assert "forwards at most" in reason["text"] and "but outbound_mtu is 1300" in reason["text"]
+    assert reply["outbound_mtu"] == 1300
     # The ring of a worker has room for 256 messages, so the last ones may be missing if no check came in between.
     first = next(proxy for proxy in reply["proxies"].values() if proxy["proxy"] == "192.168.50.11")
-    assert first["router"] in ("203.0.113.1", "203.0.113.3") and first["mtu"] in (1400, 1500) and not first["guessed"]
+    assert first["router"] in ("203.0.113.1", "203.0.113.3") and first["mtu"] in (1200, 1250) and not first["guessed"]
     assert 250 <= first["messages"] <= 301 and first["seconds_ago"] < 60
     assert {proxy["proxy"] for proxy in reply["proxies"].values()} <= {"192.168.50.10", "192.168.50.11"}
     lines = [line for line in log.splitlines() if "the network to the proxies is too small" in line]
-    assert len(lines) == 1 and "but outbound_mtu is 1600" in lines[0], log
+    assert len(lines) == 1 and "but outbound_mtu is 1300" in lines[0], log
+    warned = [line for line in log.splitlines() if "an IPv6 packet of 1280 bytes" in line]
+    assert len(warned) == 2 and "tables[0].binds[2]: 'tcp fdb4::/64 port 80': outbound_mtu is 1300" in warned[0], log
+    assert "has 1320 with the outer headers for 2 hops" in warned[0] and "set outbound_mtu to 1320 or more" in warned[0]
+    assert "has 1328 with the outer headers for 4 hops" in warned[1]

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ struct subject {
 	char path[64]; /* of the copy of stdin; "": open the file by its name */
 	enum check_kind kind;
 	bool was_read;
-	uint32_t tables, binds, backends; /* in a valid table */
+	struct table_set set; /* of a valid table */
+	struct conf conf; /* of a valid director.conf */
 	struct faults faults;
 };
 
@@ -68,32 +70,28 @@ static int copy_stdin(struct subject *subject)
 	return 0;
 }
 
+static bool is_table(const struct subject *subject)
+{
+	return subject->kind == CHECK_JSON_TABLE || subject->kind == CHECK_BINARY_TABLE;
+}
+
 static void check_table(struct subject *subject)
 {
-	struct table_set set = {0};
 	int error;
 
 	if (subject->kind == CHECK_BINARY_TABLE)
-		error = table_load_binary(path_of(subject), &set, NULL, &subject->faults);
+		error = table_load_binary(path_of(subject), &subject->set, NULL, &subject->faults);
 	else
-		error = table_load_json(path_of(subject), &set, &subject->faults);
+		error = table_load_json(path_of(subject), &subject->set, &subject->faults);
 	if (error == 0 && subject->kind == CHECK_BINARY_TABLE)
-		table_lint(&set, &subject->faults);
-	subject->tables = set.count;
-	for (uint32_t i = 0; i < set.count; i++) {
-		subject->binds += set.tables[i].bind_count;
-		subject->backends += set.tables[i].backend_count;
-	}
-	table_set_free(&set);
+		table_lint(&subject->set, &subject->faults);
 }
 
 static void check_content(struct subject *subject)
 {
-	struct conf conf;
-
 	switch (subject->kind) {
 	case CHECK_DIRECTOR_CONF:
-		conf_read(path_of(subject), &conf, &subject->faults);
+		conf_read(path_of(subject), &subject->conf, &subject->faults);
 		break;
 	case CHECK_HEALTHCHECK_CONF:
 		check_healthcheck(path_of(subject), &subject->faults);
@@ -118,6 +116,38 @@ static void check(struct subject *subject, const char *operand, const enum check
 		subject->kind = check_kind_of(path_of(subject), subject->name);
 	subject->was_read = access(path_of(subject), R_OK) == 0;
 	check_content(subject);
+}
+
+/* Returns the conf of the only director.conf, if it is valid. */
+static const struct conf *find_conf(const struct subject *subjects, size_t count)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (subjects[i].kind != CHECK_DIRECTOR_CONF)
+			continue;
+		if (found)
+			return NULL;
+		found = &subjects[i];
+	}
+	return found && !found->faults.errors ? &found->conf : NULL;
+}
+
+/* Adds the faults of tables together with director.conf, if exactly one is among the files. */
+static void check_together(struct subject *subjects, size_t count)
+{
+	const struct conf *conf = find_conf(subjects, count);
+
+	for (size_t i = 0; conf && i < count; i++) {
+		struct subject *subject = &subjects[i];
+		const struct netaddr own = netaddr_from_bytes(NETADDR_V4, &conf->outbound_src_ip);
+
+		if (!is_table(subject) || subject->faults.errors)
+			continue;
+		table_lint_own_address(&subject->set, &own, &subject->faults);
+		table_lint_mtu(&subject->set, conf->steering.outbound_mtu, conf->steering.alt_hash_fields != 0,
+			&subject->faults);
+	}
 }
 
 static void append(void *array, bool warning, const char *text)
@@ -145,10 +175,22 @@ static void print_count(const char *separator, size_t count, const char *what)
 	printf("%s%zu %s%s", separator, count, what, text_plural(count));
 }
 
+static void print_sizes(const struct table_set *set)
+{
+	size_t binds = 0, backends = 0;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		binds += set->tables[i].bind_count;
+		backends += set->tables[i].backend_count;
+	}
+	print_count(", ", set->count, "table");
+	print_count(", ", binds, "bind");
+	print_count(", ", backends, "backend");
+}
+
 /* The faults go to stderr. One line on stdout says what was recognised and how it is. */
 static void print(struct subject *subject)
 {
-	bool table = subject->kind == CHECK_JSON_TABLE || subject->kind == CHECK_BINARY_TABLE;
 	size_t errors = subject->faults.errors, warnings = 0;
 
 	for (size_t i = 0; i < subject->faults.count; i++)
@@ -159,11 +201,8 @@ static void print(struct subject *subject)
 		return;
 	}
 	printf("%s: %s %s", subject->name, errors ? "invalid" : "valid", check_kind_name(subject->kind));
-	if (!errors && table) {
-		print_count(", ", subject->tables, "table");
-		print_count(", ", subject->binds, "bind");
-		print_count(", ", subject->backends, "backend");
-	}
+	if (!errors && is_table(subject))
+		print_sizes(&subject->set);
 	if (errors)
 		print_count(", ", errors, "error");
 	if (warnings)
@@ -177,20 +216,34 @@ struct results {
 	int code;
 };
 
-static void check_one(struct results *results, const char *operand, const enum check_kind *kind)
+static void report(struct results *results, struct subject *subject)
 {
-	struct subject subject;
-
-	check(&subject, operand, kind);
-	if (subject.faults.errors)
+	if (subject->faults.errors)
 		results->code = CLI_CHECK_ERRORS;
-	else if (subject.faults.count && results->code == COMMAND_OK)
+	else if (subject->faults.count && results->code == COMMAND_OK)
 		results->code = CLI_CHECK_WARNINGS;
 	if (results->files)
-		json_array_append_new(results->files, describe(&subject));
+		json_array_append_new(results->files, describe(subject));
 	else
-		print(&subject);
-	faults_clear(&subject.faults);
+		print(subject);
+	faults_clear(&subject->faults);
+	table_set_free(&subject->set);
+}
+
+static void check_all(struct results *results, char *const *names, size_t count, const enum check_kind *kind)
+{
+	struct subject *subjects = calloc(count + 1, sizeof(*subjects));
+
+	if (!subjects) {
+		results->code = command_error("out of memory");
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		check(&subjects[i], names[i], kind);
+	check_together(subjects, count);
+	for (size_t i = 0; i < count; i++)
+		report(results, &subjects[i]);
+	free(subjects);
 }
 
 /* Checks the files of the installation that exist. */
@@ -203,8 +256,7 @@ static void check_installed(struct results *results)
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check_one(results, found.gl_pathv[i], NULL);
+	check_all(results, found.gl_pathv, found.gl_pathc, NULL);
 	if (found.gl_pathc == 0)
 		results->code = command_usage(
 			"check: no FILE is named, and none is installed, such as " INSTALLED_DIRECTOR_CONF);
@@ -235,9 +287,9 @@ static int run(const struct command_args *args)
 		return COMMAND_USAGE;
 	if (args->options[JSON])
 		results.files = json_array();
-	for (int i = 0; i < args->count; i++)
-		check_one(&results, args->operands[i], args->options[KIND] ? &kind : NULL);
-	if (args->count == 0)
+	if (args->count)
+		check_all(&results, args->operands, (size_t)args->count, args->options[KIND] ? &kind : NULL);
+	else
 		check_installed(&results);
 	if (results.files && cli_print_json(json_pack("{s:o}", "files", results.files)) != COMMAND_OK)
 		return CLI_CHECK_ERRORS;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Binds for which outbound_mtu is too small. */
+#include <stdio.h>
+
+#include "gue/gue_wire.h"
+#include "table/table_lint.h"
+
+enum {
+	IPV4_SMALLEST = 576, /* too-big replies tell clients at least these MTUs (RFC 1812 section 4.3.2.3) */
+	IPV6_SMALLEST = 1280, /* RFC 8200 section 5 */
+};
+
+/* Returns the most hops that a packet of the table can have. */
+static unsigned most_hops(const struct table *table, bool alt_hash)
+{
+	unsigned hops = (table->rows ? table->row_hops : table->hops) * (alt_hash ? 2u : 1u), usable = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		usable += table->backends[i].state != TABLE_INACTIVE;
+	return usable && usable < hops ? usable : hops;
+}
+
+/* Adds a warning that names the table's first bind of the family, and counts the others. */
+static void lint_family(const struct table *table, uint32_t t, enum netaddr_family family, unsigned hops,
+	uint32_t outbound_mtu, struct faults *faults)
+{
+	unsigned smallest = family == NETADDR_V4 ? IPV4_SMALLEST : IPV6_SMALLEST;
+	unsigned needed = smallest + GUE_OUTER_SIZE(hops - 1);
+	char where[48], text[TABLE_BIND_TEXT_MAX], others[48] = "";
+	uint32_t count = 0, first = 0;
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (table->binds[i].prefix.addr.family == family && count++ == 0)
+			first = i;
+	if (count == 0 || outbound_mtu >= needed)
+		return;
+	snprintf(where, sizeof(where), "tables[%u].binds[%u]", t, first);
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
+	faults_warn(faults, where,
+		"'%s'%s: outbound_mtu is %u, but an IPv%u packet of %u bytes has %u with the outer headers for %u hop%s, and no too-big reply asks clients for smaller ones: set outbound_mtu to %u or more",
+		table_bind_text(&table->binds[first], text), others, outbound_mtu, family == NETADDR_V4 ? 4 : 6,
+		smallest, needed, hops, hops == 1 ? "" : "s", needed);
+}
+
+void table_lint_mtu(const struct table_set *set, uint32_t outbound_mtu, bool alt_hash, struct faults *faults)
+{
+	for (uint32_t t = 0; t < set->count; t++) {
+		unsigned hops = most_hops(&set->tables[t], alt_hash);
+
+		lint_family(&set->tables[t], t, NETADDR_V4, hops, outbound_mtu, faults);
+		lint_family(&set->tables[t], t, NETADDR_V6, hops, outbound_mtu, faults);
+	}
+}
