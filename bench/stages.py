@@ -23,7 +23,7 @@ STAGES = {
     "write headers": "emit prebuilt_write encapsulate_write",
     "mbufs out": "finish_forwarded finish_lane all_forwarded mbuf_commit",
     "send and count": "transmit count_sent send_to_port outbox_put take",
-    "once a burst": "receive worker_run run_path run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
+    "once a burst": "receive worker_run iterate flow_path_run run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
                     "pipeline_run steer steer_burst forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"

@@ -148,6 +148,7 @@ static const struct conf_key conf_keys[] = {
 	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
+	{.name = "stop_delay_ms", .read = conf_read_uint16, .offset = offsetof(struct conf, stop_delay_ms), .max = 60000},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
 	{.name = "rx_descriptors",
 		.read = conf_read_uint16,

@@ -60,6 +60,7 @@ struct conf {
 	enum conf_exception_path exception_path;
 	struct conf_exception_limits exception_limits;
 	enum conf_idle idle;
+	uint16_t stop_delay_ms; /* how long packets are still forwarded after SIGTERM */
 	bool rx_drop_en;
 	uint16_t rx_descriptors, tx_descriptors; /* for each queue */
 	unsigned mbufs; /* frame buffers of each port; 0: as many as the queues need */

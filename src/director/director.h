@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and
- * the last five members, the main thread fills it before it starts other threads, and it is read-only from then on.
+ * the last six members, the main thread fills it before it starts other threads, and it is read-only from then on.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
@@ -44,6 +44,7 @@ struct director {
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */
 	struct reload reload; /* its comments say which thread writes what */
+	struct worker_drain drain;
 	struct worker_shared shared; /* the control thread writes it */
 };
 

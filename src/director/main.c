@@ -12,11 +12,9 @@
 #include <rte_lcore.h>
 
 #include "common/clock.h"
-#include "common/text.h"
 #include "director/bifurcation.h"
 #include "director/control/control.h"
 #include "director/control/telemetry.h"
-#include "director/link.h"
 #include "director/startup.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -55,6 +53,8 @@ static void run_workers(struct control *control)
 {
 	struct worker *own = NULL;
 
+	director.drain.workers = director.worker_count;
+	director.shared.drain = &director.drain;
 	for (uint16_t i = 0; i < director.worker_count; i++) {
 		struct worker *worker = director.workers[i];
 
@@ -69,27 +69,6 @@ static void run_workers(struct control *control)
 	telemetry_close();
 	control_free(control);
 	rte_eal_mp_wait_lcore(); /* last, because it spins */
-}
-
-/* Logs in one line what the director starts with. */
-static void log_ready(void)
-{
-	const struct live_table *live = director.shared.live;
-	char ports[640] = "", text[LINK_TEXT_MAX];
-	size_t size = 0;
-
-	for (uint16_t i = 0; i < director.port_count; i++) {
-		struct link link;
-
-		if (!port_is_used(&director.ports[i]) || size >= sizeof(ports))
-			continue;
-		link = link_read(&director.ports[i]);
-		size += (size_t)snprintf(ports + size, sizeof(ports) - size, "%sport %u (%s) %s", size ? ", " : "",
-			director.ports[i].id, director.ports[i].name, link_text(&link, text));
-	}
-	log_notice("ready: %s; %u worker lcore%s, ISA %s, %" PRIu32 " table%s, digest %016" PRIx64, ports,
-		director.worker_count, text_plural(director.worker_count), isa_name(director.packet_isa),
-		live->routes->set.count, text_plural(live->routes->set.count), live->routes->digest);
 }
 
 static int serve(const cpu_set_t *cpus)
@@ -109,7 +88,6 @@ static int serve(const cpu_set_t *cpus)
 	error = telemetry_open(&director, control);
 	if (error)
 		log_warning("telemetry is not available: %s", strerror(-error));
-	log_ready();
 	run_workers(control);
 	print_counters();
 	return 0;

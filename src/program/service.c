@@ -2,7 +2,6 @@
 #include "program/service.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include <systemd/sd-daemon.h>
@@ -14,15 +13,42 @@ void service_ready(void)
 	sd_notify(0, "READY=1");
 }
 
-void service_ready_status(const char *format, ...)
+static const char *clean(const char *status, char buf[1024])
 {
-	char status[1024];
-	va_list args;
+	size_t i = 0;
 
-	va_start(args, format);
-	vsnprintf(status, sizeof(status), format, args);
-	va_end(args);
-	sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+	for (; status[i] && i < 1023; i++)
+		buf[i] = status[i] >= ' ' && status[i] <= '~' ? status[i] : '?';
+	buf[i] = '\0';
+	return buf;
+}
+
+void service_ready_status(const char *status)
+{
+	char buf[1024];
+
+	sd_notifyf(0, "READY=1\nSTATUS=%s", clean(status, buf));
+}
+
+void service_status(const char *status)
+{
+	char buf[1024];
+
+	sd_notifyf(0, "STATUS=%s", clean(status, buf));
+}
+
+void service_starting(uint64_t within_us, const char *status)
+{
+	char buf[1024];
+
+	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=%s", within_us, clean(status, buf));
+}
+
+void service_stopping_status(uint64_t within_us, const char *status)
+{
+	char buf[1024];
+
+	sd_notifyf(0, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=%s", within_us, clean(status, buf));
 }
 
 void service_reloading(void)

@@ -11,8 +11,16 @@
 /* Reports that the start has ended, or the reload that service_reloading() has announced. */
 void service_ready(void);
 
-/* The same, with a line of text that `systemctl status` shows. */
-void service_ready_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * `status` is the line that `systemctl status` shows. It may be cut; '?' replaces each character that is not printable ASCII, because
+ * the service manager would take a new line for another message, and reject broken UTF-8.
+ */
+void service_ready_status(const char *status);
+void service_status(const char *status);
+
+/* Reports that the start, or the end, may take this many microseconds from now on, whatever the configured timeout is. */
+void service_starting(uint64_t within_us, const char *status);
+void service_stopping_status(uint64_t within_us, const char *status);
 
 /* Report that a reload begins, and that the program is about to end. */
 void service_reloading(void);

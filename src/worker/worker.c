@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_pause.h>
 
 #include "common/byteorder.h"
 #include "common/net.h"
@@ -320,18 +319,18 @@ static void distribute_current(struct worker *worker, struct flow_path *path, co
 /*
  * Receives the next burst and works on the current one, while the headers of the next are prefetched into the caches.
  * The next burst is steered in the next iteration, even if no packet arrives then. Returns the number of packets
- * received. end: the last iteration, which receives nothing and steers everything that this lcore still has.
+ * received. closed: receives nothing.
  */
-static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool end)
+static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const struct live_table *live, bool closed)
 {
 	struct rx_burst *current = &path->bursts[path->current], *next = &path->bursts[!path->current];
 	struct prefetch *prefetch = &worker->pipeline.prefetch;
 
-	next->count = end ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
+	next->count = closed ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
 	*prefetch = (struct prefetch){(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
-	if (path->kind == FLOW_PATH_DISTRIBUTE && !end)
+	if (path->kind == FLOW_PATH_DISTRIBUTE)
 		distribute_current(worker, path, live);
 	else
 		steer_families(worker, path, live, next->count == QUEUE_BURST);
@@ -341,7 +340,7 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 	return next->count;
 }
 
-static uint16_t run_path(struct worker *worker, struct flow_path *path, const struct live_table *live)
+uint16_t flow_path_run(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
 	struct rte_mbuf *mbufs[QUEUE_BURST];
 	uint16_t count;
@@ -358,60 +357,7 @@ static uint16_t run_path(struct worker *worker, struct flow_path *path, const st
 	return count;
 }
 
-/* No packet waits in a ring to this worker, in its bursts or in its batches. */
-static bool is_drained(const struct worker *worker)
+void flow_path_flush(struct worker *worker, struct flow_path *path, const struct live_table *live)
 {
-	for (uint16_t i = 0; i < worker->path_count; i++) {
-		const struct flow_path *path = &worker->paths[i];
-
-		if (path->bursts[path->current].count || path->families[0].count || path->families[1].count ||
-			(path->in.ring && !rte_ring_empty(path->in.ring)))
-			return false;
-	}
-	return true;
-}
-
-static void sleep_if_drained(struct worker *worker)
-{
-	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
-
-	doorbell_announce(&worker->idle.bell);
-	if (!is_drained(worker)) {
-		doorbell_withdraw(&worker->idle.bell);
-		return;
-	}
-	counters_add(&worker->counters.sleeps, 1);
-	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
-	idle_sleep(&worker->idle);
-	rte_rcu_qsbr_thread_online(qsbr, worker->index);
-}
-
-int worker_run(void *argument)
-{
-	struct worker *worker = argument;
-	const struct worker_shared *shared = worker->shared;
-	struct rte_rcu_qsbr *qsbr = shared->qsbr;
-
-	rte_rcu_qsbr_thread_register(qsbr, worker->index);
-	rte_rcu_qsbr_thread_online(qsbr, worker->index);
-	while (!worker_shared_stopping(shared)) {
-		const struct live_table *live = worker_shared_live(shared);
-		uint32_t count = 0;
-
-		for (uint16_t i = 0; i < worker->path_count; i++)
-			count += run_path(worker, &worker->paths[i], live);
-		rte_rcu_qsbr_quiescent(qsbr, worker->index);
-		counters_add(&worker->counters.polls, 1);
-		if (count == 0) {
-			counters_add(&worker->counters.empty_polls, 1);
-			rte_pause();
-		}
-		if (idle_iteration(&worker->idle, count))
-			sleep_if_drained(worker);
-	}
-	for (uint16_t i = 0; i < worker->path_count; i++)
-		run_ahead(worker, &worker->paths[i], worker_shared_live(shared), true);
-	rte_rcu_qsbr_thread_offline(qsbr, worker->index);
-	rte_rcu_qsbr_thread_unregister(qsbr, worker->index);
-	return 0;
+	run_ahead(worker, path, live, true);
 }

@@ -69,6 +69,8 @@ struct worker {
 	uint16_t lcore; /* DPDK lcore id */
 	uint16_t path_count;
 	struct flow_path *paths;
+	uint16_t active_count; /* of paths[]: the first ones, which are on no parked port */
+	uint16_t orders; /* those of worker_shared_orders() that it follows */
 
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit; /* of the pipeline */
@@ -79,6 +81,13 @@ struct worker {
 	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
 	struct counters counters;
 };
+
+/*
+ * One iteration of a flow path. Returns the number of packets received. flow_path_flush() receives nothing, but works on what the path
+ * still holds; only for FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE.
+ */
+uint16_t flow_path_run(struct worker *worker, struct flow_path *path, const struct live_table *live);
+void flow_path_flush(struct worker *worker, struct flow_path *path, const struct live_table *live);
 
 /* Runs the worker until worker_shared_stopping(). For rte_eal_remote_launch(). argument: a struct worker. Returns 0. */
 int worker_run(void *argument);

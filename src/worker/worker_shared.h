@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_config.h>
 #include <rte_rcu_qsbr.h>
 
 #include "packet/next_hops.h"
@@ -32,6 +33,22 @@ struct live_table {
 	struct next_hops *next_hops[WORKER_MAX_PORTS];
 };
 
+/* The phases in which workers end: packets have left the bursts of ports, the rings to workers, and the rings back. */
+enum drain_phase {
+	DRAIN_PORTS,
+	DRAIN_WORK,
+	DRAIN_COLLECT,
+	DRAIN_PHASES,
+};
+
+#define DRAIN_LIMIT_MS 1000
+
+/* The workers that have finished each phase. Written by all workers when they end. */
+struct worker_drain {
+	unsigned workers;
+	unsigned arrived[DRAIN_PHASES]; /* atomic */
+};
+
 struct worker_shared {
 	/*
 	 * Atomic. Workers fetch it once per iteration with worker_shared_live() and report a quiescent state after the
@@ -39,12 +56,42 @@ struct worker_shared {
 	 */
 	struct live_table *live;
 	struct rte_rcu_qsbr *qsbr; /* the RCU thread id is worker->index */
-	bool stop; /* atomic; set once */
+	struct worker_drain *drain; /* NULL: the workers end independently */
+	/* Orders to the workers, which compare all of them with the last ones at once. */
+	union {
+		struct {
+			bool stop; /* atomic; set once */
+			uint8_t parkings; /* atomic; changes with parked[] */
+		};
+		uint16_t orders;
+	};
+	bool parked[RTE_MAX_ETHPORTS]; /* atomic; by DPDK port id: no worker uses the port, because it is reset or gone */
 } __attribute__((aligned(64)));
 
 static inline const struct live_table *worker_shared_live(const struct worker_shared *shared)
 {
 	return __atomic_load_n(&shared->live, __ATOMIC_ACQUIRE);
+}
+
+static inline uint16_t worker_shared_orders(const struct worker_shared *shared)
+{
+	return __atomic_load_n(&shared->orders, __ATOMIC_ACQUIRE);
+}
+
+static inline bool worker_shared_is_parked(const struct worker_shared *shared, uint16_t port)
+{
+	return __atomic_load_n(&shared->parked[port], __ATOMIC_RELAXED);
+}
+
+/*
+ * Orders the workers to stop using a port, or to use it again, and waits until all of them do. Their packets for a parked port wait. The
+ * control thread calls it.
+ */
+static inline void worker_shared_park(struct worker_shared *shared, uint16_t port, bool parked)
+{
+	__atomic_store_n(&shared->parked[port], parked, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared->parkings, (uint8_t)(shared->parkings + 1), __ATOMIC_RELEASE);
+	rte_rcu_qsbr_synchronize(shared->qsbr, RTE_QSBR_THRID_INVALID);
 }
 
 static inline bool worker_shared_stopping(const struct worker_shared *shared)

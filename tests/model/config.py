@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 FIELDS = ("src_addr", "dst_addr", "src_port", "dst_port")  # in the order in which they are hashed
 # Keys without influence on verdicts and bytes.
-PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores", "max_shrink", "rx_descriptors",
+PLUMBING = {"rx_drop_en", "num_worker_queues", "idle", "flow_paths", "lcores", "max_shrink", "stop_delay_ms", "rx_descriptors",
             "tx_descriptors", "mbufs", "rss_fields"}
 
 

@@ -6,10 +6,11 @@ import collections
 import pytest
 from scapy.layers.inet import IP, TCP
 
+from lab.tools import wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support import pcap
-from support.director_process import DirectorProcess, run_capture, write_table
+from support.director_process import DirectorProcess, run_capture, sum_of_verdicts, write_table
 from model import Director
 from support.compare import count
 
@@ -85,3 +86,29 @@ def test_each_packet_is_counted_for_one_backend(tmp_path):
     counted = {backend["ip"]: backend["packets"] for page in pages for backend in page["backends"].values()}
     sent = collections.Counter(IP(frame[14:]).dst for frame in pcap.read(tmp_path / "tx.pcap"))
     assert {ip: packets for ip, packets in counted.items() if packets} == sent
+
+
+
+@pytest.mark.parametrize(
+    "extra, lcores",
+    (
+        ({}, "0@0"),
+        ({}, "0@0,1@0,2@1"),
+        ({"idle": "sleep"}, LCORES),
+        ({**GROUPS}, LCORES),
+        ({**GROUPS, "idle": "sleep", "exception_path": "tap"}, LCORES),
+    ),
+    ids=("one lcore", "distributor that works", "sleep", "configured", "exception path"),
+)
+def test_packets_held_at_the_end_are_sent_or_counted(extra, lcores, tmp_path):
+    """SIGTERM arrives while packets are in bursts and rings. Each received packet gets a verdict, and each sent one is in the capture."""
+    heads = [*flow_heads(97), bytes(traffic.ETHER / IP(src="198.51.100.1", dst="203.0.113.99") / TCP(dport=1)) + bytes(4)]
+    pcap.write(tmp_path / "rx.pcap", list(numbered(heads, 1000)))
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap,infinite_rx=1"
+    prefix = ("unshare", "--net") if "exception_path" in extra else ()
+    with DirectorProcess([vdev], {**CONFIG, **extra}, table, lcores=lcores, prefix=prefix) as director:
+        wait_until(lambda: director.stats()["forwarded"] > 20000, "20000 packets")
+        counters = director.terminate()
+    assert counters["received"] == sum_of_verdicts(counters) > 20000
+    assert counters["tx_packets"] == len(pcap.read(tmp_path / "tx.pcap"))

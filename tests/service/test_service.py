@@ -4,12 +4,15 @@
 import signal
 
 import pytest
+from scapy.layers.inet import IP, TCP
+
+from lab.tools import wait_until
 
 from support import pcap
 from support import traffic
-from support.cli import run_json
+from support.cli import run, run_json
 from support.director_conf import CONFIG, write_config
-from support.director_process import DirectorProcess, write_table
+from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.numbers import BAD_NUMBERS
 from support.service_manager import ServiceManager
 
@@ -85,3 +88,68 @@ def test_wrong_telemetry_parameters_get_an_error_reply(start):
             assert list(director.telemetry.ask(f"/glb/lookup,198.51.100.7,40000,10.10.10.10,{bad},tcp")) == ["error"], bad
         for right, first in (("0", 0), ("2,1", 1)):
             assert director.telemetry.ask(f"/glb/tables,{right}")["first"] == first
+
+
+def values(messages, name):
+    """The values of an assignment in messages, in order."""
+    return [line.split("=", 1)[1] for message in messages for line in message if line.startswith(f"{name}=")]
+
+
+def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
+    """Without a link and a next hop it keeps starting. Telemetry and reloads work meanwhile, and a reload is none for the manager."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    link.director.run(*"ip link set director down".split())
+    config = {**CONFIG, "outbound_gateway_mac": "auto", "idle": "sleep"}
+    with DirectorProcess(["net_af_packet0,iface=director"], config, table, prefix=link.director.command()) as director:
+        before = manager.wait_for("WATCHDOG=1")
+        director.process.send_signal(signal.SIGHUP)
+        before += wait_until(lambda: director.stats()["reloads"] == 1 and manager.wait_for("WATCHDOG=1"), "the reload")
+        assert director.telemetry.ask("/glb/health")["state"] == "starting"
+        assert not {"READY=1", "RELOADING=1"} & {line for message in before for line in message}
+        assert len(values(before, "EXTEND_TIMEOUT_USEC")) >= 2
+        assert all("starting: port 0 (net_af_packet0): the link is down" in text for text in values(before, "STATUS"))
+        link.director.ip("link set director up", "address add 10.255.0.1/24 dev director")
+        wait_until(lambda: "the kernel knows no next hop" in str(manager.next()), "a status about the next hop")
+        link.director.ip("neigh add 10.255.0.2 lladdr 02:00:00:00:01:01 dev director", "route add 192.168.0.0/16 via 10.255.0.2")
+        *during, ready = manager.wait_for("READY=1")
+        assert len(values([ready], "STATUS")) == 1 and "RELOADING=1" not in {line for message in during for line in message}
+        assert director.log.count(" ready: ") == 1
+        link.director.ip("link set director down")
+        (failing,) = wait_until(lambda: [text for text in values([manager.next()], "STATUS") if text.startswith("failing")], "failing")
+        assert "the link is down" in failing
+        assert director.telemetry.ask("/glb/health")["state"] == "failing"
+        director.terminate()
+        assert "READY=1" not in {line for message in manager.wait_for("STOPPING=1") for line in message}
+
+
+def test_starting_director_can_be_stopped(manager, tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    pcap.write(tmp_path / "rx.pcap", [])
+    config = {**CONFIG, "outbound_gateway_mac": "auto", "stop_delay_ms": 60000}
+    with DirectorProcess([VDEV.format(tmp_path)], config, table, prefix=("unshare", "--net")) as director:
+        wait_until(lambda: director.telemetry.ask("/glb/health")["reasons"], "a reason")
+        director.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "another signal stops at once" in director.log, "the delay")
+        director.terminate()
+    assert ["READY=1"] not in manager.arrived()
+
+
+def test_stop_delay_forwards_while_health_says_stopping(manager, tmp_path):
+    """The manager gets more time to wait and a fed watchdog. The second signal ends the delay, which this test would not survive."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    pcap.write(tmp_path / "rx.pcap", [bytes(traffic.ETHER / IP(src="198.51.100.7", dst=traffic.VIP4[0]) / TCP(dport=80))])
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null,infinite_rx=1"
+    with DirectorProcess([vdev], {**CONFIG, "stop_delay_ms": 60000}, table) as director:
+        manager.wait_for("READY=1")
+        director.process.send_signal(signal.SIGTERM)
+        (stopping,) = manager.wait_for("STOPPING=1")[-1:]
+        assert values([stopping], "EXTEND_TIMEOUT_USEC") == ["70000000"]
+        run("health", "--file-prefix", director.file_prefix, code=2, env=director.environment)
+        before = director.stats()["forwarded"]
+        manager.wait_for("WATCHDOG=1")
+        assert director.telemetry.ask("/glb/health")["state"] == "stopping"
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        wait_until(lambda: director.stats()["forwarded"] > before, "more packets")
+        assert not {"READY=1", "RELOADING=1"} & {line for message in manager.arrived() for line in message}
+        counters = director.terminate()
+    assert counters["received"] == sum_of_verdicts(counters)

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "director/bifurcation.h"
+#include "director/control/announce.h"
 #include "director/control/gateway.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
@@ -27,13 +28,15 @@
 #include "program/service.h"
 #include "worker/worker.h"
 
-#define TICK_US UINT64_C(1000000)
+#define TICK_US           UINT64_C(1000000)
+#define EVENT_INTERVAL_MS 100
 
 struct control {
 	struct director *director;
 	struct gateway *gateway; /* NULL: the MAC is configured */
 	pthread_t thread;
-	int epoll, signals, requests, timer;
+	int epoll, signals, requests, timer, stop_timer;
+	struct announced announced;
 	uint64_t watchdog_us, tick_us;
 
 	pthread_mutex_t lock; /* protects the members below */
@@ -113,6 +116,11 @@ static void collect_underlay(struct director *director)
 		log_warning("%s", text);
 }
 
+static void evaluate(struct control *control)
+{
+	announce_health(&control->announced, control->director, health_watch_evaluate(control->director));
+}
+
 static void take_tick(struct control *control)
 {
 	uint64_t count;
@@ -128,7 +136,7 @@ static void take_tick(struct control *control)
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (health_watch_tick(control->director) && control->watchdog_us)
 		service_alive();
-	health_watch_evaluate(control->director);
+	evaluate(control);
 }
 
 static void *load(void *director)
@@ -178,22 +186,11 @@ static int reload_table(struct control *control, bool force)
 	return error;
 }
 
-/* Tells the service manager about the table and, after a reload that failed, about the error. */
-static void notify_ready(const struct director *director)
-{
-	const struct reload *state = &director->reload;
-	const struct live_table *live = director->shared.live;
-
-	service_ready_status("%" PRIu32 " table%s, generation %" PRIu64 ", digest %016" PRIx64 "%s%s",
-		live->routes->set.count, text_plural(live->routes->set.count), live->generation, live->routes->digest,
-		state->last_error[0] ? "; last reload failed: " : "", state->last_error);
-}
-
 static void reload(struct control *control, bool force)
 {
 	struct director *director = control->director;
 
-	service_reloading();
+	announce_reload(&control->announced);
 	if (reload_table(control, force) == 0) {
 		bifurcation_follow(director);
 		director_lint_table(director);
@@ -201,7 +198,32 @@ static void reload(struct control *control, bool force)
 			gateway_follow(control->gateway, first_hop(director));
 		follow_gateway(control);
 	}
-	notify_ready(director);
+	evaluate(control);
+	announce_reloaded(&control->announced, director);
+}
+
+static void stop_now(struct control *control)
+{
+	__atomic_store_n(&control->director->shared.stop, true, __ATOMIC_RELAXED);
+}
+
+/* Stops after stop_delay_ms, in which routing daemons can see that the director stops; or at once if it is stopping already. */
+static void stop(struct control *control, const char *signal)
+{
+	struct director *director = control->director;
+	unsigned delay_ms = director->conf.stop_delay_ms;
+	struct itimerspec setting = {.it_value = clock_timespec(delay_ms * UINT64_C(1000))};
+
+	if (director->health.state == HEALTH_STOPPING || !delay_ms) {
+		log_notice("signal %s: stopping", signal);
+		delay_ms = 0;
+	} else {
+		log_notice("signal %s: stopping in %u ms; another signal stops at once", signal, delay_ms);
+	}
+	health_stop(&director->health, (uint64_t)time(NULL));
+	announce_stop(&control->announced, delay_ms);
+	if (!delay_ms || timerfd_settime(control->stop_timer, 0, &setting, NULL))
+		stop_now(control);
 }
 
 static void take_signal(struct control *control)
@@ -214,9 +236,7 @@ static void take_signal(struct control *control)
 		reload(control, false);
 		return;
 	}
-	log_notice("signal %s: stopping", sigabbrev_np((int)info.ssi_signo));
-	service_stopping();
-	__atomic_store_n(&control->director->shared.stop, true, __ATOMIC_RELAXED);
+	stop(control, sigabbrev_np((int)info.ssi_signo));
 }
 
 /* Reloads once for all requests that were made before the reload began. */
@@ -265,6 +285,13 @@ bool control_reload(struct control *control, bool force, unsigned timeout_ms, st
 	return done;
 }
 
+/* Evaluates the health after an event that may have changed it, unless the next tick is soon enough because there are many events. */
+static void evaluate_soon(struct control *control)
+{
+	if (clock_now_ms() - control->director->health.evaluated_ms >= EVENT_INTERVAL_MS)
+		evaluate(control);
+}
+
 static void *run(void *argument)
 {
 	struct control *control = argument;
@@ -272,7 +299,7 @@ static void *run(void *argument)
 	if (control->gateway)
 		gateway_follow(control->gateway, first_hop(control->director));
 	follow_gateway(control);
-	notify_ready(control->director);
+	evaluate(control);
 	while (!worker_shared_stopping(&control->director->shared)) {
 		struct epoll_event event;
 
@@ -284,9 +311,12 @@ static void *run(void *argument)
 			take_requests(control);
 		else if (event.data.fd == control->timer)
 			take_tick(control);
+		else if (event.data.fd == control->stop_timer)
+			stop_now(control);
 		else
 			gateway_read(control->gateway);
 		follow_gateway(control);
+		evaluate_soon(control);
 	}
 	pthread_mutex_lock(&control->lock);
 	pthread_cond_broadcast(&control->completion);
@@ -320,7 +350,7 @@ static bool watch(struct control *control, int fd)
 
 void control_free(struct control *control)
 {
-	int fds[] = {control->epoll, control->signals, control->requests, control->timer};
+	int fds[] = {control->epoll, control->signals, control->requests, control->timer, control->stop_timer};
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
@@ -353,12 +383,14 @@ static int open_all(struct control *control)
 	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
+	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (director->conf.gateway_auto) {
 		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
 		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
 			return errno;
 	}
-	return watch(control, control->signals) && watch(control, control->requests) && watch(control, control->timer)
+	return watch(control, control->signals) && watch(control, control->requests) &&
+			       watch(control, control->timer) && watch(control, control->stop_timer)
 		       ? 0
 		       : errno;
 }

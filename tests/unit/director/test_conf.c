@@ -87,6 +87,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
+	assert_int_equal(conf.stop_delay_ms, 0);
 	assert_int_equal(conf.rx_descriptors, 1024);
 	assert_int_equal(conf.tx_descriptors, 1024);
 	assert_int_equal(conf.mbufs, 0);
@@ -107,7 +108,7 @@ static void test_every_key_is_read(void **state)
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big_without_df = true; send_icmp_too_big = "
 		  "true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
-		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
@@ -130,6 +131,7 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_false(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 0);
+	assert_int_equal(conf.stop_delay_ms, 60000);
 	assert_int_equal(conf.rx_descriptors, 64);
 	assert_int_equal(conf.tx_descriptors, 32768);
 	assert_int_equal(conf.mbufs, 16777216);
@@ -204,6 +206,7 @@ static const struct {
 	{BASE "max_shrink = 101;", {"conf:2: max_shrink: '101' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = -1;", {"conf:2: max_shrink: '-1' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = 0.5;", {"conf:2: max_shrink: '0.5' (a real number) is not an integer from 0 to 100"}},
+	{BASE "stop_delay_ms = 60001;", {"conf:2: stop_delay_ms: '60001' is not an integer from 0 to 60000"}},
 	{BASE "rx_drop_en = 1;", {"conf:2: rx_drop_en: '1' (a number) is neither true nor false"}},
 	{BASE "rx_drop_en = \"true\";", {"conf:2: rx_drop_en: 'true' (in quotes) is neither true nor false"}},
 	{BASE "idle = \"never\";", {"conf:2: idle: 'never' is not \"poll\" or \"sleep\""}},

@@ -55,12 +55,18 @@ static void test_messages_are_those_of_sd_notify(void **state)
 	(void)state;
 	service_ready();
 	assert_string_equal(received(), "READY=1");
-	service_ready_status("%d tables", 3);
+	service_ready_status("3 tables");
 	assert_string_equal(received(), "READY=1\nSTATUS=3 tables");
 	service_alive();
 	assert_string_equal(received(), "WATCHDOG=1");
+	service_status("4 tables");
+	assert_string_equal(received(), "STATUS=4 tables");
+	service_starting(30000000, "no link");
+	assert_string_equal(received(), "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=no link");
 	service_stopping();
 	assert_string_equal(received(), "STOPPING=1");
+	service_stopping_status(10000000, "soon");
+	assert_string_equal(received(), "STOPPING=1\nEXTEND_TIMEOUT_USEC=10000000\nSTATUS=soon");
 }
 
 static void test_a_reload_says_when_it_began(void **state)
@@ -80,8 +86,16 @@ static void test_a_long_status_is_cut(void **state)
 	(void)state;
 	memset(status, 'x', sizeof(status) - 1);
 	status[sizeof(status) - 1] = '\0';
-	service_ready_status("%s", status);
+	service_ready_status(status);
 	assert_int_equal(strlen(received()), strlen("READY=1\nSTATUS=") + 1023);
+}
+
+/* A status may have texts from a file that somebody else wrote. */
+static void test_a_status_cannot_become_another_message(void **state)
+{
+	(void)state;
+	service_status("a\nMAINPID=1\303\274");
+	assert_string_equal(received(), "STATUS=a?MAINPID=1??");
 }
 
 static void test_only_a_watchdog_of_this_process_counts(void **state)
@@ -116,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_messages_are_those_of_sd_notify),
 		cmocka_unit_test(test_a_reload_says_when_it_began),
 		cmocka_unit_test(test_a_long_status_is_cut),
+		cmocka_unit_test(test_a_status_cannot_become_another_message),
 		cmocka_unit_test(test_only_a_watchdog_of_this_process_counts),
 		cmocka_unit_test(test_without_a_service_manager_nothing_happens),
 	};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/control/announce.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/text.h"
+#include "director/link.h"
+#include "program/log.h"
+#include "program/service.h"
+
+/* Longer than the control thread ever needs from one evaluation to the next. */
+#define START_EXTENSION_US UINT64_C(30000000)
+#define STOP_EXTENSION_US  UINT64_C(10000000)
+
+#define STATUS_MAX 700
+
+/* Writes the state, the worst reason, and the table. */
+static const char *status(const struct director *director, char buf[STATUS_MAX])
+{
+	const struct live_table *live = director->shared.live;
+	const struct health_report *report = &director->health.report;
+	const struct health_reason *worst = report->count ? &report->reasons[0] : NULL;
+	char more[32] = "", reason[HEALTH_OBJECT_SIZE + HEALTH_TEXT_SIZE + 8] = "";
+
+	for (unsigned i = 0; i < report->count; i++)
+		if (report->reasons[i].severity > worst->severity)
+			worst = &report->reasons[i];
+	if (worst)
+		snprintf(reason, sizeof(reason), ": %s: %s", worst->object, worst->text);
+	if (report->count + report->omitted > 1)
+		snprintf(more, sizeof(more), " (and %u more)", report->count + report->omitted - 1);
+	snprintf(buf, STATUS_MAX, "%s%s%s; %" PRIu32 " table%s, generation %" PRIu64 ", digest %016" PRIx64,
+		health_state_name(director->health.state), reason, more, live->routes->set.count,
+		text_plural(live->routes->set.count), live->generation, live->routes->digest);
+	return buf;
+}
+
+/* Logs in one line what the director starts with. */
+static void log_ready(const struct director *director)
+{
+	const struct live_table *live = director->shared.live;
+	char ports[640] = "", text[LINK_TEXT_MAX];
+	size_t size = 0;
+
+	for (uint16_t i = 0; i < director->port_count; i++) {
+		if (!port_is_used(&director->ports[i]) || size >= sizeof(ports))
+			continue;
+		size += (size_t)snprintf(ports + size, sizeof(ports) - size, "%sport %u (%s) %s", size ? ", " : "",
+			director->ports[i].id, director->ports[i].name, link_text(&director->memory.links[i], text));
+	}
+	log_notice("ready: %s; %u worker lcore%s, ISA %s, %" PRIu32 " table%s, digest %016" PRIx64, ports,
+		director->worker_count, text_plural(director->worker_count), isa_name(director->packet_isa),
+		live->routes->set.count, text_plural(live->routes->set.count), live->routes->digest);
+}
+
+void announce_health(struct announced *announced, struct director *director, bool changed)
+{
+	char text[STATUS_MAX];
+
+	if (announced->reloading || announced->stopping)
+		return; /* announce_reloaded() follows, or nothing */
+	if (director->health.state == HEALTH_STARTING) {
+		service_starting(START_EXTENSION_US, status(director, text));
+	} else if (!announced->ready) {
+		announced->ready = true;
+		log_ready(director);
+		service_ready_status(status(director, text));
+	} else if (changed) {
+		service_status(status(director, text));
+	}
+}
+
+void announce_reload(struct announced *announced)
+{
+	if (!announced->ready || announced->stopping)
+		return;
+	announced->reloading = true;
+	service_reloading();
+}
+
+void announce_reloaded(struct announced *announced, struct director *director)
+{
+	char text[STATUS_MAX];
+
+	if (announced->reloading)
+		service_ready_status(status(director, text));
+	announced->reloading = false;
+}
+
+void announce_stop(struct announced *announced, unsigned delay_ms)
+{
+	char text[64];
+
+	announced->stopping = true;
+	snprintf(text, sizeof(text), "stopping: packets are forwarded for %u more ms", delay_ms);
+	service_stopping_status(delay_ms * UINT64_C(1000) + STOP_EXTENSION_US, delay_ms ? text : "stopping");
+}

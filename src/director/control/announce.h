@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tells the service manager and the log what the director does: it starts, is ready, reloads, or stops. The health decides when it
+ * is ready. Control thread only.
+ */
+#ifndef GLB_DIRECTOR_CONTROL_ANNOUNCE_H
+#define GLB_DIRECTOR_CONTROL_ANNOUNCE_H
+
+#include <stdint.h>
+
+#include "director/director.h"
+
+/* What the service manager was told last. */
+struct announced {
+	bool ready; /* READY=1 was sent */
+	bool reloading; /* RELOADING=1 was sent, and READY=1 must follow */
+	bool stopping; /* STOPPING=1 was sent */
+};
+
+/*
+ * Called after each evaluation of the health. While the director is starting, extends the start timeout and says what is missing; when it
+ * can forward, says once that it is ready. Later sends the status if the evaluation has `changed` it.
+ */
+void announce_health(struct announced *announced, struct director *director, bool changed);
+
+/* Called when a reload begins, and after the evaluation that follows its end. */
+void announce_reload(struct announced *announced);
+void announce_reloaded(struct announced *announced, struct director *director);
+
+/* Called when the director will stop after delay_ms. */
+void announce_stop(struct announced *announced, unsigned delay_ms);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The main loop of a worker: iterations over its flow paths, sleep, parked ports, and the end. */
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "worker/worker.h"
+
+static bool holds_packets(const struct flow_path *path)
+{
+	return path->bursts[path->current].count || path->families[0].count || path->families[1].count ||
+	       (path->in.ring && !rte_ring_empty(path->in.ring));
+}
+
+/* No packet waits in a ring to this worker, in its bursts or in its batches. */
+static bool is_drained(const struct worker *worker)
+{
+	for (uint16_t i = 0; i < worker->active_count; i++)
+		if (holds_packets(&worker->paths[i]))
+			return false;
+	return true;
+}
+
+static void sleep_if_drained(struct worker *worker)
+{
+	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
+
+	doorbell_announce(&worker->idle.bell);
+	if (!is_drained(worker)) {
+		doorbell_withdraw(&worker->idle.bell);
+		return;
+	}
+	counters_add(&worker->counters.sleeps, 1);
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
+	idle_sleep(&worker->idle);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+}
+
+static bool is_parked(const struct worker *worker, const struct flow_path *path)
+{
+	const struct worker_shared *shared = worker->shared;
+
+	return (!path->in.ring && worker_shared_is_parked(shared, path->in.port)) ||
+	       (!path->out.ring && worker_shared_is_parked(shared, path->out.port));
+}
+
+/* Moves the paths on parked ports behind the active ones. */
+static void follow_orders(struct worker *worker, uint16_t orders)
+{
+	worker->orders = orders;
+	worker->active_count = 0;
+	for (uint16_t i = 0; i < worker->path_count; i++) {
+		struct flow_path *to = &worker->paths[worker->active_count], path = worker->paths[i];
+
+		if (is_parked(worker, &path))
+			continue;
+		worker->paths[i] = *to;
+		*to = path;
+		worker->active_count++;
+	}
+}
+
+static void iterate(struct worker *worker)
+{
+	const struct live_table *live = worker_shared_live(worker->shared);
+	uint32_t count = 0;
+
+	for (uint16_t i = 0; i < worker->active_count; i++)
+		count += flow_path_run(worker, &worker->paths[i], live);
+	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
+	counters_add(&worker->counters.polls, 1);
+	if (count == 0) {
+		counters_add(&worker->counters.empty_polls, 1);
+		rte_pause();
+	}
+	if (idle_iteration(&worker->idle, count))
+		sleep_if_drained(worker);
+}
+
+/* Frees and counts what a path on a parked port holds, because nobody may send it. */
+static void discard(struct worker *worker, struct flow_path *path)
+{
+	struct rx_burst *burst = &path->bursts[path->current];
+	struct rte_mbuf *mbufs[QUEUE_BURST];
+	uint32_t count = burst->count;
+
+	rte_pktmbuf_free_bulk(burst->mbufs, burst->count);
+	burst->count = 0;
+	for (unsigned i = 0; i < RTE_DIM(path->families); i++) {
+		count += path->families[i].count;
+		rte_pktmbuf_free_bulk(path->families[i].mbufs, path->families[i].count);
+		path->families[i].count = 0;
+	}
+	for (uint16_t more = 1; path->in.ring && more; count += more) {
+		more = queue_receive(&path->in, mbufs, QUEUE_BURST);
+		rte_pktmbuf_free_bulk(mbufs, more);
+	}
+	counters_add(&worker->counters.verdicts[VERDICT_DROP_TX_FULL], count);
+}
+
+/* Returns the phase of the end in which the path gets its last packet. */
+static enum drain_phase last_phase(const struct flow_path *path)
+{
+	if (!path->in.ring)
+		return DRAIN_PORTS;
+	return path->kind == FLOW_PATH_COLLECT ? DRAIN_COLLECT : DRAIN_WORK;
+}
+
+/* Works on what the paths still hold, but receives from no port. Returns whether the paths that end in this phase are empty. */
+static bool drain_once(struct worker *worker, enum drain_phase phase)
+{
+	const struct live_table *live = worker_shared_live(worker->shared);
+	bool empty = true;
+
+	for (uint16_t i = 0; i < worker->path_count; i++) {
+		struct flow_path *path = &worker->paths[i];
+
+		if (i >= worker->active_count)
+			discard(worker, path);
+		else if (path->in.ring)
+			flow_path_run(worker, path, live);
+		else if (path->kind != FLOW_PATH_RETURN)
+			flow_path_flush(worker, path, live);
+		empty &= last_phase(path) != phase || !holds_packets(path);
+	}
+	return empty;
+}
+
+/*
+ * Sends or counts all packets that are still in the director. The packets that a distributor has received go through a ring to a worker, and
+ * perhaps through another ring back. So all workers pass each phase together: none ends a phase while another may still fill a
+ * ring that must be empty after it. A worker that hangs cannot hold up the others for longer than DRAIN_LIMIT_MS.
+ */
+static void drain(struct worker *worker)
+{
+	struct worker_drain *all = worker->shared->drain;
+	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * DRAIN_LIMIT_MS;
+	const struct timespec nap = {.tv_nsec = 20000};
+
+	for (unsigned phase = 0; phase < DRAIN_PHASES; phase++) {
+		while (!drain_once(worker, phase) && rte_rdtsc() < end)
+			rte_pause();
+		if (!all)
+			continue;
+		__atomic_fetch_add(&all->arrived[phase], 1, __ATOMIC_ACQ_REL);
+		while (__atomic_load_n(&all->arrived[phase], __ATOMIC_ACQUIRE) < all->workers && rte_rdtsc() < end) {
+			drain_once(worker, phase);
+			nanosleep(&nap, NULL);
+		}
+	}
+}
+
+int worker_run(void *argument)
+{
+	struct worker *worker = argument;
+	const struct worker_shared *shared = worker->shared;
+
+	rte_rcu_qsbr_thread_register(shared->qsbr, worker->index);
+	rte_rcu_qsbr_thread_online(shared->qsbr, worker->index);
+	for (;;) {
+		uint16_t orders = worker_shared_orders(shared);
+
+		if (worker_shared_stopping(shared))
+			break;
+		follow_orders(worker, orders);
+		while (worker_shared_orders(shared) == worker->orders)
+			iterate(worker);
+	}
+	follow_orders(worker, worker_shared_orders(shared));
+	drain(worker);
+	rte_rcu_qsbr_thread_offline(shared->qsbr, worker->index);
+	rte_rcu_qsbr_thread_unregister(shared->qsbr, worker->index);
+	return 0;
+}
