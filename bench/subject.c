@@ -9,10 +9,9 @@
 
 #define DESCRIPTORS 2048
 
-#define NEXT_HOP_MAC 0x010000000002 /* the first byte is the lowest */
+#define NEXT_HOP_MAC 0x010000000002 /* the first byte is the lowest, here and below */
 
-static const uint8_t own_mac[6] = {2, 0, 0, 0, 0, 2};
-
+static const uint64_t own_mac = 0x020000000002;
 static const uint64_t frames_mac = 0x020202020202; /* the destination of all frames, see packets.c */
 
 static void *allocate(size_t size)
@@ -51,8 +50,8 @@ static void add_path(struct subject *subject, uint16_t index, uint16_t port, str
 		.pool = pool,
 		.descriptors = DESCRIPTORS,
 		.rx_mac = &frames_mac,
+		.tx_mac = &own_mac,
 	};
-	memcpy(path->source_mac, own_mac, sizeof(own_mac));
 }
 
 /* The same distributor as in workers.c for one worker, and with a transmit queue for each lcore. */

@@ -51,7 +51,7 @@ int port_probe(struct port *port, uint16_t id)
 		log_error("port %u: DPDK cannot query it: %s", id, strerror(-error));
 		return error;
 	}
-	memcpy(&port->rx_mac, &port->mac, sizeof(port->mac));
+	memcpy(&port->mac_number, &port->mac, sizeof(port->mac));
 	/* net_pcap can send several segments, too, but does not announce it. */
 	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS ||
 			    strcmp(port->info.driver_name, "net_pcap") == 0;

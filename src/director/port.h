@@ -20,8 +20,8 @@ struct port {
 	uint16_t id; /* DPDK port id */
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev_info info;
-	struct rte_ether_addr mac;
-	uint64_t rx_mac; /* atomic; the MAC that frames to this port have, as admission_mac() returns it */
+	struct rte_ether_addr mac; /* at start */
+	uint64_t mac_number; /* the MAC as admission_mac() returns it; atomic, because the control thread follows its changes */
 	/* Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it (exception_follow()). */
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;

@@ -10,6 +10,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "director/admission/port_macs.h"
+#include "director/admission/vlan_offload.h"
 #include "director/bifurcation.h"
 #include "director/eal.h"
 #include "director/exception.h"
@@ -266,6 +268,10 @@ int startup_ports(struct director *director)
 		error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));
 		if (!error)
 			error = port_start(port, &director->conf);
+		if (!error)
+			port_macs_filter(port, &director->conf.steering.admission);
+		if (!error)
+			vlan_offload_disable(port);
 	}
 	return error ? error : exception_open(director);
 }

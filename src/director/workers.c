@@ -72,10 +72,10 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.segments_allowed = tx->tx_segments,
 		.pool = rx->pool,
 		.descriptors = rx->rx_descriptors,
-		.rx_mac = &rx->rx_mac,
+		.rx_mac = &rx->mac_number,
+		.tx_mac = &tx->mac_number,
 	};
 	path->tx_index = (uint16_t)(tx - director->ports);
-	memcpy(path->source_mac, tx->mac.addr_bytes, sizeof(path->source_mac));
 	return path;
 }
 

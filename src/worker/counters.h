@@ -22,7 +22,7 @@
 	X(received, "frames received from the ports")                                                                     \
 	X(tx_packets, "frames that the ports accepted for sending")                                                       \
 	X(tx_bytes, "bytes of the frames in tx_packets, with their Ethernet headers")                                     \
-	X(slow_path, "received frames that the worker had to copy, because they had several segments or a shared buffer") \
+	X(slow_path, "received frames that the worker had to copy: several segments, a shared buffer, or tags taken out") \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
 	X(too_big_without_df, "frames in drop_too_big that got no too-big reply because they are IPv4 without DF")        \
 	X(exception_limited_link, "frames in drop_exception_limited of the class link")                                   \

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "worker/mbuf.h"
 
+#include <rte_ether.h>
+
+/* Puts VLAN tags that the driver has taken out back into the frame. False: there is no headroom. */
+static bool restore_tags(struct rte_mbuf *mbuf)
+{
+	bool two = mbuf->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED;
+
+	if (!(mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED))
+		return true;
+	if (rte_vlan_insert(&mbuf))
+		return false;
+	mbuf->vlan_tci = mbuf->vlan_tci_outer;
+	return !two || rte_vlan_insert(&mbuf) == 0;
+}
+
 struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, pool, 0, UINT32_MAX);
 
+	if (copy && !restore_tags(copy)) {
+		rte_pktmbuf_free(copy);
+		return NULL;
+	}
 	if (copy)
 		rte_pktmbuf_free(mbuf);
 	return copy;

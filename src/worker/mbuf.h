@@ -2,7 +2,8 @@
 /*
  * From mbufs to the lanes of a burst, and back. The pipeline overwrites a frame in place, so its mbuf must be writable: one
  * segment, in a buffer that nothing else refers to. Other mbufs (chained, shared, attached to another mbuf or to an external
- * buffer) are replaced by a copy.
+ * buffer) are replaced by a copy. So are mbufs from which the driver has taken VLAN tags, and the copy has the tags again, because
+ * such a frame must not pass for an untagged one.
  */
 #ifndef GLB_WORKER_MBUF_H
 #define GLB_WORKER_MBUF_H
@@ -42,7 +43,7 @@ static inline uint64_t mbuf_obstacles(const struct rte_mbuf *mbuf)
 
 	__builtin_memcpy(&rearm, &mbuf->rearm_data, sizeof(rearm));
 	return ((rearm >> 16 & UINT32_MAX) ^ MBUF_SINGLE) |
-	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
+	       (mbuf->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_RX_VLAN_STRIPPED));
 }
 
 static inline bool mbuf_is_writable(const struct rte_mbuf *mbuf)
@@ -57,7 +58,8 @@ static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
 }
 
 /*
- * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. The copy of a large frame may have several segments.
+ * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. VLAN tags
+ * that the driver has taken out are in the copy again. The copy of a large frame may have several segments.
  * The first of them is full (2 KB or more in the director's pools) and may be overwritten. NULL: the pool is empty, and the
  * caller keeps `mbuf`.
  */

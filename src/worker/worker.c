@@ -68,11 +68,12 @@ static bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
+	uint64_t source_mac = __atomic_load_n(path->tx_mac, __ATOMIC_RELAXED);
 
 	pipeline->routes = live->routes;
 	pipeline->next_hops = __atomic_load_n(&live->next_hops[path->tx_index], __ATOMIC_ACQUIRE);
 	pipeline->port_mac = __atomic_load_n(path->rx_mac, __ATOMIC_RELAXED);
-	memcpy(pipeline->outer.source_mac, path->source_mac, sizeof(pipeline->outer.source_mac));
+	memcpy(pipeline->outer.source_mac, &source_mac, sizeof(pipeline->outer.source_mac));
 	if (pipeline->too_big_limit)
 		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
 }

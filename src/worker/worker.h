@@ -56,9 +56,9 @@ struct flow_path {
 	struct rte_mempool *pool; /* for copies; may be shared with other lcores */
 	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors; /* of the receive queue */
-	uint8_t source_mac[6]; /* of the port that transmits */
-	uint16_t tx_index; /* of the same port, in live_table.next_hops */
-	const uint64_t *rx_mac; /* atomic; MAC of the port that the packets came from, as admission_mac() returns it */
+	uint16_t tx_index; /* of the port that transmits, in live_table.next_hops */
+	/* Atomic. The MACs of the port that the packets came from and of the one that transmits, as admission_mac() returns them. */
+	const uint64_t *rx_mac, *tx_mac;
 	struct rx_burst bursts[2]; /* of FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE */
 	struct family_batch families[2]; /* of FLOW_PATH_STEER; [0]: IPv6, [1]: all other packets */
 };

@@ -7,10 +7,12 @@ import socket
 import time
 
 import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Dot1Q
 
 from lab.tools import wait_until
 from support import traffic
-from support.director_conf import CONFIG
+from support.director_conf import CONFIG, DEFAULTS, write_config
 from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, write_table
 from model import Director
 from support.compare import count
@@ -95,14 +97,15 @@ def test_kernel_traffic_is_forwarded_as_by_the_model(vdev, idle, link, tmp_path)
     config = {**CONFIG, "idle": idle}
     table = write_table(tmp_path / "table", traffic.TABLE)
     sniffer = Sniffer(link.client)
-    with DirectorProcess([vdev], config, table, prefix=link.director.command()) as director:
+    defaults = write_config(tmp_path / "director.conf", config)
+    with DirectorProcess([vdev], defaults, table, prefix=link.director.command()) as director:
         mac = director.port_mac()
         give_client_addresses(link.client, mac)
         send_everything(link.client, fragments_v4=vdev is AF_XDP)
         stats = wait_until(lambda: settled(director, sniffer), "verdicts of all frames")
         wait_until(lambda: len(sniffer.drain().incoming) >= stats["forwarded"], "all forwarded frames")
         director.terminate()
-    model = Director(config, traffic.TABLE, port_mac=mac)
+    model = Director({**config, **DEFAULTS}, traffic.TABLE, port_mac=mac)
     results = [model.process(frame) for frame in sniffer.outgoing[: stats["received"]]]
     incoming = sniffer.incoming[: stats["forwarded"]]
     assert [frame.hex() for frame in incoming] == [r.out.hex() for r in results if r.out]
@@ -145,6 +148,46 @@ def test_changes_of_the_link_are_logged(link, tmp_path):
         link.client.run(*"ip link set client up".split())
         wait_until(lambda: len(lines()) == 2, "the second message")
         assert lines()[1] == "glb-director: notice: port 0 (net_af_packet0): the link is up 10000 Mbit/s"
+
+
+def send_syn(link, mac, frame):
+    """The client sends a frame from its interface, to the MAC."""
+    with link.client.packet_socket("client") as raw:
+        raw.send(bytes.fromhex(mac.replace(":", "")) + frame[6:])
+
+
+@pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
+def test_frames_are_admitted_by_mac_vlan_and_source_while_the_mac_changes(vdev, link, tmp_path):
+    """One run, because each start costs a second. Defaults, but with a virtual MAC."""
+    virtual, table = "00:00:5e:00:01:0a", write_table(tmp_path / "table", traffic.TABLE)
+    conf = write_config(tmp_path / "director.conf", {**CONFIG, "accept_macs": [virtual], "idle": "sleep"})
+    client, vip = "198.51.100.7", "10.10.10.10"
+    frame = bytes(traffic.ETHER / IP(src=client, dst=vip) / TCP(dport=80))
+    tagged = bytes(traffic.ETHER / Dot1Q(vlan=7) / IP(src=client, dst=vip) / TCP(dport=80))
+    priority = bytes(traffic.ETHER / Dot1Q(vlan=0, prio=5) / IP(src=client, dst=vip) / TCP(dport=80))
+    martian = bytes(traffic.ETHER / IP(src=vip, dst=vip) / TCP(dport=80))
+    with DirectorProcess([vdev], conf, table, prefix=link.director.command()) as director:
+        def counted(**expected):
+            wait_until(lambda: all(director.stats()[name] >= count for name, count in expected.items()), lambda: str(director.stats()))
+            assert {name: director.stats()[name] for name in expected} == expected
+
+        assert f"cannot add {virtual} of accept_macs to the filter of the port" in director.log.lower()
+        assert ("switched off rxvlan of director" in director.log) == (vdev is AF_XDP)
+        mac, base = director.port_mac().lower(), director.stats()["drop_not_for_us"]
+        for to in (mac, virtual):
+            send_syn(link, to, frame)
+        counted(forwarded=2)
+        for to in ("02:00:00:00:00:99", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:05"):
+            send_syn(link, to, frame)
+        wait_until(lambda: director.stats()["drop_not_for_us"] >= base + 3, lambda: str(director.stats()))
+        send_syn(link, mac, tagged)
+        send_syn(link, mac, priority)
+        send_syn(link, mac, martian)
+        counted(forwarded=3, drop_vlan=1, drop_martian=1)
+        link.director.run(*"ip link set director address 02:00:00:00:00:99".split())
+        wait_until(lambda: "the MAC is now 02:00:00:00:00:99" in director.log, lambda: director.log)
+        send_syn(link, "02:00:00:00:00:99", frame)
+        counted(forwarded=4)
 
 
 def cpu_ticks(pid):

@@ -9,6 +9,9 @@ CONFIG = {"outbound_gateway_mac": "02:00:00:00:00:fe", "outbound_src_ip": "192.0
 # Every unicast frame is taken, like in a model whose configuration has none of these keys.
 OPEN = {"accept_macs": "any", "accept_vlans": "any", "outbound_vlan": "untagged", "drop_martians": False}
 
+# The director's defaults, for the model.
+DEFAULTS = {"accept_macs": [], "accept_vlans": "untagged", "drop_martians": True}
+
 
 def libconfig(value):
     """A value in libconfig's syntax. Lists of dicts become lists, other lists become arrays."""

@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "director/admission/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"
 #include "director/control/gateway.h"
@@ -132,6 +133,7 @@ static void take_tick(struct control *control)
 	follow_gateway(control);
 	reload_next_hops_collect(&control->director->reload);
 	exception_follow(control->director);
+	port_macs_follow(control->director);
 	collect_underlay(control->director);
 	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
 	if (health_watch_tick(control->director) && control->watchdog_us)

@@ -73,6 +73,35 @@ static void test_a_writable_mbuf_is_used_as_it_is(void **state)
 	assert_nothing_leaked();
 }
 
+/* The frame as the switch sent it, from the mbuf of a driver that has taken out one tag or two. */
+static void test_tags_that_the_driver_took_out_are_in_the_frame_again(void **state)
+{
+	(void)state;
+	for (unsigned tags = 1; tags <= 2; tags++) {
+		struct rte_mbuf *mbuf = frame_of((uint16_t[]){100}, 1);
+		uint32_t size = 100 + 4 * tags;
+		const uint8_t *at;
+
+		mbuf->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		mbuf->vlan_tci = 0x2064;
+		if (tags == 2) {
+			mbuf->ol_flags |= RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED;
+			mbuf->vlan_tci_outer = 0x00c8;
+		}
+		assert_false(mbuf_is_writable(mbuf));
+		mbuf = mbuf_make_writable(mbuf, pool);
+		assert_non_null(mbuf);
+		assert_true(mbuf_is_writable(mbuf));
+		assert_int_equal(mbuf->pkt_len, size);
+		assert_bytes(mbuf, 0, 12, 0);
+		assert_bytes(mbuf, 12 + 4 * tags, 88, 12);
+		at = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 12);
+		assert_memory_equal(at, tags == 2 ? "\x81\x00\x00\xc8\x81\x00\x20\x64" : "\x81\x00\x20\x64", 4 * tags);
+		rte_pktmbuf_free(mbuf);
+	}
+	assert_nothing_leaked();
+}
+
 static void test_commit_takes_the_new_start_and_size(void **state)
 {
 	struct rte_mbuf *mbuf = frame_of((uint16_t[]){100}, 1);
@@ -274,6 +303,7 @@ int main(void)
 		"--log-level=error", "-m", "16", "-l", "0", NULL};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_writable_mbuf_is_used_as_it_is),
+		cmocka_unit_test(test_tags_that_the_driver_took_out_are_in_the_frame_again),
 		cmocka_unit_test(test_commit_takes_the_new_start_and_size),
 		cmocka_unit_test(test_several_segments_are_copied_into_one_that_holds_them),
 		cmocka_unit_test(test_a_copy_fills_its_first_segment),

@@ -365,8 +365,12 @@ static int set_up(void **state)
 	live.next_hops[0] = &next_hops;
 	assert_true(backend_counts_alloc(&live.backends, routes, 1));
 	shared.live = &live;
-	path = (struct flow_path){
-		.in = {.port = PORT}, .out = {.port = PORT}, .exception = {.port = PORT}, .pool = pool, .rx_mac = &mac};
+	path = (struct flow_path){.in = {.port = PORT},
+		.out = {.port = PORT},
+		.exception = {.port = PORT},
+		.pool = pool,
+		.rx_mac = &mac,
+		.tx_mac = &mac};
 	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path};
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;

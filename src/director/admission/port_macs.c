@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/admission/port_macs.h"
+
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "program/log.h"
+
+struct mac_text {
+	char text[RTE_ETHER_ADDR_FMT_SIZE];
+};
+
+static struct mac_text format(const struct rte_ether_addr *mac)
+{
+	struct mac_text text;
+
+	rte_ether_format_addr(text.text, sizeof(text.text), mac);
+	return text;
+}
+
+static struct rte_ether_addr from_number(uint64_t number)
+{
+	struct rte_ether_addr mac;
+
+	memcpy(&mac, &number, sizeof(mac));
+	return mac;
+}
+
+void port_macs_filter(const struct port *port, const struct admission *admission)
+{
+	for (uint8_t i = 0; i < admission->mac_count; i++) {
+		struct rte_ether_addr mac = from_number(admission->macs[i]);
+		int error = rte_eth_dev_mac_addr_add(port->id, &mac, 0);
+
+		if (error)
+			log_warning(
+				"port %u (%s): the driver cannot add %s of accept_macs to the filter of the port: %s: if frames to this MAC do not arrive, let the card or the kernel's interface pass them",
+				port->id, port->name, format(&mac).text, strerror(-error));
+	}
+}
+
+/* DPDK does not notice changes of a kernel interface, so this asks the kernel. False: the MAC is not known. */
+static bool read_mac(const struct port *port, struct rte_ether_addr *mac)
+{
+	struct ifreq request = {0};
+	bool known;
+	int fd;
+
+	if (!port->info.if_index)
+		return rte_eth_macaddr_get(port->id, mac) == 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
+		ioctl(fd, SIOCGIFHWADDR, &request) == 0 && request.ifr_hwaddr.sa_family == ARPHRD_ETHER;
+	if (known)
+		memcpy(mac, request.ifr_hwaddr.sa_data, sizeof(*mac));
+	if (fd >= 0)
+		close(fd);
+	return known;
+}
+
+static void follow(struct port *port, const struct port *exception)
+{
+	struct rte_ether_addr mac, before = from_number(port->mac_number);
+	uint64_t number = 0;
+	int error;
+
+	if (!read_mac(port, &mac) || !rte_is_valid_assigned_ether_addr(&mac) || rte_is_same_ether_addr(&mac, &before))
+		return;
+	memcpy(&number, &mac, sizeof(mac));
+	__atomic_store_n(&port->mac_number, number, __ATOMIC_RELAXED);
+	log_notice("port %u (%s): the MAC is now %s, before %s", port->id, port->name, format(&mac).text,
+		format(&before).text);
+	if (!exception)
+		return;
+	error = rte_eth_dev_default_mac_addr_set(exception->id, &mac);
+	if (error)
+		log_warning(
+			"exception path of port %u: the interface glb%u cannot get the MAC %s: %s: set it (ip link set glb%u address %s), because the kernel gives its own MAC to neighbours",
+			port->id, port->id, format(&mac).text, strerror(-error), port->id, format(&mac).text);
+}
+
+void port_macs_follow(struct director *director)
+{
+	for (uint16_t i = 0; i < director->port_count; i++)
+		if (port_is_used(&director->ports[i]))
+			follow(&director->ports[i],
+				i < director->exception_count && port_is_used(&director->exceptions[i])
+					? &director->exceptions[i]
+					: NULL);
+}
