@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -10,6 +11,7 @@
 #include <rte_pause.h>
 
 #include "bench/baselines.h"
+#include "bench/kernel.h"
 #include "bench/report.h"
 #include "bench/sampler.h"
 #include "bench/subject.h"
@@ -25,6 +27,7 @@ struct contender {
 	baseline_fn *baseline; /* NULL: the director */
 	lanes_fn *fast; /* the director's fast path; NULL: the general path takes all packets */
 	unsigned lcores;
+	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
 	bool distributor; /* the first lcore distributes packets to both */
 };
 
@@ -35,6 +38,7 @@ static struct {
 	struct line line;
 	struct frames frames[LINE_QUEUES];
 	struct subject subject;
+	int tap; /* of the exception path; -1: there is none */
 	unsigned arrived; /* atomic: number of lcores that have written their frames */
 } stage;
 
@@ -70,8 +74,10 @@ static double pass(const struct contender *contender)
 	frames *= contender->distributor ? 1 : contender->lcores;
 	stage.contender = contender;
 	stage.arrived = 0;
-	line_rewind(&stage.line, dropped ? 0 : frames);
+	line_rewind(&stage.line, dropped ? 0 : stage.scenario->world.half_unmatched ? frames / 2 : frames);
 	subject_arrange(&stage.subject, contender->distributor, contender->fast);
+	subject_set_exceptions(
+		&stage.subject, contender->unmatched == DROPPED ? -1 : stage.tap, contender->unmatched == LIMITED);
 	if (contender->lcores > 1)
 		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
 	run_lcore(NULL);
@@ -152,11 +158,35 @@ static void add_director(unsigned lcores, bool all)
 	add((struct contender){.name = "stages", .lcores = lcores});
 }
 
+/* The best ISA without exception path, with its limits, and without them. */
+static void add_exceptions(void)
+{
+	static const char *const what[] = {
+		[DROPPED] = "half unmatched, dropped",
+		[LIMITED] = "half unmatched, exception path",
+		[UNLIMITED] = "half unmatched, exception path without limits",
+	};
+
+	stage.tap = kernel_open_tap();
+	if (stage.tap < 0)
+		printf("no permission for a TAP interface, so the exception path is left out\n");
+	for (unsigned unmatched = DROPPED; unmatched <= (stage.tap < 0 ? DROPPED : UNLIMITED); unmatched++) {
+		add_director(1, false);
+		contenders[contender_count - 1].what = what[unmatched];
+		contenders[contender_count - 1].unmatched = unmatched;
+	}
+}
+
 static void list_contenders(void)
 {
-	struct contender floor = find_floor();
+	struct contender floor;
 
 	contender_count = 0;
+	if (stage.scenario->exception_path) {
+		add_exceptions();
+		return;
+	}
+	floor = find_floor();
 	if (!stage.scenario->two_lcores) {
 		add((struct contender){.name = "io", .baseline = baseline_io, .lcores = 1});
 		add((struct contender){.name = "macswap", .baseline = baseline_macswap, .lcores = 1});
@@ -268,13 +298,15 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	struct steering_config *steering = &stage.subject.steering;
 
 	stage.scenario = scenario;
+	stage.tap = -1;
 	line_open(&stage.line, PORT, LINE_QUEUES * frames);
 	for (unsigned i = 0; i < LINE_QUEUES; i++) {
 		frames_open(&stage.frames[i], i, i == 0 || scenario->two_lcores ? frames : 1);
 		stage.frames[i].cold = scenario->set == SCENARIO_DRAM;
 	}
 	stage.frames[0].shape = scenario->shape;
-	frames_consume(&stage.frames[0], scenario->shape != FRAMES_WHOLE || scenario->dropped);
+	frames_consume(&stage.frames[0],
+		scenario->shape != FRAMES_WHOLE || scenario->dropped || scenario->world.half_unmatched);
 	subject_open(&stage.subject, PORT, routes, scenario->next_hops, stage.frames[0].pool);
 	stage.line.burst = scenario->burst ? scenario->burst : 64;
 	stage.line.stop = &stage.subject.shared.stop;
@@ -287,6 +319,8 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 
 static void close_stage(void)
 {
+	if (stage.tap >= 0)
+		close(stage.tap);
 	subject_close(&stage.subject);
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		frames_close(&stage.frames[i]);

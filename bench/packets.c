@@ -179,6 +179,8 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 		kind = WORLD_OPTIONS + number % (WORLD_LATER_FRAGMENT - WORLD_OPTIONS);
 	if (world->family == WORLD_GENERAL && kind == WORLD_UNMATCHED)
 		key.destination_port = NO_TABLE_PORT;
+	if (world->half_unmatched && (number ^ world_mix(number / 2)) & 1) /* exactly one of two, in random order */
+		key.destination_port = NO_TABLE_PORT;
 	v6 = is_v6(world, kind, hash);
 	tags = world->family == WORLD_GENERAL ? count_tags(kind) : 0;
 	memset(frame, 2, 12);

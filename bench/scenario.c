@@ -64,6 +64,8 @@ const struct scenario scenarios[] = {
 	{.what = "indirect mbufs", .world = GENERAL(ORDINARY), .shape = FRAMES_INDIRECT},
 	{.what = "everything, in two segments", .world = GENERAL(EVERYTHING), .shape = FRAMES_SEGMENTS},
 
+	{.what = "half unmatched", .world = WORLD(1, 16, .half_unmatched = true), .set = SCENARIO_L3, .exception_path = true},
+
 	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
 	{.what = "two lcores", .world = WORLD(1, 16), .set = SCENARIO_L3, .two_lcores = true, .slow = true},
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #define DESCRIPTORS 2048
@@ -126,6 +127,18 @@ void subject_close(struct subject *subject)
 	rte_free(subject->shared.qsbr);
 	backend_counts_free(&subject->live.backends);
 	next_hops_free(subject->next_hops);
+}
+
+void subject_set_exceptions(struct subject *subject, int tap, bool limited)
+{
+	subject->limits = exceptions_limits(10000, 1000, rte_get_tsc_hz());
+	for (unsigned class = 0; class < EXCEPTION_CLASSES; class ++)
+		subject->limits.buckets[class].full_at = rte_rdtsc() + subject->limits.buckets[class].depth;
+	subject->steering.exception_path = tap >= 0;
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		subject->paths[i].exception.tun = tap;
+		subject->workers[i]->exceptions.limits = limited ? &subject->limits : NULL;
+	}
 }
 
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)

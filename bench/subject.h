@@ -13,6 +13,7 @@ struct subject {
 	struct steering_config steering;
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];
+	struct exception_limits limits;
 	struct distributor *distributor; /* runs on the first worker; the second one takes a share of the packets */
 };
 
@@ -29,5 +30,11 @@ void subject_close(struct subject *subject);
  * both; otherwise each worker receives from its own queue. fast: the fast path, or NULL for none.
  */
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
+
+/*
+ * Call after subject_arrange(). tap: the interface that unmatched packets go to; -1: they are dropped. limited: with the limits that
+ * director.conf has by default, and their buckets empty, as they are in a flood.
+ */
+void subject_set_exceptions(struct subject *subject, int tap, bool limited);
 
 #endif

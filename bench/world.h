@@ -38,6 +38,7 @@ struct world {
 	unsigned cut; /* bits that the prefixes of the binds are shorter than addresses */
 	/* Further binds of the first table, which no packet matches: each adds a prefix length of both families, or a port map. */
 	unsigned lengths, port_maps;
+	bool half_unmatched; /* one of two packets goes to a port that no table has */
 	enum world_family family;
 	enum world_kind kind;
 };
