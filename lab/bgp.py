@@ -16,13 +16,17 @@ TIMERS = """\
 	hold time 9; keepalive time 3;
 	connect delay time 1; connect retry time 1; error wait time 1, 2;
 """
+LOG = """\
+log stderr all;
+debug protocols {{ states }};
+"""
 BFD = """\
 protocol device {{ scan time 10; }}
 protocol bfd {{ interface "{interface}" {{ min rx interval 100 ms; min tx interval 100 ms; multiplier 3; }}; }}
 """
 ROUTER = """\
 router id {address};
-""" + BFD + """\
+""" + LOG + BFD + """\
 protocol kernel {{ merge paths on; ipv4 {{ import none; export where source = RTS_BGP; }}; }}
 protocol kernel {{ merge paths on; ipv6 {{ import none; export where source = RTS_BGP; }}; }}
 template bgp director {{
@@ -37,7 +41,7 @@ NEIGHBOR = "protocol bgp {name} from director {{ neighbor {address} as 65001; }}
 # A "blackhole" route is announced, but it is not in the kernel of this host.
 DIRECTOR = """\
 router id {address};
-""" + BFD + """\
+""" + LOG + BFD + """\
 protocol static {{ ipv4; route {vip4}/32 blackhole; }}
 protocol static {{ ipv6; route {vip6}/128 blackhole; }}
 protocol bgp uplink {{
@@ -80,6 +84,14 @@ class Bird:
 
         wait_until(done, f"BIRD on {self.host.name} to take its configuration")
 
+    def changes(self, session):
+        """How often the state of a BGP session has changed."""
+        return sum(f"{session}: State changed to" in line for line in read(self.log).splitlines())
+
+    def is_established(self, session):
+        shown = subprocess.run(["birdc", "-s", self.control, "show", "protocols", session], capture_output=True, text=True).stdout
+        return shown.rstrip().endswith("Established")
+
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
 
@@ -103,7 +115,7 @@ class BgpRoutes:
         """Returns at once; wait_ready() waits for the routes."""
         link = director.link
         conf = DIRECTOR.format(
-            address=link.address, address6=link.address6, gateway=link.gateway, interface="eth0", vip4=VIP4, vip6=VIP6)
+            address=link.address, address6=link.address6, gateway=link.gateway, interface=director.interface, vip4=VIP4, vip6=VIP6)
         self.birds[director.name] = Bird(director.host, conf)
         self.directors.append(director)
         self.bird.configure(self._conf())

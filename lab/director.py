@@ -23,18 +23,20 @@ outbound_mtu = {mtu};
 hash_fields = {{ src_addr = true; src_port = true; }};
 idle = "sleep";
 """
+EXCEPTION_PATH = 'exception_path = "tap";\n'
 
 
 class Director:
-    def __init__(self, network, link, pmd):
-        self.name, self.link, self.pmd = link.name, link, pmd
+    def __init__(self, network, link, shape):
+        self.name, self.link, self.pmd, self.network = link.name, link, shape.pmd, network
+        self.interface = "glb0" if shape.exception_path else "eth0"  # of the kernel
         self.host = network.add_director(link)
         self.folder = f"/run/lab/{self.name}"
         self.conf, self.source, self.table, self.log = (
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
-        write(self.conf, CONF.format(address=link.address, mtu=GUE_MTU))
+        write(self.conf, CONF.format(address=link.address, mtu=GUE_MTU) + (EXCEPTION_PATH if shape.exception_path else ""))
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
 
@@ -56,7 +58,9 @@ class Director:
 
     def start(self):
         """Returns at once; wait_ready() waits until the director forwards."""
-        if self.pmd == "af_xdp":
+        if self.pmd == "af_xdp" and self.interface != "eth0":
+            vdev = "net_af_xdp0,iface=eth0,busy_budget=0"  # all packets
+        elif self.pmd == "af_xdp":
             # As glb-bifurcate.service does at boot. The director then keeps the map in step with its table.
             self.host.run(program("glb-bifurcate"), "sync", self.table)
             vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
@@ -71,14 +75,25 @@ class Director:
         write(self.pid_file, f"{self.process.pid}\n")
 
     def wait_ready(self):
+        if self.interface != "eth0":
+            wait_until(self._has_interface, f"{self.name} to make {self.interface}")
+            self.network.move_to_exception_path(self.host, self.link)
+
         def ready():
-            if self.process.poll() is not None:
-                raise LabError(f"{self.name} did not start:\n{read(self.log)}")
+            self._check()
             done = subprocess.run(
                 [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
             return done.returncode == 0 and json.loads(done.stdout)["gateway_mac"] != "unknown"
 
         wait_until(ready, f"{self.name} to know its gateway")
+
+    def _check(self):
+        if self.process.poll() is not None:
+            raise LabError(f"{self.name} did not start:\n{read(self.log)}")
+
+    def _has_interface(self):
+        self._check()
+        return self.host.run("ip", "link", "show", "up", "dev", self.interface, check=False).stdout
 
     def reload(self, table=None):
         if table:

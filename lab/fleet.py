@@ -58,7 +58,7 @@ class Fleet:
 
     def start_director(self):
         """Starts a director with the current table, but without a route to it."""
-        director = Director(self.network, director_link(len(self.directors) + 1), self.shape.pmd)
+        director = Director(self.network, director_link(len(self.directors) + 1), self.shape)
         self.directors[director.name] = director
         director.write_table(self.table)
         director.start()

@@ -44,6 +44,7 @@ class Shape:
     pmd: str = "af_xdp"
     bgp: bool = False
     healthcheck: bool = False
+    exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,13 @@ class Network:
         # A veth receives packets that XDP redirects only if it has NAPI, which GRO turns on.
         self.router.offload(link.device, "tx", "off", "gro", "on")
         return host
+
+    def move_to_exception_path(self, host, link):
+        """Moves a director's addresses from eth0 to the interface of the exception path. The kernel ignores what eth0 receives."""
+        host.sysctl({"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.conf.eth0.arp_ignore": 8, "net.ipv6.conf.eth0.disable_ipv6": 1})
+        host.ip("addr flush dev eth0",
+                f"addr add {link.address}/30 dev glb0", f"addr add {link.address6}/64 dev glb0 nodad",
+                f"route add default via {link.gateway}", f"route add default via {link.gateway6}")
 
     def unplug(self, link):
         """Makes a host unreachable, as if it had lost power."""

@@ -66,6 +66,13 @@ def drops_there_nothing_here(result):
     assert len(result["details"]["tracked"]) == 7 and set(result["details"]["tracked"].values()) == {0}
 
 
+def sessions_stay_up(result):
+    seen = result["details"]["flood"]
+    assert result["details"]["changes"] == [0, 0]
+    assert seen["drop_exception_limited"] > seen["received"] // 2
+    assert (seen["exception_limited_link"], seen["exception_limited_routing"], seen["drop_exception_full"]) == (0, 0, 0)
+
+
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -84,6 +91,7 @@ PROMISES = {
     "syn-flood": cookies,
     "conntrack": drops_there_nothing_here,
     "bgp": nothing_more,
+    "bgp-flood": sessions_stay_up,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,

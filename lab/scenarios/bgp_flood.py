@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A flood of packets that no bind matches, beside a BGP session: the director's kernel runs BIRD through the exception path."""
+
+import subprocess
+import sys
+
+from lab.bgp import numbered
+from lab.net import mac
+from lab.tools import TREE, LabError, check_tools
+from lab.topology import VIP4
+from lab.wire import MSS_1460, SYN, TCP, ip_packet, tcp_segment
+
+SUMMARY = "a flood of packets that no bind matches: BGP and BFD through the exception path stay up, other clients do not suffer"
+SHAPE = {"directors": 2, "bgp": True, "exception_path": True}
+PORT = 81  # of no bind
+PACKETS, PER_SECOND, SOURCES = 1_000_000, 150_000, 4096
+RULES = 4000  # of the firewall on the director's host, so that its kernel is much slower than the flood, on every machine
+
+
+def frames(router, director):
+    """SYNs from many clients, in hexadecimal, one per line, as the router sends them to the director."""
+    macs = (mac(director.host, "eth0") + mac(router, director.link.device)).replace(":", "")
+    lines = []
+    for number in range(SOURCES):
+        client = f"198.18.{number >> 8}.{number & 255}"
+        segment = tcp_segment(client, VIP4, (1024 + number, PORT), number * 65_537, 0, SYN, options=MSS_1460)
+        lines.append(f"{macs}0800{ip_packet(client, VIP4, TCP, segment).hex()}")
+    return "\n".join(lines)
+
+
+def add_firewall(host):
+    rules = "\n".join(f"add rule inet slow in ip saddr 10.{number >> 8}.{number & 255}.1 drop" for number in range(RULES))
+    host.run("nft", "-f", "-", input=f"""\
+table inet slow {{ chain in {{ type filter hook prerouting priority raw; }}; }}
+{rules}
+""")
+
+
+def flood(router, director):
+    """Returns how many packets were sent."""
+    process = router.start(
+        sys.executable, "-B", f"{TREE}/lab/flood.py", director.link.device, str(PACKETS), str(PER_SECOND),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    output, _ = process.communicate(frames(router, director))
+    if process.returncode:
+        raise LabError("the flood failed: see its message above")
+    return int(output.split()[1])
+
+
+def run(stage):
+    fleet, routes = stage.fleet, stage.fleet.routes
+    router, director = fleet.network.router, fleet.directors["director-1"]
+    birds = ((routes.bird, numbered(director.name)), (routes.birds[director.name], "uplink"))
+    check_tools(("nft",))
+    add_firewall(director.host)
+    stage.start_load()
+    stage.start_capture()
+    stage.say("both directors announce the VIPs by BGP; their kernels reach the router only through the exception path")
+    changes, before = [bird.changes(session) for bird, session in birds], director.stats()
+    stage.expect("BIRD logs the states of the sessions", all(changes), changes)
+
+    sent = flood(router, director)
+    stage.settle(2)
+    after = director.stats()
+    seen = {name: after[name] - before[name] for name in after if isinstance(after[name], int)}
+    stage.note("sent", sent)
+    stage.note("flood", {name: seen[name] for name in (
+        "received", "exception", "drop_exception_limited", "exception_limited_link", "exception_limited_routing",
+        "drop_exception_full")})
+    stage.note("changes", [bird.changes(session) - count for (bird, session), count in zip(birds, changes)])
+    stage.note("missed", director.missed())
+    stage.say(f"{sent} SYNs to port {PORT} of {VIP4}: the director dropped {seen['exception_limited_other']}, "
+              f"and the kernel got {seen['exception']} packets")
+    stage.expect("the limits dropped most of the flood", seen["exception_limited_other"] > seen["received"] // 2, seen)
+    stage.expect("no packet of the control plane was dropped", seen["drop_exception_limited"] == seen["exception_limited_other"], seen)
+    stage.expect("no BGP session changes its state", stage.result.details["changes"] == [0, 0], stage.result.details["changes"])
+    stage.expect("the BGP sessions are established", all(bird.is_established(session) for bird, session in birds))
+    stage.finish()
