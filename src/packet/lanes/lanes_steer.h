@@ -102,7 +102,7 @@ INLINE void find_tables(const struct lanes_job *job, const uint32_t *ports, stru
 	EACH (i) {
 		uint32_t matched = entry[i] != PORTMAP_NONE && entry[i] != PORTMAP_MISFIT;
 
-		block->refused[i] = block->eligible[i] & (entry[i] == PORTMAP_NONE) ? unmatched : block->refused[i];
+		block->refused[i] = (block->eligible[i] & (entry[i] == PORTMAP_NONE)) ? unmatched : block->refused[i];
 		block->eligible[i] &= matched;
 		block->table[i] = matched ? entry[i] - 1 : 0;
 	}
