@@ -83,9 +83,9 @@ class Director:
             self._check()
             done = subprocess.run(
                 [program("glb-director-cli"), "stats", "--file-prefix", self.name, "--json"], capture_output=True)
-            return done.returncode == 0 and json.loads(done.stdout)["gateway_mac"] != "unknown"
+            return done.returncode == 0 and json.loads(done.stdout)["next_hop_mac"] != "unknown"
 
-        wait_until(ready, f"{self.name} to know its gateway")
+        wait_until(ready, f"{self.name} to know a next hop")
 
     def _check(self):
         if self.process.poll() is not None:

@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
 	&health_command,
 	&stats_command,
 	&tables_command,
+	&next_hops_command,
 };
 
 static const struct command_program program = {

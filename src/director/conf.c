@@ -6,6 +6,7 @@
 
 #include "common/netaddr.h"
 #include "director/admission/conf_admission.h"
+#include "director/conf_interfaces.h"
 #include "director/conf_lcores.h"
 #include "table/table_guard.h"
 
@@ -121,6 +122,8 @@ static const struct conf_key conf_keys[] = {
 		.read = read_source_ip,
 		.offset = offsetof(struct conf, outbound_src_ip),
 		.required = "the director's own IPv4 address"},
+	{.name = "outbound_vrf", .read = conf_read_interface, .offset = offsetof(struct conf, outbound_vrf)},
+	{.name = "port_interfaces", .read = conf_read_port_interfaces},
 	{.name = "hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.hash_fields)},
 	{.name = "alt_hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.alt_hash_fields)},
 	{.name = "forward_icmp_ping_responses",
@@ -181,6 +184,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (reader->faults->errors != errors)
 		return; /* the checks below would report consequences of these errors */
 	conf_check_lcores(reader, root);
+	conf_check_interfaces(reader, root);
 	if (!conf->steering.exception_path && config_setting_get_member(root, "exception_limits"))
 		conf_warn(reader, config_setting_get_member(root, "exception_limits"), NULL,
 			"has no effect, because exception_path is \"none\"");

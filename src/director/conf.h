@@ -14,6 +14,8 @@
 
 #define CONF_MAX_FLOW_PATHS  256
 #define CONF_MAX_LCORES      128
+#define CONF_MAX_PORTS       32
+#define CONF_INTERFACE_SIZE  16 /* IF_NAMESIZE */
 #define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
 #define CONF_MAX_EXCEPTIONS  10000000 /* a second */
 
@@ -56,6 +58,9 @@ struct conf {
 	bool gateway_auto; /* outbound_gateway_mac = "auto" */
 	uint8_t gateway_mac[6]; /* if not gateway_auto */
 	uint32_t outbound_src_ip; /* network order */
+	char outbound_vrf[CONF_INTERFACE_SIZE]; /* "": none */
+	uint16_t port_interface_count; /* 0: all ports use the same next hops */
+	char port_interfaces[CONF_MAX_PORTS][CONF_INTERFACE_SIZE]; /* the kernel's interface of each DPDK port */
 	struct steering_config steering; /* its exception_path is set if exception_path below is not CONF_EXCEPTION_NONE */
 	enum conf_exception_path exception_path;
 	struct conf_exception_limits exception_limits;

@@ -19,6 +19,7 @@
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
 
+struct nexthop;
 struct worker;
 
 struct director {
@@ -39,7 +40,7 @@ struct director {
 	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
-	uint64_t gateway_mac; /* atomic; the control thread writes it; see gateway_open() */
+	struct nexthop *nexthop; /* finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
 	struct health health; /* the control thread writes it; see health_read() */
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */

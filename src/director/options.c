@@ -15,7 +15,7 @@ enum { CONFIG_FILE, FORWARDING_TABLE, DEBUG };
 
 static const struct command_option known[] = {
 	[CONFIG_FILE] = {"config-file", "FILE",
-		"gateway, source address, hash fields ... (default: " INSTALLED_DIRECTOR_CONF ")"},
+		"next hop, source address, hash fields ... (default: " INSTALLED_DIRECTOR_CONF ")"},
 	[FORWARDING_TABLE] = {"forwarding-table", "FILE",
 		"a built table, or its JSON source (default: " INSTALLED_TABLE ")"},
 	[DEBUG] = {"debug", NULL, "also log messages for developers"},

@@ -146,7 +146,7 @@ def test_a_terminal_is_asked_until_the_answers_are_valid(tmp_path):
     code, shown = converse(tmp_path, answers)
     assert code == OK, shown
     assert "--vip: '203.0.113.10' is not a bind" in shown and "--source: '' is not an IPv4 address" in shown
-    assert "MAC address of the gateway to the proxies [auto]: " in shown
+    assert "MAC address of the next hop to the proxies [auto]: " in shown
     table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
     assert table["name"] == 'ssh "x"' and len(table["backends"]) == 2
 

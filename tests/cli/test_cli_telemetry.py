@@ -82,7 +82,7 @@ class Model:
         return {"received": self.packets, "forwarded": self.packets, "drop_truncated": 0, "version": "0.1.0", "uptime": self.uptime,
                 "packet_path": "avx512", "generation": self.generation, "digest": "d" * 16, "fingerprint": "f" * 16,
                 "table_path": "/etc/glb/t.bin", "table_format": "version 3", "hash_fields": "src_addr", "alt_hash_fields": "",
-                "gateway_mac": "02:00:00:00:00:fe", "reloads": 2, "reload_failures": 1, "last_error": self.last_error,
+                "next_hop_mac": "02:00:00:00:00:fe", "reloads": 2, "reload_failures": 1, "last_error": self.last_error,
                 "ports": {"0": {"name": "net_pcap0", "link": "up", "mbps": 10000, "rx_packets": self.packets, "rx_missed": 0}},
                 "lcores": {"1": {"received": self.packets, "polls": 0}}, "truncated": 0}
 

@@ -64,7 +64,7 @@ static const struct question {
 	[BACKEND] = {is_ipv4, true, NULL, "an IPv4 address of a proxy",
 		"IPv4 addresses of the proxies, with commas between them"},
 	[SOURCE] = {is_ipv4, false, NULL, "an IPv4 address of a host", "IPv4 address of this director"},
-	[GATEWAY_MAC] = {is_mac, false, "auto", "a MAC address, or auto", "MAC address of the gateway to the proxies"},
+	[GATEWAY_MAC] = {is_mac, false, "auto", "a MAC address, or auto", "MAC address of the next hop to the proxies"},
 	[NAME] = {is_name, false, "web", "a name: at most 255 bytes without control characters", "Name of the table"},
 };
 
@@ -244,7 +244,7 @@ static char *conf_text(const struct answers *answers)
 	if (asprintf(&text,
 		    "# Configuration of glb-director. glb-director.conf(5) is the reference.\n\n"
 		    "# Source address of the GUE packets.\noutbound_src_ip = \"%s\";\n\n"
-		    "# MAC address of the gateway to the proxies. \"auto\": from the kernel's tables.\n"
+		    "# MAC address of the next hop to the proxies. \"auto\": as the kernel routes.\n"
 		    "outbound_gateway_mac = \"%s\";\n\n"
 		    "# The fields of a packet that choose its proxy. All directors of a fleet need the same.\n"
 		    "hash_fields = {\n\tsrc_addr = true;\n\tdst_addr = false;\n\tsrc_port = false;\n\tdst_port = false;\n};\n",

@@ -78,7 +78,7 @@ static void print_header(const json_t *stats, size_t tables)
 	cli_print(12, "digest      %s, fingerprint %s", snapshot_text(stats, "digest"),
 		snapshot_text(stats, "fingerprint"));
 	cli_print(12, "hash_fields %s%s%s", snapshot_text(stats, "hash_fields"), alt[0] ? "; alt_hash_fields " : "", alt);
-	cli_print(12, "gateway     %s", snapshot_text(stats, "gateway_mac"));
+	cli_print(12, "next hop    %s", snapshot_text(stats, "next_hop_mac"));
 	cli_print(12, "reloads     %" JSON_INTEGER_FORMAT " succeeded, %" JSON_INTEGER_FORMAT " failed",
 		snapshot_number(stats, "reloads"), snapshot_number(stats, "reload_failures"));
 	if (error[0])

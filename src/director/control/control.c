@@ -19,11 +19,12 @@
 #include "director/admission/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"
-#include "director/control/gateway.h"
+#include "director/control/next_hops.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
 #include "director/exception.h"
 #include "director/health/health_watch.h"
+#include "director/nexthop/nexthop.h"
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
@@ -32,9 +33,14 @@
 #define TICK_US           UINT64_C(1000000)
 #define EVENT_INTERVAL_MS 100
 
+#define STEP_US UINT64_C(100000) /* while another thread works: changes of next hops are used after this time */
+
+/* How long a reload waits for the MACs of new backends, and how often it looks for them. */
+#define RESOLVE_MS      2000
+#define RESOLVE_STEP_US 10000
+
 struct control {
 	struct director *director;
-	struct gateway *gateway; /* NULL: the MAC is configured */
 	pthread_t thread;
 	int epoll, signals, requests, timer, stop_timer;
 	struct announced announced;
@@ -68,41 +74,6 @@ void control_block_signals(void)
 	signal(SIGPIPE, SIG_IGN); /* the director must not die when the reader of its log does */
 }
 
-/* Returns the address of one backend, network order. All backends are assumed to be behind the same next hop. 0: there is none. */
-static uint32_t first_hop(const struct director *director)
-{
-	const struct routes *routes = director->shared.live->routes;
-
-	return routes->set.count ? routes->tables[0].addresses[0] : 0;
-}
-
-/* For reload_next_hops_build(): the gateway is the next hop to all backends. */
-static struct next_hops *make_next_hops(void *context, const struct routes *routes, uint16_t port)
-{
-	struct director *director = context;
-
-	(void)routes, (void)port;
-	return next_hops_create_single(director->gateway_mac);
-}
-
-/* Makes the gateway's MAC the next hop of all packets, if it has changed. */
-static void follow_gateway(struct control *control)
-{
-	struct director *director = control->director;
-	struct reload *reload = &director->reload;
-
-	for (uint16_t port = 0; port < reload->port_count; port++) {
-		const struct next_hops *old = reload->shared->live->next_hops[port];
-		struct next_hops *next_hops;
-
-		if (old->mac == director->gateway_mac)
-			continue;
-		next_hops = next_hops_create_single(director->gateway_mac);
-		if (next_hops)
-			reload_next_hops_publish(reload, port, next_hops);
-	}
-}
-
 /* Collects what the workers have noted about routers that cannot forward the director's packets. */
 static void collect_underlay(struct director *director)
 {
@@ -128,9 +99,6 @@ static void take_tick(struct control *control)
 
 	if (read(control->timer, &count, sizeof(count)) < 0)
 		return;
-	if (control->gateway)
-		gateway_tick(control->gateway);
-	follow_gateway(control);
 	reload_next_hops_collect(&control->director->reload);
 	exception_follow(control->director);
 	port_macs_follow(control->director);
@@ -169,10 +137,23 @@ static void *run_beside(struct control *control, void *(*function)(void *directo
 	if (pthread_create(&thread, NULL, function, control->director))
 		return function(control->director);
 	for (;;) {
-		struct timespec until = clock_timespec(clock_now_us() + control->tick_us);
+		struct timespec until = clock_timespec(clock_now_us() + STEP_US);
 
 		if (pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &until) == 0)
 			return result;
+		next_hops_settle(control->director);
+		take_tick(control);
+	}
+}
+
+/* Waits until the next hops of a new table are known, but not for long: a backend may be switched off. */
+static void resolve(struct control *control, const struct routes *routes)
+{
+	uint64_t end = clock_now_ms() + RESOLVE_MS;
+
+	next_hops_prepare(control->director, routes);
+	while (!next_hops_settle(control->director) && clock_now_ms() < end) {
+		usleep(RESOLVE_STEP_US);
 		take_tick(control);
 	}
 }
@@ -181,8 +162,13 @@ static int reload_table(struct control *control, bool force)
 {
 	struct director *director = control->director;
 	struct live_table *live = run_beside(control, force ? load_forced : load);
-	int error = live ? reload_publish(&director->reload, live, workers_sum_slot, director) : -EINVAL;
+	int error = -EINVAL;
 
+	if (live) {
+		resolve(control, live->routes);
+		error = reload_publish(&director->reload, live, workers_sum_slot, director);
+		next_hops_follow(director);
+	}
 	if (!error)
 		run_beside(control, finish);
 	return error;
@@ -196,9 +182,6 @@ static void reload(struct control *control, bool force)
 	if (reload_table(control, force) == 0) {
 		bifurcation_follow(director);
 		director_lint_table(director);
-		if (control->gateway)
-			gateway_follow(control->gateway, first_hop(director));
-		follow_gateway(control);
 	}
 	evaluate(control);
 	announce_reloaded(&control->announced, director);
@@ -298,9 +281,6 @@ static void *run(void *argument)
 {
 	struct control *control = argument;
 
-	if (control->gateway)
-		gateway_follow(control->gateway, first_hop(control->director));
-	follow_gateway(control);
 	evaluate(control);
 	while (!worker_shared_stopping(&control->director->shared)) {
 		struct epoll_event event;
@@ -315,10 +295,8 @@ static void *run(void *argument)
 			take_tick(control);
 		else if (event.data.fd == control->stop_timer)
 			stop_now(control);
-		else
-			gateway_read(control->gateway);
-		follow_gateway(control);
-		evaluate_soon(control);
+		else if (nexthop_step(control->director->nexthop))
+			evaluate_soon(control);
 	}
 	pthread_mutex_lock(&control->lock);
 	pthread_cond_broadcast(&control->completion);
@@ -357,7 +335,7 @@ void control_free(struct control *control)
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	gateway_close(control->gateway);
+	next_hops_close(control->director);
 	free(control);
 }
 
@@ -376,7 +354,6 @@ static void open_lock(struct control *control)
 static int open_all(struct control *control)
 {
 	sigset_t set = handled_signals();
-	struct director *director = control->director;
 
 	open_lock(control);
 	control->watchdog_us = service_watchdog_us();
@@ -386,28 +363,10 @@ static int open_all(struct control *control)
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (director->conf.gateway_auto) {
-		control->gateway = gateway_open(director->conf.outbound_src_ip, &director->gateway_mac);
-		if (!control->gateway || !watch(control, gateway_descriptor(control->gateway)))
-			return errno;
-	}
 	return watch(control, control->signals) && watch(control, control->requests) &&
 			       watch(control, control->timer) && watch(control, control->stop_timer)
 		       ? 0
 		       : errno;
-}
-
-/* Gives the first table its next hops. Returns 0, or an errno. */
-static int open_next_hops(struct director *director)
-{
-	struct reload *reload = &director->reload;
-
-	if (!director->conf.gateway_auto)
-		memcpy(&director->gateway_mac, director->conf.gateway_mac, sizeof(director->conf.gateway_mac));
-	reload->next_hops = make_next_hops;
-	reload->next_hops_context = director;
-	reload->port_count = director->port_count;
-	return -reload_next_hops_build(reload, director->shared.live);
 }
 
 struct control *control_start(struct director *director, const cpu_set_t *cpus)
@@ -423,7 +382,9 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	health_watch_begin(director);
 	error = open_all(control);
 	if (!error)
-		error = open_next_hops(director);
+		error = -next_hops_open(director);
+	if (!error && director->nexthop && !watch(control, nexthop_descriptor(director->nexthop)))
+		error = errno;
 	if (!error)
 		error = pthread_create(&control->thread, NULL, run, control);
 	if (error) {

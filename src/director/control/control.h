@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread, which does everything except packets: signals, reloads, the gateway and the service manager's
+ * The control thread, which does everything except packets: signals, reloads, next hops and the service manager's
  * watchdog. It runs one epoll loop, which ends when the director should stop.
  */
 #ifndef GLB_DIRECTOR_CONTROL_CONTROL_H

@@ -68,6 +68,11 @@ static int on_tables(const char *command __rte_unused, const char *parameters, s
 	return reply(telemetry_tables, parameters, data);
 }
 
+static int on_next_hops(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
+{
+	return reply(telemetry_next_hops, parameters, data);
+}
+
 static int on_lookup(const char *command __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
 	return reply(telemetry_lookup, parameters, data);
@@ -100,6 +105,8 @@ int telemetry_open(struct director *director, struct control *control)
 		{"/glb/health", on_health, "Returns whether the director can forward, and what is wrong. No parameters"},
 		{"/glb/tables", on_tables,
 			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
+		{"/glb/next_hops", on_next_hops,
+			"Returns the next hops of the backends. Parameters: none for a list of sets; SET[,FIRST] for the next hops of one set"},
 		{"/glb/underlay", on_underlay,
 			"Returns which routers cannot forward packets of outbound_mtu to the proxies. No parameters"},
 		{"/glb/lookup", on_lookup,

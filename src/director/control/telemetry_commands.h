@@ -15,6 +15,11 @@ int telemetry_stats(struct director *director, const char *parameters, struct rt
 int telemetry_health(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_underlay(struct director *director, const char *parameters, struct rte_tel_data *data);
+int telemetry_next_hops(struct director *director, const char *parameters, struct rte_tel_data *data);
+
+/* Writes the MAC of the only next hop, "several" or "unknown". Returns buf. */
+const char *telemetry_next_hop_mac(const struct director *director, char buf[18]);
+
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data);
 
 #endif

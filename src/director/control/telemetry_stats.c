@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "director/control/gateway.h"
 #include "director/control/telemetry_reply.h"
 #include "director/link.h"
 #include "director/workers.h"
@@ -57,8 +56,7 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
-	rte_tel_data_add_dict_string(
-		data, "gateway_mac", gateway_format(__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED), text));
+	rte_tel_data_add_dict_string(data, "next_hop_mac", telemetry_next_hop_mac(director, text));
 	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));
 	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
 	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);

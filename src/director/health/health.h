@@ -34,6 +34,7 @@ enum health_severity {
 	X(LINK_DOWN, "link_down")               \
 	X(WORKER_STUCK, "worker_stuck")         \
 	X(NO_NEXT_HOP, "no_next_hop")           \
+	X(NEXT_HOP_LOST, "next_hop_lost")       \
 	X(NO_GOOD_BACKEND, "no_good_backend")   \
 	X(RELOAD_FAILED, "reload_failed")       \
 	X(TRANSMIT_FAILS, "transmit_fails")     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Health: the forwarding table, its last reload, and the gateway. */
+/* Health: the forwarding table and its last reload. */
 #include "director/director.h"
 #include "director/health/health_watch.h"
 
@@ -41,11 +41,4 @@ void health_table(struct director *director, struct health_report *report)
 		health_add(report, HEALTH_RELOAD_FAILED, HEALTH_DEGRADES, "forwarding table",
 			"the last reload failed, so the earlier table is in use: %s", reload->last_error);
 	pthread_mutex_unlock(&reload->lock);
-}
-
-void health_next_hops(struct director *director, struct health_report *report)
-{
-	if (director->conf.gateway_auto && !__atomic_load_n(&director->gateway_mac, __ATOMIC_RELAXED))
-		health_add(report, HEALTH_NO_NEXT_HOP, HEALTH_FAILS, "gateway",
-			"the kernel knows no next hop to the proxies: check ip route get PROXY and ip neigh");
 }

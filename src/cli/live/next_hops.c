@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/live/snapshot.h"
+
+enum { JSON = TELEMETRY_OPTIONS };
+
+enum {
+	PAGE = 32, /* next hops and backends of a reply: docs/reference/telemetry.md */
+	MAX_FIRST = 1 << 20, /* more than a director has: ends the loop if another program replies */
+	TRIES = 20,
+};
+
+static const struct command_option options[] = {
+	TELEMETRY_OPTION_LIST,
+	[JSON] = {"json", NULL, "print JSON"},
+	{0},
+};
+
+static void append(json_t *to, const json_t *list)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)list, key, value) json_array_append(to, value);
+}
+
+/* Adds the lists of a set, page after page. Returns 1; 0: they have changed meanwhile; -1: an error message was printed. */
+static int read_pages(struct telemetry *telemetry, const char *index, json_t *set)
+{
+	json_t *next_hops = json_array(), *without = json_array();
+	json_int_t more = 1, version = snapshot_number(set, "version");
+
+	json_object_set_new(set, "next_hops", next_hops);
+	json_object_set_new(set, "without", without);
+	for (unsigned first = 0; more && first < MAX_FIRST; first += PAGE) {
+		char command[64];
+		json_t *page;
+		bool same;
+
+		snprintf(command, sizeof(command), "/glb/next_hops,%s,%u", index, first);
+		page = telemetry_ask(telemetry, command);
+		if (!page)
+			return -1;
+		append(next_hops, json_object_get(page, "next_hops"));
+		append(without, json_object_get(page, "without"));
+		more = snapshot_number(page, "truncated");
+		same = snapshot_number(page, "version") == version;
+		json_decref(page);
+		if (!same)
+			return 0;
+	}
+	json_object_del(set, "version");
+	return 1;
+}
+
+/* Reads everything once. Returns 1 and *result; 0: it has changed meanwhile; -1: an error message was printed. */
+static int read_once(struct telemetry *telemetry, json_t **result)
+{
+	json_t *list = telemetry_ask(telemetry, "/glb/next_hops"), *sets, *set;
+	const char *key;
+	int outcome = 1;
+
+	if (!list)
+		return -1;
+	if (!json_object_get(list, "sets")) {
+		command_error("the director does not list its next hops: %s", snapshot_text(list, "error"));
+		json_decref(list);
+		return -1;
+	}
+	sets = json_array();
+	json_object_foreach(json_object_get(list, "sets"), key, set)
+	{
+		json_array_append(sets, set);
+		if (outcome == 1)
+			outcome = read_pages(telemetry, key, set);
+	}
+	json_decref(list);
+	*result = json_pack("{s:o}", "sets", sets);
+	if (outcome != 1)
+		json_decref(*result);
+	return outcome;
+}
+
+static json_t *read_all(const struct command_args *args, int *code)
+{
+	struct telemetry telemetry;
+	json_t *result;
+	int outcome = 0;
+
+	*code = telemetry_open(&telemetry, args);
+	if (*code != COMMAND_OK)
+		return NULL;
+	for (unsigned try = 0; try < TRIES && outcome == 0; try++)
+		outcome = read_once(&telemetry, &result);
+	telemetry_close(&telemetry);
+	if (outcome == 1)
+		return result;
+	*code = outcome ? COMMAND_FAILED : command_error("the next hops change again and again; try again later");
+	return NULL;
+}
+
+static void print_age(json_int_t seconds)
+{
+	if (seconds < 60)
+		printf(" %7" JSON_INTEGER_FORMAT "s", seconds);
+	else if (seconds < 3600)
+		printf(" %7" JSON_INTEGER_FORMAT "m", seconds / 60);
+	else if (seconds < 48 * 3600)
+		printf(" %7" JSON_INTEGER_FORMAT "h", seconds / 3600);
+	else
+		printf(" %7" JSON_INTEGER_FORMAT "d", seconds / 86400);
+}
+
+static void print_next_hop(const json_t *item)
+{
+	const char *address = snapshot_text(item, "address"), *interface = snapshot_text(item, "interface");
+
+	printf("%-15s  %-15s %-17s %-9s", address[0] ? address : "-", interface[0] ? interface : "-",
+		snapshot_text(item, "mac"), snapshot_text(item, "state"));
+	print_age(snapshot_number(item, "age"));
+	printf(" %8" JSON_INTEGER_FORMAT "\n", snapshot_number(item, "backends"));
+}
+
+static void print_set(const json_t *set)
+{
+	const json_t *next_hops = json_object_get(set, "next_hops"), *without = json_object_get(set, "without"), *item;
+	const char *interface = snapshot_text(set, "interface");
+	size_t i;
+
+	if (strcmp(snapshot_text(set, "port"), "all") != 0)
+		printf("port %s, interface %s:\n", snapshot_text(set, "port"), interface);
+	if (json_array_size(next_hops))
+		puts("next hop         interface       MAC               state          age backends");
+	else
+		puts("There are no next hops.");
+	json_array_foreach(next_hops, i, item) print_next_hop(item);
+	if (json_array_size(without))
+		puts("Backends without a reachable next hop, whose packets are dropped:");
+	json_array_foreach(without, i, item) printf("%-15s  %s\n", snapshot_text(item, "ip"), snapshot_text(item, "why"));
+}
+
+static int run(const struct command_args *args)
+{
+	const json_t *set;
+	json_t *result;
+	size_t i;
+	int code;
+
+	result = read_all(args, &code);
+	if (!result)
+		return code;
+	if (args->options[JSON])
+		return cli_print_json(result);
+	json_array_foreach(json_object_get(result, "sets"), i, set)
+	{
+		if (i)
+			putchar('\n');
+		print_set(set);
+	}
+	json_decref(result);
+	return COMMAND_OK;
+}
+
+const struct command next_hops_command = {
+	.name = "next-hops",
+	.run = run,
+	.operands = "",
+	.summary = "List the next hops of a running director",
+	.options = options,
+};

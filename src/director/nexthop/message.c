@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/nexthop/message.h"
+
+#include <linux/neighbour.h>
+#include <linux/nexthop.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <libmnl/libmnl.h>
+
+#define MAC_SIZE 6
+
+/* The loops of libmnl read up to three bytes behind a message whose size is no multiple of four. */
+#define EACH(attribute, begin, end)                                    \
+	for (attribute = (const struct nlattr *)(const void *)(begin); \
+		mnl_attr_ok(attribute, (int)((end) - (const char *)attribute)); attribute = mnl_attr_next(attribute))
+
+/* The attribute types of a route and of a nexthop object that mean the same. */
+struct next_hop_types {
+	uint16_t interface, gateway, via, encapsulation;
+};
+
+static const struct next_hop_types route_types = {RTA_OIF, RTA_GATEWAY, RTA_VIA, RTA_ENCAP_TYPE};
+static const struct next_hop_types nexthop_types = {NHA_OIF, NHA_GATEWAY, 0, NHA_ENCAP_TYPE};
+
+static const char *end_of(const struct nlmsghdr *message)
+{
+	return (const char *)message + message->nlmsg_len;
+}
+
+/* Returns the fixed header of `size` bytes, or NULL if the message is of another type or too short. */
+static const void *header(const struct nlmsghdr *message, uint16_t type, size_t size)
+{
+	if (message->nlmsg_type != type || message->nlmsg_len < NLMSG_HDRLEN + size)
+		return NULL;
+	return mnl_nlmsg_get_payload(message);
+}
+
+static uint32_t get_u32(const struct nlattr *attribute)
+{
+	return mnl_attr_get_payload_len(attribute) >= sizeof(uint32_t) ? mnl_attr_get_u32(attribute) : 0;
+}
+
+static bool set_address(struct neighbour_key *key, int family, const void *address, size_t size)
+{
+	if (size != (family == AF_INET ? 4 : family == AF_INET6 ? 16 : 0))
+		return false;
+	key->family = (uint32_t)family;
+	memset(key->address, 0, sizeof(key->address));
+	memcpy(key->address, address, size);
+	return true;
+}
+
+/* RTA_VIA: the address family of the next hop, then its address. */
+static bool set_via(struct neighbour_key *key, const struct nlattr *attribute)
+{
+	size_t size = mnl_attr_get_payload_len(attribute);
+	const char *payload = mnl_attr_get_payload(attribute);
+	uint16_t family;
+
+	if (size < sizeof(family))
+		return false;
+	memcpy(&family, payload, sizeof(family));
+	return set_address(key, family, payload + sizeof(family), size - sizeof(family));
+}
+
+/* family: of a plain gateway address. */
+static void take_attribute(
+	struct route_next_hop *next_hop, const struct next_hop_types *types, int family, const struct nlattr *attribute)
+{
+	uint16_t type = mnl_attr_get_type(attribute);
+
+	if (type == types->interface)
+		next_hop->key.interface = get_u32(attribute);
+	else if (type == types->gateway)
+		next_hop->unusable |= !set_address(
+			&next_hop->key, family, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
+	else if (types->via && type == types->via)
+		next_hop->unusable |= !set_via(&next_hop->key, attribute);
+	else if (type == types->encapsulation)
+		next_hop->unusable = true;
+}
+
+/* Reads RTA_MULTIPATH: struct rtnexthop, each followed by its attributes. */
+static void take_multipath(struct route *route, const struct nlattr *multipath)
+{
+	const char *at = mnl_attr_get_payload(multipath);
+	size_t left = mnl_attr_get_payload_len(multipath);
+
+	while (left >= sizeof(struct rtnexthop) && route->count < MESSAGE_MAX_NEXT_HOPS) {
+		struct rtnexthop head;
+		struct route_next_hop *next_hop = &route->next_hops[route->count];
+		const struct nlattr *attribute;
+		size_t size;
+
+		memcpy(&head, at, sizeof(head));
+		if (head.rtnh_len < sizeof(head) || head.rtnh_len > left)
+			return;
+		*next_hop = (struct route_next_hop){
+			.key.interface = (uint32_t)head.rtnh_ifindex,
+			.weight = head.rtnh_hops + 1u,
+			.down = head.rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN),
+		};
+		EACH (attribute, at + sizeof(head), at + head.rtnh_len)
+			take_attribute(next_hop, &route_types, AF_INET, attribute);
+		route->count++;
+		size = RTNH_ALIGN(head.rtnh_len);
+		if (size >= left)
+			return;
+		at += size;
+		left -= size;
+	}
+}
+
+bool message_read_route(const struct nlmsghdr *message, struct route *result)
+{
+	const struct rtmsg *head = header(message, RTM_NEWROUTE, sizeof(*head));
+	struct route_next_hop only = {.weight = 1};
+	const struct nlattr *attribute;
+
+	if (!head || head->rtm_family != AF_INET)
+		return false;
+	result->type = head->rtm_type;
+	result->object = 0;
+	result->count = 0;
+	only.down = head->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN);
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
+		if (mnl_attr_get_type(attribute) == RTA_MULTIPATH)
+			take_multipath(result, attribute);
+		else if (mnl_attr_get_type(attribute) == RTA_NH_ID)
+			result->object = get_u32(attribute);
+		else
+			take_attribute(&only, &route_types, AF_INET, attribute);
+	}
+	if (!result->count && only.key.interface)
+		result->next_hops[result->count++] = only;
+	return true;
+}
+
+/* Reads NHA_GROUP: of each member the id in 4 bytes, the weight - 1 in 2 (low byte first; one before Linux 6.12), and 2 unused. */
+static void take_group(struct nexthop_object *object, const struct nlattr *attribute)
+{
+	const uint8_t *at = mnl_attr_get_payload(attribute);
+	size_t left = mnl_attr_get_payload_len(attribute);
+
+	for (; left >= sizeof(struct nexthop_grp) && object->count < MESSAGE_MAX_NEXT_HOPS;
+		left -= sizeof(struct nexthop_grp), at += sizeof(struct nexthop_grp)) {
+		memcpy(&object->members[object->count].id, at, sizeof(uint32_t));
+		object->members[object->count].weight = (at[4] | (uint32_t)at[5] << 8) + 1;
+		object->count++;
+	}
+}
+
+bool message_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result)
+{
+	const struct nhmsg *head = header(message, RTM_NEWNEXTHOP, sizeof(*head));
+	const struct nlattr *attribute;
+
+	if (!head)
+		return false;
+	result->blackhole = false;
+	result->count = 0;
+	result->next_hop = (struct route_next_hop){
+		.weight = 1,
+		.down = head->nh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN),
+	};
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
+		if (mnl_attr_get_type(attribute) == NHA_BLACKHOLE)
+			result->blackhole = true;
+		else if (mnl_attr_get_type(attribute) == NHA_GROUP)
+			take_group(result, attribute);
+		else
+			take_attribute(&result->next_hop, &nexthop_types, head->nh_family, attribute);
+	}
+	result->valid = result->next_hop.key.interface && !result->blackhole && !result->count;
+	return true;
+}
+
+bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result)
+{
+	const struct ndmsg *head =
+		header(message, message->nlmsg_type == RTM_DELNEIGH ? RTM_DELNEIGH : RTM_NEWNEIGH, sizeof(*head));
+	const struct nlattr *attribute;
+
+	if (!head || head->ndm_flags & NTF_PROXY)
+		return false;
+	*result = (struct neighbour_entry){.key.interface = (uint32_t)head->ndm_ifindex, .state = head->ndm_state};
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
+		if (mnl_attr_get_type(attribute) == NDA_DST)
+			set_address(&result->key, head->ndm_family, mnl_attr_get_payload(attribute),
+				mnl_attr_get_payload_len(attribute));
+		else if (mnl_attr_get_type(attribute) == NDA_LLADDR && mnl_attr_get_payload_len(attribute) == MAC_SIZE)
+			memcpy(&result->mac, mnl_attr_get_payload(attribute), MAC_SIZE);
+	}
+	return result->key.interface && result->key.family;
+}
+
+static bool is_vrf(const struct nlattr *info)
+{
+	const struct nlattr *attribute;
+
+	EACH (attribute, mnl_attr_get_payload(info), (const char *)info + info->nla_len) {
+		const char *kind = mnl_attr_get_payload(attribute);
+
+		if (mnl_attr_get_type(attribute) == IFLA_INFO_KIND)
+			return strnlen(kind, mnl_attr_get_payload_len(attribute)) == 3 && memcmp(kind, "vrf", 3) == 0;
+	}
+	return false;
+}
+
+bool message_read_link(const struct nlmsghdr *message, struct link_message *result)
+{
+	const struct ifinfomsg *head = header(message, RTM_NEWLINK, sizeof(*head));
+	const struct nlattr *attribute;
+
+	if (!head)
+		return false;
+	*result = (struct link_message){.index = (uint32_t)head->ifi_index};
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
+		if (mnl_attr_get_type(attribute) == IFLA_MASTER)
+			result->master = get_u32(attribute);
+		else if (mnl_attr_get_type(attribute) == IFLA_LINKINFO)
+			result->is_vrf = is_vrf(attribute);
+	}
+	return true;
+}

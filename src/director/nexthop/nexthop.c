@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/nexthop/nexthop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "director/nexthop/nexthop_state.h"
+#include "program/log.h"
+
+#define STEP_US          100000 /* between two steps */
+#define STEP_WORK_US     20000 /* of a step, for lookups, and as much for events */
+#define PASS_PAUSE_MS    150 /* at least, between two passes */
+#define PASS_SHARE       4 /* a pause is at least as many times as long as the pass before it */
+#define SAFETY_NET_MS    30000 /* everything is read again after this time, although no event says so */
+#define PROBES_PER_STEP  50
+#define RETRIES_PER_STEP 3
+#define SETTLE_MS        3500 /* the kernel gives up after three requests, one a second */
+
+static void mark_reread(struct nexthop *nexthop)
+{
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
+		nexthop->neighbours.items[i]->reread = true;
+}
+
+static void note_change(struct nexthop *nexthop, bool sets)
+{
+	nexthop->changed |= sets;
+	nexthop->log_due = true;
+	nexthop->version++;
+}
+
+static void update_neighbour(struct nexthop *nexthop, struct neighbour *neighbour, const struct neighbour_entry *entry)
+{
+	uint16_t state = neighbour->state;
+	bool sets = neighbour_update(neighbour, entry, clock_now_ms());
+
+	if (sets || state != neighbour->state)
+		note_change(nexthop, sets);
+}
+
+static int take_event(const struct nlmsghdr *message, void *context)
+{
+	struct nexthop *nexthop = context;
+	struct neighbour_entry entry;
+	struct neighbour *neighbour;
+
+	if (message->nlmsg_type != RTM_NEWNEIGH && message->nlmsg_type != RTM_DELNEIGH) {
+		nexthop->dirty = true; /* a route, rule, link, address or nexthop object */
+		return MNL_CB_OK;
+	}
+	if (!message_read_neighbour(message, &entry))
+		return MNL_CB_OK;
+	neighbour = neighbours_get(&nexthop->neighbours, &entry.key, 0);
+	if (neighbour)
+		update_neighbour(nexthop, neighbour, message->nlmsg_type == RTM_NEWNEIGH ? &entry : NULL);
+	return MNL_CB_OK;
+}
+
+/* Stops when it has worked for long enough. If events are lost meanwhile, everything is read again. */
+static void take_events(struct nexthop *nexthop)
+{
+	uint64_t end = clock_now_us() + STEP_WORK_US;
+	char buf[32768];
+
+	while (clock_now_us() < end) {
+		ssize_t size = recv(mnl_socket_get_fd(nexthop->events), buf, sizeof(buf), MSG_DONTWAIT);
+
+		if (size > 0) {
+			mnl_cb_run(buf, (size_t)size, 0, 0, take_event, nexthop);
+		} else if (size < 0 && errno == ENOBUFS) { /* there were more events than the socket can hold */
+			nexthop->dirty = true;
+			mark_reread(nexthop);
+		} else {
+			return;
+		}
+	}
+}
+
+/* Finds the interface again after it was removed or replaced. A renamed one keeps its index. */
+static void refresh_interface(struct named_interface *interface)
+{
+	char name[IF_NAMESIZE];
+
+	if (!interface->name[0])
+		return;
+	if (!interface->index || !if_indextoname(interface->index, name))
+		interface->index = if_nametoindex(interface->name);
+	if (!interface->index && !interface->logged_missing)
+		log_warning("interface %s is gone: packets that would leave through it are dropped until it is back",
+			interface->name);
+	else if (interface->index && interface->logged_missing)
+		log_notice("interface %s is back", interface->name);
+	interface->logged_missing = !interface->index;
+}
+
+static const char *describe_type(uint8_t type)
+{
+	switch (type) {
+	case RTN_UNICAST:
+		return NULL;
+	case RTN_LOCAL:
+		return "the address belongs to this host";
+	case RTN_BROADCAST:
+	case RTN_MULTICAST:
+	case RTN_ANYCAST:
+		return "the address is no unicast address";
+	case RTN_BLACKHOLE:
+		return "the route is a blackhole";
+	default:
+		return "the route does not lead to a next hop";
+	}
+}
+
+/* Adds a next hop of the route, or its weight to the link that leads to the same neighbour. */
+static uint32_t add_link(struct nexthop *nexthop, struct hop_link *links, uint32_t count,
+	const struct route_next_hop *next_hop, uint32_t destination)
+{
+	struct neighbour_key key = next_hop->key;
+	struct neighbour *neighbour;
+
+	if (key.family == AF_UNSPEC) {
+		key.family = AF_INET;
+		memcpy(key.address, &destination, sizeof(destination));
+	}
+	neighbour = neighbours_get(&nexthop->neighbours, &key, clock_now_ms());
+	if (!neighbour)
+		return count;
+	if (neighbour_set_down(neighbour, next_hop->down, clock_now_ms()))
+		note_change(nexthop, true);
+	for (uint32_t i = 0; i < count; i++)
+		if (links[i].neighbour == neighbour) {
+			links[i].weight += next_hop->weight;
+			return count;
+		}
+	links[count] = (struct hop_link){neighbour, next_hop->weight};
+	return count + 1;
+}
+
+/* Explains an error of the lookup. The kernel replies to a lookup as it would to a packet that is sent. */
+static const char *explain(int error)
+{
+	switch (error) {
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return "the kernel has no route to it";
+	case -EINVAL:
+		return "the route is a blackhole";
+	case -EACCES:
+		return "the route is prohibited";
+	default:
+		return strerrordesc_np(-error);
+	}
+}
+
+/* Looks up the path again. interface: of the port; 0: any. Returns whether it changed. */
+static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destination, uint32_t interface)
+{
+	struct route route;
+	struct hop_link *links = NULL;
+	uint32_t count = 0, usable = 0;
+	int error = kernel_route(&nexthop->kernel, nexthop->config.source, destination,
+		interface ? interface : nexthop->vrf.index, &route);
+	const char *why = error ? explain(error) : describe_type(route.type);
+
+	if (!why && route.count)
+		links = calloc(route.count, sizeof(*links));
+	for (uint32_t i = 0; links && i < route.count; i++) {
+		if (interface && route.next_hops[i].key.interface != interface)
+			continue;
+		usable++;
+		if (!route.next_hops[i].unusable)
+			count = add_link(nexthop, links, count, &route.next_hops[i], destination);
+	}
+	if (!why && !count)
+		why = usable ? "its route needs an encapsulation that the director does not make"
+			     : "its route does not use the interface of the port";
+	return path_replace(path, links, count, why);
+}
+
+static void look_up_at(struct nexthop *nexthop, size_t at)
+{
+	struct destinations *destinations = &nexthop->destinations;
+	const struct named_interface *interface = &nexthop->interfaces[at % destinations->ports];
+	struct path *path = &destinations->paths[at];
+	bool changed;
+
+	if (interface->name[0] && !interface->index)
+		changed = path_replace(path, NULL, 0, "the interface of the port does not exist");
+	else if (nexthop->vrf.name[0] && !nexthop->vrf.index)
+		changed = path_replace(path, NULL, 0, "the VRF does not exist");
+	else
+		changed = look_up(nexthop, path, destinations->addresses[at / destinations->ports], interface->index);
+	if (changed)
+		note_change(nexthop, true);
+}
+
+/* Forgets the neighbours that no path leads to any more. */
+static void sweep(struct nexthop *nexthop)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++)
+		for (uint32_t j = 0; j < destinations->paths[i].count; j++)
+			destinations->paths[i].links[j].neighbour->used = true;
+	neighbours_sweep(&nexthop->neighbours);
+}
+
+static void begin_pass(struct nexthop *nexthop, uint64_t now)
+{
+	refresh_interface(&nexthop->vrf);
+	for (uint32_t i = 0; i < nexthop->config.port_count; i++)
+		refresh_interface(&nexthop->interfaces[i]);
+	nexthop->dirty = false;
+	nexthop->passing = true;
+	nexthop->next = 0;
+	nexthop->pass_began_ms = now;
+}
+
+static void end_pass(struct nexthop *nexthop)
+{
+	uint64_t now = clock_now_ms(), pause = PASS_SHARE * (now - nexthop->pass_began_ms);
+
+	nexthop->passing = false;
+	nexthop->pass_not_before_ms = now + (pause > PASS_PAUSE_MS ? pause : PASS_PAUSE_MS);
+	nexthop->pass_due_ms = now + SAFETY_NET_MS;
+	sweep(nexthop);
+}
+
+static void look_up_routes(struct nexthop *nexthop, uint64_t end_us)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+	uint64_t now = clock_now_ms();
+
+	if (now >= nexthop->pass_due_ms && !nexthop->passing) {
+		nexthop->dirty = true;
+		mark_reread(nexthop);
+	}
+	if (!nexthop->passing && nexthop->dirty && now >= nexthop->pass_not_before_ms)
+		begin_pass(nexthop, now);
+	while (nexthop->passing && clock_now_us() < end_us) {
+		if (nexthop->next < (size_t)destinations->count * destinations->ports)
+			look_up_at(nexthop, nexthop->next++);
+		else
+			end_pass(nexthop);
+	}
+}
+
+static void read_neighbour(struct nexthop *nexthop, struct neighbour *neighbour)
+{
+	struct neighbour_entry entry;
+	int error = kernel_neighbour(&nexthop->kernel, &neighbour->key, &entry);
+
+	update_neighbour(nexthop, neighbour, error ? NULL : &entry);
+}
+
+static void read_neighbours(struct nexthop *nexthop, uint64_t end_us)
+{
+	for (uint32_t i = 0; i < nexthop->neighbours.count && clock_now_us() < end_us; i++)
+		if (nexthop->neighbours.items[i]->reread)
+			read_neighbour(nexthop, nexthop->neighbours.items[i]);
+}
+
+/* The entry is read first, because a probe would make a permanent entry temporary. */
+static void probe(void *context, struct neighbour *neighbour)
+{
+	struct nexthop *nexthop = context;
+
+	read_neighbour(nexthop, neighbour);
+	if (!neighbour_is_static(neighbour))
+		kernel_probe(&nexthop->kernel, &neighbour->key);
+}
+
+/* Does what is due, until `end_us`. The caller holds the lock. */
+static void work(struct nexthop *nexthop, uint64_t end_us)
+{
+	take_events(nexthop);
+	look_up_routes(nexthop, end_us);
+	read_neighbours(nexthop, end_us);
+	neighbours_probe(&nexthop->neighbours, clock_now_ms(), PROBES_PER_STEP, RETRIES_PER_STEP, probe, nexthop);
+}
+
+bool nexthop_step(struct nexthop *nexthop)
+{
+	uint64_t count;
+	bool changed;
+
+	(void)!read(nexthop->timer, &count, sizeof(count));
+	pthread_mutex_lock(&nexthop->lock);
+	work(nexthop, clock_now_us() + STEP_WORK_US);
+	changed = nexthop->changed;
+	nexthop->changed = false;
+	nexthop_log(nexthop, clock_now_ms());
+	pthread_mutex_unlock(&nexthop->lock);
+	if (changed)
+		nexthop->config.changed(nexthop->config.context);
+	return changed;
+}
+
+/* Returns whether each path of these routes is looked up, and each of its neighbours has replied or failed. */
+static bool is_settled(const struct nexthop *nexthop)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+	uint64_t now = clock_now_ms();
+
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++) {
+		const struct path *path = &destinations->paths[i];
+
+		if (!path->done)
+			return false;
+		for (uint32_t j = 0; j < path->count; j++)
+			if (!path->links[j].neighbour->settled && now < path->links[j].neighbour->changed_ms + SETTLE_MS)
+				return false;
+	}
+	return true;
+}
+
+static void look_up_new(struct nexthop *nexthop)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++)
+		if (!destinations->paths[i].done)
+			look_up_at(nexthop, i);
+}
+
+static void follow(struct nexthop *nexthop, const struct routes *routes, bool keep)
+{
+	if (!destinations_follow(&nexthop->destinations, routes, keep)) {
+		log_error("next hops: out of memory: those of new proxies are not looked up");
+		return;
+	}
+	nexthop->passing = false; /* its position has another meaning now */
+	nexthop->dirty = true;
+	look_up_new(nexthop);
+	note_change(nexthop, false);
+}
+
+void nexthop_prepare(struct nexthop *nexthop, const struct routes *routes)
+{
+	pthread_mutex_lock(&nexthop->lock);
+	follow(nexthop, routes, true);
+	pthread_mutex_unlock(&nexthop->lock);
+}
+
+bool nexthop_is_settled(struct nexthop *nexthop)
+{
+	bool settled;
+
+	pthread_mutex_lock(&nexthop->lock);
+	settled = is_settled(nexthop);
+	pthread_mutex_unlock(&nexthop->lock);
+	return settled;
+}
+
+void nexthop_follow(struct nexthop *nexthop, const struct routes *routes)
+{
+	pthread_mutex_lock(&nexthop->lock);
+	follow(nexthop, routes, false);
+	work(nexthop, clock_now_us() + STEP_WORK_US);
+	sweep(nexthop);
+	nexthop->changed = true; /* the sets of the new table may be older than the last event */
+	pthread_mutex_unlock(&nexthop->lock);
+}
+
+struct next_hops *nexthop_build(struct nexthop *nexthop, const struct routes *routes, uint32_t port)
+{
+	struct next_hops *next_hops;
+
+	pthread_mutex_lock(&nexthop->lock);
+	next_hops = destinations_build(&nexthop->destinations, routes, nexthop->config.port_count ? port : 0);
+	pthread_mutex_unlock(&nexthop->lock);
+	return next_hops;
+}
+
+int nexthop_descriptor(const struct nexthop *nexthop)
+{
+	return nexthop->timer;
+}
+
+static bool find_interface(struct named_interface *interface, const char *name, const char *key)
+{
+	strcpy(interface->name, name);
+	interface->index = if_nametoindex(name);
+	if (!interface->index)
+		log_error("%s: the kernel has no interface \"%s\": create it, or correct its name (ip link)", key, name);
+	return interface->index;
+}
+
+static bool find_vrf(struct nexthop *nexthop, struct link_message *link)
+{
+	const char *name = nexthop->config.vrf;
+
+	if (!find_interface(&nexthop->vrf, name, "outbound_vrf"))
+		return false;
+	if (kernel_link(&nexthop->kernel, nexthop->vrf.index, link) == 0 && link->is_vrf)
+		return true;
+	log_error("outbound_vrf: the interface \"%s\" is not a VRF (ip link show type vrf)", name);
+	return false;
+}
+
+static bool find_interfaces(struct nexthop *nexthop)
+{
+	const struct nexthop_config *config = &nexthop->config;
+	struct link_message link;
+
+	if (config->vrf[0] && !find_vrf(nexthop, &link))
+		return false;
+	for (uint32_t i = 0; i < config->port_count; i++) {
+		const char *name = config->interfaces[i];
+
+		if (!find_interface(&nexthop->interfaces[i], name, "port_interfaces"))
+			return false;
+		if (!config->vrf[0])
+			continue;
+		if (kernel_link(&nexthop->kernel, nexthop->interfaces[i].index, &link) ||
+			link.master != nexthop->vrf.index) {
+			log_error("port_interfaces: the interface \"%s\" does not belong to the VRF \"%s\" of outbound_vrf",
+				name, config->vrf);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool open_all(struct nexthop *nexthop)
+{
+	struct timespec interval = clock_timespec(STEP_US);
+	struct itimerspec setting = {.it_interval = interval, .it_value = interval};
+
+	nexthop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	nexthop->events = kernel_open_events();
+	if (nexthop->timer >= 0 && nexthop->events && kernel_open(&nexthop->kernel) == 0 &&
+		timerfd_settime(nexthop->timer, 0, &setting, NULL) == 0)
+		return true;
+	log_error("outbound_gateway_mac = \"auto\": cannot open a netlink socket: %s", strerror(errno));
+	return false;
+}
+
+struct nexthop *nexthop_open(const struct nexthop_config *config)
+{
+	struct nexthop *nexthop = calloc(1, sizeof(*nexthop));
+
+	if (!nexthop) {
+		log_error("outbound_gateway_mac = \"auto\": out of memory");
+		return NULL;
+	}
+	nexthop->config = *config;
+	nexthop->timer = -1;
+	nexthop->destinations.ports = config->port_count ? config->port_count : 1;
+	pthread_mutex_init(&nexthop->lock, NULL);
+	if (open_all(nexthop) && find_interfaces(nexthop))
+		return nexthop;
+	nexthop_close(nexthop);
+	return NULL;
+}
+
+void nexthop_close(struct nexthop *nexthop)
+{
+	if (!nexthop)
+		return;
+	if (nexthop->timer >= 0)
+		close(nexthop->timer);
+	if (nexthop->events)
+		mnl_socket_close(nexthop->events);
+	kernel_close(&nexthop->kernel);
+	destinations_free(&nexthop->destinations);
+	neighbours_free(&nexthop->neighbours);
+	pthread_mutex_destroy(&nexthop->lock);
+	free(nexthop);
+}

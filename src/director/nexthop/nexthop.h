@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * outbound_gateway_mac = "auto": finds the next hops of every backend that packets go to, as the kernel routes them, and follows
+ * routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but nexthop_summary() and
+ * nexthop_report(), which any thread may call. Addresses in network order.
+ */
+#ifndef GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
+#define GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "packet/next_hops.h"
+#include "packet/routes.h"
+
+#define NEXTHOP_MAX_PORTS 32
+
+struct nexthop;
+
+struct nexthop_config {
+	uint32_t source; /* outbound_src_ip */
+	char vrf[IF_NAMESIZE]; /* outbound_vrf; "": none */
+	uint32_t port_count; /* of `interfaces`; 0: all ports share one set, and the routes may use any interface */
+	char interfaces[NEXTHOP_MAX_PORTS][IF_NAMESIZE]; /* port_interfaces */
+	/* Called by nexthop_step() when nexthop_build() has another result than before. */
+	void (*changed)(void *context);
+	void *context;
+};
+
+/* NULL after logging why, for example because an interface does not exist. */
+struct nexthop *nexthop_open(const struct nexthop_config *config);
+void nexthop_close(struct nexthop *nexthop);
+
+/* Returns a file descriptor that is readable about ten times a second. Then the caller calls nexthop_step(). */
+int nexthop_descriptor(const struct nexthop *nexthop);
+
+/*
+ * Takes what the kernel has reported since the last call, and does what is due. It takes a few tens of milliseconds at most; what
+ * takes longer goes on in the next call. Returns whether config.changed() was called.
+ */
+bool nexthop_step(struct nexthop *nexthop);
+
+/* Adds the backends of a table that is not in use yet. nexthop_step() resolves them. */
+void nexthop_prepare(struct nexthop *nexthop, const struct routes *routes);
+
+/* Returns whether the next hops of all backends are resolved, or do not reply. */
+bool nexthop_is_settled(struct nexthop *nexthop);
+
+/* Sets the table in use. Forgets the backends that it does not have. */
+void nexthop_follow(struct nexthop *nexthop, const struct routes *routes);
+
+/* Returns the set of a port, an index in `interfaces`. NULL: out of memory. The caller frees it. */
+struct next_hops *nexthop_build(struct nexthop *nexthop, const struct routes *routes, uint32_t port);
+
+/* Of one port. */
+struct nexthop_summary {
+	uint64_t version; /* a change of any member, or of anything that the lists below have, adds 1 */
+	uint32_t backends, backends_without; /* that packets go to; of them, those without a reachable next hop */
+	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
+	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
+};
+
+struct nexthop_item {
+	char address[46], interface[IF_NAMESIZE], mac[18]; /* interface "": it was removed; mac "unknown": none */
+	const char *state; /* a constant, see docs/reference/telemetry.md */
+	uint32_t age_s; /* since the MAC was found or lost, in seconds */
+	uint32_t backends; /* with a route through this next hop */
+};
+
+struct nexthop_orphan {
+	char address[16]; /* of the backend */
+	const char *why; /* a constant */
+};
+
+struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
+
+/* Copy up to `max` items from index `first` on, and return how many there are. orphans: backends without a reachable next hop. */
+uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_item *items, uint32_t max);
+uint32_t nexthop_list_orphans(
+	struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_orphan *orphans, uint32_t max);
+
+#endif

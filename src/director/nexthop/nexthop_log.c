@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+
+#include "common/text.h"
+#include "director/nexthop/nexthop_state.h"
+#include "program/log.h"
+
+#define LOG_PAUSE_MS 1000
+#define LOG_LINES    4 /* more changes than these at once are logged in one line */
+
+struct summary {
+	uint32_t changes, lost,
+		without; /* next hops and backends: that changed, for the worse; backends without a next hop */
+};
+
+static bool neighbour_changed(const struct neighbour *neighbour)
+{
+	return (neighbour->settled || neighbour->down || neighbour->logged) &&
+	       (!neighbour->logged || neighbour->logged_mac != neighbour_mac(neighbour));
+}
+
+static bool path_changed(const struct path *path)
+{
+	return path->done && path->logged != (path->why != NULL);
+}
+
+static void log_neighbour(const struct nexthop *nexthop, const struct neighbour *neighbour)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+	uint64_t mac = neighbour_mac(neighbour);
+	char address[46], interface[IF_NAMESIZE], old_text[18], new_text[18];
+	const char *name = if_indextoname(neighbour->key.interface, interface) ? interface : "a removed interface";
+	uint32_t alone = 0;
+
+	neighbour_address(&neighbour->key, address);
+	if (mac) {
+		log_notice("next hop %s on %s: MAC %s -> %s", address, name,
+			neighbour_mac_text(neighbour->logged_mac, old_text), neighbour_mac_text(mac, new_text));
+		return;
+	}
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++)
+		for (uint32_t j = 0; j < destinations->paths[i].count; j++)
+			alone += destinations->paths[i].links[j].neighbour == neighbour &&
+				 !path_is_usable(&destinations->paths[i]);
+	log_warning("next hop %s on %s: %s: packets to %u prox%s are dropped, because their routes have no other next hop",
+		address, name, neighbour->down ? "its link is down" : "it does not reply to the kernel", alone,
+		alone == 1 ? "y" : "ies");
+}
+
+static void log_path(const struct nexthop *nexthop, size_t at)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+	const struct path *path = &destinations->paths[at];
+	uint32_t port = (uint32_t)(at % destinations->ports);
+	const char *interface = nexthop->interfaces[port].name;
+	char address[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &destinations->addresses[at / destinations->ports], address, sizeof(address));
+	if (path->why)
+		log_warning(
+			"proxy %s%s%s: no next hop: %s: packets to it are dropped; add a route, or configure outbound_gateway_mac",
+			address, interface[0] ? " from " : "", interface, path->why);
+	else
+		log_notice("proxy %s%s%s: it has a next hop again", address, interface[0] ? " from " : "", interface);
+}
+
+static struct summary summarise(const struct nexthop *nexthop)
+{
+	const struct destinations *destinations = &nexthop->destinations;
+	struct summary summary = {0};
+
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++) {
+		const struct neighbour *neighbour = nexthop->neighbours.items[i];
+
+		summary.changes += neighbour_changed(neighbour);
+		summary.lost += neighbour_changed(neighbour) && !neighbour_mac(neighbour);
+	}
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++) {
+		const struct path *path = &destinations->paths[i];
+
+		summary.changes += path_changed(path);
+		summary.lost += path_changed(path) && path->why;
+		summary.without += path->done && !path_is_usable(path);
+	}
+	return summary;
+}
+
+/* Logs each change, if `lines`, and remembers that the log has it. */
+static void log_changes(struct nexthop *nexthop, bool lines)
+{
+	struct destinations *destinations = &nexthop->destinations;
+
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++) {
+		struct path *path = &destinations->paths[i];
+
+		if (!path_changed(path))
+			continue;
+		if (lines)
+			log_path(nexthop, i);
+		path->logged = path->why != NULL;
+	}
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++) {
+		struct neighbour *neighbour = nexthop->neighbours.items[i];
+
+		if (!neighbour_changed(neighbour))
+			continue;
+		if (lines)
+			log_neighbour(nexthop, neighbour);
+		neighbour->logged = true;
+		neighbour->logged_mac = neighbour_mac(neighbour);
+	}
+}
+
+void nexthop_log(struct nexthop *nexthop, uint64_t now_ms)
+{
+	struct summary summary;
+
+	if (!nexthop->log_due || now_ms < nexthop->logged_ms + LOG_PAUSE_MS)
+		return;
+	nexthop->log_due = false;
+	summary = summarise(nexthop);
+	if (!summary.changes)
+		return;
+	nexthop->logged_ms = now_ms;
+	log_changes(nexthop, summary.changes <= LOG_LINES);
+	if (summary.changes > LOG_LINES)
+		log_line(summary.lost ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE,
+			"next hops: %u changed at once, %u for the worse; %u of %u proxies have no next hop (list them: glb-director-cli next-hops)",
+			summary.changes, summary.lost, summary.without,
+			nexthop->destinations.count * nexthop->destinations.ports);
+}
