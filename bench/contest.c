@@ -82,7 +82,8 @@ static double pass(const struct contender *contender)
 		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
 	run_lcore(NULL);
 	rte_eal_mp_wait_lcore();
-	if (line_sent(&stage.line) != stage.line.expected) {
+	/* A flood of packets over the MTU gets the few replies that the limit allows. */
+	if (line_sent(&stage.line) != stage.line.expected && !(dropped && stage.scenario->replies)) {
 		fprintf(stderr, "%s, %s: sent %u of %u frames, expected %u\n", contender->name, contender->what,
 			line_sent(&stage.line), frames, stage.line.expected);
 		exit(EXIT_FAILURE);
@@ -238,7 +239,7 @@ static void verify(void)
 			continue;
 		stage.frames[0].numbers = stage.frames[1].numbers = 0;
 		pass(contender);
-		digest = frames_digest(&stage.line);
+		digest = stage.scenario->dropped ? 0 : frames_digest(&stage.line);
 		reclaim();
 		expected = first ? digest : expected;
 		first = false;
@@ -313,6 +314,9 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	if (scenario->hash_fields)
 		steering->hash_fields = scenario->hash_fields;
 	steering->alt_hash_fields = scenario->alt_hash_fields;
+	steering->send_too_big = scenario->replies;
+	if (scenario->replies && scenario->dropped)
+		subject_limit_replies(&stage.subject);
 	if (scenario->mtu)
 		steering->outbound_mtu = scenario->mtu;
 }

@@ -58,6 +58,7 @@ static uint8_t *put_ipv4(uint8_t *ip, const struct flow_key *key, uint8_t protoc
 {
 	memset(ip, 0, 20);
 	ip[0] = (uint8_t)(0x45 + option_words);
+	store_be16(ip + 6, NET_DONT_FRAGMENT);
 	ip[8] = 60;
 	ip[9] = protocol;
 	store_be32(ip + 12, key->client);

@@ -46,6 +46,9 @@ const struct scenario scenarios[] = {
 	{.what = "64 next hops", .world = WORLD(64, 16), .next_hops = 1, .slow = true},
 	{.what = "MTU 65535", .world = WORLD(1, 16), .mtu = UINT16_MAX},
 	{.what = "all over the MTU", .world = WORLD(1, 16), .mtu = 60, .dropped = true},
+	{.what = "too-big flood", .world = WORLD(1, 16), .mtu = 60, .dropped = true, .replies = true},
+	{.what = "too-big flood", .world = WORLD(1, 16, .family = WORLD_V6), .mtu = 80, .dropped = true, .replies = true},
+	{.what = "too-big replies", .world = WORLD(1, 16), .mtu = 60, .replies = true},
 
 	{.what = "all kinds", .world = GENERAL(ALL_KINDS)},
 	{.what = "IPv4 options", .world = GENERAL(OPTIONS)},

@@ -150,3 +150,15 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 		subject->workers[i]->pipeline.fast = fast;
 	subject->shared.stop = false;
 }
+
+void subject_limit_replies(struct subject *subject)
+{
+	static const uint8_t key[SIPHASH_KEY_SIZE];
+
+	for (unsigned i = 0; i < LINE_QUEUES; i++) {
+		struct worker *worker = subject->workers[i];
+
+		too_big_limit_init(&worker->too_big_limit, key, rte_rdtsc());
+		worker->pipeline.too_big_limit = &worker->too_big_limit;
+	}
+}

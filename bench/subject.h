@@ -37,4 +37,7 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
  */
 void subject_set_exceptions(struct subject *subject, int tap, bool limited);
 
+/* Limits the too-big replies of each worker, as the director does. */
+void subject_limit_replies(struct subject *subject);
+
 #endif

@@ -15,7 +15,8 @@ struct token_bucket {
 /* Adds one token for each interval since the last refill, up to `size` tokens. If the clock goes back, adds none. */
 static inline void token_bucket_refill(struct token_bucket *bucket, uint64_t now, uint64_t interval, uint32_t size)
 {
-	uint64_t more = now > bucket->filled_at ? (now - bucket->filled_at) / interval : 0;
+	uint64_t passed = now > bucket->filled_at ? now - bucket->filled_at : 0;
+	uint64_t more = passed < interval ? 0 : passed / interval; /* mostly without the slow division */
 
 	if (bucket->tokens + more >= size) {
 		bucket->tokens = size;

@@ -57,11 +57,9 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	uint8_t tags[NET_TAG_SIZE * NET_MAX_TAGS];
 	uint32_t tags_size = flow->ip_offset - NET_ETHERNET_SIZE;
 	struct encapsulate_outer outer = pipeline->outer;
-	enum too_big_refusal refusal = too_big_check(frame, flow, pipeline->routes, pipeline->steering, outer.source_ip);
+	enum too_big_refusal refusal = too_big_check(
+		frame, flow, pipeline->routes, pipeline->steering, outer.source_ip, pipeline->too_big_limit);
 
-	if (refusal == TOO_BIG_REPLY && pipeline->too_big_limit &&
-		!too_big_limit_take(pipeline->too_big_limit, flow->family, flow->source))
-		refusal = TOO_BIG_LIMITED;
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
 	burst->refusal[lane] = (uint8_t)refusal;
 	if (refusal != TOO_BIG_REPLY)

@@ -71,16 +71,15 @@ static bool frame_is_unicast(const uint8_t *frame)
 	return !((frame[0] | frame[6]) & 1);
 }
 
-/* Returns whether the address belongs neither to the director nor to a service, so that a reply does not come back. */
-static bool is_foreign(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
+/* Returns whether a reply to the address would come back to a director. */
+static bool is_own(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
 {
-	if (classify_covers(routes->classifier, addr->family, addr->bytes))
-		return false;
-	return addr->family != NETADDR_V4 || memcmp(addr->bytes, &own_address, 4) != 0;
+	return classify_covers(routes->classifier, addr->family, addr->bytes) ||
+	       (addr->family == NETADDR_V4 && memcmp(addr->bytes, &own_address, 4) == 0);
 }
 
 enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint32_t own_address)
+	const struct steering_config *steering, uint32_t own_address, struct too_big_limit *limit)
 {
 	const uint8_t *ip = frame + flow->ip_offset;
 	struct netaddr source = netaddr_from_bytes(flow->family, flow->source);
@@ -88,12 +87,14 @@ enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow
 
 	if (!steering->send_too_big)
 		return TOO_BIG_OFF;
-	if (!flow->reply_allowed || flow->martian || !frame_is_unicast(frame) || !netaddr_is_unicast(&destination) ||
-		!is_foreign(&source, routes, own_address))
+	if (!flow->reply_allowed || flow->martian || !frame_is_unicast(frame) || !netaddr_is_unicast(&destination))
 		return TOO_BIG_FORBIDDEN;
 	if (flow->family == NETADDR_V4 && !steering->reply_without_df && !(load_be16(ip + 6) & NET_DONT_FRAGMENT))
 		return TOO_BIG_WITHOUT_DF;
-	return TOO_BIG_REPLY;
+	if (limit && !too_big_limit_take(limit, flow->family, flow->source))
+		return TOO_BIG_LIMITED;
+	return is_own(&source, routes, own_address) ? TOO_BIG_FORBIDDEN
+						    : TOO_BIG_REPLY; /* last: it is the slowest check */
 }
 
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,

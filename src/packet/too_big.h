@@ -13,6 +13,7 @@
 #include "packet/flow.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
+#include "packet/too_big_limit.h"
 
 #define TOO_BIG_HEADROOM (NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_ICMP_SIZE)
 
@@ -26,11 +27,11 @@ enum too_big_refusal {
 };
 
 /*
- * Returns whether the packet in `frame` may get a reply, or why not, apart from the rate limit. flow: of the frame, with
- * VERDICT_FORWARDED. own_address: outbound_src_ip, network order.
+ * Returns whether the packet in `frame` gets a reply, or why not. flow: of the frame, with VERDICT_FORWARDED.
+ * own_address: outbound_src_ip, network order. limit: NULL: there is none.
  */
 enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint32_t own_address);
+	const struct steering_config *steering, uint32_t own_address, struct too_big_limit *limit);
 
 /*
  * Writes the headers of a reply before the packet at `ip`, which becomes the quote. The reply goes to the sender of the
