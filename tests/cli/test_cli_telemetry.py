@@ -90,7 +90,7 @@ class Model:
         if index >= len(self.sizes):
             return {"error": "there is no table with this index"}
         backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
-                             "packets": self.packets if i == 0 else 0}
+                             "packets": self.packets if i == 0 else 0, "no_next_hop": 4 if i == 1 else 0}
                     for i in range(first, min(first + 64, self.sizes[index]))}
         return {**self.table(index), "generation": self.generation, "first": first,
                 "binds": ["10.0.0.1 tcp 80-80"] if first == 0 else [], "backends": backends,
@@ -180,8 +180,8 @@ def test_stats_prints_what_is_not_zero(tmp_path):
     lines = words(text)
     assert ["received", "10"] in lines and ["rx_packets", "10"] in lines and ["10.1.0.0", "active", "10"] in lines
     assert ["port", "0,", "link", "up", "10000", "Mbit/s", "total"] in lines
-    assert "2 of 3 backends got no packets" in text
-    for absent in ("drop_truncated", "rx_missed", "bytes", "10.1.0.1 ", "lcore"):
+    assert "2 of 3 backends got no packets" in text and ["10.1.0.1", "drop_no_next_hop", "4"] in lines
+    for absent in ("drop_truncated", "rx_missed", "bytes", "10.1.0.1        active", "lcore"):
         assert absent not in text
     assert {("drop_truncated", "0"), ("rx_missed", "0"), ("bytes", "0"), ("polls", "0")} <= {tuple(line) for line in words(everything)}
     assert ["10.1.0.1", "active", "0"] in words(everything) and ["lcore", "1", "total"] in words(everything)
@@ -315,7 +315,8 @@ def test_tables_and_show_live_print_text(tmp_path):
                              ["0", "2", "1", "3", "3", "10", "t0"], ["1", "2", "1", "1", "1", "10", "t1"]]
     assert shown.startswith(f"generation 1, digest {'d' * 16}\n")
     assert "table t0: 3 backends, rows of 2 hops\n  binds  tcp 10.0.0.1 port 80\n" in shown and "table t1: 1 backend," in shown
-    assert ["10.1.0.0", "active", "up", "10"] in words(shown)
+    assert ["10.1.0.0", "active", "up", "10", "0"] in words(shown)
+    assert ["10.1.0.1", "active", "up", "0", "4"] in words(shown)
 
 
 @pytest.mark.parametrize("name", ("x" * 63, "#0"))

@@ -31,10 +31,12 @@ static void print_table(const json_t *table)
 	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", json_string_value(entry));
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
-	printf("\n  %-15s  %-8s  %-6s  %20s\n", "backend", "state", "health", "packets");
-	json_array_foreach(backends, i, entry) printf("  %-15s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "\n",
-		snapshot_text(entry, "ip"), snapshot_text(entry, "state"),
-		cli_health_name(snapshot_number(entry, "healthy")), snapshot_number(entry, "packets"));
+	printf("\n  %-15s  %-8s  %-6s  %20s  %19s\n", "backend", "state", "health", "packets", "drop_no_next_hop");
+	json_array_foreach(backends, i, entry)
+		printf("  %-15s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n",
+			snapshot_text(entry, "ip"), snapshot_text(entry, "state"),
+			cli_health_name(snapshot_number(entry, "healthy")), snapshot_number(entry, "packets"),
+			snapshot_number(entry, "no_next_hop"));
 }
 
 int live_show(const struct command_args *args, const char *table, bool json)

@@ -148,6 +148,11 @@ static void print_backends(const struct stats_view *view, const json_t *backends
 			snapshot_number(backend, "healthy") ? "" : ", down");
 		hidden += !print_value(
 			view, 2, name, snapshot_number(backend, "packets"), json_object_get(same, "packets"));
+		if (snapshot_number(backend, "no_next_hop")) {
+			snprintf(name, sizeof(name), "%-15.15s drop_no_next_hop", ip);
+			print_value(view, 2, name, snapshot_number(backend, "no_next_hop"),
+				json_object_get(same, "no_next_hop"));
+		}
 	}
 	if (hidden)
 		printf("  %zu of %zu backend%s got no packets (--all lists them)\n", hidden, json_array_size(backends),

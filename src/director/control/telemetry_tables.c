@@ -10,7 +10,7 @@
 #include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 
-#define PAGE      64 /* binds, and as many backends, per reply: about 10 KB of TELEMETRY_REPLY_SIZE */
+#define PAGE      64 /* binds, and as many backends, per reply: about 12 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that all tables fit a reply */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,

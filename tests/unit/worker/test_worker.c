@@ -250,6 +250,81 @@ static void test_frames_between_others_are_counted_for_their_first_hop(void **st
 	v6_every = 0;
 }
 
+static uint8_t macs[BURST_MAX][12]; /* destination and source of the frames that take_macs() accepted */
+
+static uint16_t take_macs(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	(void)queue;
+	for (uint16_t i = 0; i < count; i++)
+		memcpy(macs[sent++], rte_pktmbuf_mtod(mbufs[i], void *), sizeof(macs[0]));
+	rte_pktmbuf_free_bulk(mbufs, count);
+	return count;
+}
+
+/* Runs frames for both backends, one burst at a time. */
+static void forward_macs(const uint16_t *found, unsigned count)
+{
+	bound = true;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_macs;
+	start(found, count);
+	worker_run(&worker);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+	bound = false;
+}
+
+static void test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port(void **state)
+{
+	static const uint16_t found[] = {3, 5, 0, 0};
+	struct next_hops other = {.single = true, .mac = 7};
+	const uint64_t tx_macs[] = {0x0a0000000002, 0x0b0000000002};
+	struct flow_path paths[2] = {path, path};
+
+	(void)state;
+	live.next_hops[1] = &other;
+	paths[1].tx_index = 1;
+	paths[0].tx_mac = &tx_macs[0];
+	paths[1].tx_mac = &tx_macs[1];
+	worker.paths = paths;
+	worker.path_count = 2;
+	forward_macs(found, RTE_DIM(found));
+	assert_int_equal(sent, 8);
+	for (uint32_t i = 0; i < sent; i++) {
+		assert_int_equal(macs[i][0], i < 3 ? next_hops.mac : 7);
+		assert_int_equal(macs[i][11], i < 3 ? 0xa : 0xb);
+	}
+	worker.paths = &path;
+	worker.path_count = 1;
+	live.next_hops[1] = NULL;
+}
+
+/* The second backend has no next hop. */
+static void test_frames_without_next_hop_are_dropped_and_counted_for_their_backend(void **state)
+{
+	static const uint16_t found[] = {64, 1, 0};
+	lanes_fn *const fast[] = {lanes_plain, NULL};
+	const struct next_hop reachable = {1, 2, 1}, unreachable = {2, 0, 1};
+	struct next_hops *set = next_hops_create(
+		(struct next_hop_list[ROUTES_SMALL]){{&reachable, 1}, {&unreachable, 1}}, routes->address_count);
+
+	(void)state;
+	assert_int_equal(routes->address_count, ROUTES_SMALL);
+	live.next_hops[0] = set;
+	for (unsigned i = 0; i < RTE_DIM(fast); i++) {
+		uint64_t before = backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 1);
+
+		worker.pipeline.fast = fast[i];
+		forward_macs(found, RTE_DIM(found));
+		assert_in_range(sent, 10, 55);
+		assert_int_equal(worker.counters.verdicts[VERDICT_DROP_NO_NEXT_HOP], 65 - sent);
+		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 1) - before, 65 - sent);
+		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 0), 0);
+		assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	}
+	worker.pipeline.fast = lanes_plain;
+	live.next_hops[0] = &next_hops;
+	next_hops_free(set);
+}
+
 static void test_empty_polls_are_counted_and_others_not(void **state)
 {
 	(void)state;
@@ -404,6 +479,8 @@ int main(void)
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
+		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
+		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
