@@ -401,21 +401,27 @@ static void test_without_tables_nothing_is_forwarded(void **state)
 	assert_int_equal(compare(lanes_plain, &steering, worlds[2], 10000), 0);
 }
 
+/* Of the packets for each world, enough must be forwarded that the comparison is worth something. */
 static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path(void **state)
 {
+	const uint32_t inputs = INPUTS / 1000 + 2000;
+
 	(void)state;
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		uint64_t forwarded[WORLDS] = {0};
+
 		for (uint8_t alt = 1; isa_usable(isa) && alt < 16; alt++) {
-			uint32_t inputs = INPUTS / 1000 + 2000;
 			struct steering_config steering = {.hash_fields = (uint8_t)(alt % 5 + 1),
 				.alt_hash_fields = alt,
 				.outbound_mtu = alt % 2 ? 1500 : 104}; /* some are too big */
 
 			for (unsigned world = 0; world < WORLDS; world++)
 				if (world != 2)
-					assert_true(compare(lanes_by_isa[isa], &steering, worlds[world], inputs) >
-						    inputs / 40);
+					forwarded[world] += compare(lanes_by_isa[isa], &steering, worlds[world], inputs);
 		}
+		for (unsigned world = 0; isa_usable(isa) && world < WORLDS; world++)
+			if (world != 2)
+				assert_true(forwarded[world] > 15 * inputs / 40);
 	}
 }
 
