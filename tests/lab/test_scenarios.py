@@ -73,6 +73,10 @@ def sessions_stay_up(result):
     assert (seen["exception_limited_link"], seen["exception_limited_routing"], seen["drop_exception_full"]) == (0, 0, 0)
 
 
+def routers_are_heard(result):
+    assert sum(result["details"]["told"].values()) > 0
+
+
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -92,6 +96,7 @@ PROMISES = {
     "conntrack": drops_there_nothing_here,
     "bgp": nothing_more,
     "bgp-flood": sessions_stay_up,
+    "small-underlay": routers_are_heard,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,
