@@ -65,8 +65,7 @@ def run(stage):
     seen = {name: after[name] - before[name] for name in after if isinstance(after[name], int)}
     stage.note("sent", sent)
     stage.note("flood", {name: seen[name] for name in (
-        "received", "exception", "drop_exception_limited", "exception_limited_link", "exception_limited_routing",
-        "drop_exception_full")})
+        "received", "exception", "drop_exception_limited", "exception_limited_other", "drop_exception_full")})
     stage.note("changes", [bird.changes(session) - count for (bird, session), count in zip(birds, changes)])
     stage.note("missed", director.missed())
     stage.say(f"{sent} SYNs to port {PORT} of {VIP4}: the director dropped {seen['exception_limited_other']}, "

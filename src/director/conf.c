@@ -188,6 +188,9 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (!conf->steering.exception_path && config_setting_get_member(root, "exception_limits"))
 		conf_warn(reader, config_setting_get_member(root, "exception_limits"), NULL,
 			"has no effect, because exception_path is \"none\"");
+	if (conf->steering.exception_path && !conf->exception_limits.control)
+		conf_warn(reader, config_setting_get_member(root, "exception_limits"), "control",
+			"0 lets neither ARP nor ND through, so nobody reaches the kernel; set at least 100");
 	conf_check_admission(reader, root, &conf->steering.admission);
 	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,

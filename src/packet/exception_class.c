@@ -67,9 +67,9 @@ static enum exception_class classify_icmp(const struct packet *packet)
 	if (!icmp || packet->fragment)
 		return EXCEPTION_OTHER;
 	if (packet->v6 && *icmp >= ND_FIRST && *icmp <= ND_LAST)
-		return packet->hop_limit == HOP_LIMIT_OF_NEIGHBOUR ? EXCEPTION_LINK : EXCEPTION_OTHER;
+		return packet->hop_limit == HOP_LIMIT_OF_NEIGHBOUR ? EXCEPTION_NEIGHBOUR : EXCEPTION_OTHER;
 	if (packet->v6 && ((*icmp >= MLD_FIRST && *icmp <= MLD_LAST) || *icmp == MLD_REPORT))
-		return packet->from_link ? EXCEPTION_LINK : EXCEPTION_OTHER;
+		return packet->from_link ? EXCEPTION_NEIGHBOUR : EXCEPTION_OTHER;
 	return usual;
 }
 
@@ -87,7 +87,7 @@ static enum exception_class classify_ip(const struct packet *packet)
 	case IPPROTO_ICMPV6:
 		return packet->v6 ? classify_icmp(packet) : EXCEPTION_OTHER;
 	case IPPROTO_IGMP:
-		return packet->from_link && !packet->v6 ? EXCEPTION_LINK : EXCEPTION_OTHER;
+		return packet->from_link && !packet->v6 ? EXCEPTION_NEIGHBOUR : EXCEPTION_OTHER;
 	default:
 		return EXCEPTION_OTHER;
 	}
@@ -98,7 +98,8 @@ static enum exception_class classify_v4(struct span at, bool unicast)
 	const uint8_t *ip = span_peek(&at, NET_IPV4_SIZE);
 	struct packet packet = {.unicast = unicast};
 
-	if (!ip || !span_take(&at, 4u * (ip[0] & 0xf)))
+	/* The parser has not seen this packet if it is broadcast or multicast. */
+	if (!ip || ip[0] >> 4 != 4 || (ip[0] & 0xf) < 5 || !span_take(&at, 4u * (ip[0] & 0xf)))
 		return EXCEPTION_OTHER;
 	packet.payload = at;
 	packet.protocol = ip[9];
@@ -115,7 +116,7 @@ static enum exception_class classify_v6(struct span at, bool unicast)
 	const uint8_t *ip = span_take(&at, NET_IPV6_SIZE), *header;
 	struct packet packet = {.unicast = unicast, .v6 = true};
 
-	if (!ip)
+	if (!ip || ip[0] >> 4 != 6)
 		return EXCEPTION_OTHER;
 	packet.protocol = ip[6];
 	packet.hop_limit = ip[7];
@@ -162,6 +163,7 @@ enum exception_class exception_classify(const uint8_t *frame, uint32_t readable)
 	case NET_TYPE_IPV6:
 		return classify_v6(at, unicast);
 	case TYPE_ARP:
+		return EXCEPTION_NEIGHBOUR;
 	case TYPE_SLOW:
 	case TYPE_LLDP:
 		return EXCEPTION_LINK;

@@ -10,9 +10,10 @@
 
 /* The classes before EXCEPTION_OTHER are the control plane. */
 enum exception_class {
+	EXCEPTION_NEIGHBOUR, /* ARP, ND, MLD and IGMP of hosts on the link. A loop or a scan floods with these first */
 	/*
-	 * Only a host on the link can send the frame: ARP, ND, MLD, IGMP, LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING
-	 * with a TTL of 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
+	 * Other frames that only a host on the link can send: LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING with a TTL of
+	 * 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
 	 */
 	EXCEPTION_LINK,
 	EXCEPTION_ROUTING, /* BGP, BFD, OSPF and VRRP that any host may have sent */

@@ -31,7 +31,7 @@
 		"no buffer or headroom for the outer headers, or several segments that the port cannot send")          \
 	X(VERDICT_DROP_TX_FULL, "drop_tx_full", "the transmit queue or ring was full")                                 \
 	X(VERDICT_DROP_EXCEPTION_LIMITED, "drop_exception_limited",                                                    \
-		"no bind matches it, and it is beyond exception_limits")                                               \
+		"for the exception path, but beyond exception_limits")                                                 \
 	X(VERDICT_DROP_EXCEPTION_FULL, "drop_exception_full", "the exception path did not accept it")
 
 enum verdict {

@@ -25,6 +25,7 @@
 	X(slow_path, "received frames that the worker had to copy: several segments, a shared buffer, or tags taken out") \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
 	X(too_big_without_df, "frames in drop_too_big that got no too-big reply because they are IPv4 without DF")        \
+	X(exception_limited_neighbour, "frames in drop_exception_limited of the class neighbour")                         \
 	X(exception_limited_link, "frames in drop_exception_limited of the class link")                                   \
 	X(exception_limited_routing, "frames in drop_exception_limited of the class routing")                             \
 	X(exception_limited_icmp, "frames in drop_exception_limited of the class ICMP")                                   \

@@ -15,20 +15,15 @@ static struct shared_bucket limit(uint32_t rate, uint64_t second)
 	return shared_bucket_full(rate, burst > SMALLEST_BURST ? burst : SMALLEST_BURST, second);
 }
 
-/* Rounds up, so that no class is shut by a low limit. */
-static uint32_t share(uint32_t control, uint32_t parts)
-{
-	return control / parts + (control % parts != 0);
-}
-
 struct exception_limits exceptions_limits(uint32_t control, uint32_t other, uint64_t second)
 {
-	return (struct exception_limits){.buckets = {
-						 [EXCEPTION_LINK] = limit(share(control, 2), second),
-						 [EXCEPTION_ROUTING] = limit(share(control, 4), second),
-						 [EXCEPTION_ICMP] = limit(share(control, 4), second),
-						 [EXCEPTION_OTHER] = limit(other, second),
-					 }};
+	struct exception_limits limits;
+
+	/* Rounded up, so that a low limit shuts no class. */
+	for (unsigned class = 0; class < EXCEPTION_OTHER; class ++)
+		limits.buckets[class] = limit((control + EXCEPTION_OTHER - 1) / EXCEPTION_OTHER, second);
+	limits.buckets[EXCEPTION_OTHER] = limit(other, second);
+	return limits;
 }
 
 void exceptions_put_sorted(struct exceptions *exceptions, struct rte_mbuf *mbuf, uint8_t class)
@@ -39,6 +34,7 @@ void exceptions_put_sorted(struct exceptions *exceptions, struct rte_mbuf *mbuf,
 static void count_limited(const uint16_t limited[EXCEPTION_CLASSES], uint16_t sum, struct counters *counters)
 {
 	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_LIMITED], sum);
+	counters_add(&counters->exception_limited_neighbour, limited[EXCEPTION_NEIGHBOUR]);
 	counters_add(&counters->exception_limited_link, limited[EXCEPTION_LINK]);
 	counters_add(&counters->exception_limited_routing, limited[EXCEPTION_ROUTING]);
 	counters_add(&counters->exception_limited_icmp, limited[EXCEPTION_ICMP]);

@@ -119,6 +119,6 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         link.client.run(*"ip neigh flush dev client".split())
         with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.sendto(b"", ("192.0.2.1", 9))  # the client asks with ARP
-        stats = wait_until(lambda: (stats := director.stats())["exception_limited_link"] and stats, "a limited ARP")
+        stats = wait_until(lambda: (stats := director.stats())["exception_limited_neighbour"] and stats, "a limited ARP")
         assert stats["exception_limited_other"] == 300
         assert stats["exception"] == 0

@@ -109,19 +109,33 @@ static struct rte_tel_data *describe_port(const struct port *port)
 	return data;
 }
 
-/* Bytes of JSON in a reply, if counters have 15 digits, as they do after years. */
+/* Bytes of JSON in a reply. */
 enum {
-	COMMON_SIZE = 3190, /* the sums and the state, with an error of RELOAD_ERROR_SIZE, without table_path */
+	STATE_SIZE = 2030, /* the state, with an error of RELOAD_ERROR_SIZE, without table_path */
 	PORT_SIZE = 250,
-	LCORE_SIZE = 1160,
+	VALUE_SIZE = 19, /* of a counter, without its name: 15 digits, which it has after years, and punctuation */
 };
 
 #define MAX_LCORES 16
 
+static int counters_size(void)
+{
+	static const struct counters none;
+	struct counters_value values[COUNTERS_VALUES];
+	unsigned count = counters_list(&none, values);
+	int size = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		size += (int)strlen(values[i].name) + VALUE_SIZE;
+	return size;
+}
+
 static uint16_t lcores_that_fit(const struct director *director)
 {
+	int counters = counters_size(); /* of each lcore, and of the sums */
 	int path = 2 * (int)RTE_MIN(strlen(director->reload.path), (size_t)RELOAD_ERROR_SIZE); /* escaped, and in pieces */
-	int fit = (TELEMETRY_REPLY_SIZE - COMMON_SIZE - path - director->port_count * PORT_SIZE) / LCORE_SIZE;
+	int fit = (TELEMETRY_REPLY_SIZE - STATE_SIZE - counters - path - director->port_count * PORT_SIZE) /
+		  (counters + VALUE_SIZE);
 
 	fit = RTE_MIN(fit, (int)MAX_LCORES);
 	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);

@@ -477,6 +477,12 @@ static void test_limits_of_no_exception_path_are_a_warning(void **state)
 	assert_string_equal(
 		faults.items[0].text, "conf:2: exception_limits: has no effect, because exception_path is \"none\"");
 	faults_clear(&faults);
+	assert_int_equal(
+		read_conf(BASE "exception_path = \"tap\"; exception_limits = { control = 0; };", &conf, &faults), 0);
+	assert_int_equal(faults.count, 1);
+	assert_string_equal(faults.items[0].text,
+		"conf:2: exception_limits.control: 0 lets neither ARP nor ND through, so nobody reaches the kernel; set at least 100");
+	faults_clear(&faults);
 }
 
 static void test_unreadable_files_are_errors(void **state)

@@ -132,11 +132,11 @@ static void check(struct frame frame, enum exception_class expected)
 
 static void test_frames_without_ip_that_a_link_needs(void **state)
 {
-	static const uint16_t control[] = {0x0806, 0x8809, 0x88cc},
-			      others[] = {0x0805, 0x8847, 0x8863, 0x88e5, 0xffff, 0x8100};
+	static const uint16_t control[] = {0x8809, 0x88cc}, others[] = {0x0805, 0x8847, 0x8863, 0x88e5, 0xffff, 0x8100};
 
 	(void)state;
 	for (unsigned tags = 0; tags < 3; tags++) {
+		check(ethernet(UNICAST, 0x0806, tags), EXCEPTION_NEIGHBOUR);
 		for (unsigned i = 0; i < sizeof(control) / sizeof(*control); i++)
 			check(ethernet(UNICAST, control[i], tags), EXCEPTION_LINK);
 		for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -216,10 +216,10 @@ static void test_neighbour_discovery_needs_its_hop_limit(void **state)
 		struct frame far =
 			make_v6((struct v6){.protocol = ICMPV6, .ports = {(uint16_t)(type << 8)}, .hop_limit = 254});
 
-		check(near, nd || mld ? EXCEPTION_LINK : EXCEPTION_ICMP);
+		check(near, nd || mld ? EXCEPTION_NEIGHBOUR : EXCEPTION_ICMP);
 		check(far, nd || mld ? EXCEPTION_OTHER : EXCEPTION_ICMP);
 	}
-	V6(LINK, .protocol = ICMPV6, .mac = MULTICAST, .to = {0xff, 0x02}, .hop_limit = 255, .ports = {135 << 8});
+	V6(NEIGHBOUR, .protocol = ICMPV6, .mac = MULTICAST, .to = {0xff, 0x02}, .hop_limit = 255, .ports = {135 << 8});
 	V6(OTHER, .protocol = ICMPV6, .mac = MULTICAST, .to = {0xff, 0x02}, .hop_limit = 64, .ports = {135 << 8});
 	V6(OTHER, .protocol = ICMPV6, .hop_limit = 255, .ports = {135 << 8}, .fragment = true);
 }
@@ -227,12 +227,12 @@ static void test_neighbour_discovery_needs_its_hop_limit(void **state)
 static void test_multicast_listeners(void **state)
 {
 	(void)state;
-	V6(LINK, .protocol = ICMPV6, .mac = MULTICAST, .source = {0xfe, 0x80}, .hop_limit = 1, .ports = {130 << 8},
+	V6(NEIGHBOUR, .protocol = ICMPV6, .mac = MULTICAST, .source = {0xfe, 0x80}, .hop_limit = 1, .ports = {130 << 8},
 		.hop_by_hop = 1);
-	V6(LINK, .protocol = ICMPV6, .mac = MULTICAST, .source = {0xfe, 0x80}, .hop_limit = 1, .ports = {143 << 8},
+	V6(NEIGHBOUR, .protocol = ICMPV6, .mac = MULTICAST, .source = {0xfe, 0x80}, .hop_limit = 1, .ports = {143 << 8},
 		.hop_by_hop = 2);
 	V6(OTHER, .protocol = ICMPV6, .mac = MULTICAST, .hop_limit = 1, .ports = {130 << 8}, .hop_by_hop = 1);
-	V4(LINK, .protocol = IGMP, .mac = MULTICAST, .ttl = 1, .to = {224, 0, 0, 1}, .options = 1);
+	V4(NEIGHBOUR, .protocol = IGMP, .mac = MULTICAST, .ttl = 1, .to = {224, 0, 0, 1}, .options = 1);
 	V4(OTHER, .protocol = IGMP, .mac = MULTICAST, .ttl = 1, .to = {239, 0, 0, 1}, .options = 1);
 	V6(OTHER, .protocol = IGMP, .mac = MULTICAST, .to = {0xff, 0x02});
 }
@@ -263,6 +263,23 @@ static void test_fragments(void **state)
 	V4(LINK, .protocol = OSPF, .fragment = FIRST, .to = {224, 0, 0, 5}, .mac = MULTICAST);
 	V6(LINK, .protocol = OSPF, .fragment = true, .to = {0xff, 0x02}, .mac = MULTICAST);
 	V6(ROUTING, .protocol = OSPF, .fragment = true);
+}
+
+/* The parser does not see multicast, so these may be malformed. */
+static void test_malformed_headers_are_of_no_class(void **state)
+{
+	struct frame v4 = make_v4((struct v4){.protocol = OSPF, .mac = MULTICAST, .to = {224, 0, 0, 5}});
+	struct frame v6 = make_v6((struct v6){.protocol = OSPF, .mac = MULTICAST, .to = {0xff, 0x02}});
+
+	(void)state;
+	check(v4, EXCEPTION_LINK);
+	check(v6, EXCEPTION_LINK);
+	v4.bytes[14] = 0x44;
+	check(v4, EXCEPTION_OTHER);
+	v4.bytes[14] = 0x65;
+	check(v4, EXCEPTION_OTHER);
+	v6.bytes[14] = 0x45;
+	check(v6, EXCEPTION_OTHER);
 }
 
 /* No sequence of bytes makes it read beyond the end, and none has an unknown class. */
@@ -298,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_multicast_listeners),
 		cmocka_unit_test(test_icmp_to_a_unicast_mac),
 		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_malformed_headers_are_of_no_class),
 		cmocka_unit_test(test_random_bytes),
 	};
 

@@ -144,7 +144,7 @@ static void test_a_flood_of_other_frames_leaves_the_control_plane_its_share(void
 	assert_int_equal(counters.verdicts[VERDICT_EXCEPTION], 32);
 	assert_int_equal(counters.verdicts[VERDICT_DROP_EXCEPTION_LIMITED], 640 - 16);
 	assert_int_equal(counters.exception_limited_other, 640 - 16);
-	assert_int_equal(counters.exception_limited_link, 0);
+	assert_int_equal(counters.exception_limited_neighbour, 0);
 	assert_int_equal(calls, 2);
 }
 
@@ -159,13 +159,13 @@ static void test_each_class_has_its_own_bucket(void **state)
 		put(64, ARP);
 		exceptions_send(&exceptions, &tap, &counters);
 	}
-	assert_int_equal(counters.exception_limited_link, 128 - 1000 / 2 / 10);
+	assert_int_equal(counters.exception_limited_neighbour, 128 - 1000 / 4 / 10);
 	put(1, PPPOE);
 	exceptions_send(&exceptions, &tap, &counters);
 	assert_int_equal(counters.exception_limited_other, 1);
 	for (unsigned class = 0; class < EXCEPTION_OTHER; class ++)
 		sum += limits.buckets[class].depth / limits.buckets[class].interval;
-	assert_int_equal(sum, 50 + 25 + 25);
+	assert_int_equal(sum, 4 * 25);
 }
 
 static void test_a_limit_of_zero_sends_nothing(void **state)
@@ -178,7 +178,7 @@ static void test_a_limit_of_zero_sends_nothing(void **state)
 	exceptions_send(&exceptions, &tap, &counters);
 	assert_int_equal(calls, 0);
 	assert_int_equal(counters.verdicts[VERDICT_DROP_EXCEPTION_LIMITED], 60);
-	assert_int_equal(counters.exception_limited_link, 30);
+	assert_int_equal(counters.exception_limited_neighbour, 30);
 	assert_int_equal(counters.exception_limited_other, 30);
 }
 
