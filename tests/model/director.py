@@ -7,8 +7,9 @@ from typing import NamedTuple, Optional
 from . import verdict
 from .admission import admit, check_source, vlan_ids
 from .config import Config, mac_bytes
-from .encap import encapsulate, ethernet, overhead, too_big_reply
+from .encap import encapsulate, ethernet, overhead, source_port, too_big_reply
 from .flow import parse_frame
+from .next_hops import macs
 from .reply import may_reply
 from .steer import find_route
 from .table import load_tables
@@ -37,15 +38,19 @@ class Director:
     tables   a JSON document as a dict, or a list of Table
     port_mac   of the port that receives and sends
     port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac is needed if the configuration says "auto"
+    next_hops   instead of gateway_mac: {address of a backend: a list of NextHop}
     """
 
-    def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None):
+    def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None, next_hops=None):
         self.config = config if isinstance(config, Config) else Config.from_dict(config)
         self.tables = load_tables(tables) if isinstance(tables, dict) else list(tables)
         self.port_mac = _mac(port_mac)
         self.gateway_mac = _mac(gateway_mac) or self.config.outbound_gateway_mac
-        if self.gateway_mac is None:
-            raise ValueError('outbound_gateway_mac is "auto": pass gateway_mac')
+        self.next_hops = next_hops and {
+            ipaddress.ip_address(address).packed: macs(some) for address, some in next_hops.items()
+        }
+        if self.gateway_mac is None and self.next_hops is None:
+            raise ValueError('outbound_gateway_mac is "auto": pass gateway_mac or next_hops')
         for table in self.tables:
             for backend in table.backends:
                 if len(backend.address) != 4:
@@ -91,6 +96,9 @@ class Director:
 
     def _send(self, packet, route):
         room = self.config.outbound_mtu - overhead(route.hops)
+        mac = self._next_hop(packet, route)
+        if mac is None:
+            raise verdict.Stop(verdict.DROP_NO_NEXT_HOP)
         if len(packet.data) > room:
             return self._too_big(packet, room)
         outer = encapsulate(
@@ -101,7 +109,13 @@ class Director:
             packet.flow.hint,
             self.config.outbound_src_ip,
         )
-        return verdict.FORWARDED, ethernet(self.gateway_mac, self.port_mac, 4, outer)
+        return verdict.FORWARDED, ethernet(mac, self.port_mac, 4, outer)
+
+    def _next_hop(self, packet, route):
+        if self.next_hops is None:
+            return self.gateway_mac
+        slots = self.next_hops.get(route.hops[0])
+        return slots and slots[source_port(route.hash, packet.flow.hint) % len(slots)]
 
     def _too_big(self, packet, room):
         header = packet.header

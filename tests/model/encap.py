@@ -54,14 +54,17 @@ def overhead(hops):
     return OUTER_HEADERS + 4 * (len(hops) - 1)
 
 
+def source_port(hash_, hint):
+    return 0x8000 | ((hash_ ^ hint) & 0x7FFF)
+
+
 def encapsulate(family, inner, hops, hash_, hint, src):
     """The outer IPv4 packet that carries `inner` to the first hop."""
     second_chances = hops[1:]
     gue = struct.pack(">BBH", 1 + len(second_chances), GUE_PROTOCOL[family], 0)
     private_data = struct.pack(">HBB", 0, 0, len(second_chances)) + b"".join(second_chances)
     payload = gue + private_data + inner
-    src_port = 0x8000 | ((hash_ ^ hint) & 0x7FFF)
-    udp = struct.pack(">HHHH", src_port, GUE_PORT, 8 + len(payload), 0)
+    udp = struct.pack(">HHHH", source_port(hash_, hint), GUE_PORT, 8 + len(payload), 0)
     return ipv4(PROTOCOL_UDP, src, hops[0], udp + payload)
 
 

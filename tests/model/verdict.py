@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdicts of the model. The director has more verdicts, for its queues, buffers and gateway."""
+"""The verdicts of the model. The director has more verdicts, for its queues and buffers."""
 
 FORWARDED = "forwarded"
 ANSWERED_TOO_BIG = "answered_too_big"
@@ -14,6 +14,7 @@ DROP_MALFORMED = "drop_malformed"
 DROP_EXTENSION_HEADERS = "drop_extension_headers"
 DROP_FRAGMENT = "drop_fragment"
 DROP_TOO_BIG = "drop_too_big"
+DROP_NO_NEXT_HOP = "drop_no_next_hop"
 
 UNMATCHED = "unmatched"  # internal: becomes EXCEPTION or DROP_UNMATCHED, as configured
 

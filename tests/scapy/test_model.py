@@ -23,6 +23,7 @@ from model import (
     write_v2,
 )
 from model.encap import checksum
+from model.next_hops import NextHop, macs
 from model.table import ROWS, order_hops
 from support.tree import TREE
 
@@ -328,6 +329,18 @@ def test_icmp_error_is_steered_like_its_flow():
     assert out[-56:] == bytes.fromhex(packet)
 
 
+def test_next_hop_follows_from_first_hop_and_outer_source_port():
+    document = committed("packets.json")
+    case = next(case for case in document["packets"] if case["verdict"] == "forwarded")
+    config = {**document["configs"][case["config"]], "outbound_gateway_mac": "auto"}
+    table, frame, out = document["tables"][case["table"]], bytes.fromhex(case["frame"]), bytes.fromhex(case["out"])
+    two = [NextHop(number, bytes([2, 0, 0, 0, 0, number])) for number in (1, 2)]
+    slots = macs(two)
+    found = Director(config, table, next_hops={case["hops"][0]: two}).process(frame)
+    assert found.out == slots[out[35]] + bytes.fromhex("020000000001") + out[12:]
+    assert Director(config, table, next_hops={"192.0.2.99": two}).process(frame)[:2] == ("drop_no_next_hop", None)
+
+
 def test_auto_gateway_and_ipv6_backends_are_refused():
     with pytest.raises(ValueError, match="gateway_mac"):
         Director({**CONFIG, "outbound_gateway_mac": "auto"}, FIRST_AND_SECOND)
@@ -343,7 +356,7 @@ def generated():
     return generate.vectors()
 
 
-@pytest.mark.parametrize("name", ["siphash.json", "rows.json", "packets.json", "gue.json"])
+@pytest.mark.parametrize("name", ["siphash.json", "rows.json", "packets.json", "gue.json", "next_hops.json"])
 def test_committed_vectors_equal_the_generator(generated, name):
     # An assert on the texts would print megabytes.
     if (VECTORS / name).read_text() != generated[name]:
@@ -380,7 +393,7 @@ def test_vectors_cover_every_verdict_and_status():
     assert hops == set(range(9))
 
 
-@pytest.mark.parametrize("name", ["rows.json", "gue.json"])
+@pytest.mark.parametrize("name", ["rows.json", "gue.json", "next_hops.json"])
 def test_vector_names_are_unique(name):
     names = [case["name"] for case in committed(name)]
     assert len(names) == len(set(names))
@@ -442,3 +455,5 @@ def test_too_big_replies_have_the_lengths_and_checksums_of_scapy():
         assert quote in frame
         assert without_checksums(answer, *summed) == out, case["name"]
     assert answers > 30
+
+

@@ -21,6 +21,7 @@ from cases import (  # noqa: E402
     icmp_packets,
     match_packets,
     mtu_packets,
+    next_hop_cases,
     parse_packets,
     row_cases,
     steer_packets,
@@ -29,6 +30,7 @@ from cases import (  # noqa: E402
 from cases.collect import Packets  # noqa: E402
 from cases.settings import CONFIGS, TABLES  # noqa: E402
 from model import Director, decode_gue, load_tables, siphash24  # noqa: E402
+from model.next_hops import macs  # noqa: E402
 
 PORT_MAC = "02:00:00:00:00:01"
 SUBJECTS = (
@@ -99,6 +101,21 @@ def packet_vectors():
         raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once to a prefix")
 
 
+def next_hop_vectors():
+    for name, next_hops, expect in next_hop_cases.collect():
+        slots = macs(next_hops)
+        if expect is not None:
+            agree(name, "slots", [slots.count(next_hop.mac or b"") for next_hop in next_hops], expect)
+        yield {
+            "name": name,
+            "next_hops": [
+                {"id": f"{next_hop.id:016x}", "mac": next_hop.mac and next_hop.mac.hex(":"), "weight": next_hop.weight}
+                for next_hop in next_hops
+            ],
+            "slots": [mac and [next_hop.mac for next_hop in next_hops].index(mac) for mac in slots],
+        }
+
+
 def gue_vectors():
     for name, frame, expect in gue_packets.collect():
         status, fields = decode_gue(frame)
@@ -132,6 +149,7 @@ def vectors():
         "rows.json": lines(row_vectors()) + "\n",
         "packets.json": "{\n" + packets + "\n}\n",
         "gue.json": lines(gue_vectors()) + "\n",
+        "next_hops.json": lines(next_hop_vectors()) + "\n",
     }
 
 

@@ -10,6 +10,7 @@
 #include "packet/next_hops.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/table_helpers.h"
+#include "tests/unit/vectors.h"
 
 #define MAC(n) (0x020000000000 + (n))
 
@@ -76,6 +77,44 @@ static void test_all_source_ports_of_a_flow_path_have_a_slot(void **state)
 		assert_int_equal(next_hops_find(set, 1, (uint16_t)port), MAC(99));
 	}
 	next_hops_free(set);
+}
+
+static uint64_t mac_of(const json_t *text)
+{
+	uint64_t mac = 0;
+
+	if (json_is_string(text))
+		vectors_mac(json_string_value(text), (uint8_t *)&mac);
+	return mac;
+}
+
+static void test_every_golden_vector(void **state)
+{
+	json_t *cases = vectors_load("next_hops.json"), *one, *json;
+	size_t i, n;
+
+	(void)state;
+	assert_true(json_array_size(cases) > 20);
+	json_array_foreach(cases, i, one)
+	{
+		struct next_hop next_hops[256];
+		struct next_hops *set;
+
+		json_array_foreach(vectors_get(one, "next_hops"), n, json) next_hops[n] =
+			(struct next_hop){strtoull(vectors_string(json, "id"), NULL, 16),
+				mac_of(vectors_get(json, "mac")), vectors_number(json, "weight")};
+		set = create_one(next_hops, (uint32_t)json_array_size(vectors_get(one, "next_hops")));
+		json_array_foreach(vectors_get(one, "slots"), n, json)
+		{
+			uint64_t mac = json_is_null(json) ? 0 : next_hops[json_integer_value(json)].mac;
+
+			if (next_hops_find(set, 0, (uint16_t)(0x8000 + n)) != mac)
+				fail_msg("%s: slot %zu", vectors_string(one, "name"), n);
+		}
+		assert_int_equal(n, NEXT_HOPS_WIDTH);
+		next_hops_free(set);
+	}
+	json_decref(cases);
 }
 
 /* Counts the slots of backend 0 that differ although `gone` had them in neither set. */
@@ -250,6 +289,7 @@ static void test_first_hops_of_rows_are_marked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_golden_vector),
 		cmocka_unit_test(test_weights_are_shares_of_the_source_ports),
 		cmocka_unit_test(test_all_source_ports_of_a_flow_path_have_a_slot),
 		cmocka_unit_test(test_failure_moves_only_flows_of_the_next_hop_that_fails),
