@@ -28,10 +28,13 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	load_lanes(lanes, burst, v6);
 	for (uint32_t b = 0; b < count; b++) {
 		if (v6)
-			check_v6(job, lanes, b * BLOCK, &blocks[b]);
+			check_v6(lanes, b * BLOCK, &blocks[b]);
 		else
-			check_v4(job, lanes, b * BLOCK, &blocks[b]);
+			check_v4(lanes, b * BLOCK, &blocks[b]);
 	}
+	if (job->steering->admission.drop_martians)
+		for (uint32_t b = 0; b < count; b++)
+			find_martians(lanes, b * BLOCK, v6, &blocks[b]);
 	for (uint32_t b = 0; b < count; b++)
 		EACH (i)
 			eligible |= blocks[b].eligible[i];

@@ -95,23 +95,11 @@ INLINE bool is_refused(const struct lanes_job *job, uint64_t mac)
 	return admission_mac_is_group(mac) || !admission_accepts_mac(&job->steering->admission, job->port_mac, mac);
 }
 
-/*
- * Returns the lanes whose destination MAC is not accepted, except those in `unreadable`. Nearly always all frames of a
- * burst have the same destination MAC, so that it needs only one look.
- */
+/* Returns the lanes whose destination MAC is not accepted, except those in `unreadable`. */
 INLINE uint64_t find_refused(const struct lanes_job *job, const struct burst *burst, uint64_t unreadable)
 {
-	uint64_t first, differing = 0, refused = 0;
+	uint64_t refused = 0;
 
-	if (job->steering->admission.accept == ADMISSION_EVERY_FRAME || burst->count == 0)
-		return 0;
-	if (!unreadable) {
-		first = load_le64(burst->frame[0]);
-		for (uint32_t lane = 1; lane < burst->count; lane++)
-			differing |= load_le64(burst->frame[lane]) ^ first;
-		if (__builtin_expect(!(differing & ADMISSION_MAC_MASK), 1))
-			return is_refused(job, first & ADMISSION_MAC_MASK) ? UINT64_MAX : 0;
-	}
 	for (uint32_t lane = 0; lane < burst->count; lane++)
 		if (!(unreadable >> lane & 1))
 			refused |= (uint64_t)is_refused(job, admission_mac(burst->frame[lane])) << lane;
@@ -157,20 +145,40 @@ INLINE bool any_too_short_for_v6(const struct burst *burst)
 	return below >> 31;
 }
 
-/* Finds the lanes of each family, and returns the others. A burst of one family needs no list. */
+/* The destination MAC in the low 6 bytes of [0], the Ethernet type in bytes 4 and 5 of [1]. */
+typedef uint64_t ethernet_header __attribute__((vector_size(16)));
+
+INLINE ethernet_header load_ethernet(const uint8_t *frame)
+{
+	ethernet_header header;
+
+	memcpy(&header, frame, sizeof(header));
+	return header;
+}
+
+/*
+ * Finds the lanes of each family, and returns the others. Nearly always all frames of a burst have the same destination
+ * MAC, so that one look at it is enough. A burst of one family needs no list.
+ */
 INLINE uint64_t sort_families(const struct lanes_job *job, const struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
+	bool check_macs = job->steering->admission.accept != ADMISSION_EVERY_FRAME;
 	uint64_t ineligible = find_ineligible(burst);
-	uint16_t type = 0, differing = 0;
-
-	ineligible |= find_refused(job, burst, ineligible);
+	ethernet_header differing = {0, UINT64_MAX}, first = {0};
+	uint16_t type;
 
 	if (!ineligible && burst->count) {
-		type = ethernet_type(burst, 0);
+		first = load_ethernet(burst->frame[0]);
+		differing = (ethernet_header){0};
 		for (uint32_t lane = 1; lane < burst->count; lane++)
-			differing |= ethernet_type(burst, lane) ^ type;
+			differing |= load_ethernet(burst->frame[lane]) ^ first;
 	}
-	if (differing || !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
+	type = (uint16_t)(first[1] >> 32);
+	if (check_macs &&
+		(ineligible || differing[0] & ADMISSION_MAC_MASK || is_refused(job, first[0] & ADMISSION_MAC_MASK)))
+		ineligible |= find_refused(job, burst, ineligible);
+	if (ineligible || (uint16_t)(differing[1] >> 32) ||
+		!(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
 		return list_families(burst, ineligible, v4, v6);
 	v4->index = v6->index = all_lanes;
 	v4->count = type == TYPE_V4 ? burst->count : 0;
@@ -217,14 +225,10 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 	}
 }
 
-INLINE void check_v4(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	uint32_t drop_martians = job->steering->admission.drop_martians;
-
 	EACH (i) {
-		uint32_t first = lanes->first[base + i], second = lanes->second[base + i], martian;
-		uint32_t source = (uint32_t)lanes->addresses[0][base + i];
-		uint32_t destination = (uint32_t)(lanes->addresses[0][base + i] >> 32);
+		uint32_t first = lanes->first[base + i], second = lanes->second[base + i];
 		uint32_t total = swap16(first >> 16);
 		uint32_t protocol = second >> 24;
 		uint32_t udp = protocol == IPPROTO_UDP;
@@ -236,18 +240,15 @@ INLINE void check_v4(const struct lanes_job *job, const struct lanes *lanes, uin
 		eligible &= total + NET_ETHERNET_SIZE <= lanes->size[base + i];
 		block->total[i] = total;
 		block->udp[i] = udp;
-		martian = eligible & drop_martians & admission_is_martian_v4(source, destination);
-		block->refused[i] = martian ? VERDICT_DROP_MARTIAN : 0;
-		block->eligible[i] = eligible & !martian;
+		block->refused[i] = 0;
+		block->eligible[i] = eligible;
 	}
 }
 
-INLINE void check_v6(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+INLINE void check_v6(const struct lanes *lanes, uint32_t base, struct block *block)
 {
-	uint32_t drop_martians = job->steering->admission.drop_martians;
-
 	EACH (i) {
-		uint32_t second = lanes->second[base + i], martian;
+		uint32_t second = lanes->second[base + i];
 		uint32_t payload = swap16(second);
 		uint32_t protocol = second >> 16 & 0xff;
 		uint32_t udp = protocol == IPPROTO_UDP;
@@ -256,13 +257,24 @@ INLINE void check_v6(const struct lanes_job *job, const struct lanes *lanes, uin
 		eligible &= udp | (protocol == IPPROTO_TCP);
 		eligible &= payload >= NET_TCP_SIZE - (NET_TCP_SIZE - NET_UDP_SIZE) * udp;
 		eligible &= payload + NET_IPV6_SIZE + NET_ETHERNET_SIZE <= lanes->size[base + i];
-		martian = eligible & drop_martians &
-			  admission_is_martian_v6(lanes->addresses[0][base + i], lanes->addresses[1][base + i],
-				  lanes->addresses[2][base + i], lanes->addresses[3][base + i]);
 		block->total[i] = payload + NET_IPV6_SIZE;
 		block->udp[i] = udp;
-		block->refused[i] = martian ? VERDICT_DROP_MARTIAN : 0;
-		block->eligible[i] = eligible & !martian;
+		block->refused[i] = 0;
+		block->eligible[i] = eligible;
+	}
+}
+
+/* Finds the packets from martian sources among the eligible ones. */
+INLINE void find_martians(const struct lanes *lanes, uint32_t base, bool v6, struct block *block)
+{
+	EACH (i) {
+		uint64_t first = lanes->addresses[0][base + i];
+		bool martian = v6 ? admission_is_martian_v6(first, lanes->addresses[1][base + i],
+					    lanes->addresses[2][base + i], lanes->addresses[3][base + i])
+				  : admission_is_martian_v4((uint32_t)first, (uint32_t)(first >> 32));
+
+		block->refused[i] = martian & block->eligible[i] ? VERDICT_DROP_MARTIAN : 0;
+		block->eligible[i] &= !martian;
 	}
 }
 
