@@ -114,6 +114,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 	};
 	memcpy(lookup->flow.source, lookup->source.addr.bytes, 16);
 	memcpy(lookup->flow.destination, lookup->destination.addr.bytes, 16);
+	lookup->flow.martian = flow_is_martian(lookup->flow.family, lookup->flow.source, lookup->flow.destination);
 	return COMMAND_OK;
 }
 
@@ -144,8 +145,10 @@ static const struct table_bind *find_bind(const struct lookup *lookup)
 	return NULL;
 }
 
-static const char *why_unmatched(const struct lookup *lookup)
+static const char *why_not_forwarded(const struct lookup *lookup)
 {
+	if (lookup->result.verdict == VERDICT_DROP_MARTIAN)
+		return verdict_help(VERDICT_DROP_MARTIAN);
 	return explain_unmatched(&lookup->flow, lookup->routes, &lookup->conf.steering);
 }
 
@@ -203,7 +206,7 @@ static json_t *describe(const struct lookup *lookup)
 		endpoint_format(&lookup->destination, destination), "verdict", verdict_name(result->verdict));
 
 	if (result->verdict != VERDICT_FORWARDED) {
-		json_object_set_new(json, "reason", json_string(why_unmatched(lookup)));
+		json_object_set_new(json, "reason", json_string(why_not_forwarded(lookup)));
 		return json;
 	}
 	snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
@@ -225,7 +228,7 @@ static void print(const struct lookup *lookup)
 	cli_print(10, "flow      %s %s > %s", lookup->protocol, endpoint_format(&lookup->source, source),
 		endpoint_format(&lookup->destination, destination));
 	if (result->verdict != VERDICT_FORWARDED) {
-		cli_print(10, "verdict   %s: %s", verdict_name(result->verdict), why_unmatched(lookup));
+		cli_print(10, "verdict   %s: %s", verdict_name(result->verdict), why_not_forwarded(lookup));
 		return;
 	}
 	printf("verdict   %s\n", verdict_name(result->verdict));

@@ -186,7 +186,7 @@ void replay_list_print(struct replay_list *list, const struct burst *burst)
 			list->start = packet->time;
 		if (list->drops_only && burst->verdict[lane] == VERDICT_FORWARDED)
 			continue;
-		if (packet->has_flow && packet->admitted && burst->verdict[lane] != VERDICT_DROP_MARTIAN)
+		if (packet->has_flow && packet->admitted)
 			steered = steer_flow(&packet->flow, list->pipeline->routes, list->pipeline->steering);
 		explain(list, burst, lane, &steered, reason);
 		if (list->json)

@@ -223,11 +223,9 @@ static enum verdict parse_transport(const struct packet *packet, struct flow *fl
 	return VERDICT_FORWARDED;
 }
 
-static bool is_martian(const struct packet *packet)
+bool flow_is_martian(uint8_t family, const uint8_t *source, const uint8_t *destination)
 {
-	const uint8_t *source = packet->source, *destination = packet->destination;
-
-	if (packet->family == NETADDR_V4)
+	if (family == NETADDR_V4)
 		return admission_is_martian_v4(load_le32(source), load_le32(destination));
 	return admission_is_martian_v6(
 		load_le64(source), load_le64(source + 8), load_le64(destination), load_le64(destination + 8));
@@ -263,7 +261,7 @@ enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, 
 		return verdict;
 	flow->family = packet.family;
 	flow->ip_size = packet.size;
-	flow->martian = is_martian(&packet);
+	flow->martian = flow_is_martian(packet.family, packet.source, packet.destination);
 	flow->reply_allowed = !packet.fragmented;
 	set_addresses(flow, &packet, false);
 	return parse_payload(&packet, flow);

@@ -123,6 +123,10 @@ struct steer_result steer_flow(
 {
 	struct steer_result result = {0};
 
+	if (flow->martian && steering->admission.drop_martians) {
+		result.verdict = VERDICT_DROP_MARTIAN;
+		return result;
+	}
 	result.verdict = classify(flow, routes, steering, &result.table);
 	if (result.verdict != VERDICT_FORWARDED)
 		return result;

@@ -21,7 +21,7 @@ struct steer_result {
 	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
 };
 
-/* Steers one flow in the same way as steer_burst(). */
+/* Steers one flow in the same way as the pipeline steers its packets. */
 struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 

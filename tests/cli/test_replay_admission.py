@@ -91,3 +91,34 @@ def test_replay_admits_what_the_model_admits(name, frames, tmp_path):
     wanted |= {"answered_too_big"} if "outbound_mtu" in config else set()
     wanted -= set() if config["drop_martians"] else {"drop_martian"}
     assert all(counts[verdict] > 20 for verdict in wanted), counts
+
+
+def test_list_says_why_a_frame_is_not_taken(tmp_path):
+    tcp = IP(src="198.51.100.7", dst="10.10.10.10") / TCP(dport=80)
+    martian = IP(src="127.0.0.1", dst="10.10.10.10") / TCP(dport=80)
+    frames = [Ether(dst=PORT_MAC) / tcp, Ether(dst="02:00:00:00:00:99") / tcp, Ether(dst=PORT_MAC) / Dot1Q(vlan=7) / tcp,
+              Ether(dst=PORT_MAC) / martian, Ether(dst="ff:ff:ff:ff:ff:ff") / tcp]
+    for frame in frames:
+        frame.src = "02:00:00:00:00:77"
+    capture = pcap.write(tmp_path / "in.pcap", [bytes(frame) for frame in frames])
+    (tmp_path / "table.json").write_text(json.dumps(traffic.TABLE_OF_TWO_HOPS))
+    conf = write_conf(tmp_path / "director.conf", exception_path="tap")
+    found = run_json("replay", tmp_path / "table.json", capture, "--config", conf, "--port-mac", PORT_MAC, "--list")["list"]
+    assert [entry["verdict"] for entry in found] == ["forwarded", "drop_not_for_us", "drop_vlan", "drop_martian", "exception"]
+    assert [entry["reason"] for entry in found[1:]] == [
+        "not sent to an accepted MAC, or broadcast or multicast and there is no exception path",
+        "untagged or in a VLAN that accept_vlans does not have", "from a source address that no client can have",
+        "broadcast and multicast frames are never forwarded"]
+    assert ["row" in entry for entry in found] == [True, False, False, False, False]
+    found = run_json("replay", tmp_path / "table.json", capture, "--config", conf, "--list")["list"]
+    assert [entry["verdict"] for entry in found] == ["forwarded", "forwarded", "drop_vlan", "drop_martian", "forwarded"]
+
+
+def test_lookup_predicts_that_a_martian_is_dropped(tmp_path):
+    (tmp_path / "table.json").write_text(json.dumps(traffic.TABLE_OF_TWO_HOPS))
+    for drop, verdict in ((True, "drop_martian"), (False, "forwarded")):
+        conf = write_conf(tmp_path / "director.conf", drop_martians=drop)
+        for source, destination in (("127.0.0.1", "10.10.10.10:80"), ("::1", "[fdb4::10]:80"), ("10.10.10.10", "10.10.10.10:80")):
+            found = run_json("lookup", tmp_path / "table.json", source, destination, "--config", conf)
+            assert found["verdict"] == verdict, source
+            assert (found.get("reason") == "from a source address that no client can have") == drop

@@ -128,6 +128,12 @@ void conf_read_outbound_vlan(
 
 void conf_check_admission(struct conf_reader *reader, const config_setting_t *root, const struct admission *admission)
 {
+	const struct conf *conf = reader->conf;
+
+	for (uint8_t i = 0; i < admission->mac_count; i++)
+		if (!conf->gateway_auto && memcmp(&admission->macs[i], conf->gateway_mac, sizeof(conf->gateway_mac)) == 0)
+			conf_error(reader, config_setting_get_member(root, "accept_macs"), NULL,
+				"has outbound_gateway_mac, whose frames are for the gateway; remove it");
 	if (admission_accepts_tagged(admission) && !config_setting_get_member(root, "outbound_vlan"))
 		conf_error(reader, config_setting_get_member(root, "accept_vlans"), NULL,
 			"admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the gateway, or to \"untagged\"");

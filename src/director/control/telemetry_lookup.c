@@ -51,6 +51,7 @@ static bool parse(const char *parameters, struct flow *flow)
 	flow->hint = flow->source_port;
 	memcpy(flow->source, source.bytes, sizeof(flow->source));
 	memcpy(flow->destination, destination.bytes, sizeof(flow->destination));
+	flow->martian = flow_is_martian(flow->family, flow->source, flow->destination);
 	if (flow->kind == FLOW_ECHO)
 		flow->source_port = flow->destination_port = 0;
 	return true;

@@ -229,6 +229,37 @@ static const struct {
 		{"conf:2: hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
 	{BASE "alt_hash_fields = { src_port = false; };",
 		{"conf:2: alt_hash_fields: no field is true; set at least one of src_addr, dst_addr, src_port and dst_port"}},
+	{BASE "accept_macs = \"02:00:5e:10:00:09\";",
+		{"conf:2: accept_macs: '02:00:5e:10:00:09' (in quotes) is neither \"any\" nor a list like [\"02:00:5e:10:00:01\"]"}},
+	{BASE "accept_macs = [];",
+		{"conf:2: accept_macs: '[]' is neither \"any\" nor a list like [\"02:00:5e:10:00:01\"]"}},
+	{BASE "accept_macs = [\"00:00:5e:00:01:0a\", \"00:00:5e:00:01:0A\"];",
+		{"conf:2: accept_macs[1]: '00:00:5e:00:01:0A' is already in the list; remove one of them"}},
+	{BASE "accept_macs = [\"ff:ff:ff:ff:ff:ff\", \"00:00:00:00:00:00\", \"33:33:00:00:00:01\", \"02-00-00-00-00-09\"];",
+		{"conf:2: accept_macs[0]: 'ff:ff:ff:ff:ff:ff' is not a unicast MAC; remove it",
+			"conf:2: accept_macs[1]: '00:00:00:00:00:00' is not a unicast MAC; remove it",
+			"conf:2: accept_macs[2]: '33:33:00:00:00:01' is not a unicast MAC; remove it",
+			"conf:2: accept_macs[3]: '02-00-00-00-00-09' is not a MAC like 02:00:5e:10:00:01"}},
+	{BASE "accept_macs = [\"02:00:5e:10:00:01\"];",
+		{"conf:2: accept_macs: has outbound_gateway_mac, whose frames are for the gateway; remove it"}},
+	{BASE "accept_macs = [\"2:\", \"2:\", \"2:\", \"2:\", \"2:\", \"2:\", \"2:\", \"2:\", \"2:\"];",
+		{"conf:2: accept_macs: has 9 MACs; at most 8"}},
+	{BASE "accept_vlans = \"tagged\";",
+		{"conf:2: accept_vlans: 'tagged' (in quotes) is not \"untagged\", \"any\" or a list of VLAN ids like [100, 101], in which 0 stands for untagged frames"}},
+	{BASE "accept_vlans = 100;",
+		{"conf:2: accept_vlans: '100' (a number) is not \"untagged\", \"any\" or a list of VLAN ids like [100, 101], in which 0 stands for untagged frames"}},
+	{BASE "accept_vlans = [100, 4095, 100]; outbound_vlan = 100;",
+		{"conf:2: accept_vlans[1]: '4095' is not an integer from 0 to 4094",
+			"conf:2: accept_vlans[2]: 100 is already in the list; remove one of them"}},
+	{BASE "accept_vlans = [0, 100];",
+		{"conf:2: accept_vlans: admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the gateway, or to \"untagged\""}},
+	{BASE "accept_vlans = \"any\";",
+		{"conf:2: accept_vlans: admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the gateway, or to \"untagged\""}},
+	{BASE "outbound_vlan = 0;", {"conf:2: outbound_vlan: '0' is not an integer from 1 to 4094"}},
+	{BASE "outbound_vlan = 4095;", {"conf:2: outbound_vlan: '4095' is not an integer from 1 to 4094"}},
+	{BASE "outbound_vlan = \"100\";",
+		{"conf:2: outbound_vlan: '100' is neither \"untagged\" nor a VLAN id from 1 to 4094"}},
+	{BASE "drop_martians = 1;", {"conf:2: drop_martians: '1' (a number) is neither true nor false"}},
 	{BASE "hash_fields = \"src_addr\";",
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
 	{BASE "exception_limits = {\ncontrol = -1; other = 10000001; };",
@@ -450,6 +481,39 @@ static void test_integers_of_included_files_do_not_wrap(void **state)
 	rmdir(folder);
 }
 
+static void test_frames_that_are_admitted(void **state)
+{
+	const struct admission *admission;
+	struct conf conf;
+
+	(void)state;
+	admission = &conf.steering.admission;
+	read_good(BASE, &conf);
+	assert_int_equal(admission->accept, ADMISSION_LISTED);
+	assert_int_equal(admission->mac_count, 0);
+	assert_true(admission->drop_martians);
+	assert_true(admission_accepts_vlan(admission, 0));
+	assert_false(admission_accepts_tagged(admission));
+	assert_int_equal(admission->outbound_vlan, 0);
+	read_good(BASE "accept_macs = [\"00:00:5e:00:01:0a\", \"0E:00:00:00:00:01\"]; accept_vlans = [0, 4094, 1]; "
+		       "outbound_vlan = 4094; drop_martians = false;",
+		&conf);
+	assert_int_equal(admission->mac_count, 2);
+	assert_true(admission->macs[0] == 0x0a01005e0000 && admission->macs[1] == 0x01000000000e);
+	for (uint16_t vlan = 0; vlan < 4096; vlan++)
+		assert_int_equal(admission_accepts_vlan(admission, vlan), vlan <= 1 || vlan == 4094);
+	assert_int_equal(admission->outbound_vlan, 4094);
+	assert_false(admission->drop_martians);
+	read_good(BASE "accept_macs = \"any\"; accept_vlans = \"any\"; outbound_vlan = \"untagged\";", &conf);
+	assert_int_equal(admission->accept, ADMISSION_EVERY_UNICAST);
+	assert_true(admission_accepts_vlan(admission, 4095) && admission_accepts_tagged(admission));
+	read_good(BASE "accept_vlans = \"untagged\";", &conf);
+	assert_false(admission_accepts_tagged(admission));
+	read_good(BASE "accept_vlans = [0]; accept_macs = (\"00:00:5e:00:01:0a\");", &conf); /* a list in parentheses */
+	assert_false(admission_accepts_tagged(admission));
+	assert_int_equal(admission->mac_count, 1);
+}
+
 static void test_equal_alt_hash_fields_are_a_warning(void **state)
 {
 	struct conf conf;
@@ -517,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
 		cmocka_unit_test(test_included_files_are_found_in_the_same_folder_and_named),
 		cmocka_unit_test(test_integers_of_included_files_do_not_wrap),
+		cmocka_unit_test(test_frames_that_are_admitted),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
