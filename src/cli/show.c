@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/live/live.h"
 #include "cli/shares.h"
+#include "cli/speed.h"
 #include "common/text.h"
 #include "table/file/json_text.h"
 
@@ -108,7 +109,9 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
 	json_t *tables = json_array();
 	char digest[17], fingerprint[17], replaces[17];
+	struct speed speed;
 
+	speed_find(set, &speed);
 	snprintf(digest, sizeof(digest), "%016" PRIx64, table_set_digest(set));
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, table_set_fingerprint(set));
 	snprintf(replaces, sizeof(replaces), "%016" PRIx64, set->replaces);
@@ -118,11 +121,14 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 	if (!json)
 		printf("fingerprint %s%s%s\n", fingerprint, set->replaces ? ", replaces " : "",
 			set->replaces ? replaces : "");
+	if (!json)
+		speed_print(&speed);
 	for (uint32_t i = first; i < end; i++) {
 		struct shares shares;
 
 		if (!shares_count_rows(&shares, &set->tables[i])) {
 			json_decref(tables);
+			speed_free(&speed);
 			return command_error("%s: out of memory", path);
 		}
 		if (json)
@@ -131,10 +137,16 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 			print_table(set, i, &shares);
 		shares_free(&shares);
 	}
-	if (json)
-		return cli_print_json(json_pack("{s:o, s:s, s:i, s:s, s:s, s:s?, s:o}", "file", json_text(path),
-			"format", version ? "binary" : "json", "version", (int)version, "digest", digest, "fingerprint",
-			fingerprint, "replaces", set->replaces ? replaces : NULL, "tables", tables));
+	if (json) {
+		json_t *result = json_pack("{s:o, s:s, s:i, s:s, s:s, s:s?, s:o}", "file", json_text(path), "format",
+			version ? "binary" : "json", "version", (int)version, "digest", digest, "fingerprint",
+			fingerprint, "replaces", set->replaces ? replaces : NULL, "tables", tables);
+
+		json_object_update_new(result, speed_json(&speed));
+		speed_free(&speed);
+		return cli_print_json(result);
+	}
+	speed_free(&speed);
 	json_decref(tables);
 	return COMMAND_OK;
 }

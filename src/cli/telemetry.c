@@ -180,7 +180,7 @@ void telemetry_close(struct telemetry *telemetry)
 
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command)
 {
-	static const char *const texts[] = {"error", "last_error", "table_path", "table_name"};
+	static const char *const texts[] = {"error", "last_error", "slow", "table_path", "table_name"};
 	json_t *received, *reply;
 
 	if (send(telemetry->fd, command, strlen(command), MSG_NOSIGNAL) < 0) {

@@ -31,6 +31,9 @@ struct burst {
 	/* Filled by the fast path, else false: the burst has packets of both IP families. */
 	bool mixed;
 
+	/* Filled by the pipeline: the packets that took the general path. */
+	uint32_t general_path;
+
 	/* Filled by the parser. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
 	struct flow flow[BURST_MAX];

@@ -179,6 +179,7 @@ static void run_stages(struct pipeline *pipeline, struct burst *burst)
 			burst);
 	if (!lanes)
 		return;
+	burst->general_path = (uint32_t)__builtin_popcountll(lanes);
 	parse(pipeline, burst, lanes);
 	steer_burst(burst, lanes, pipeline->routes, pipeline->steering);
 	recognise_underlay(pipeline, burst, lanes);
@@ -188,6 +189,7 @@ static void run_stages(struct pipeline *pipeline, struct burst *burst)
 void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 {
 	burst->mixed = false;
+	burst->general_path = 0;
 	if (burst->count == 0)
 		return;
 	run_stages(pipeline, burst);

@@ -172,16 +172,11 @@ static bool fill_pages(struct port_pages *made, uint16_t pages[PAGES], const str
 	return true;
 }
 
-/* Adds a map with these pages. Without room it is MISFIT. */
+/* Adds a map with these pages. */
 static bool add_map(struct port_pages *made, const uint16_t pages[PAGES], uint16_t *map)
 {
 	struct portmap *portmap = made->portmap;
 
-	*map = MISFIT;
-	if (portmap->map_count == made->limits.maps) {
-		made->any_misfit = true;
-		return true;
-	}
 	if (portmap->map_count == made->map_room) {
 		uint32_t room = made->map_room ? 2 * made->map_room : 8;
 		uint16_t *maps = realloc(portmap->maps, (size_t)room * PAGES * sizeof(*maps) + TAIL);
@@ -234,6 +229,11 @@ bool port_pages_map(
 	if (count == 0 || parent == MISFIT)
 		return true;
 	slot = find_recipe(made, &recipe);
+	if (!slot->count && made->portmap->map_count == made->limits.maps) {
+		made->any_misfit = true;
+		*map = MISFIT;
+		return true;
+	}
 	if (!slot->count) {
 		memcpy(pages, made->portmap->maps + (size_t)parent * PAGES, sizeof(pages));
 		if (!fill_pages(made, pages, ranges, count) || !add_map(made, pages, &recipe.map))

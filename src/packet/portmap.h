@@ -23,6 +23,8 @@
 #define PORTMAP_FLAT_MAPS  256 /* 16 MB */
 #define PORTMAP_PAGE_PORTS 256 /* ports in a page, and pages in a port map */
 
+#define PORTMAP_CONSTANTS 2 /* port maps, and pages, whose entries are all the same; the others come from binds */
+
 /* An entry of a page is the table index + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
 #define PORTMAP_NONE   0
 #define PORTMAP_MISFIT 255

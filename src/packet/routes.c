@@ -6,19 +6,27 @@
 
 #include "packet/big_alloc.h"
 
+static uint32_t address_of(const struct table *table, uint16_t backend)
+{
+	uint32_t address;
+
+	memcpy(&address, table->backends[backend].addr.bytes, sizeof(address));
+	return address;
+}
+
 /*
  * A row of a binary table can have an address twice. Version 2 names the only hop of a row twice, and a file may list
  * one address as two backends.
  */
-static bool rows_are_distinct(const struct routes_table *table)
+bool routes_rows_are_distinct(const struct table *table)
 {
+	const uint16_t *row = table->rows;
 	bool distinct = true;
 
-	for (size_t at = 0; at < (size_t)TABLE_ROWS * table->row_hops; at += table->row_hops)
+	for (uint32_t r = 0; r < TABLE_ROWS; r++, row += table->row_hops)
 		for (unsigned i = 1; i < table->row_hops; i++)
 			for (unsigned j = 0; j < i; j++)
-				distinct &=
-					table->addresses[table->rows[at + i]] != table->addresses[table->rows[at + j]];
+				distinct &= row[i] != row[j] && address_of(table, row[i]) != address_of(table, row[j]);
 	return distinct;
 }
 
@@ -69,7 +77,7 @@ static void fill_table(struct routes *routes, uint32_t t)
 	};
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		memcpy(&addresses[i], table->backends[i].addr.bytes, sizeof(*addresses));
-	distinct = rows_are_distinct(&routes->tables[t]);
+	distinct = routes_rows_are_distinct(table);
 	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
 	routes->pairs_only &= distinct && table->row_hops == 2;
 	siphash_begin(&routes->keys[t], table->hash_key);

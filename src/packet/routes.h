@@ -67,6 +67,9 @@ void routes_mark_first_hops(const struct routes *routes, bool *first);
 /* Returns whether a table has a backend with this address. address: network order. */
 bool routes_has_backend(const struct routes *routes, uint32_t address);
 
+/* Returns whether each row of the table names different addresses. */
+bool routes_rows_are_distinct(const struct table *table);
+
 /* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);
 

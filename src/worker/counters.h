@@ -23,6 +23,7 @@
 	X(tx_packets, "frames that the ports accepted for sending")                                                       \
 	X(tx_bytes, "bytes of the frames in tx_packets, with their Ethernet headers")                                     \
 	X(slow_path, "received frames that the worker had to copy: several segments, a shared buffer, or tags taken out") \
+	X(general_path, "received frames that took the general path, which is slower than the fast path")                 \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
 	X(too_big_without_df, "frames in drop_too_big that got no too-big reply because they are IPv4 without DF")        \
 	X(exception_limited_neighbour, "frames in drop_exception_limited of the class neighbour")                         \

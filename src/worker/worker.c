@@ -182,6 +182,8 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 
 	prepare(worker, path, live);
 	pipeline_run(&worker->pipeline, &worker->burst);
+	if (worker->burst.general_path)
+		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(writable && all_forwarded(&worker->burst)))
 		finish_forwarded(worker, live, mbufs);
 	else

@@ -18,6 +18,7 @@
 #include "worker/backend_counts.h"
 
 #define WORKER_MAX_PORTS 32
+#define WORKER_SLOW_SIZE 384
 
 /* A forwarding table in use. Read-only once published, except the counts and the next hops. */
 struct live_table {
@@ -31,6 +32,7 @@ struct live_table {
 	 * fetch them for each burst, and the old ones are freed like an old table.
 	 */
 	struct next_hops *next_hops[WORKER_MAX_PORTS];
+	char slow[WORKER_SLOW_SIZE]; /* for people: the first thing in the table that makes packets slower; "": nothing */
 };
 
 /* The phases in which workers end: packets have left the bursts of ports, the rings to workers, and the rings back. */

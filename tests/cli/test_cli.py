@@ -368,7 +368,9 @@ def test_show_counts_the_hops_of_the_model(tmp_path):
     ips = [entry["ip"] for entry in backends]
     for path in (source, target):
         shown = run_json("show", path)
-        assert set(shown) == {"file", "format", "version", "digest", "fingerprint", "replaces", "tables"}
+        assert set(shown) == {
+            "file", "format", "version", "digest", "fingerprint", "replaces", "prefix_lengths", "port_maps", "slow", "tables"}
+        assert (shown["prefix_lengths"], shown["port_maps"], shown["slow"]) == ({"ipv4": "32", "ipv6": ""}, 1, [])
         assert re.fullmatch("[0-9a-f]{16}", shown["digest"])
         shown = shown["tables"][0]
         assert set(shown) == {"name", "row_hops", "imbalance", "backends_in_imbalance", "binds", "backends"}
@@ -397,6 +399,31 @@ def test_the_fingerprint_survives_states_and_formats_and_replaces_needs_version_
         shown = run_json("show", target)
         assert (shown["fingerprint"], shown["replaces"]) == (first, replaces)
         assert (f"fingerprint {first}, replaces {replaces}\n" in run("show", target).stdout) == (replaces is not None)
+
+
+def many_lengths(count):
+    binds = [{"ip": f"10.{i}.0.0/{32 - i}", "proto": "tcp", "port": 80} for i in range(count)]
+    return [*binds, {"ip": "fd00::/64", "proto": "udp", "port": 53}]
+
+
+def test_check_and_show_name_a_ninth_prefix_length(tmp_path):
+    for count in (8, 9):
+        code = CHECK_WARNINGS if count == 9 else OK
+        lengths = " ".join(str(32 - i) for i in range(count))
+        expected = [f"tables: binds of IPv4 have 9 prefix lengths ({lengths}): packets that match a short one or none take longer; "
+                    "use at most 8 lengths"] if count == 9 else []
+        source = write_tables(tmp_path / "table.json", table(binds=many_lengths(count)))
+        target = tmp_path / "table.bin"
+        run("build-config", source, target)
+        for path in (source, target):
+            checked = json.loads(run("check", path, "--json", code=code).stdout)["files"][0]
+            assert checked["warnings"] == [f"{path}: {line}" for line in expected]
+            shown = run_json("show", path)
+            assert (shown["slow"], shown["port_maps"]) == (expected, 2)
+            assert shown["prefix_lengths"] == {"ipv4": lengths, "ipv6": "64"}
+            lines = run("show", path).stdout
+            assert f"prefix lengths of IPv4 {lengths}, of IPv6 64; 2 port maps" in " ".join(lines.split())
+            assert ("slow: tables: binds of IPv4 have 9" in lines) == bool(expected)
 
 
 def test_show_fits_80_columns(tmp_path):

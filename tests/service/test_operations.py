@@ -321,15 +321,23 @@ def test_a_bind_with_the_directors_own_address_is_warned_about_at_start_and_relo
 def test_stats_describe_the_table(version, named, tmp_path):
     folder = tmp_path / ("long" * 40)
     folder.mkdir()
-    table = write_table(folder / "table", {"tables": [table_of(7, "one")]}, version)
+    hops = 2 if version == "2" else 3
+    table = write_table(folder / "table", {"tables": [{**table_of(7, "one", backends=4), "hops": hops}]}, version)
     config = {**SLEEP, "alt_hash_fields": {"src_addr": True, "src_port": True}}
     with DirectorProcess([vdev(tmp_path)], config, table) as director:
         stats = run_json("stats", "--file-prefix", director.file_prefix, env=director.environment)
         (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
+        log = director.log
     assert stats["table_path"] == str(table)
     assert stats["table_format"] == named
     assert (stats["hash_fields"], stats["alt_hash_fields"]) == ("src_addr", "src_addr, src_port")
     assert stats["fingerprint"] == run_json("show", table)["fingerprint"]
+    assert (stats["prefix_lengths_ipv4"], stats["prefix_lengths_ipv6"]) == (1, 0)
+    assert (stats["port_maps"], stats["misfit_prefixes"]) == (1, 0)
+    slow = ("tables[0]: rows have 3 hops, and alt_hash_fields is set: the packets of this table take the slower general path; "
+            'set "hops" to 2 or remove alt_hash_fields')
+    assert stats["slow"] == ("" if hops == 2 else slow)
+    assert (f"{table}: {slow}" in log) == (hops == 3)
     assert entry.get("first_bind") == ("tcp 10.0.0.7 port 80" if version == "2" else None)
 
 

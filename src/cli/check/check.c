@@ -12,6 +12,7 @@
 #include "cli/check/check_healthcheck.h"
 #include "cli/check/check_kind.h"
 #include "cli/cli.h"
+#include "cli/speed.h"
 #include "common/text.h"
 #include "program/installed.h"
 #include "table/file/json_text.h"
@@ -85,6 +86,8 @@ static void check_table(struct subject *subject)
 		error = table_load_json(path_of(subject), &subject->set, &subject->faults);
 	if (error == 0 && subject->kind == CHECK_BINARY_TABLE)
 		table_lint(&subject->set, &subject->faults);
+	if (error == 0)
+		speed_warn(&subject->set, &subject->faults);
 }
 
 static void check_content(struct subject *subject)

@@ -12,15 +12,31 @@
 #include "common/text.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
+#include "packet/slow.h"
 #include "program/log.h"
 #include "table/file/table_load.h"
 
-static struct routes *load(const char *path, uint32_t *version, struct faults *faults)
+/* Adds warnings about what makes packets slower, and keeps the first one for telemetry. */
+static void warn_of_slow(const struct reload *reload, struct live_table *live, struct faults *faults)
+{
+	size_t before = faults->count;
+
+	slow_warn(&live->routes->set, live->routes->portmap, reload->alt_hash_fields, faults);
+	if (faults->count > before) /* without the name of the file and ": " */
+		snprintf(live->slow, sizeof(live->slow), "%s", faults->items[before].text + strlen(reload->path) + 2);
+}
+
+/* Fills live->routes. False: there are errors in faults. */
+static bool load(const struct reload *reload, struct live_table *live, struct faults *faults)
 {
 	struct table_set set = {0};
 
-	faults->file = path;
-	return table_load(path, &set, version, faults) < 0 ? NULL : routes_create(&set, faults);
+	faults->file = reload->path;
+	if (table_load(reload->path, &set, &live->version, faults) == 0)
+		live->routes = routes_create(&set, faults);
+	if (live->routes)
+		warn_of_slow(reload, live, faults);
+	return live->routes;
 }
 
 /* Finds the slot with this name that none of the first `count` tables has, because two tables without a name may have
@@ -94,12 +110,12 @@ int reload_count_backends(struct reload *reload, unsigned workers)
 	return backend_counts_alloc(&live->backends, live->routes, workers) ? 0 : -ENOMEM;
 }
 
-int reload_open(
-	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults)
+int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
+	unsigned workers, struct faults *faults)
 {
 	struct live_table *live = calloc(1, sizeof(*live));
 
-	*reload = (struct reload){.path = path, .shared = shared};
+	*reload = (struct reload){.path = path, .shared = shared, .alt_hash_fields = alt_hash_fields};
 	pthread_mutex_init(&reload->lock, NULL);
 	shared->qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(workers), RTE_CACHE_LINE_SIZE);
 	if (!live || !shared->qsbr || rte_rcu_qsbr_init(shared->qsbr, workers)) {
@@ -107,8 +123,7 @@ int reload_open(
 		free(live);
 		return -ENOMEM;
 	}
-	live->routes = load(path, &live->version, faults);
-	if (!live->routes) {
+	if (!load(reload, live, faults)) {
 		free(live);
 		return -EINVAL;
 	}
@@ -156,13 +171,12 @@ static void free_live(struct live_table *live)
 }
 
 /* Returns what workers need to use the file. NULL: there are errors in faults. */
-static struct live_table *load_live(const char *path, unsigned workers, struct faults *faults)
+static struct live_table *load_live(const struct reload *reload, struct faults *faults)
 {
+	unsigned workers = reload->shared->live->backends.workers;
 	struct live_table *live = calloc(1, sizeof(*live));
 
-	if (live)
-		live->routes = load(path, &live->version, faults);
-	if (live && live->routes && backend_counts_alloc(&live->backends, live->routes, workers))
+	if (live && load(reload, live, faults) && backend_counts_alloc(&live->backends, live->routes, workers))
 		return live;
 	if (!faults->errors)
 		faults_error(faults, NULL, "out of memory");
@@ -174,7 +188,7 @@ static struct live_table *load_live(const char *path, unsigned workers, struct f
 static struct live_table *load_next(struct reload *reload, bool force, char why[RELOAD_ERROR_SIZE])
 {
 	struct faults faults = {0};
-	struct live_table *live = load_live(reload->path, reload->shared->live->backends.workers, &faults);
+	struct live_table *live = load_live(reload, &faults);
 
 	if (!live) {
 		describe_errors(&faults, why);

@@ -41,6 +41,7 @@ typedef struct counters_table reload_count(void *context, uint8_t slot);
 
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
+	uint8_t alt_hash_fields; /* of the steering config */
 	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
 	struct live_table *replaced; /* between reload_publish() and reload_finish(): the table before */
@@ -64,8 +65,8 @@ struct reload {
  * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and
  * path must exist until reload_close(). 0, or -errno with an error in faults. Then the caller sets max_shrink.
  */
-int reload_open(
-	struct reload *reload, struct worker_shared *shared, const char *path, unsigned workers, struct faults *faults);
+int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
+	unsigned workers, struct faults *faults);
 
 /* Makes the counts of the first table's backends for this number of workers. Called before workers run. 0, or -ENOMEM. */
 int reload_count_backends(struct reload *reload, unsigned workers);

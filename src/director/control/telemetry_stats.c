@@ -10,6 +10,7 @@
 #include "director/control/telemetry_reply.h"
 #include "director/link.h"
 #include "director/workers.h"
+#include "packet/slow.h"
 #include "worker/worker.h"
 
 static void add_counters(struct rte_tel_data *data, const struct counters *counters)
@@ -31,6 +32,21 @@ static void add_fields(struct rte_tel_data *data, const char *key, uint8_t field
 		if (fields >> i & 1)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
 	rte_tel_data_add_dict_string(data, key, text);
+}
+
+/* What decides how fast packets are. */
+static void add_speed(struct rte_tel_data *data, const struct live_table *live)
+{
+	const struct portmap *portmap = live->routes->portmap;
+	char text[SLOW_LENGTHS_TEXT];
+
+	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(live->routes));
+	rte_tel_data_add_dict_uint(data, "prefix_lengths_ipv4", slow_lengths(portmap, NETADDR_V4, text));
+	rte_tel_data_add_dict_uint(data, "prefix_lengths_ipv6", slow_lengths(portmap, NETADDR_V6, text));
+	rte_tel_data_add_dict_uint(data, "port_maps", portmap->map_count - PORTMAP_CONSTANTS);
+	rte_tel_data_add_dict_uint(data, "misfit_prefixes", portmap->misfits);
+	snprintf(text, sizeof(text), "%s", live->slow);
+	telemetry_reply_text(data, "slow", text);
 }
 
 /* The table's file, and what it is. */
@@ -61,7 +77,7 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
 	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);
 	pthread_mutex_lock(&reload->lock);
-	rte_tel_data_add_dict_uint(data, "classifier_bytes", routes_classifier_memory(reload->shared->live->routes));
+	add_speed(data, reload->shared->live);
 	rte_tel_data_add_dict_uint(data, "generation", reload->shared->live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, reload->shared->live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
@@ -111,7 +127,7 @@ static struct rte_tel_data *describe_port(const struct port *port)
 
 /* Bytes of JSON in a reply. */
 enum {
-	STATE_SIZE = 2030, /* the state, with an error of RELOAD_ERROR_SIZE, without table_path */
+	STATE_SIZE = 2570, /* the state, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
 	PORT_SIZE = 250,
 	VALUE_SIZE = 19, /* of a counter, without its name: 15 digits, which it has after years, and punctuation */
 };

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a director has to look up for a packet of a table file, and what makes its packets slower. For show and check. */
+#ifndef GLB_CLI_SPEED_H
+#define GLB_CLI_SPEED_H
+
+#include <jansson.h>
+
+#include "common/faults.h"
+#include "packet/slow.h"
+#include "table/table.h"
+
+struct speed {
+	char v4[SLOW_LENGTHS_TEXT], v6[SLOW_LENGTHS_TEXT]; /* prefix lengths of the binds, longest first */
+	uint32_t port_maps;
+	struct faults slow; /* warnings without a file name */
+};
+
+/* The caller calls speed_free(). */
+void speed_find(const struct table_set *set, struct speed *speed);
+void speed_free(struct speed *speed);
+
+void speed_print(const struct speed *speed);
+
+/* The members of the speed. The caller owns the object. */
+json_t *speed_json(const struct speed *speed);
+
+/* Adds the warnings to a list that names the file. */
+void speed_warn(const struct table_set *set, struct faults *faults);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names what in a forwarding table makes packets slower than others, for people (docs/explanation/performance.md#what-tables-cost).
+ * Pure; reads tables and port maps.
+ */
+#ifndef GLB_PACKET_SLOW_H
+#define GLB_PACKET_SLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/faults.h"
+#include "packet/portmap.h"
+#include "table/table.h"
+
+/* More prefix lengths of a family than these are worth a warning. */
+#define SLOW_LENGTHS 8
+
+/* "32 24 16": room for all lengths of IPv6. */
+#define SLOW_LENGTHS_TEXT 512
+
+/*
+ * Adds a warning for each cause: many prefix lengths, binds without room in the port maps, and tables whose packets take
+ * the general path. portmap: of the set. alt_hash_fields: of the steering config, 0 if unknown. Rows may be missing.
+ */
+void slow_warn(
+	const struct table_set *set, const struct portmap *portmap, uint8_t alt_hash_fields, struct faults *faults);
+
+/* Writes the prefix lengths that binds of a family have, longest first, separated by spaces. Returns their number. */
+unsigned slow_lengths(const struct portmap *portmap, uint8_t family, char text[SLOW_LENGTHS_TEXT]);
+
+#endif
