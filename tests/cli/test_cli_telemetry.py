@@ -440,3 +440,89 @@ def test_missing_permission_is_named(tmp_path):
         shutil.rmtree(folder)
     assert (done.returncode, done.stderr) == (FAILED, f"glb-director-cli: {folder}/dpdk/rte/dpdk_telemetry.v2: permission denied: "
                                               "run this command as the director's user, usually root\n")
+
+
+class NextHopsModel:
+    """A director with a next hop for each port in `counts`. `change_at`: numbers of the requests before which something changes."""
+
+    def __init__(self, counts=(1,), without=(0,), change_at=()):
+        self.counts, self.without, self.change_at = counts, without, change_at
+        self.version, self.requests = 1, 0
+
+    def summary(self, index):
+        return {"port": f"net_pcap{index}" if len(self.counts) > 1 else "all", "interface": f"eth{index}" if len(self.counts) > 1 else "",
+                "next_hop_count": self.counts[index], "unreachable": 0, "backend_count": 9, "without_count": self.without[index],
+                "version": self.version}
+
+    def item(self, number):
+        return {"address": f"10.{self.version}.0.{number}", "interface": "eth0", "mac": f"02:00:00:00:00:{number:02x}",
+                "state": "reachable", "age": 60 ** (number % 4), "backends": 1}
+
+    def page(self, index, first):
+        def part(count, item):
+            return {str(i): item(i) for i in range(first, min(first + 32, count))}
+
+        count, without = self.counts[index], self.without[index]
+        return {**self.summary(index), "first": first, "next_hops": part(count, self.item),
+                "without": part(without, lambda number: {"ip": f"192.168.0.{number}", "why": "the kernel has no route to it"}),
+                "truncated": int(first + 32 < max(count, without))}
+
+    def __call__(self, question):
+        self.requests += 1
+        self.version += self.requests in self.change_at
+        command, _, parameters = question.partition(",")
+        if parameters:
+            return {command: self.page(*map(int, parameters.split(",")))}
+        return {command: {"sets": {str(i): self.summary(i) for i in range(len(self.counts))}}}
+
+
+def test_next_hops_are_read_page_after_page(tmp_path):
+    with director(tmp_path, NextHopsModel(counts=(33,), without=(65,))) as (environment, questions):
+        (found,) = run_json("next-hops", env=environment)["sets"]
+    assert questions == ["/glb/next_hops", *(f"/glb/next_hops,0,{first}" for first in (0, 32, 64))]
+    assert [item["address"] for item in found["next_hops"]] == [f"10.1.0.{i}" for i in range(33)]
+    assert [item["ip"] for item in found["without"]] == [f"192.168.0.{i}" for i in range(65)]
+
+
+def test_next_hops_that_change_between_two_pages_are_read_again(tmp_path):
+    with director(tmp_path, NextHopsModel(counts=(33,), change_at=(3,))) as (environment, _):
+        (found,) = run_json("next-hops", env=environment)["sets"]
+    assert {item["address"].split(".")[1] for item in found["next_hops"]} == {"2"} and len(found["next_hops"]) == 33
+
+
+def test_next_hops_that_never_stop_changing_are_an_error(tmp_path):
+    with director(tmp_path, NextHopsModel(change_at=range(1000))) as (environment, _):
+        done = run("next-hops", code=FAILED, env=environment)
+    assert done.stderr == "glb-director-cli: the next hops change again and again; try again later\n"
+
+
+def test_next_hops_are_printed_for_each_port(tmp_path):
+    with director(tmp_path, NextHopsModel(counts=(4, 0), without=(0, 1))) as (environment, _):
+        text = run("next-hops", env=environment).stdout
+    assert words(text)[:3] == [["port", "net_pcap0,", "interface", "eth0:"],
+                               ["next", "hop", "interface", "MAC", "state", "age", "backends"],
+                               ["10.1.0.0", "eth0", "02:00:00:00:00:00", "reachable", "1s", "1"]]
+    assert [line[-2] for line in words(text)[2:6]] == ["1s", "1m", "1h", "2d"]
+    assert text.split("\n\n")[1].splitlines() == [
+        "port net_pcap1, interface eth1:", "There are no next hops.",
+        "Backends without a reachable next hop, whose packets are dropped:", "192.168.0.0      the kernel has no route to it"]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_next_hop_of_a_fixed_address_is_listed(tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE, "3")
+    pcap.write(tmp_path / "rx.pcap", [])
+    with DirectorProcess([f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"], CONFIG, table) as director:
+        (found,) = run_json("next-hops", "--file-prefix", director.file_prefix, env=director.environment)["sets"]
+        ask = director.telemetry.ask
+        errors = [ask(f"/glb/next_hops,{parameters}") for parameters in ("1", "x", "0,x", "-1", "4294967296")]
+        assert ask("/glb/stats")["next_hop_mac"] == CONFIG["outbound_gateway_mac"]
+    (item,) = found["next_hops"]
+    assert (item["address"], item["mac"], item["state"]) == ("", CONFIG["outbound_gateway_mac"], "fixed")
+    assert [list(error) for error in errors] == [["error"]] * 5
+
+
+def test_director_without_next_hops_is_an_error(tmp_path):
+    with director(tmp_path, lambda question: {question: {"error": "no such command"}}) as (environment, _):
+        done = run("next-hops", code=FAILED, env=environment)
+    assert done.stderr == "glb-director-cli: the director does not list its next hops: no such command\n"

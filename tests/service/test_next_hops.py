@@ -74,6 +74,13 @@ class Host:
     def wait_without(self, expected, index=0):
         wait_until(lambda: self.without(index) == expected, lambda: f"{expected}, not {self.page(index)}: {self.log}")
 
+    def health(self):
+        reasons = self.director.telemetry.ask("/glb/health")["reasons"].values()
+        return [(reason["cause"], reason["severity"]) for reason in reasons]
+
+    def wait_health(self, expected):
+        wait_until(lambda: self.health() == expected, lambda: f"{expected}, not {self.health()}")
+
     def send(self, frames=FRAMES):
         """Sends the frames and waits for their verdicts. Returns the frames that the director sent, and what was counted."""
         client = self.link.client
@@ -92,6 +99,10 @@ class Host:
         """The kernel's own packets, such as ARP replies, are received, too."""
         stats = self.director.stats()
         return stats if stats["received"] >= wanted and stats["received"] == sum_of_verdicts(stats) else None
+
+    def macs_by_flow(self):
+        """The MAC address that each flow goes to, by its outer source port and proxy."""
+        return {(frame[UDP].sport, frame[IP].dst): frame.dst for frame in self.send()[0]}
 
     def macs_by_backend(self):
         """Which backends get packets, and the MAC addresses that these go to."""
@@ -140,3 +151,272 @@ def test_each_backend_has_its_own_next_hop(link, tmp_path):
         host.ip("route add 192.168.50.0/24 via 10.255.0.9")
         host.wait_without({})
         assert host.macs_by_backend()["192.168.50.10"] == {THIRD}
+
+
+def test_several_next_hops_of_a_route(link, tmp_path):
+    """ECMP with weights, failures, nexthop objects, and next hops with IPv6 addresses."""
+    all_three = {"10.255.0.7": ROUTER, "10.255.0.8": OTHER, "10.255.0.9": THIRD}
+    with Host(link, tmp_path, document("192.168.50.10", "192.168.51.10")) as host:
+        def hop(number, weight):
+            return f"nexthop via 10.255.0.{number} dev director weight {weight}"
+
+        host.ip(f"route add {PROXIES} {hop(7, 2)} {hop(8, 1)} {hop(9, 1)}")
+        host.wait_next_hops(all_three)
+        before = host.macs_by_flow()
+        counts = Counter(before.values())
+        total = sum(counts.values())
+        assert 0.4 < counts[ROUTER] / total < 0.6 and 0.15 < counts[OTHER] / total < 0.35, counts
+        assert host.macs_by_flow() == before
+
+        # Only the flows of a next hop that fails move, and they return.
+        host.ip("neigh change 10.255.0.9 nud failed dev director")
+        host.wait_next_hops({"10.255.0.7": ROUTER, "10.255.0.8": OTHER})
+        during = host.macs_by_flow()
+        moved = {flow for flow, found in during.items() if found != before[flow]}
+        assert moved == {flow for flow, found in before.items() if found == THIRD}
+        assert set(during.values()) == {ROUTER, OTHER}
+        host.wait_health([("next_hop_lost", "degraded")])
+        host.ip(f"neigh replace 10.255.0.9 lladdr {THIRD} dev director")
+        host.wait_next_hops(all_three)
+        assert host.macs_by_flow() == before
+
+        # The last next hop fails, and the route is withdrawn.
+        host.ip(f"route replace {PROXIES} via 10.255.0.7")
+        host.wait_next_hops({"10.255.0.7": ROUTER})
+        host.ip("neigh change 10.255.0.7 nud failed dev director")
+        host.wait_without(dict.fromkeys(("192.168.50.10", "192.168.51.10"), "no next hop of its route is reachable"))
+        assert host.send()[1] == {"forwarded": 0, "drop_no_next_hop": len(FRAMES)}
+        host.wait_health([("no_next_hop", "failing")])
+        host.ip(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
+        host.wait_without({})
+        host.ip(f"route del {PROXIES}")
+        host.wait_without(dict.fromkeys(("192.168.50.10", "192.168.51.10"), "the kernel has no route to it"))
+
+        # Nexthop objects, which a route can show by their id only. A change of an object is no change of the route.
+        for mode in (1, 0):
+            link.director.sysctl({"net.ipv4.nexthop_compat_mode": mode})
+            host.ip("nexthop add id 1 via 10.255.0.7 dev director")
+            host.ip("nexthop add id 2 via 10.255.0.8 dev director")
+            host.ip("nexthop add id 10 group 1,3/2")
+            host.ip(f"route add {PROXIES} nhid 10")
+            host.wait_next_hops({"10.255.0.7": ROUTER, "10.255.0.8": OTHER})
+            counts = Counter(host.macs_by_flow().values())
+            assert counts[ROUTER] > 2 * counts[OTHER] > 0, counts
+            host.ip("nexthop replace id 2 via 10.255.0.9 dev director")
+            host.wait_next_hops({"10.255.0.7": ROUTER, "10.255.0.9": THIRD})
+            for number in (10, 2, 1):
+                host.ip(f"nexthop del id {number}")
+            host.wait_next_hops({})
+
+        # RFC 8950, as with BGP unnumbered, alone and beside a router with an IPv4 address.
+        host.ip(f"neigh replace fe80::7 lladdr {ROUTER} dev director")
+        host.ip(f"route add {PROXIES} via inet6 fe80::7 dev director")
+        host.wait_next_hops({"fe80::7": ROUTER})
+        assert set(host.macs_by_flow().values()) == {ROUTER}
+        host.ip(f"route replace {PROXIES} nexthop via inet6 fe80::7 dev director {hop(8, 1)}")
+        host.wait_next_hops({"fe80::7": ROUTER, "10.255.0.8": OTHER})
+        assert set(host.macs_by_flow().values()) == {ROUTER, OTHER}
+
+        # A link without a carrier.
+        link.client.run(*"ip link set client down".split())
+        host.wait_next_hops({})
+
+
+def quick_neighbours(link):
+    """The kernel finds out within a second that a neighbour is gone."""
+    names = {"delay_first_probe_time": 1, "ucast_solicit": 1, "mcast_solicit": 1, "retrans_time_ms": 200}
+    link.director.sysctl({f"net.ipv4.neigh.director.{name}": value for name, value in names.items()})
+
+
+def test_neighbours_that_reply(link, tmp_path):
+    """The director makes the kernel resolve and confirm its next hops, and a reload waits for those of new backends."""
+    def give_client(verb, address):
+        link.client.run(*f"ip address {verb} {address} dev client".split())
+
+    quick_neighbours(link)
+    give_client("add", "10.255.0.20/32")
+    link.client.run(*"ip address add 10.255.0.99/24 dev client".split())
+    with Host(link, tmp_path, document("10.255.0.20")) as host:
+        client = mac(link.client, "client")
+        host.wait_next_hops({"10.255.0.20": client})
+
+        # The kernel itself sends nothing to the next hop, so it would not notice that it is gone.
+        host.ip(f"neigh change 10.255.0.20 lladdr {client} nud stale dev director")
+        wait_until(lambda: "STALE" not in host.ip("neigh show 10.255.0.20 dev director"), "the kernel to confirm the neighbour")
+
+        # An entry that the kernel has deleted costs no packet.
+        host.ip("neigh del 10.255.0.20 dev director")
+        assert host.send()[1] == {"forwarded": len(FRAMES), "drop_no_next_hop": 0}
+        wait_until(lambda: "REACHABLE" in host.ip("neigh show 10.255.0.20 dev director"), "the kernel to ask again")
+
+        # A reload with a new backend.
+        give_client("add", "10.255.0.21/32")
+        host.path.write_text(json.dumps(document("10.255.0.20", "10.255.0.21")), encoding="utf-8")
+        assert host.director.telemetry.ask("/glb/reload")["ok"] == 1
+        frames, counts = host.send()
+        assert counts == {"forwarded": len(FRAMES), "drop_no_next_hop": 0}
+        assert {frame[IP].dst for frame in frames} == {"10.255.0.20", "10.255.0.21"}
+
+        # A reload with a backend that is switched off does not wait for it for ever.
+        host.path.write_text(json.dumps(document("10.255.0.20", "10.255.0.22")), encoding="utf-8")
+        assert host.director.telemetry.ask("/glb/reload")["ok"] == 1
+        host.wait_without({"10.255.0.22": "no next hop of its route is reachable"})
+        assert host.next_hops() == {"10.255.0.20": client}
+
+        # A backend that is switched off later.
+        give_client("del", "10.255.0.20/32")
+        host.ip(f"neigh change 10.255.0.20 lladdr {client} nud stale dev director")
+        host.wait_next_hops({})
+        wait_until(lambda: "next hop 10.255.0.20 on director: it does not reply to the kernel" in host.log, "a warning")
+        give_client("add", "10.255.0.20/32")
+        host.wait_next_hops({"10.255.0.20": client})
+
+
+def test_next_hops_are_resolved_without_cap_net_admin(link, tmp_path):
+    """The capability is needed to make the kernel probe a neighbour. Without it the director sends a datagram."""
+    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
+    link.director.run(*"ip address add 10.255.0.1/24 dev director".split())
+    link.director.run("ip", "route", "add", PROXIES, "via", "10.255.0.7")
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"
+    prefix = [*link.director.command(), "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
+    with DirectorProcess([vdev], AUTO, table, prefix=prefix) as director:
+        client = mac(link.client, "client")
+        wait_until(lambda: director.stats()["next_hop_mac"] == client, lambda: director.log)
+
+
+def batch(link, lines):
+    link.director.run("ip", "-batch", "-", input="\n".join(lines))
+
+
+def test_many_next_hops(link, tmp_path):
+    """200 proxies on the link: replies of several pages, one line of the log for all, and a flood of changes of other routes."""
+    addresses = [f"10.255.1.{i}" for i in range(1, 201)]
+    macs = {address: f"02:00:00:00:02:{int(address.split('.')[3]):02x}" for address in addresses}
+    with Host(link, tmp_path, document(*addresses)) as host:
+        host.ip("address add 10.255.1.254/24 dev director")
+        batch(link, [f"neigh replace {address} lladdr {macs[address]} nud permanent dev director" for address in addresses])
+
+        def listed():
+            director = host.director
+            (found,) = run_json("next-hops", "--file-prefix", director.file_prefix, env=director.environment)["sets"]
+            return found
+
+        def complete():
+            found = {item["address"]: item["mac"] for item in listed()["next_hops"]}
+            return found == macs
+
+        wait_until(complete, lambda: f"all: {host.log}")
+        found = listed()
+        assert (found["next_hop_count"], found["unreachable"], found["backend_count"], found["without"]) == (200, 0, 200, [])
+        assert {item["state"] for item in found["next_hops"]} == {"permanent"}
+        for address, addressed in host.macs_by_backend().items():
+            assert addressed == {macs[address]}
+        assert host.director.stats()["next_hop_mac"] == "several"
+        assert "changed at once" in host.log
+        assert host.log.count("next hop 10.255.1.") <= 8
+
+        # More events than the socket holds. A change in their midst is not lost.
+        prefixes = [f"172.{16 + i // 4096}.{i // 16 % 256}.{i % 16 * 16}/28" for i in range(20000)]
+        batch(link, [f"route add {prefix} via 10.255.0.7" for prefix in prefixes[:10000]]
+              + [f"neigh replace 10.255.1.5 lladdr {THIRD} nud permanent dev director", "route add blackhole 10.255.1.9/32"]
+              + [f"route add {prefix} via 10.255.0.7" for prefix in prefixes[10000:]])
+        host.wait_without({"10.255.1.9": "the route is a blackhole"})
+        macs["10.255.1.5"] = THIRD
+        del macs["10.255.1.9"]
+        wait_until(complete, lambda: f"the change: {host.log}")
+
+
+def add_port_interface(link, number):
+    link.director.run(*f"ip link add k{number} type veth peer name p{number}".split())
+    for name in (f"k{number}", f"p{number}"):
+        link.director.run(*f"ip link set {name} up".split())
+    link.director.run(*f"ip address add 10.{number}.0.1/24 dev k{number}".split())
+
+
+def add_router(link, number, interface):
+    link.director.run(*f"ip neigh replace 10.{number}.0.7 lladdr {(ROUTER, OTHER)[number - 1]} dev {interface}".split())
+
+
+def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
+    connect(link.client, "client2", link.director, "director2")
+    vdevs = [f"net_af_packet{i},iface={name}" for i, name in enumerate(("director", "director2"))]
+    for number in (1, 2):
+        add_port_interface(link, number)
+    config = {**AUTO, "port_interfaces": ["k1", "k2"]}
+    with Host(link, tmp_path, document("192.168.50.10"), vdevs, config) as host:
+        host.ip(f"route add {PROXIES} nexthop via 10.1.0.7 dev k1 nexthop via 10.2.0.7 dev k2")
+        for number in (1, 2):
+            add_router(link, number, f"k{number}")
+        host.wait_next_hops({"10.1.0.7": ROUTER}, 0)
+        host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        for port, name, router in ((0, "client", ROUTER), (1, "client2", OTHER)):
+            (frame,) = send_one(link, name)
+            assert (frame.dst, frame.src) == (router, host.director.port_mac(port).lower())
+
+        # The route of another interface is no route of the port.
+        host.ip(f"route replace {PROXIES} via 10.2.0.7 dev k2")
+        host.wait_without({"192.168.50.10": "the kernel has no route to it"}, 0)
+        host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+
+        # An interface that is renamed, and one that is removed and comes back.
+        host.ip("link set k2 down")
+        host.ip("link set k2 name renamed")
+        host.ip("link set renamed up")
+        add_router(link, 2, "renamed")
+        host.ip(f"route replace {PROXIES} via 10.2.0.7 dev renamed")
+        host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        host.ip("link del renamed")
+        host.wait_without({"192.168.50.10": "the interface of the port does not exist"}, 1)
+        wait_until(lambda: "warning: interface k2 is gone" in host.log, "a warning")
+        add_port_interface(link, 2)
+        add_router(link, 2, "k2")
+        host.ip(f"route replace {PROXIES} via 10.2.0.7 dev k2")
+        host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        wait_until(lambda: "notice: interface k2 is back" in host.log, "a message")
+
+
+def send_one(link, name):
+    """Sends one frame into a port. Returns the frame that the director sends there."""
+    with link.client.packet_socket(name, ignore_outgoing=True) as sock:
+        sock.settimeout(TIMEOUT_S)
+        sock.send(FRAMES[0])
+        return [next_outer(sock)]
+
+
+@pytest.mark.parametrize("keys, message", (
+    ({"port_interfaces": ["lo", "lo"]}, "port_interfaces: it names 2 interfaces, but DPDK has 1 port: name one for each port"),
+    ({"port_interfaces": ["nonesuch"]}, 'port_interfaces: the kernel has no interface "nonesuch": create it, or correct its name'),
+    ({"outbound_vrf": "nonesuch"}, 'outbound_vrf: the kernel has no interface "nonesuch": create it, or correct its name'),
+    ({"outbound_vrf": "lo"}, 'outbound_vrf: the interface "lo" is not a VRF'),
+))
+def test_director_does_not_start_with_wrong_interfaces(keys, message, tmp_path):
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    director = DirectorProcess([f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"], {**AUTO, **keys}, table)
+    try:
+        assert director.process.wait(TIMEOUT_S) == 1
+        assert f"glb-director: error: {message}" in director.log
+    finally:
+        director.__exit__()
+
+
+def test_routes_of_a_vrf(link, tmp_path):
+    if link.director.run(*"ip link add blue type vrf table 77".split(), check=False).returncode:
+        pytest.skip("the kernel has no VRFs")
+    link.director.run(*"ip link set blue up".split())
+    add_port_interface(link, 1)
+    link.director.run(*"ip link set k1 master blue".split())
+    config = {**AUTO, "outbound_vrf": "blue"}
+    with Host(link, tmp_path, document("192.168.50.10"), config=config) as host:
+        host.ip(f"route add {PROXIES} via 10.255.0.8")
+        host.wait_without({"192.168.50.10": "the kernel has no route to it"})
+        host.ip(f"route add {PROXIES} via 10.1.0.7 vrf blue")
+        add_router(link, 1, "k1")
+        host.wait_next_hops({"10.1.0.7": ROUTER})
+        assert host.macs_by_backend() == {"192.168.50.10": {ROUTER}}
+    config["port_interfaces"] = ["director"]
+    with pytest.raises(AssertionError, match='"director" does not belong to the VRF "blue" of outbound_vrf'):
+        with Host(link, tmp_path, document("192.168.50.10"), config=config):
+            pass

@@ -103,6 +103,7 @@ static void test_every_key_is_read(void **state)
 
 	(void)state;
 	read_good("outbound_gateway_mac = \"auto\"; outbound_src_ip = \"10.0.0.9\";\n"
+		  "outbound_vrf = \"blue\"; port_interfaces = [\"eth1\", \"a.longest.name0\"];\n"
 		  "hash_fields = { src_addr = true; src_port = true; dst_port = false; };\n"
 		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big_without_df = true; send_icmp_too_big = "
@@ -118,6 +119,10 @@ static void test_every_key_is_read(void **state)
 		  " num_dist_workers = 1; }, lcore-7 = { work = true; work_source = 2; } };\n",
 		&conf);
 	assert_true(conf.gateway_auto);
+	assert_string_equal(conf.outbound_vrf, "blue");
+	assert_int_equal(conf.port_interface_count, 2);
+	assert_string_equal(conf.port_interfaces[0], "eth1");
+	assert_string_equal(conf.port_interfaces[1], "a.longest.name0");
 	assert_int_equal(conf.steering.hash_fields, STEERING_SOURCE_ADDRESS | STEERING_SOURCE_PORT);
 	assert_int_equal(conf.steering.alt_hash_fields, STEERING_DESTINATION_ADDRESS | STEERING_DESTINATION_PORT);
 	assert_false(conf.steering.forward_ping);
@@ -157,6 +162,8 @@ static void test_every_key_is_read(void **state)
 }
 
 #define MAC(text)    "outbound_gateway_mac = " text ";\noutbound_src_ip = \"192.0.2.1\";\n"
+#define AUTO         "outbound_gateway_mac = \"auto\"; outbound_src_ip = \"192.0.2.1\";\n"
+#define NO_INTERFACE "' is not the name of an interface, like \"eth1\" (1 to 15 characters)"
 #define IP(text)     "outbound_gateway_mac = \"auto\";\noutbound_src_ip = " text ";\n"
 #define NOT_MAC      " is neither \"auto\" nor a MAC like 02:00:5e:10:00:01"
 #define PATHS        "flow_paths = ( { rx_port = 0; rx_queue = 0; tx_port = 0; tx_queue = 0; } );\n"
@@ -177,6 +184,16 @@ static const struct {
 	{MAC("12"), {"conf:1: outbound_gateway_mac: '12' (a number)" NOT_MAC}},
 	{MAC("\"01:00:5e:10:00:01\""), {"conf:1: outbound_gateway_mac: '01:00:5e:10:00:01' is not a unicast MAC"}},
 	{MAC("\"00:00:00:00:00:00\""), {"conf:1: outbound_gateway_mac: '00:00:00:00:00:00' is not a unicast MAC"}},
+
+	{AUTO "outbound_vrf = \"\";\n", {"conf:2: outbound_vrf: '" NO_INTERFACE}},
+	{AUTO "outbound_vrf = \"a.longer.name.00\";\n", {"conf:2: outbound_vrf: 'a.longer.name.00" NO_INTERFACE}},
+	{AUTO "outbound_vrf = \"a/b\";\n", {"conf:2: outbound_vrf: 'a/b" NO_INTERFACE}},
+	{AUTO "outbound_vrf = \"..\";\n", {"conf:2: outbound_vrf: '.." NO_INTERFACE}},
+	{AUTO "port_interfaces = [\"eth1\", \"eth 2\"];\n", {"conf:2: port_interfaces[1]: 'eth 2" NO_INTERFACE}},
+	{AUTO "port_interfaces = \"eth1\";\n",
+		{"conf:2: port_interfaces: 'eth1' (in quotes) is not a list of interfaces, like [\"eth1\", \"eth2\"]"}},
+	{AUTO "port_interfaces = [];\n",
+		{"conf:2: port_interfaces: '[]' is not a list of interfaces, like [\"eth1\", \"eth2\"]"}},
 	{IP("\"192.0.2\""), {"conf:2: outbound_src_ip: '192.0.2' is not an IPv4 address"}},
 	{IP("\"::1\""), {"conf:2: outbound_src_ip: '::1' is not an IPv4 address"}},
 	{IP("true"), {"conf:2: outbound_src_ip: 'true' is not an IPv4 address"}},
@@ -527,6 +544,21 @@ static void test_equal_alt_hash_fields_are_a_warning(void **state)
 	faults_clear(&faults);
 }
 
+static void test_interfaces_beside_a_fixed_mac_are_a_warning(void **state)
+{
+	struct faults faults;
+	struct conf conf;
+
+	(void)state;
+	assert_int_equal(read_conf(BASE "outbound_vrf = \"blue\";\nport_interfaces = [\"eth1\"];\n", &conf, &faults), 0);
+	assert_int_equal(faults.count, 2);
+	assert_string_equal(faults.items[0].text,
+		"conf:2: outbound_vrf: has no effect, because outbound_gateway_mac is not \"auto\"");
+	assert_string_equal(faults.items[1].text,
+		"conf:3: port_interfaces: has no effect, because outbound_gateway_mac is not \"auto\"");
+	faults_clear(&faults);
+}
+
 static void test_limits_of_no_exception_path_are_a_warning(void **state)
 {
 	struct conf conf;
@@ -583,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_integers_of_included_files_do_not_wrap),
 		cmocka_unit_test(test_frames_that_are_admitted),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
+		cmocka_unit_test(test_interfaces_beside_a_fixed_mac_are_a_warning),
 		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
 	};
