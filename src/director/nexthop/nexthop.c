@@ -229,6 +229,7 @@ static void end_pass(struct nexthop *nexthop)
 	nexthop->pass_not_before_ms = now + (pause > PASS_PAUSE_MS ? pause : PASS_PAUSE_MS);
 	nexthop->pass_due_ms = now + SAFETY_NET_MS;
 	sweep(nexthop);
+	nexthop_log_room(nexthop);
 }
 
 static void look_up_routes(struct nexthop *nexthop, uint64_t end_us)

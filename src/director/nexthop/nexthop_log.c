@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "common/text.h"
 #include "director/nexthop/nexthop_state.h"
@@ -128,4 +129,30 @@ void nexthop_log(struct nexthop *nexthop, uint64_t now_ms)
 			"next hops: %u changed at once, %u for the worse; %u of %u proxies have no next hop (list them: glb-director-cli next-hops)",
 			summary.changes, summary.lost, summary.without,
 			nexthop->destinations.count * nexthop->destinations.ports);
+}
+
+/* The kernel resolves no more neighbours, without any message, when it has this many entries. UINT32_MAX: not known. */
+static uint32_t kernel_room(void)
+{
+	FILE *file = fopen("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "re");
+	uint32_t room = UINT32_MAX;
+
+	if (file && fscanf(file, "%u", &room) != 1)
+		room = UINT32_MAX;
+	if (file)
+		fclose(file);
+	return room;
+}
+
+void nexthop_log_room(struct nexthop *nexthop)
+{
+	uint32_t count = 0, room = kernel_room();
+
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
+		count += nexthop->neighbours.items[i]->key.family == AF_INET;
+	if (count >= room && !nexthop->room_logged)
+		log_warning(
+			"next hops: the routes lead to %u neighbours, but the kernel keeps at most %u entries, so it cannot resolve them all: raise net.ipv4.neigh.default.gc_thresh3 (sysctl), and gc_thresh1 and gc_thresh2",
+			count, room);
+	nexthop->room_logged = count >= room;
 }

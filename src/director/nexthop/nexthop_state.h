@@ -37,11 +37,15 @@ struct nexthop {
 	uint64_t pass_began_ms, pass_not_before_ms, pass_due_ms; /* the last: also without a reason */
 	uint32_t reread; /* index in neighbours.items: entries before it are read again if they are marked */
 
+	bool room_logged; /* the log says that the kernel has too little room for the neighbours */
 	bool log_due; /* something changed that the log may not have yet */
 	uint64_t logged_ms; /* when the changes were logged last */
 };
 
 /* Logs what has changed since the last call: a line each for a few changes, one line for many. Returns at once if it is too early. */
 void nexthop_log(struct nexthop *nexthop, uint64_t now_ms);
+
+/* Logs a warning, once, if there are more IPv4 neighbours than the kernel keeps entries for. */
+void nexthop_log_room(struct nexthop *nexthop);
 
 #endif
