@@ -228,9 +228,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->reply_to_sender = replay->conf.gateway_auto;
 	pipeline->fast = lanes_by_isa[isa_choose(UINT_MAX)];
 	if (!args->options[GATEWAY_MAC] && !replay->conf.gateway_auto)
-		memcpy(pipeline->reply_mac, replay->conf.gateway_mac, sizeof(pipeline->reply_mac));
-	replay->next_hops.single = true;
-	memcpy(&replay->next_hops.mac, pipeline->reply_mac, sizeof(pipeline->reply_mac));
+		memcpy(&replay->next_hops.mac, replay->conf.gateway_mac, sizeof(replay->conf.gateway_mac));
 	replay->in = capture_open(replay->in_path);
 	if (!replay->in)
 		return COMMAND_FAILED;
@@ -241,18 +239,20 @@ static int open_all(const struct command_args *args, struct replay *replay)
 }
 
 /* Reads the options, or takes their defaults. */
-static int parse_macs(const struct command_args *args, struct pipeline *pipeline)
+static int parse_macs(const struct command_args *args, struct replay *replay)
 {
 	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1}, next_hop_mac[6] = {2, 0, 0, 0, 0, 2};
-	uint8_t *source_mac = pipeline->outer.source_mac;
+	uint8_t *source_mac = replay->pipeline.outer.source_mac, gateway_mac[6];
 	const char *gateway = args->options[GATEWAY_MAC], *port = args->options[PORT_MAC];
 
 	memcpy(source_mac, port_mac, sizeof(port_mac));
-	memcpy(pipeline->reply_mac, next_hop_mac, sizeof(next_hop_mac));
-	if (gateway && !conf_parse_mac(gateway, pipeline->reply_mac))
+	memcpy(gateway_mac, next_hop_mac, sizeof(next_hop_mac));
+	if (gateway && !conf_parse_mac(gateway, gateway_mac))
 		return command_usage("replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
 	if (port && !conf_parse_mac(port, source_mac))
 		return command_usage("replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
+	replay->next_hops.single = true;
+	memcpy(&replay->next_hops.mac, gateway_mac, sizeof(gateway_mac));
 	return COMMAND_OK;
 }
 
@@ -292,7 +292,7 @@ static int run(const struct command_args *args)
 	replay->list.pipeline = &replay->pipeline;
 	too_big_limit_init(&replay->too_big_limit, no_key, 0);
 	replay->pipeline.too_big_limit = &replay->too_big_limit;
-	code = parse_macs(args, &replay->pipeline);
+	code = parse_macs(args, replay);
 	if (code == COMMAND_OK)
 		code = open_all(args, replay);
 	if (code == COMMAND_OK)

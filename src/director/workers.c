@@ -74,6 +74,7 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.descriptors = rx->rx_descriptors,
 		.rx_mac = &rx->mac_number,
 		.tx_mac = &tx->mac_number,
+		.reply_to_sender = director->conf.gateway_auto && rx == tx,
 	};
 	path->tx_index = (uint16_t)(tx - director->ports);
 	return path;
@@ -216,8 +217,6 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
-	worker->pipeline.reply_to_sender = director->conf.gateway_auto;
-	memcpy(worker->pipeline.reply_mac, director->conf.gateway_mac, sizeof(worker->pipeline.reply_mac));
 	if (director->conf.steering.send_too_big)
 		init_too_big_limit(worker);
 	return worker;

@@ -48,7 +48,8 @@ static void insert_tags(struct burst *burst, uint32_t lane, const uint8_t *tags,
 	burst->out_size[lane] += size;
 }
 
-static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane)
+/* next_hop: the MAC to which the packet would go if it were not too big. */
+static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32_t lane, uint64_t next_hop)
 {
 	const struct flow *flow = &burst->flow[lane];
 	uint8_t *frame = burst->frame[lane], *ip = frame + flow->ip_offset;
@@ -65,7 +66,7 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	if (refusal != TOO_BIG_REPLY)
 		return;
 	/* Copied now, because the reply overwrites the frame's header. */
-	memcpy(outer.destination_mac, pipeline->reply_to_sender ? frame + NET_MAC_SIZE : pipeline->reply_mac,
+	memcpy(outer.destination_mac, pipeline->reply_to_sender ? frame + NET_MAC_SIZE : (const uint8_t *)&next_hop,
 		NET_MAC_SIZE);
 	memcpy(tags, frame + TAGS_OFFSET, tags_size);
 	burst->verdict[lane] = VERDICT_ANSWERED_TOO_BIG;
@@ -89,7 +90,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	} else if (burst->headroom[lane] < BURST_HEADROOM) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
 	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
-		reply_too_big(pipeline, burst, lane);
+		reply_too_big(pipeline, burst, lane, mac);
 	} else {
 		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(hops);
 

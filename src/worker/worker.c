@@ -74,6 +74,7 @@ static void prepare(struct worker *worker, const struct flow_path *path, const s
 	pipeline->next_hops = __atomic_load_n(&live->next_hops[path->tx_index], __ATOMIC_ACQUIRE);
 	pipeline->port_mac = __atomic_load_n(path->rx_mac, __ATOMIC_RELAXED);
 	memcpy(pipeline->outer.source_mac, &source_mac, sizeof(pipeline->outer.source_mac));
+	pipeline->reply_to_sender = path->reply_to_sender;
 	if (pipeline->too_big_limit)
 		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
 }

@@ -52,6 +52,7 @@ struct flow_path {
 	struct queue in, out;
 	struct queue exception; /* for unmatched packets */
 	bool segments_allowed; /* the port that transmits accepts mbufs with several segments */
+	bool reply_to_sender; /* as in struct pipeline */
 	const uint16_t *mtu; /* of FLOW_PATH_RETURN: the MTU of the port that transmits; atomic, the control thread changes it */
 	struct rte_mempool *pool; /* for copies; may be shared with other lcores */
 	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */

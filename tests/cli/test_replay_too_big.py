@@ -23,11 +23,11 @@ MACS = ("02:00:00:00:00:01", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "33:33:00
 TABLES = {
     "tables": [
         {
-            "name": "web", "hash_key": "01" * 16, "seed": "02" * 16, "hops": hops,
+            "name": name, "hash_key": "01" * 16, "seed": "02" * 16, "hops": hops,
             "binds": [{"ip": ip, "proto": "tcp", "port": 80} for ip in binds],
             "backends": [{"ip": f"192.168.50.{n}", "state": "active", "healthy": True} for n in range(1, 9)],
         }
-        for hops, binds in ((2, ("10.10.10.0/24", "fdb4::/64", "10.10.11.1")), (4, ("0.0.0.0/0", "::/0")))
+        for name, hops, binds in (("web", 2, ("10.10.10.0/24", "fdb4::/64", "10.10.11.1")), ("rest", 4, ("0.0.0.0/0", "::/0")))
     ]
 }
 

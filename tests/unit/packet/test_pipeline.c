@@ -54,7 +54,6 @@ static int reset(void **state)
 		.next_hops = &next_hops,
 		.steering = &steering,
 		.outer = {.source_mac = {2, 0, 0, 0, 0, 1}, .source_ip = inet_addr("192.0.2.1")},
-		.reply_mac = {2, 0, 0, 0, 0, 0xfd},
 		.too_big_limit = &limit,
 	};
 	too_big_limit_init(&limit, (uint8_t[SIPHASH_KEY_SIZE]){0}, 0);

@@ -49,9 +49,8 @@ static struct pipeline make_pipeline(
 		.fast = fast,
 	};
 
-	vectors_mac(vectors_string(config, "outbound_gateway_mac"), pipeline.reply_mac);
 	next_hops = (struct next_hops){.single = true};
-	memcpy(&next_hops.mac, pipeline.reply_mac, sizeof(pipeline.reply_mac));
+	vectors_mac(vectors_string(config, "outbound_gateway_mac"), (uint8_t *)&next_hops.mac);
 	vectors_mac(vectors_string(document, "port_mac"), pipeline.outer.source_mac);
 	return pipeline;
 }

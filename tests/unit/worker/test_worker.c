@@ -272,6 +272,33 @@ static void forward_macs(const uint16_t *found, unsigned count)
 	bound = false;
 }
 
+/* Of the frames 0 to 7, the number 0 is a martian source, and the odd ones go to a multicast MAC. */
+static void test_too_big_replies_go_where_the_flow_path_says(void **state)
+{
+	static const uint16_t found[] = {8, 0};
+
+	(void)state;
+	steering.outbound_mtu = 60;
+	steering.send_too_big = true;
+	forward_macs(found, 2);
+	assert_int_equal(sent, 0);
+	assert_int_equal(worker.counters.verdicts[VERDICT_DROP_TOO_BIG], 8);
+	assert_int_equal(worker.counters.too_big_without_df, 3);
+	steering.reply_without_df = true;
+	for (unsigned to_sender = 0; to_sender < 2; to_sender++) {
+		path.reply_to_sender = to_sender;
+		forward_macs(found, 2);
+		assert_int_equal(sent, 3);
+		assert_int_equal(worker.counters.verdicts[VERDICT_ANSWERED_TOO_BIG], 3);
+		assert_int_equal(worker.counters.too_big_without_df, 0);
+		for (uint32_t i = 0; i < sent; i++)
+			assert_int_equal(macs[i][0], to_sender ? 0 : next_hops.mac); /* the frames come from the MAC 0 */
+	}
+	path.reply_to_sender = false;
+	steering.outbound_mtu = 1500;
+	steering.send_too_big = steering.reply_without_df = false;
+}
+
 static void test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port(void **state)
 {
 	static const uint16_t found[] = {3, 5, 0, 0};
@@ -479,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
+		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
 		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
