@@ -235,6 +235,7 @@ class Stage:
         # With AF_PACKET the director also receives packets for its kernel, for instance ARP and ND.
         if self.fleet.shape.pmd == "af_packet":
             lost.pop("drop_unmatched", None)
+            lost.pop("drop_not_for_us", None)  # broadcast and multicast
         # With an exception path it also receives BGP, and `bgp-flood` has what its limits must drop.
         if self.fleet.shape.exception_path:
             lost.pop("exception", None)

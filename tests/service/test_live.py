@@ -4,11 +4,12 @@
 import os
 import select
 import socket
+import struct
 import time
 
 import pytest
 from scapy.layers.inet import IP, TCP
-from scapy.layers.l2 import Dot1Q
+from scapy.layers.l2 import Dot1AD, Dot1Q
 
 from lab.tools import wait_until
 from support import traffic
@@ -18,6 +19,7 @@ from model import Director
 from support.compare import count
 
 PACKET_OUTGOING = 4
+SOL_PACKET, PACKET_AUXDATA, TP_STATUS_VLAN_VALID = 263, 8, 0x10
 AF_PACKET, AF_XDP = "net_af_packet0,iface=director", "net_af_xdp0,iface=director"
 
 # Payload sizes. With net_af_packet the kernel reassembles IPv4 fragments before the port receives them
@@ -188,6 +190,35 @@ def test_frames_are_admitted_by_mac_vlan_and_source_while_the_mac_changes(vdev, 
         wait_until(lambda: "the MAC is now 02:00:00:00:00:99" in director.log, lambda: director.log)
         send_syn(link, "02:00:00:00:00:99", frame)
         counted(forwarded=4)
+
+
+def receive_with_vlan(socket_, size):
+    """The id of the tag of the next incoming frame of `size` bytes without its tag, which the kernel takes out; None: untagged."""
+    while True:
+        frame, auxiliary, _, address = socket_.recvmsg(65536, 64)
+        if address[2] != PACKET_OUTGOING and len(frame) == size:
+            status, tci = struct.unpack_from("=I", auxiliary[0][2])[0], struct.unpack_from("=H", auxiliary[0][2], 16)[0]
+            return tci & 0xFFF if status & TP_STATUS_VLAN_VALID else None
+
+
+@pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
+def test_the_largest_packet_leaves_in_outbound_vlan(vdev, link, tmp_path):
+    """The frame has 4 bytes more than the MTU of the interface allows untagged ones."""
+    table = write_table(tmp_path / "table", traffic.TABLE_OF_TWO_HOPS)
+    vlans = {"accept_vlans": [0, 7, 9], "outbound_vlan": 9}
+    conf = write_config(tmp_path / "director.conf", {**CONFIG, **vlans, "idle": "sleep"})
+    ip = IP(src="198.51.100.7", dst="10.10.10.10") / TCP(dport=80) / bytes(1500 - 40 - 40)
+    incoming = link.client.packet_socket("client")
+    incoming.settimeout(20)
+    incoming.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+    with DirectorProcess([vdev], conf, table, prefix=link.director.command()) as director:
+        mac = director.port_mac()
+        for frame in (traffic.ETHER / ip, traffic.ETHER / Dot1Q(vlan=7) / ip, traffic.ETHER / Dot1AD(vlan=7) / Dot1Q(vlan=9) / ip):
+            send_syn(link, mac, bytes(frame))
+            assert receive_with_vlan(incoming, 14 + 1500) == 9
+        stats = director.stats()
+    assert (stats["forwarded"], stats["tx_bytes"]) == (3, 3 * (14 + 4 + 1500))
+    incoming.close()
 
 
 def cpu_ticks(pid):
