@@ -37,6 +37,7 @@ static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent, most_held;
 static bool bound; /* the frames match a bind */
+static bool tagged, chained; /* the frames have a VLAN tag, have two segments */
 static uint64_t taken_for[2]; /* frames that take_few() accepted, by the last byte of their outer destination */
 static uint16_t room; /* frames that the port still accepts in take_few() */
 static unsigned received_at[MOST_FRAMES], sent_at[MOST_FRAMES]; /* number of the poll, by the number of the frame */
@@ -70,6 +71,10 @@ static struct rte_mbuf *make_frame(uint32_t number)
 		memcpy(frame + 30, (uint8_t[]){192, 0, 2, 9}, 4);
 		frame[37] = 80;
 	}
+	if (tagged)
+		memcpy(frame + 12, (uint8_t[]){0x81, 0, 0, 7}, 4);
+	if (chained)
+		rte_pktmbuf_chain(mbuf, rte_pktmbuf_alloc(pool)); /* an empty segment */
 	return mbuf;
 }
 
@@ -408,6 +413,39 @@ static void test_a_distributor_sends_a_frame_at_the_next_poll(void **state)
 	path.distributor = NULL;
 }
 
+/* Receives five frames from the kernel, and checks how many of them the port gets. */
+static void return_five(uint16_t mtu, unsigned returned)
+{
+	static const uint16_t found[] = {5, 0};
+
+	path.kind = FLOW_PATH_RETURN;
+	path.mtu = &mtu;
+	start(found, RTE_DIM(found));
+	worker_run(&worker);
+	assert_int_equal(sent, returned);
+	assert_int_equal(worker.counters.exception_returned, returned);
+	assert_int_equal(worker.counters.exception_return_refused, 5 - returned);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	path.kind = FLOW_PATH_STEER;
+	path.mtu = NULL;
+}
+
+static void test_frames_of_the_kernel_that_the_port_cannot_send_are_refused(void **state)
+{
+	(void)state;
+	return_five(FRAME_SIZE - 14, 5);
+	return_five(FRAME_SIZE - 15, 0);
+	tagged = true;
+	return_five(FRAME_SIZE - 18, 5);
+	return_five(FRAME_SIZE - 19, 0);
+	tagged = false;
+	chained = true;
+	return_five(1500, 0);
+	path.segments_allowed = true;
+	return_five(1500, 5);
+	path.segments_allowed = chained = false;
+}
+
 /* The ring back to the distributor has no room for the frames of the first poll. The other flow path receives nothing. */
 static void test_an_lcore_with_frames_left_does_not_sleep(void **state)
 {
@@ -503,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_no_frame_waits_for_its_family_unless_bursts_are_full),
 		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
 		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
+		cmocka_unit_test(test_frames_of_the_kernel_that_the_port_cannot_send_are_refused),
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
