@@ -238,22 +238,27 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	return replay->memory ? COMMAND_OK : command_error("out of memory");
 }
 
+static int parse_mac(const char *option, const char *text, uint8_t mac[6])
+{
+	static const uint8_t zero[6];
+
+	if (!conf_parse_mac(text, mac))
+		return command_usage("replay: --%s: '%s' is not a MAC like 02:00:00:00:00:01", option, text);
+	if (mac[0] & 1 || memcmp(mac, zero, sizeof(zero)) == 0)
+		return command_usage("replay: --%s: '%s' is not a unicast MAC", option, text);
+	return COMMAND_OK;
+}
+
 /* Reads the options, or takes their defaults. */
 static int parse_macs(const struct command_args *args, struct replay *replay)
 {
-	static const uint8_t port_mac[6] = {2, 0, 0, 0, 0, 1}, next_hop_mac[6] = {2, 0, 0, 0, 0, 2};
-	uint8_t *source_mac = replay->pipeline.outer.source_mac, gateway_mac[6];
 	const char *gateway = args->options[GATEWAY_MAC], *port = args->options[PORT_MAC];
+	uint8_t *source_mac = replay->pipeline.outer.source_mac, gateway_mac[6];
+	int code = parse_mac("gateway-mac", gateway ? gateway : "02:00:00:00:00:02", gateway_mac);
 
-	memcpy(source_mac, port_mac, sizeof(port_mac));
-	memcpy(gateway_mac, next_hop_mac, sizeof(next_hop_mac));
-	if (gateway && !conf_parse_mac(gateway, gateway_mac))
-		return command_usage("replay: --gateway-mac: '%s' is not a MAC like 02:00:00:00:00:01", gateway);
-	if (port && !conf_parse_mac(port, source_mac))
-		return command_usage("replay: --port-mac: '%s' is not a MAC like 02:00:00:00:00:01", port);
 	replay->next_hops.single = true;
 	memcpy(&replay->next_hops.mac, gateway_mac, sizeof(gateway_mac));
-	return COMMAND_OK;
+	return code ? code : parse_mac("port-mac", port ? port : "02:00:00:00:00:01", source_mac);
 }
 
 static int replay_all(const struct command_args *args, struct replay *replay)

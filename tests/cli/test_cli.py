@@ -31,7 +31,7 @@ def model_rows(table):
 
 
 SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
-               "health", "stats", "tables"]
+               "health", "stats", "tables", "next-hops"]
 
 
 # The command line
@@ -75,6 +75,10 @@ def test_completion_has_the_words_of_the_help():
      "replay: --port-mac: 'x' is not a MAC like 02:00:00:00:00:01"),
     (["replay", "a", "b", "--config", "c", "--gateway-mac", "1"],
      "replay: --gateway-mac: '1' is not a MAC like 02:00:00:00:00:01"),
+    (["replay", "a", "b", "--config", "c", "--gateway-mac", "00:00:00:00:00:00"],
+     "replay: --gateway-mac: '00:00:00:00:00:00' is not a unicast MAC"),
+    (["replay", "a", "b", "--config", "c", "--port-mac", "01:00:5e:00:00:01"],
+     "replay: --port-mac: '01:00:5e:00:00:01' is not a unicast MAC"),
     (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a number from 1 to 65535"),
     (["reload", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
     (["stats", "now"], "stats: unexpected operand 'now'"),

@@ -29,6 +29,20 @@ static struct routes *build_routes(void)
 	return handmade_routes(&set);
 }
 
+/* A third of the backends have no next hop, a third have one, and the others have two. */
+static struct next_hops *build_next_hops(const struct routes *routes)
+{
+	static const struct next_hop some[] = {{1, 0x010000000002, 1}, {2, 0x020000000002, 3}};
+	struct next_hop_list *lists = calloc(routes->address_count, sizeof(*lists));
+	struct next_hops *next_hops;
+
+	for (uint32_t i = 0; i < routes->address_count; i++)
+		lists[i] = (struct next_hop_list){some, i % 3};
+	next_hops = next_hops_create(lists, routes->address_count);
+	free(lists);
+	return next_hops;
+}
+
 static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_t whole)
 {
 	const uint8_t *out = burst->out[0], *ip;
@@ -50,6 +64,8 @@ static void check_sent(const struct burst *burst, const uint8_t *buffer, uint32_
 		abort();
 	if (out + burst->out_size[0] > burst->frame[0] + whole)
 		abort();
+	if (verdict == VERDICT_FORWARDED && (out[0] != 2 || (out[5] != 1 && out[5] != 2)))
+		abort();
 	if (verdict == VERDICT_FORWARDED && (burst->hop_count[0] < 1 || burst->hop_count[0] > ENCAPSULATE_MAX_HOPS))
 		abort();
 }
@@ -58,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct routes *routes;
 	static struct burst burst;
-	struct next_hops next_hops;
+	static struct next_hops *next_hops;
+	static const struct next_hops none = {.single = true};
 	uint32_t readable, whole;
 	struct steering_config steering;
 	struct pipeline pipeline;
@@ -66,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!routes)
 		routes = build_routes();
+	if (!next_hops)
+		next_hops = build_next_hops(routes);
 	if (size < 4)
 		return 0;
 	steering = (struct steering_config){
@@ -82,9 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.outbound_vlan = data[1] & 128 ? 7 : 0,
 			.vlans = {1 | 1ull << 7}},
 	};
-	next_hops = (struct next_hops){.single = true, .mac = data[1] & 16};
-	pipeline = (struct pipeline){
-		.routes = routes, .next_hops = &next_hops, .steering = &steering, .reply_to_sender = data[1] & 32};
+	pipeline = (struct pipeline){.routes = routes,
+		.next_hops = data[1] & 16 ? next_hops : &none,
+		.steering = &steering,
+		.reply_to_sender = data[1] & 32};
 	readable = (uint32_t)size - 4;
 	whole = readable + load_be16(data + 2) % 2048;
 	buffer = malloc(BURST_HEADROOM + readable);
