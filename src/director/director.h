@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and
- * the last six members, the main thread fills it before it starts other threads, and it is read-only from then on.
+ * the members after started_ns, the main thread fills it before it starts other threads, and it is read-only from then on.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
@@ -14,6 +14,7 @@
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/port.h"
+#include "director/ports/port_events.h"
 #include "director/control/underlay_report.h"
 #include "packet/lanes/lanes.h"
 #include "worker/exceptions.h"
@@ -41,6 +42,9 @@ struct director {
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 
 	struct nexthop *nexthop; /* finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
+	struct port_events port_events[PLAN_MAX_PORTS]; /* of ports[] */
+	int port_wake; /* eventfd, written when a port has events */
+	pthread_mutex_t ports_lock; /* held to change port.state, and by other threads while they read a device */
 	struct health health; /* the control thread writes it; see health_read() */
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */

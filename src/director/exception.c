@@ -146,7 +146,8 @@ void exception_follow(struct director *director)
 {
 	for (uint16_t i = 0; i < director->exception_count; i++) {
 		struct port *port = &director->ports[i];
-		uint16_t mtu = director->exceptions[i].rx_queues ? port_read_mtu(port) : port->mtu;
+		bool readable = director->exceptions[i].rx_queues && port_is_running(port);
+		uint16_t mtu = readable ? port_read_mtu(port) : port->mtu;
 
 		if (mtu == port->mtu)
 			continue;

@@ -25,8 +25,6 @@ static bool read_kernel(const struct port *port, struct link *link)
 		if (link->up && ioctl(fd, SIOCETHTOOL, &request) == 0 &&
 			ethtool_cmd_speed(&command) != (uint32_t)SPEED_UNKNOWN)
 			link->mbps = ethtool_cmd_speed(&command);
-		if (ioctl(fd, SIOCGIFMTU, &request) == 0)
-			link->mtu = (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX); /* the MTU of lo is 65536 */
 	}
 	if (fd >= 0)
 		close(fd);
@@ -40,7 +38,6 @@ struct link link_read(const struct port *port)
 
 	if (port->info.if_index)
 		return read_kernel(port, &link) ? link : (struct link){0};
-	rte_eth_dev_get_mtu(port->id, &link.mtu);
 	if (rte_eth_link_get_nowait(port->id, &device) == 0 && device.link_status == RTE_ETH_LINK_UP) {
 		link.up = true;
 		link.mbps = device.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : device.link_speed;

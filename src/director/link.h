@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The link of a port: up or down, its speed and its MTU. Asks the driver or, for a driver on a kernel interface, the kernel. Any thread. */
+/* The link of a port: up or down, and its speed. Asks the driver or, for a driver on a kernel interface, the kernel. Any thread. */
 #ifndef GLB_DIRECTOR_LINK_H
 #define GLB_DIRECTOR_LINK_H
 
@@ -11,7 +11,6 @@
 struct link {
 	bool up;
 	uint32_t mbps; /* Mbit/s; 0: down, or not known */
-	uint16_t mtu; /* 0: not known */
 };
 
 #define LINK_TEXT_MAX 32

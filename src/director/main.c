@@ -20,7 +20,7 @@
 #include "program/log.h"
 #include "worker/worker.h"
 
-static struct director director;
+static struct director director = {.port_wake = -1};
 
 static int open_table(void)
 {
@@ -109,7 +109,8 @@ int main(int argc, char **argv)
 		if (director.exceptions[i].rx_queues)
 			port_close(&director.exceptions[i]);
 	for (uint16_t i = 0; i < director.port_count; i++)
-		port_close(&director.ports[i]);
+		if (director.ports[i].state != PORT_REMOVED)
+			port_close(&director.ports[i]);
 	workers_free(&director);
 	reload_close(&director.reload);
 	rte_eal_cleanup();

@@ -112,6 +112,10 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
 	port->rx_segments = device.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
+	if (!port->of_exception_path) {
+		device.intr_conf.lsc = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC);
+		device.intr_conf.rmv = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_RMV);
+	}
 	return device;
 }
 
@@ -185,7 +189,7 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 		return error;
 	}
 	error = adjust_descriptors(port, conf);
-	if (!error)
+	if (!error && !port->pool)
 		error = create_pool(port, conf, lcores, extra);
 	return error ? error : setup_queues(port, conf, &device);
 }

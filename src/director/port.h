@@ -16,6 +16,14 @@
 
 #define PORT_MAX_QUEUES 256 /* receive queues per port; also transmit queues per port */
 
+enum port_state {
+	PORT_RUNNING, /* also a port that is not used */
+	PORT_RECOVERING, /* the driver recovers it, and passes no packets; nobody may call the driver */
+	PORT_RESETTING, /* no worker uses it; it waits for a reset, or is being reset */
+	PORT_REMOVING, /* it is gone, and will be closed */
+	PORT_REMOVED, /* closed */
+};
+
 struct port {
 	uint16_t id; /* DPDK port id */
 	char name[RTE_ETH_NAME_MAX_LEN];
@@ -32,6 +40,9 @@ struct port {
 	uint8_t rss_key[UINT8_MAX];
 	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
+	uint8_t state; /* enum port_state; atomic, the control thread changes it */
+	uint64_t retry_ms; /* when to try a reset again, in milliseconds of clock_now_ms() */
+	uint64_t resets, reset_failures; /* atomic */
 	struct rte_mempool *pool; /* for the frames that it receives, and for copies of them */
 };
 
@@ -40,7 +51,8 @@ int port_probe(struct port *port, uint16_t id);
 
 /*
  * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the
- * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. 0, or -errno after logging why and what to do.
+ * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. A port that has a pool keeps
+ * it, so that its frames survive a reset. 0, or -errno after logging why and what to do.
  */
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra);
 
@@ -57,6 +69,12 @@ uint16_t port_read_mtu(const struct port *port);
 static inline bool port_is_used(const struct port *port)
 {
 	return port->rx_queues || port->tx_queues;
+}
+
+/* Returns whether the driver may be asked about the port. */
+static inline bool port_is_running(const struct port *port)
+{
+	return __atomic_load_n(&port->state, __ATOMIC_RELAXED) == PORT_RUNNING;
 }
 
 /* Returns the file descriptor that is readable when a receive queue has packets, or -1. */

@@ -86,7 +86,7 @@ static void follow(struct port *port, const struct port *exception)
 void port_macs_follow(struct director *director)
 {
 	for (uint16_t i = 0; i < director->port_count; i++)
-		if (port_is_used(&director->ports[i]))
+		if (port_is_used(&director->ports[i]) && port_is_running(&director->ports[i]))
 			follow(&director->ports[i],
 				i < director->exception_count && port_is_used(&director->exceptions[i])
 					? &director->exceptions[i]

@@ -25,6 +25,7 @@
 #include "director/exception.h"
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"
+#include "director/ports/port_recovery.h"
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
@@ -277,6 +278,20 @@ static void evaluate_soon(struct control *control)
 		evaluate(control);
 }
 
+/* Takes the events of ports. A reset may take longer than the watchdog waits for a sign of life. */
+static void recover_ports(struct control *control)
+{
+	enum port_recovery found = port_recovery_take(control->director);
+
+	if (found == PORT_RECOVERY_NOTHING)
+		return;
+	evaluate(control);
+	if (found == PORT_RECOVERY_EVENTS)
+		return;
+	run_beside(control, port_recovery_run);
+	evaluate(control);
+}
+
 static void *run(void *argument)
 {
 	struct control *control = argument;
@@ -295,8 +310,10 @@ static void *run(void *argument)
 			take_tick(control);
 		else if (event.data.fd == control->stop_timer)
 			stop_now(control);
-		else if (nexthop_step(control->director->nexthop))
+		else if (event.data.fd != port_recovery_descriptor(control->director) &&
+			 nexthop_step(control->director->nexthop))
 			evaluate_soon(control);
+		recover_ports(control);
 	}
 	pthread_mutex_lock(&control->lock);
 	pthread_cond_broadcast(&control->completion);
@@ -335,6 +352,7 @@ void control_free(struct control *control)
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	port_recovery_close(control->director);
 	next_hops_close(control->director);
 	free(control);
 }
@@ -354,6 +372,8 @@ static void open_lock(struct control *control)
 static int open_all(struct control *control)
 {
 	sigset_t set = handled_signals();
+	struct director *director = control->director;
+	int error;
 
 	open_lock(control);
 	control->watchdog_us = service_watchdog_us();
@@ -363,8 +383,12 @@ static int open_all(struct control *control)
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return watch(control, control->signals) && watch(control, control->requests) &&
-			       watch(control, control->timer) && watch(control, control->stop_timer)
+	error = port_recovery_open(director);
+	if (error)
+		return -error;
+	return watch(control, port_recovery_descriptor(director)) && watch(control, control->signals) &&
+			       watch(control, control->requests) && watch(control, control->timer) &&
+			       watch(control, control->stop_timer)
 		       ? 0
 		       : errno;
 }

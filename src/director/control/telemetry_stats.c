@@ -101,7 +101,7 @@ static struct rte_tel_data *describe_lcore(const struct worker *worker)
 	return lcore;
 }
 
-static struct rte_tel_data *describe_port(const struct port *port)
+static struct rte_tel_data *describe_port(struct director *director, const struct port *port)
 {
 	struct rte_tel_data *data = rte_tel_data_alloc();
 	struct rte_eth_stats stats = {0};
@@ -109,11 +109,14 @@ static struct rte_tel_data *describe_port(const struct port *port)
 
 	if (!data)
 		return NULL;
-	rte_eth_stats_get(port->id, &stats);
+	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
+	if (port_is_running(port))
+		rte_eth_stats_get(port->id, &stats);
+	if (port_is_used(port) && port_is_running(port))
+		link = link_read(port);
+	pthread_mutex_unlock(&director->ports_lock);
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "name", port->name);
-	if (port_is_used(port))
-		link = link_read(port);
 	rte_tel_data_add_dict_string(data, "link", link.up ? "up" : "down");
 	rte_tel_data_add_dict_uint(data, "mbps", link.mbps);
 	rte_tel_data_add_dict_uint(data, "rx_packets", stats.ipackets);
@@ -175,7 +178,7 @@ int telemetry_stats(struct director *director, const char *parameters __rte_unus
 	add_counters(data, &sum);
 	add_state(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)
-		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(&director->ports[i]));
+		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(director, &director->ports[i]));
 	for (uint16_t i = 0; i < lcore_count; i++)
 		telemetry_reply_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);

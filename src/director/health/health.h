@@ -32,6 +32,8 @@ enum health_severity {
  */
 #define HEALTH_CAUSES(X)                        \
 	X(LINK_DOWN, "link_down")               \
+	X(PORT_RESET, "port_reset")             \
+	X(PORT_REMOVED, "port_removed")         \
 	X(WORKER_STUCK, "worker_stuck")         \
 	X(NO_NEXT_HOP, "no_next_hop")           \
 	X(NEXT_HOP_LOST, "next_hop_lost")       \

@@ -20,7 +20,7 @@ static unsigned read_links(struct director *director)
 		const struct port *port = &director->ports[i];
 		struct link *last = &director->memory.links[i], link = {0};
 
-		if (port_is_used(port))
+		if (port_is_used(port) && port_is_running(port))
 			link = link_read(port);
 		if (link.up != last->up || link.mbps != last->mbps)
 			log_line(link.up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s",
@@ -31,25 +31,46 @@ static unsigned read_links(struct director *director)
 	return up;
 }
 
+/* Appends why a port that is not running passes no packets. up: another port receives. */
+static void add_state(const struct port *port, bool up, struct health_report *report)
+{
+	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
+	char object[HEALTH_OBJECT_SIZE];
+
+	if (port->state == PORT_REMOVED || port->state == PORT_REMOVING)
+		health_add(report, HEALTH_PORT_REMOVED, HEALTH_FAILS, name(port, object),
+			"its device was removed: plug it in or bind it again, and restart the director");
+	else if (port->retry_ms)
+		health_add(report, HEALTH_PORT_RESET, HEALTH_FAILS, name(port, object),
+			"it could not be set up again after a reset, and the director keeps trying: see the log, and restart the director if this lasts");
+	else
+		health_add(report, HEALTH_PORT_RESET, severity, name(port, object),
+			"%s: this should take seconds; see the log if it lasts",
+			port->state == PORT_RECOVERING ? "its driver recovers from an error"
+						       : "it is set up again after a reset");
+}
+
 void health_links(struct director *director, struct health_report *report)
 {
 	unsigned up = read_links(director);
-	uint16_t mtu = director->conf.steering.outbound_mtu;
+	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
 	char object[HEALTH_OBJECT_SIZE];
 
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		const struct port *port = &director->ports[i];
-		const struct link *link = &director->memory.links[i];
 
 		if (!port_is_used(port))
 			continue;
-		if (!link->up)
+		if (!port_is_running(port)) {
+			add_state(port, up, report);
+		} else if (!director->memory.links[i].up) {
 			health_add(report, HEALTH_LINK_DOWN, up ? HEALTH_DEGRADES : HEALTH_FAILS, name(port, object),
 				"the link is down%s: check the cable, the switch and the interface",
 				up ? "" : ", and no other port receives");
-		else if (port->tx_queues && link->mtu && link->mtu < mtu)
+		} else if (port->tx_queues && (mtu = port_read_mtu(port)) < wanted) {
 			health_add(report, HEALTH_MTU_TOO_SMALL, HEALTH_DEGRADES, name(port, object),
 				"MTU %u is less than outbound_mtu %u, so large packets are lost: raise the MTU, or lower outbound_mtu",
-				link->mtu, mtu);
+				mtu, wanted);
+		}
 	}
 }

@@ -17,7 +17,8 @@ static uint64_t lost_in_ports(const struct director *director)
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		struct rte_eth_stats stats;
 
-		if (port_is_used(&director->ports[i]) && rte_eth_stats_get(director->ports[i].id, &stats) == 0)
+		if (port_is_used(&director->ports[i]) && port_is_running(&director->ports[i]) &&
+			rte_eth_stats_get(director->ports[i].id, &stats) == 0)
 			lost += stats.imissed + stats.rx_nombuf;
 	}
 	return lost;

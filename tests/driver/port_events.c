@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
+ * $GLB_TEST_EVENTS, one per line: "EVENT PORT", or "fail COUNT" to let the next COUNT resets fail. It also replaces
+ * rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+/* DPDK exports these functions for drivers. The packages of DPDK do not have the header. */
+struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
+int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_type event, void *result);
+
+static int failures; /* atomic */
+
+static const struct {
+	const char *name;
+	enum rte_eth_event_type type;
+} events[] = {
+	{"link", RTE_ETH_EVENT_INTR_LSC},
+	{"reset", RTE_ETH_EVENT_INTR_RESET},
+	{"remove", RTE_ETH_EVENT_INTR_RMV},
+	{"recovering", RTE_ETH_EVENT_ERR_RECOVERING},
+	{"recovered", RTE_ETH_EVENT_RECOVERY_SUCCESS},
+	{"unrecovered", RTE_ETH_EVENT_RECOVERY_FAILED},
+};
+
+int rte_eth_dev_reset(uint16_t port)
+{
+	int left = __atomic_load_n(&failures, __ATOMIC_RELAXED);
+
+	if (left > 0) {
+		__atomic_store_n(&failures, left - 1, __ATOMIC_RELAXED);
+		return -EIO;
+	}
+	return rte_eth_dev_stop(port);
+}
+
+static void obey(const char *line)
+{
+	char word[32], name[RTE_ETH_NAME_MAX_LEN];
+	int number;
+
+	if (sscanf(line, "%31s %d", word, &number) != 2)
+		return;
+	if (strcmp(word, "fail") == 0)
+		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (strcmp(word, events[i].name) == 0 && rte_eth_dev_get_name_by_port((uint16_t)number, name) == 0)
+			rte_eth_dev_callback_process(rte_eth_dev_allocated(name), events[i].type, NULL);
+}
+
+static void *run(void *path)
+{
+	FILE *file = fopen(path, "re"); /* waits until the test opens the other end */
+	char line[64];
+
+	while (file && fgets(line, sizeof(line), file))
+		obey(line);
+	if (file)
+		fclose(file);
+	return NULL;
+}
+
+/* The commands that start the director, such as nsenter, also load this library. */
+__attribute__((constructor)) static void start(void)
+{
+	char *path = getenv("GLB_TEST_EVENTS");
+	sigset_t all, old;
+	pthread_t thread;
+
+	if (!path || strcmp(program_invocation_short_name, "glb-director") != 0)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the director's threads */
+	if (pthread_create(&thread, NULL, run, path) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}

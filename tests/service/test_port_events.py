@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Events of ports: resets, removals and recoveries, which tests/driver/port_events.c reports in place of a driver."""
+
+import os
+
+import pytest
+from scapy.layers.inet import IP, TCP
+
+from lab.tools import wait_until
+from support import pcap
+from support import traffic
+from support.director_conf import CONFIG
+from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+from support.tree import BUILD
+
+LIBRARY = BUILD / "tests/driver/port_events.so"
+FRAMES = [bytes(traffic.ETHER / IP(src=f"198.51.100.{i}", dst=traffic.VIP4[0]) / TCP(dport=80)) for i in range(97)]
+LCORES = "0@0,1@0,2@1"  # one receives and distributes, and two work
+NOT_READY = "not ready port"  # DPDK logs this when an lcore uses a port that is stopped
+
+
+class Driver:
+    """Reports events of the ports of the director that starts next."""
+
+    def __init__(self, folder, monkeypatch):
+        self.path = folder / "events"
+        os.mkfifo(self.path)
+        monkeypatch.setenv("LD_PRELOAD", str(LIBRARY))
+        monkeypatch.setenv("GLB_TEST_EVENTS", str(self.path))
+        self._fd = None
+
+    def report(self, *lines):
+        if self._fd is None:
+            self._fd = os.open(self.path, os.O_WRONLY)
+        os.write(self._fd, "".join(f"{line}\n" for line in lines).encode())
+
+    def close(self):
+        if self._fd is not None:
+            os.close(self._fd)
+
+
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    driver = Driver(tmp_path, monkeypatch)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def start(driver, tmp_path):
+    """A director whose ports receive without end. The frames are all zero, so they match nothing."""
+
+    def start(ports=1, idle="poll", lcores="0@0", **config):
+        vdevs = [f"net_null{i}" for i in range(ports)]
+        return DirectorProcess(vdevs, {**CONFIG, "idle": idle, **config}, write_table(tmp_path / "table", traffic.TABLE), lcores=lcores)
+
+    return start
+
+
+def health(director):
+    return director.telemetry.ask("/glb/health")
+
+
+def port(director, number=0):
+    return health(director)["ports"][str(number)]
+
+
+def wait_for(director, state, *causes):
+    def reached():
+        reply = health(director)
+        return (reply["state"], [reason["cause"] for reason in reply["reasons"].values()]) == (state, list(causes))
+
+    wait_until(reached, lambda: f"{state} {causes}: {health(director)}\n{director.log}")
+
+
+def receives(director):
+    """Waits until the director receives more packets than now."""
+    before = director.stats()["received"]
+    wait_until(lambda: director.stats()["received"] > before + 1000, lambda: f"more packets: {director.stats()}")
+
+
+def end(director):
+    """Every received packet has a verdict, and no lcore has used a port while it was stopped."""
+    counters = director.terminate()
+    assert counters["received"] == sum_of_verdicts(counters)
+    assert NOT_READY not in director.log, director.log
+
+
+@pytest.mark.parametrize("idle, lcores", (("poll", "0@0"), ("poll", LCORES), ("sleep", LCORES)))
+def test_port_is_set_up_again_after_a_reset(start, driver, idle, lcores):
+    with start(idle=idle, lcores=lcores) as director:
+        receives(director)
+        mac = director.port_mac()
+        for resets in (1, 2, 3):
+            driver.report("reset 0")
+            wait_until(lambda: port(director)["resets"] == resets, lambda: f"reset {resets}: {health(director)} {director.log[-3000:]}")
+            receives(director)
+        assert port(director)["state"] == "running"
+        assert port(director)["reset_events"] == 3 and port(director)["reset_failures"] == 0
+        assert director.port_mac() == mac
+        assert director.log.count("it was reset and set up again") == 3
+        end(director)
+
+
+def test_reset_that_fails_is_tried_again(start, driver):
+    with start() as director:
+        receives(director)
+        driver.report("fail 1", "reset 0")
+        wait_for(director, "failing", "port_reset")
+        assert "cannot be reset: Input/output error" in director.log
+        wait_for(director, "ok")
+        receives(director)
+        assert (port(director)["resets"], port(director)["reset_failures"]) == (1, 1)
+        end(director)
+
+
+def test_packets_for_a_port_that_is_not_back_are_counted_at_the_end(start, driver):
+    with start(lcores=LCORES) as director:
+        receives(director)
+        driver.report("fail 1000", "reset 0")
+        wait_until(lambda: port(director)["reset_failures"], "a reset that fails")
+        end(director)
+
+
+def test_director_goes_on_without_a_removed_port(start, driver):
+    """Each lcore has a path on both ports. A second removal, or an event of a port that is gone, changes nothing."""
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_for(director, "ok")
+        driver.report("remove 1")
+        wait_for(director, "failing", "port_removed")
+        wait_until(lambda: "the director goes on without it" in director.log, "the message")
+        driver.report("remove 1", "reset 1")
+        receives(director)
+        assert [port(director, i)["state"] for i in (0, 1)] == ["running", "removed"]
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        driver.report("reset 0")
+        wait_until(lambda: port(director)["resets"] == 1, "the reset of the other port")
+        receives(director)
+        end(director)
+
+
+def test_recovery_of_the_driver_is_shown(start, driver):
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_for(director, "ok")
+        driver.report("recovering 0")
+        wait_for(director, "degraded", "port_reset")
+        assert port(director)["state"] == "recovering"
+        driver.report("recovered 0")
+        wait_for(director, "ok")
+        driver.report("recovering 0", "unrecovered 0")
+        wait_until(lambda: port(director)["resets"] == 1, "the reset after a recovery that failed")
+        wait_for(director, "ok")
+        assert [port(director)[f"{name}_events"] for name in ("recovering", "recovered", "recovery_failed")] == [2, 1, 1]
+        end(director)
+
+
+def test_reset_of_a_director_that_stops(start, driver):
+    with start(stop_delay_ms=60000) as director:
+        receives(director)
+        director.process.terminate()
+        wait_for(director, "stopping")
+        driver.report("reset 0")
+        wait_until(lambda: port(director)["resets"] == 1, "the reset")
+        receives(director)
+        end(director)
+
+
+def test_link_events_are_counted(start, driver):
+    with start() as director:
+        wait_for(director, "ok")
+        driver.report("link 0")
+        wait_until(lambda: port(director)["link_events"] == 1, lambda: f"{port(director)}")
+        wait_for(director, "ok")
+        end(director)
+
+
+def test_packets_after_a_reset_are_forwarded(driver, tmp_path):
+    """The driver reads its capture again from the beginning when it starts again."""
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    pcap.write(tmp_path / "rx.pcap", FRAMES)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"
+    with DirectorProcess([vdev], CONFIG, table, lcores=LCORES) as director:
+        director.wait_received(len(FRAMES))
+        before = pcap.read(tmp_path / "tx.pcap")
+        driver.report("reset 0")
+        assert director.wait_received(2 * len(FRAMES))["forwarded"] == 2 * len(FRAMES)
+        end(director)
+    assert sorted(pcap.read(tmp_path / "tx.pcap")) == sorted(before) and len(before) == len(FRAMES)
