@@ -54,6 +54,10 @@ def ping(namespace, address, size=56, lost=0):
     assert f" {2 - lost} received" in done and "DUP" not in done, done
 
 
+def causes(director):
+    return [reason["cause"] for reason in director.telemetry.ask("/glb/health")["reasons"].values()]
+
+
 def send(link, frames):
     with link.client.packet_socket("client") as cable:
         for frame in frames:
@@ -114,6 +118,7 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         # 16 frames at once, and one in each second. Nothing here takes that long, but a slow machine may.
         assert 600 - 16 - 60 <= stats["exception_limited_other"] <= 600 - 16
         assert stats["exception_limited_other"] == stats["drop_exception_limited"]
+        assert "exception_drops" not in causes(director)
     with tap(exception_limits={"control": 0, "other": 0}) as director:
         send(link, flood)
         link.client.run(*"ip neigh flush dev client".split())
@@ -122,3 +127,4 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         stats = wait_until(lambda: (stats := director.stats())["exception_limited_neighbour"] and stats, "a limited ARP")
         assert stats["exception_limited_other"] == 300
         assert stats["exception"] == 0
+        wait_until(lambda: "exception_drops" in causes(director), "the health to tell it")

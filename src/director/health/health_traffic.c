@@ -34,8 +34,9 @@ static struct health_counts count_now(const struct director *director)
 		.tx_packets = sum.tx_packets,
 		.tx_failed = sum.verdicts[VERDICT_DROP_TX_FULL],
 		.exceptions = sum.verdicts[VERDICT_EXCEPTION],
-		.exceptions_failed =
-			sum.verdicts[VERDICT_DROP_EXCEPTION_FULL] + sum.verdicts[VERDICT_DROP_EXCEPTION_LIMITED],
+		/* Anybody can flood the classes ICMP and other. Their limits then work as they should. */
+		.exceptions_failed = sum.verdicts[VERDICT_DROP_EXCEPTION_FULL] + sum.exception_limited_neighbour +
+				     sum.exception_limited_link + sum.exception_limited_routing,
 		.rx_failed = lost_in_ports(director) + sum.verdicts[VERDICT_DROP_NO_BUFFER],
 	};
 }
@@ -77,5 +78,5 @@ void health_traffic(struct director *director, struct health_report *report)
 		"see rx_missed, rx_no_buffer and drop_no_buffer; give it more lcores or more memory");
 	add_loss(report, HEALTH_EXCEPTION_DROPS, "exception path", now.exceptions_failed - then.exceptions_failed,
 		now.exceptions - then.exceptions, "the exception path did not take",
-		"see drop_exception_limited and drop_exception_full; there are more unmatched packets than it may take, perhaps from an attack");
+		"BGP, BFD or ARP may suffer; see drop_exception_full and the counters exception_limited_*, and whether glbN is up");
 }
