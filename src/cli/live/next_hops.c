@@ -31,13 +31,13 @@ static int read_pages(struct telemetry *telemetry, const char *index, json_t *se
 {
 	json_t *next_hops = json_array(), *without = json_array();
 	json_int_t more = 1, version = snapshot_number(set, "version");
+	bool same = true;
 
 	json_object_set_new(set, "next_hops", next_hops);
 	json_object_set_new(set, "without", without);
 	for (unsigned first = 0; more && first < MAX_FIRST; first += PAGE) {
 		char command[64];
 		json_t *page;
-		bool same;
 
 		snprintf(command, sizeof(command), "/glb/next_hops,%s,%u", index, first);
 		page = telemetry_ask(telemetry, command);
@@ -46,22 +46,26 @@ static int read_pages(struct telemetry *telemetry, const char *index, json_t *se
 		append(next_hops, json_object_get(page, "next_hops"));
 		append(without, json_object_get(page, "without"));
 		more = snapshot_number(page, "truncated");
-		same = snapshot_number(page, "version") == version;
+		same &= snapshot_number(page, "version") == version;
 		json_decref(page);
-		if (!same)
-			return 0;
 	}
 	json_object_del(set, "version");
-	return 1;
+	return same;
 }
 
-/* Reads everything once. Returns 1 and *result; 0: it has changed meanwhile; -1: an error message was printed. */
+static int worse(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* Reads everything once, to *result. Returns 1; 0: it has changed meanwhile; -1: an error message was printed, and *result is NULL. */
 static int read_once(struct telemetry *telemetry, json_t **result)
 {
 	json_t *list = telemetry_ask(telemetry, "/glb/next_hops"), *sets, *set;
 	const char *key;
 	int outcome = 1;
 
+	*result = NULL;
 	if (!list)
 		return -1;
 	if (!json_object_get(list, "sets")) {
@@ -73,32 +77,37 @@ static int read_once(struct telemetry *telemetry, json_t **result)
 	json_object_foreach(json_object_get(list, "sets"), key, set)
 	{
 		json_array_append(sets, set);
-		if (outcome == 1)
-			outcome = read_pages(telemetry, key, set);
+		if (outcome >= 0)
+			outcome = worse(outcome, read_pages(telemetry, key, set));
 	}
 	json_decref(list);
-	*result = json_pack("{s:o}", "sets", sets);
-	if (outcome != 1)
-		json_decref(*result);
+	if (outcome < 0)
+		json_decref(sets);
+	else
+		*result = json_pack("{s:o}", "sets", sets);
 	return outcome;
 }
 
+/* Reads the lists again if they have changed meanwhile. During an outage they may never be still, so the last reading counts. */
 static json_t *read_all(const struct command_args *args, int *code)
 {
 	struct telemetry telemetry;
-	json_t *result;
+	json_t *result = NULL;
 	int outcome = 0;
 
 	*code = telemetry_open(&telemetry, args);
 	if (*code != COMMAND_OK)
 		return NULL;
-	for (unsigned try = 0; try < TRIES && outcome == 0; try++)
+	for (unsigned try = 0; try < TRIES && outcome == 0; try++) {
+		json_decref(result);
 		outcome = read_once(&telemetry, &result);
+	}
 	telemetry_close(&telemetry);
-	if (outcome == 1)
-		return result;
-	*code = outcome ? COMMAND_FAILED : command_error("the next hops change again and again; try again later");
-	return NULL;
+	if (outcome == 0)
+		command_note("the next hops changed while they were read, so a line may be missing or occur twice");
+	if (!result)
+		*code = COMMAND_FAILED;
+	return result;
 }
 
 static void print_age(json_int_t seconds)

@@ -36,7 +36,8 @@ static void publish(void *context)
 		if (next_hops)
 			reload_next_hops_publish(reload, port, next_hops);
 		else
-			log_error("next hops: out of memory: port %u keeps those that it has", director->ports[port].id);
+			log_limited(LOG_LEVEL_ERROR, "next hops: out of memory: port %u keeps those that it has",
+				director->ports[port].id);
 	}
 }
 

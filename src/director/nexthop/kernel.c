@@ -47,7 +47,7 @@ static int request(struct kernel *kernel, struct nlmsghdr *message, char buf[REP
 	do {
 		size = mnl_socket_recvfrom(kernel->socket, buf, REPLY_SIZE);
 		if (size < 0 && errno != EINTR)
-			return -errno;
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		*reply = size < 0 ? NULL : find_reply(buf, size, kernel->sequence);
 	} while (!*reply);
 	if ((*reply)->nlmsg_type == NLMSG_ERROR) {
@@ -200,6 +200,11 @@ int kernel_link(struct kernel *kernel, uint32_t interface, struct link_message *
 	head->ifi_index = (int)interface;
 	error = request(kernel, message, replies, &reply);
 	return error ? error : message_read_link(reply, link) ? 0 : -EBADMSG;
+}
+
+bool kernel_error_is_temporary(int error)
+{
+	return error == -ETIMEDOUT || error == -ENOBUFS || error == -ENOMEM || error == -ENOSPC || error == -EBADMSG;
 }
 
 int kernel_open(struct kernel *kernel)

@@ -29,6 +29,9 @@ struct mnl_socket *kernel_open_events(void);
  */
 int kernel_route(struct kernel *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route);
 
+/* Returns whether an error of the functions here says nothing about the route or the neighbour, only about the request. */
+bool kernel_error_is_temporary(int error);
+
 /* Reads a neighbour entry. 0, or -errno: the kernel has no entry. */
 int kernel_neighbour(struct kernel *kernel, const struct neighbour_key *key, struct neighbour_entry *entry);
 

@@ -15,7 +15,8 @@
 #define STEP_US          100000 /* between two steps */
 #define STEP_WORK_US     20000 /* of a step, for lookups, and as much for events */
 #define PASS_PAUSE_MS    150 /* at least, between two passes */
-#define PASS_SHARE       4 /* a pause is at least as many times as long as the pass before it */
+#define PASS_SHARE       4 /* a pause is at least this many times as long as the work of the pass before it */
+#define NEW_WORK_US      500000 /* of a new table, for lookups; those that are left wait for the next pass */
 #define SAFETY_NET_MS    30000 /* everything is read again after this time, although no event says so */
 #define PROBES_PER_STEP  50
 #define RETRIES_PER_STEP 3
@@ -31,7 +32,7 @@ static void note_change(struct nexthop *nexthop, bool sets)
 {
 	nexthop->changed |= sets;
 	nexthop->log_due = true;
-	nexthop->version++;
+	nexthop->version += sets;
 }
 
 static void update_neighbour(struct nexthop *nexthop, struct neighbour *neighbour, const struct neighbour_entry *entry)
@@ -153,11 +154,14 @@ static const char *explain(int error)
 	case -EACCES:
 		return "the route is prohibited";
 	default:
-		return strerrordesc_np(-error);
+		return strerrordesc_np(-error) ? strerrordesc_np(-error) : "the kernel reports an unknown error";
 	}
 }
 
-/* Looks up the path again. interface: of the port; 0: any. Returns whether it changed. */
+/*
+ * Looks up the path again. interface: of the port; 0: any. Returns whether it changed. If the request fails for a temporary reason,
+ * the path stays as it is, and another pass is due.
+ */
 static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destination, uint32_t interface)
 {
 	struct route route;
@@ -167,9 +171,13 @@ static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destina
 		interface ? interface : nexthop->vrf.index, &route);
 	const char *why = error ? explain(error) : describe_type(route.type);
 
-	if (!why && route.count)
-		links = calloc(route.count, sizeof(*links));
-	for (uint32_t i = 0; links && i < route.count; i++) {
+	if (!why)
+		links = calloc(route.count + 1, sizeof(*links));
+	if (kernel_error_is_temporary(error) || (!why && !links)) {
+		nexthop->dirty = true;
+		return false;
+	}
+	for (uint32_t i = 0; !why && i < route.count; i++) {
 		if (interface && route.next_hops[i].key.interface != interface)
 			continue;
 		usable++;
@@ -203,14 +211,17 @@ static void look_up_at(struct nexthop *nexthop, size_t at)
 static void sweep(struct nexthop *nexthop)
 {
 	const struct destinations *destinations = &nexthop->destinations;
+	uint32_t count;
 
 	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++)
 		for (uint32_t j = 0; j < destinations->paths[i].count; j++)
 			destinations->paths[i].links[j].neighbour->used = true;
+	count = nexthop->neighbours.count;
 	neighbours_sweep(&nexthop->neighbours);
+	nexthop->version += count != nexthop->neighbours.count;
 }
 
-static void begin_pass(struct nexthop *nexthop, uint64_t now)
+static void begin_pass(struct nexthop *nexthop)
 {
 	refresh_interface(&nexthop->vrf);
 	for (uint32_t i = 0; i < nexthop->config.port_count; i++)
@@ -218,12 +229,12 @@ static void begin_pass(struct nexthop *nexthop, uint64_t now)
 	nexthop->dirty = false;
 	nexthop->passing = true;
 	nexthop->next = 0;
-	nexthop->pass_began_ms = now;
+	nexthop->pass_work_us = 0;
 }
 
 static void end_pass(struct nexthop *nexthop)
 {
-	uint64_t now = clock_now_ms(), pause = PASS_SHARE * (now - nexthop->pass_began_ms);
+	uint64_t now = clock_now_ms(), pause = PASS_SHARE * nexthop->pass_work_us / 1000;
 
 	nexthop->passing = false;
 	nexthop->pass_not_before_ms = now + (pause > PASS_PAUSE_MS ? pause : PASS_PAUSE_MS);
@@ -232,9 +243,21 @@ static void end_pass(struct nexthop *nexthop)
 	nexthop_log_room(nexthop);
 }
 
+/* Does the next lookups of the pass. */
+static void go_on(struct nexthop *nexthop, uint64_t end_us)
+{
+	size_t count = (size_t)nexthop->destinations.count * nexthop->destinations.ports;
+	uint64_t began_us = clock_now_us(), now_us = began_us;
+
+	for (; now_us < end_us && nexthop->next < count; now_us = clock_now_us())
+		look_up_at(nexthop, nexthop->next++);
+	nexthop->pass_work_us += now_us - began_us;
+	if (nexthop->next == count)
+		end_pass(nexthop);
+}
+
 static void look_up_routes(struct nexthop *nexthop, uint64_t end_us)
 {
-	const struct destinations *destinations = &nexthop->destinations;
 	uint64_t now = clock_now_ms();
 
 	if (now >= nexthop->pass_due_ms && !nexthop->passing) {
@@ -242,13 +265,9 @@ static void look_up_routes(struct nexthop *nexthop, uint64_t end_us)
 		mark_reread(nexthop);
 	}
 	if (!nexthop->passing && nexthop->dirty && now >= nexthop->pass_not_before_ms)
-		begin_pass(nexthop, now);
-	while (nexthop->passing && clock_now_us() < end_us) {
-		if (nexthop->next < (size_t)destinations->count * destinations->ports)
-			look_up_at(nexthop, nexthop->next++);
-		else
-			end_pass(nexthop);
-	}
+		begin_pass(nexthop);
+	if (nexthop->passing)
+		go_on(nexthop, end_us);
 }
 
 static void read_neighbour(struct nexthop *nexthop, struct neighbour *neighbour)
@@ -256,7 +275,9 @@ static void read_neighbour(struct nexthop *nexthop, struct neighbour *neighbour)
 	struct neighbour_entry entry;
 	int error = kernel_neighbour(&nexthop->kernel, &neighbour->key, &entry);
 
-	update_neighbour(nexthop, neighbour, error ? NULL : &entry);
+	neighbour->reread = kernel_error_is_temporary(error);
+	if (!neighbour->reread)
+		update_neighbour(nexthop, neighbour, error ? NULL : &entry);
 }
 
 static void read_neighbours(struct nexthop *nexthop, uint64_t end_us)
@@ -323,8 +344,9 @@ static bool is_settled(const struct nexthop *nexthop)
 static void look_up_new(struct nexthop *nexthop)
 {
 	const struct destinations *destinations = &nexthop->destinations;
+	uint64_t end_us = clock_now_us() + NEW_WORK_US;
 
-	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports; i++)
+	for (size_t i = 0; i < (size_t)destinations->count * destinations->ports && clock_now_us() < end_us; i++)
 		if (!destinations->paths[i].done)
 			look_up_at(nexthop, i);
 }
@@ -337,8 +359,9 @@ static void follow(struct nexthop *nexthop, const struct routes *routes, bool ke
 	}
 	nexthop->passing = false; /* its position has another meaning now */
 	nexthop->dirty = true;
+	nexthop->version++;
+	nexthop->log_due = true;
 	look_up_new(nexthop);
-	note_change(nexthop, false);
 }
 
 void nexthop_prepare(struct nexthop *nexthop, const struct routes *routes)

@@ -31,6 +31,7 @@ static void log_neighbour(const struct nexthop *nexthop, const struct neighbour 
 	uint64_t mac = neighbour_mac(neighbour);
 	char address[46], interface[IF_NAMESIZE], old_text[18], new_text[18];
 	const char *name = if_indextoname(neighbour->key.interface, interface) ? interface : "a removed interface";
+	const char *why = neighbour->down ? "its link is down" : "it does not reply to the kernel";
 	uint32_t alone = 0;
 
 	neighbour_address(&neighbour->key, address);
@@ -43,9 +44,13 @@ static void log_neighbour(const struct nexthop *nexthop, const struct neighbour 
 		for (uint32_t j = 0; j < destinations->paths[i].count; j++)
 			alone += destinations->paths[i].links[j].neighbour == neighbour &&
 				 !path_is_usable(&destinations->paths[i]);
-	log_warning("next hop %s on %s: %s: packets to %u prox%s are dropped, because their routes have no other next hop",
-		address, name, neighbour->down ? "its link is down" : "it does not reply to the kernel", alone,
-		alone == 1 ? "y" : "ies");
+	if (alone)
+		log_warning(
+			"next hop %s on %s: %s: packets to %u prox%s are dropped, because their routes have no other next hop",
+			address, name, why, alone, alone == 1 ? "y" : "ies");
+	else
+		log_warning("next hop %s on %s: %s: its packets use the other next hops of their routes", address, name,
+			why);
 }
 
 static void log_path(const struct nexthop *nexthop, size_t at)

@@ -28,14 +28,15 @@ struct nexthop {
 	struct destinations destinations;
 	struct neighbours neighbours;
 	bool changed; /* the sets differ from what config.changed() was told */
-	uint64_t version; /* of what a report shows; a change adds 1 */
+	uint64_t version; /* a change of a path, of a MAC to send to, or of the neighbours adds 1 */
 
 	/* A pass looks up all routes again. */
 	bool dirty; /* a pass is due, because something may have changed */
 	bool passing;
 	size_t next; /* index in destinations.paths of the next lookup of the pass */
-	uint64_t pass_began_ms, pass_not_before_ms, pass_due_ms; /* the last: also without a reason */
-	uint32_t reread; /* index in neighbours.items: entries before it are read again if they are marked */
+	uint64_t pass_work_us; /* how long the pass has worked */
+	uint64_t pass_not_before_ms;
+	uint64_t pass_due_ms; /* then a pass is due without a reason */
 
 	bool room_logged; /* the log says that the kernel has too little room for the neighbours */
 	bool log_due; /* something changed that the log may not have yet */
