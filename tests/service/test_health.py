@@ -60,3 +60,23 @@ def test_director_without_a_next_hop_is_starting(start):
     with start({"outbound_gateway_mac": "auto"}, prefix=("unshare", "--net")) as director:
         (reason,) = wait_for(director, "starting", "no_next_hop")["reasons"]
         assert reason["severity"] == "failing"
+
+
+def test_starting_director_takes_a_new_table_without_a_reload(start, tmp_path):
+    """systemd reloads no unit that is starting, so glb-healthcheck could not bring the table that ends the start."""
+    table = traffic.table("one", 2, [traffic.bind("10.10.10.10", "tcp", 80)], [{"ip": "192.168.50.10", "state": "active", "healthy": False}])
+    with start(table={"tables": [table]}) as director:
+        wait_for(director, "starting", "no_good_backend")
+        assert "while the director is starting" not in director.log
+        (tmp_path / "new").write_text("{}")
+        (tmp_path / "new").rename(tmp_path / "table")
+        wait_until(lambda: director.stats()["reload_failures"] == 1, "one reload that fails")
+        write_table(tmp_path / "new", traffic.TABLE, "json")
+        (tmp_path / "new").rename(tmp_path / "table")
+        wait_for(director, "ok")
+        stats = director.stats()
+        assert (stats["generation"], stats["reloads"], stats["reload_failures"]) == (2, 1, 1)
+        assert director.log.count(f"notice: forwarding table {tmp_path}/table has changed while the director is starting\n") == 2
+        table["name"] = "other"  # once started, only a reload reads the file
+        write_table(tmp_path / "table", {"tables": [table]}, "json")
+        assert ask(director)["generation"] == 2

@@ -292,6 +292,24 @@ static void recover_ports(struct control *control)
 	evaluate(control);
 }
 
+/* The service manager cannot reload a unit that is starting, and the table may be what the start lacks. */
+static void follow_file(struct control *control)
+{
+	const struct reload *state = &control->director->reload;
+
+	if (control->director->health.state != HEALTH_STARTING || !reload_is_due(state))
+		return;
+	log_notice("forwarding table %s has changed while the director is starting", state->path);
+	reload(control, false);
+}
+
+/* Other ticks, during a reload, must not begin another one. */
+static void take_timer(struct control *control)
+{
+	take_tick(control);
+	follow_file(control);
+}
+
 static void *run(void *argument)
 {
 	struct control *control = argument;
@@ -307,7 +325,7 @@ static void *run(void *argument)
 		else if (event.data.fd == control->requests)
 			take_requests(control);
 		else if (event.data.fd == control->timer)
-			take_tick(control);
+			take_timer(control);
 		else if (event.data.fd == control->stop_timer)
 			stop_now(control);
 		else if (event.data.fd != port_recovery_descriptor(control->director) &&

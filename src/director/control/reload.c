@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <rte_malloc.h>
@@ -27,10 +28,30 @@ static void warn_of_slow(const struct reload *reload, struct live_table *live, s
 }
 
 /* Fills live->routes. False: there are errors in faults. */
-static bool load(const struct reload *reload, struct live_table *live, struct faults *faults)
+/* Returns zeros if there is no file. */
+static struct reload_file look_at(const char *path)
+{
+	struct stat info;
+
+	if (stat(path, &info) < 0)
+		return (struct reload_file){0};
+	return (struct reload_file){info.st_dev, info.st_ino, info.st_size, info.st_mtim};
+}
+
+bool reload_is_due(const struct reload *reload)
+{
+	const struct reload_file now = look_at(reload->path), *tried = &reload->tried_file;
+
+	return now.inode &&
+	       (now.device != tried->device || now.inode != tried->inode || now.size != tried->size ||
+		       now.changed.tv_sec != tried->changed.tv_sec || now.changed.tv_nsec != tried->changed.tv_nsec);
+}
+
+static bool load(struct reload *reload, struct live_table *live, struct faults *faults)
 {
 	struct table_set set = {0};
 
+	reload->tried_file = look_at(reload->path); /* first, so that a change while it is read is noticed later */
 	faults->file = reload->path;
 	if (table_load(reload->path, &set, &live->version, faults) == 0)
 		live->routes = routes_create(&set, faults);
@@ -171,7 +192,7 @@ static void free_live(struct live_table *live)
 }
 
 /* Returns what workers need to use the file. NULL: there are errors in faults. */
-static struct live_table *load_live(const struct reload *reload, struct faults *faults)
+static struct live_table *load_live(struct reload *reload, struct faults *faults)
 {
 	unsigned workers = reload->shared->live->backends.workers;
 	struct live_table *live = calloc(1, sizeof(*live));

@@ -9,7 +9,10 @@
 #define GLB_DIRECTOR_CONTROL_RELOAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "common/faults.h"
 #include "director/control/traffic.h"
@@ -24,6 +27,14 @@ struct reload_slot {
 	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
 	struct counters_table baseline; /* the counters of the slot when the table got it */
 	struct traffic traffic;
+};
+
+/* Identifies the content of a file without reading it. */
+struct reload_file {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec changed;
 };
 
 /* Next hops that were replaced, until no worker uses them. */
@@ -41,6 +52,7 @@ typedef struct counters_table reload_count(void *context, uint8_t slot);
 
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
+	struct reload_file tried_file; /* the file that the last load began to read */
 	uint8_t alt_hash_fields; /* of the steering config */
 	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
@@ -76,6 +88,9 @@ int reload_count_backends(struct reload *reload, unsigned workers);
  * caller calls reload_publish(). NULL: the old table stays in use, and last_error says why.
  */
 struct live_table *reload_load(struct reload *reload, bool force, reload_count *count, void *context);
+
+/* Returns whether the path names another file, or another version of it, than the last load read. False if there is none. */
+bool reload_is_due(const struct reload *reload);
 
 /*
  * Gives the new table its next hops and publishes it. Control thread. Then the caller calls reload_finish(). 0, or
