@@ -47,6 +47,7 @@ COMMANDS = {
     "health --timeout": (lambda bad: [CLI, "health", "--timeout", bad], TIMEOUT),
     "stats --timeout": (lambda bad: [CLI, "stats", "--timeout", bad], TIMEOUT),
     "tables --timeout": (lambda bad: [CLI, "tables", "--live", "--timeout", bad], TIMEOUT),
+    "next-hops --timeout": (lambda bad: [CLI, "next-hops", "--timeout", bad], TIMEOUT),
     "show --timeout": (lambda bad: [CLI, "show", "--live", "--timeout", bad], TIMEOUT),
     "lookup --timeout": (lambda bad: [CLI, "lookup", "--live", "1.1.1.1:1", "2.2.2.2:2", "--timeout", bad], TIMEOUT),
     "stats --watch": (lambda bad: [CLI, "stats", f"--watch={bad}"], "stats: --watch: '{}' is not a number of seconds from 1 to 3600"),
