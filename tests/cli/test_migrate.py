@@ -77,6 +77,7 @@ def test_packaged_director_conf(tmp_path):
 outbound_gateway_mac = "00:11:22:33:44:55";
 outbound_src_ip = "1.2.3.4";
 forward_icmp_ping_responses = true;
+accept_macs = "any";
 exception_path = "tap";
 num_worker_queues = 1;
 flow_paths = (
@@ -88,7 +89,7 @@ lcores = {
 \tlcore-7 = { work = true; work_source = 5; };
 };
 """
-    assert [line.split(": ")[3] for line in notes.splitlines()] == ["kni", "lcores.lcore-5", "statsd_port", "lcores"]
+    assert [line.split(": ")[3] for line in notes.splitlines()] == ["accept_macs", "kni", "lcores.lcore-5", "statsd_port", "lcores"]
     assert "lcores.lcore-5: num_dist_workers is written as 2" in notes
 
 

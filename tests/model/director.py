@@ -36,15 +36,18 @@ class Director:
 
     config   keys of director.conf as a dict, or a Config
     tables   a JSON document as a dict, or a list of Table
-    port_mac   of the port that receives and sends
-    port_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac is needed if the configuration says "auto"
+    port_mac   of the port that sends
+    rx_mac   of the port that receives, if that is another one
+    port_mac, rx_mac, gateway_mac   "aa:bb:..." or bytes; gateway_mac is needed if the configuration says "auto"
     next_hops   instead of gateway_mac: {address of a backend: a list of NextHop}
     """
 
-    def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None, next_hops=None):
+    def __init__(self, config, tables, port_mac="02:00:00:00:00:01", gateway_mac=None, next_hops=None,
+                 rx_mac=None):
         self.config = config if isinstance(config, Config) else Config.from_dict(config)
         self.tables = load_tables(tables) if isinstance(tables, dict) else list(tables)
         self.port_mac = _mac(port_mac)
+        self.rx_mac = _mac(rx_mac) or self.port_mac
         self.gateway_mac = _mac(gateway_mac) or self.config.outbound_gateway_mac
         self.next_hops = next_hops and {
             ipaddress.ip_address(address).packed: macs(some) for address, some in next_hops.items()
@@ -60,7 +63,7 @@ class Director:
     def process(self, frame):
         explain = dict(NOT_STEERED)
         try:
-            admit(frame, self.config, self.port_mac)
+            admit(frame, self.config, self.rx_mac)
             packet = parse_frame(
                 frame,
                 self.config.forward_icmp_ping_responses,

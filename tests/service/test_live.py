@@ -161,8 +161,9 @@ def send_syn(link, mac, frame):
 @pytest.mark.parametrize("vdev", (AF_PACKET, AF_XDP), ids=("af_packet", "af_xdp"))
 def test_frames_are_admitted_by_mac_vlan_and_source_while_the_mac_changes(vdev, link, tmp_path):
     """One run, because each start costs a second. Defaults, but with a virtual MAC."""
-    virtual, table = "00:00:5e:00:01:0a", write_table(tmp_path / "table", traffic.TABLE)
-    conf = write_config(tmp_path / "director.conf", {**CONFIG, "accept_macs": [virtual], "idle": "sleep"})
+    virtual, other, table = "00:00:5e:00:01:0a", "02:00:00:00:00:55", write_table(tmp_path / "table", traffic.TABLE)
+    conf = write_config(tmp_path / "director.conf", {**CONFIG, "accept_macs": [virtual, other], "idle": "sleep"})
+    link.director.run(*f"ip link add other address {other} type veth".split())
     client, vip = "198.51.100.7", "10.10.10.10"
     frame = bytes(traffic.ETHER / IP(src=client, dst=vip) / TCP(dport=80))
     tagged = bytes(traffic.ETHER / Dot1Q(vlan=7) / IP(src=client, dst=vip) / TCP(dport=80))
@@ -174,22 +175,23 @@ def test_frames_are_admitted_by_mac_vlan_and_source_while_the_mac_changes(vdev, 
             assert {name: director.stats()[name] for name in expected} == expected
 
         assert f"cannot add {virtual} of accept_macs to the filter of the port" in director.log.lower()
+        assert f"{other} of accept_macs is the MAC of other, so it is not added to the filter" in director.log
         assert ("switched off rxvlan of director" in director.log) == (vdev is AF_XDP)
         mac, base = director.port_mac().lower(), director.stats()["drop_not_for_us"]
-        for to in (mac, virtual):
+        for to in (mac, virtual, other):
             send_syn(link, to, frame)
-        counted(forwarded=2)
+        counted(forwarded=3)
         for to in ("02:00:00:00:00:99", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:05"):
             send_syn(link, to, frame)
         wait_until(lambda: director.stats()["drop_not_for_us"] >= base + 3, lambda: str(director.stats()))
         send_syn(link, mac, tagged)
         send_syn(link, mac, priority)
         send_syn(link, mac, martian)
-        counted(forwarded=3, drop_vlan=1, drop_martian=1)
+        counted(forwarded=4, drop_vlan=1, drop_martian=1)
         link.director.run(*"ip link set director address 02:00:00:00:00:99".split())
         wait_until(lambda: "the MAC is now 02:00:00:00:00:99" in director.log, lambda: director.log)
         send_syn(link, "02:00:00:00:00:99", frame)
-        counted(forwarded=4)
+        counted(forwarded=5)
 
 
 def receive_with_vlan(socket_, size):

@@ -5,7 +5,7 @@ import pytest
 
 from support import pcap
 from support import traffic
-from support.director_conf import CONFIG
+from support.director_conf import CONFIG, write_config
 from support.director_process import DirectorProcess, verdicts, write_table
 from model import Director
 from support.compare import count
@@ -19,6 +19,7 @@ CROSSED = {
 ONE_LCORE = {"lcores": {"lcore-1": {"rx": True, "tx": True, "flow_paths": [0, 1]}}}
 TWO_LCORES = {"lcores": {f"lcore-{n + 1}": {"rx": True, "tx": True, "flow_paths": [n]} for n in range(2)}}
 PORTS = (0, 1)
+MACS = [bytes.fromhex(f"02706361700{port}") for port in PORTS]  # net_pcap counts its ports
 
 
 @pytest.mark.parametrize("idle", ("poll", "sleep"))
@@ -34,23 +35,29 @@ PORTS = (0, 1)
     ids=("main lcore", "a worker", "three workers", "crossed", "crossed, an lcore each"),
 )
 def test_packets_leave_by_the_port_of_their_flow_path(lcores, extra, leaves_by, idle, tmp_path):
-    config = {**CONFIG, **extra, "idle": idle}
+    config = {**CONFIG, **extra, "idle": idle, "accept_vlans": "any", "outbound_vlan": "untagged"}
     table = write_table(tmp_path / "table", traffic.TABLE)
-    frames = [traffic.random_frames(seed, 1000) for seed in PORTS]
+    conf = write_config(tmp_path / "director.conf", config)
+    # A quarter of the frames is to the other port's MAC, so it is not for the port that receives it.
+    frames = [
+        [MACS[port ^ (number % 4 == 0)][: len(frame)] + frame[6:] for number, frame in enumerate(traffic.random_frames(port, 1000))]
+        for port in PORTS
+    ]
     vdevs = []
     for port in PORTS:
         pcap.write(tmp_path / f"rx{port}", frames[port])
         vdevs.append(f"net_pcap{port},rx_pcap={tmp_path}/rx{port},tx_pcap={tmp_path}/tx{port}")
-    with DirectorProcess(vdevs, config, table, lcores=lcores) as director:
+    with DirectorProcess(vdevs, conf, table, lcores=lcores) as director:
         macs = [director.port_mac(port) for port in PORTS]
         director.wait_received(2000)
         counters = director.terminate()
     results = {}
     for port in PORTS:
         out = leaves_by[port]
-        model = Director(config, traffic.TABLE, port_mac=macs[out])
+        model = Director({**config, "accept_macs": [], "drop_martians": True}, traffic.TABLE, port_mac=macs[out], rx_mac=macs[port])
         results[port] = [model.process(frame) for frame in frames[port]]
         wanted = [result.out for result in results[port] if result.out]
         assert sorted(pcap.read(tmp_path / f"tx{out}")) == sorted(wanted)
-    assert macs[0] != macs[1]
+    assert [bytes.fromhex(mac.replace(":", "")) for mac in macs] == MACS
+    assert counters["drop_not_for_us"] > 400
     assert verdicts(counters) == count(result.verdict for port in PORTS for result in results[port])

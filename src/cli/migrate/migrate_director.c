@@ -192,6 +192,14 @@ static void put_exception_path(struct migration *migration)
 		"exception_path = \"tap\" takes the place of KNI, which Linux and DPDK have removed: move the addresses of vglb_kniN to the new interface");
 }
 
+/* GLB does not look at MACs. With flow bifurcation, its frames have the MAC of the PF. */
+static void put_accept_macs(struct migration *migration)
+{
+	fputs("accept_macs = \"any\";\n", migration->to);
+	faults_warn(&migration->notes, "accept_macs",
+		"\"any\" takes frames to every MAC, as GLB does: better name the MAC of the PF, or remove the key if the router sends to the MAC of the port");
+}
+
 static void note_lost(struct migration *migration)
 {
 	faults_warn(&migration->notes, "statsd_port",
@@ -217,6 +225,7 @@ static void convert(struct migration *migration)
 	put_switch(migration, "forward_icmp_ping_responses");
 	put_fields(migration, "hash_fields");
 	put_fields(migration, "alt_hash_fields");
+	put_accept_macs(migration);
 	put_exception_path(migration);
 	if (json_object_get(migration->root, "num_worker_queues"))
 		put_key(migration, "num_worker_queues");

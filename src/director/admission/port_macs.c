@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/admission/port_macs.h"
 
+#include <ifaddrs.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <string.h>
@@ -30,12 +32,40 @@ static struct rte_ether_addr from_number(uint64_t number)
 	return mac;
 }
 
+/* Finds a kernel interface with this MAC. */
+static bool find_interface(const struct rte_ether_addr *mac, char name[IF_NAMESIZE])
+{
+	struct ifaddrs *all, *at;
+
+	if (getifaddrs(&all))
+		return false;
+	for (at = all; at; at = at->ifa_next) {
+		const struct sockaddr_ll *link = (const void *)at->ifa_addr;
+
+		if (link && link->sll_family == AF_PACKET && link->sll_halen == sizeof(*mac) &&
+			memcmp(link->sll_addr, mac, sizeof(*mac)) == 0)
+			break;
+	}
+	if (at)
+		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
+	freeifaddrs(all);
+	return at;
+}
+
 void port_macs_filter(const struct port *port, const struct admission *admission)
 {
 	for (uint8_t i = 0; i < admission->mac_count; i++) {
 		struct rte_ether_addr mac = from_number(admission->macs[i]);
-		int error = rte_eth_dev_mac_addr_add(port->id, &mac, 0);
+		char interface[IF_NAMESIZE];
+		int error;
 
+		/* With a VF, the filter would take all frames away from the PF, not only those for the VIPs. */
+		if (find_interface(&mac, interface)) {
+			log_info("port %u (%s): %s of accept_macs is the MAC of %s, so it is not added to the filter of the port",
+				port->id, port->name, format(&mac).text, interface);
+			continue;
+		}
+		error = rte_eth_dev_mac_addr_add(port->id, &mac, 0);
 		if (error)
 			log_warning(
 				"port %u (%s): the driver cannot add %s of accept_macs to the filter of the port: %s: if frames to this MAC do not arrive, let the card or the kernel's interface pass them",

@@ -6,8 +6,8 @@
 #include "director/director.h"
 
 /*
- * Adds the MACs of accept_macs to the filter of a port that is set up. Logs a warning if its driver cannot do that. Main
- * thread.
+ * Adds the MACs of accept_macs to the filter of a port that is set up, except MACs of kernel interfaces. Logs a warning
+ * if its driver cannot do that. Main thread.
  */
 void port_macs_filter(const struct port *port, const struct admission *admission);
 
