@@ -17,6 +17,7 @@
 #include "director/control/telemetry.h"
 #include "director/startup.h"
 #include "director/workers.h"
+#include "program/early_signals.h"
 #include "program/log.h"
 #include "worker/worker.h"
 

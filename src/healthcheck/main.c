@@ -15,6 +15,7 @@
 #include "healthcheck/once.h"
 #include "healthcheck/options.h"
 #include "healthcheck/monitor/watch.h"
+#include "program/early_signals.h"
 #include "program/log.h"
 #include "program/service.h"
 
@@ -115,6 +116,7 @@ static int serve(struct ev_loop *loop, struct faults *faults)
 		ev_signal_start(loop, &sighup);
 		ev_signal_start(loop, &terminate);
 		ev_signal_start(loop, &interrupt);
+		early_signals_unblock(); /* from here on the event loop handles them */
 		if (watchdog_us) {
 			double period_s = (double)watchdog_us / 3e6;
 
@@ -174,6 +176,8 @@ int main(int argc, char **argv)
 
 	log_open("glb-healthcheck", options.debug);
 	signal(SIGPIPE, SIG_IGN);
+	if (options.status || options.check_once)
+		early_signals_unblock();
 	if (options.status)
 		return ask_daemon(&options, &faults);
 	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The director's messages to the service manager (sd_notify), and telemetry: /glb/lookup, /glb/tables."""
 
+import json
 import signal
+import subprocess
 
 import pytest
 from scapy.layers.inet import IP, TCP
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 
 from support import pcap
 from support import traffic
@@ -15,6 +17,7 @@ from support.director_conf import CONFIG, write_config
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.numbers import BAD_NUMBERS
 from support.service_manager import ServiceManager
+from support.tree import BUILD, HEALTHCHECK
 
 VDEV = "net_pcap0,rx_pcap={0}/rx.pcap,tx_pcap={0}/tx.pcap"
 
@@ -153,3 +156,63 @@ def test_stop_delay_forwards_while_health_says_stopping(manager, tmp_path):
         assert not {"READY=1", "RELOADING=1"} & {line for message in manager.arrived() for line in message}
         counters = director.terminate()
     assert counters["received"] == sum_of_verdicts(counters)
+
+
+@pytest.fixture
+def early_signal(monkeypatch):
+    """Returns a function that lets the next program of this name get a signal before the constructors of its libraries have run."""
+
+    def send(number, program="glb-director"):
+        monkeypatch.setenv("LD_PRELOAD", str(BUILD / "tests/driver/early_signal.so"))
+        monkeypatch.setenv("GLB_TEST_PROGRAM", program)
+        monkeypatch.setenv("GLB_TEST_SIGNAL", str(int(number)))
+
+    return send
+
+
+@pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGUSR1))
+def test_reload_signal_before_main_waits_until_the_director_runs(number, start, early_signal):
+    early_signal(number)
+    with start() as director:
+        wait_until(lambda: director.stats()["reloads"] == 1, "the reload")
+        director.terminate()
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT))
+def test_stop_signal_before_main_ends_the_director_in_order(number, start, early_signal):
+    early_signal(number)
+    director = start()
+    try:
+        assert director.process.wait(TIMEOUT_S) == 0, director.log
+        assert f"signal {number.name.removeprefix('SIG')}: stopping" in director.log
+    finally:
+        director.__exit__()
+
+
+def test_director_survives_signals_that_its_parent_has_blocked(start):
+    """The mask is inherited, so a parent can close the gap in which the dynamic linker runs. The first signals arrive in this gap."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        director = start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    director.process.send_signal(signal.SIGHUP)
+    with director:
+        wait_until(lambda: director.stats()["reloads"] == 1, "the reload")
+        director.terminate()
+
+
+def test_healthcheck_survives_a_signal_before_main(early_signal, tmp_path):
+    """It reads its configuration, and handles the signal then."""
+    backends = [{"ip": "192.0.2.1", "state": "active", "healthy": True}]
+    document = {"tables": [{**traffic.TABLE["tables"][0], "backends": backends}]}
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    (tmp_path / "h.conf").write_text(f'forwarding_table = {{ src = "{tmp_path}/t.json"; dst = "{tmp_path}/d.json"; }};')
+    early_signal(signal.SIGHUP, "glb-healthcheck")
+    log = tmp_path / "log"
+    with open(log, "w", encoding="ascii") as out:
+        command = ["unshare", "--net", HEALTHCHECK, "--config-file", tmp_path / "h.conf"]
+        with subprocess.Popen(command, stderr=out) as process:
+            wait_until(lambda: process.poll() is not None or " ready" in log.read_text(), lambda: log.read_text())
+            process.terminate()
+    assert process.returncode == 0, log.read_text()
