@@ -67,6 +67,10 @@ class Link:
         return f"192.0.2.{4 * self.number + 1}"
 
     @property
+    def network(self):
+        return f"192.0.2.{4 * self.number}/30"
+
+    @property
     def address6(self):
         return f"2001:db8:b:{self.number}::2"
 

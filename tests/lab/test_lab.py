@@ -134,13 +134,31 @@ def test_scenario_passes_with_af_packet(tmp_path):
     assert json.loads(path.read_text())["broken"] == 0
 
 
-def test_load_detects_directors_that_disagree():
+def sabotage(name):
+    """The result of tests/lab/sabotage.py, which must have failed."""
     done = subprocess.run(
-        [sys.executable, "-B", TREE / "tests/lab/sabotage.py"], env=environment(), capture_output=True, text=True, timeout=100)
+        [sys.executable, "-B", TREE / "tests/lab/sabotage.py", name], env=environment(), capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert not result["passed"]
+    return result
+
+
+def test_load_detects_directors_that_disagree():
+    result = sabotage("load")
     assert result["broken"] > 20
     assert any(failed.startswith("no connection breaks") for failed in result["failed"])
+
+
+@pytest.mark.parametrize("name, expectations", [
+    ("ecmp", ["the director no longer uses it", "the flows of spine-3 move", "no connection breaks"]),
+    ("on-link", ["each proxy on the link has its own MAC address", "proxy-2 gets its packets one way"]),
+    ("unnumbered", ["no packet had no next hop"]),
+])
+def test_scenarios_detect_a_wrong_next_hop(name, expectations):
+    failed = sabotage(name)["failed"]
+    for expectation in expectations:
+        assert any(each.startswith(expectation) for each in failed), failed
 
 
 def test_lab_needs_root():

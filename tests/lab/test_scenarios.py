@@ -77,6 +77,24 @@ def routers_are_heard(result):
     assert sum(result["details"]["told"].values()) > 0
 
 
+def others_stay(result):
+    details = result["details"]
+    assert sum(details["flows"].values()) == HELD and min(details["flows"].values()) > HELD // 6
+    assert details["moved"] == details["flows"]["spine-3"]
+
+
+def ways_differ(result):
+    details = result["details"]
+    for name, on_link, after in (("proxy-1", True, False), ("proxy-2", True, True), ("proxy-3", False, False)):
+        for arrivals, direct in ((details["arrivals"], on_link), (details["arrivals_after"], after)):
+            assert arrivals[name][not direct] > HELD // 6 and arrivals[name][direct] == 0
+    assert details["passed_on"] > HELD // 6
+
+
+def new_proxy_shares(result):
+    assert len(result["details"]["added"]) == 4
+
+
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -97,6 +115,9 @@ PROMISES = {
     "bgp": nothing_more,
     "bgp-flood": sessions_stay_up,
     "small-underlay": routers_are_heard,
+    "ecmp": others_stay,
+    "on-link": ways_differ,
+    "unnumbered": new_proxy_shares,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,
