@@ -113,7 +113,9 @@ static void random_packet(struct packet *packet)
 	if (random_below(16) == 0)
 		packet_tag(packet, 0x8100);
 	if (random_below(2)) {
-		packet_ipv4(packet, "203.0.113.7", vips[random_below(6)], protocol);
+		uint8_t *ip = packet_ipv4(packet, "203.0.113.7", vips[random_below(6)], protocol);
+
+		store_be16(ip + 6, random_below(2) ? NET_DONT_FRAGMENT : 0);
 		if (random_below(16) == 0)
 			packet_options(packet, 1 + random_below(10));
 	} else {
@@ -288,6 +290,8 @@ static void assert_same_lane(uint32_t lane)
 	size_t from = BEFORE;
 
 	assert_int_equal(bursts[1].verdict[lane], bursts[0].verdict[lane]);
+	if (bursts[0].verdict[lane] == VERDICT_DROP_TOO_BIG)
+		assert_int_equal(bursts[1].refusal[lane], bursts[0].refusal[lane]);
 	if (bursts[0].verdict[lane] == VERDICT_DROP_NO_NEXT_HOP)
 		assert_int_equal(bursts[1].backend[lane], bursts[0].backend[lane]);
 	if (bursts[0].verdict[lane] == VERDICT_FORWARDED) {
@@ -338,6 +342,7 @@ static uint64_t compare(
 		.outer = {.source_mac = {2, 9, 8, 7, 6, 5}, .source_ip = inet_addr("192.0.2.1")},
 		.fast = fast,
 		.port_mac = PORT_MAC,
+		.reply_to_sender = steering->hash_fields % 2,
 	};
 	struct pipeline stages = pipeline;
 	uint64_t forwarded = 0;
@@ -379,7 +384,7 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 			for (unsigned world = 0; world < WORLDS; world++)
 				if (world != 2)
 					assert_true(compare(forward, &steering, worlds[world], inputs) > inputs / 40);
-			steering.outbound_mtu = 100; /* about half is too big */
+			steering.outbound_mtu = 80; /* most IPv6 packets are too big, and IPv4 packets with four hops */
 			steering.send_too_big = true;
 			steering.exception_path = true;
 			compare(forward, &steering, worlds[1], 2 * inputs);
@@ -391,6 +396,13 @@ static void test_packets_without_next_hop_were_compared(void **state)
 {
 	(void)state;
 	assert_true(seen[VERDICT_DROP_NO_NEXT_HOP] > INPUTS / 1000);
+}
+
+static void test_too_big_replies_were_compared(void **state)
+{
+	(void)state;
+	assert_true(seen[VERDICT_ANSWERED_TOO_BIG] > INPUTS / 400);
+	assert_true(seen[VERDICT_DROP_TOO_BIG] > INPUTS / 4000);
 }
 
 static void test_without_tables_nothing_is_forwarded(void **state)
@@ -561,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fast_path_of_each_isa_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_packets_without_next_hop_were_compared),
+		cmocka_unit_test(test_too_big_replies_were_compared),
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
