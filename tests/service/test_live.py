@@ -129,6 +129,12 @@ def test_exception_path_reaches_the_kernel_and_back(link, tmp_path):
         send_datagrams(link.client, socket.AF_INET, "10.10.11.7", WHOLE)
         wait_until(lambda: director.stats()["forwarded"] == len(WHOLE), "the VIP's packets")
         stats = director.stats()
+        # The kernel must announce the new MAC, because the director takes only frames to this one.
+        link.director.run(*"ip link set director address 02:00:00:00:00:99".split())
+        wait_until(lambda: "the MAC is now 02:00:00:00:00:99" in director.log, lambda: director.log)
+        assert "02:00:00:00:00:99" in link.director.run(*"ip link show glb0".split()).stdout
+        link.client.run(*"ip neigh flush dev client".split())
+        link.client.run(*"ping -c 3 -i 0.05 192.0.2.1".split())
     assert stats["exception"] >= 4 + 2 * len(WHOLE)  # ARP, three pings, and datagrams to ports without a bind
     assert stats["exception_returned"] >= 4
 
