@@ -87,6 +87,10 @@ bool neighbour_set_down(struct neighbour *neighbour, bool down, uint64_t now_ms)
 {
 	uint64_t old = neighbour_mac(neighbour);
 
+	if (neighbour->down && !down) { /* the kernel may have failed to reach it because it was down */
+		neighbour->settled = false;
+		neighbour->probe_ms = now_ms;
+	}
 	neighbour->down = down;
 	if (neighbour_mac(neighbour) == old)
 		return false;
@@ -106,7 +110,7 @@ void neighbours_probe(struct neighbours *neighbours, uint64_t now_ms, unsigned c
 		struct neighbour *neighbour = neighbours->items[neighbours->cursor++ % neighbours->count];
 		bool retry = !neighbour->known_mac && neighbour->settled;
 
-		if (neighbour->probe_ms > now_ms || (retry && !failed))
+		if (neighbour->probe_ms > now_ms || neighbour->down || (retry && !failed))
 			continue;
 		failed -= retry;
 		count--;

@@ -19,7 +19,7 @@
 #define NEW_WORK_US      500000 /* of a new table, for lookups; those that are left wait for the next pass */
 #define SAFETY_NET_MS    30000 /* everything is read again after this time, although no event says so */
 #define PROBES_PER_STEP  50
-#define RETRIES_PER_STEP 3
+#define RETRIES_PER_STEP 10
 #define SETTLE_MS        3500 /* the kernel gives up after three requests, one a second */
 
 static void mark_reread(struct nexthop *nexthop)
@@ -62,8 +62,8 @@ static int take_event(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* Stops when it has worked for long enough. If events are lost meanwhile, everything is read again. */
-static void take_events(struct nexthop *nexthop)
+/* Returns whether it has taken all events; it stops when it has worked for long enough. If events are lost, everything is read again. */
+static bool take_events(struct nexthop *nexthop)
 {
 	uint64_t end = clock_now_us() + STEP_WORK_US;
 	char buf[32768];
@@ -77,9 +77,10 @@ static void take_events(struct nexthop *nexthop)
 			nexthop->dirty = true;
 			mark_reread(nexthop);
 		} else {
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 /* Finds the interface again after it was removed or replaced. A renamed one keeps its index. */
@@ -280,11 +281,15 @@ static void read_neighbour(struct nexthop *nexthop, struct neighbour *neighbour)
 		update_neighbour(nexthop, neighbour, error ? NULL : &entry);
 }
 
-static void read_neighbours(struct nexthop *nexthop, uint64_t end_us)
+/* all: no event waits. Otherwise only new neighbours are read, because an event that is older than the entry could still arrive. */
+static void read_neighbours(struct nexthop *nexthop, bool all, uint64_t end_us)
 {
-	for (uint32_t i = 0; i < nexthop->neighbours.count && clock_now_us() < end_us; i++)
-		if (nexthop->neighbours.items[i]->reread)
-			read_neighbour(nexthop, nexthop->neighbours.items[i]);
+	for (uint32_t i = 0; i < nexthop->neighbours.count && clock_now_us() < end_us; i++) {
+		struct neighbour *neighbour = nexthop->neighbours.items[i];
+
+		if (neighbour->reread && (all || !neighbour->settled))
+			read_neighbour(nexthop, neighbour);
+	}
 }
 
 /* The entry is read first, because a probe would make a permanent entry temporary. */
@@ -300,9 +305,10 @@ static void probe(void *context, struct neighbour *neighbour)
 /* Does what is due, until `end_us`. The caller holds the lock. */
 static void work(struct nexthop *nexthop, uint64_t end_us)
 {
-	take_events(nexthop);
+	bool all = take_events(nexthop);
+
 	look_up_routes(nexthop, end_us);
-	read_neighbours(nexthop, end_us);
+	read_neighbours(nexthop, all, end_us);
 	neighbours_probe(&nexthop->neighbours, clock_now_ms(), PROBES_PER_STEP, RETRIES_PER_STEP, probe, nexthop);
 }
 
@@ -316,10 +322,10 @@ bool nexthop_step(struct nexthop *nexthop)
 	work(nexthop, clock_now_us() + STEP_WORK_US);
 	changed = nexthop->changed;
 	nexthop->changed = false;
-	nexthop_log(nexthop, clock_now_ms());
-	pthread_mutex_unlock(&nexthop->lock);
 	if (changed)
 		nexthop->config.changed(nexthop->config.context);
+	nexthop_log(nexthop, clock_now_ms());
+	pthread_mutex_unlock(&nexthop->lock);
 	return changed;
 }
 
@@ -465,6 +471,17 @@ static bool open_all(struct nexthop *nexthop)
 	return false;
 }
 
+/* Recursive, because config.changed() calls nexthop_build(). So a report never has what is not in use yet. */
+static void open_lock(struct nexthop *nexthop)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&nexthop->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 struct nexthop *nexthop_open(const struct nexthop_config *config)
 {
 	struct nexthop *nexthop = calloc(1, sizeof(*nexthop));
@@ -476,7 +493,7 @@ struct nexthop *nexthop_open(const struct nexthop_config *config)
 	nexthop->config = *config;
 	nexthop->timer = -1;
 	nexthop->destinations.ports = config->port_count ? config->port_count : 1;
-	pthread_mutex_init(&nexthop->lock, NULL);
+	open_lock(nexthop);
 	if (open_all(nexthop) && find_interfaces(nexthop))
 		return nexthop;
 	nexthop_close(nexthop);

@@ -123,6 +123,13 @@ static void test_a_next_hop_that_is_down_has_no_mac(void **state)
 	assert_true(neighbour_set_down(neighbour, false, 4000));
 	assert_int_equal(neighbour_mac(neighbour), MAC);
 	assert_false(neighbour_set_down(neighbour, false, 5000));
+
+	/* It is not probed while it is down. When it is back, it does not wait as long as one that failed. */
+	assert_true(update(neighbour, NUD_FAILED, 0, 6000));
+	assert_false(neighbour_set_down(neighbour, true, 7000));
+	assert_int_equal(probe(100000, 50, 50), 0);
+	assert_false(neighbour_set_down(neighbour, false, 100000));
+	assert_int_equal(probe(100000, 50, 0), 1);
 }
 
 static void test_an_entry_without_an_ethernet_address_has_no_mac(void **state)
