@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the packets of each backend as first hop: one row per worker, and a row for what earlier forwarding tables had
+ * Counts the packets and bytes of each backend as first hop: one row per worker, and a row for what earlier forwarding tables had
  * counted for the same backends. A worker writes only its own row, with plain stores. The control thread makes the counts for a
  * new table and writes the row of the earlier ones. Any thread that may read the forwarding table may add the rows up.
  */
@@ -13,17 +13,18 @@
 
 #include "packet/routes.h"
 
-/* The packets of a backend that are counted separately. */
+/* What is counted for each backend. */
 enum backend_count {
-	BACKEND_FORWARDED,
-	BACKEND_NO_NEXT_HOP, /* dropped, because no next hop to the backend is known */
+	BACKEND_FORWARDED, /* packets */
+	BACKEND_BYTES, /* of the packets in BACKEND_FORWARDED with their outer headers, estimated from samples */
+	BACKEND_NO_NEXT_HOP, /* packets that were dropped, because no next hop to the backend is known */
 	BACKEND_COUNTS,
 };
 
 struct backend_counts {
 	/*
-	 * For each enum backend_count, a row of earlier tables and then one of each worker. A row has `stride` counts of
-	 * packets, by index in routes->addresses.
+	 * For each enum backend_count, a row of earlier tables and then one of each worker. A row has `stride` counts,
+	 * by index in routes->addresses.
 	 */
 	uint64_t *rows;
 	size_t stride; /* a multiple of a cache line */

@@ -175,6 +175,22 @@ static void take_back_unsent(struct worker *worker, const struct live_table *liv
 			counters_add(&backends[worker->burst.backend[i]], UINT64_MAX);
 }
 
+/*
+ * Adds the bytes of `sent` packets to the backend of one of them, chosen at random. Over many bursts each backend gets
+ * the bytes of its packets. Counting all of them would take each packet almost a cycle.
+ */
+static void sample_bytes(struct worker *worker, const struct live_table *live, uint16_t sent)
+{
+	uint32_t at;
+
+	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+	at = (uint32_t)((worker->random >> 32) * sent >> 32);
+	if (likely(worker->outbox.outcomes[at].verdict == VERDICT_FORWARDED))
+		counters_add(
+			&backend_counts_row(&live->backends, BACKEND_BYTES, worker->index)[worker->burst.backend[at]],
+			(uint64_t)worker->outbox.sizes[at] * sent);
+}
+
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
@@ -194,6 +210,8 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
 	if (unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
+	if (likely(sent))
+		sample_bytes(worker, live, sent);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 }
 

@@ -90,7 +90,7 @@ class Model:
         if index >= len(self.sizes):
             return {"error": "there is no table with this index"}
         backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
-                             "packets": self.packets if i == 0 else 0, "no_next_hop": 4 if i == 1 else 0}
+                             "packets": self.packets if i == 0 else 0, "bytes": 0, "no_next_hop": 4 if i == 1 else 0}
                     for i in range(first, min(first + 64, self.sizes[index]))}
         return {**self.table(index), "generation": self.generation, "first": first,
                 "binds": ["10.0.0.1 tcp 80-80"] if first == 0 else [], "backends": backends,

@@ -10,7 +10,7 @@
 #include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 
-#define PAGE      64 /* binds, and as many backends, per reply: about 12 KB of TELEMETRY_REPLY_SIZE */
+#define PAGE      64 /* binds, and as many backends, per reply: about 14 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that all tables fit a reply */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
@@ -105,6 +105,8 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
 		rte_tel_data_add_dict_uint(data, "packets",
 			backend_counts_sum(&live->backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
+		rte_tel_data_add_dict_uint(data, "bytes",
+			backend_counts_sum(&live->backends, BACKEND_BYTES, routes_backend(live->routes, index, i)));
 		rte_tel_data_add_dict_uint(data, "no_next_hop",
 			backend_counts_sum(&live->backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, index, i)));
 		telemetry_reply_numbered(list, i, data);

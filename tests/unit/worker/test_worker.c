@@ -18,7 +18,7 @@
 enum {
 	PORT = RTE_MAX_ETHPORTS - 1,
 	POOL_SIZE = 1023,
-	MOST_FRAMES = 1024,
+	MOST_FRAMES = 400 * QUEUE_BURST,
 	FRAME_SIZE = 74,
 };
 
@@ -253,6 +253,35 @@ static void test_frames_between_others_are_counted_for_their_first_hop(void **st
 	forward(64, 15);
 	steering.exception_path = true;
 	v6_every = 0;
+}
+
+/* All frames have the same size, so the estimates of both backends together are exact. */
+static void test_bytes_of_backends_are_estimated_from_samples(void **state)
+{
+	static uint16_t found[401]; /* 400 bursts */
+	const uint32_t frames = 400 * QUEUE_BURST, size = FRAME_SIZE + 40;
+	uint64_t before[2], bytes[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 400; i++)
+		found[i] = QUEUE_BURST;
+	for (uint32_t i = 0; i < 2; i++)
+		before[i] = backend_counts_sum(&live.backends, BACKEND_BYTES, i);
+	memset(taken_for, 0, sizeof(taken_for));
+	bound = true;
+	room = UINT16_MAX;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
+	start(found, RTE_DIM(found));
+	worker_run(&worker);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+	bound = false;
+	for (uint32_t i = 0; i < 2; i++)
+		bytes[i] = backend_counts_sum(&live.backends, BACKEND_BYTES, i) - before[i];
+	assert_int_equal(taken_for[0] + taken_for[1], frames);
+	assert_int_equal(worker.counters.tx_bytes, frames * size);
+	assert_int_equal(bytes[0] + bytes[1], frames * size);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_in_range(bytes[i], taken_for[i] * size * 8 / 10, taken_for[i] * size * 12 / 10);
 }
 
 static uint8_t macs[BURST_MAX][12]; /* destination and source of the frames that take_macs() accepted */
@@ -548,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
 		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
+		cmocka_unit_test(test_bytes_of_backends_are_estimated_from_samples),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
