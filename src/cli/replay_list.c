@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "common/net.h"
 #include "packet/steer.h"
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 
 #define REASON_MAX 192
 

@@ -12,7 +12,7 @@
 
 #include "gue/encapsulate.h"
 #include "packet/flow.h"
-#include "packet/underlay.h"
+#include "packet/icmp/underlay.h"
 
 #define BURST_MAX 64
 

@@ -6,7 +6,7 @@
 #include "common/netaddr.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 
 _Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + NET_ETHERNET_SIZE,
 	"a too-big reply needs no more headroom than the outer headers");

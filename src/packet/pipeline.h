@@ -14,7 +14,7 @@
 #include "packet/prefetch.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
-#include "packet/too_big_limit.h"
+#include "packet/icmp/too_big_limit.h"
 
 /* The caller fills all members that are not private, and may change them between bursts. One thread uses a pipeline. */
 struct pipeline {

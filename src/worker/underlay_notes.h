@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "packet/underlay.h"
+#include "packet/icmp/underlay.h"
 
 #define UNDERLAY_NOTES 256 /* a power of two; the control thread takes them once a second */
 

@@ -7,7 +7,7 @@
 
 #include "common/byteorder.h"
 #include "common/net.h"
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 #include "worker/mbuf.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */

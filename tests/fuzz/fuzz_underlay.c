@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "packet/underlay.h"
+#include "packet/icmp/underlay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

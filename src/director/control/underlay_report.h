@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which routers said that the network to the proxies is too small (packet/underlay.h): one record for each proxy. The
+ * Which routers said that the network to the proxies is too small (packet/icmp/underlay.h): one record for each proxy. The
  * control thread adds what the workers noted. Any thread may read a copy. Times are milliseconds of clock_now_ms().
  */
 #ifndef GLB_DIRECTOR_CONTROL_UNDERLAY_REPORT_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "packet/underlay.h"
+#include "packet/icmp/underlay.h"
 
 #define UNDERLAY_REPORT_MAX       64 /* proxies with a record; that of the oldest message makes way for a new one */
 #define UNDERLAY_REPORT_EXPIRE_MS 600000 /* after the last message, as hosts forget a path MTU (RFC 1191 section 6.3) */

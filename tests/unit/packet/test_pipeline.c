@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "packet/pipeline.h"
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"

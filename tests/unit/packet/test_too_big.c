@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/packets.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/byteorder.h"
 #include "common/netaddr.h"
-#include "packet/too_big_limit.h"
+#include "packet/icmp/too_big_limit.h"
 
 #define HZ 1000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/underlay.h"
+#include "packet/icmp/underlay.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge such a message, so it changes nothing
  * but what the director reports. Pure, thread-safe.
  */
-#ifndef GLB_PACKET_UNDERLAY_H
-#define GLB_PACKET_UNDERLAY_H
+#ifndef GLB_PACKET_ICMP_UNDERLAY_H
+#define GLB_PACKET_ICMP_UNDERLAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/too_big.h"
+#include "packet/icmp/too_big.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * IPv4, /56 in IPv6) has a token bucket, so that one sender does not use up the replies of the others. All prefixes
  * share a total. One thread uses a limit. Pure: callers pass the time.
  */
-#ifndef GLB_PACKET_TOO_BIG_LIMIT_H
-#define GLB_PACKET_TOO_BIG_LIMIT_H
+#ifndef GLB_PACKET_ICMP_TOO_BIG_LIMIT_H
+#define GLB_PACKET_ICMP_TOO_BIG_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

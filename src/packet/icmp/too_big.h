@@ -3,8 +3,8 @@
  * Too-big replies: ICMP "fragmentation needed" (RFC 1191) and ICMPv6 "packet too big" (RFC 4443), and which packets get
  * one. Pure, thread-safe.
  */
-#ifndef GLB_PACKET_TOO_BIG_H
-#define GLB_PACKET_TOO_BIG_H
+#ifndef GLB_PACKET_ICMP_TOO_BIG_H
+#define GLB_PACKET_ICMP_TOO_BIG_H
 
 #include <stdint.h>
 
@@ -13,7 +13,7 @@
 #include "packet/flow.h"
 #include "packet/routes.h"
 #include "packet/steering.h"
-#include "packet/too_big_limit.h"
+#include "packet/icmp/too_big_limit.h"
 
 #define TOO_BIG_HEADROOM (NET_ETHERNET_SIZE + NET_IPV6_SIZE + NET_ICMP_SIZE)
 
