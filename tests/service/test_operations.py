@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operation of a director: unusual names, watchdog, telemetry of many and long tables, spare ports."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from support import traffic
 from support.cli import run, run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, write_table
+from support.frozen import Frozen
 from support.service_manager import ServiceManager
 from support.tree import CLI
 
@@ -74,29 +74,6 @@ def test_watchdog_is_fed_while_a_large_table_is_built(tmp_path, monkeypatch):
             *during, ready = manager.wait_for("READY=1")
     assert ["WATCHDOG=1"] in during
     assert any("4 tables, generation 2" in line for line in ready)
-
-
-class Frozen:
-    """A context manager that stops one thread of a process. Its other threads continue."""
-
-    SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
-
-    def __init__(self, thread):
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self.thread = thread
-
-    def _ptrace(self, request):
-        none = ctypes.c_void_p()
-        if self._libc.ptrace(request, self.thread, none, none) < 0:
-            raise OSError(ctypes.get_errno(), "ptrace")
-
-    def __enter__(self):
-        self._ptrace(self.SEIZE)
-        self._ptrace(self.INTERRUPT)
-        os.waitpid(self.thread, os.WUNTRACED)
-
-    def __exit__(self, *_):
-        self._ptrace(self.DETACH)
 
 
 def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):

@@ -33,6 +33,7 @@
 
 #define TICK_US           UINT64_C(1000000)
 #define EVENT_INTERVAL_MS 100
+#define STALE_TICKS       10 /* telemetry trusts an evaluation of the health for so long */
 
 #define STEP_US UINT64_C(100000) /* while another thread works: changes of next hops are used after this time */
 
@@ -400,6 +401,7 @@ static int open_all(struct control *control)
 	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
+	director->health.stale_ms = STALE_TICKS * control->tick_us / 1000;
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	error = port_recovery_open(director);
 	if (error)

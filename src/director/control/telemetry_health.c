@@ -9,9 +9,6 @@
 #include "common/clock.h"
 #include "director/control/telemetry_reply.h"
 
-/* The control thread evaluates the health at least once a second. If it has not for this time, its last result is worth nothing. */
-#define STALE_MS 10000
-
 static struct rte_tel_data *describe_reason(const struct health_reason *reason)
 {
 	struct rte_tel_data *data = rte_tel_data_alloc();
@@ -32,7 +29,7 @@ static void distrust_if_stale(struct health *health, uint64_t now_ms, uint64_t n
 {
 	uint64_t age_ms = now_ms - health->evaluated_ms;
 
-	if (!health->evaluated_ms || age_ms < STALE_MS)
+	if (!health->evaluated_ms || age_ms < health->stale_ms)
 		return;
 	health->report = (struct health_report){0};
 	health_add(&health->report, HEALTH_CONTROL_STUCK, HEALTH_FAILS, "control thread",

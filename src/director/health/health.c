@@ -94,6 +94,7 @@ void health_read(struct health *health, struct health *copy)
 	copy->state = health->state;
 	copy->since = health->since;
 	copy->evaluated_ms = health->evaluated_ms;
+	copy->stale_ms = health->stale_ms;
 	copy->report = health->report;
 	pthread_mutex_unlock(&health->lock);
 }

@@ -72,6 +72,7 @@ struct health {
 	enum health_state state;
 	uint64_t since; /* Unix time in seconds of the last change of state */
 	uint64_t evaluated_ms; /* CLOCK_MONOTONIC */
+	uint64_t stale_ms; /* an evaluation is worth nothing after this time; set before other threads run */
 	struct health_report report;
 };
 

@@ -9,22 +9,28 @@
 /* Losses below this percentage are left to the counters. */
 #define DEGRADED_PERCENT 1
 #define FAILING_PERCENT  50
+#define FAILING_LEAST    100 /* packets; an idle director does not fail because of one */
 
-static uint64_t lost_in_ports(const struct director *director)
+/* Adds up what the ports have lost. A port's own counters start again at 0 when it is reset, and cannot be read meanwhile. */
+static uint64_t lost_in_ports(struct director *director)
 {
-	uint64_t lost = 0;
+	struct health_memory *memory = &director->memory;
 
 	for (uint16_t i = 0; i < director->port_count; i++) {
+		uint64_t lost, seen = memory->lost_by_port[i];
 		struct rte_eth_stats stats;
 
-		if (port_is_used(&director->ports[i]) && port_is_running(&director->ports[i]) &&
-			rte_eth_stats_get(director->ports[i].id, &stats) == 0)
-			lost += stats.imissed + stats.rx_nombuf;
+		if (!port_is_used(&director->ports[i]) || !port_is_running(&director->ports[i]) ||
+			rte_eth_stats_get(director->ports[i].id, &stats))
+			continue;
+		lost = stats.imissed + stats.rx_nombuf;
+		memory->lost_in_ports += lost >= seen ? lost - seen : lost;
+		memory->lost_by_port[i] = lost;
 	}
-	return lost;
+	return memory->lost_in_ports;
 }
 
-static struct health_counts count_now(const struct director *director)
+static struct health_counts count_now(struct director *director)
 {
 	struct counters sum;
 
@@ -53,7 +59,7 @@ static void add_loss(struct health_report *report, enum health_cause cause, cons
 	uint64_t passed, const char *problem, const char *remedy)
 {
 	uint64_t all = lost + passed;
-	bool fails = cause == HEALTH_TRANSMIT_FAILS && lost * 100 > all * FAILING_PERCENT;
+	bool fails = cause == HEALTH_TRANSMIT_FAILS && lost >= FAILING_LEAST && lost * 100 > all * FAILING_PERCENT;
 
 	if (lost && lost * 100 >= all * DEGRADED_PERCENT)
 		health_add(report, cause, fails ? HEALTH_FAILS : HEALTH_DEGRADES, object,

@@ -32,6 +32,8 @@ struct health_memory {
 	bool stuck[PLAN_MAX_LCORES]; /* the worker has finished no iteration between the last two ticks */
 	struct health_counts window[HEALTH_WINDOW_TICKS]; /* of the last ticks, as a ring */
 	unsigned ticks;
+	uint64_t lost_by_port[PLAN_MAX_PORTS]; /* the port's own counters, at the last tick */
+	uint64_t lost_in_ports; /* sum over all ports and resets */
 };
 
 /* Reads the links for the first time, without logging them. Called before the control thread runs. */
