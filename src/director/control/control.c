@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -44,16 +43,10 @@
 struct control {
 	struct director *director;
 	pthread_t thread;
-	int epoll, signals, requests, timer, stop_timer;
+	int epoll, signals, timer, stop_timer;
+	struct reload_requests requests;
 	struct announced announced;
 	uint64_t watchdog_us, tick_us;
-
-	pthread_mutex_t lock; /* protects the members below */
-	pthread_cond_t completion;
-	uint64_t requested; /* number of requests for a reload */
-	bool force; /* one of the requests that wait wants any valid table */
-	uint64_t completed; /* the outcome is valid for the requests up to this number */
-	struct control_outcome outcome;
 };
 
 static sigset_t handled_signals(void)
@@ -229,47 +222,18 @@ static void take_signal(struct control *control)
 /* Reloads once for all requests that were made before the reload began. */
 static void take_requests(struct control *control)
 {
-	const struct reload *state = &control->director->reload;
-	uint64_t count, asked;
-	bool force;
+	bool force = false;
+	uint64_t number = reload_requests_take(&control->requests, &force);
 
-	if (read(control->requests, &count, sizeof(count)) < 0)
+	if (!number)
 		return;
-	pthread_mutex_lock(&control->lock);
-	asked = control->requested;
-	force = control->force;
-	control->force = false;
-	pthread_mutex_unlock(&control->lock);
 	reload(control, force);
-	pthread_mutex_lock(&control->lock);
-	control->outcome.generation = state->shared->live->generation;
-	control->outcome.digest = state->shared->live->routes->digest;
-	memcpy(control->outcome.error, state->last_error, sizeof(control->outcome.error));
-	control->completed = asked;
-	pthread_cond_broadcast(&control->completion);
-	pthread_mutex_unlock(&control->lock);
+	reload_requests_complete(&control->requests, number, &control->director->reload);
 }
 
 bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome)
 {
-	struct timespec until = clock_timespec(clock_now_us() + timeout_ms * UINT64_C(1000));
-	uint64_t one = 1, ticket;
-	bool done;
-	int error = 0;
-
-	pthread_mutex_lock(&control->lock);
-	ticket = ++control->requested;
-	if (write(control->requests, &one, sizeof(one)) < 0)
-		error = errno;
-	else
-		control->force |= force;
-	while (!error && control->completed < ticket && !worker_shared_stopping(&control->director->shared))
-		error = pthread_cond_timedwait(&control->completion, &control->lock, &until);
-	done = control->completed >= ticket;
-	if (done)
-		*outcome = control->outcome;
-	pthread_mutex_unlock(&control->lock);
-	return done;
+	return reload_requests_wait(&control->requests, &control->director->shared, force, timeout_ms, outcome);
 }
 
 /* Evaluates the health after an event that may have changed it, unless the next tick is soon enough because there are many events. */
@@ -323,7 +287,7 @@ static void *run(void *argument)
 			continue;
 		if (event.data.fd == control->signals)
 			take_signal(control);
-		else if (event.data.fd == control->requests)
+		else if (event.data.fd == control->requests.fd)
 			take_requests(control);
 		else if (event.data.fd == control->timer)
 			take_timer(control);
@@ -334,9 +298,7 @@ static void *run(void *argument)
 			evaluate_soon(control);
 		recover_ports(control);
 	}
-	pthread_mutex_lock(&control->lock);
-	pthread_cond_broadcast(&control->completion);
-	pthread_mutex_unlock(&control->lock);
+	reload_requests_wake(&control->requests);
 	return NULL;
 }
 
@@ -366,26 +328,15 @@ static bool watch(struct control *control, int fd)
 
 void control_free(struct control *control)
 {
-	int fds[] = {control->epoll, control->signals, control->requests, control->timer, control->stop_timer};
+	int fds[] = {control->epoll, control->signals, control->timer, control->stop_timer};
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	reload_requests_close(&control->requests);
 	port_recovery_close(control->director);
 	next_hops_close(control->director);
 	free(control);
-}
-
-/* The condition variable uses the monotonic clock. */
-static void open_lock(struct control *control)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&control->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&control->completion, &attributes);
-	pthread_condattr_destroy(&attributes);
 }
 
 static int open_all(struct control *control)
@@ -394,20 +345,20 @@ static int open_all(struct control *control)
 	struct director *director = control->director;
 	int error;
 
-	open_lock(control);
 	control->watchdog_us = service_watchdog_us();
 	control->epoll = epoll_create1(EPOLL_CLOEXEC);
 	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	control->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
 	director->health.stale_ms = STALE_TICKS * control->tick_us / 1000;
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	error = port_recovery_open(director);
+	error = reload_requests_open(&control->requests);
+	if (!error)
+		error = -port_recovery_open(director);
 	if (error)
-		return -error;
+		return error;
 	return watch(control, port_recovery_descriptor(director)) && watch(control, control->signals) &&
-			       watch(control, control->requests) && watch(control, control->timer) &&
+			       watch(control, control->requests.fd) && watch(control, control->timer) &&
 			       watch(control, control->stop_timer)
 		       ? 0
 		       : errno;

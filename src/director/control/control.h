@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdint.h>
 
+#include "director/control/reload_requests.h"
 #include "director/director.h"
 
 struct control;
@@ -27,11 +28,6 @@ void control_wait(struct control *control);
 
 /* Called after control_wait(), when no other thread can call control_reload() any more. */
 void control_free(struct control *control);
-
-struct control_outcome {
-	uint64_t generation, digest; /* of the table in use after the reload */
-	char error[RELOAD_ERROR_SIZE]; /* why the reload failed; "": it succeeded */
-};
 
 /*
  * Asks the control thread to reload the table and waits for the outcome. force: also if the new table empties the service. Any thread
