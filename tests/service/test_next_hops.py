@@ -244,10 +244,12 @@ def test_neighbours_that_reply(link, tmp_path):
         host.ip(f"neigh change 10.255.0.20 lladdr {client} nud stale dev director")
         wait_until(lambda: "STALE" not in host.ip("neigh show 10.255.0.20 dev director"), "the kernel to confirm the neighbour")
 
-        # An entry that the kernel has deleted costs no packet.
-        host.ip("neigh del 10.255.0.20 dev director")
-        assert host.send()[1] == {"forwarded": len(FRAMES), "drop_no_next_hop": 0}
-        wait_until(lambda: "REACHABLE" in host.ip("neigh show 10.255.0.20 dev director"), "the kernel to ask again")
+        # An entry that the kernel or somebody has deleted costs no packet.
+        for _ in range(2):
+            host.ip("neigh flush dev director")
+            for _ in range(3):
+                assert host.send()[1] == {"forwarded": len(FRAMES), "drop_no_next_hop": 0}
+            wait_until(lambda: "REACHABLE" in host.ip("neigh show 10.255.0.20 dev director"), "the kernel to ask again")
 
         # A reload with a new backend.
         give_client("add", "10.255.0.21/32")

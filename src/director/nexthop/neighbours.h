@@ -20,6 +20,7 @@ struct neighbour {
 	uint16_t state; /* NUD_* of the last message; NUD_NONE: the kernel has no entry */
 	bool used; /* a route leads to it; neighbours_sweep() removes the others */
 	bool settled; /* the kernel has replied since the neighbour was added: it has a MAC, or it failed */
+	bool failing; /* an event says that it failed, and the next one may say that somebody deleted the entry */
 	bool reread; /* its entry must be read again, because an event may have been lost */
 	uint32_t backends; /* how many lead to it; only valid within nexthop_list() */
 	uint64_t changed_ms; /* when neighbour_mac() changed, or when the neighbour was added */

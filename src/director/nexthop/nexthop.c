@@ -2,6 +2,7 @@
 #include "director/nexthop/nexthop.h"
 
 #include <errno.h>
+#include <linux/neighbour.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -57,9 +58,28 @@ static int take_event(const struct nlmsghdr *message, void *context)
 	if (!message_read_neighbour(message, &entry))
 		return MNL_CB_OK;
 	neighbour = neighbours_get(&nexthop->neighbours, &entry.key, 0);
-	if (neighbour)
+	if (!neighbour)
+		return MNL_CB_OK;
+	neighbour->failing = message->nlmsg_type == RTM_NEWNEIGH && entry.state & NUD_FAILED;
+	nexthop->failing |= neighbour->failing;
+	if (!neighbour->failing)
 		update_neighbour(nexthop, neighbour, message->nlmsg_type == RTM_NEWNEIGH ? &entry : NULL);
 	return MNL_CB_OK;
+}
+
+/* An entry that somebody deletes (ip neigh flush) first becomes a failed one. Such a neighbour keeps its MAC. */
+static void take_failures(struct nexthop *nexthop)
+{
+	if (!nexthop->failing)
+		return;
+	nexthop->failing = false;
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++) {
+		struct neighbour *neighbour = nexthop->neighbours.items[i];
+
+		if (neighbour->failing)
+			update_neighbour(nexthop, neighbour, &(struct neighbour_entry){.state = NUD_FAILED});
+		neighbour->failing = false;
+	}
 }
 
 /* Returns whether it has taken all events; it stops when it has worked for long enough. If events are lost, everything is read again. */
@@ -307,6 +327,7 @@ static void work(struct nexthop *nexthop, uint64_t end_us)
 {
 	bool all = take_events(nexthop);
 
+	take_failures(nexthop);
 	look_up_routes(nexthop, end_us);
 	read_neighbours(nexthop, all, end_us);
 	neighbours_probe(&nexthop->neighbours, clock_now_ms(), PROBES_PER_STEP, RETRIES_PER_STEP, probe, nexthop);

@@ -30,6 +30,8 @@ struct nexthop {
 	bool changed; /* the sets differ from what config.changed() was told */
 	uint64_t version; /* a change of a path, of a MAC to send to, or of the neighbours adds 1 */
 
+	bool failing; /* of a neighbour */
+
 	/* A pass looks up all routes again. */
 	bool dirty; /* a pass is due, because something may have changed */
 	bool passing;
