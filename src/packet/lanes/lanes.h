@@ -3,8 +3,9 @@
  * The fast path: it takes packets through all stages in SIMD code, one packet for each vector lane. A packet is
  * fast-path eligible if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension
  * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward, those from
- * martian sources and those that no bind matches. It leaves all others, for example packets over the MTU, to the general path in pipeline.c, which gives
- * the same results. lanes.c is compiled once for each ISA. Pure.
+ * martian sources and those that no bind matches, and frames for other hosts. It leaves all others, for example packets
+ * over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c is compiled once for each ISA.
+ * Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H

@@ -90,20 +90,34 @@ INLINE uint64_t find_ineligible(const struct burst *burst)
 	return ineligible;
 }
 
-INLINE bool is_refused(const struct lanes_job *job, uint64_t mac)
+INLINE bool is_admitted(const struct lanes_job *job, uint64_t mac)
 {
-	return admission_mac_is_group(mac) || !admission_accepts_mac(&job->steering->admission, job->port_mac, mac);
+	return !admission_mac_is_group(mac) && admission_accepts_mac(&job->steering->admission, job->port_mac, mac);
 }
 
-/* Returns the lanes whose destination MAC is not accepted, except those in `unreadable`. */
-INLINE uint64_t find_refused(const struct lanes_job *job, const struct burst *burst, uint64_t unreadable)
+/*
+ * Checks the destination MACs of all lanes except those in `ineligible`. Finishes the lanes that are for another host,
+ * because no later check can change that, and returns them. Adds those of multicast and broadcast frames to
+ * *ineligible.
+ */
+INLINE uint64_t refuse_macs(const struct lanes_job *job, struct burst *burst, uint64_t *ineligible)
 {
-	uint64_t refused = 0;
+	uint64_t finished = 0;
 
-	for (uint32_t lane = 0; lane < burst->count; lane++)
-		if (!(unreadable >> lane & 1))
-			refused |= (uint64_t)is_refused(job, admission_mac(burst->frame[lane])) << lane;
-	return refused;
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		uint64_t mac = *ineligible >> lane & 1 ? job->port_mac : admission_mac(burst->frame[lane]);
+
+		if (is_admitted(job, mac))
+			continue;
+		if (admission_mac_is_group(mac)) {
+			*ineligible |= 1ull << lane;
+		} else {
+			burst->verdict[lane] = VERDICT_DROP_NOT_FOR_US;
+			burst->out[lane] = NULL;
+			finished |= 1ull << lane;
+		}
+	}
+	return finished;
 }
 
 INLINE uint16_t ethernet_type(const struct burst *burst, uint32_t lane)
@@ -157,13 +171,14 @@ INLINE ethernet_header load_ethernet(const uint8_t *frame)
 }
 
 /*
- * Finds the lanes of each family, and returns the others. Nearly always all frames of a burst have the same destination
- * MAC, so that one look at it is enough. A burst of one family needs no list.
+ * Finds the lanes of each family, and returns the others, except those that refuse_macs() has finished. Nearly always
+ * all frames of a burst have the same destination MAC, so that one look at it is enough. A burst of one family needs no
+ * list.
  */
-INLINE uint64_t sort_families(const struct lanes_job *job, const struct burst *burst, struct lanes *v4, struct lanes *v6)
+INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
 	bool check_macs = job->steering->admission.accept != ADMISSION_EVERY_FRAME;
-	uint64_t ineligible = find_ineligible(burst);
+	uint64_t ineligible = find_ineligible(burst), finished = 0;
 	ethernet_header differing = {0, UINT64_MAX}, first = {0};
 	uint16_t type;
 
@@ -175,11 +190,11 @@ INLINE uint64_t sort_families(const struct lanes_job *job, const struct burst *b
 	}
 	type = (uint16_t)(first[1] >> 32);
 	if (check_macs &&
-		(ineligible || differing[0] & ADMISSION_MAC_MASK || is_refused(job, first[0] & ADMISSION_MAC_MASK)))
-		ineligible |= find_refused(job, burst, ineligible);
-	if (ineligible || (uint16_t)(differing[1] >> 32) ||
+		(ineligible || differing[0] & ADMISSION_MAC_MASK || !is_admitted(job, first[0] & ADMISSION_MAC_MASK)))
+		finished = refuse_macs(job, burst, &ineligible);
+	if (ineligible || finished || (uint16_t)(differing[1] >> 32) ||
 		!(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
-		return list_families(burst, ineligible, v4, v6);
+		return list_families(burst, ineligible | finished, v4, v6) & ~finished;
 	v4->index = v6->index = all_lanes;
 	v4->count = type == TYPE_V4 ? burst->count : 0;
 	v6->count = burst->count - v4->count;
