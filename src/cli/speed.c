@@ -19,7 +19,7 @@ static void find(const struct table_set *set, struct speed *speed, struct faults
 	if (!portmap)
 		faults_warn(faults, "tables", "out of memory: what makes packets slower is not known");
 	else
-		slow_warn(set, portmap, 0, faults);
+		slow_warn(set, portmap, faults);
 	if (portmap && speed) {
 		slow_lengths(portmap, NETADDR_V4, speed->v4);
 		slow_lengths(portmap, NETADDR_V6, speed->v6);

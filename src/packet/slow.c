@@ -87,21 +87,7 @@ static void warn_misfits(const struct table_set *set, const struct portmap *port
 		PORTMAP_MAX_PAGES - PORTMAP_CONSTANTS);
 }
 
-static void warn_rows(const struct table *table, const char *where, uint8_t alt_hash_fields, struct faults *faults)
-{
-	if (table->row_hops <= 2 || !table->rows)
-		return;
-	if (!routes_rows_are_distinct(table))
-		faults_warn(faults, where,
-			"rows of %u hops have an address twice: the packets of this table take the slower general path; list each address once, and build the table again",
-			table->row_hops);
-	else if (alt_hash_fields)
-		faults_warn(faults, where,
-			"rows have %u hops, and alt_hash_fields is set: the packets of this table take the slower general path; set \"hops\" to 2 or remove alt_hash_fields",
-			table->row_hops);
-}
-
-void slow_warn(const struct table_set *set, const struct portmap *portmap, uint8_t alt_hash_fields, struct faults *faults)
+void slow_warn(const struct table_set *set, const struct portmap *portmap, struct faults *faults)
 {
 	char where[32];
 
@@ -109,7 +95,41 @@ void slow_warn(const struct table_set *set, const struct portmap *portmap, uint8
 	warn_lengths(portmap, NETADDR_V6, faults);
 	warn_misfits(set, portmap, faults);
 	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+
+		if (!table->rows || table->row_hops <= 2 || routes_rows_are_distinct(table))
+			continue;
 		snprintf(where, sizeof(where), "tables[%" PRIu32 "]", t);
-		warn_rows(&set->tables[t], where, alt_hash_fields, faults);
+		faults_warn(faults, where,
+			"rows of %u hops have an address twice: the packets of this table take the slower general path; list each address once, and build the table again",
+			table->row_hops);
+	}
+}
+
+/* The hops of each row. Without rows: those that they will have. */
+static unsigned hops_of(const struct table *table)
+{
+	unsigned hops = 0;
+
+	if (table->rows)
+		return table->row_hops;
+	for (uint32_t i = 0; i < table->backend_count && hops < table->hops; i++)
+		hops += table->backends[i].state != TABLE_INACTIVE;
+	return hops;
+}
+
+void slow_warn_alt(const struct table_set *set, struct faults *faults)
+{
+	char where[32];
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		unsigned hops = hops_of(&set->tables[t]);
+
+		if (hops <= 2)
+			continue;
+		snprintf(where, sizeof(where), "tables[%" PRIu32 "]", t);
+		faults_warn(faults, where,
+			"rows have %u hops, and alt_hash_fields is set: the packets of this table take the slower general path; set \"hops\" to 2 or remove alt_hash_fields",
+			hops);
 	}
 }

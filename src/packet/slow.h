@@ -20,11 +20,13 @@
 #define SLOW_LENGTHS_TEXT 512
 
 /*
- * Adds a warning for each cause: many prefix lengths, binds without room in the port maps, and tables whose packets take
- * the general path. portmap: of the set. alt_hash_fields: of the steering config, 0 if unknown. Rows may be missing.
+ * Adds a warning for each cause: many prefix lengths, binds without room in the port maps, and rows of more than two hops
+ * that have an address twice. portmap: of the set. Rows may be missing.
  */
-void slow_warn(
-	const struct table_set *set, const struct portmap *portmap, uint8_t alt_hash_fields, struct faults *faults);
+void slow_warn(const struct table_set *set, const struct portmap *portmap, struct faults *faults);
+
+/* Adds a warning for each table that is slower if alt_hash_fields is set. Rows may be missing. */
+void slow_warn_alt(const struct table_set *set, struct faults *faults);
 
 /* Writes the prefix lengths that binds of a family have, longest first, separated by spaces. Returns their number. */
 unsigned slow_lengths(const struct portmap *portmap, uint8_t family, char text[SLOW_LENGTHS_TEXT]);

@@ -269,12 +269,24 @@ def v6_table(*args, **members):
     (8, 2, None, 1320), (8, 4, None, 1328), (8, 4, {"src_port": True}, 1344), (3, 4, {"src_port": True}, 1324), (1, 2, None, 1316)])
 def test_outbound_mtu_has_room_for_1280_bytes_of_ipv6(tmp_path, backends, hops, alt, needed, binary):
     keys = {"alt_hash_fields": alt} if alt else {}
-    one = v6_table(backends=backends, hops=hops)
-    assert warnings_together(tmp_path, needed, one, binary=binary, code=OK, **keys) == []
-    (warning,) = warnings_together(tmp_path, needed - 1, one, binary=binary, code=CHECK_WARNINGS, **keys)
+    one, code = v6_table(backends=backends, hops=hops), CHECK_WARNINGS if alt else OK
+    slow = warnings_together(tmp_path, needed, one, binary=binary, code=code, **keys)
+    assert ["alt_hash_fields is set" in line for line in slow] == [True] * bool(alt)
+    warning, *others = warnings_together(tmp_path, needed - 1, one, binary=binary, code=CHECK_WARNINGS, **keys)
+    assert others == slow
     assert "tables[0].binds[0]: 'tcp fdb4::1 port 443' (and 2 more in this table)" in warning
     assert f"outbound_mtu is {needed - 1}, but an IPv6 packet of 1280 bytes has {needed} with" in warning
     assert warning.endswith(f"set outbound_mtu to {needed} or more")
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("backends, hops, named", [(8, 2, None), (8, 3, 3), (8, 4, 4), (3, 4, 3), (2, 4, None)])
+def test_tables_that_alt_hash_fields_slow_down_are_named(tmp_path, backends, hops, named, binary):
+    code, one = CHECK_WARNINGS if named else OK, table(backends=backends, hops=hops)
+    told = warnings_together(tmp_path, 1500, one, binary=binary, code=code, alt_hash_fields={"src_port": True})
+    assert [line.partition(": ")[2] for line in told] == ([
+        f"tables[0]: rows have {named} hops, and alt_hash_fields is set: the packets of this table take the slower general path; "
+        'set "hops" to 2 or remove alt_hash_fields'] if named else [])
 
 
 def test_outbound_mtu_has_room_for_576_bytes_of_ipv4(tmp_path):

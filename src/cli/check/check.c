@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/speed.h"
 #include "common/text.h"
+#include "packet/slow.h"
 #include "program/installed.h"
 #include "table/file/json_text.h"
 #include "table/file/table_load.h"
@@ -150,6 +151,8 @@ static void check_together(struct subject *subjects, size_t count)
 		table_lint_own_address(&subject->set, &own, &subject->faults);
 		table_lint_mtu(&subject->set, conf->steering.outbound_mtu, conf->steering.alt_hash_fields != 0,
 			&subject->faults);
+		if (conf->steering.alt_hash_fields)
+			slow_warn_alt(&subject->set, &subject->faults);
 	}
 }
 

@@ -22,7 +22,9 @@ static void warn_of_slow(const struct reload *reload, struct live_table *live, s
 {
 	size_t before = faults->count;
 
-	slow_warn(&live->routes->set, live->routes->portmap, reload->alt_hash_fields, faults);
+	slow_warn(&live->routes->set, live->routes->portmap, faults);
+	if (reload->alt_hash_fields)
+		slow_warn_alt(&live->routes->set, faults);
 	if (faults->count > before) /* without the name of the file and ": " */
 		snprintf(live->slow, sizeof(live->slow), "%s", faults->items[before].text + strlen(reload->path) + 2);
 }

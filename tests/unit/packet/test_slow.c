@@ -12,10 +12,10 @@
 
 static struct faults faults;
 
-static void warn(struct routes *routes, uint8_t alt_hash_fields)
+static void warn(struct routes *routes)
 {
 	faults_clear(&faults);
-	slow_warn(&routes->set, routes->portmap, alt_hash_fields, &faults);
+	slow_warn(&routes->set, routes->portmap, &faults);
 	assert_int_equal(faults.errors, 0);
 }
 
@@ -59,7 +59,7 @@ static void test_more_than_eight_prefix_lengths_of_a_family_are_named(void **sta
 			uint8_t family = i ? NETADDR_V6 : NETADDR_V4;
 			struct routes *routes = with_lengths(addresses[i], i ? 128 : 32, count);
 
-			warn(routes, 0);
+			warn(routes);
 			assert_int_equal(faults.count, count > 8);
 			if (count == 9)
 				assert_warning(0, texts[i]);
@@ -98,11 +98,11 @@ static void test_tables_of_misfits_are_named(void **state)
 	}
 	set.tables[2].name = strdup("web");
 	routes = handmade_routes(&set);
-	warn(routes, 0);
+	warn(routes);
 	assert_int_equal(faults.count, 0);
 	portmap_free(routes->portmap);
 	routes->portmap = portmap_build(routes->classifier, &limits);
-	warn(routes, 0);
+	warn(routes);
 	assert_int_equal(faults.count, 1);
 	assert_warning(0,
 		"tables: 12 prefixes in binds of web, #3, #4, #5, #6, #7, #8, #9 and others found no room in the port "
@@ -123,20 +123,41 @@ static void test_rows_that_the_fast_path_cannot_take_are_named(void **state)
 	set.tables[4].backends[1] = set.tables[4].backends[0];
 	set.tables[5].backends[1] = set.tables[5].backends[0];
 	routes = handmade_routes(&set);
-	warn(routes, 0);
+	warn(routes);
 	assert_int_equal(faults.count, 1);
 	assert_warning(0, "tables[5]: rows of 3 hops have an address twice");
-	warn(routes, 1);
+	faults_clear(&faults);
+	slow_warn_alt(&routes->set, &faults);
 	assert_int_equal(faults.count, 3);
 	assert_warning(0, "tables[2]: rows have 3 hops, and alt_hash_fields is set");
 	assert_warning(1, "tables[3]: rows have 4 hops, and alt_hash_fields is set");
-	assert_warning(2, "tables[5]: rows of 3 hops have an address twice");
-	for (uint32_t t = 0; t < 6; t++) {
+	assert_warning(2, "tables[5]: rows have 3 hops, and alt_hash_fields is set");
+	routes_free(routes);
+}
+
+/* As in a JSON table that was only read. */
+static void test_tables_without_rows_are_judged_by_the_rows_that_they_will_have(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	for (uint32_t t = 0; t < 4; t++)
+		handmade_table(&set, 4, 4);
+	set.tables[1].hops = 2;
+	set.tables[2].backends[1].state = set.tables[2].backends[3].state = TABLE_INACTIVE;
+	set.tables[3].backends[1].state = TABLE_INACTIVE;
+	routes = handmade_routes(&set);
+	for (uint32_t t = 0; t < 4; t++) {
 		free(routes->set.tables[t].rows);
-		routes->set.tables[t].rows = NULL; /* as in a JSON table that was only read */
+		routes->set.tables[t].rows = NULL;
 	}
-	warn(routes, 1);
+	warn(routes);
 	assert_int_equal(faults.count, 0);
+	slow_warn_alt(&routes->set, &faults);
+	assert_int_equal(faults.count, 2);
+	assert_warning(0, "tables[0]: rows have 4 hops");
+	assert_warning(1, "tables[3]: rows have 3 hops");
 	routes_free(routes);
 }
 
@@ -154,6 +175,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_all_prefix_lengths_of_ipv6_have_room_in_the_text, clear),
 		cmocka_unit_test_teardown(test_tables_of_misfits_are_named, clear),
 		cmocka_unit_test_teardown(test_rows_that_the_fast_path_cannot_take_are_named, clear),
+		cmocka_unit_test_teardown(test_tables_without_rows_are_judged_by_the_rows_that_they_will_have, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
