@@ -89,16 +89,14 @@ class Host:
             sock.settimeout(TIMEOUT_S)
             for frame in frames:
                 sock.send(frame)
-            wanted = before["received"] + len(frames)
-            stats = wait_until(lambda: self.counted(wanted), lambda: f"{wanted} packets: {self.director.stats()}")
-            assert stats["received"] == sum_of_verdicts(stats)
-            counts = {name: stats[name] - before[name] for name in ("forwarded", "drop_no_next_hop")}
+            counts = wait_until(lambda: self.counted(before, len(frames)), lambda: f"{len(frames)} packets: {self.director.stats()}")
             return [next_outer(sock) for _ in range(counts["forwarded"])], counts
 
-    def counted(self, wanted):
-        """The kernel's own packets, such as ARP replies, are received, too."""
+    def counted(self, before, count):
+        """The verdicts of `count` packets, if they have them. The kernel's own packets, such as ARP replies, have other verdicts."""
         stats = self.director.stats()
-        return stats if stats["received"] >= wanted and stats["received"] == sum_of_verdicts(stats) else None
+        counts = {name: stats[name] - before[name] for name in ("forwarded", "drop_no_next_hop")}
+        return counts if sum(counts.values()) == count and stats["received"] == sum_of_verdicts(stats) else None
 
     def macs_by_flow(self):
         """The MAC address that each flow goes to, by its outer source port and proxy."""
