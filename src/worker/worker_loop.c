@@ -107,7 +107,10 @@ static enum drain_phase last_phase(const struct flow_path *path)
 	return path->kind == FLOW_PATH_COLLECT ? DRAIN_COLLECT : DRAIN_WORK;
 }
 
-/* Works on what the paths still hold, but receives from no port. Returns whether the paths that end in this phase are empty. */
+/*
+ * Works on what the paths still hold, but receives from no port. Returns whether the paths that end in this phase
+ * are empty.
+ */
 static bool drain_once(struct worker *worker, enum drain_phase phase)
 {
 	const struct live_table *live = worker_shared_live(worker->shared);
@@ -128,9 +131,10 @@ static bool drain_once(struct worker *worker, enum drain_phase phase)
 }
 
 /*
- * Sends or counts all packets that are still in the director. The packets that a distributor has received go through a ring to a worker, and
- * perhaps through another ring back. So all workers pass each phase together: none ends a phase while another may still fill a
- * ring that must be empty after it. A worker that hangs cannot hold up the others for longer than DRAIN_LIMIT_MS.
+ * Sends or counts all packets that are still in the director. The packets that a distributor has received go
+ * through a ring to a worker, and perhaps through another ring back. So all workers pass each phase together: none
+ * ends a phase while another may still fill a ring that must be empty after it. A worker that hangs cannot hold up
+ * the others for longer than DRAIN_LIMIT_MS.
  */
 static void drain(struct worker *worker)
 {

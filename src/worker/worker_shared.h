@@ -28,8 +28,8 @@ struct live_table {
 	uint8_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
 	struct backend_counts backends; /* a worker writes its own row */
 	/*
-	 * Atomic. The next hops of each port that transmits, by flow_path.tx_index. The control thread replaces them. Workers
-	 * fetch them for each burst, and the old ones are freed like an old table.
+	 * Atomic. The next hops of each port that transmits, by flow_path.tx_index. The control thread replaces
+	 * them. Workers fetch them for each burst, and the old ones are freed like an old table.
 	 */
 	struct next_hops *next_hops[WORKER_MAX_PORTS];
 	char slow[WORKER_SLOW_SIZE]; /* for people: the first thing in the table that makes packets slower; "": nothing */
@@ -86,8 +86,8 @@ static inline bool worker_shared_is_parked(const struct worker_shared *shared, u
 }
 
 /*
- * Orders the workers to stop using a port, or to use it again, and waits until all of them do. Their packets for a parked port wait. The
- * control thread calls it.
+ * Orders the workers to stop using a port, or to use it again, and waits until all of them do. Their packets for a
+ * parked port wait. The control thread calls it.
  */
 static inline void worker_shared_park(struct worker_shared *shared, uint16_t port, bool parked)
 {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import log, run, show, stats, systemctl, wait
+from conftest import GATEWAY_MAC, log, run, show, stats, systemctl, wait
 from support.tree import TREE
 
 DIRECTOR, HEALTHCHECK = "glb-director.service", "glb-healthcheck.service"
@@ -28,7 +28,13 @@ def walk(page, part, folder="/"):
 
 @pytest.fixture(scope="module")
 def environment(director_files):
-    """/etc/default/glb-director with the port of this machine, as flow-bifurcation.md shows it for a card."""
+    """/etc/default/glb-director with the port of this machine, as flow-bifurcation.md shows it for a card.
+
+    The proxies of the pages do not exist. The director starts only with a next hop to one of them, so all are neighbours.
+    """
+    run("ip", "address", "replace", "192.168.50.2/24", "dev", "lb0")
+    for proxy in range(10, 15):
+        run("ip", "neigh", "replace", f"192.168.50.{proxy}", "lladdr", GATEWAY_MAC, "dev", "lb0", "nud", "permanent")
     systemctl("stop", DIRECTOR, HEALTHCHECK)
     run("bash", "-c", "rm -rf /var/lib/glb/*")
     assert director_files == Path("/etc/glb"), "the pages name /etc/glb"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells the service manager and the log what the director does: it starts, is ready, reloads, or stops. The health decides when it
- * is ready. Control thread only.
+ * Tells the service manager and the log what the director does: it starts, is ready, reloads, or stops. The health
+ * decides when it is ready. Control thread only.
  */
 #ifndef GLB_DIRECTOR_CONTROL_ANNOUNCE_H
 #define GLB_DIRECTOR_CONTROL_ANNOUNCE_H
@@ -18,8 +18,9 @@ struct announced {
 };
 
 /*
- * Called after each evaluation of the health. While the director is starting, extends the start timeout and says what is missing; when it
- * can forward, says once that it is ready. Later sends the status if the evaluation has `changed` it.
+ * Called after each evaluation of the health. While the director is starting, extends the start timeout and says
+ * what is missing; when it can forward, says once that it is ready. Later sends the status if the evaluation has
+ * `changed` it.
  */
 void announce_health(struct announced *announced, struct director *director, bool changed);
 

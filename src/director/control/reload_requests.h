@@ -28,11 +28,17 @@ struct reload_requests {
 int reload_requests_open(struct reload_requests *requests);
 void reload_requests_close(struct reload_requests *requests);
 
-/* Makes a request and waits for the outcome. False: it takes longer than timeout_ms, or the director is stopping. Not for the control thread. */
+/*
+ * Makes a request and waits for the outcome. False: it takes longer than timeout_ms, or the director is stopping.
+ * Not for the control thread.
+ */
 bool reload_requests_wait(struct reload_requests *requests, const struct worker_shared *shared, bool force,
 	unsigned timeout_ms, struct control_outcome *outcome);
 
-/* For the control thread: takes all requests. Returns the number of the last one, or 0 if there are none; *force: one of them has it. */
+/*
+ * For the control thread: takes all requests. Returns the number of the last one, or 0 if there are none. *force:
+ * one of them has it.
+ */
 uint64_t reload_requests_take(struct reload_requests *requests, bool *force);
 
 /* Reports the outcome of a reload to all that made a request up to this number. */

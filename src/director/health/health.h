@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's health: a state, and the reasons for it. The control thread evaluates it and changes it; other threads copy it with
- * health_read(). It says whether packets should be sent to this director, so routing daemons ask it.
+ * The director's health: a state, and the reasons for it. It says whether packets should be sent to this director, so
+ * routing daemons ask for it. The control thread changes it; other threads copy it with health_read().
  */
 #ifndef GLB_DIRECTOR_HEALTH_HEALTH_H
 #define GLB_DIRECTOR_HEALTH_HEALTH_H
@@ -84,8 +84,8 @@ void health_add(struct health_report *report, enum health_cause cause, enum heal
 void health_open(struct health *health, uint64_t now);
 
 /*
- * Takes over the reasons that an evaluation has found; a reason that was there before keeps its time. Returns whether the state, or the
- * set of reasons, has changed.
+ * Takes over the reasons that an evaluation has found; a reason that was there before keeps its time. Returns whether the
+ * state, or the set of reasons, has changed.
  */
 bool health_update(struct health *health, const struct health_report *found, uint64_t now, uint64_t now_ms);
 

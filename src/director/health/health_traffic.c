@@ -11,7 +11,10 @@
 #define FAILING_PERCENT  50
 #define FAILING_LEAST    100 /* packets; an idle director does not fail because of one */
 
-/* Adds up what the ports have lost. A port's own counters start again at 0 when it is reset, and cannot be read meanwhile. */
+/*
+ * Adds up what the ports have lost. A port's own counters start again at 0 when it is reset, and cannot be read
+ * meanwhile.
+ */
 static uint64_t lost_in_ports(struct director *director)
 {
 	struct health_memory *memory = &director->memory;
@@ -54,7 +57,10 @@ void health_traffic_sample(struct director *director)
 	memory->window[memory->ticks++ % HEALTH_WINDOW_TICKS] = count_now(director);
 }
 
-/* Appends a reason if at least DEGRADED_PERCENT percent of the packets were lost. `problem` and `remedy` are part of its text. */
+/*
+ * Appends a reason if at least DEGRADED_PERCENT percent of the packets were lost. `problem` and `remedy` are part
+ * of its text.
+ */
 static void add_loss(struct health_report *report, enum health_cause cause, const char *object, uint64_t lost,
 	uint64_t passed, const char *problem, const char *remedy)
 {

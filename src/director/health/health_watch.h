@@ -2,8 +2,9 @@
 /*
  * Watches the director for its health. Control thread only, except where a comment says otherwise.
  *
- * Each area has one function, a health_source, that appends the reasons which it finds now. To add an area, declare its function here
- * and list it in health_watch.c; docs/reference/health.md and HEALTH_CAUSES describe its causes. A source must not block.
+ * Each area has one function, a health_source, that appends the reasons which it finds now. To add an area, declare its
+ * function here and list it in health_watch.c. docs/reference/health.md and HEALTH_CAUSES describe its causes. A source
+ * must not block.
  */
 #ifndef GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
 #define GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events that drivers report about a port. DPDK calls back in a thread of its own, which only counts the event, notes that it is
- * pending and wakes the control thread. Any thread may read the counts.
+ * Events that drivers report about a port. DPDK calls back in a thread of its own, which only counts the event,
+ * notes that it is pending and wakes the control thread. Any thread may read the counts.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_EVENTS_H
 #define GLB_DIRECTOR_PORTS_PORT_EVENTS_H

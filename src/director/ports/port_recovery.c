@@ -37,7 +37,10 @@ int port_recovery_descriptor(const struct director *director)
 	return director->port_wake;
 }
 
-/* Telemetry reads the device while it holds the lock and the state is PORT_RUNNING, so nobody reads it after this call. */
+/*
+ * Telemetry reads the device while it holds the lock and the state is PORT_RUNNING, so nobody reads it after this
+ * call.
+ */
 static void set_state(struct director *director, struct port *port, enum port_state state)
 {
 	pthread_mutex_lock(&director->ports_lock);
@@ -50,7 +53,10 @@ static bool has(uint32_t events, enum port_event event)
 	return events >> event & 1;
 }
 
-/* Returns the state after these events, which may have come in any order since the last look. A removed device does not come back. */
+/*
+ * Returns the state after these events, which may have come in any order since the last look. A removed device does not
+ * come back.
+ */
 static enum port_state next_state(enum port_state state, uint32_t events)
 {
 	if (state == PORT_REMOVED || state == PORT_REMOVING)
