@@ -62,7 +62,7 @@ static const char *too_big_text(enum verdict verdict, uint8_t refusal)
 	static const char *const refusals[] = {
 		[TOO_BIG_REPLY] = "",
 		[TOO_BIG_OFF] = "",
-		[TOO_BIG_FORBIDDEN] = "; it may get no too-big reply",
+		[TOO_BIG_FORBIDDEN] = "; standards forbid a too-big reply to it",
 		[TOO_BIG_WITHOUT_DF] = "; it gets no too-big reply because it has no DF bit",
 		[TOO_BIG_LIMITED] = "; it gets no too-big reply because of the rate limit",
 	};

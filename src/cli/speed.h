@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a director has to look up for a packet of a table file, and what makes its packets slower. For show and check. */
+/* Describes how fast the packets of a table file are: prefix lengths, port maps, and warnings (packet/slow.h). For show and check. */
 #ifndef GLB_CLI_SPEED_H
 #define GLB_CLI_SPEED_H
 
@@ -21,7 +21,7 @@ void speed_free(struct speed *speed);
 
 void speed_print(const struct speed *speed);
 
-/* The members of the speed. The caller owns the object. */
+/* Returns an object with the keys prefix_lengths, port_maps and slow. The caller owns it. */
 json_t *speed_json(const struct speed *speed);
 
 /* Adds the warnings to a list that names the file. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Works around libconfig: it exits if a file is a folder, and cuts large integers silently, also in included files. Only for conf_reader.c. */
+/*
+ * Works around libconfig, which exits if a file is a folder, and cuts large integers silently, also in included files.
+ * Only for conf_reader.c.
+ */
 #ifndef GLB_CONF_CONF_TEXT_H
 #define GLB_CONF_CONF_TEXT_H
 

@@ -31,7 +31,7 @@ struct packet {
 	struct span payload;
 	uint8_t protocol, hop_limit;
 	bool v6;
-	bool unicast; /* the frame's destination MAC is */
+	bool unicast; /* the frame's destination MAC is unicast */
 	bool fragment; /* first or later */
 	bool from_link; /* only a host on the link can have sent it */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sorts frames for the exception path into classes, each of which has its own limit, so that a flood of one class does not starve the
- * others (docs/reference/exception-path.md). Pure, thread-safe.
+ * Sorts frames for the exception path into classes. Each class has its own limit, so a flood of one class does not
+ * starve the others (docs/reference/exception-path.md). Pure, thread-safe.
  */
 #ifndef GLB_PACKET_EXCEPTION_CLASS_H
 #define GLB_PACKET_EXCEPTION_CLASS_H
@@ -12,8 +12,8 @@
 enum exception_class {
 	EXCEPTION_NEIGHBOUR, /* ARP, ND, MLD and IGMP of hosts on the link. A loop or a scan floods with these first */
 	/*
-	 * Other frames that only a host on the link can send: LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING with a TTL of
-	 * 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
+	 * Other frames that only a host on the link can send: LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING
+	 * with a TTL of 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
 	 */
 	EXCEPTION_LINK,
 	EXCEPTION_ROUTING, /* BGP, BFD, OSPF and VRRP that any host may have sent */
@@ -22,7 +22,10 @@ enum exception_class {
 	EXCEPTION_CLASSES,
 };
 
-/* frame: from the Ethernet header on; `readable` bytes may be read. A header that lies beyond them makes it EXCEPTION_OTHER. */
+/*
+ * frame: from the Ethernet header on; `readable` bytes may be read. If a header lies beyond them, the class is
+ * EXCEPTION_OTHER.
+ */
 enum exception_class exception_classify(const uint8_t *frame, uint32_t readable);
 
 #endif

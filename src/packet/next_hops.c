@@ -14,7 +14,7 @@ struct member {
 	uint32_t at, step; /* the order in which it prefers slots, modulo NEXT_HOPS_WIDTH */
 };
 
-/* What next_hops_create() works with. */
+/* The state of next_hops_create(). */
 struct builder {
 	struct next_hops *set;
 	const struct next_hop_list *lists;

@@ -40,8 +40,8 @@ static inline uint32_t perfect_slot(const struct perfect *perfect, uint32_t key)
 }
 
 /*
- * keys: distinct, 1 to 2^24 of them. False: out of memory, or no multiplier found, which needs keys that were chosen
- * for it. The caller frees *perfect with perfect_free().
+ * keys: distinct, 1 to 2^24 of them. False: out of memory, or no multiplier found. The latter only happens if somebody
+ * chose the keys to cause it. The caller frees *perfect with perfect_free().
  */
 bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count);
 void perfect_free(struct perfect *perfect);

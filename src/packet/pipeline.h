@@ -22,7 +22,8 @@ struct pipeline {
 	const struct next_hops *next_hops; /* for `routes`, from the port that sends the packets */
 	const struct steering_config *steering;
 	struct encapsulate_outer outer; /* pipeline.c fills destination_mac */
-	bool reply_to_sender; /* a too-big reply goes to the source MAC of the frame that it answers, else to the packet's next hop */
+	/* A too-big reply goes to the source MAC of the frame with the packet. False: to the packet's next hop. */
+	bool reply_to_sender;
 	struct too_big_limit *too_big_limit; /* of this thread; NULL: too-big replies are not limited */
 	uint64_t port_mac; /* of the port that received the burst, as admission_mac() returns it */
 	lanes_fn *fast; /* one of lanes_by_isa; NULL: the general path takes all packets */

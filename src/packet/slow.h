@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names what in a forwarding table makes packets slower than others, for people (docs/explanation/performance.md#what-tables-cost).
- * Pure; reads tables and port maps.
+ * Names, for people, the properties of a forwarding table that make packets slower
+ * (docs/explanation/performance.md#what-tables-cost). Pure.
  */
 #ifndef GLB_PACKET_SLOW_H
 #define GLB_PACKET_SLOW_H

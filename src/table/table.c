@@ -72,7 +72,7 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 /* The digests need no secret: they detect differences, not forgery. */
 static const uint8_t no_key[SIPHASH_KEY_SIZE];
 
-/* The order of an address list has no influence on a sum of digests. */
+/* Returns the sum of the digests of all backends, which does not depend on their order. */
 static uint64_t sum_backends(const struct table *table)
 {
 	struct {

@@ -13,7 +13,7 @@
 
 #include "packet/routes.h"
 
-/* What is counted for each backend. */
+/* The counts of each backend. */
 enum backend_count {
 	BACKEND_FORWARDED, /* packets */
 	BACKEND_BYTES, /* of the packets in BACKEND_FORWARDED with their outer headers, estimated from samples */

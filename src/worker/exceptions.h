@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker's end of the exception path: sorts unmatched frames by class, drops those beyond the limit of their class before they cost
- * a system call, and sends the control plane first. Each lcore owns its struct exceptions. All lcores share the limits: the packets
- * of a class may all arrive at one lcore, which then needs all of the limit.
+ * A worker's end of the exception path. It sorts unmatched frames by class, drops those beyond the limit of their class
+ * before they cost a system call, and sends the control plane first. Each lcore owns its struct exceptions. All lcores
+ * share the limits: the packets of a class may all arrive at one lcore, which then needs the whole limit.
  */
 #ifndef GLB_WORKER_EXCEPTIONS_H
 #define GLB_WORKER_EXCEPTIONS_H
@@ -36,7 +36,7 @@ static inline void exceptions_put(struct exceptions *exceptions, struct rte_mbuf
 /* The same for a frame that another lcore has sorted and that is within its limit. */
 void exceptions_put_sorted(struct exceptions *exceptions, struct rte_mbuf *mbuf, uint8_t class);
 
-/* Sends what was put, and drops what is beyond its limit. Counts all of it. */
+/* Sends the frames that were put and drops those beyond their limits. Counts all of them. */
 void exceptions_send(struct exceptions *exceptions, const struct queue *queue, struct counters *counters);
 
 #endif

@@ -3,7 +3,7 @@
  * From mbufs to the lanes of a burst, and back. The pipeline overwrites a frame in place, so its mbuf must be writable: one
  * segment, in a buffer that nothing else refers to. Other mbufs (chained, shared, attached to another mbuf or to an external
  * buffer) are replaced by a copy. So are mbufs from which the driver has taken VLAN tags, and the copy has the tags again, because
- * such a frame must not pass for an untagged one.
+ * a tagged frame must not pass for an untagged one.
  */
 #ifndef GLB_WORKER_MBUF_H
 #define GLB_WORKER_MBUF_H
@@ -58,10 +58,9 @@ static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
 }
 
 /*
- * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. VLAN tags
- * that the driver has taken out are in the copy again. The copy of a large frame may have several segments.
- * The first of them is full (2 KB or more in the director's pools) and may be overwritten. NULL: the pool is empty, and the
- * caller keeps `mbuf`.
+ * Replaces `mbuf` by a copy from `pool` with headroom, and frees `mbuf`. VLAN tags that the driver has taken out are in
+ * the copy again. The copy of a large frame may have several segments. The first of them is full (2 KB or more in the
+ * director's pools) and may be overwritten. NULL: the pool is empty, and the caller keeps `mbuf`.
  */
 struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool);
 

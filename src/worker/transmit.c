@@ -9,7 +9,7 @@
 /* A full queue drains at line rate or not at all. More attempts would only delay the packets that arrive meanwhile. */
 #define ATTEMPTS 4
 
-/* Of a frame for the exception path. Frames of more than 9 KB are never received. */
+/* The most segments of a frame for the exception path. Frames of more than 9 KB are never received. */
 #define MAX_SEGMENTS 16
 
 static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)

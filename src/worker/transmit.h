@@ -47,15 +47,15 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 }
 
 /*
- * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If the queue is
- * a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue accepted.
+ * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If the
+ * queue is a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue accepted.
  */
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
 /*
- * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So each refused
- * frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to it, because tap's driver refuses
- * all frames above 1522 bytes, whatever the MTU is.
+ * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So
+ * each refused frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to it,
+ * because tap's driver refuses all frames above 1522 bytes, whatever the MTU is.
  */
 void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a worker tells the control thread about VERDICT_UNDERLAY_TOO_BIG: a ring without locks. One worker writes, one
- * thread takes. If the ring is full, the worker drops the note, and only the verdict is counted.
+ * A ring without locks, in which a worker tells the control thread about packets with VERDICT_UNDERLAY_TOO_BIG. One
+ * worker writes notes, and one thread takes them. If the ring is full, the worker drops the note and only counts the
+ * verdict.
  */
 #ifndef GLB_WORKER_UNDERLAY_NOTES_H
 #define GLB_WORKER_UNDERLAY_NOTES_H
@@ -15,7 +16,10 @@
 
 /* All zeros is an empty ring. */
 struct underlay_notes {
-	/* Atomic. Numbers of notes that were ever written and taken. Each has its own writer, so each has its own cache line. */
+	/*
+	 * Atomic. How many notes were ever written, and how many were taken. Each member has its own writer, so each has
+	 * its own cache line.
+	 */
 	uint32_t written __attribute__((aligned(64)));
 	uint32_t taken __attribute__((aligned(64)));
 	struct underlay_note notes[UNDERLAY_NOTES];

@@ -85,8 +85,8 @@ struct worker {
 };
 
 /*
- * One iteration of a flow path. Returns the number of packets received. flow_path_flush() receives nothing, but works on what the path
- * still holds; only for FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE.
+ * One iteration of a flow path. Returns the number of packets received. flow_path_flush() receives nothing, but works on
+ * the packets that the path still holds; only for FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE.
  */
 uint16_t flow_path_run(struct worker *worker, struct flow_path *path, const struct live_table *live);
 void flow_path_flush(struct worker *worker, struct flow_path *path, const struct live_table *live);

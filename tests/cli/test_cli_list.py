@@ -123,7 +123,7 @@ def test_list_has_sizes_and_the_exception_path(setup):
         ("answered_too_big", sizes + "the director sent a too-big reply"),
         ("drop_too_big", sizes + "it gets no too-big reply because of the rate limit"),
         ("drop_too_big", sizes + "it gets no too-big reply because it has no DF bit"),
-        ("drop_too_big", sizes + "it may get no too-big reply"),
+        ("drop_too_big", sizes + "standards forbid a too-big reply to it"),
     ]
     ping = bytearray(ip_frame(1))
     ping[34:36] = b"\x08\x00"

@@ -20,7 +20,7 @@ static const struct command_option options[] = {
 	[VIP] = {"vip", "BIND,...", "balance packets to these, such as 203.0.113.10:443/tcp"},
 	[BACKEND] = {"backend", "IP,...", "addresses of the proxies"},
 	[SOURCE] = {"source", "IP", "address of the director, the source of its packets"},
-	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "gateway to the proxies (default: auto)"},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "next hop to the proxies (default: auto)"},
 	[NAME] = {"name", "NAME", "name of the table (default: web)"},
 	[DIR] = {"dir", "DIR", "write the files there (default: .)"},
 	{0},

@@ -133,8 +133,8 @@ void conf_check_admission(struct conf_reader *reader, const config_setting_t *ro
 	for (uint8_t i = 0; i < admission->mac_count; i++)
 		if (!conf->gateway_auto && memcmp(&admission->macs[i], conf->gateway_mac, sizeof(conf->gateway_mac)) == 0)
 			conf_error(reader, config_setting_get_member(root, "accept_macs"), NULL,
-				"has outbound_gateway_mac, whose frames are for the gateway; remove it");
+				"has the MAC of outbound_gateway_mac, which is that of another host; remove it");
 	if (admission_accepts_tagged(admission) && !config_setting_get_member(root, "outbound_vlan"))
 		conf_error(reader, config_setting_get_member(root, "accept_vlans"), NULL,
-			"admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the gateway, or to \"untagged\"");
+			"admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the next hops, or to \"untagged\"");
 }

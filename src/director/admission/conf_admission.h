@@ -6,7 +6,7 @@
 #include "conf/conf_reader.h"
 #include "packet/admission.h"
 
-/* What the director takes if director.conf has none of the keys. */
+/* The admission of a director whose director.conf has none of the keys. */
 struct admission conf_admission_default(void);
 
 void conf_read_accept_macs(

@@ -6,7 +6,7 @@
 #include "director/port.h"
 
 /*
- * AF_XDP has no place for a tag that the card takes out, so that a tagged frame would pass for an untagged one. Switches
+ * AF_XDP has no place for a tag that the card takes out, so a tagged frame would pass for an untagged one. Switches
  * this offload of the kernel interface off, and logs that. Other drivers deliver the tag, and mbuf_make_writable() puts
  * it back.
  */

@@ -11,20 +11,6 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Marks the backends that are first in a row, by their index in routes->addresses. */
-static void mark_first_hops(const struct routes *routes, bool *first)
-{
-	for (uint32_t t = 0; t < routes->set.count; t++) {
-		const struct routes_table *table = &routes->tables[t];
-		bool *of_table = first + routes_backend(routes, t, 0);
-
-		if (!table->rows || !table->row_hops)
-			continue;
-		for (size_t row = 0; row < TABLE_ROWS; row++)
-			of_table[table->rows[row * table->row_hops]] = true;
-	}
-}
-
 static uint32_t sort(uint32_t *addresses, uint32_t count)
 {
 	uint32_t kept = 0;
@@ -44,7 +30,7 @@ static uint32_t *list(const struct destinations *old, const struct routes *route
 	uint32_t *addresses = calloc((size_t)routes->address_count + kept + 1, sizeof(*addresses));
 
 	if (first && addresses) {
-		mark_first_hops(routes, first);
+		routes_mark_first_hops(routes, first);
 		if (kept)
 			memcpy(addresses, old->addresses, kept * sizeof(*addresses));
 		for (uint32_t i = 0; i < routes->address_count; i++)

@@ -53,10 +53,10 @@ void nexthop_follow(struct nexthop *nexthop, const struct routes *routes);
 /* Returns the set of a port, an index in `interfaces`. NULL: out of memory. The caller frees it. */
 struct next_hops *nexthop_build(struct nexthop *nexthop, const struct routes *routes, uint32_t port);
 
-/* Of one port. */
+/* The next hops of one port, in numbers. */
 struct nexthop_summary {
-	uint64_t version; /* a change of any member, or of anything that the lists below have, adds 1 */
-	uint32_t backends, backends_without; /* that packets go to; of them, those without a reachable next hop */
+	uint64_t version; /* each change of another member, or of the lists below, adds 1 */
+	uint32_t backends, backends_without; /* backends that packets go to; those of them without a reachable next hop */
 	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
 	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
 };

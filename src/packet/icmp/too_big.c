@@ -93,8 +93,8 @@ enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow
 		return TOO_BIG_WITHOUT_DF;
 	if (limit && !too_big_limit_take(limit, flow->family, flow->source))
 		return TOO_BIG_LIMITED;
-	return is_own(&source, routes, own_address) ? TOO_BIG_FORBIDDEN
-						    : TOO_BIG_REPLY; /* last: it is the slowest check */
+	/* This check is the last one because it is the slowest. */
+	return is_own(&source, routes, own_address) ? TOO_BIG_FORBIDDEN : TOO_BIG_REPLY;
 }
 
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,

@@ -18,7 +18,7 @@
 #define TOO_BIG_LIMIT_PREFIX_BURST      50
 #define TOO_BIG_LIMIT_PER_SECOND        1000 /* also the burst of all prefixes together */
 
-/* Of the burst of all prefixes, only prefixes with at least half of their own burst left may use this part. */
+/* The part of the burst of all prefixes that only prefixes with at least half of their own burst left may use. */
 #define TOO_BIG_LIMIT_RESERVE (TOO_BIG_LIMIT_PER_SECOND / 2)
 
 /* A prefix has the bucket that its keyed hash selects, so nobody outside can aim at the bucket of another prefix. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ICMP "fragmentation needed" about the director's own packets to a proxy: the underlay, which is the network between
- * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge such a message, so it changes nothing
+ * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge this message, so it changes nothing
  * but what the director reports. Pure, thread-safe.
  */
 #ifndef GLB_PACKET_ICMP_UNDERLAY_H
@@ -21,7 +21,7 @@ struct underlay_note {
 };
 
 /*
- * Reads an IPv4 packet. True: it is such a message about a GUE packet from own_address, and *note is filled. The caller
+ * Reads an IPv4 packet. True: it is this message about a GUE packet from own_address, and *note is filled. The caller
  * checks that the backend exists. packet: its readable bytes, without padding. outbound_mtu: as in struct
  * steering_config.
  */

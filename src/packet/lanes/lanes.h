@@ -2,10 +2,10 @@
 /*
  * The fast path: it takes packets through all stages in SIMD code, one packet for each vector lane. A packet is
  * fast-path eligible if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension
- * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward, those from
- * martian sources and those that no bind matches, and frames for other hosts. It leaves all others, for example packets
- * over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c is compiled once for each ISA.
- * Pure.
+ * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward, that come from
+ * martian sources, that no bind matches, or that have no next hop. It also finishes frames for other hosts. It leaves
+ * all others, for example packets over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c
+ * is compiled once for each ISA. Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
@@ -33,7 +33,8 @@ struct lanes_job {
 
 /*
  * Fills the verdict and `out` of the lanes that it can finish, and table, backend and out_size of those that it
- * forwards, and backend of those without a next hop. Sets burst->mixed. Returns the set of all other lanes, which it has not touched.
+ * forwards, and backend of those without a next hop. Sets burst->mixed. Returns the set of all other lanes, which it
+ * has not touched.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

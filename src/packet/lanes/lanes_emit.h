@@ -22,7 +22,7 @@ INLINE void find_next_hops(const struct lanes_job *job, const struct lanes *lane
 		uint32_t port = hash[i] ^ lanes->ports[base + i] >> 8;
 
 		block->next_hop[i] = (slot[i] & 0xffffff) + (slot[i] >> 24 & port);
-		block->stranded[i] = block->eligible[i] & (slot[i] == 0);
+		block->without_next_hop[i] = block->eligible[i] & (slot[i] == 0);
 		block->eligible[i] &= slot[i] != 0;
 	}
 }
@@ -170,7 +170,7 @@ INLINE void finish_refused(uint32_t verdict, struct burst *burst, uint32_t lane)
 	burst->out[lane] = NULL;
 }
 
-INLINE void finish_stranded(const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
+INLINE void finish_without_next_hop(const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
 {
 	burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
 	burst->backend[lane] = block->backend[i];
@@ -201,8 +201,8 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 			emit_lane(job, v6, block, i, burst, index[i]);
 		else if (block->refused[i])
 			finish_refused(block->refused[i], burst, index[i]);
-		else if (!job->next_hops->single && block->stranded[i])
-			finish_stranded(block, i, burst, index[i]);
+		else if (!job->next_hops->single && block->without_next_hop[i])
+			finish_without_next_hop(block, i, burst, index[i]);
 		else
 			rest |= 1ull << index[i];
 	}

@@ -49,8 +49,8 @@ struct lanes {
 struct block {
 	uint32_t total[BLOCK]; /* bytes of the IP packet; from prepare_patches() on with the outer headers */
 	uint32_t eligible[BLOCK]; /* 1: fast-path eligible, as far as the stages have checked */
-	uint32_t refused[BLOCK]; /* the verdict if it is eligible but not forwarded, else 0 */
-	uint32_t stranded[BLOCK]; /* 1: eligible, but the first hop has no next hop. Only with several next hops */
+	uint32_t refused[BLOCK]; /* the verdict of an eligible packet that no bind matches or that is martian, else 0 */
+	uint32_t without_next_hop[BLOCK]; /* 1: eligible, but no next hop is known. Only with several next hops */
 	uint32_t udp[BLOCK]; /* 1: UDP, 0: TCP */
 	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
