@@ -98,7 +98,7 @@ def test_port_is_set_up_again_after_a_reset(start, driver, idle, lcores):
         assert port(director)["state"] == "running"
         assert port(director)["reset_events"] == 3 and port(director)["reset_failures"] == 0
         assert director.port_mac() == mac
-        assert director.log.count("it was reset and set up again") == 3
+        wait_until(lambda: director.log.count("it was reset and set up again") == 3, "the messages")
         end(director)
 
 

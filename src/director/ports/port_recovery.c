@@ -132,9 +132,9 @@ static void reset(struct director *director, struct port *port)
 		return;
 	}
 	port->retry_ms = 0;
-	__atomic_fetch_add(&port->resets, 1, __ATOMIC_RELAXED);
 	worker_shared_park(&director->shared, port->id, false);
 	set_state(director, port, PORT_RUNNING);
+	__atomic_fetch_add(&port->resets, 1, __ATOMIC_RELAXED);
 	log_notice("port %u (%s): it was reset and set up again", port->id, port->name);
 }
 
