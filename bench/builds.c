@@ -13,8 +13,8 @@
 
 #include "bench/report.h"
 #include "bench/world.h"
-#include "packet/classify.h"
-#include "packet/portmap.h"
+#include "packet/classifier/classify.h"
+#include "packet/classifier/portmap.h"
 #include "table/table_build.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };

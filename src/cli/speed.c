@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "common/netaddr.h"
 #include "common/text.h"
-#include "packet/classify.h"
+#include "packet/classifier/classify.h"
 #include "table/file/json_text.h"
 
 /* faults: gets the warnings. speed: NULL, or filled but for the warnings. */

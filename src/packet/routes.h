@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "packet/classify.h"
-#include "packet/portmap.h"
+#include "packet/classifier/classify.h"
+#include "packet/classifier/portmap.h"
 #include "table/table.h"
 
 /* In a table with at most this many backends, a byte holds a backend index. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "packet/portmap.h"
+#include "packet/classifier/portmap.h"
 #include "table/table.h"
 
 /* More prefix lengths of a family than these are worth a warning. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "packet/portmap.h"
+#include "packet/classifier/portmap.h"
 #include "tests/unit/table_helpers.h"
 
 static struct table_set set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/perfect.h"
+#include "packet/classifier/perfect.h"
 
 #include <stdlib.h>
 #include <string.h>

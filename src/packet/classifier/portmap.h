@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "packet/classify.h"
-#include "packet/perfect.h"
+#include "packet/classifier/classify.h"
+#include "packet/classifier/perfect.h"
 
 #define PORTMAP_MAX_MAPS   65536 /* with the two constant ones */
 #define PORTMAP_MAX_PAGES  65536 /* with the two constant ones */

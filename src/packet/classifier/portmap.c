@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/portmap.h"
+#include "packet/classifier/portmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/byteorder.h"
 #include "common/netaddr.h"
 #include "packet/big_alloc.h"
-#include "packet/port_pages.h"
+#include "packet/classifier/port_pages.h"
 
 enum {
 	PROTOCOLS = 2,

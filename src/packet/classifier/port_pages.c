@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/port_pages.h"
+#include "packet/classifier/port_pages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "packet/classify.h"
-#include "packet/portmap.h"
+#include "packet/classifier/classify.h"
+#include "packet/classifier/portmap.h"
 
 struct port_pages;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/classify.h"
+#include "packet/classifier/classify.h"
 
 #include <stdlib.h>
 #include <string.h>
