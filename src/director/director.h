@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The director's state, which all its threads share. There is one, in main.c. Except for exception_limits, which workers write, and
- * the members after started_ns, the main thread fills it before it starts other threads, and it is read-only from then on.
+ * The director's state, which all its threads share. There is one, in main.c. The main thread fills it before it starts
+ * other threads, and it is read-only from then on. Exceptions: workers write exception_limits, and the comments of the
+ * ports and of the members after started_ns name the threads that write them.
  */
 #ifndef GLB_DIRECTOR_DIRECTOR_H
 #define GLB_DIRECTOR_DIRECTOR_H
@@ -10,12 +11,12 @@
 
 #include "director/conf.h"
 #include "director/control/reload.h"
+#include "director/control/underlay_report.h"
 #include "director/health/health_watch.h"
 #include "director/options.h"
 #include "director/plan.h"
-#include "director/port.h"
+#include "director/ports/port.h"
 #include "director/ports/port_events.h"
-#include "director/control/underlay_report.h"
 #include "packet/lanes/lanes.h"
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
@@ -59,8 +60,10 @@ const struct port *director_port(const struct director *director, uint16_t id);
 /* Returns the port of the exception path that belongs to the port with this DPDK port id. NULL: there is no exception path. */
 const struct port *director_exception_port(const struct director *director, uint16_t id);
 
-/* Logs warnings if the table in use does not fit outbound_src_ip or outbound_mtu. For the main thread at the start, then for the control
- * thread. */
+/*
+ * Logs warnings if the table in use does not fit outbound_src_ip or outbound_mtu. Main thread at the start, then the
+ * control thread.
+ */
 void director_lint_table(const struct director *director);
 
 #endif

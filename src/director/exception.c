@@ -97,7 +97,10 @@ static bool ask_kernel_for_multicast(const struct port *port)
 	return false;
 }
 
-/* IPv6 resolves addresses with multicast to a group for each address (RFC 4291), and the director does not know the kernel's addresses. */
+/*
+ * IPv6 resolves an address with multicast to a group that depends on the address (RFC 4291), and the director does not know
+ * the kernel's addresses.
+ */
 static void receive_multicast(const struct port *port)
 {
 	int error = rte_eth_allmulticast_enable(port->id);

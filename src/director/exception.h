@@ -10,8 +10,8 @@
 #include "director/director.h"
 
 /*
- * Main thread only. Fills director->exceptions and exception_count, if the configuration has an exception path. The ports are set up. 0, or -errno
- * after logging why and what to do.
+ * Main thread only. Fills director->exceptions and exception_count, if the configuration has an exception path. The ports
+ * are set up. 0, or -errno after logging why and what to do.
  */
 int exception_open(struct director *director);
 

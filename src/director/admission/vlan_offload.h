@@ -3,7 +3,7 @@
 #ifndef GLB_DIRECTOR_ADMISSION_VLAN_OFFLOAD_H
 #define GLB_DIRECTOR_ADMISSION_VLAN_OFFLOAD_H
 
-#include "director/port.h"
+#include "director/ports/port.h"
 
 /*
  * AF_XDP has no place for a tag that the card takes out, so a tagged frame would pass for an untagged one. Switches

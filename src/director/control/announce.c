@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "common/text.h"
-#include "director/link.h"
+#include "director/ports/link.h"
 #include "program/log.h"
 #include "program/service.h"
 

@@ -10,7 +10,7 @@
 
 #include "director/director.h"
 
-/* What the service manager was told last. */
+/* What the director has told the service manager. */
 struct announced {
 	bool ready; /* READY=1 was sent */
 	bool reloading; /* RELOADING=1 was sent, and READY=1 must follow */

@@ -18,7 +18,7 @@
 #include "director/admission/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"
-#include "director/control/next_hops.h"
+#include "director/control/live_next_hops.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
 #include "director/exception.h"
@@ -136,7 +136,7 @@ static void *run_beside(struct control *control, void *(*function)(void *directo
 
 		if (pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &until) == 0)
 			return result;
-		next_hops_settle(control->director);
+		live_next_hops_settle(control->director);
 		take_tick(control);
 	}
 }
@@ -146,8 +146,8 @@ static void resolve(struct control *control, const struct routes *routes)
 {
 	uint64_t end = clock_now_ms() + RESOLVE_MS;
 
-	next_hops_prepare(control->director, routes);
-	while (!next_hops_settle(control->director) && clock_now_ms() < end) {
+	live_next_hops_prepare(control->director, routes);
+	while (!live_next_hops_settle(control->director) && clock_now_ms() < end) {
 		usleep(RESOLVE_STEP_US);
 		take_tick(control);
 	}
@@ -162,7 +162,7 @@ static int reload_table(struct control *control, bool force)
 	if (live) {
 		resolve(control, live->routes);
 		error = reload_publish(&director->reload, live, workers_sum_slot, director);
-		next_hops_follow(director);
+		live_next_hops_follow(director);
 	}
 	if (!error)
 		run_beside(control, finish);
@@ -335,7 +335,7 @@ void control_free(struct control *control)
 			close(fds[i]);
 	reload_requests_close(&control->requests);
 	port_recovery_close(control->director);
-	next_hops_close(control->director);
+	live_next_hops_close(control->director);
 	free(control);
 }
 
@@ -377,7 +377,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	health_watch_begin(director);
 	error = open_all(control);
 	if (!error)
-		error = -next_hops_open(director);
+		error = -live_next_hops_open(director);
 	if (!error && director->nexthop && !watch(control, nexthop_descriptor(director->nexthop)))
 		error = errno;
 	if (!error)

@@ -29,7 +29,6 @@ static void warn_of_slow(const struct reload *reload, struct live_table *live, s
 		snprintf(live->slow, sizeof(live->slow), "%s", faults->items[before].text + strlen(reload->path) + 2);
 }
 
-/* Fills live->routes. False: there are errors in faults. */
 /* Returns zeros if there is no file. */
 static struct reload_file look_at(const char *path)
 {
@@ -49,6 +48,7 @@ bool reload_is_due(const struct reload *reload)
 		       now.changed.tv_sec != tried->changed.tv_sec || now.changed.tv_nsec != tried->changed.tv_nsec);
 }
 
+/* Fills live->routes. False: there are errors in faults. */
 static bool load(struct reload *reload, struct live_table *live, struct faults *faults)
 {
 	struct table_set set = {0};

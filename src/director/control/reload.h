@@ -67,8 +67,8 @@ struct reload {
 	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
 	pthread_mutex_t lock;
 	uint64_t reloads, failures; /* number of reloads that succeeded, and that failed */
-	uint64_t loaded,
-		tried; /* Unix times in seconds: when the table in use was loaded, and of the last reload; 0: never */
+	uint64_t loaded; /* Unix time in seconds at which the table in use was loaded */
+	uint64_t tried; /* Unix time in seconds of the last reload; 0: never */
 	char last_error[RELOAD_ERROR_SIZE]; /* why the last reload failed; "": it succeeded, or there was none */
 	struct reload_slot slots[COUNTERS_SLOTS];
 };

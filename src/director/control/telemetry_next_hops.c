@@ -70,65 +70,61 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "version", summary.version);
 }
 
-static void add_next_hops(struct rte_tel_data *data, const struct nexthop_item *items, uint32_t count, uint32_t first)
+static struct rte_tel_data *describe_next_hop(const struct nexthop_item *item)
 {
-	struct rte_tel_data *list = rte_tel_data_alloc();
+	struct rte_tel_data *data = rte_tel_data_alloc();
 
-	if (!list)
-		return;
-	rte_tel_data_start_dict(list);
-	for (uint32_t i = 0; i < count; i++) {
-		struct rte_tel_data *item = rte_tel_data_alloc();
-
-		if (!item)
-			break;
-		rte_tel_data_start_dict(item);
-		rte_tel_data_add_dict_string(item, "address", items[i].address);
-		rte_tel_data_add_dict_string(item, "interface", items[i].interface);
-		rte_tel_data_add_dict_string(item, "mac", items[i].mac);
-		rte_tel_data_add_dict_string(item, "state", items[i].state);
-		rte_tel_data_add_dict_uint(item, "age", items[i].age_s);
-		rte_tel_data_add_dict_uint(item, "backends", items[i].backends);
-		telemetry_reply_numbered(list, first + i, item);
-	}
-	rte_tel_data_add_dict_container(data, "next_hops", list, 0);
+	if (!data)
+		return NULL;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "address", item->address);
+	rte_tel_data_add_dict_string(data, "interface", item->interface);
+	rte_tel_data_add_dict_string(data, "mac", item->mac);
+	rte_tel_data_add_dict_string(data, "state", item->state);
+	rte_tel_data_add_dict_uint(data, "age", item->age_s);
+	rte_tel_data_add_dict_uint(data, "backends", item->backends);
+	return data;
 }
 
-static void add_orphans(struct rte_tel_data *data, const struct nexthop_orphan *orphans, uint32_t count, uint32_t first)
+static struct rte_tel_data *describe_orphan(const struct nexthop_orphan *orphan)
 {
-	struct rte_tel_data *list = rte_tel_data_alloc();
+	struct rte_tel_data *data = rte_tel_data_alloc();
 
-	if (!list)
-		return;
-	rte_tel_data_start_dict(list);
-	for (uint32_t i = 0; i < count; i++) {
-		struct rte_tel_data *item = rte_tel_data_alloc();
-
-		if (!item)
-			break;
-		rte_tel_data_start_dict(item);
-		rte_tel_data_add_dict_string(item, "ip", orphans[i].address);
-		rte_tel_data_add_dict_string(item, "why", orphans[i].why);
-		telemetry_reply_numbered(list, first + i, item);
-	}
-	rte_tel_data_add_dict_container(data, "without", list, 0);
+	if (!data)
+		return NULL;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "ip", orphan->address);
+	rte_tel_data_add_dict_string(data, "why", orphan->why);
+	return data;
 }
 
 static void add_page(struct rte_tel_data *data, const struct director *director, uint32_t set, uint32_t first)
 {
 	struct nexthop_item items[PAGE + 1];
 	struct nexthop_orphan orphans[PAGE + 1];
+	struct rte_tel_data *next_hops = rte_tel_data_alloc(), *without = rte_tel_data_alloc();
 	uint32_t count = 0, orphan_count = 0;
 
+	if (!next_hops || !without) {
+		rte_tel_data_free(next_hops);
+		rte_tel_data_free(without);
+		return;
+	}
 	if (director->nexthop) {
 		count = nexthop_list(director->nexthop, set, first, items, PAGE + 1);
 		orphan_count = nexthop_list_orphans(director->nexthop, set, first, orphans, PAGE + 1);
 	} else if (first == 0) {
 		items[count++] = describe_fixed(director);
 	}
+	rte_tel_data_start_dict(next_hops);
+	for (uint32_t i = 0; i < count && i < PAGE; i++)
+		telemetry_reply_numbered(next_hops, first + i, describe_next_hop(&items[i]));
+	rte_tel_data_start_dict(without);
+	for (uint32_t i = 0; i < orphan_count && i < PAGE; i++)
+		telemetry_reply_numbered(without, first + i, describe_orphan(&orphans[i]));
 	rte_tel_data_add_dict_uint(data, "first", first);
-	add_next_hops(data, items, RTE_MIN(count, (uint32_t)PAGE), first);
-	add_orphans(data, orphans, RTE_MIN(orphan_count, (uint32_t)PAGE), first);
+	rte_tel_data_add_dict_container(data, "next_hops", next_hops, 0);
+	rte_tel_data_add_dict_container(data, "without", without, 0);
 	rte_tel_data_add_dict_int(data, "truncated", count > PAGE || orphan_count > PAGE);
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "director/control/telemetry_reply.h"
-#include "director/link.h"
+#include "director/ports/link.h"
 #include "director/workers.h"
 #include "packet/slow.h"
 #include "worker/worker.h"
@@ -34,7 +34,7 @@ static void add_fields(struct rte_tel_data *data, const char *key, uint8_t field
 	rte_tel_data_add_dict_string(data, key, text);
 }
 
-/* What decides how fast packets are. */
+/* Adds the properties of the table that decide how fast packets are. */
 static void add_speed(struct rte_tel_data *data, const struct live_table *live)
 {
 	const struct portmap *portmap = live->routes->portmap;

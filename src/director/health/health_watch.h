@@ -10,7 +10,7 @@
 #define GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
 
 #include "director/health/health.h"
-#include "director/link.h"
+#include "director/ports/link.h"
 #include "director/plan.h"
 
 #define HEALTH_WINDOW_TICKS 10 /* what is counted over time is compared with the count of so many ticks ago */

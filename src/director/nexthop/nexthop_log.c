@@ -10,8 +10,8 @@
 #define LOG_LINES    4 /* more changes than these at once are logged in one line */
 
 struct summary {
-	uint32_t changes, lost,
-		without; /* next hops and backends: that changed, for the worse; backends without a next hop */
+	uint32_t changes, lost; /* next hops and backends that changed; those of them that changed for the worse */
+	uint32_t without; /* backends without a next hop */
 };
 
 static bool neighbour_changed(const struct neighbour *neighbour)

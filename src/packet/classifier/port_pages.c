@@ -15,7 +15,7 @@ enum {
 	TAIL = 3, /* bytes behind each array */
 };
 
-/* The input for a port map. Equal recipes make equal maps. */
+/* The input for a port map. Equal recipes give equal maps. */
 struct recipe {
 	const struct classify_range *ranges;
 	uint32_t count; /* 0: this slot of `recipes` is free */
@@ -40,9 +40,9 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-static uint8_t *page_at(const struct port_pages *made, uint32_t page)
+static uint8_t *page_at(const struct port_pages *store, uint32_t page)
 {
-	return made->portmap->pages + (size_t)page * PORTS;
+	return store->portmap->pages + (size_t)page * PORTS;
 }
 
 static uint32_t hash_page(const uint8_t entries[PORTS])
@@ -55,70 +55,70 @@ static uint32_t hash_page(const uint8_t entries[PORTS])
 }
 
 /* The slot of the page with these entries, or the free slot for it. */
-static uint32_t *find_page(const struct port_pages *made, const uint8_t entries[PORTS])
+static uint32_t *find_page(const struct port_pages *store, const uint8_t entries[PORTS])
 {
-	uint32_t slot = hash_page(entries) & made->page_mask;
+	uint32_t slot = hash_page(entries) & store->page_mask;
 
-	while (made->page_slots[slot] != NO_SLOT && memcmp(page_at(made, made->page_slots[slot]), entries, PORTS) != 0)
-		slot = (slot + 1) & made->page_mask;
-	return &made->page_slots[slot];
+	while (store->page_slots[slot] != NO_SLOT && memcmp(page_at(store, store->page_slots[slot]), entries, PORTS) != 0)
+		slot = (slot + 1) & store->page_mask;
+	return &store->page_slots[slot];
 }
 
 /* Doubles the room for pages, and the hash table. */
-static bool grow_pages(struct port_pages *made)
+static bool grow_pages(struct port_pages *store)
 {
-	uint32_t room = made->page_room ? 2 * made->page_room : 16;
-	uint8_t *pages = realloc(made->portmap->pages, (size_t)room * PORTS + TAIL);
+	uint32_t room = store->page_room ? 2 * store->page_room : 16;
+	uint8_t *pages = realloc(store->portmap->pages, (size_t)room * PORTS + TAIL);
 	uint32_t *slots;
 
 	if (!pages)
 		return false;
-	made->portmap->pages = pages;
-	slots = realloc(made->page_slots, 2ul * room * sizeof(*slots));
+	store->portmap->pages = pages;
+	slots = realloc(store->page_slots, 2ul * room * sizeof(*slots));
 	if (!slots)
 		return false;
 	memset(slots, 0xff, 2ul * room * sizeof(*slots));
-	made->page_slots = slots;
-	made->page_mask = 2 * room - 1;
-	made->page_room = room;
-	for (uint32_t page = 0; page < made->portmap->page_count; page++)
-		*find_page(made, page_at(made, page)) = page;
+	store->page_slots = slots;
+	store->page_mask = 2 * room - 1;
+	store->page_room = room;
+	for (uint32_t page = 0; page < store->portmap->page_count; page++)
+		*find_page(store, page_at(store, page)) = page;
 	return true;
 }
 
 /* Finds or adds a page. Without room it is MISFIT. */
-static bool add_page(struct port_pages *made, const uint8_t entries[PORTS], uint16_t *page)
+static bool add_page(struct port_pages *store, const uint8_t entries[PORTS], uint16_t *page)
 {
-	struct portmap *portmap = made->portmap;
+	struct portmap *portmap = store->portmap;
 	uint32_t *slot;
 
-	if (portmap->page_count == made->page_room && made->page_room < made->limits.pages && !grow_pages(made))
+	if (portmap->page_count == store->page_room && store->page_room < store->limits.pages && !grow_pages(store))
 		return false;
-	slot = find_page(made, entries);
+	slot = find_page(store, entries);
 	*page = MISFIT;
 	if (*slot != NO_SLOT) {
 		*page = (uint16_t)*slot;
-	} else if (portmap->page_count < made->limits.pages) {
-		memcpy(page_at(made, portmap->page_count), entries, PORTS);
+	} else if (portmap->page_count < store->limits.pages) {
+		memcpy(page_at(store, portmap->page_count), entries, PORTS);
 		*page = (uint16_t)(*slot = portmap->page_count++);
 	} else {
-		made->any_misfit = true;
+		store->any_misfit = true;
 	}
 	return true;
 }
 
 /* Finds or adds the page that has only `entry`. */
-static bool add_uniform(struct port_pages *made, uint8_t entry, uint16_t *page)
+static bool add_uniform(struct port_pages *store, uint8_t entry, uint16_t *page)
 {
 	uint8_t entries[PORTS];
 
-	*page = made->uniform[entry];
+	*page = store->uniform[entry];
 	if (*page != EMPTY || entry == PORTMAP_NONE)
 		return true;
 	memset(entries, entry, sizeof(entries));
-	if (!add_page(made, entries, page))
+	if (!add_page(store, entries, page))
 		return false;
-	made->uniform[entry] = *page;
+	store->uniform[entry] = *page;
 	return true;
 }
 
@@ -146,7 +146,8 @@ static uint32_t write_page(uint8_t entries[PORTS], uint32_t number, const struct
 }
 
 /* Fills the pages of a map that the ranges are in. *pages has the parent's. */
-static bool fill_pages(struct port_pages *made, uint16_t pages[PAGES], const struct classify_range *ranges, uint32_t count)
+static bool fill_pages(
+	struct port_pages *store, uint16_t pages[PAGES], const struct classify_range *ranges, uint32_t count)
 {
 	uint32_t at = 0, number = 0;
 
@@ -156,14 +157,14 @@ static bool fill_pages(struct port_pages *made, uint16_t pages[PAGES], const str
 
 		if (number < ranges[at].start / (uint32_t)PORTS)
 			number = ranges[at].start / (uint32_t)PORTS;
-		memcpy(entries, page_at(made, pages[number]), PORTS);
+		memcpy(entries, page_at(store, pages[number]), PORTS);
 		if (ranges[at].start <= number * PORTS && ranges[at].end >= number * PORTS + PORTS - 1 &&
-			made->uniform[entries[0]] == pages[number]) {
-			done = add_uniform(made, lower(entries[0], (uint8_t)(ranges[at].table + 1)), &pages[number]);
+			store->uniform[entries[0]] == pages[number]) {
+			done = add_uniform(store, lower(entries[0], (uint8_t)(ranges[at].table + 1)), &pages[number]);
 			at += ranges[at].end == number * PORTS + PORTS - 1;
 		} else {
 			at += write_page(entries, number, ranges + at, count - at);
-			done = add_page(made, entries, &pages[number]);
+			done = add_page(store, entries, &pages[number]);
 		}
 		if (!done)
 			return false;
@@ -173,18 +174,18 @@ static bool fill_pages(struct port_pages *made, uint16_t pages[PAGES], const str
 }
 
 /* Adds a map with these pages. */
-static bool add_map(struct port_pages *made, const uint16_t pages[PAGES], uint16_t *map)
+static bool add_map(struct port_pages *store, const uint16_t pages[PAGES], uint16_t *map)
 {
-	struct portmap *portmap = made->portmap;
+	struct portmap *portmap = store->portmap;
 
-	if (portmap->map_count == made->map_room) {
-		uint32_t room = made->map_room ? 2 * made->map_room : 8;
+	if (portmap->map_count == store->map_room) {
+		uint32_t room = store->map_room ? 2 * store->map_room : 8;
 		uint16_t *maps = realloc(portmap->maps, (size_t)room * PAGES * sizeof(*maps) + TAIL);
 
 		if (!maps)
 			return false;
 		portmap->maps = maps;
-		made->map_room = room;
+		store->map_room = room;
 	}
 	memcpy(portmap->maps + (size_t)portmap->map_count * PAGES, pages, PAGES * sizeof(*pages));
 	*map = (uint16_t)portmap->map_count++;
@@ -203,7 +204,7 @@ static bool same_recipe(const struct recipe *a, const struct recipe *b)
 }
 
 /* The slot of an equal recipe, or the free slot for it. */
-static struct recipe *find_recipe(const struct port_pages *made, const struct recipe *recipe)
+static struct recipe *find_recipe(const struct port_pages *store, const struct recipe *recipe)
 {
 	uint64_t hash = recipe->parent;
 	uint32_t slot;
@@ -213,14 +214,14 @@ static struct recipe *find_recipe(const struct port_pages *made, const struct re
 
 		hash = mix(hash, range->start ^ (uint64_t)range->end << 16 ^ (uint64_t)range->table << 32);
 	}
-	slot = (uint32_t)(hash >> 16) & made->recipe_mask;
-	while (made->recipes[slot].count && !same_recipe(&made->recipes[slot], recipe))
-		slot = (slot + 1) & made->recipe_mask;
-	return &made->recipes[slot];
+	slot = (uint32_t)(hash >> 16) & store->recipe_mask;
+	while (store->recipes[slot].count && !same_recipe(&store->recipes[slot], recipe))
+		slot = (slot + 1) & store->recipe_mask;
+	return &store->recipes[slot];
 }
 
 bool port_pages_map(
-	struct port_pages *made, uint16_t parent, const struct classify_range *ranges, uint32_t count, uint16_t *map)
+	struct port_pages *store, uint16_t parent, const struct classify_range *ranges, uint32_t count, uint16_t *map)
 {
 	struct recipe recipe = {.ranges = ranges, .count = count, .parent = parent}, *slot;
 	uint16_t pages[PAGES];
@@ -228,15 +229,15 @@ bool port_pages_map(
 	*map = parent;
 	if (count == 0 || parent == MISFIT)
 		return true;
-	slot = find_recipe(made, &recipe);
-	if (!slot->count && made->portmap->map_count == made->limits.maps) {
-		made->any_misfit = true;
+	slot = find_recipe(store, &recipe);
+	if (!slot->count && store->portmap->map_count == store->limits.maps) {
+		store->any_misfit = true;
 		*map = MISFIT;
 		return true;
 	}
 	if (!slot->count) {
-		memcpy(pages, made->portmap->maps + (size_t)parent * PAGES, sizeof(pages));
-		if (!fill_pages(made, pages, ranges, count) || !add_map(made, pages, &recipe.map))
+		memcpy(pages, store->portmap->maps + (size_t)parent * PAGES, sizeof(pages));
+		if (!fill_pages(store, pages, ranges, count) || !add_map(store, pages, &recipe.map))
 			return false;
 		*slot = recipe;
 	}
@@ -244,59 +245,59 @@ bool port_pages_map(
 	return true;
 }
 
-bool port_pages_misfit(const struct port_pages *made, uint16_t map)
+bool port_pages_misfit(const struct port_pages *store, uint16_t map)
 {
 	bool misfit = false;
 
-	for (uint32_t i = 0; made->any_misfit && i < PAGES; i++)
-		misfit |= made->portmap->maps[(size_t)map * PAGES + i] == MISFIT;
+	for (uint32_t i = 0; store->any_misfit && i < PAGES; i++)
+		misfit |= store->portmap->maps[(size_t)map * PAGES + i] == MISFIT;
 	return misfit;
 }
 
-size_t port_pages_memory(const struct port_pages *made)
+size_t port_pages_memory(const struct port_pages *store)
 {
-	return (size_t)made->map_room * PAGES * sizeof(*made->portmap->maps) + (size_t)made->page_room * PORTS;
+	return (size_t)store->map_room * PAGES * sizeof(*store->portmap->maps) + (size_t)store->page_room * PORTS;
 }
 
 /* Adds the map and the page that have only `entry`. */
-static bool add_constant(struct port_pages *made, uint8_t entry, uint16_t expected)
+static bool add_constant(struct port_pages *store, uint8_t entry, uint16_t expected)
 {
 	uint8_t entries[PORTS];
 	uint16_t pages[PAGES], page, map;
 
 	memset(entries, entry, sizeof(entries));
-	if (!add_page(made, entries, &page))
+	if (!add_page(store, entries, &page))
 		return false;
 	for (unsigned i = 0; i < PAGES; i++)
 		pages[i] = page;
-	made->uniform[entry] = page;
-	return add_map(made, pages, &map) && page == expected && map == expected;
+	store->uniform[entry] = page;
+	return add_map(store, pages, &map) && page == expected && map == expected;
 }
 
 struct port_pages *port_pages_create(struct portmap *portmap, const struct portmap_limits *limits, uint32_t prefixes)
 {
-	struct port_pages *made = calloc(1, sizeof(*made));
+	struct port_pages *store = calloc(1, sizeof(*store));
 	uint32_t slots = 16;
 
-	if (!made)
+	if (!store)
 		return NULL;
 	while (slots < 4 * prefixes) /* a recipe for each protocol, twice as many slots */
 		slots *= 2;
-	made->portmap = portmap;
-	made->limits = *limits;
-	made->recipe_mask = slots - 1;
-	made->recipes = calloc(slots, sizeof(*made->recipes));
-	if (made->recipes && add_constant(made, PORTMAP_NONE, EMPTY) && add_constant(made, PORTMAP_MISFIT, MISFIT))
-		return made;
-	port_pages_free(made);
+	store->portmap = portmap;
+	store->limits = *limits;
+	store->recipe_mask = slots - 1;
+	store->recipes = calloc(slots, sizeof(*store->recipes));
+	if (store->recipes && add_constant(store, PORTMAP_NONE, EMPTY) && add_constant(store, PORTMAP_MISFIT, MISFIT))
+		return store;
+	port_pages_free(store);
 	return NULL;
 }
 
-void port_pages_free(struct port_pages *made)
+void port_pages_free(struct port_pages *store)
 {
-	if (!made)
+	if (!store)
 		return;
-	free(made->recipes);
-	free(made->page_slots);
-	free(made);
+	free(store->recipes);
+	free(store->page_slots);
+	free(store);
 }

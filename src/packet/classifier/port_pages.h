@@ -16,7 +16,7 @@ struct port_pages;
 
 /* The maps and pages are stored in *portmap. prefixes: their number. NULL: out of memory. */
 struct port_pages *port_pages_create(struct portmap *portmap, const struct portmap_limits *limits, uint32_t prefixes);
-void port_pages_free(struct port_pages *made);
+void port_pages_free(struct port_pages *store);
 
 /*
  * Returns the port map of a prefix for one protocol: the map of its parent prefix, where each range takes the ports
@@ -24,12 +24,12 @@ void port_pages_free(struct port_pages *made);
  * memory.
  */
 bool port_pages_map(
-	struct port_pages *made, uint16_t parent, const struct classify_range *ranges, uint32_t count, uint16_t *map);
+	struct port_pages *store, uint16_t parent, const struct classify_range *ranges, uint32_t count, uint16_t *map);
 
 /* True: a port of the map has PORTMAP_MISFIT. */
-bool port_pages_misfit(const struct port_pages *made, uint16_t map);
+bool port_pages_misfit(const struct port_pages *store, uint16_t map);
 
 /* The bytes that maps and pages take. */
-size_t port_pages_memory(const struct port_pages *made);
+size_t port_pages_memory(const struct port_pages *store);
 
 #endif

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "director/port_rss.h"
+#include "director/ports/port_rss.h"
 
 /* A driver that takes keys of `size` bytes, or refuses every key. */
 static struct {

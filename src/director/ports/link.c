@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/link.h"
+#include "director/ports/link.h"
 
 #include <inttypes.h>
 #include <linux/ethtool.h>

@@ -3,10 +3,10 @@
  * RSS: by which packet fields, and with which key, a port spreads the packets to its receive queues. The key is random for each
  * start of the director, and nothing prints it: whoever knows it can aim all packets at one lcore. Main thread only.
  */
-#ifndef GLB_DIRECTOR_PORT_RSS_H
-#define GLB_DIRECTOR_PORT_RSS_H
+#ifndef GLB_DIRECTOR_PORTS_PORT_RSS_H
+#define GLB_DIRECTOR_PORTS_PORT_RSS_H
 
-#include "director/port.h"
+#include "director/ports/port.h"
 
 /* Fills the RSS settings of `device` if the port has several receive queues. `device` then refers to port->rss_key. */
 void port_rss_fill(struct port *port, const struct conf *conf, struct rte_eth_conf *device);

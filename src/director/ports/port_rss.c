@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/port_rss.h"
+#include "director/ports/port_rss.h"
 
 #include <string.h>
 #include <sys/random.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/next_hops.h"
+#include "director/control/live_next_hops.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "director/control/reload_next_hops.h"
 #include "director/nexthop/nexthop.h"
 #include "program/log.h"
@@ -48,7 +49,7 @@ static bool check_port_count(const struct director *director)
 	if (!interfaces || interfaces == director->port_count)
 		return true;
 	log_error("port_interfaces: it names %u interface%s, but DPDK has %u port%s: name one for each port, in the order of the ports",
-		interfaces, interfaces == 1 ? "" : "s", director->port_count, director->port_count == 1 ? "" : "s");
+		interfaces, text_plural(interfaces), director->port_count, text_plural(director->port_count));
 	return false;
 }
 
@@ -67,7 +68,7 @@ static struct nexthop *open_resolver(struct director *director)
 	return check_port_count(director) ? nexthop_open(&config) : NULL;
 }
 
-int next_hops_open(struct director *director)
+int live_next_hops_open(struct director *director)
 {
 	struct reload *reload = &director->reload;
 
@@ -83,19 +84,19 @@ int next_hops_open(struct director *director)
 	return reload_next_hops_build(reload, reload->shared->live);
 }
 
-void next_hops_close(struct director *director)
+void live_next_hops_close(struct director *director)
 {
 	nexthop_close(director->nexthop);
 	director->nexthop = NULL;
 }
 
-void next_hops_prepare(struct director *director, const struct routes *routes)
+void live_next_hops_prepare(struct director *director, const struct routes *routes)
 {
 	if (director->nexthop)
 		nexthop_prepare(director->nexthop, routes);
 }
 
-bool next_hops_settle(struct director *director)
+bool live_next_hops_settle(struct director *director)
 {
 	if (!director->nexthop)
 		return true;
@@ -103,7 +104,7 @@ bool next_hops_settle(struct director *director)
 	return nexthop_is_settled(director->nexthop);
 }
 
-void next_hops_follow(struct director *director)
+void live_next_hops_follow(struct director *director)
 {
 	if (director->nexthop)
 		nexthop_follow(director->nexthop, director->shared.live->routes);

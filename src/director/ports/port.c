@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/port.h"
+#include "director/ports/port.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 
 #include "common/text.h"
 #include "director/descriptors.h"
-#include "director/port_rss.h"
+#include "director/ports/port_rss.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
 #include "worker/queue.h"

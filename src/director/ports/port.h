@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK ports: probed, set up with the queues of the plan, started and closed. Main thread only. Once started, a port is
- * read-only and any thread may read it.
+ * DPDK ports: probed, set up with the queues of the plan, started and closed. The main thread calls the functions; later
+ * the control thread sets a port up again after a reset (port_recovery.h). Any thread may read a port that runs. Members
+ * marked as atomic may change meanwhile.
  */
-#ifndef GLB_DIRECTOR_PORT_H
-#define GLB_DIRECTOR_PORT_H
+#ifndef GLB_DIRECTOR_PORTS_PORT_H
+#define GLB_DIRECTOR_PORTS_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,8 +30,12 @@ struct port {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac; /* at start */
-	uint64_t mac_number; /* the MAC as admission_mac() returns it; atomic, because the control thread follows its changes */
-	/* Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it (exception_follow()). */
+	/* Atomic. The MAC as admission_mac() returns it. The control thread follows its changes (port_macs_follow()). */
+	uint64_t mac_number;
+	/*
+	 * Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it
+	 * (exception_follow()).
+	 */
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
@@ -51,8 +56,8 @@ int port_probe(struct port *port, uint16_t id);
 
 /*
  * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the
- * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. A port that has a pool keeps
- * it, so that its frames survive a reset. 0, or -errno after logging why and what to do.
+ * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. A port that has a pool keeps it, so that
+ * its frames survive a reset. 0, or -errno after logging why and what to do.
  */
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The link of a port: up or down, and its speed. Asks the driver or, for a driver on a kernel interface, the kernel. Any thread. */
-#ifndef GLB_DIRECTOR_LINK_H
-#define GLB_DIRECTOR_LINK_H
+#ifndef GLB_DIRECTOR_PORTS_LINK_H
+#define GLB_DIRECTOR_PORTS_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/port.h"
+#include "director/ports/port.h"
 
 struct link {
 	bool up;
