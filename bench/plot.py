@@ -30,11 +30,20 @@ def title(row):
     return f"{family} {row['set'].upper()}, {row['tables']} x {row['binds']} binds{burst}{what}"
 
 
+# Scenarios that repeat another one, or whose figures stand only in a table of the page.
+NOT_DRAWN = {
+    "two lcores", "software distributor", "once more", "MTU 65535", "9 prefix lengths", "9 prefix lengths, shortest",
+    "24 prefix lengths, shortest", "1025 port maps", "rows of 1 hop", "300 backends", "65600 backends", "ECMP of 4", "too-big flood",
+    "too-big replies", "frames for other hosts", "half unmatched, dropped", "half unmatched, exception path",
+    "half unmatched, exception path without limits",
+}
+
+
 def is_drawn(row):
-    """False for scenarios that repeat another one. Of the kinds of packets for the general path, only two are drawn."""
+    """Of the kinds of packets for the general path, only two are drawn."""
     if row["family"] == "odd":
         return row["what"] in ("all kinds", "everything at once")
-    return row["what"] not in ("two lcores", "software distributor", "once more", "MTU 65535")
+    return row["what"] not in NOT_DRAWN
 
 
 def scenarios(rows):

@@ -22,15 +22,19 @@ MARKED = re.compile(r"<!--begin ([\w-]+)-->\n(.*?)<!--end-->|<!--is ([\w-]+)-->(
 
 
 def render(figures, page):
-    """The text of the page with these figures between its markers."""
-    blocks, values = tables.blocks(figures), tables.values(figures)
+    """The text of the page with these figures between its markers. A table keeps its text if the file is older than one of its figures."""
+    values = tables.values(figures)
 
     def fill(match):
         block, value = match[1], match[3]
-        if (block or value) not in (blocks if block else values):
-            sys.exit(f"unknown marker '{block or value}'; known: {', '.join(blocks if block else values)}")
+        known = tables.BLOCKS if block else values
+        if (block or value) not in known:
+            sys.exit(f"unknown marker '{block or value}'; known: {', '.join(known)}")
         if block:
-            return f"<!--begin {block}-->\n{blocks[block]}\n<!--end-->"
+            try:
+                return f"<!--begin {block}-->\n{known[block](figures)}\n<!--end-->"
+            except tables.Missing:
+                return match[0]
         return f"<!--is {value}-->{values[value]}<!---->"
 
     return MARKED.sub(fill, page)
@@ -39,8 +43,11 @@ def render(figures, page):
 def main(source):
     text = Path(source).read_text(encoding="utf-8")
     rows = json.loads(text)
+    figures = tables.Figures(rows)
     try:
-        texts = [render(tables.Figures(rows), page.read_text(encoding="utf-8")) for page in PAGES]
+        for block in tables.BLOCKS.values():
+            block(figures)
+        texts = [render(figures, page.read_text(encoding="utf-8")) for page in PAGES]
     except tables.Missing as missing:
         sys.exit(f"{source}: the figure of {missing} is missing: run script/bench without --quick, --only and --isa")
     for page, rendered in zip(PAGES, texts):

@@ -49,6 +49,7 @@ const struct scenario scenarios[] = {
 	{.what = "too-big flood", .world = WORLD(1, 16), .mtu = 60, .dropped = true, .replies = true},
 	{.what = "too-big flood", .world = WORLD(1, 16, .family = WORLD_V6), .mtu = 80, .dropped = true, .replies = true},
 	{.what = "too-big replies", .world = WORLD(1, 16), .mtu = 60, .replies = true},
+	{.what = "frames for other hosts", .world = WORLD(1, 16), .dropped = true, .other_hosts = true},
 
 	{.what = "all kinds", .world = GENERAL(ALL_KINDS)},
 	{.what = "IPv4 options", .world = GENERAL(OPTIONS)},

@@ -22,6 +22,7 @@ struct scenario {
 	uint16_t mtu; /* bytes; 0: 1500 */
 	uint8_t next_hops; /* that lead to each backend; 0: one for all backends */
 	bool dropped; /* the director drops all frames */
+	bool other_hosts; /* the frames go to another host's MAC; with `dropped` */
 	bool replies; /* the director sends too-big replies, without limit; with `dropped`: with its limit, so it drops nearly all */
 	bool exception_path; /* measures with and without exception path and limits */
 	bool two_lcores; /* measures one and two lcores */

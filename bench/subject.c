@@ -151,6 +151,12 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 	subject->shared.stop = false;
 }
 
+void subject_take_other_mac(struct subject *subject)
+{
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		subject->paths[i].rx_mac = &own_mac;
+}
+
 void subject_limit_replies(struct subject *subject)
 {
 	static const uint8_t key[SIPHASH_KEY_SIZE];

@@ -37,6 +37,9 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
  */
 void subject_set_exceptions(struct subject *subject, int tap, bool limited);
 
+/* Gives the port another MAC than the one that all frames go to. */
+void subject_take_other_mac(struct subject *subject);
+
 /* Limits the too-big replies of each worker, as the director does. */
 void subject_limit_replies(struct subject *subject);
 

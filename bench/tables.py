@@ -36,6 +36,7 @@ GENERAL_TARGET = 3  # times the cost of an ordinary packet in plain C
 
 PATHS = ("io", "macswap", "floor", "stages", "scalar", "avx2", "avx512")
 ISAS = ("avx512", "avx2", "scalar")
+SIMPLE_FIRST = tuple(reversed(ISAS))
 STANDARD = dict(what="", set="l2", family="v4", tables=1, binds=16, hops=2, burst=64, lcores=1)
 BEST = "avx512"
 
@@ -61,6 +62,37 @@ FEATURES = [
     ("binds that are prefixes (/28)", dict(what="prefixes")),
     ("MTU check: limit 65535", dict(what="MTU 65535")),
     ("MTU check: every packet fails and is dropped", dict(what="all over the MTU")),
+]
+TABLE_COSTS = [
+    ("1 table, 16 binds: the first row above", {}),
+    ("9 prefix lengths, packets match the longest", dict(what="9 prefix lengths")),
+    ("9 prefix lengths, packets match the shortest", dict(what="9 prefix lengths, shortest")),
+    ("24 prefix lengths, packets match the shortest", dict(what="24 prefix lengths, shortest")),
+    ("24 prefix lengths of IPv6, packets match the shortest", dict(what="24 prefix lengths, shortest", family="v6")),
+    ("1025 different port maps", dict(what="1025 port maps")),
+    ("rows of 1 hop", dict(what="rows of 1 hop", hops=1)),
+    ("rows of 4 hops", dict(what="4 hops", hops=4)),
+    ("300 backends", dict(what="300 backends")),
+    ("41 tables of 1600 backends, 65600 in all", dict(what="65600 backends", tables=41)),
+]
+NEXT_HOPS = [
+    # name, figure, the figure with one next hop for all packets
+    ("one for all packets, measured again", dict(what="once more"), {}),
+    ("64 proxies on-link", dict(what="64 next hops"), {}),
+    ("ECMP over 4 routers to all proxies", dict(what="ECMP of 4"), {}),
+    ("64 tables of 64 proxies on-link", dict(what="64 next hops", tables=64), dict(tables=64)),
+]
+FLOODS = [
+    ("frames for another host's MAC", dict(what="frames for other hosts")),
+    ("packets over the MTU, no too-big replies", dict(what="all over the MTU")),
+    ("packets over the MTU, too-big replies within the limit", dict(what="too-big flood")),
+    ("IPv6 packets over the MTU, too-big replies within the limit", dict(what="too-big flood", family="v6")),
+    ("packets over the MTU, a too-big reply to each", dict(what="too-big replies")),
+]
+EXCEPTIONS = [
+    ("dropped", "half unmatched, dropped"),
+    ("exception path with the default limits", "half unmatched, exception path"),
+    ("exception path without limits", "half unmatched, exception path without limits"),
 ]
 GENERAL_KINDS = [
     "IPv4 options", "first fragments", "later fragments", "ICMP errors", "pings", "tags", "8 extension headers", "IPv6 first fragments",
@@ -177,12 +209,39 @@ def scenarios(figures):
     return table(["", *(PATH_NAMES[path] for path in PATHS)], rows)
 
 
-def features(figures):
-    paths = ("scalar", "avx2", BEST)
+def differences(figures, scenarios_and_bases):
     rows = []
-    for name, different in FEATURES:
-        rows.append([name, *(f"{figures.cycles(path, **different) - figures.cycles(path):+.1f}" for path in paths)])
+    for name, different, base in scenarios_and_bases:
+        rows.append([name, *(f"{figures.cycles(path, **different) - figures.cycles(path, **base):+.1f}" for path in SIMPLE_FIRST)])
+    return table(["", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
+
+
+def features(figures):
+    return differences(figures, [(name, different, {}) for name, different in FEATURES])
+
+
+def table_costs(figures):
+    rows = [[name, *(brief(figures.cycles(path, **different)) for path in SIMPLE_FIRST)] for name, different in TABLE_COSTS]
+    return table(["", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
+
+
+def next_hops(figures):
+    return differences(figures, NEXT_HOPS)
+
+
+def floods(figures):
+    paths = ("stages", *SIMPLE_FIRST)
+    rows = [[name, *(brief(figures.cycles(path, **different)) for path in paths)] for name, different in FLOODS]
     return table(["", *(PATH_NAMES[path] for path in paths)], rows)
+
+
+def exceptions(figures):
+    dropped = figures.cycles(BEST, what=EXCEPTIONS[0][1], set="l3")
+    if not any(row["what"] == EXCEPTIONS[1][1] for row in figures.rows):
+        return "Not measured: script/bench had no permission for a TAP interface."
+    rows = [[name, brief(figures.cycles(BEST, what=what, set="l3")), ratio(figures.cycles(BEST, what=what, set="l3"), dropped)]
+            for name, what in EXCEPTIONS]
+    return table(["", PATH_NAMES[BEST], "/ dropped"], rows)
 
 
 def general_cycles(figures, what, path=BEST):
@@ -254,12 +313,9 @@ def links(figures):
 
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
-    "profile": profile, "one-lcore": one_lcore, "links": links,
+    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "floods": floods,
+    "exceptions": exceptions,
 }
-
-
-def blocks(figures):
-    return {name: block(figures) for name, block in BLOCKS.items()}
 
 
 def values(figures):
