@@ -28,7 +28,7 @@ static int bring_up(struct ifreq *request)
 	return error;
 }
 
-/* Runs in a thread of its own, because only this thread moves to the new namespace. */
+/* Runs in its own thread, because only this thread moves to the new namespace. */
 static void *open_tap(void *unused)
 {
 	struct ifreq request = {.ifr_flags = IFF_TAP};

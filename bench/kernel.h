@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A TAP interface for the exception path, in a network namespace of its own, so that its frames reach nothing else. */
+/* A TAP interface for the exception path, in its own network namespace, so that its frames reach nothing else. */
 #ifndef GLB_BENCH_KERNEL_H
 #define GLB_BENCH_KERNEL_H
 

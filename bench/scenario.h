@@ -20,10 +20,11 @@ struct scenario {
 	enum frames_shape shape;
 	uint8_t hash_fields, alt_hash_fields; /* 0: the source address; 0: none */
 	uint16_t mtu; /* bytes; 0: 1500 */
-	uint8_t next_hops; /* that lead to each backend; 0: one for all backends */
+	uint8_t next_hops; /* how many lead to each backend; 0: one for all backends */
 	bool dropped; /* the director drops all frames */
 	bool other_hosts; /* the frames go to another host's MAC; with `dropped` */
-	bool replies; /* the director sends too-big replies, without limit; with `dropped`: with its limit, so it drops nearly all */
+	/* The director sends too-big replies, without limit. With `dropped` it has its limit, so it drops nearly all packets. */
+	bool replies;
 	bool exception_path; /* measures with and without exception path and limits */
 	bool two_lcores; /* measures one and two lcores */
 	bool profiled; /* runs the sampler, too */

@@ -18,7 +18,7 @@ struct subject {
 };
 
 /*
- * Sets up workers that receive from and send to `port`. `routes` is borrowed. next_hops: that lead to
+ * Sets up workers that receive from and send to `port`. `routes` is borrowed. next_hops: how many lead to
  * each backend; 0: one for all backends. `pool` has the mbufs for copies of frames. Exits if out of memory.
  */
 void subject_open(
@@ -32,8 +32,8 @@ void subject_close(struct subject *subject);
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
 
 /*
- * Call after subject_arrange(). tap: the interface that unmatched packets go to; -1: they are dropped. limited: with the limits that
- * director.conf has by default, and their buckets empty, as they are in a flood.
+ * Call after subject_arrange(). tap: the interface that unmatched packets go to; -1: they are dropped. limited: the
+ * default limits of director.conf apply, and their buckets are empty, as in a flood.
  */
 void subject_set_exceptions(struct subject *subject, int tap, bool limited);
 

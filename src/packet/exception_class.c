@@ -26,7 +26,7 @@ enum {
 	HOP_LIMIT_OF_NEIGHBOUR = 255, /* no router has forwarded the packet (RFC 5082) */
 };
 
-/* An IP packet with what its class depends on. */
+/* The properties of an IP packet that decide its class. */
 struct packet {
 	struct span payload;
 	uint8_t protocol, hop_limit;

@@ -244,7 +244,7 @@ static char *conf_text(const struct answers *answers)
 	if (asprintf(&text,
 		    "# Configuration of glb-director. glb-director.conf(5) is the reference.\n\n"
 		    "# Source address of the GUE packets.\noutbound_src_ip = \"%s\";\n\n"
-		    "# MAC address of the next hop to the proxies. \"auto\": as the kernel routes.\n"
+		    "# MAC address of the next hop to the proxies. \"auto\": the director follows the kernel's routes.\n"
 		    "outbound_gateway_mac = \"%s\";\n\n"
 		    "# The fields of a packet that choose its proxy. All directors of a fleet need the same.\n"
 		    "hash_fields = {\n\tsrc_addr = true;\n\tdst_addr = false;\n\tsrc_port = false;\n\tdst_port = false;\n};\n",

@@ -257,7 +257,7 @@ static void recover_ports(struct control *control)
 	evaluate(control);
 }
 
-/* The service manager cannot reload a unit that is starting, and the table may be what the start lacks. */
+/* The service manager cannot reload a unit that is starting, and the director may need another table to be ready. */
 static void follow_file(struct control *control)
 {
 	const struct reload *state = &control->director->reload;

@@ -39,11 +39,11 @@ static void add_set(struct director *director, struct health_report *report, uin
 	if (summary->backends_without) {
 		name_orphans(director, set, names, sizeof(names));
 		health_add(report, HEALTH_NO_NEXT_HOP, all_fail ? HEALTH_FAILS : HEALTH_DEGRADES, object,
-			"%u of %u backends have none (glb-director-cli next-hops): %s", summary->backends_without,
-			summary->backends, names);
+			"%u of %u backends have no next hop (glb-director-cli next-hops): %s",
+			summary->backends_without, summary->backends, names);
 	} else if (summary->unreachable) {
 		health_add(report, HEALTH_NEXT_HOP_LOST, HEALTH_DEGRADES, object,
-			"%u of %u cannot be reached, and their packets use the others: see glb-director-cli next-hops",
+			"%u of %u next hops cannot be reached, and their packets use the others: see glb-director-cli next-hops",
 			summary->unreachable, summary->next_hops);
 	}
 }

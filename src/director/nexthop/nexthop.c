@@ -492,7 +492,10 @@ static bool open_all(struct nexthop *nexthop)
 	return false;
 }
 
-/* Recursive, because config.changed() calls nexthop_build(). So a report never has what is not in use yet. */
+/*
+ * The lock is recursive, because nexthop_step() holds it while config.changed() calls nexthop_build(). So a report never
+ * shows next hops that are not in use yet.
+ */
 static void open_lock(struct nexthop *nexthop)
 {
 	pthread_mutexattr_t attributes;

@@ -41,7 +41,7 @@ void port_events_open(struct port_events *events, uint16_t port, int wake)
 		int error = rte_eth_dev_callback_register(port, kinds[i].dpdk, on_event, events);
 
 		if (error)
-			log_warning("port %u: cannot watch for the event that %s: %s", port, kinds[i].text,
+			log_warning("port %u: DPDK cannot report the event \"%s\": %s", port, kinds[i].text,
 				strerror(-error));
 	}
 }

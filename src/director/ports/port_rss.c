@@ -33,8 +33,8 @@ static void log_rss(const struct port *port, const struct conf *conf, uint64_t f
 		log_warning("port %u (%s): rss_fields: the driver cannot hash ports, so it hashes addresses only",
 			port->id, port->name);
 	if (fields && !port->rss_key_size)
-		log_warning("port %u (%s): the driver takes no RSS key, so its own one may be public", port->id,
-			port->name);
+		log_warning("port %u (%s): the driver takes no RSS key, so it uses its own, which may be public",
+			port->id, port->name);
 }
 
 void port_rss_fill(struct port *port, const struct conf *conf, struct rte_eth_conf *device)

@@ -161,7 +161,7 @@ static void test_probes_are_spread_and_reach_everybody_once(void **state)
 	assert_int_equal(probe(200, 50, 50), 0);
 }
 
-/* So that a thousand proxies that are switched off do not cause a thousand requests at once, and do not delay the others. */
+/* A thousand proxies that are switched off must not cause a thousand requests at once, and must not delay the others. */
 static void test_failed_neighbours_are_retried_slowly_and_do_not_delay_others(void **state)
 {
 	(void)state;

@@ -413,7 +413,7 @@ static void test_without_tables_nothing_is_forwarded(void **state)
 	assert_int_equal(compare(lanes_plain, &steering, worlds[2], 10000), 0);
 }
 
-/* Of the packets for each world, enough must be forwarded that the comparison is worth something. */
+/* The comparison is only worth something if enough packets of each world are forwarded. */
 static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path(void **state)
 {
 	const uint32_t inputs = INPUTS / 1000 + 2000;

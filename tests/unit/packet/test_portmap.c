@@ -128,7 +128,7 @@ static void test_random_binds_agree_with_the_classifier(void **state)
 	}
 }
 
-/* What the port maps know is right. The classifier has to be asked only if a limit is exceeded. */
+/* Each answer of the port maps is right. The classifier has to be asked only if a limit is exceeded. */
 static void test_random_binds_beyond_the_limits_never_find_a_wrong_table(void **state)
 {
 	uint32_t unknown = 0, known = 0;
@@ -323,7 +323,7 @@ static void test_prefixes_that_one_perfect_hash_cannot_hold_get_more_levels(void
 		assert_agrees(set.tables[i % 2].binds[i / 2].prefix.addr, TABLE_TCP, 80);
 }
 
-/* With so many prefixes, some fold to the same key whatever the factors are. */
+/* There are so many prefixes that some fold to the same key with any factors. */
 static void test_ipv6_prefixes_with_equal_keys_get_another_level(void **state)
 {
 	enum { COUNT = 64 * 4096 };

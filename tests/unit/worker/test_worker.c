@@ -306,7 +306,7 @@ static void forward_macs(const uint16_t *found, unsigned count)
 	bound = false;
 }
 
-/* Of the frames 0 to 7, the number 0 is a martian source, and the odd ones go to a multicast MAC. */
+/* There are eight frames. Frame 0 has a martian source, and the odd ones go to a multicast MAC. */
 static void test_too_big_replies_go_where_the_flow_path_says(void **state)
 {
 	static const uint16_t found[] = {8, 0};
