@@ -216,6 +216,24 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         host.wait_next_hops({"fe80::7": ROUTER, "10.255.0.8": OTHER})
         assert set(host.macs_by_flow().values()) == {ROUTER, OTHER}
 
+        # Entries whose MAC nobody receives on. The kernel makes one like the last for each address on an interface without ARP.
+        host.ip(f"route replace {PROXIES} via 10.255.0.7")
+        for lladdr in ("ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01"):
+            host.ip(f"neigh replace 10.255.0.7 lladdr {lladdr} nud permanent dev director")
+            host.wait_next_hops({})
+            assert host.send()[1] == {"forwarded": 0, "drop_no_next_hop": len(FRAMES)}
+            host.ip(f"neigh replace 10.255.0.7 lladdr {ROUTER} nud permanent dev director")
+            host.wait_next_hops({"10.255.0.7": ROUTER})
+        assert "next hop 10.255.0.7 on director: its neighbour entry has no unicast MAC address" in host.log
+        add_port_interface(link, 3)
+        host.ip("link set k3 arp off")
+        host.ip(f"neigh replace 192.168.50.10 lladdr {mac(link.director, 'k3')} nud noarp dev k3")
+        host.ip(f"route replace {PROXIES} dev k3")
+        wait_until(lambda: "noarp" in [item["state"] for item in host.page()["next_hops"].values()], lambda: host.page())
+        assert host.send()[1] == {"forwarded": 0, "drop_no_next_hop": len(FRAMES)}
+        host.ip(f"route replace {PROXIES} via 10.255.0.7")
+        host.wait_next_hops({"10.255.0.7": ROUTER})
+
         # A link without a carrier.
         link.client.run(*"ip link set client down".split())
         host.wait_next_hops({})

@@ -3,6 +3,7 @@
 
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -192,6 +193,8 @@ bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_ent
 		else if (mnl_attr_get_type(attribute) == NDA_LLADDR && mnl_attr_get_payload_len(attribute) == MAC_SIZE)
 			memcpy(&result->mac, mnl_attr_get_payload(attribute), MAC_SIZE);
 	}
+	if (((const uint8_t *)&result->mac)[0] & 1) /* RFC 1812, 3.3.2: no unicast packet goes to such a MAC */
+		result->mac = 0;
 	return result->key.interface && result->key.family;
 }
 
@@ -215,7 +218,7 @@ bool message_read_link(const struct nlmsghdr *message, struct link_message *resu
 
 	if (!head)
 		return false;
-	*result = (struct link_message){.index = (uint32_t)head->ifi_index};
+	*result = (struct link_message){.index = (uint32_t)head->ifi_index, .without_arp = head->ifi_flags & IFF_NOARP};
 	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
 		if (mnl_attr_get_type(attribute) == IFLA_MASTER)
 			result->master = get_u32(attribute);

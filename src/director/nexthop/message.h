@@ -48,12 +48,13 @@ struct nexthop_object {
 struct neighbour_entry {
 	struct neighbour_key key;
 	uint16_t state; /* NUD_* */
-	uint64_t mac; /* the first byte is the lowest; 0: the entry has no Ethernet address */
+	uint64_t mac; /* the first byte is the lowest; 0: the entry has no unicast Ethernet address */
 };
 
 struct link_message {
 	uint32_t index, master; /* interface index; 0: it has no master */
 	bool is_vrf;
+	bool without_arp;
 };
 
 /* Each returns false if the message is of another type, family or address family, or is damaged; then *result is undefined. */

@@ -36,10 +36,27 @@ static void note_change(struct nexthop *nexthop, bool sets)
 	nexthop->version += sets;
 }
 
+/* On an interface without ARP (dummy, tunnel) the kernel gives each neighbour the MAC of the interface, where no neighbour receives. */
+static bool is_without_arp(struct nexthop *nexthop, const struct neighbour_entry *entry)
+{
+	struct link_message link;
+
+	return entry->state & NUD_NOARP && kernel_link(&nexthop->kernel, entry->key.interface, &link) == 0 &&
+	       link.without_arp;
+}
+
+/* entry: NULL if the kernel has none. */
 static void update_neighbour(struct nexthop *nexthop, struct neighbour *neighbour, const struct neighbour_entry *entry)
 {
 	uint16_t state = neighbour->state;
-	bool sets = neighbour_update(neighbour, entry, clock_now_ms());
+	struct neighbour_entry without_mac;
+	bool sets;
+
+	if (entry && is_without_arp(nexthop, entry)) {
+		without_mac = (struct neighbour_entry){.key = entry->key, .state = entry->state};
+		entry = &without_mac;
+	}
+	sets = neighbour_update(neighbour, entry, clock_now_ms());
 
 	if (sets || state != neighbour->state)
 		note_change(nexthop, sets);

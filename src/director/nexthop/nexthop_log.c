@@ -31,7 +31,9 @@ static void log_neighbour(const struct nexthop *nexthop, const struct neighbour 
 	uint64_t mac = neighbour_mac(neighbour);
 	char address[46], interface[IF_NAMESIZE], old_text[18], new_text[18];
 	const char *name = if_indextoname(neighbour->key.interface, interface) ? interface : "a removed interface";
-	const char *why = neighbour->down ? "its link is down" : "it does not reply to the kernel";
+	const char *why = neighbour->down                  ? "its link is down"
+			  : neighbour_is_static(neighbour) ? "its neighbour entry has no unicast MAC address"
+							   : "it does not reply to the kernel";
 	uint32_t alone = 0;
 
 	neighbour_address(&neighbour->key, address);

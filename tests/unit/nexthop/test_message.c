@@ -262,6 +262,24 @@ static void test_neighbour_without_ethernet_address(void **state)
 	assert_int_equal(entry.mac, 0);
 }
 
+static void test_neighbour_with_a_multicast_or_broadcast_address_has_no_mac(void **state)
+{
+	static const uint8_t macs[][6] = {
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {1, 0, 0x5e, 0, 0, 1}, {3, 0, 0, 0, 0, 1}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(macs) / sizeof(macs[0]); i++) {
+		struct ndmsg head = {.ndm_family = AF_INET, .ndm_ifindex = 4, .ndm_state = NUD_REACHABLE};
+		struct nlmsghdr *message = begin(RTM_NEWNEIGH, &head, sizeof(head));
+		struct neighbour_entry entry;
+
+		put_address(message, NDA_DST, "10.0.0.9");
+		mnl_attr_put(message, NDA_LLADDR, sizeof(macs[i]), macs[i]);
+		assert_true(message_read_neighbour(message, &entry));
+		assert_int_equal(entry.mac, 0);
+	}
+}
+
 static void test_bridge_entry_is_no_neighbour(void **state)
 {
 	struct ndmsg head = {.ndm_family = AF_BRIDGE, .ndm_ifindex = 4, .ndm_state = NUD_REACHABLE};
@@ -392,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_lying_lengths_in_multipath),
 		cmocka_unit_test(test_neighbour),
 		cmocka_unit_test(test_neighbour_without_ethernet_address),
+		cmocka_unit_test(test_neighbour_with_a_multicast_or_broadcast_address_has_no_mac),
 		cmocka_unit_test(test_bridge_entry_is_no_neighbour),
 		cmocka_unit_test(test_nexthop_object),
 		cmocka_unit_test(test_nexthop_group),
