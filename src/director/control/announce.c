@@ -54,6 +54,17 @@ static void log_ready(const struct director *director)
 		live->routes->set.count, text_plural(live->routes->set.count), live->routes->digest);
 }
 
+/* Sends READY=1 again if it may not have arrived. */
+static void tell(struct announced *announced, const char *text)
+{
+	bool told = announced->told ? service_status(text) : service_ready_status(text);
+
+	if (announced->told && !told)
+		log_warning(
+			"the service manager does not read its socket NOTIFY_SOCKET, so it does not know the state of the director");
+	announced->told = told;
+}
+
 void announce_health(struct announced *announced, struct director *director, bool changed)
 {
 	char text[STATUS_MAX];
@@ -62,13 +73,13 @@ void announce_health(struct announced *announced, struct director *director, boo
 		return; /* announce_reloaded() follows, or nothing */
 	if (director->health.state == HEALTH_STARTING) {
 		service_starting(START_EXTENSION_US, status(director, text));
-	} else if (!announced->ready) {
-		announced->ready = true;
-		log_ready(director);
-		service_ready_status(status(director, text));
-	} else if (changed) {
-		service_status(status(director, text));
+		return;
 	}
+	if (!announced->ready)
+		log_ready(director);
+	announced->ready = true;
+	if (changed || !announced->told)
+		tell(announced, status(director, text));
 }
 
 void announce_reload(struct announced *announced)
@@ -83,8 +94,10 @@ void announce_reloaded(struct announced *announced, struct director *director)
 {
 	char text[STATUS_MAX];
 
-	if (announced->reloading)
-		service_ready_status(status(director, text));
+	if (announced->reloading) {
+		announced->told = false;
+		tell(announced, status(director, text));
+	}
 	announced->reloading = false;
 }
 

@@ -12,7 +12,8 @@
 
 /* What the director has told the service manager. */
 struct announced {
-	bool ready; /* READY=1 was sent */
+	bool ready; /* the director is ready, and the log says so */
+	bool told; /* the service manager has got READY=1 and the last status */
 	bool reloading; /* RELOADING=1 was sent, and READY=1 must follow */
 	bool stopping; /* STOPPING=1 was sent */
 };

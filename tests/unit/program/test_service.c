@@ -115,6 +115,28 @@ static void test_only_a_watchdog_of_this_process_counts(void **state)
 	unsetenv("WATCHDOG_PID");
 }
 
+/* sd_notify(3) of libsystemd waits for ever. */
+static void test_a_service_manager_that_does_not_read_stops_nobody(void **state)
+{
+	unsigned sent = 0, lost = 0;
+
+	(void)state;
+	while (sent < 100000 && service_status("full"))
+		sent++;
+	assert_in_range(sent, 1, 99999);
+	while (lost < 1000 && !service_ready()) /* these do not wait */
+		lost++;
+	assert_int_equal(lost, 1000);
+	for (unsigned i = 0; i < sent; i++)
+		assert_string_equal(received(), "STATUS=full");
+	assert_true(service_ready());
+	assert_string_equal(received(), "READY=1");
+	setenv("NOTIFY_SOCKET", "/nonexistent/socket", 1);
+	assert_false(service_ready());
+	setenv("NOTIFY_SOCKET", "relative", 1);
+	assert_true(service_ready());
+}
+
 static void test_without_a_service_manager_nothing_happens(void **state)
 {
 	(void)state;
@@ -132,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_a_long_status_is_cut),
 		cmocka_unit_test(test_a_status_cannot_become_another_message),
 		cmocka_unit_test(test_only_a_watchdog_of_this_process_counts),
+		cmocka_unit_test(test_a_service_manager_that_does_not_read_stops_nobody),
 		cmocka_unit_test(test_without_a_service_manager_nothing_happens),
 	};
 
