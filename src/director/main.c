@@ -45,7 +45,7 @@ static void print_counters(void)
 	workers_sum(&director, &sum);
 	count = counters_list(&sum, values);
 	for (unsigned i = 0; i < count; i++)
-		printf("%-24s %20" PRIu64 "\n", values[i].name, values[i].value);
+		printf("%-27s %20" PRIu64 "\n", values[i].name, values[i].value);
 	fflush(stdout);
 }
 

@@ -303,6 +303,7 @@ def test_stats_describe_the_table(version, named, tmp_path):
     config = {**SLEEP, "alt_hash_fields": {"src_addr": True, "src_port": True}}
     with DirectorProcess([vdev(tmp_path)], config, table) as director:
         stats = run_json("stats", "--file-prefix", director.file_prefix, env=director.environment)
+        text = run("stats", "--file-prefix", director.file_prefix, env=director.environment).stdout
         (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
         log = director.log
     assert stats["table_path"] == str(table)
@@ -315,6 +316,8 @@ def test_stats_describe_the_table(version, named, tmp_path):
             'set "hops" to 2 or remove alt_hash_fields')
     assert stats["slow"] == ("" if hops == 2 else slow)
     assert (f"{table}: {slow}" in log) == (hops == 3)
+    assert (f"slow {slow} " in " ".join(text.split())) == (hops == 3)
+    assert not {"prefix_lengths_ipv4", "prefix_lengths_ipv6", "port_maps"} & set(text.split())
     assert entry.get("first_bind") == ("tcp 10.0.0.7 port 80" if version == "2" else None)
 
 

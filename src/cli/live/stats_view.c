@@ -68,6 +68,7 @@ static const char *format_uptime(json_int_t seconds, char buf[48])
 static void print_header(const json_t *stats, size_t tables)
 {
 	const char *alt = snapshot_text(stats, "alt_hash_fields"), *error = snapshot_text(stats, "last_error");
+	const char *slow = snapshot_text(stats, "slow");
 	char uptime[48];
 
 	cli_print(12, "director    %s, up %s, ISA %s", snapshot_text(stats, "version"),
@@ -75,6 +76,8 @@ static void print_header(const json_t *stats, size_t tables)
 	cli_print(12, "table       %s", snapshot_text(stats, "table_path"));
 	cli_print(12, "            %s, %zu table%s, generation %" JSON_INTEGER_FORMAT,
 		snapshot_text(stats, "table_format"), tables, text_plural(tables), snapshot_number(stats, "generation"));
+	if (slow[0])
+		cli_print(12, "slow        %s", slow);
 	cli_print(12, "digest      %s, fingerprint %s", snapshot_text(stats, "digest"),
 		snapshot_text(stats, "fingerprint"));
 	cli_print(12, "hash_fields %s%s%s", snapshot_text(stats, "hash_fields"), alt[0] ? "; alt_hash_fields " : "", alt);
@@ -179,14 +182,15 @@ static void print_tables(const struct stats_view *view, const json_t *tables, co
 
 void stats_view_print(const struct stats_view *view)
 {
-	static const char *const header[] = {
-		"uptime", "generation", "reloads", "reload_failures", "classifier_bytes", "truncated", NULL};
+	static const char *const not_counters[] = {"uptime", "generation", "reloads", "reload_failures",
+		"classifier_bytes", "prefix_lengths_ipv4", "prefix_lengths_ipv6", "port_maps", "misfit_prefixes",
+		"truncated", NULL};
 	const json_t *stats = json_object_get(view->now, "stats"), *before = json_object_get(view->before, "stats");
 	const json_t *tables = json_object_get(view->now, "tables");
 
 	print_header(stats, json_array_size(tables));
 	print_heading(view, "counter");
-	if (print_members(view, 0, stats, before, header) == 0)
+	if (print_members(view, 0, stats, before, not_counters) == 0)
 		puts("No counter has counted anything yet (--all lists them).");
 	print_ports(view, json_object_get(stats, "ports"), json_object_get(before, "ports"));
 	print_tables(view, tables, json_object_get(view->before, "tables"));
