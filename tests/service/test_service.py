@@ -112,7 +112,7 @@ def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
         assert len(values(before, "EXTEND_TIMEOUT_USEC")) >= 2
         assert all("starting: port 0 (net_af_packet0): the link is down" in text for text in values(before, "STATUS"))
         link.director.ip("link set director up", "address add 10.255.0.1/24 dev director")
-        wait_until(lambda: "backends have no next hop (glb-director-cli next-hops)" in str(manager.next()), "a status about the next hop")
+        wait_until(lambda: " backends have no next hop, so packets to them are dropped; " in str(manager.next()), "a status about the next hop")
         link.director.ip("neigh add 10.255.0.2 lladdr 02:00:00:00:01:01 dev director", "route add 192.168.0.0/16 via 10.255.0.2")
         *during, ready = manager.wait_for("READY=1")
         assert len(values([ready], "STATUS")) == 1 and "RELOADING=1" not in {line for message in during for line in message}

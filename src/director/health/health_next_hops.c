@@ -7,8 +7,6 @@
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"
 
-#define NAMED 2 /* backends or next hops in a text */
-
 static const char *object_of(const struct director *director, uint32_t set, char buf[HEALTH_OBJECT_SIZE])
 {
 	if (!director->conf.port_interface_count)
@@ -18,32 +16,20 @@ static const char *object_of(const struct director *director, uint32_t set, char
 	return buf;
 }
 
-/* Lists the first backends without a next hop, with the reasons. */
-static void name_orphans(const struct director *director, uint32_t set, char *text, size_t size)
-{
-	struct nexthop_orphan orphans[NAMED];
-	uint32_t count = nexthop_list_orphans(director->nexthop, set, 0, orphans, NAMED);
-
-	text[0] = '\0';
-	for (uint32_t i = 0, used = 0; i < count && used < size; i++)
-		used += (uint32_t)snprintf(
-			text + used, size - used, "%s%s: %s", i ? "; " : "", orphans[i].address, orphans[i].why);
-}
-
 static void add_set(struct director *director, struct health_report *report, uint32_t set,
 	const struct nexthop_summary *summary, bool all_fail)
 {
-	char buf[HEALTH_OBJECT_SIZE], names[160];
+	char buf[HEALTH_OBJECT_SIZE];
 	const char *object = object_of(director, set, buf);
+	struct nexthop_orphan orphan;
 
-	if (summary->backends_without) {
-		name_orphans(director, set, names, sizeof(names));
+	if (summary->backends_without && nexthop_list_orphans(director->nexthop, set, 0, &orphan, 1)) {
 		health_add(report, HEALTH_NO_NEXT_HOP, all_fail ? HEALTH_FAILS : HEALTH_DEGRADES, object,
-			"%u of %u backends have no next hop (glb-director-cli next-hops): %s",
-			summary->backends_without, summary->backends, names);
+			"%u of %u backends have no next hop, so packets to them are dropped; %s: %s; check ip route and ip neigh, and see glb-director-cli next-hops",
+			summary->backends_without, summary->backends, orphan.address, orphan.why);
 	} else if (summary->unreachable) {
 		health_add(report, HEALTH_NEXT_HOP_LOST, HEALTH_DEGRADES, object,
-			"%u of %u next hops cannot be reached, and their packets use the others: see glb-director-cli next-hops",
+			"%u of %u next hops cannot be reached, so their packets use the others: check ip neigh, and see glb-director-cli next-hops",
 			summary->unreachable, summary->next_hops);
 	}
 }

@@ -21,13 +21,13 @@ static void add_backends(const struct table_set *set, struct health_report *repo
 		good += good_backends(&set->tables[i]);
 	if (!good)
 		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_FAILS, "forwarding table",
-			"no table has a backend that is healthy, and active or filling: see glb-director-cli show --live, and the health checks");
+			"no table has a backend that is healthy, and active or filling: undrain a proxy, or see the health checks; glb-director-cli show --live lists the proxies");
 	for (uint32_t i = 0; i < set->count && good; i++) {
 		if (good_backends(&set->tables[i]))
 			continue;
 		snprintf(object, sizeof(object), "table %.50s", table_label(set, i, label));
 		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_DEGRADES, object,
-			"it has no backend that is healthy, and active or filling: see glb-director-cli show --live, and the health checks");
+			"it has no backend that is healthy, and active or filling: undrain a proxy, or see the health checks; glb-director-cli show --live lists the proxies");
 	}
 }
 
@@ -39,6 +39,7 @@ void health_table(struct director *director, struct health_report *report)
 	add_backends(&reload->shared->live->routes->set, report);
 	if (reload->last_error[0])
 		health_add(report, HEALTH_RELOAD_FAILED, HEALTH_DEGRADES, "forwarding table",
-			"the last reload failed, so the earlier table is in use: %s", reload->last_error);
+			"the last reload failed, so the earlier table is in use; correct the file and reload: %s",
+			reload->last_error);
 	pthread_mutex_unlock(&reload->lock);
 }
