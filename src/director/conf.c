@@ -185,6 +185,9 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 		return; /* the checks below would report consequences of these errors */
 	conf_check_lcores(reader, root);
 	conf_check_interfaces(reader, root);
+	if (conf->steering.reply_without_df && !conf->steering.send_too_big)
+		conf_warn(reader, config_setting_get_member(root, "send_icmp_too_big_without_df"), NULL,
+			"has no effect, because send_icmp_too_big is false");
 	if (!conf->steering.exception_path && config_setting_get_member(root, "exception_limits"))
 		conf_warn(reader, config_setting_get_member(root, "exception_limits"), NULL,
 			"has no effect, because exception_path is \"none\"");

@@ -120,7 +120,7 @@ void conf_read_outbound_vlan(
 	if (is_word(at, "untagged"))
 		admission->outbound_vlan = 0;
 	else if (config_setting_type(at) == CONFIG_TYPE_STRING)
-		conf_error(reader, at, NULL, "%s is neither \"untagged\" nor a VLAN id from 1 to %d",
+		conf_error(reader, at, NULL, "%s is neither \"untagged\" nor a number from 1 to %d without quotes",
 			conf_value(at, CONFIG_TYPE_STRING, value), VLAN_MAX);
 	else
 		conf_read_uint16(reader, at, &id, &admission->outbound_vlan);

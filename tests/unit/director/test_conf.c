@@ -275,7 +275,7 @@ static const struct {
 	{BASE "outbound_vlan = 0;", {"conf:2: outbound_vlan: '0' is not an integer from 1 to 4094"}},
 	{BASE "outbound_vlan = 4095;", {"conf:2: outbound_vlan: '4095' is not an integer from 1 to 4094"}},
 	{BASE "outbound_vlan = \"100\";",
-		{"conf:2: outbound_vlan: '100' is neither \"untagged\" nor a VLAN id from 1 to 4094"}},
+		{"conf:2: outbound_vlan: '100' is neither \"untagged\" nor a number from 1 to 4094 without quotes"}},
 	{BASE "drop_martians = 1;", {"conf:2: drop_martians: '1' (a number) is neither true nor false"}},
 	{BASE "hash_fields = \"src_addr\";",
 		{"conf:2: hash_fields: 'src_addr' (in quotes) is not a group { key = value; ... }"}},
@@ -559,6 +559,21 @@ static void test_interfaces_beside_a_fixed_mac_are_a_warning(void **state)
 	faults_clear(&faults);
 }
 
+static void test_replies_without_df_but_without_replies_are_a_warning(void **state)
+{
+	struct conf conf;
+	struct faults faults;
+
+	(void)state;
+	assert_int_equal(read_conf(BASE "send_icmp_too_big_without_df = true;", &conf, &faults), 0);
+	assert_int_equal(faults.count, 1);
+	assert_string_equal(faults.items[0].text,
+		"conf:2: send_icmp_too_big_without_df: has no effect, because send_icmp_too_big is false");
+	faults_clear(&faults);
+	read_good(BASE "send_icmp_too_big_without_df = true; send_icmp_too_big = true;", &conf);
+	read_good(BASE "send_icmp_too_big_without_df = false;", &conf);
+}
+
 static void test_limits_of_no_exception_path_are_a_warning(void **state)
 {
 	struct conf conf;
@@ -616,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_frames_that_are_admitted),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_interfaces_beside_a_fixed_mac_are_a_warning),
+		cmocka_unit_test(test_replies_without_df_but_without_replies_are_a_warning),
 		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
 		cmocka_unit_test(test_unreadable_files_are_errors),
 	};
