@@ -55,20 +55,20 @@ static bool check_zero(struct binary_reader *reader, const uint8_t *at, size_t s
 static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_t *replaces)
 {
 	const struct v3_header *header = (const void *)reader->bytes;
-	char expected[48];
-	uint64_t digest;
+	char expected[80];
 
 	if (!binary_reader_check(
 		    reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size, "at least 40 bytes"))
 		return false;
-	snprintf(expected, sizeof(expected), "%zu, the size of the file", reader->size);
+	snprintf(expected, sizeof(expected), "%zu, the size of the file; build or copy it again", reader->size);
 	if (!binary_reader_check(reader, header->total_size == reader->size, &header->total_size, "total_size",
 		    header->total_size, expected))
 		return false;
-	digest = file_digest(reader->bytes, reader->size);
-	snprintf(expected, sizeof(expected), "%llu: the file is damaged", (unsigned long long)digest);
-	if (!binary_reader_check(reader, header->digest == digest, &header->digest, "digest", header->digest, expected))
+	if (header->digest != file_digest(reader->bytes, reader->size)) {
+		binary_reader_reject(reader, &header->digest, "digest",
+			"the file is damaged, because its bytes have another digest; build or copy it again");
 		return false;
+	}
 	*tables = header->table_count;
 	*replaces = header->replaces;
 	return binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
