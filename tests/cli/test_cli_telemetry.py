@@ -358,14 +358,18 @@ def test_live_lookup_asks_the_director(tmp_path):
     model = Model()
     found = {"verdict": "forwarded", "generation": 3, "table": 0, "table_name": "t0", "hash": "0" * 16, "row": 5,
              "outer_source_port": 40000, "hops": ["10.0.0.1", "10.0.0.2"]}
-    answer = lambda question: {"/glb/lookup": found} if question.startswith("/glb/lookup") else model(question)
+    hops = [{"port": "0000:01:00.0", "address": "fe80::7", "interface": "eth1", "mac": "02:00:00:00:01:01"},
+            {"port": "0000:01:00.1", "address": "", "interface": "", "mac": "unknown"}]
+    reply = {**found, "next_hops": {str(i): hop for i, hop in enumerate(hops)}}
+    answer = lambda question: {"/glb/lookup": reply} if question.startswith("/glb/lookup") else model(question)
     with director(tmp_path, answer) as (environment, questions):
         text = run("lookup", "--live", "[2001:db8::1]:5", "[2001:db8::2]:80", "--proto", "udp", env=environment).stdout
-        assert run_json("lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", env=environment) == found
+        assert run_json("lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", env=environment) == {**found, "next_hops": hops}
         without = run_json("lookup", "--live", "1.2.3.4", "10.0.0.1:80", env=environment)
     assert questions == ["/glb/lookup,2001:db8::1,5,2001:db8::2,80,udp", "/glb/lookup,1.2.3.4,5,10.0.0.1,80,tcp", "/glb/stats",
                          "/glb/lookup,1.2.3.4,0,10.0.0.1,80,tcp"]
     assert ["hop", "2", "10.0.0.2"] in words(text) and ["table", "t0"] in words(text) and "UDP 40000 > 19523" in text
+    assert "next hop  fe80::7 02:00:00:00:01:01 on eth1 (port 0000:01:00.0)\nnext hop  none (port 0000:01:00.1)\n" in text
     assert without == {key: value for key, value in found.items() if key != "outer_source_port"}
 
 

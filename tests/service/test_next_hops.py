@@ -102,6 +102,16 @@ class Host:
         """The MAC address that each flow goes to, by its outer source port and proxy."""
         return {(frame[UDP].sport, frame[IP].dst): frame.dst for frame in self.send()[0]}
 
+    def lookup(self, frame, protocol="udp"):
+        ip = Ether(frame)[IP]
+        ports = (ip[UDP].sport, ip[UDP].dport) if protocol == "udp" else (0, 0)
+        return self.director.telemetry.ask(f"/glb/lookup,{ip.src},{ports[0]},{ip.dst},{ports[1]},{protocol}")
+
+    def macs_by_looked_up_flow(self):
+        """The same as macs_by_flow(), as the director says."""
+        found = [self.lookup(frame) for frame in FRAMES]
+        return {(reply["outer_source_port"], reply["hops"][0]): reply["next_hops"]["0"]["mac"] for reply in found}
+
     def macs_by_backend(self):
         """Which backends get packets, and the MAC addresses that these go to."""
         result = {}
@@ -166,6 +176,15 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         total = sum(counts.values())
         assert 0.4 < counts[ROUTER] / total < 0.6 and 0.15 < counts[OTHER] / total < 0.35, counts
         assert host.macs_by_flow() == before
+        assert host.macs_by_looked_up_flow() == before
+        found = host.lookup(FRAMES[0])["next_hops"]["0"]
+        assert found == {"port": "all", "address": found["address"], "interface": "director", "mac": all_three[found["address"]]}
+        ping = host.lookup(FRAMES[0], "icmp")
+        assert ping["verdict"] == "forwarded" and not {"next_hops", "outer_source_port"} & ping.keys()
+        flow = ("198.51.100.0:40000", "10.10.11.7:5000", "--proto", "udp")
+        director = host.director
+        cli = run_json("lookup", "--live", *flow, "--file-prefix", director.file_prefix, env=director.environment)
+        assert cli["next_hops"] == [found]
 
         # Only the flows of a next hop that fails move, and they return.
         host.ip("neigh change 10.255.0.9 nud failed dev director")
@@ -174,6 +193,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         moved = {flow for flow, found in during.items() if found != before[flow]}
         assert moved == {flow for flow, found in before.items() if found == THIRD}
         assert set(during.values()) == {ROUTER, OTHER}
+        assert host.macs_by_looked_up_flow() == during
         host.wait_health([("next_hop_lost", "degraded")])
         host.ip(f"neigh replace 10.255.0.9 lladdr {THIRD} dev director")
         host.wait_next_hops(all_three)
@@ -185,6 +205,9 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         host.ip("neigh change 10.255.0.7 nud failed dev director")
         host.wait_without(dict.fromkeys(("192.168.50.10", "192.168.51.10"), "no next hop of its route is reachable"))
         assert host.send()[1] == {"forwarded": 0, "drop_no_next_hop": len(FRAMES)}
+        lost = host.lookup(FRAMES[0])
+        assert lost["verdict"] == host.lookup(FRAMES[0], "icmp")["verdict"] == "drop_no_next_hop"
+        assert len(lost["hops"]) == 2 and lost["next_hops"]["0"]["mac"] == "unknown"
         host.wait_health([("no_next_hop", "failing")])
         host.ip(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
         host.wait_without({})

@@ -19,6 +19,19 @@ static int hashes_source_port(struct telemetry *telemetry)
 	return result;
 }
 
+static void print_next_hop(const json_t *hop)
+{
+	const char *address = snapshot_text(hop, "address"), *interface = snapshot_text(hop, "interface");
+	const char *mac = snapshot_text(hop, "mac");
+
+	printf("next hop  %s%s%s", address, address[0] ? " " : "", strcmp(mac, "unknown") == 0 ? "none" : mac);
+	if (interface[0])
+		printf(" on %s", interface);
+	if (strcmp(snapshot_text(hop, "port"), "all") != 0)
+		printf(" (port %s)", snapshot_text(hop, "port"));
+	putchar('\n');
+}
+
 static void print(const json_t *reply)
 {
 	const json_t *hops = json_object_get(reply, "hops"), *hop;
@@ -32,10 +45,28 @@ static void print(const json_t *reply)
 			snapshot_number(reply, "row"));
 		json_array_foreach(hops, i, hop) printf("hop %zu     %s\n", i + 1, json_string_value(hop));
 	}
+	json_array_foreach(json_object_get(reply, "next_hops"), i, hop) print_next_hop(hop);
 	if (port)
 		printf("outer     UDP %" JSON_INTEGER_FORMAT " > %u\n", json_integer_value(port), GUE_PORT);
 	printf("(This is generation %" JSON_INTEGER_FORMAT " of the director's table.)\n",
 		snapshot_number(reply, "generation"));
+}
+
+/* Makes the list of next hops an array. Without the source port, the reply was computed from port 0. */
+static void arrange(json_t *reply, bool has_port)
+{
+	json_t *found = json_object_get(reply, "next_hops"), *list, *item;
+	const char *key;
+
+	if (found) {
+		list = json_array();
+		json_object_foreach(found, key, item) json_array_append(list, item);
+		json_object_set_new(reply, "next_hops", list);
+	}
+	if (!has_port) {
+		json_object_del(reply, "outer_source_port");
+		json_object_del(reply, "next_hops");
+	}
 }
 
 static int ask(struct telemetry *telemetry, const char *protocol, const struct endpoint *source,
@@ -55,8 +86,7 @@ static int ask(struct telemetry *telemetry, const char *protocol, const struct e
 	*reply = telemetry_ask(telemetry, command);
 	if (!*reply)
 		return COMMAND_FAILED;
-	if (!source->has_port) /* it was computed from port 0 */
-		json_object_del(*reply, "outer_source_port");
+	arrange(*reply, source->has_port);
 	if (!json_object_get(*reply, "error"))
 		return COMMAND_OK;
 	command_error("the director cannot look this up: %s", snapshot_text(*reply, "error"));

@@ -20,6 +20,13 @@ int telemetry_next_hops(struct director *director, const char *parameters, struc
 /* Writes the MAC of the only next hop, "several" or "unknown". Returns buf. */
 const char *telemetry_next_hop_mac(const struct director *director, char buf[18]);
 
+/*
+ * Adds `next_hops`: the next hop of a packet to a backend (network order), from each port. data: NULL adds nothing. Returns whether
+ * the packet has a next hop from one port at least.
+ */
+bool telemetry_packet_next_hops(
+	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data);
+
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data);
 
 #endif

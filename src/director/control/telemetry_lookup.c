@@ -73,12 +73,24 @@ static void add_hops(struct rte_tel_data *data, const struct steer_result *resul
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
+/* The outer source port of a ping depends on its identification or flow label, and with it the choice among several next hops. */
+static enum verdict add_next_hops(struct rte_tel_data *data, const struct director *director, const struct flow *flow,
+	const struct steer_result *result)
+{
+	bool is_ping = flow->kind == FLOW_ECHO;
+
+	if (result->verdict != VERDICT_FORWARDED ||
+		telemetry_packet_next_hops(
+			director, result->hops[0], steer_source_port(result->hash, flow->hint), is_ping ? NULL : data))
+		return result->verdict;
+	return VERDICT_DROP_NO_NEXT_HOP;
+}
+
 static void add_reply(struct rte_tel_data *data, const struct flow *flow, const struct steer_result *result,
 	const struct live_table *live)
 {
 	char text[32];
 
-	rte_tel_data_add_dict_string(data, "verdict", verdict_name(result->verdict));
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	if (result->verdict != VERDICT_FORWARDED)
 		return;
@@ -87,7 +99,7 @@ static void add_reply(struct rte_tel_data *data, const struct flow *flow, const 
 	snprintf(text, sizeof(text), "%016" PRIx64, result->hash);
 	rte_tel_data_add_dict_string(data, "hash", text);
 	rte_tel_data_add_dict_uint(data, "row", result->row);
-	if (flow->kind == FLOW_TRANSPORT) /* for a ping it depends on the identification or flow label */
+	if (flow->kind == FLOW_TRANSPORT)
 		rte_tel_data_add_dict_uint(data, "outer_source_port", steer_source_port(result->hash, flow->hint));
 	add_hops(data, result);
 }
@@ -107,5 +119,6 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	result = steer_flow(&flow, live->routes, &director->conf.steering);
 	add_reply(data, &flow, &result, live);
 	pthread_mutex_unlock(&reload->lock);
+	rte_tel_data_add_dict_string(data, "verdict", verdict_name(add_next_hops(data, director, &flow, &result)));
 	return 0;
 }

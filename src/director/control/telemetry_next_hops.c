@@ -54,6 +54,12 @@ static struct nexthop_item describe_fixed(const struct director *director)
 	return item;
 }
 
+static void add_port(struct rte_tel_data *data, const struct director *director, uint32_t set)
+{
+	rte_tel_data_add_dict_string(
+		data, "port", director->conf.port_interface_count ? director->ports[set].name : "all");
+}
+
 static void add_summary(struct rte_tel_data *data, const struct director *director, uint32_t set)
 {
 	bool shared = !director->conf.port_interface_count;
@@ -61,7 +67,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 
 	if (director->nexthop)
 		summary = nexthop_summary(director->nexthop, set);
-	rte_tel_data_add_dict_string(data, "port", shared ? "all" : director->ports[set].name);
+	add_port(data, director, set);
 	rte_tel_data_add_dict_string(data, "interface", shared ? "" : director->conf.port_interfaces[set]);
 	rte_tel_data_add_dict_uint(data, "next_hop_count", summary.next_hops);
 	rte_tel_data_add_dict_uint(data, "unreachable", summary.unreachable);
@@ -145,6 +151,35 @@ static void add_list(struct rte_tel_data *data, const struct director *director)
 		telemetry_reply_numbered(list, i, set);
 	}
 	rte_tel_data_add_dict_container(data, "sets", list, 0);
+}
+
+bool telemetry_packet_next_hops(
+	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data)
+{
+	struct rte_tel_data *list = data ? rte_tel_data_alloc() : NULL;
+	bool any = false;
+
+	if (list)
+		rte_tel_data_start_dict(list);
+	for (uint32_t set = 0; set < set_count(director); set++) {
+		struct rte_tel_data *entry = list ? rte_tel_data_alloc() : NULL;
+		struct nexthop_item item = {.mac = "unknown"};
+
+		if (!director->nexthop)
+			item = describe_fixed(director);
+		any |= !director->nexthop || nexthop_find(director->nexthop, set, backend, source_port, &item);
+		if (!entry)
+			continue;
+		rte_tel_data_start_dict(entry);
+		add_port(entry, director, set);
+		rte_tel_data_add_dict_string(entry, "address", item.address);
+		rte_tel_data_add_dict_string(entry, "interface", item.interface);
+		rte_tel_data_add_dict_string(entry, "mac", item.mac);
+		telemetry_reply_numbered(list, set, entry);
+	}
+	if (list)
+		rte_tel_data_add_dict_container(data, "next_hops", list, 0);
+	return any;
 }
 
 /* "SET" or "SET,FIRST" */

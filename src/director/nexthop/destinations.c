@@ -114,6 +114,36 @@ bool path_is_usable(const struct path *path)
 	return false;
 }
 
+static void fill_path(const struct path *path, struct next_hop *next_hops)
+{
+	for (uint32_t i = 0; i < path->count; i++)
+		next_hops[i] = (struct next_hop){
+			.id = path->links[i].neighbour->id,
+			.mac = neighbour_mac(path->links[i].neighbour),
+			.weight = path->links[i].weight,
+		};
+}
+
+const struct neighbour *path_choose(const struct path *path, uint16_t source_port)
+{
+	struct next_hop *next_hops = calloc(path->count + 1, sizeof(*next_hops));
+	struct next_hops *set = NULL;
+	uint64_t number = 0;
+
+	if (next_hops && path->count) {
+		fill_path(path, next_hops);
+		/* The number of the link takes the place of its MAC, because two links may have the same MAC. */
+		for (uint32_t i = 0; i < path->count; i++)
+			next_hops[i].mac = next_hops[i].mac ? i + 1 : 0;
+		set = next_hops_create(&(struct next_hop_list){next_hops, path->count}, 1);
+	}
+	if (set)
+		number = next_hops_find(set, 0, source_port);
+	next_hops_free(set);
+	free(next_hops);
+	return number ? path->links[number - 1].neighbour : NULL;
+}
+
 /*
  * Writes the next hops of each path to `next_hops`, one path after the other, and where they are to `of_destination`. A path without
  * next hops gets one without a MAC, because a list without next hops belongs to a backend that no packet goes to.
@@ -126,16 +156,9 @@ static void fill(const struct destinations *destinations, uint32_t port, struct 
 
 		of_destination[i] = (struct next_hop_list){next_hops, path->count ? path->count : 1};
 		if (!path->count)
-			*next_hops++ = (struct next_hop){.weight = 1};
-		for (uint32_t j = 0; j < path->count; j++) {
-			const struct hop_link *link = &path->links[j];
-
-			*next_hops++ = (struct next_hop){
-				.id = link->neighbour->id,
-				.mac = neighbour_mac(link->neighbour),
-				.weight = link->weight,
-			};
-		}
+			*next_hops = (struct next_hop){.weight = 1};
+		fill_path(path, next_hops);
+		next_hops += of_destination[i].count;
 	}
 }
 

@@ -49,6 +49,9 @@ bool path_replace(struct path *path, struct hop_link *links, uint32_t count, con
 /* Returns whether a next hop of the path has a MAC. */
 bool path_is_usable(const struct path *path);
 
+/* Returns the neighbour that packets with this outer source port (host order) go to. NULL: none is reachable, or out of memory. */
+const struct neighbour *path_choose(const struct path *path, uint16_t source_port);
+
 /* Returns the set of a port for these routes; the caller frees it. NULL: out of memory. */
 struct next_hops *destinations_build(const struct destinations *destinations, const struct routes *routes, uint32_t port);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * outbound_gateway_mac = "auto": finds the next hops of every backend that packets go to, as the kernel routes them, and follows
- * routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but nexthop_summary() and
- * nexthop_report(), which any thread may call. Addresses in network order.
+ * routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but those after
+ * struct nexthop_summary, which any thread may call. Addresses in network order.
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
 #define GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
@@ -72,6 +72,13 @@ struct nexthop_orphan {
 	char address[16]; /* of the backend */
 	const char *why; /* a constant */
 };
+
+/*
+ * Describes the next hop of packets from this port to a backend, with this outer source port (host order). Its member `backends` is 0.
+ * Returns false if no next hop is reachable, and then the packets are dropped.
+ */
+bool nexthop_find(
+	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item);
 
 struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
 

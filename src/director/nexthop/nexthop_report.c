@@ -81,6 +81,22 @@ uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, st
 	return count;
 }
 
+bool nexthop_find(
+	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item)
+{
+	const struct neighbour *neighbour;
+	const struct path *path;
+
+	pthread_mutex_lock(&nexthop->lock);
+	path = destinations_path(&nexthop->destinations, backend, port);
+	neighbour = path ? path_choose(path, source_port) : NULL;
+	if (neighbour)
+		*item = describe(neighbour, clock_now_ms());
+	pthread_mutex_unlock(&nexthop->lock);
+	item->backends = 0;
+	return neighbour != NULL;
+}
+
 static const char *explain(const struct path *path)
 {
 	if (!path->done)
