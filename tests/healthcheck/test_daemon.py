@@ -472,9 +472,9 @@ def test_kill_during_a_write_leaves_a_whole_table(daemon):
         assert len(leftovers()) <= 1  # the next write removes them
     # The test is only good if some were killed before the write, some during it, and some after it.
     assert 50 < changed < 1000 and left, (changed, left)
-    made.src.write_text(json.dumps({"tables": [table(backend("10.78.0.9"))]}))
+    made.src.write_text(json.dumps({"tables": [table(backend("10.79.0.9"))]}))  # an address that dst does not have yet
     made.start()
-    wait_until(lambda: "10.78.0.9" in made.dst.read_text(), "last write")
+    wait_until(lambda: "10.79.0.9" in made.dst.read_text(), "last write")
     made.stop()  # it still writes the state file
     assert not leftovers()
 
