@@ -55,7 +55,7 @@ struct next_hops *nexthop_build(struct nexthop *nexthop, const struct routes *ro
 
 /* The next hops of one port, in numbers. */
 struct nexthop_summary {
-	uint64_t version; /* each change of another member, or of the lists below, adds 1 */
+	uint64_t version; /* adds 1 for each change of the members below or of an item of the lists, except state, age and reason */
 	uint32_t backends, backends_without; /* backends that packets go to; those of them without a reachable next hop */
 	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
 	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
