@@ -515,6 +515,23 @@ def test_next_hops_are_printed_for_each_port(tmp_path):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_next_hops_with_long_addresses_are_aligned(tmp_path):
+    """The addresses of BGP unnumbered."""
+    def answer(question, model=NextHopsModel(counts=(2,))):
+        reply = model(question)
+        for item in next(iter(reply.values())).get("next_hops", {}).values():
+            if item["mac"].endswith("01"):
+                item["address"] = "fe80::e83c:b8ff:fea2:6587"
+        return reply
+
+    with director(tmp_path, answer) as (environment, _):
+        lines = run("next-hops", env=environment).stdout.splitlines()
+    assert len(lines) == 3 and max(map(len, lines)) <= 80
+    assert len({line.index(word) for line, word in zip(lines, ("interface", "eth0", "eth0"), strict=True)}) == 1
+    assert len({line.index(word) for line, word in zip(lines, ("MAC", "02:", "02:"), strict=True)}) == 1
+    assert len({len(line) for line in lines}) == 1
+
+
 def test_next_hop_of_a_fixed_address_is_listed(tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE, "3")
     pcap.write(tmp_path / "rx.pcap", [])

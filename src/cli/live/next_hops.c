@@ -113,23 +113,48 @@ static json_t *read_all(const struct command_args *args, int *code)
 static void print_age(json_int_t seconds)
 {
 	if (seconds < 60)
-		printf(" %7" JSON_INTEGER_FORMAT "s", seconds);
+		printf(" %4" JSON_INTEGER_FORMAT "s", seconds);
 	else if (seconds < 3600)
-		printf(" %7" JSON_INTEGER_FORMAT "m", seconds / 60);
+		printf(" %4" JSON_INTEGER_FORMAT "m", seconds / 60);
 	else if (seconds < 48 * 3600)
-		printf(" %7" JSON_INTEGER_FORMAT "h", seconds / 3600);
+		printf(" %4" JSON_INTEGER_FORMAT "h", seconds / 3600);
 	else
-		printf(" %7" JSON_INTEGER_FORMAT "d", seconds / 86400);
+		printf(" %4" JSON_INTEGER_FORMAT "d", seconds / 86400);
 }
 
-static void print_next_hop(const json_t *item)
+/* Returns the width of a column: that of its longest text, and `least` or more. */
+static int width_of(const json_t *next_hops, const char *key, int least)
 {
-	const char *address = snapshot_text(item, "address"), *interface = snapshot_text(item, "interface");
+	const json_t *item;
+	size_t i;
 
-	printf("%-15s  %-15s %-17s %-9s", address[0] ? address : "-", interface[0] ? interface : "-",
-		snapshot_text(item, "mac"), snapshot_text(item, "state"));
-	print_age(snapshot_number(item, "age"));
-	printf(" %8" JSON_INTEGER_FORMAT "\n", snapshot_number(item, "backends"));
+	json_array_foreach(next_hops, i, item)
+	{
+		int length = (int)strlen(snapshot_text(item, key));
+
+		least = length > least ? length : least;
+	}
+	return least;
+}
+
+/* IPv6 link-local addresses and interfaces with short names fit into 80 columns. */
+static void print_next_hops(const json_t *next_hops)
+{
+	int address_width = width_of(next_hops, "address", 15), interface_width = width_of(next_hops, "interface", 9);
+	const json_t *item;
+	size_t i;
+
+	printf("%-*s %-*s MAC               state       age backends\n", address_width, "next hop", interface_width,
+		"interface");
+	json_array_foreach(next_hops, i, item)
+	{
+		const char *address = snapshot_text(item, "address"), *interface = snapshot_text(item, "interface");
+
+		printf("%-*s %-*s %-17s %-9s", address_width, address[0] ? address : "-", interface_width,
+			interface[0] ? interface : "-", snapshot_text(item, "mac"), snapshot_text(item, "state"));
+		print_age(snapshot_number(item, "age"));
+		printf(" %8" JSON_INTEGER_FORMAT "\n", snapshot_number(item, "backends"));
+	}
 }
 
 static void print_set(const json_t *set)
@@ -141,10 +166,9 @@ static void print_set(const json_t *set)
 	if (strcmp(snapshot_text(set, "port"), "all") != 0)
 		printf("port %s, interface %s:\n", snapshot_text(set, "port"), interface);
 	if (json_array_size(next_hops))
-		puts("next hop         interface       MAC               state          age backends");
+		print_next_hops(next_hops);
 	else
 		puts("There are no next hops.");
-	json_array_foreach(next_hops, i, item) print_next_hop(item);
 	if (json_array_size(without))
 		puts("Backends without a reachable next hop, whose packets are dropped:");
 	json_array_foreach(without, i, item) printf("%-15s  %s\n", snapshot_text(item, "ip"), snapshot_text(item, "why"));
