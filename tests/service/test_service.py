@@ -110,6 +110,7 @@ def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
         assert director.telemetry.ask("/glb/health")["state"] == "starting"
         assert not {"READY=1", "RELOADING=1"} & {line for message in before for line in message}
         assert len(values(before, "EXTEND_TIMEOUT_USEC")) >= 2
+        assert director.log.count("notice: port 0 (net_af_packet0): the link is down\n") == 1
         assert all("starting: port 0 (net_af_packet0): the link is down" in text for text in values(before, "STATUS"))
         link.director.ip("link set director up", "address add 10.255.0.1/24 dev director")
         wait_until(lambda: " backends have no next hop, so packets to them are dropped; " in str(manager.next()), "a status about the next hop")
