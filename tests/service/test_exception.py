@@ -98,11 +98,17 @@ def test_a_refused_frame_does_not_drop_others(link, tap):
         before = director.stats()
         send(link, frames)
         wait_until(lambda: director.stats()["drop_exception_full"] - before["drop_exception_full"] >= 200, "refusals")
+        wait_until(lambda: "exception_down" in causes(director), "the health to tell it")
         link.director.run(*"ip link set glb0 up".split())
         add_addresses(link)
         ping(link.client, "192.0.2.1")
         stats = director.stats()
         assert stats["received"] == sum_of_verdicts(stats)
+        wait_until(lambda: "exception_down" not in causes(director), "the health to recover")
+        link.director.run(*"ip link del glb0".split())
+        wait_until(lambda: "exception_down" in causes(director), "the health to tell it")
+        counters = director.terminate()
+        assert counters["received"] == sum_of_verdicts(counters)
 
 
 def test_a_flood_leaves_the_control_plane_its_share(link, tap):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from scapy.layers.inet import IP, TCP
 
+from lab.net import connect
 from lab.tools import wait_until
 from support import pcap
 from support import traffic
@@ -119,6 +120,12 @@ def test_each_cause_is_shown_with_its_object_until_it_ends(host):
     with Frozen(host.thread("control")):
         assert only(wait_for(director, "failing", "control_stuck")) == "control thread"
     wait_for(director, "ok")
+
+    # The interface that returns is another one.
+    host.ip("link del director")
+    assert only(wait_for(director, "failing", "port_removed")) == "port 0 (net_af_packet0)"
+    connect(host.link.client, "client", host.link.director, "director")
+    assert "create it again, and restart the director" in wait_for(director, "failing", "port_removed")["reasons"][0]["text"]
     director.terminate()
 
 

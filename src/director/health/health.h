@@ -42,6 +42,7 @@ enum health_severity {
 	X(TRANSMIT_FAILS, "transmit_fails")     \
 	X(RECEIVE_FAILS, "receive_fails")       \
 	X(EXCEPTION_DROPS, "exception_drops")   \
+	X(EXCEPTION_DOWN, "exception_down")     \
 	X(MTU_TOO_SMALL, "mtu_too_small")       \
 	X(UNDERLAY_TOO_BIG, "underlay_too_big") \
 	X(CONTROL_STUCK, "control_stuck")

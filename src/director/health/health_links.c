@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Health: links and MTUs of ports. */
+/* Health: links and MTUs of ports, and the interfaces of the exception path. */
+#include <stdio.h>
+
 #include "director/director.h"
 #include "director/health/health_watch.h"
 #include "program/log.h"
@@ -50,6 +52,25 @@ static void add_state(const struct port *port, bool up, struct health_report *re
 						       : "it is set up again after a reset");
 }
 
+static void add_exception_interfaces(const struct director *director, struct health_report *report)
+{
+	char object[HEALTH_OBJECT_SIZE];
+
+	for (uint16_t i = 0; i < director->exception_count; i++) {
+		struct link link = {.up = true};
+
+		if (director->exceptions[i].rx_queues)
+			link = link_read(&director->exceptions[i]);
+		snprintf(object, sizeof(object), "glb%u", director->ports[i].id);
+		if (link.missing)
+			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
+				"the interface was removed, so the kernel gets no packets: restart the director, which makes it again");
+		else if (!link.up)
+			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
+				"the interface is down, so the kernel gets no packets: ip link set %s up", object);
+	}
+}
+
 void health_links(struct director *director, struct health_report *report)
 {
 	unsigned up = read_links(director);
@@ -63,6 +84,9 @@ void health_links(struct director *director, struct health_report *report)
 			continue;
 		if (!port_is_running(port)) {
 			add_state(port, up, report);
+		} else if (director->memory.links[i].missing) {
+			health_add(report, HEALTH_PORT_REMOVED, HEALTH_FAILS, name(port, object),
+				"its interface was removed from the kernel: create it again, and restart the director");
 		} else if (!director->memory.links[i].up) {
 			health_add(report, HEALTH_LINK_DOWN, up ? HEALTH_DEGRADES : HEALTH_FAILS, name(port, object),
 				"the link is down%s: check the cable, the switch and the interface",
@@ -73,4 +97,5 @@ void health_links(struct director *director, struct health_report *report)
 				mtu, wanted);
 		}
 	}
+	add_exception_interfaces(director, report);
 }

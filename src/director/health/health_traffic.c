@@ -89,6 +89,6 @@ void health_traffic(struct director *director, struct health_report *report)
 		now.received - then.received, "the director was too slow for, or had no buffer for,",
 		"see rx_missed, rx_no_buffer and drop_no_buffer; give it more lcores or more memory");
 	add_loss(report, HEALTH_EXCEPTION_DROPS, "exception path", now.exceptions_failed - then.exceptions_failed,
-		now.exceptions - then.exceptions, "the exception path did not take",
-		"BGP, BFD or ARP may suffer; see drop_exception_full and the counters exception_limited_*, and whether glbN is up");
+		now.exceptions - then.exceptions, "it did not take",
+		"see drop_exception_full and exception_limited_*, and look for a flood");
 }

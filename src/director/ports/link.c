@@ -37,7 +37,7 @@ struct link link_read(const struct port *port)
 	struct link link = {0};
 
 	if (port->info.if_index)
-		return read_kernel(port, &link) ? link : (struct link){0};
+		return read_kernel(port, &link) ? link : (struct link){.missing = true};
 	if (rte_eth_link_get_nowait(port->id, &device) == 0 && device.link_status == RTE_ETH_LINK_UP) {
 		link.up = true;
 		link.mbps = device.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : device.link_speed;

@@ -10,6 +10,7 @@
 
 struct link {
 	bool up;
+	bool missing; /* the kernel has removed the interface, and the driver cannot return to it */
 	uint32_t mbps; /* Mbit/s; 0: down, or not known */
 };
 
