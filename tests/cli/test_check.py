@@ -289,6 +289,13 @@ def test_tables_that_alt_hash_fields_slow_down_are_named(tmp_path, backends, hop
         'set "hops" to 2 or remove alt_hash_fields'] if named else [])
 
 
+@pytest.mark.parametrize("vlans, warned", (("any", True), ([0, 100], True), ("untagged", False), ([0], False)))
+def test_tagged_frames_are_slow(tmp_path, vlans, warned):
+    conf = write_conf(tmp_path / "director.conf", accept_vlans=vlans, outbound_vlan="untagged")
+    done = run("check", conf, code=CHECK_WARNINGS if warned else OK)
+    assert ("accept_vlans: admits tagged frames, which take the slower general path; where you can, let" in done.stderr) == warned
+
+
 def test_outbound_mtu_has_room_for_576_bytes_of_ipv4(tmp_path):
     assert warnings_together(tmp_path, 616, table(), code=OK) == []
     (warning,) = warnings_together(tmp_path, 615, table(), code=CHECK_WARNINGS)

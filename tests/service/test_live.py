@@ -225,7 +225,9 @@ def test_the_largest_packet_leaves_in_outbound_vlan(vdev, link, tmp_path):
             send_syn(link, mac, bytes(frame))
             assert receive_with_vlan(incoming, 14 + 1500) == 9
         stats = director.stats()
+        assert director.log.count("accept_vlans: admits tagged frames, which take the slower general path") == 1
     assert (stats["forwarded"], stats["tx_bytes"]) == (3, 3 * (14 + 4 + 1500))
+    assert stats["general_path"] == 2
     incoming.close()
 
 

@@ -128,13 +128,19 @@ void conf_read_outbound_vlan(
 
 void conf_check_admission(struct conf_reader *reader, const config_setting_t *root, const struct admission *admission)
 {
+	const config_setting_t *accept_vlans = config_setting_get_member(root, "accept_vlans");
 	const struct conf *conf = reader->conf;
 
 	for (uint8_t i = 0; i < admission->mac_count; i++)
 		if (!conf->gateway_auto && memcmp(&admission->macs[i], conf->gateway_mac, sizeof(conf->gateway_mac)) == 0)
 			conf_error(reader, config_setting_get_member(root, "accept_macs"), NULL,
 				"has the MAC of outbound_gateway_mac, which is that of another host; remove it");
-	if (admission_accepts_tagged(admission) && !config_setting_get_member(root, "outbound_vlan"))
-		conf_error(reader, config_setting_get_member(root, "accept_vlans"), NULL,
+	if (!admission_accepts_tagged(admission))
+		return;
+	if (!config_setting_get_member(root, "outbound_vlan"))
+		conf_error(reader, accept_vlans, NULL,
 			"admits tagged frames, so outbound_vlan must say how GUE packets are sent: set it to the VLAN of the next hops, or to \"untagged\"");
+	else
+		conf_warn(reader, accept_vlans, NULL,
+			"admits tagged frames, which take the slower general path; where you can, let the card or the kernel remove the tags (a port VLAN of the VF, or an interface like eth1.100)");
 }
