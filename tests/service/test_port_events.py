@@ -127,7 +127,7 @@ def test_director_goes_on_without_a_removed_port(start, driver):
     with start(ports=2, lcores="0@0,1@1") as director:
         wait_for(director, "ok")
         driver.report("remove 1")
-        wait_for(director, "failing", "port_removed")
+        wait_for(director, "degraded", "port_removed")
         wait_until(lambda: "the director goes on without it" in director.log, "the message")
         driver.report("remove 1", "reset 1")
         receives(director)

@@ -33,17 +33,16 @@ static unsigned read_links(struct director *director)
 	return up;
 }
 
-/* Appends why a port that is not running passes no packets. up: another port receives. */
-static void add_state(const struct port *port, bool up, struct health_report *report)
+/* Appends why a port that is not running passes no packets. */
+static void add_state(const struct port *port, enum health_severity severity, struct health_report *report)
 {
-	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
 	char object[HEALTH_OBJECT_SIZE];
 
 	if (port->state == PORT_REMOVED || port->state == PORT_REMOVING)
-		health_add(report, HEALTH_PORT_REMOVED, HEALTH_FAILS, name(port, object),
+		health_add(report, HEALTH_PORT_REMOVED, severity, name(port, object),
 			"its device was removed: plug it in or bind it again, and restart the director");
 	else if (port->retry_ms)
-		health_add(report, HEALTH_PORT_RESET, HEALTH_FAILS, name(port, object),
+		health_add(report, HEALTH_PORT_RESET, severity, name(port, object),
 			"it could not be set up again after a reset, and the director keeps trying: see the log, and restart the director if this lasts");
 	else
 		health_add(report, HEALTH_PORT_RESET, severity, name(port, object),
@@ -74,6 +73,8 @@ static void add_exception_interfaces(const struct director *director, struct hea
 void health_links(struct director *director, struct health_report *report)
 {
 	unsigned up = read_links(director);
+	/* Of a port that passes no packets. Withdrawing the VIPs because of it helps only if no other port receives. */
+	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
 	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
 	char object[HEALTH_OBJECT_SIZE];
 
@@ -83,12 +84,12 @@ void health_links(struct director *director, struct health_report *report)
 		if (!port_is_used(port))
 			continue;
 		if (!port_is_running(port)) {
-			add_state(port, up, report);
+			add_state(port, severity, report);
 		} else if (director->memory.links[i].missing) {
-			health_add(report, HEALTH_PORT_REMOVED, HEALTH_FAILS, name(port, object),
+			health_add(report, HEALTH_PORT_REMOVED, severity, name(port, object),
 				"its interface was removed from the kernel: create it again, and restart the director");
 		} else if (!director->memory.links[i].up) {
-			health_add(report, HEALTH_LINK_DOWN, up ? HEALTH_DEGRADES : HEALTH_FAILS, name(port, object),
+			health_add(report, HEALTH_LINK_DOWN, severity, name(port, object),
 				"the link is down%s: check the cable, the switch and the interface",
 				up ? "" : ", and no other port receives");
 		} else if (port->tx_queues && (mtu = port_read_mtu(port)) < wanted) {
