@@ -285,7 +285,7 @@ def test_live_tables_are_of_one_generation(reload_at, tmp_path):
     model = Model(sizes=(130, 2), reload_at=reload_at)
     with director(tmp_path, model) as (environment, questions):
         shown = run_json("show", "--live", env=environment)
-    assert questions[-5:] == ["/glb/tables", "/glb/tables,0,0", "/glb/tables,0,64", "/glb/tables,0,128", "/glb/tables,1,0"]
+    assert questions[-6:] == ["/glb/tables", "/glb/tables,0,0", "/glb/tables,0,64", "/glb/tables,0,128", "/glb/tables,1,0", "/glb/stats"]
     assert shown["generation"] == 1 + len(reload_at)
     assert [len(table["backends"]) for table in shown["tables"]] == [130, 2]
     assert {backend["ip"].split(".")[1] for table in shown["tables"] for backend in table["backends"]} == {str(1 + len(reload_at))}
@@ -338,6 +338,18 @@ def test_show_live_of_one_table(tmp_path):
             assert [table["name"] for table in run_json("show", "--live", "--table", name, env=environment)["tables"]] == ["t1"]
         assert "/glb/tables,0,0" not in questions
         assert "has no table 't9'" in run("show", "--live", "--table", "t9", code=FAILED, env=environment).stderr
+
+
+@pytest.mark.parametrize("slow", ([], ["tables: binds of IPv4 have 9 prefix lengths"]))
+def test_show_live_says_what_is_slow(slow, tmp_path):
+    model = Model()
+    stats = model.stats
+    model.stats = lambda: {**stats(), "slow": "".join(slow)}
+    with director(tmp_path, model) as (environment, _):
+        shown = run_json("show", "--live", env=environment)
+        lines = run("show", "--live", env=environment).stdout.splitlines()
+    assert shown["slow"] == slow and "stats" not in shown
+    assert [line for line in lines if "slow" in line] == [f"slow: {text}" for text in slow]
 
 
 def test_tables_of_a_file_have_the_same_form(tmp_path):

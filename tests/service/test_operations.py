@@ -304,6 +304,7 @@ def test_stats_describe_the_table(version, named, tmp_path):
     with DirectorProcess([vdev(tmp_path)], config, table) as director:
         stats = run_json("stats", "--file-prefix", director.file_prefix, env=director.environment)
         text = run("stats", "--file-prefix", director.file_prefix, env=director.environment).stdout
+        shown = run_json("show", "--live", "--file-prefix", director.file_prefix, env=director.environment)
         (entry,) = director.telemetry.ask("/glb/tables")["tables"].values()
         log = director.log
     assert stats["table_path"] == str(table)
@@ -315,6 +316,7 @@ def test_stats_describe_the_table(version, named, tmp_path):
     slow = ("tables[0]: rows have 3 hops, and alt_hash_fields is set: the packets of this table take the slower general path; "
             'set "hops" to 2 or remove alt_hash_fields')
     assert stats["slow"] == ("" if hops == 2 else slow)
+    assert shown["slow"] == ([] if hops == 2 else [slow])
     assert (f"{table}: {slow}" in log) == (hops == 3)
     assert (f"slow {slow} " in " ".join(text.split())) == (hops == 3)
     assert not {"prefix_lengths_ipv4", "prefix_lengths_ipv6", "port_maps"} & set(text.split())

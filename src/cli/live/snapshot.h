@@ -10,8 +10,7 @@
 
 enum snapshot_parts {
 	SNAPSHOT_LIST, /* a line per table */
-	SNAPSHOT_TABLES, /* with binds and backends */
-	SNAPSHOT_ALL, /* with the reply of /glb/stats in the member `stats` */
+	SNAPSHOT_ALL, /* with binds and backends, and with the reply of /glb/stats in the member `stats` */
 };
 
 /*
