@@ -96,13 +96,16 @@ def test_each_cause_is_shown_with_its_object_until_it_ends(host):
 
     wait_for(director, "ok")
     host.ip("link set director down")
-    assert only(wait_for(director, "failing", "link_down")) == "port 0 (net_af_packet0)"
+    reply = wait_for(director, "failing", "link_down")
+    assert only(reply) == "port 0 (net_af_packet0)" and reply["reasons"][0]["text"].startswith("the link of director is down, ")
     host.ip("link set director up")
     wait_for(director, "ok")
 
     host.ip("link set director mtu 1400")
     reply = wait_for(director, "degraded", "mtu_too_small")
-    assert only(reply) == "port 0 (net_af_packet0)" and "MTU 1400 is less than outbound_mtu 1500" in reply["reasons"][0]["text"]
+    text = reply["reasons"][0]["text"]
+    assert only(reply) == "port 0 (net_af_packet0)" and "MTU 1400 is less than outbound_mtu 1500" in text
+    assert "raise the MTU of director, or lower" in text
     host.ip("link set director mtu 1500")
     wait_for(director, "ok")
 

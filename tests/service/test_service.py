@@ -111,7 +111,7 @@ def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
         assert not {"READY=1", "RELOADING=1"} & {line for message in before for line in message}
         assert len(values(before, "EXTEND_TIMEOUT_USEC")) >= 2
         assert director.log.count("notice: port 0 (net_af_packet0): the link is down\n") == 1
-        assert all("starting: port 0 (net_af_packet0): the link is down" in text for text in values(before, "STATUS"))
+        assert all("starting: port 0 (net_af_packet0): the link of director is down" in text for text in values(before, "STATUS"))
         link.director.ip("link set director up", "address add 10.255.0.1/24 dev director")
         wait_until(lambda: " backends have no next hop, so packets to them are dropped; " in str(manager.next()), "a status about the next hop")
         link.director.ip("neigh add 10.255.0.2 lladdr 02:00:00:00:01:01 dev director", "route add 192.168.0.0/16 via 10.255.0.2")
@@ -120,7 +120,7 @@ def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
         assert director.log.count(" ready: ") == 1
         link.director.ip("link set director down")
         (failing,) = wait_until(lambda: [text for text in values([manager.next()], "STATUS") if text.startswith("failing")], "failing")
-        assert "the link is down" in failing
+        assert "the link of director is down" in failing
         assert director.telemetry.ask("/glb/health")["state"] == "failing"
         director.terminate()
         assert "READY=1" not in {line for message in manager.wait_for("STOPPING=1") for line in message}

@@ -2,13 +2,28 @@
 /* Health: links and MTUs of ports, and the interfaces of the exception path. */
 #include <stdio.h>
 
+#include <net/if.h>
+
 #include "director/director.h"
 #include "director/health/health_watch.h"
 #include "program/log.h"
 
+#define OF_INTERFACE_SIZE (IF_NAMESIZE + 4)
+
 static const char *name(const struct port *port, char buf[HEALTH_OBJECT_SIZE])
 {
 	snprintf(buf, HEALTH_OBJECT_SIZE, "port %u (%.40s)", port->id, port->name);
+	return buf;
+}
+
+/* Writes " of eth0", the kernel's interface of a port; nothing if it has none. */
+static const char *of_interface(const struct port *port, char buf[OF_INTERFACE_SIZE])
+{
+	char interface[IF_NAMESIZE];
+
+	buf[0] = '\0';
+	if (port->info.if_index && if_indextoname(port->info.if_index, interface))
+		snprintf(buf, OF_INTERFACE_SIZE, " of %s", interface);
 	return buf;
 }
 
@@ -76,7 +91,7 @@ void health_links(struct director *director, struct health_report *report)
 	/* Of a port that passes no packets. Withdrawing the VIPs because of it helps only if no other port receives. */
 	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
 	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
-	char object[HEALTH_OBJECT_SIZE];
+	char object[HEALTH_OBJECT_SIZE], interface[OF_INTERFACE_SIZE];
 
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		const struct port *port = &director->ports[i];
@@ -90,12 +105,12 @@ void health_links(struct director *director, struct health_report *report)
 				"its interface was removed from the kernel: create it again, and restart the director");
 		} else if (!director->memory.links[i].up) {
 			health_add(report, HEALTH_LINK_DOWN, severity, name(port, object),
-				"the link is down%s: check the cable, the switch and the interface",
-				up ? "" : ", and no other port receives");
+				"the link%s is down%s: check the cable, the switch and the interface",
+				of_interface(port, interface), up ? "" : ", and no other port receives");
 		} else if (port->tx_queues && (mtu = port_read_mtu(port)) < wanted) {
 			health_add(report, HEALTH_MTU_TOO_SMALL, HEALTH_DEGRADES, name(port, object),
-				"MTU %u is less than outbound_mtu %u, so large packets are lost: raise the MTU, or lower outbound_mtu",
-				mtu, wanted);
+				"MTU %u is less than outbound_mtu %u, so large packets are lost: raise the MTU%s, or lower outbound_mtu",
+				mtu, wanted, of_interface(port, interface));
 		}
 	}
 	add_exception_interfaces(director, report);
