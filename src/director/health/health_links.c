@@ -39,6 +39,8 @@ static unsigned read_links(struct director *director)
 
 		if (port_is_used(port) && port_is_running(port))
 			link = link_read(port);
+		if (last->missing) /* the interface that is there now is another one, even if it has the same index */
+			link = *last;
 		if (link.up != last->up || link.mbps != last->mbps)
 			log_line(link.up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s",
 				port->id, port->name, link_text(&link, text));
