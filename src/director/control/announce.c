@@ -59,10 +59,11 @@ static void tell(struct announced *announced, const char *text)
 {
 	bool told = announced->told ? service_status(text) : service_ready_status(text);
 
-	if (announced->told && !told)
+	if (!told && !announced->unread)
 		log_warning(
 			"the service manager does not read its socket NOTIFY_SOCKET, so it does not know the state of the director");
 	announced->told = told;
+	announced->unread = !told;
 }
 
 void announce_health(struct announced *announced, struct director *director, bool changed)

@@ -14,6 +14,7 @@
 struct announced {
 	bool ready; /* the director is ready, and the log says so */
 	bool told; /* the service manager has got READY=1 and the last status */
+	bool unread; /* it did not take the last of these messages */
 	bool reloading; /* RELOADING=1 was sent, and READY=1 must follow */
 	bool stopping; /* STOPPING=1 was sent */
 };
