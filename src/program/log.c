@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program/log.h"
 
+#include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,9 @@
 static const char *name = "glb";
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool journal;
+static uint32_t lost; /* lines, since the last one that was written */
+
+#define PATIENCE_MS 1000 /* for a reader of the log that does not read now */
 
 /* JOURNAL_STREAM names the device and inode of the journal's pipe, as sd-daemon(3) says. It is compared with stderr,
  * because child processes inherit the variable even if their stderr is another file. */
@@ -36,7 +41,7 @@ void log_open(const char *program, bool debug)
 	journal = stderr_is_journal();
 }
 
-void log_line(enum log_level level, const char *format, ...)
+static void write_line(enum log_level level, const char *format, va_list args)
 {
 	static const char *const names[] = {
 		[LOG_LEVEL_ERROR] = "error",
@@ -46,16 +51,11 @@ void log_line(enum log_level level, const char *format, ...)
 		[LOG_LEVEL_DEBUG] = "debug",
 	};
 	char line[1024];
-	va_list args;
 	int size, more;
 
-	if (level > threshold)
-		return;
 	size = journal ? snprintf(line, sizeof(line), "<%d>", level)
 		       : snprintf(line, sizeof(line), "%s: %s: ", name, names[level]);
-	va_start(args, format);
 	more = vsnprintf(line + size, sizeof(line) - (size_t)size, format, args);
-	va_end(args);
 	if (more > 0)
 		size += more;
 	if ((size_t)size >= sizeof(line))
@@ -65,6 +65,37 @@ void log_line(enum log_level level, const char *format, ...)
 	line[size++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)size) < 0)
 		return; /* there is no place to report this error */
+}
+
+/*
+ * Waits until a line can be written. The reader of the log must not stop the program when it stops reading. So only
+ * the first line that it does not read costs time; that line and the next ones are lost.
+ */
+static bool wait_for_reader(void)
+{
+	struct pollfd reader = {.fd = STDERR_FILENO, .events = POLLOUT};
+	bool stuck = __atomic_load_n(&lost, __ATOMIC_RELAXED);
+
+	if (poll(&reader, 1, stuck ? 0 : PATIENCE_MS) != 0)
+		return true;
+	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	va_list args;
+	uint32_t count;
+
+	if (level > threshold || !wait_for_reader())
+		return;
+	count = __atomic_exchange_n(&lost, 0, __ATOMIC_RELAXED);
+	if (count)
+		log_line(LOG_LEVEL_WARNING, "nobody read the log, so %" PRIu32 " line%s %s lost", count,
+			text_plural(count), count == 1 ? "is" : "are");
+	va_start(args, format);
+	write_line(level, format, args);
+	va_end(args);
 }
 
 static void log_fault(void *unused, bool warning, const char *text)
