@@ -318,6 +318,22 @@ def test_measured_pages_have_the_figures_of_performance_json(monkeypatch):
     assert set(shown) == {*tables.BLOCKS, *tables.values(tables.Figures(rows))}
 
 
+def test_figures_of_a_part_of_the_scenarios_are_not_published(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(TREE / "bench")
+    publish = importlib.import_module("publish")
+    rows = [row for row in json.loads(publish.PAGE.with_suffix(".json").read_text()) if row["what"] != "4 hops"]
+    (tmp_path / "part.json").write_text(json.dumps(rows))
+    pages = [tmp_path / page.name for page in publish.PAGES]
+    for page, copy in zip(publish.PAGES, pages):
+        copy.write_bytes(page.read_bytes())
+    monkeypatch.setattr(publish, "PAGES", pages)
+    monkeypatch.setattr(publish, "PAGE", pages[0])
+    with pytest.raises(SystemExit, match="what '4 hops'.* is missing: run script/bench without --quick"):
+        publish.main(tmp_path / "part.json")
+    assert [copy.read_bytes() for copy in pages] == [page.read_bytes() for page in MEASURED]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part.json", "performance.md", "targets.md"]
+
+
 def test_profile_names_functions_that_exist(monkeypatch):
     """The time of a function that does not exist would silently count for the stage around it."""
     monkeypatch.syspath_prepend(TREE / "bench")

@@ -396,11 +396,18 @@ def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
         for port, name, router in ((0, "client", ROUTER), (1, "client2", OTHER)):
             (frame,) = send_one(link, name)
             assert (frame.dst, frame.src) == (router, host.director.port_mac(port).lower())
+        found = host.lookup(FRAMES[0])["next_hops"]
+        assert [(found[key]["address"], found[key]["interface"], found[key]["mac"]) for key in ("0", "1")] == [
+            ("10.1.0.7", "k1", ROUTER), ("10.2.0.7", "k2", OTHER)]
+        assert found["0"]["port"] != found["1"]["port"]
 
         # The route of another interface is no route of the port.
         host.ip(f"route replace {PROXIES} via 10.2.0.7 dev k2")
         host.wait_without({"192.168.50.10": "the kernel has no route to it"}, 0)
         host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        found = host.lookup(FRAMES[0])
+        assert found["verdict"] == "forwarded"
+        assert [found["next_hops"][key]["mac"] for key in ("0", "1")] == ["unknown", OTHER]
 
         # An interface that is renamed, and one that is removed and comes back.
         host.ip("link set k2 down")
