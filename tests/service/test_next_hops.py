@@ -195,6 +195,8 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         assert set(during.values()) == {ROUTER, OTHER}
         assert host.macs_by_looked_up_flow() == during
         host.wait_health([("next_hop_lost", "degraded")])
+        (reason,) = director.telemetry.ask("/glb/health")["reasons"].values()
+        assert "1 of 3 next hops cannot be reached, such as 10.255.0.9, so" in reason["text"]
         host.ip(f"neigh replace 10.255.0.9 lladdr {THIRD} dev director")
         host.wait_next_hops(all_three)
         assert host.macs_by_flow() == before

@@ -29,8 +29,8 @@ static void add_set(struct director *director, struct health_report *report, uin
 			summary->backends_without, summary->backends, orphan.address, orphan.why);
 	} else if (summary->unreachable) {
 		health_add(report, HEALTH_NEXT_HOP_LOST, HEALTH_DEGRADES, object,
-			"%u of %u next hops cannot be reached, so their packets use the others: check ip neigh, and see glb-director-cli next-hops",
-			summary->unreachable, summary->next_hops);
+			"%u of %u next hops cannot be reached, such as %s, so their packets use the others: check ip neigh, and see glb-director-cli next-hops",
+			summary->unreachable, summary->next_hops, summary->lost);
 	}
 }
 

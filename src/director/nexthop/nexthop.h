@@ -58,6 +58,7 @@ struct nexthop_summary {
 	uint64_t version; /* adds 1 for each change of the members below or of an item of the lists, except state, age and reason */
 	uint32_t backends, backends_without; /* backends that packets go to; those of them without a reachable next hop */
 	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
+	char lost[46]; /* address of one that is unreachable, or "" */
 	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
 };
 

@@ -42,7 +42,8 @@ struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port)
 		if (!neighbour->backends)
 			continue;
 		summary.next_hops++;
-		summary.unreachable += !neighbour_mac(neighbour);
+		if (!neighbour_mac(neighbour) && summary.unreachable++ == 0)
+			neighbour_address(&neighbour->key, summary.lost);
 		mac = neighbour_mac(neighbour) ? neighbour_mac(neighbour) : mac;
 	}
 	pthread_mutex_unlock(&nexthop->lock);
