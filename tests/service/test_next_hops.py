@@ -161,6 +161,17 @@ def test_each_backend_has_its_own_next_hop(link, tmp_path):
         host.wait_without({})
         assert host.macs_by_backend()["192.168.50.10"] == {THIRD}
 
+        # Rules for the director's source decide, if it is an address of the host.
+        host.ip("address add 192.0.2.1/32 dev lo")
+        host.ip("route add blackhole 192.168.50.0/24 table 77")
+        host.ip("rule add from 192.0.2.1 lookup 77")
+        host.wait_without({"192.168.50.10": "the route is a blackhole"})
+        host.ip("route replace unreachable 192.168.50.0/24 table 77")
+        host.wait_without({"192.168.50.10": "the kernel has no route to it"})
+        host.ip("route replace 192.168.50.0/24 via 10.255.0.8 table 77")
+        host.wait_without({})
+        assert host.macs_by_backend()["192.168.50.10"] == {OTHER}
+
 
 def test_several_next_hops_of_a_route(link, tmp_path):
     """ECMP with weights, failures, nexthop objects, and next hops with IPv6 addresses."""

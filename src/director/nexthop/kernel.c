@@ -120,12 +120,20 @@ static int follow_object(struct kernel *kernel, struct route *route)
 	return 0;
 }
 
+static bool is_own_address(struct kernel *kernel, uint32_t address, struct route *route)
+{
+	return ask_route(kernel, 0, address, 0, route) == 0 && route->type == RTN_LOCAL;
+}
+
 int kernel_route(struct kernel *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
 {
 	int error = ask_route(kernel, source, destination, interface, route);
 
-	/* Either error may mean that the source is not an address of this host. It need not be one. */
-	if ((error == -EINVAL || error == -ENETUNREACH) && source)
+	/*
+	 * Either error may mean that the source is not an address of this host. It need not be one. If it is, the error
+	 * comes from a route, and another lookup could ignore the rule that led to this route.
+	 */
+	if ((error == -EINVAL || error == -ENETUNREACH) && source && !is_own_address(kernel, source, route))
 		error = ask_route(kernel, 0, destination, interface, route);
 	if (!error && !route->count && route->object)
 		error = follow_object(kernel, route);
