@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may use a file that takes the place of another one: owner, mode, access control list (ACL) and labels. Nobody gets
- * more rights to the new file than to its model. Thread-safe, except for file_rights_of_new(). Only for file.c.
+ * Copies owner, mode, access control list (ACL) and labels to a file that replaces another one, its model. Nobody gets
+ * more rights to the new file than to the model. Thread-safe, except for file_rights_of_new(). Only for file.c.
  */
 #ifndef GLB_COMMON_FILE_RIGHTS_H
 #define GLB_COMMON_FILE_RIGHTS_H

@@ -197,7 +197,7 @@ static void put_accept_macs(struct migration *migration)
 {
 	fputs("accept_macs = \"any\";\n", migration->to);
 	faults_warn(&migration->notes, "accept_macs",
-		"\"any\" takes frames to every MAC, as GLB does: better name the MAC of the PF, or remove the key if the router sends to the MAC of the port");
+		"\"any\" takes frames to every MAC: better name the MAC of the PF, or remove the key if the router sends to the MAC of the port");
 }
 
 static void note_lost(struct migration *migration)

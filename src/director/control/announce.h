@@ -10,7 +10,7 @@
 
 #include "director/director.h"
 
-/* What the director has told the service manager. */
+/* Remembers what the director has told the service manager. */
 struct announced {
 	bool ready; /* the director is ready, and the log says so */
 	bool told; /* the service manager has got READY=1 and the last status */

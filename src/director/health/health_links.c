@@ -90,7 +90,7 @@ static void add_exception_interfaces(const struct director *director, struct hea
 void health_links(struct director *director, struct health_report *report)
 {
 	unsigned up = read_links(director);
-	/* Of a port that passes no packets. Withdrawing the VIPs because of it helps only if no other port receives. */
+	/* A port that passes no packets has this severity. Withdrawing the VIPs helps only if no other port receives. */
 	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
 	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
 	char object[HEALTH_OBJECT_SIZE], interface[OF_INTERFACE_SIZE];

@@ -26,7 +26,7 @@ struct health_counts {
 	uint64_t received, tx_packets, tx_failed, exceptions, exceptions_failed, rx_failed;
 };
 
-/* What the sources remember between ticks. */
+/* The health sources remember this between ticks. */
 struct health_memory {
 	struct link links[PLAN_MAX_PORTS]; /* of each port, at the last evaluation */
 	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker, at the last tick */

@@ -26,7 +26,7 @@ enum port_event {
 		PORT_EVENT_COUNT
 };
 
-/* Of one port. All zero: nothing is registered. */
+/* The events of one port. If all members are zero, no callback is registered. */
 struct port_events {
 	uint16_t port; /* DPDK port id */
 	int wake; /* eventfd of the control thread; borrowed */
