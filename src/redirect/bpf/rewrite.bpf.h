@@ -4,9 +4,9 @@
 #define GLB_REDIRECT_REWRITE_BPF_H
 
 #include "bpf/ethernet.bpf.h"
-#include "redirect/decide.bpf.h"
-#include "redirect/outer.bpf.h"
-#include "redirect/route.bpf.h"
+#include "redirect/bpf/decide.bpf.h"
+#include "redirect/bpf/outer.bpf.h"
+#include "redirect/bpf/route.bpf.h"
 
 #define ECN_MASK    3
 #define ECN_NOT_ECT 0

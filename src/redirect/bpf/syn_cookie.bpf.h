@@ -14,8 +14,8 @@
 #define GLB_REDIRECT_SYN_COOKIE_BPF_H
 
 #include "bpf/ethernet.bpf.h"
-#include "redirect/decide.bpf.h"
-#include "redirect/route.bpf.h"
+#include "redirect/bpf/decide.bpf.h"
+#include "redirect/bpf/route.bpf.h"
 
 #define TCP_OPTION_MSS       2
 #define SYN_ACK_TTL          64

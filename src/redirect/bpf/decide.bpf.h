@@ -13,7 +13,7 @@
 #include <linux/udp.h>
 
 #include "gue/gue_wire.h"
-#include "redirect/inner.bpf.h"
+#include "redirect/bpf/inner.bpf.h"
 
 /* The loader sets this, the program's only read-only data, before it loads the program. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};

@@ -11,11 +11,11 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/cursor.bpf.h"
-#include "redirect/decide.bpf.h"
-#include "redirect/outer.bpf.h"
+#include "redirect/bpf/decide.bpf.h"
+#include "redirect/bpf/outer.bpf.h"
 #include "redirect/redirect.h"
-#include "redirect/rewrite.bpf.h"
-#include "redirect/syn_cookie.bpf.h"
+#include "redirect/bpf/rewrite.bpf.h"
+#include "redirect/bpf/syn_cookie.bpf.h"
 
 /* Each CPU writes its own value of a counter. Readers add them up. Nothing resets them. */
 struct {
