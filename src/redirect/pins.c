@@ -16,14 +16,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "redirect/program.h"
+#define NAME_SIZE (IFNAMSIZ + 32) /* bytes of a path below PINS_ROOT */
+#define PATH_SIZE (sizeof(PINS_ROOT) + NAME_SIZE + NAME_SIZE)
 
-#define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + 32)
+#define LINK "link"
 
-/* pins_put() pins under this name first, and then renames the pin. A loader that is killed in between leaves it. */
-#define UNFINISHED "fresh"
-
-static const char *const names[] = {"link", "counters", "settings", UNFINISHED};
+/* A reader and a loader that replaces the program may run at the same time. */
+#define ATTEMPTS 5
 
 /* bpffs allows no dots in names. Names of interfaces have no colons, so a colon replaces each dot. */
 static void replace_characters(char *text, char from, char to)
@@ -33,6 +32,7 @@ static void replace_characters(char *text, char from, char to)
 			*text = to;
 }
 
+/* The path of an entry of the interface's folder, or, if `name` is "", of this folder. */
 static void path_of(char path[PATH_SIZE], const char *interface, const char *name)
 {
 	char folder[IFNAMSIZ];
@@ -42,12 +42,13 @@ static void path_of(char path[PATH_SIZE], const char *interface, const char *nam
 	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
 }
 
-static int open_pin(const char *interface, const char *name)
+/* The path of a pin of a program, or, if `name` is "", of the program's folder. */
+static void program_path(char path[PATH_SIZE], const char *interface, uint32_t program_id, const char *name)
 {
-	char path[PATH_SIZE];
+	char pin[NAME_SIZE];
 
-	path_of(path, interface, name);
-	return bpf_obj_get(path);
+	snprintf(pin, sizeof(pin), "%u%s%s", program_id, *name ? "/" : "", name);
+	path_of(path, interface, pin);
 }
 
 static int read_link(struct pins *pins)
@@ -65,25 +66,63 @@ static int read_link(struct pins *pins)
 	return 0;
 }
 
-int pins_open(const char *interface, struct pins *pins)
+/* Sets *fd to the pinned map of the program, or leaves it at -1 if it is not pinned. */
+static int open_map(const char *interface, const struct pins *pins, const char *name, int *fd)
 {
+	char path[PATH_SIZE];
+	int opened;
+
+	program_path(path, interface, pins->program_id, name);
+	opened = bpf_obj_get(path);
+	if (opened == -ENOENT)
+		return 0;
+	*fd = opened < 0 ? -1 : opened;
+	return opened < 0 ? opened : 0;
+}
+
+static int open_once(const char *interface, struct pins *pins)
+{
+	char path[PATH_SIZE];
 	int error;
 
 	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1};
-	pins->link = open_pin(interface, "link");
+	path_of(path, interface, LINK);
+	pins->link = bpf_obj_get(path);
 	if (pins->link < 0)
 		return pins->link;
 	error = read_link(pins);
-	if (!error) {
-		pins->counters = open_pin(interface, "counters");
-		pins->settings = open_pin(interface, "settings");
-	}
-	if (!error && pins->counters < 0 && pins->counters != -ENOENT)
-		error = pins->counters;
-	if (!error && pins->settings < 0 && pins->settings != -ENOENT)
-		error = pins->settings;
+	if (!error)
+		error = open_map(interface, pins, "counters", &pins->counters);
+	if (!error)
+		error = open_map(interface, pins, "settings", &pins->settings);
 	if (error)
 		pins_close(pins);
+	return error;
+}
+
+int pins_open(const char *interface, struct pins *pins)
+{
+	int error = open_once(interface, pins);
+
+	/* Another loader has replaced the program since open_once() read the link. */
+	for (int i = 1; i < ATTEMPTS && !error && (pins->counters < 0 || pins->settings < 0); i++) {
+		pins_close(pins);
+		error = open_once(interface, pins);
+	}
+	return error;
+}
+
+/* Sets *runs: whether the link's program is the one on the interface with the link's index in our network namespace. */
+static int find_program(const struct pins *pins, struct pins_location *location, bool *runs)
+{
+	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
+	struct pins now = *pins;
+	int error = bpf_xdp_query((int)pins->link_ifindex, 0, &query);
+
+	if (!error)
+		error = read_link(&now);
+	*runs = query.prog_id == now.program_id;
+	location->mode = query.attach_mode;
 	return error;
 }
 
@@ -93,8 +132,8 @@ int pins_open(const char *interface, struct pins *pins)
  */
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location)
 {
-	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
-	int error;
+	bool runs = false;
+	int error = 0;
 
 	*location = (struct pins_location){.place = PINS_GONE};
 	if (pins->link_ifindex == 0)
@@ -102,12 +141,12 @@ int pins_locate(const char *interface, const struct pins *pins, struct pins_loca
 	location->place = PINS_ELSEWHERE;
 	if (!if_indextoname(pins->link_ifindex, location->name))
 		return errno == ENXIO ? 0 : -errno;
-	error = bpf_xdp_query((int)pins->link_ifindex, 0, &query);
-	if (error || query.prog_id != pins->program_id)
-		return error;
-	location->place = strcmp(location->name, interface) == 0 ? PINS_HERE : PINS_RENAMED;
-	location->mode = query.attach_mode;
-	return 0;
+	/* Another loader may replace the program while find_program() compares. */
+	for (int i = 0; i < ATTEMPTS && !error && !runs; i++)
+		error = find_program(pins, location, &runs);
+	if (runs)
+		location->place = strcmp(location->name, interface) == 0 ? PINS_HERE : PINS_RENAMED;
+	return error;
 }
 
 void pins_close(struct pins *pins)
@@ -129,31 +168,86 @@ void pins_lock(void)
 		flock(folder, LOCK_EX);
 }
 
-int pins_make_folder(const char *interface)
+static int make_folder(const char *path)
 {
-	char path[PATH_SIZE];
-	struct statfs fs;
-
-	if (statfs(PINS_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC)
-		return -ENODEV;
-	if (mkdir(PINS_ROOT, 0700) != 0 && errno != EEXIST)
-		return -errno;
-	path_of(path, interface, "");
 	return mkdir(path, 0700) != 0 && errno != EEXIST ? -errno : 0;
 }
 
-int pins_put(const char *interface, const char *name, int fd)
+static int pin_map(const char *interface, uint32_t program_id, const char *name, int fd)
 {
-	char path[PATH_SIZE], temporary[PATH_SIZE];
+	char path[PATH_SIZE];
+
+	program_path(path, interface, program_id, name);
+	return bpf_obj_pin(fd, path);
+}
+
+int pins_put_program(const char *interface, const struct program *program)
+{
+	char path[PATH_SIZE], folder[PATH_SIZE];
+	struct statfs fs;
 	int error;
 
-	path_of(path, interface, name);
-	path_of(temporary, interface, UNFINISHED);
-	unlink(temporary);
-	error = bpf_obj_pin(fd, temporary);
-	if (error)
-		return error;
-	return rename(temporary, path) != 0 ? -errno : 0;
+	if (statfs(PINS_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC)
+		return -ENODEV;
+	path_of(path, interface, "");
+	program_path(folder, interface, program->id, "");
+	error = make_folder(PINS_ROOT);
+	if (!error)
+		error = make_folder(path);
+	if (!error)
+		error = make_folder(folder);
+	if (!error)
+		error = pin_map(interface, program->id, "counters", program->counters);
+	if (!error)
+		error = pin_map(interface, program->id, "settings", program->settings);
+	return error;
+}
+
+int pins_put_link(const char *interface, int link)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, interface, LINK);
+	return bpf_obj_pin(link, path);
+}
+
+/* Removes the files of a folder and then the folder. Returns false if this removed nothing. */
+static bool remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));)
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+	return rmdir(path) == 0;
+}
+
+/* Removes the folders in the interface's folder, except that with the name `keep`. */
+static void remove_programs(const char *interface, const char *keep)
+{
+	char path[PATH_SIZE];
+	DIR *folder;
+
+	path_of(path, interface, "");
+	folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, keep) == 0 || strlen(entry->d_name) >= NAME_SIZE)
+			continue;
+		path_of(path, interface, entry->d_name);
+		remove_folder(path);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+void pins_remove_others(const char *interface, uint32_t program_id)
+{
+	char keep[NAME_SIZE];
+
+	snprintf(keep, sizeof(keep), "%u", program_id);
+	remove_programs(interface, keep);
 }
 
 bool pins_remove(const char *interface)
@@ -161,12 +255,9 @@ bool pins_remove(const char *interface)
 	char path[PATH_SIZE];
 	bool removed;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		path_of(path, interface, names[i]);
-		unlink(path);
-	}
+	remove_programs(interface, LINK);
 	path_of(path, interface, "");
-	removed = rmdir(path) == 0;
+	removed = remove_folder(path);
 	rmdir(PINS_ROOT); /* fails while it has folders of other interfaces */
 	return removed;
 }
@@ -176,7 +267,7 @@ static bool has_link(const char *interface)
 {
 	char path[PATH_SIZE];
 
-	path_of(path, interface, "link");
+	path_of(path, interface, LINK);
 	return access(path, F_OK) == 0;
 }
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel objects that the loader pins, so that they outlive it. Each interface has a folder in
- * bpffs with three pins: `link`, which keeps the program attached, the map `counters`, and the map
- * `settings`, the program's read-only data.
+ * The kernel objects that the loader pins, so that they outlive it. Each interface has a folder in bpffs with the pin
+ * `link`, which keeps the program attached, and a folder for the program, named by the program's id in the kernel:
+ *
+ *   eth0/link
+ *   eth0/1234/counters   the map of counters
+ *   eth0/1234/settings   the program's read-only data
+ *
+ * The kernel replaces the program of a link atomically, and the link names the program that runs. So the pins are
+ * consistent whenever a loader is killed: folders of other programs than the link's are leftovers, which the next
+ * attach or detach removes.
  *
  * One thread. Functions that return int return 0 or -errno, unless a comment says otherwise.
  */
@@ -13,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redirect/program.h"
 #include "redirect/redirect.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
@@ -53,11 +61,17 @@ int pins_locate(const char *interface, const struct pins *pins, struct pins_loca
 /* Waits until no other loader changes pins, and keeps others out until this process ends. */
 void pins_lock(void);
 
-/* Creates the interface's folder if it is missing. Returns -ENODEV if bpffs is not mounted. */
-int pins_make_folder(const char *interface);
+/*
+ * Pins the maps of a loaded program, which is not attached yet. Creates the interface's folder if it is missing.
+ * Returns -ENODEV if bpffs is not mounted.
+ */
+int pins_put_program(const char *interface, const struct program *program);
 
-/* Pins `fd` as `name`, and replaces a pin of that name. */
-int pins_put(const char *interface, const char *name, int fd);
+/* Pins the link of the first program, after pins_put_program(). */
+int pins_put_link(const char *interface, int link);
+
+/* Removes the pins of all programs but that with the id `program_id`. */
+void pins_remove_others(const char *interface, uint32_t program_id);
 
 /* Removes the interface's pins and its folder. Returns false if there was no folder. */
 bool pins_remove(const char *interface);

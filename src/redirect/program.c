@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <bpf/bpf.h>
+
 #include "redirect.skel.h"
 
 uint32_t program_layout(uint32_t count)
@@ -19,6 +21,16 @@ uint32_t program_layout(uint32_t count)
 		for (const char *at = names[i]; *at; at++)
 			hash = (hash ^ (uint8_t)*at) * 16777619u;
 	return hash;
+}
+
+static int read_id(struct program *program)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int error = bpf_obj_get_info_by_fd(program->program, &info, &size);
+
+	program->id = info.id;
+	return error;
 }
 
 int program_load(struct program *program, const struct redirect_settings *wanted, int counters)
@@ -45,7 +57,7 @@ int program_load(struct program *program, const struct redirect_settings *wanted
 	program->program = bpf_program__fd(skeleton->progs.glb_redirect);
 	program->counters = bpf_map__fd(skeleton->maps.counters);
 	program->settings = bpf_map__fd(skeleton->maps.rodata);
-	return 0;
+	return read_id(program);
 }
 
 void program_unload(struct program *program)

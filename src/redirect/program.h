@@ -12,6 +12,7 @@ struct redirect_bpf;
 
 struct program {
 	struct redirect_bpf *skeleton;
+	uint32_t id; /* of the program, in the kernel */
 	int program, counters, settings; /* file descriptors, which the skeleton owns */
 };
 

@@ -42,6 +42,10 @@ class Proxy:
     def status(self, interface="eth0"):
         return json.loads(self("status", interface, "--json"))[interface]
 
+    def folder(self, interface="eth0"):
+        """The folder with the pins of the attached program."""
+        return f"{PINS}/{interface}/{self.status(interface)['program_id']}"
+
     def status_text(self):
         return self.namespace.run(self.glb_redirect, "status", check=False).stdout
 
@@ -114,7 +118,7 @@ def test_an_upgrade_keeps_the_link(proxy):
 def older_version(proxy, layout, entries):
     """Makes the attached program look like another version, with other settings and with the counter values 1, 2, 3 and so on."""
     settings = layout.to_bytes(4, "little") + bytes(20)
-    folder, commands = f"{PINS}/eth0", []
+    folder, commands = proxy.folder(), []
     for name, kind, value, count in (("settings", "array", 24, 1), ("counters", "percpu_array", 8, entries)):
         proxy.namespace.run("rm", f"{folder}/{name}")
         commands.append(f"map create {folder}/{name} type {kind} key 4 value {value} entries {count} name {name}")
@@ -202,7 +206,7 @@ def test_setting_of_the_sysctl_can_be_lost_after_attach(proxy):
 
 def other_counters(proxy):
     """Makes the attached program look like another version by replacing its pinned settings."""
-    directory = f"{PINS}/eth0"
+    directory = proxy.folder()
     proxy.namespace.run("rm", f"{directory}/settings")
     proxy.namespace.run(
         "/usr/sbin/bpftool", "map", "create", f"{directory}/settings", "type", "array", "key", "4", "value", "24",
@@ -297,23 +301,6 @@ def test_leftovers_of_an_interrupted_attach(proxy):
     assert proxy("detach", "eth0") == "eth0: was not attached; removed the pins of an interrupted attach\n"
     assert proxy.namespace.run("ls", PINS).stdout.split() == ["eth1"]
     assert "eth0: not attached" in proxy("detach", "eth0", code=1)
-
-
-@pytest.mark.parametrize("finished", [(), ("counters",), ("counters", "settings"), ("counters", "settings", "link")], ids=len)
-def test_detach_after_a_crash_between_pin_and_rename(proxy, finished):
-    """The crash leaves the pin under its temporary name, beside the pins that were finished before."""
-    proxy("attach", "eth0")
-    proxy.namespace.run("mv", f"{PINS}/eth0/link", f"{PINS}/eth0/fresh")
-    for name in {"counters", "settings"} - set(finished):
-        proxy.namespace.run("rm", f"{PINS}/eth0/{name}")
-    if "link" in finished:
-        proxy.namespace.run("mv", f"{PINS}/eth0/fresh", f"{PINS}/eth0/link")
-        proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), f"{PINS}/eth0/fresh", "type", "xdp")
-        assert proxy("detach", "eth0") == "eth0: detached\n"
-    else:
-        assert proxy("detach", "eth0") == "eth0: was not attached; removed the pins of an interrupted attach\n"
-    assert "glb-redirect" not in proxy.namespace.run("ls", "/sys/fs/bpf").stdout.split()
-    proxy("attach", "eth0")
 
 
 def test_status_goes_on_after_an_interface_that_is_gone(proxy):

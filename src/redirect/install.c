@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/install.h"
+
+#include <linux/if_link.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "redirect/explain.h"
+#include "redirect/loader.h"
+#include "redirect/program.h"
+
+static void print_result(const struct install *install, const char *result)
+{
+	printf("%s: %s, %s mode\n", install->interface, result, install->generic ? "generic" : "native");
+	loader_print_settings(&install->settings);
+}
+
+/* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
+static int load(const struct install *install, int counters, struct program *program)
+{
+	int error = program_load(program, &install->settings, counters);
+
+	return error ? explain_load(error, install->debug) : COMMAND_OK;
+}
+
+static int put_program(const struct install *install, const struct program *program)
+{
+	int error = pins_put_program(install->interface, program);
+
+	return error ? explain_folder(install->interface, error) : COMMAND_OK;
+}
+
+/* The program is attached as long as the link is open or pinned, so a loader that is killed before the pin detaches it. */
+static int link_new(const struct install *install, const struct program *program)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = install->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
+	int link = bpf_link_create(program->program, (int)install->ifindex, BPF_XDP, &opts), error;
+
+	if (link < 0)
+		return explain_attach(install->interface, install->generic, link);
+	error = pins_put_link(install->interface, link);
+	close(link);
+	return error ? explain_folder(install->interface, error) : COMMAND_OK;
+}
+
+int install_new(const struct install *install)
+{
+	struct program program;
+	int code = load(install, -1, &program);
+
+	if (code == COMMAND_OK)
+		code = put_program(install, &program);
+	if (code == COMMAND_OK)
+		code = link_new(install, &program);
+	if (code == COMMAND_OK)
+		print_result(install, "attached");
+	else
+		pins_remove(install->interface);
+	program_unload(&program);
+	return code;
+}
+
+static int copy_counters(
+	const struct install *install, const struct pins *old, uint32_t known, const struct program *program)
+{
+	int error = 0;
+
+	if (known == 0)
+		command_note("the attached program has other counters than version " GLB_VERSION
+			     ", so all counters start at 0");
+	else if (known < REDIRECT_COUNTER_COUNT)
+		error = pins_copy_counters(old, program->counters, known);
+	return error ? explain_folder(install->interface, error) : COMMAND_OK;
+}
+
+static int update_link(const struct install *install, const struct pins *old, const struct program *program)
+{
+	int error = bpf_link_update(old->link, program->program, NULL);
+
+	return error ? explain_attach(install->interface, install->generic, error) : COMMAND_OK;
+}
+
+int install_replace(const struct install *install, const struct pins *old)
+{
+	uint32_t known = pins_known_counters(old);
+	struct program program;
+	int code = load(install, known == REDIRECT_COUNTER_COUNT ? old->counters : -1, &program);
+
+	pins_remove_others(install->interface, old->program_id);
+	if (code == COMMAND_OK)
+		code = copy_counters(install, old, known, &program);
+	if (code == COMMAND_OK)
+		code = put_program(install, &program);
+	if (code == COMMAND_OK)
+		code = update_link(install, old, &program);
+	pins_remove_others(install->interface, code == COMMAND_OK ? program.id : old->program_id);
+	if (code == COMMAND_OK)
+		print_result(install, "replaced the attached program");
+	program_unload(&program);
+	return code;
+}

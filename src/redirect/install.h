@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Attaches the program to an interface, or replaces the program that is attached. Each function goes in steps, in an
+ * order that leaves the interface in a state that the next attach or detach understands, whenever the loader is
+ * killed. One thread. The caller holds pins_lock(). The functions print, and return COMMAND_OK or COMMAND_FAILED.
+ */
+#ifndef GLB_REDIRECT_INSTALL_H
+#define GLB_REDIRECT_INSTALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redirect/pins.h"
+#include "redirect/redirect.h"
+
+struct install {
+	const char *interface;
+	uint32_t ifindex;
+	bool generic;
+	struct redirect_settings settings;
+	bool debug;
+};
+
+/* The interface has no XDP program. A failure leaves nothing behind. */
+int install_new(const struct install *install);
+
+/*
+ * Replaces the attached program atomically: every packet is handled by the old or by the new program. A failure
+ * leaves the old program as it was. The new program uses the same map of counters. If it has more counters, it gets a
+ * new map with a copy of the old values, so packets between the copy and the replacement are not counted.
+ */
+int install_replace(const struct install *install, const struct pins *old);
+
+#endif

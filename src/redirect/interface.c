@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/interface.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "program/command.h"
+
+/* Returns whether the kernel looks up routes of this family for eBPF. Without IPv6 in the kernel, IPv6 needs none. */
+static bool forwarding_is_on(const char *family)
+{
+	char path[64];
+	int forwarding = 1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/lo/forwarding", family);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (fscanf(file, "%d", &forwarding) != 1)
+		forwarding = 0;
+	fclose(file);
+	return forwarding != 0;
+}
+
+/*
+ * The kernel looks up routes for eBPF only if forwarding is enabled on the interface in the query. The
+ * program queries the loopback interface, which receives nothing that the host could forward. GUE packets
+ * for the next hop are IPv4. SYN cookies go to clients of both families.
+ */
+int interface_check_forwarding(const struct redirect_settings *settings)
+{
+	if (settings->syn_cookies && !(forwarding_is_on("ipv4") && forwarding_is_on("ipv6")))
+		return command_error(
+			"--syn-cookies on: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this does not make the host a router)");
+	if (settings->forward == REDIRECT_FORWARD_FIB && !forwarding_is_on("ipv4"))
+		return command_error(
+			"--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 (this does not make the host a router)");
+	return COMMAND_OK;
+}
+
+/* In bytes. The network between director and proxy may not carry larger packets, even if this interface could. */
+#define USUAL_MTU 1500
+
+/* The program would recognize no packet on an interface without Ethernet headers, such as tun or WireGuard. */
+int interface_read(const char *interface, uint32_t *ifindex, struct redirect_settings *settings)
+{
+	struct ifreq type = {0}, mtu;
+	int fd, error;
+
+	*ifindex = if_nametoindex(interface);
+	if (!*ifindex)
+		return command_error("there is no interface '%s'", interface);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(type.ifr_name, sizeof(type.ifr_name), "%s", interface);
+	mtu = type;
+	error = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &type) != 0 || ioctl(fd, SIOCGIFMTU, &mtu) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		return command_error("%s: cannot read the interface's type and MTU: %s", interface, strerror(error));
+	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER && type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
+		return command_error(
+			"%s is not an Ethernet interface: attach to the interface that receives GUE with Ethernet headers",
+			interface);
+	settings->mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
+	return COMMAND_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What attach must know about an interface and about the host's settings. No state, one thread. The functions print,
+ * and return COMMAND_OK or COMMAND_FAILED.
+ */
+#ifndef GLB_REDIRECT_INTERFACE_H
+#define GLB_REDIRECT_INTERFACE_H
+
+#include <stdint.h>
+
+#include "redirect/redirect.h"
+
+/* Sets *ifindex, and settings->mtu. Refuses an interface without Ethernet headers. */
+int interface_read(const char *interface, uint32_t *ifindex, struct redirect_settings *settings);
+
+/* Refuses settings for which the kernel must look up routes for eBPF, if it does not. */
+int interface_check_forwarding(const struct redirect_settings *settings);
+
+#endif

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A loader that is killed at any point leaves a state that the next attach and the next detach mend, with no packet lost or counted
+twice on the way."""
+
+import json
+
+import pytest
+
+from cases import frames as f
+from packets import gue_frame
+from support.tree import BUILD
+from test_loader import PINS, Proxy
+
+KILLED = 137
+PING = gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)))
+
+
+@pytest.fixture(scope="module")
+def proxy(glb_redirect):
+    proxy = Proxy(glb_redirect)
+    yield proxy
+    proxy.close()
+
+
+def kill_at(proxy, point, *words):
+    """Runs glb-redirect until its change number `point`. Returns False if it ended before."""
+    done = proxy.namespace.run(str(BUILD / "tests/bpf/kill-at"), str(point), proxy.glb_redirect, *words, check=False)
+    assert done.returncode in (0, KILLED), done.stderr
+    return done.returncode == KILLED
+
+
+def points(proxy, prepare, *words):
+    """Kills the command at each point. Yields after each kill, and at the end returns to where `prepare` starts."""
+    point = 0
+    while True:
+        prepare()
+        if not kill_at(proxy, point, *words):
+            break
+        yield point
+        point += 1
+    assert point >= 4  # the command changes more than this
+    clean(proxy)
+
+
+def attached(proxy):
+    return "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
+
+
+def clean(proxy):
+    proxy.namespace.run(proxy.glb_redirect, "detach", "eth0", check=False)
+    assert not attached(proxy) and not proxy.namespace.run("ls", PINS, check=False).stdout
+
+
+def check_works(proxy, port=19523):
+    before = proxy.stats()["total"]
+    proxy.receive([PING])
+    counters = proxy.stats()
+    assert counters["total"] == before + 1 == sum(counters.values()) - counters["total"]
+    assert (proxy.status()["attached"], proxy.status()["port"]) == (True, port)
+    assert set(proxy.namespace.run("ls", f"{PINS}/eth0").stdout.split()) == {"link", str(proxy.status()["program_id"])}
+
+
+def test_first_attach_killed_then_attach(proxy):
+    for point in points(proxy, lambda: clean(proxy), "attach", "eth0"):
+        assert proxy("attach", "eth0").startswith("eth0: "), point
+        check_works(proxy)
+
+
+def test_first_attach_killed_then_detach(proxy):
+    for point in points(proxy, lambda: clean(proxy), "attach", "eth0"):
+        done = proxy.namespace.run(proxy.glb_redirect, "detach", "eth0", check=False)
+        assert "not attached" in done.stderr or "eth0: " in done.stdout, (point, done)
+        clean(proxy)
+
+
+def test_first_attach_killed_then_another_mode(proxy):
+    for _ in points(proxy, lambda: clean(proxy), "attach", "eth0"):
+        if not attached(proxy):
+            proxy("attach", "eth0", "--mode", "generic")
+            assert proxy.status()["mode"] == "generic"
+
+
+def test_replacement_killed(proxy):
+    """The old or the new program runs, status tells which one, and the counters go on."""
+    received = 0
+
+    def prepare():
+        nonlocal received
+        clean(proxy)
+        proxy("attach", "eth0")
+        proxy.receive([PING])
+        received = 1
+
+    ports = []
+    for _ in points(proxy, prepare, "attach", "eth0", "--port", "6080"):
+        ports.append(proxy.status()["port"])
+        proxy.receive([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)])
+        assert proxy.stats()["total"] == received + 1  # each program takes one of the two
+        proxy("attach", "eth0")
+        assert proxy.stats()["total"] == received + 1
+        check_works(proxy)
+    assert ports == sorted(ports, reverse=True) and set(ports) == {19523, 6080}
+
+
+def test_detach_killed(proxy):
+    def prepare():
+        proxy("attach", "eth0")
+
+    for _ in points(proxy, prepare, "detach", "eth0"):
+        proxy("attach", "eth0")
+        check_works(proxy)
+    for _ in points(proxy, prepare, "detach", "eth0"):
+        clean(proxy)
+
+
+def test_reader_while_the_program_is_replaced(proxy):
+    """A reader finds the pins of the program that runs, however often a loader replaces it."""
+    proxy("attach", "eth0")
+    loader = proxy.namespace.start("sh", "-c", f"for i in $(seq 20); do {proxy.glb_redirect} attach eth0 || exit 1; done >/dev/null")
+    while loader.poll() is None:
+        status = json.loads(proxy("status", "eth0", "--json"))["eth0"]
+        assert status["port"] == 19523 and proxy.stats()["total"] == 0
+    assert loader.returncode == 0
+    proxy("detach", "eth0")
