@@ -39,7 +39,9 @@
 	X(DROP_TTL, "drop_ttl", "the outer TTL ran out: proxies forward in a loop")                                  \
 	X(DROP_NOT_STRIPPED, "drop_not_stripped", "the kernel could not remove the outer headers")                   \
 	X(SYN_COOKIE_SENT, "syn_cookie_sent", "a SYN for a full queue, answered with a cookie (--syn-cookies)")      \
-	X(FORWARDED_BY_ROUTE, "forwarded_by_route", "like forwarded_to_alternate, by the kernel's route (--forward)")
+	X(FORWARDED_BY_ROUTE, "forwarded_by_route", "as forwarded_to_alternate, by the kernel's route (--forward)")  \
+	X(UDP_UNCONNECTED_LISTENER, "udp_unconnected_listener", "UDP of an unconnected socket: accepted")            \
+	X(RETURNED_TO_FIRST_HOP, "returned_to_first_hop", "UDP of an unconnected socket: sent to the first hop")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>
@@ -28,7 +29,23 @@ struct state {
 	uint32_t program_id;
 	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
+	char warning[256]; /* about what the counters tell; "": none */
 };
+
+/* Warns if UDP servers seem not to connect their sockets. It costs them a detour with 2 hops, and connections with more. */
+static void warn_of_listeners(const struct pins *pins, struct state *state)
+{
+	uint64_t values[REDIRECT_COUNTER_COUNT], packets;
+
+	if (!state->has_settings || pins_read_counters(pins, values) != 0)
+		return;
+	packets = values[REDIRECT_UDP_UNCONNECTED_LISTENER] + values[REDIRECT_RETURNED_TO_FIRST_HOP];
+	if (packets)
+		snprintf(state->warning, sizeof(state->warning),
+			"%" PRIu64
+			" UDP packets were for unconnected sockets (udp_unconnected_listener, returned_to_first_hop): if this grows with every packet of a connection, use --udp first-hop",
+			packets);
+}
 
 /* Returns COMMAND_OK, or COMMAND_FAILED after an error message. */
 static int read_state(const char *interface, struct state *state)
@@ -44,6 +61,7 @@ static int read_state(const char *interface, struct state *state)
 	state->ifindex = pins.link_ifindex;
 	state->program_id = pins.program_id;
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
+	warn_of_listeners(&pins, state);
 	error = pins_locate(interface, &pins, &state->location);
 	pins_close(&pins);
 	return error ? explain_query(interface, error) : COMMAND_OK;
@@ -78,6 +96,8 @@ static void print_text(const struct state *state)
 	}
 	printf(", version %.16s\n", state->settings.version);
 	loader_print_settings(&state->settings);
+	if (*state->warning)
+		printf("  warning: %s\n", state->warning);
 }
 
 static json_t *to_json(const struct state *state)
@@ -95,6 +115,7 @@ static json_t *to_json(const struct state *state)
 		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
 		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
 		json_object_set_new(json, "version", json_string(state->settings.version));
+		json_object_set_new(json, "warnings", *state->warning ? json_pack("[s]", state->warning) : json_array());
 	}
 	return json;
 }

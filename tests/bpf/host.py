@@ -90,6 +90,7 @@ class Host:
             connected = self._socket(family, socket.SOCK_DGRAM, (VIP[family], UDP_CONNECTED))
             connected.connect((CLIENT[family], ESTABLISHED))
             self._socket(family, socket.SOCK_DGRAM, (VIP[family], UDP_UNCONNECTED))
+        self.sockets.listeners.add((f.ip(VIP[family]), UDP_UNCONNECTED))
         self._known(family, UDP, CLIENT[family], ESTABLISHED, UDP_CONNECTED)
 
     def _open_tcp(self, family):

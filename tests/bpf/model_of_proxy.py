@@ -17,6 +17,7 @@ XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
 SYN, RST, ACK = 0x02, 0x04, 0x10
 NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
 DROP = "drop"
+UNCONNECTED = "udp_unconnected_listener"
 
 # RFC 6040, figure 4: rows by the inner field, columns by the outer one.
 DECAPSULATED_ECN = {
@@ -39,6 +40,7 @@ class Sockets:
     """The flows for which the host has sockets. A flow is (protocol, source, port, destination, port) as the host receives it."""
 
     flows: set = dataclasses.field(default_factory=set)  # TCP in any state but LISTEN, and connected UDP
+    listeners: set = dataclasses.field(default_factory=set)  # (destination, port) of unconnected UDP
     cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number,) of a valid SYN cookie
 
 
@@ -108,7 +110,13 @@ def _udp(header, sockets, udp):
     if udp == "first-hop" or header.payload[8:9] >= b"\x80":
         return "accepted_other"
     flow = (UDP, header.src, be16(header.payload, 0), header.dst, be16(header.payload, 2))
-    return "accepted_established" if flow in sockets.flows else None
+    return _of_udp_socket(flow, sockets)
+
+
+def _of_udp_socket(flow, sockets):
+    if flow in sockets.flows:
+        return "accepted_established"
+    return UNCONNECTED if flow[3:] in sockets.listeners else None
 
 
 def _icmp(family, header, sockets, udp):
@@ -126,12 +134,14 @@ def _icmp(family, header, sockets, udp):
         return "accepted_other"
     mine = (quote.src, be16(quote.payload, 0))
     theirs = (quote.dst, be16(quote.payload, 2))
-    known = (quote.protocol, *theirs, *mine) in sockets.flows
-    return "accepted_established" if known else None
+    flow = (quote.protocol, *theirs, *mine)
+    if quote.protocol == UDP:
+        return _of_udp_socket(flow, sockets)
+    return "accepted_established" if flow in sockets.flows else None
 
 
 def _accepts(family, inner, sockets, udp):
-    """The counter of a packet that this host accepts, or None for one that no socket of this host knows."""
+    """The counter of a packet that this host accepts. None: no socket of this host knows it. UNCONNECTED: only an unconnected one does."""
     header = _parse_inner(family, inner)
     if header.later_fragment:
         return "accepted_other"
@@ -153,7 +163,7 @@ def _follow(checksum, before, after):
     return (checksum + ones_complement_sum(before) - ones_complement_sum(after)) % 0xFFFF
 
 
-def _forward(frame, ip_at, hop, route):
+def _forward(frame, ip_at, hop, route, step=1):
     addresses = route or frame[6:12] + frame[:6]
     link, ip = frame[:ip_at], bytearray(frame[ip_at:])
     udp_at = 4 * (ip[0] & 15)
@@ -162,7 +172,7 @@ def _forward(frame, ip_at, hop, route):
     udp_checksum, ip_checksum = be16(ip, udp_at + 6), be16(ip, 10)
     ip[12:16], ip[16:20] = ip[16:20], hop
     ip[8] -= 1
-    ip[udp_at + 8 + 6] += 1
+    ip[udp_at + 8 + 6] += step
     ip[10:12] = _follow(ip_checksum, header, bytes(ip[:10] + ip[12:udp_at])).to_bytes(2, "big")
     if udp_checksum:
         after = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
@@ -243,9 +253,14 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None):
         counter = _accepts(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
     except _Drop as drop:
         return Outcome(str(drop), XDP_DROP, frame)
-    if counter is None:
+    if counter in (None, UNCONNECTED):
         if gue["next_hop"] == len(gue["hops"]):
-            counter = "accepted_last_resort"
+            if counter == UNCONNECTED and gue["hops"] == [gue["dst"]]:
+                if frame[ip_at + 8] <= 1:
+                    return Outcome("drop_ttl", XDP_DROP, frame)
+                sender = ipaddress.ip_address(gue["src"]).packed
+                return Outcome("returned_to_first_hop", XDP_REDIRECT, _forward(frame, ip_at, sender, route, step=0))
+            counter = counter or "accepted_last_resort"
         elif gue["hops"][gue["next_hop"]] == gue["dst"]:
             counter = "forwarded_to_self"
         elif frame[ip_at + 8] <= 1:

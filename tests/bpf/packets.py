@@ -18,11 +18,12 @@ OTHER, KNOWN, COOKIED, OPENS = (
     "accepted_other", "accepted_established", "accepted_syn_cookie", "accepted_syn",
 )
 STRANGER = None  # no socket of the host knows the packet
+LISTENER = "udp_unconnected_listener"  # no socket of the host knows the packet, but an unconnected one would take it
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """`expected` is the counter, or STRANGER. `connected` is the counter with --udp connected, if that is another one."""
+    """`expected` is the counter, STRANGER or LISTENER. `connected` is the counter with --udp connected, if that is another one."""
 
     name: str
     build: Callable  # (host, family) -> inner packet
@@ -173,11 +174,11 @@ KINDS = [
     Kind("options/unknown", with_options(tcp(UNKNOWN)), STRANGER),
     Kind("udp/connected", udp(ESTABLISHED, UDP_CONNECTED), OTHER, KNOWN),
     Kind("udp/other end", udp(UNKNOWN, UDP_CONNECTED), OTHER, STRANGER),
-    Kind("udp/unconnected", udp(ESTABLISHED, UDP_UNCONNECTED), OTHER, STRANGER),
+    Kind("udp/unconnected", udp(ESTABLISHED, UDP_UNCONNECTED), OTHER, LISTENER),
     Kind("udp/no socket", udp(ESTABLISHED, CLOSED), OTHER, STRANGER),
     Kind("udp/QUIC long header", udp(UNKNOWN, UDP_UNCONNECTED, b"\xc0\x00"), OTHER),
-    Kind("udp/QUIC short header", udp(UNKNOWN, UDP_UNCONNECTED, b"\x40\x00"), OTHER, STRANGER),
-    Kind("udp/empty", udp(UNKNOWN, UDP_UNCONNECTED, b""), OTHER, STRANGER),
+    Kind("udp/QUIC short header", udp(UNKNOWN, UDP_UNCONNECTED, b"\x40\x00"), OTHER, LISTENER),
+    Kind("udp/empty", udp(UNKNOWN, UDP_UNCONNECTED, b""), OTHER, LISTENER),
     Kind("icmp/echo request", icmp(8, 128), OTHER),
     Kind("icmp/echo reply", icmp(0, 129), OTHER),
     Kind("icmp/redirect", icmp(5, 137), OTHER),
@@ -193,6 +194,7 @@ KINDS = [
     Kind("error/unreachable", icmp(3, 1, quote(f.TCP, UNKNOWN, HTTP)), STRANGER),
     Kind("error/udp", too_big(f.UDP, ESTABLISHED, UDP_CONNECTED), OTHER, KNOWN),
     Kind("error/udp unknown", too_big(f.UDP, UNKNOWN, UDP_CONNECTED), OTHER, STRANGER),
+    Kind("error/udp unconnected", too_big(f.UDP, ESTABLISHED, UDP_UNCONNECTED), OTHER, LISTENER),
     Kind("error/other protocol", too_big(f.ESP, 0, 0), OTHER),
     Kind("error/7 bytes quoted", too_big(f.TCP, ESTABLISHED, HTTP, keep=7), "drop_inner_truncated"),
     Kind("error/nothing quoted", icmp(3, 1, lambda family: b""), "drop_inner_truncated"),

@@ -8,14 +8,19 @@ import pytest
 from conftest import run_frames
 from cases import frames as f
 from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, decide
-from packets import KINDS, KINDS6, OTHER_HOP, SELF, STRANGER, gue_frame
+from packets import KINDS, KINDS6, LISTENER, OTHER_HOP, SELF, STRANGER, gue_frame
 
-# name: (arguments of gue_frame, counter of a packet that no socket knows)
+# name: (arguments of gue_frame, counter of a packet that no socket knows, and with a third word: that only an unconnected one does)
 HOPS = {
-    "no hops": ({"hops": ()}, "accepted_last_resort"),
+    "no hops": ({"hops": ()}, "accepted_last_resort", LISTENER),
+    "last of 2": ({"hops": (SELF,), "next_hop": 1}, "accepted_last_resort", "returned_to_first_hop"),
+    "last of 2, udp checksum": ({"hops": (SELF,), "next_hop": 1, "checksum": "right"}, "accepted_last_resort", "returned_to_first_hop"),
+    "last of 2, ttl 1": ({"hops": (SELF,), "next_hop": 1, "ttl": 1}, "accepted_last_resort", "drop_ttl"),
+    "first of 2, returned": ({"hops": (OTHER_HOP,), "next_hop": 1}, "accepted_last_resort", LISTENER),
+    "last of 3": ({"hops": (OTHER_HOP, SELF), "next_hop": 2}, "accepted_last_resort", LISTENER),
     "1 hop": ({}, "forwarded_to_alternate"),
     "hop 2 of 2": ({"hops": (SELF, OTHER_HOP), "next_hop": 1}, "forwarded_to_alternate"),
-    "both used up": ({"hops": (OTHER_HOP, OTHER_HOP), "next_hop": 2}, "accepted_last_resort"),
+    "both used up": ({"hops": (OTHER_HOP, OTHER_HOP), "next_hop": 2}, "accepted_last_resort", LISTENER),
     "30 hops": ({"hops": (OTHER_HOP,) * 30, "next_hop": 29}, "forwarded_to_alternate"),
     "itself": ({"hops": (SELF, OTHER_HOP)}, "forwarded_to_self"),
     "itself, ttl 1": ({"hops": (SELF,), "ttl": 1}, "forwarded_to_self"),
@@ -59,12 +64,14 @@ def test_matrix(host, in_kernel, family, kind, hops, udp):
     expected = kind.expect(udp)
     if expected is STRANGER:
         expected = HOPS[hops][1]
+    elif expected is LISTENER:
+        expected = HOPS[hops][-1]
     assert outcome.counter == expected
     assert outcome == decide(frame, host.sockets, udp=udp)
     verdict = XDP_PASS
     if outcome.counter.startswith("drop"):
         verdict = XDP_DROP
-    elif outcome.counter == "forwarded_to_alternate":
+    elif outcome.counter in ("forwarded_to_alternate", "returned_to_first_hop"):
         verdict = XDP_REDIRECT
     assert outcome.verdict == verdict
 

@@ -254,6 +254,35 @@ def test_ping_through_the_tunnel_is_answered(lab, family):
     lab.director.hops = ("a", "b")
     lab.namespaces["client"].run("ping", "-c", "1", "-W", "5", VIP[family])
 
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_server_with_an_unconnected_socket_keeps_its_clients(lab, family):
+    """With --udp connected and two hops. The first hop accepts the QUIC long header, and no hop has a connected socket for the rest."""
+    servers = {}
+    for name in PROXY:
+        with lab.namespaces[name]:
+            servers[name] = lab.close.enter_context(socket.socket(FAMILY[family], socket.SOCK_DGRAM))
+        servers[name].settimeout(10)
+        servers[name].bind((VIP[family], 443))
+        lab.attach(name, "--udp", "connected")
+    before = {name: lab.stats(name) for name in PROXY}
+    lab.director.hops = ("a", "b")
+    with lab.namespaces["client"]:
+        client = socket.socket(FAMILY[family], socket.SOCK_DGRAM)
+    with client:
+        client.connect((VIP[family], 443))
+        for payload in (b"\xc0 opens", b"\x40 follows", b"\x40 follows, too"):
+            client.send(payload)
+            assert servers["a"].recv(100) == payload
+    after = {name: lab.stats(name) for name in PROXY}
+    grown = {name: {key: after[name][key] - before[name][key] for key in after[name] if after[name][key] != before[name][key]}
+             for name in PROXY}
+    assert grown == {"a": {"total": 5, "accepted_other": 1, "forwarded_to_alternate": 2, "udp_unconnected_listener": 2},
+                     "b": {"total": 2, "returned_to_first_hop": 2}}
+    for name in PROXY:
+        status = json.loads(lab.redirect(name, "status", "--json"))["eth0"]
+        assert len(status["warnings"]) == 1 and "--udp first-hop" in status["warnings"][0]
+        assert f"\n  warning: {status['warnings'][0]}\n" in lab.redirect(name, "status")
+        lab.attach(name)
 
 
 IP_MTU = {4: (socket.IPPROTO_IP, 14), 6: (socket.IPPROTO_IPV6, 24)}

@@ -71,7 +71,8 @@ def test_attach_status_detach(proxy):
     status = proxy.status()
     assert status.pop("program_id") > 0
     assert status.pop("version") in proxy("--version")
-    assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender"}
+    assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",
+                      "warnings": []}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout

@@ -30,6 +30,8 @@ const volatile struct redirect_settings settings = {.port = GUE_PORT};
 
 enum {
 	DECIDE_UNKNOWN = -1, /* no socket of this host; the next hop may have one */
+	/* As DECIDE_UNKNOWN, but this host has an unconnected UDP socket, which would take the packet. */
+	DECIDE_UNCONNECTED = -2,
 	/* Values >= 0 are the enum redirect_counter of the final decision. */
 };
 
@@ -68,7 +70,7 @@ static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inne
 static __always_inline int decide_udp_socket(struct xdp_md *context, struct inner *inner, bool ipv6)
 {
 	struct bpf_sock *socket = bpf_sk_lookup_udp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
-	int decision = DECIDE_UNKNOWN;
+	int decision = DECIDE_UNCONNECTED;
 
 	if (!socket)
 		return DECIDE_UNKNOWN;
@@ -140,7 +142,7 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
  * These are global functions (Linux 5.6). The verifier checks each of them once, apart from its
  * callers, so the numbers of branches add up instead of multiplying. A global function can take
  * no pointers but the context, so the arguments are offsets: the packet occupies `at` to `end` of the
- * frame. Returns DECIDE_UNKNOWN or a counter.
+ * frame. Returns a DECIDE_ value or a counter.
  */
 __noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end)
 {
@@ -187,7 +189,7 @@ static __always_inline int decide_packet(struct xdp_md *context, struct cursor *
 	return REDIRECT_ACCEPTED_OTHER;
 }
 
-/* The inner packet occupies offsets `at` to `end` of the frame. Returns DECIDE_UNKNOWN or a counter. */
+/* The inner packet occupies offsets `at` to `end` of the frame. Returns a DECIDE_ value or a counter. */
 __noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_within(context, at, end);

@@ -35,7 +35,8 @@ struct outer {
 	struct gue_header *gue;
 	struct gue_private *private_data;
 	bool has_next_hop;
-	__be32 next_hop;
+	__be32 next_hop; /* the last hop if there is no next one */
+	bool returns; /* the packet goes back to the hop that sent it, so the index of its next hop stays */
 };
 
 /* Moves the cursor from the IPv4 header to the GUE header, and shortens the packet to the length in the UDP header. */
@@ -99,14 +100,15 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 		return REDIRECT_DROP_BAD_INDEX;
 	outer->gue = gue;
 	outer->private_data = private_data;
-	if (private_data->next_hop < private_data->hop_count) {
+	outer->has_next_hop = private_data->next_hop < private_data->hop_count;
+	if (private_data->hop_count) {
+		__u32 index = private_data->next_hop - !outer->has_next_hop;
 		__be32 *address;
 
-		hop.at += GUE_BASE_SIZE + 4 * (private_data->next_hop & GUE_HLEN_MASK);
+		hop.at += GUE_BASE_SIZE + 4 * (index & GUE_HLEN_MASK);
 		address = cursor_peek(&hop, sizeof(*address));
 		if (!address) /* impossible, because `words` was checked; the verifier needs it */
 			return REDIRECT_DROP_BAD_LENGTH;
-		outer->has_next_hop = true;
 		outer->next_hop = *address;
 	}
 	return OUTER_GUE;

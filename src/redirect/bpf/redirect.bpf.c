@@ -43,8 +43,25 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 	return outer->ip->ttl > 1 ? REDIRECT_FORWARDED_TO_ALTERNATE : REDIRECT_DROP_TTL;
 }
 
+/*
+ * Returns the counter for UDP that no hop has a connected socket for, at the last hop, which has an unconnected one. The
+ * first hop should have it: the server there accepted the client's earlier packets. With two hops the first one is the
+ * sender. With more hops it is not known.
+ */
+static __always_inline int unconnected_outcome(struct outer *outer)
+{
+	struct gue_private *private_data = outer->private_data;
+
+	/* At the first hop, to which the last one returned the packet, the last hop is another host. */
+	if (private_data->hop_count != 1 || outer->next_hop != outer->ip->daddr)
+		return REDIRECT_UDP_UNCONNECTED_LISTENER;
+	outer->next_hop = outer->ip->saddr;
+	outer->returns = true;
+	return outer->ip->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
+}
+
 /* Returns the counter for a packet whose outer and GUE headers are valid; `inner` is at the inner packet. */
-static __always_inline int outcome_of(struct xdp_md *context, const struct outer *outer, const struct cursor *inner)
+static __always_inline int outcome_of(struct xdp_md *context, struct outer *outer, const struct cursor *inner)
 {
 	int outcome;
 
@@ -52,24 +69,31 @@ static __always_inline int outcome_of(struct xdp_md *context, const struct outer
 		outcome = decide_ipv6(context, inner->at, inner->end);
 	else
 		outcome = decide_ipv4(context, inner->at, inner->end);
-	return outcome == DECIDE_UNKNOWN ? next_hop_outcome(outer) : outcome;
+	if (outcome == DECIDE_UNCONNECTED && !outer->has_next_hop)
+		return unconnected_outcome(outer);
+	return outcome < 0 ? next_hop_outcome(outer) : outcome;
 }
 
 static __always_inline bool is_kept(int outcome)
 {
+	if (outcome == REDIRECT_UDP_UNCONNECTED_LISTENER)
+		return true;
 	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
 }
 
 static __always_inline bool is_sent(int outcome)
 {
 	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_FORWARDED_BY_ROUTE ||
-	       outcome == REDIRECT_SYN_COOKIE_SENT;
+	       outcome == REDIRECT_SYN_COOKIE_SENT || outcome == REDIRECT_RETURNED_TO_FIRST_HOP;
 }
 
 static __always_inline int forward(struct xdp_md *context, struct outer *outer)
 {
+	int outcome;
+
 	rewrite_to_next_hop(outer);
-	return address_frame(context, outer);
+	outcome = address_frame(context, outer);
+	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
 }
 
 /*
@@ -113,7 +137,7 @@ int glb_redirect(struct xdp_md *context)
 		outcome = outcome_of(context, &outer, &cursor);
 		if (is_kept(outcome))
 			outcome = keep(context, &outer, &cursor, outcome);
-		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE)
+		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_RETURNED_TO_FIRST_HOP)
 			outcome = forward(context, &outer);
 	}
 	count(REDIRECT_TOTAL);

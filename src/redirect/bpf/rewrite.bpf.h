@@ -50,18 +50,19 @@ static __always_inline void rewrite_to_next_hop(struct outer *outer)
 	struct gue_private *private_data = outer->private_data;
 	__be32 old_source = ip->saddr, hop = outer->next_hop;
 	__be16 old_ttl_word, old_index_word, ttl_word, index_word;
+	__u8 index = private_data->next_hop + !outer->returns;
 
 	old_ttl_word = bpf_htons(ip->ttl << 8 | ip->protocol);
 	ttl_word = bpf_htons((ip->ttl - 1) << 8 | ip->protocol);
 	old_index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count);
-	index_word = bpf_htons((private_data->next_hop + 1) << 8 | private_data->hop_count);
+	index_word = bpf_htons(index << 8 | private_data->hop_count);
 
 	ip->saddr = ip->daddr;
 	ip->daddr = hop;
 	ip->ttl--;
 	ip->check = checksum_replace_address(ip->check, old_source, hop);
 	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
-	private_data->next_hop++;
+	private_data->next_hop = index;
 	if (udp->check) { /* 0: no checksum; the director sends none */
 		udp->check = checksum_replace_address(udp->check, old_source, hop);
 		udp->check = checksum_replace(udp->check, old_index_word, index_word);
