@@ -190,17 +190,42 @@ def test_panic_can_be_turned_off(daemon):
     made.wait_healthy({PROXY: False, ELSEWHERE: False})
 
 
-def test_writes_are_held_except_the_first_and_after_an_edit(daemon, own_nginx):
+def test_proxy_that_flaps_stays_out_until_its_hold_ends_or_sighup(daemon, own_nginx):
     own_nginx.start()
-    tables = [table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK))]
-    made = daemon(*tables, hold_ms=3600000).start().wait_ready()
+    made = daemon(table(backend(PROXY, http=OWN), backend(ELSEWHERE, http=nginx.OK)), hold_ms=3600000, hold_max_ms=7200000)
+    made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: True})
+
+    def check():
+        return made.status()["tables"][0]["backends"][0]["checks"][0]
+
+    own_nginx.stop()
+    made.wait_healthy({PROXY: False, ELSEWHERE: True})  # a failure does not wait for a hold
+    own_nginx.start()
+    wait_until(lambda: check()["against_verdict"] == 2, "enough results to change the verdict")
+    wait_probes(made, 6)
+    assert made.healthy() == {PROXY: False, ELSEWHERE: True} and writes(made) == 2
+    assert (check()["verdict"], check()["flaps"]) == ("unhealthy", 0) and 3500000 < check()["held_ms"] <= 3600000
+    made.kill(signal.SIGHUP)  # an operator who has repaired the proxy need not wait
     made.wait_healthy({PROXY: True, ELSEWHERE: True})
     own_nginx.stop()
-    made.logged("healthy -> unhealthy")
-    wait_probes(made, 6)
-    assert made.healthy() == {PROXY: True, ELSEWHERE: True} and writes(made) == 1
-    made.write_src(*tables, _edited=True)
     made.wait_healthy({PROXY: False, ELSEWHERE: True})
+    made.logged("; it flaps, so it stays unhealthy for 7200 s\n")
+    assert check()["flaps"] == 1 and "glb_healthcheck_checks_flapping 1\n" in made.get("/metrics")[2]
+    status = made.host.run(PROGRAM, "status", "--config-file", str(made.conf), check=False).stdout
+    assert "    it flaps: stays unhealthy for 71" in status
+
+
+def test_proxies_that_fail_together_leave_in_one_write(daemon, own_nginx):
+    """Their checks run at different times of an interval. Two intervals pass before a second write would be due."""
+    own_nginx.start()
+    sick, well = [f"10.78.0.{i}" for i in range(1, 5)], [f"10.78.1.{i}" for i in range(1, 7)]
+    made = daemon(table(*(backend(ip, http=OWN) for ip in sick), *(backend(ip, http=nginx.OK) for ip in well)),
+                  interval_ms=1000, timeout_ms=500, trigger=3, hold_ms=10000).start().wait_ready()
+    made.wait_healthy(dict.fromkeys(sick + well, True))
+    before = writes(made)
+    own_nginx.stop()
+    made.wait_healthy({**dict.fromkeys(sick, False), **dict.fromkeys(well, True)})
+    assert writes(made) == before + 1
 
 
 # --- src ---

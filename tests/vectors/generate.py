@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from cases import (  # noqa: E402
+    damper_cases,
     fragment_packets,
     gue_packets,
     icmp_packets,
@@ -30,6 +31,7 @@ from cases import (  # noqa: E402
 from cases.collect import Packets  # noqa: E402
 from cases.settings import CONFIGS, TABLES  # noqa: E402
 from model import Director, decode_gue, load_tables, siphash24  # noqa: E402
+from model.damper import Damper  # noqa: E402
 from model.next_hops import macs  # noqa: E402
 
 PORT_MAC = "02:00:00:00:00:01"
@@ -134,6 +136,19 @@ def named(values):
     return "{\n" + ",\n".join(members) + "\n}"
 
 
+def damper_vectors():
+    for name, rule, first, results, verdict, flaps in damper_cases.collect():
+        damper = Damper(rule, first)
+        after = []
+        for now, passed in results:
+            damper.step(passed, now)
+            after.append([now, passed, damper.verdict == "healthy", damper.flaps, max(0, damper.held_until - now)])
+        if verdict:
+            agree(name, "verdict", (damper.verdict, damper.flaps), (verdict, flaps))
+        yield {"name": name, "rule": [rule.trigger_healthy, rule.trigger_unhealthy, rule.hold_ms, rule.hold_max_ms],
+               "first": first, "results": after}
+
+
 def vectors():
     """{file name: text}"""
     packets = ",\n".join(
@@ -150,6 +165,7 @@ def vectors():
         "packets.json": "{\n" + packets + "\n}\n",
         "gue.json": lines(gue_vectors()) + "\n",
         "next_hops.json": lines(next_hop_vectors()) + "\n",
+        "damper.json": lines(damper_vectors()) + "\n",
     }
 
 

@@ -63,6 +63,8 @@ static void print_check(const json_t *check)
 	if (strcmp(result, "passed") != 0 || against)
 		lines_print(6, "    %s: %s%s", result, string(check, "reason"),
 			against ? " (this contradicts the verdict, which does not change yet)" : "");
+	if (number(check, "flaps") && number(check, "held_ms"))
+		lines_print(6, "    it flaps: stays unhealthy for %" PRIu64 " s more", number(check, "held_ms") / 1000);
 }
 
 static bool is_inactive(const json_t *backend)

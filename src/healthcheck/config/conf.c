@@ -184,6 +184,7 @@ static const struct conf_key keys[] = {
 		.min = 1,
 		.max = CHECK_TRIGGER_MAX},
 	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
+	{.name = "hold_max_ms", .read = conf_read_unsigned, AT(hold_max_ms), .min = 1, .max = 86400000},
 	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
 	{.name = "max_shrink", .read = conf_read_unsigned, AT(max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "max_concurrent", .read = conf_read_unsigned, AT(max_concurrent), .min = 1, .max = 65535},
@@ -255,6 +256,8 @@ static void check_contents(struct conf_reader *reader, const config_setting_t *r
 	check_content(reader, config_setting_get_member(root, "reload"), "build", conf->reload_build, false);
 }
 
+#define HOLD_MAX_MS 600000 /* default of hold_max_ms, if hold_ms is not larger */
+
 /* Reads all keys, sets the defaults that depend on other keys, and checks keys against each other. */
 static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
@@ -269,6 +272,11 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 		conf->timing.trigger_healthy = conf->trigger;
 	if (!conf->timing.trigger_unhealthy)
 		conf->timing.trigger_unhealthy = conf->trigger;
+	if (!conf->hold_max_ms)
+		conf->hold_max_ms = conf->hold_ms > HOLD_MAX_MS ? conf->hold_ms : HOLD_MAX_MS;
+	if (conf->hold_max_ms < conf->hold_ms)
+		conf_error(reader, root, "hold_max_ms", "%u is less than hold_ms, which is %u", conf->hold_max_ms,
+			conf->hold_ms);
 	if (conf->reload_command && conf->reload_build)
 		conf_error(reader, root, "reload_command", "given together with reload; give one");
 	if (!conf->state_file && asprintf(&state, "%s.state", conf->dst) >= 0)

@@ -32,7 +32,9 @@ struct conf {
 	/* Default of trigger_healthy and trigger_unhealthy in `timing`. */
 	unsigned trigger;
 	struct check_timing timing;
-	unsigned hold_ms, panic_threshold, max_concurrent;
+	/* How long an unhealthy verdict stays at least, and at most if the check flaps. */
+	unsigned hold_ms, hold_max_ms;
+	unsigned panic_threshold, max_concurrent;
 	/* Percent, see table/table_guard.h. */
 	unsigned max_shrink;
 	/* Without a family: the kernel chooses the source address. */

@@ -351,11 +351,22 @@ enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t tab
 	return verdict;
 }
 
-void checklist_count_unknown(struct checklist *list)
+void checklist_count(struct checklist *list)
 {
-	list->unknown = 0;
-	for (uint32_t i = 0; i < list->check_count; i++)
+	list->unknown = list->wavering = 0;
+	for (uint32_t i = 0; i < list->check_count; i++) {
 		list->unknown += list->checks[i]->damper.verdict == DAMPER_UNKNOWN;
+		list->wavering += damper_wavers(&list->checks[i]->damper);
+	}
+}
+
+void checklist_end_holds(struct checklist *list)
+{
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		struct damper *damper = &list->checks[i]->damper;
+
+		*damper = (struct damper){.verdict = damper->verdict, .streak = damper->streak};
+	}
 }
 
 json_t *checklist_save(const struct checklist *list)

@@ -50,8 +50,8 @@ struct checklist {
 	/* An element is NULL if a newer list has adopted the check. */
 	struct check **checks;
 	uint32_t check_count;
-	/* Checks without a verdict. checklist_count_unknown() sets it; the monitor counts it down. */
-	uint32_t unknown;
+	/* Checks without a verdict, and checks that waver. checklist_count() sets both; the monitor counts their changes. */
+	uint32_t unknown, wavering;
 	/* Ordered by table, then by backend. */
 	struct checklist_use *uses;
 	size_t use_count;
@@ -85,8 +85,11 @@ bool checklist_has(const struct checklist *list, enum check_kind kind);
  */
 enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend);
 
-/* Sets list->unknown. */
-void checklist_count_unknown(struct checklist *list);
+/* Sets list->unknown and list->wavering. */
+void checklist_count(struct checklist *list);
+
+/* Ends every hold, and forgets the flaps. */
+void checklist_end_holds(struct checklist *list);
 
 /*
  * Converts the verdicts to and from the JSON object in the state file, {NAME: VERDICT}. Unknown verdicts are left out.

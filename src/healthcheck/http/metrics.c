@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/http/status.h"
 
@@ -63,6 +64,7 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 static void print_checks(FILE *to, const struct monitor *monitor)
 {
 	const struct checklist *list = &monitor->list;
+	uint64_t held = 0, now = clock_now_ms();
 
 	family(to, "check_healthy", "gauge",
 		"1 if the check's verdict is healthy, 0 if unhealthy; absent before the first verdict");
@@ -73,6 +75,9 @@ static void print_checks(FILE *to, const struct monitor *monitor)
 		label(to, list->checks[i]->name);
 		fprintf(to, "\"} %d\n", list->checks[i]->damper.verdict == DAMPER_HEALTHY);
 	}
+	for (uint32_t i = 0; i < list->check_count; i++)
+		held += list->checks[i]->damper.flaps && damper_held_ms(&list->checks[i]->damper, now);
+	gauge(to, "checks_flapping", "checks that stay unhealthy for longer than hold_ms, because they flap", held);
 }
 
 static void print_probes(FILE *to, const struct monitor_counters *counters)

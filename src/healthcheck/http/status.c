@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/http/status.h"
 
+#include "common/clock.h"
 #include "table/file/json_text.h"
 
 static json_t *check_json(const struct check *check)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:f, s:i, s:I}", "check", check->name, "verdict",
+	return json_pack("{s:s, s:s, s:s, s:o, s:f, s:i, s:I, s:I, s:i}", "check", check->name, "verdict",
 		damper_name(check->damper.verdict), "result",
 		check->probes ? check_result_name(check->result) : "none yet", "reason", json_text(check->reason),
 		"latency_ms", (double)check->latency_us / 1e3, "against_verdict", (int)check->damper.streak, "changed",
-		(json_int_t)check->changed_s);
+		(json_int_t)check->changed_s, "held_ms", (json_int_t)damper_held_ms(&check->damper, clock_now_ms()),
+		"flaps", (int)check->damper.flaps);
 }
 
 static json_t *backend_json(const struct checklist *list, uint32_t table, uint32_t backend)

@@ -62,13 +62,16 @@ static void list_users(const struct checklist *list, const struct check *check, 
 
 static void log_transition(struct monitor *monitor, const struct check *check, enum damper_verdict old)
 {
-	char ip[NETADDR_TEXT_MAX], tables[512];
+	uint64_t held_ms = damper_held_ms(&check->damper, clock_now_ms());
+	char ip[NETADDR_TEXT_MAX], tables[512], flaps[64] = "";
 
+	if (held_ms && check->damper.flaps)
+		snprintf(flaps, sizeof(flaps), "; it flaps, so it stays unhealthy for %" PRIu64 " s", held_ms / 1000);
 	list_users(&monitor->list, check, tables, sizeof(tables));
 	log_line(check->damper.verdict == DAMPER_HEALTHY ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING,
-		"table %s: backend %s: %s: %s -> %s: %s, %.1f ms", tables, netaddr_format(&check->spec.addr, ip),
+		"table %s: backend %s: %s: %s -> %s: %s, %.1f ms%s", tables, netaddr_format(&check->spec.addr, ip),
 		check->name, damper_name(old), damper_name(check->damper.verdict), check->reason,
-		(double)check->latency_us / 1e3);
+		(double)check->latency_us / 1e3, flaps);
 }
 
 static void become_ready(struct monitor *monitor)
@@ -79,9 +82,27 @@ static void become_ready(struct monitor *monitor)
 	monitor->ready = true;
 }
 
+/* Adds the result to the check's damper. Returns true if the verdict changed. */
+static bool step(struct monitor *monitor, struct check *check)
+{
+	const struct damper_rule rule = {
+		.trigger_healthy = check->timing.trigger_healthy,
+		.trigger_unhealthy = check->timing.trigger_unhealthy,
+		.hold_ms = monitor->conf->hold_ms,
+		.hold_max_ms = monitor->conf->hold_max_ms,
+	};
+	bool wavered = damper_wavers(&check->damper), changed;
+
+	changed = damper_step(&check->damper, check->result == CHECK_PASSED, &rule, clock_now_ms());
+	monitor->list.wavering += damper_wavers(&check->damper);
+	monitor->list.wavering -= wavered;
+	return changed;
+}
+
 static void apply(struct monitor *monitor, struct check *check)
 {
 	enum damper_verdict old = check->damper.verdict;
+	bool changed;
 
 	/* The failure is local, so the proxy's verdict stays. */
 	if (check->result == CHECK_NOT_RUN) {
@@ -89,8 +110,10 @@ static void apply(struct monitor *monitor, struct check *check)
 			check->name, check->reason);
 		return;
 	}
-	if (!damper_step(&check->damper, check->result == CHECK_PASSED, check->timing.trigger_healthy,
-		    check->timing.trigger_unhealthy))
+	changed = step(monitor, check);
+	if (!changed && !monitor->list.wavering && !monitor->on_all_done)
+		publisher_settled(&monitor->publisher);
+	if (!changed)
 		return;
 	check->changed_s = (int64_t)time(NULL);
 	monitor->counters.transitions++;
@@ -100,7 +123,7 @@ static void apply(struct monitor *monitor, struct check *check)
 	log_transition(monitor, check, old);
 	if (monitor->list.unknown == 0)
 		become_ready(monitor);
-	publisher_request(&monitor->publisher);
+	publisher_request(&monitor->publisher, &check->timing, check->damper.verdict == DAMPER_UNHEALTHY);
 	if (!ev_is_active(&monitor->save)) {
 		ev_timer_set(&monitor->save, SAVE_DELAY_S, 0);
 		ev_timer_start(monitor->loop, &monitor->save);
@@ -280,7 +303,7 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 	longest = schedule_new(monitor) + GRACE_MS;
 	if (longest > FIRST_RESULTS_MAX_MS)
 		longest = FIRST_RESULTS_MAX_MS;
-	checklist_count_unknown(&monitor->list);
+	checklist_count(&monitor->list);
 	monitor->counters.loads++;
 	log_info("%s: %" PRIu32 " table%s, %" PRIu32 " check%s, %" PRIu32 " without a verdict yet", monitor->conf->src,
 		monitor->list.document.set.count, text_plural(monitor->list.document.set.count),
@@ -424,8 +447,11 @@ void monitor_reload(struct monitor *monitor, bool by_operator)
 		faults_clear(&faults);
 		return;
 	}
-	if (by_operator)
+	if (by_operator) {
 		monitor->error[0] = '\0'; /* log the same errors again */
+		checklist_end_holds(&monitor->list);
+		publisher_retry(&monitor->publisher);
+	}
 	if (read_list(monitor, monitor->text, size, &monitor->list.document.set, &list, &faults, loss)) {
 		if (monitor->error[0])
 			log_notice("src %s is valid again and in use", monitor->conf->src);

@@ -17,7 +17,8 @@
 static void schedule(struct publisher *publisher)
 {
 	uint64_t now = clock_now_ms();
-	uint64_t at = publisher->urgent ? now : now + damper_hold_wait(&publisher->hold, now);
+	uint64_t at =
+		publisher->urgent ? now : now + damper_batch_wait(&publisher->batch, publisher->list->wavering, now);
 
 	if (publisher->list->unknown && publisher->first_results_ms > at)
 		at = publisher->first_results_ms;
@@ -100,10 +101,10 @@ static void write_table(struct publisher *publisher)
 	memcpy(publisher->verdicts, verdicts, sizeof(verdicts));
 	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {
 		succeed(publisher, text, size);
+		publisher->batch.open = false;
 		if (urgent) {
 			/* The binary table may have been damaged since the hook ran last. */
 			log_info("table %s is up to date, not written again", publisher->conf->dst);
-			damper_hold_written(&publisher->hold, clock_now_ms());
 			reload_hook_request(&publisher->reload_hook);
 		}
 		return;
@@ -120,7 +121,7 @@ static void write_table(struct publisher *publisher)
 		return;
 	}
 	faults_clear(&faults);
-	damper_hold_written(&publisher->hold, clock_now_ms());
+	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
 	succeed(publisher, text, size);
 	log_written(publisher);
@@ -146,7 +147,7 @@ static void read_dst(struct publisher *publisher)
 
 void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list)
 {
-	*publisher = (struct publisher){.loop = loop, .conf = conf, .list = list, .hold = {.hold_ms = conf->hold_ms}};
+	*publisher = (struct publisher){.loop = loop, .conf = conf, .list = list};
 	ev_timer_init(&publisher->timer, on_timer, 0, 0);
 	publisher->timer.data = publisher;
 	reload_hook_open(&publisher->reload_hook, loop, conf);
@@ -161,9 +162,23 @@ void publisher_close(struct publisher *publisher)
 	free(publisher->written);
 }
 
-void publisher_request(struct publisher *publisher)
+void publisher_request(struct publisher *publisher, const struct check_timing *timing, bool failed)
 {
+	damper_batch_add(&publisher->batch, timing, failed, clock_now_ms());
 	schedule(publisher);
+}
+
+void publisher_settled(struct publisher *publisher)
+{
+	if (publisher->batch.open)
+		schedule(publisher);
+}
+
+void publisher_retry(struct publisher *publisher)
+{
+	publisher->retry_ms = 0;
+	if (publisher->failures)
+		schedule(publisher);
 }
 
 void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms)

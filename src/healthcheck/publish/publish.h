@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
- * atomically, only if its content changes, and at most once in hold_ms. A failed write leaves the old dst in place and
- * is retried with backoff. Everything runs in the event loop's thread.
+ * atomically, and only if its content changes. Verdicts that change together are written together. A failed write leaves
+ * the old dst in place and is retried with backoff. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
@@ -15,10 +15,10 @@ struct publisher {
 	struct ev_loop *loop;
 	const struct conf *conf;
 	struct checklist *list;
-	struct damper_hold hold;
+	struct damper_batch batch;
 	struct reload_hook reload_hook;
 	ev_timer timer;
-	/* The list is new: do not wait for hold_ms, and run the reload hook even if dst does not change. */
+	/* The list is new: do not wait for the batch, and run the reload hook even if dst does not change. */
 	bool urgent;
 	/* Time (clock_now_ms()) until which the write waits for first results. */
 	uint64_t first_results_ms;
@@ -41,8 +41,14 @@ void publisher_open(struct publisher *publisher, struct ev_loop *loop, const str
 /* Does nothing if publisher_open() was not called. */
 void publisher_close(struct publisher *publisher);
 
-/* Schedules a write because a verdict changed. */
-void publisher_request(struct publisher *publisher);
+/* Schedules a write because the verdict of a check changed. See damper_batch_add(). */
+void publisher_request(struct publisher *publisher, const struct check_timing *timing, bool failed);
+
+/* Call this when the last check stops wavering: the write then need not wait for others. */
+void publisher_settled(struct publisher *publisher);
+
+/* Ends the backoff of a failed write. */
+void publisher_retry(struct publisher *publisher);
 
 /*
  * Schedules an urgent write because the list is new or an operator asked. Reads dst and writes it if its content

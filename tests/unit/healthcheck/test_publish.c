@@ -256,7 +256,7 @@ static void test_reload_keeps_checks_and_verdicts(void **state)
 	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->damper.verdict, DAMPER_UNHEALTHY);
 	assert_int_equal(find(&list, "tcp 10.1.0.3:22")->timing.trigger_healthy, 9);
 	assert_int_equal(find(&list, "tcp 10.1.0.9:22")->damper.verdict, DAMPER_UNKNOWN);
-	checklist_count_unknown(&list);
+	checklist_count(&list);
 	assert_int_equal(list.unknown, 1);
 	assert_null(old.checks[1]);
 	checklist_free(&old);
@@ -353,7 +353,7 @@ static void test_edits_in_a_row_delay_the_write_only_once(void **state)
 	checklist_free(&list);
 }
 
-static void test_new_verdicts_do_not_shorten_the_backoff_of_a_failed_write(void **state)
+static void test_operator_and_not_new_verdicts_end_the_backoff_of_a_failed_write(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
 	char folder[] = "/tmp/test_publish.XXXXXX", file[64];
@@ -370,11 +370,18 @@ static void test_new_verdicts_do_not_shorten_the_backoff_of_a_failed_write(void 
 	ev_run(loop, EVRUN_ONCE);
 	assert_int_equal(publisher.failed_writes, 1);
 	assert_int_equal(unlink(file), 0); /* the state was saved before dst was written */
-	assert_int_equal(rmdir(folder), 0);
-	assert_true(ev_timer_remaining(loop, &publisher.timer) > 0);
-	publisher_request(&publisher);
-	assert_true(ev_timer_remaining(loop, &publisher.timer) > 0);
+	assert_true(ev_timer_remaining(loop, &publisher.timer) > 30);
+	publisher_request(&publisher, &own.timing, true);
+	assert_true(ev_timer_remaining(loop, &publisher.timer) > 30);
+	publisher_retry(&publisher); /* SIGHUP */
+	assert_true(ev_timer_remaining(loop, &publisher.timer) < 1);
+	ev_run(loop, EVRUN_ONCE);
+	assert_int_equal(publisher.failed_writes, 2);
+	assert_int_equal(unlink(file), 0);
+	publisher_request(&publisher, &own.timing, true);
+	assert_true(ev_timer_remaining(loop, &publisher.timer) > 30);
 	publisher_close(&publisher);
+	assert_int_equal(rmdir(folder), 0);
 	ev_loop_destroy(loop);
 	checklist_free(&list);
 }
@@ -425,7 +432,7 @@ int main(void)
 		cmocka_unit_test(test_two_checks_of_one_target_have_different_names),
 		cmocka_unit_test(test_names_change_and_verdicts_stay),
 		cmocka_unit_test(test_edits_in_a_row_delay_the_write_only_once),
-		cmocka_unit_test(test_new_verdicts_do_not_shorten_the_backoff_of_a_failed_write),
+		cmocka_unit_test(test_operator_and_not_new_verdicts_end_the_backoff_of_a_failed_write),
 		cmocka_unit_test(test_tunnel_vip_adds_checks_to_the_vips),
 	};
 
