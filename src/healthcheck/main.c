@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "common/text.h"
+#include "healthcheck/checks/check_http.h"
 #include "healthcheck/client/client.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor/monitor.h"
@@ -39,6 +40,7 @@ static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 	(void)signal;
 	(void)events;
 	service_reloading();
+	http_reload_trust(monitor.env.http);
 	monitor_reload(&monitor, true);
 	if (monitor.ready)
 		service_ready();

@@ -14,6 +14,7 @@ import threading
 import time
 
 HANG, SLOW, RESET, CLOSE, GARBAGE, HUGE = 8001, 8002, 8003, 8004, 8005, 8006
+LONG_STATUS, LONG_HEADER, MANY_HEADERS, NO_COLON, BAD_LOCATION, BAD_LENGTH, BAD_CHUNK = range(8007, 8014)
 GUE, FOU, FOU_GRE = 19523, 19522, 19525
 GUE_DROPS, GUE_ELSEWHERE, GUE_LATE, GUE_ALTERED = 19600, 19601, 19602, 19603
 ELSEWHERE = "10.77.0.99"
@@ -58,6 +59,25 @@ def garbage(connection):
 def huge(connection):
     connection.recv(4096)
     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(3 << 20))
+
+
+def says(reply):
+    def behave(connection):
+        connection.recv(4096)
+        connection.sendall(reply)
+
+    return behave
+
+
+HOSTILE = {  # replies that make libcurl fail in unusual ways
+    LONG_STATUS: b"HTTP/1.1 200 " + 120_000 * b"x" + b"\r\n\r\n",
+    LONG_HEADER: b"HTTP/1.1 200 OK\r\nX: " + 120_000 * b"x" + b"\r\n\r\n",
+    MANY_HEADERS: b"HTTP/1.1 200 OK\r\n" + 10_000 * b"X: yyyyyy\r\n" + b"\r\n",
+    NO_COLON: b"HTTP/1.1 200 OK\r\nthis is no header\r\nContent-Length: 0, 1\r\n\r\n",
+    BAD_LOCATION: b"HTTP/1.1 301 Moved\r\nLocation: http://[::1/" + 3_000 * b"%" + b"\r\nContent-Length: 0\r\n\r\n",
+    BAD_LENGTH: b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+    BAD_CHUNK: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffffff\r\n",
+}
 
 
 def serve(port, behave):
@@ -140,7 +160,8 @@ def strip(port, tun, decode, handle):
 
 def main():
     tun = open_tun()
-    for port, behave in ((HANG, hang), (SLOW, slow), (RESET, reset), (CLOSE, close), (GARBAGE, garbage), (HUGE, huge)):
+    for port, behave in ((HANG, hang), (SLOW, slow), (RESET, reset), (CLOSE, close), (GARBAGE, garbage), (HUGE, huge),
+                         *((port, says(reply)) for port, reply in HOSTILE.items())):
         threading.Thread(target=serve, args=(port, behave), daemon=True).start()
     for port, decode, handle in (
             (GUE, inner, deliver),

@@ -47,6 +47,17 @@ def test_http(daemon, port, expected):
     assert result == expected[0] and reason.startswith(expected[1])
 
 
+def test_no_reply_of_the_proxy_counts_as_a_failure_of_this_host(daemon):
+    """Also those that libcurl reports as "out of memory" or "unsupported protocol"."""
+    ports = [*peers.HOSTILE, peers.GARBAGE, nginx.TLS]
+    rows = once(daemon, *(backend(f"10.78.0.{i}", http=port) for i, port in enumerate(ports, 1)))
+    replies = dict(zip(ports, rows.values(), strict=True))
+    assert "not_run" not in {result for result, _ in replies.values()}, rows
+    assert [replies[port] for port in (peers.LONG_STATUS, peers.LONG_HEADER, peers.MANY_HEADERS)] == [
+        ("bad_reply", "a line of the reply is too long"), ("bad_reply", "a line of the reply is too long"),
+        ("bad_reply", "the headers have more than 65536 bytes")]
+
+
 @pytest.mark.parametrize("options, expected", [
     ({}, "passed"),
     ({"status": "204"}, "bad_status"),

@@ -2,24 +2,20 @@
 #include "healthcheck/checks/check_http.h"
 
 #include <curl/curl.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "common/endpoint.h"
-#include "healthcheck/checks/probe.h"
+#include "healthcheck/checks/error_result.h"
+#include "healthcheck/checks/http_multi.h"
+#include "healthcheck/checks/http_request.h"
+#include "healthcheck/checks/http_tls.h"
 #include "healthcheck/config/conf.h"
 
-#define BODY_MAX ((size_t)1 << 20)
-/* The expected text must be in this many bytes at the start of the body. */
-#define SEARCH_MAX ((size_t)64 << 10)
-
 struct http {
-	struct ev_loop *loop;
-	CURLM *multi;
-	ev_timer timer;
+	struct http_multi multi;
 	struct transfer *idle;
+	struct http_trust *trust;
+	/* Whether files of trusted certificates are watched. */
+	bool watch;
 };
 
 /* A curl handle and the probe that uses it. When the probe ends, the handle is kept for the next one. */
@@ -27,297 +23,138 @@ struct transfer {
 	/* Next in the list of idle transfers. */
 	struct transfer *next;
 	CURL *easy;
-	const struct conf_http *settings;
 	struct probe *probe;
-	struct curl_slist *connect_to;
-	size_t received;
-	/* Room for SEARCH_MAX bytes; NULL if no text is expected. */
-	char *body;
+	struct http_request request;
+	struct http_tls tls;
 	char error[CURL_ERROR_SIZE];
 };
 
-/* A socket that curl uses, in the event loop. */
-struct watch {
-	ev_io io;
-	struct http *http;
-};
-
-static enum check_result result_of(CURLcode code)
+/* True if this host has memory, so that CURLE_OUT_OF_MEMORY means a line of the reply that libcurl does not take. */
+static bool has_memory(void)
 {
-	switch (code) {
-	case CURLE_OK:
-		return CHECK_PASSED;
-	case CURLE_OPERATION_TIMEDOUT:
-		return CHECK_TIMED_OUT;
-	case CURLE_GOT_NOTHING:
-	case CURLE_RECV_ERROR:
-	case CURLE_SEND_ERROR:
-		return CHECK_RESET;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-		return CHECK_BAD_TLS;
-	case CURLE_FAILED_INIT:
-	case CURLE_OUT_OF_MEMORY:
-	case CURLE_INTERFACE_FAILED:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_ENGINE_INITFAILED:
-	case CURLE_URL_MALFORMAT:
-		return CHECK_NOT_RUN;
-	default:
-		return CHECK_BAD_REPLY;
-	}
+	void *volatile room = malloc(HTTP_BODY_MAX);
+
+	free(room);
+	return room;
 }
 
-static void judge_reply(struct transfer *transfer)
-{
-	const struct conf_http *http = transfer->probe->spec->http;
-	long status = 0;
-	char *redirect = NULL;
-	size_t searched = transfer->received < SEARCH_MAX ? transfer->received : SEARCH_MAX;
-
-	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &redirect);
-	if (!status_set_has(&http->status, status))
-		probe_end(transfer->probe, CHECK_BAD_STATUS, "status %ld%s", status,
-			redirect ? ", and redirects are not followed" : "");
-	else if (http->body && !memmem(transfer->body, searched, http->body, strlen(http->body)))
-		probe_end(transfer->probe, CHECK_BAD_BODY, "status %ld, but no \"%.64s\" in the body", status,
-			http->body);
-	else
-		probe_end(transfer->probe, CHECK_PASSED, "status %ld", status);
-}
-
-static void judge(struct transfer *transfer, CURLcode code)
+static void judge_error(struct transfer *transfer, CURLcode code)
 {
 	struct probe *probe = transfer->probe;
+	curl_off_t ready_us = 0;
 	long error = 0;
 
 	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &error);
-	if (code == CURLE_OK)
-		judge_reply(transfer);
-	else if (code == CURLE_WRITE_ERROR)
-		probe_end(probe, CHECK_BAD_REPLY, "the body has more than %zu bytes", BODY_MAX);
+	curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+	if (transfer->request.refused)
+		probe_end(probe, CHECK_BAD_REPLY, "%s", transfer->request.refused);
+	else if (code == CURLE_OUT_OF_MEMORY && !has_memory())
+		probe_end(probe, CHECK_NOT_RUN, "out of memory");
+	else if (code == CURLE_OUT_OF_MEMORY)
+		probe_end(probe, CHECK_BAD_REPLY, "a line of the reply is too long");
 	else if (code == CURLE_COULDNT_CONNECT && error)
 		probe_end_errno(probe, (int)error);
-	else if (code == CURLE_COULDNT_CONNECT)
-		probe_end(probe, CHECK_NOT_RUN, "%s", transfer->error);
 	else
-		probe_end(probe, result_of(code), "%s", transfer->error[0] ? transfer->error : curl_easy_strerror(code));
+		probe_end(probe, error_result_curl((int)code, ready_us > 0), "%s",
+			transfer->error[0] ? transfer->error : curl_easy_strerror(code));
 }
 
-/* Judges all transfers that have ended. This may start and stop other transfers. */
-static void reap(struct http *http)
+static void on_ended(CURL *easy, CURLcode code)
 {
-	CURLMsg *message;
-	int left;
+	struct transfer *transfer = NULL;
 
-	while ((message = curl_multi_info_read(http->multi, &left))) {
-		struct transfer *transfer = NULL;
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
+	transfer->probe->tls_expires_s = transfer->tls.expires_s;
+	if (code == CURLE_OK)
+		http_request_judge(&transfer->request, transfer->probe);
+	else
+		judge_error(transfer, code);
+}
 
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
-		judge(transfer, message->data.result);
+static void free_transfer(struct transfer *transfer)
+{
+	http_request_free(&transfer->request);
+	curl_easy_cleanup(transfer->easy);
+	free(transfer);
+}
+
+/* Returns an idle handle or a new one, with no options set. */
+static struct transfer *take_transfer(struct http *http)
+{
+	struct transfer *transfer = http->idle;
+
+	if (transfer) {
+		http->idle = transfer->next;
+		curl_easy_reset(transfer->easy);
+		return transfer;
 	}
-}
-
-static void act(struct http *http, curl_socket_t fd, int events)
-{
-	int running;
-
-	curl_multi_socket_action(http->multi, fd, events, &running);
-	reap(http);
-}
-
-static void on_socket(struct ev_loop *loop, ev_io *io, int events)
-{
-	struct watch *watch = io->data;
-
-	(void)loop;
-	act(watch->http, io->fd, (events & EV_READ ? CURL_CSELECT_IN : 0) | (events & EV_WRITE ? CURL_CSELECT_OUT : 0));
-}
-
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	(void)loop;
-	(void)events;
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-/* curl calls this to have a socket watched for `what` (CURL_POLL_*). */
-static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void *assigned)
-{
-	struct http *http = data;
-	struct watch *watch = assigned;
-	int events = (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0);
-
-	(void)easy;
-	if (watch)
-		ev_io_stop(http->loop, &watch->io);
-	if (what == CURL_POLL_REMOVE) {
-		curl_multi_assign(http->multi, fd, NULL);
-		free(watch);
-		return 0;
-	}
-	if (!watch) {
-		watch = calloc(1, sizeof(*watch));
-		if (!watch)
-			return -1;
-		watch->http = http;
-		curl_multi_assign(http->multi, fd, watch);
-	}
-	ev_io_init(&watch->io, on_socket, fd, events);
-	watch->io.data = watch;
-	ev_io_start(http->loop, &watch->io);
-	return 0;
-}
-
-/*
- * curl calls this to set its timer, or with -1 to stop it. No function of curl's multi handle may be called from here.
- */
-static int set_timer(CURLM *multi, long timeout_ms, void *data)
-{
-	struct http *http = data;
-
-	(void)multi;
-	ev_timer_stop(http->loop, &http->timer);
-	if (timeout_ms >= 0) {
-		ev_timer_set(&http->timer, (double)timeout_ms / 1e3, 0);
-		ev_timer_start(http->loop, &http->timer);
-	}
-	return 0;
-}
-
-static size_t take_body(char *bytes, size_t unit, size_t count, void *data)
-{
-	struct transfer *transfer = data;
-	size_t size = unit * count, room;
-
-	if (transfer->received + size > BODY_MAX)
-		return 0;
-	if (transfer->body && transfer->received < SEARCH_MAX) {
-		room = SEARCH_MAX - transfer->received;
-		memcpy(transfer->body + transfer->received, bytes, size < room ? size : room);
-	}
-	transfer->received += size;
-	return size;
-}
-
-/* Sets the options that are the same for every probe. They stay in the handle. */
-static struct transfer *new_transfer(const struct conf_http *settings)
-{
-	struct transfer *transfer = calloc(1, sizeof(*transfer));
-
+	transfer = calloc(1, sizeof(*transfer));
 	if (!transfer)
 		return NULL;
 	transfer->easy = curl_easy_init();
-	if (!transfer->easy) {
-		free(transfer);
-		return NULL;
-	}
-	transfer->settings = settings;
-	curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
-	curl_easy_setopt(transfer->easy, CURLOPT_ERRORBUFFER, transfer->error);
-	curl_easy_setopt(transfer->easy, CURLOPT_WRITEFUNCTION, take_body);
-	curl_easy_setopt(transfer->easy, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(transfer->easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(transfer->easy, CURLOPT_NOPROXY, "*");
-	curl_easy_setopt(transfer->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(transfer->easy, CURLOPT_FRESH_CONNECT, 1L);
-	curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 1L);
-	curl_easy_setopt(transfer->easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
-	curl_easy_setopt(transfer->easy, CURLOPT_BUFFERSIZE, 4096L);
-	curl_easy_setopt(transfer->easy, CURLOPT_USERAGENT, "glb-healthcheck/" GLB_VERSION);
-	return transfer;
+	if (transfer->easy)
+		return transfer;
+	free(transfer);
+	return NULL;
 }
 
-/* `to` is the proxy's ADDRESS:PORT. Returns false if out of memory or if the URL is too long. */
-static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
+static void set_connection(struct transfer *transfer, const struct probe *probe)
 {
-	const char *scheme = spec->http->tls ? "https" : "http", *host = spec->http->host;
-	char url[4096];
-	int size = host ? snprintf(url, sizeof(url), "%s://%s:%u%s", scheme, host, spec->port, spec->uri)
-			: snprintf(url, sizeof(url), "%s://%s%s", scheme, to, spec->uri);
-
-	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
-}
-
-/*
- * If a host name is configured, it goes into the URL, so that curl sends it in the Host header and SNI. The connection
- * still goes to the proxy's address.
- */
-static bool set_target(struct transfer *transfer, const struct check_spec *spec)
-{
-	char to[ENDPOINT_TEXT_MAX], connect_to[ENDPOINT_TEXT_MAX + 2];
-
-	endpoint_text(&spec->addr, spec->port, to);
-	if (spec->http->host) {
-		snprintf(connect_to, sizeof(connect_to), "::%s", to);
-		transfer->connect_to = curl_slist_append(NULL, connect_to);
-		if (!transfer->connect_to)
-			return false;
-	}
-	curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to);
-	return set_url(transfer->easy, spec, to);
-}
-
-static bool set_options(struct transfer *transfer, const struct probe *probe)
-{
-	const struct conf_http *http = probe->spec->http;
 	const struct netaddr *source = conf_source(probe->env->conf, probe->spec->addr.family);
-	char ip[NETADDR_TEXT_MAX], from[NETADDR_TEXT_MAX + 8] = "";
+	CURL *easy = transfer->easy;
+	char ip[NETADDR_TEXT_MAX], from[NETADDR_TEXT_MAX + 8];
 
-	if (source)
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	transfer->error[0] = '\0';
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	if (source) {
 		snprintf(from, sizeof(from), "host!%s", netaddr_format(source, ip));
-	curl_easy_setopt(transfer->easy, CURLOPT_INTERFACE, source ? from : NULL);
-	curl_easy_setopt(transfer->easy, CURLOPT_SSL_VERIFYPEER, http->verify ? 1L : 0L);
-	curl_easy_setopt(transfer->easy, CURLOPT_SSL_VERIFYHOST, http->verify ? 2L : 0L);
-	if (http->ca_file) {
-		curl_easy_setopt(transfer->easy, CURLOPT_CAINFO, http->ca_file);
-		curl_easy_setopt(transfer->easy, CURLOPT_CAPATH, NULL);
+		curl_easy_setopt(easy, CURLOPT_INTERFACE, from);
 	}
-	if (http->body && !transfer->body)
-		transfer->body = malloc(SEARCH_MAX);
-	return set_target(transfer, probe->spec) && (transfer->body || !http->body);
 }
 
-/*
- * Returns an idle handle that was used with the same settings, or a new one. A handle keeps its settings because curl
- * cannot unset a CA file.
- */
-static struct transfer *take_idle(struct http *http, const struct conf_http *settings)
+/* Returns NULL, or why the probe cannot run. */
+static const char *set_tls(struct http *http, struct transfer *transfer, const struct conf_http *settings)
 {
-	for (struct transfer **at = &http->idle; *at; at = &(*at)->next) {
-		struct transfer *transfer = *at;
+	const struct http_trust *trust = NULL;
 
-		if (transfer->settings == settings) {
-			*at = transfer->next;
-			return transfer;
-		}
+	transfer->tls = (struct http_tls){0};
+	if (!settings->tls)
+		return NULL;
+	if (settings->verify) {
+		trust = http_trust_of(&http->trust, settings->ca_file, http->watch ? http->multi.loop : NULL);
+		if (!trust)
+			return "out of memory";
+		if (!trust->store)
+			return trust->error;
 	}
-	return new_transfer(settings);
+	http_tls_set(&transfer->tls, transfer->easy, trust ? trust->store : NULL, settings->verify);
+	return NULL;
 }
 
 static void start(struct probe *probe)
 {
 	struct http *http = probe->env->http;
-	struct transfer *transfer = take_idle(http, probe->spec->http);
+	struct transfer *transfer = take_transfer(http);
+	const char *why;
 
 	if (!transfer) {
 		probe_end(probe, CHECK_NOT_RUN, "out of memory");
 		return;
 	}
 	transfer->probe = probe;
-	transfer->received = 0;
-	transfer->error[0] = '\0';
 	probe->state = transfer;
-	if (!set_options(transfer, probe) || curl_multi_add_handle(http->multi, transfer->easy) != CURLM_OK)
-		probe_end(probe, CHECK_NOT_RUN, "out of memory");
+	set_connection(transfer, probe);
+	why = set_tls(http, transfer, probe->spec->http);
+	if (!why && (!http_request_set(&transfer->request, transfer->easy, probe) ||
+			    curl_multi_add_handle(http->multi.multi, transfer->easy) != CURLM_OK))
+		why = "out of memory";
+	if (why)
+		probe_end(probe, CHECK_NOT_RUN, "%s", why);
 }
 
 static void stop(struct probe *probe)
@@ -327,34 +164,30 @@ static void stop(struct probe *probe)
 
 	if (!transfer)
 		return;
-	curl_multi_remove_handle(http->multi, transfer->easy);
-	curl_slist_free_all(transfer->connect_to);
-	transfer->connect_to = NULL;
+	curl_multi_remove_handle(http->multi.multi, transfer->easy);
+	http_request_clear(&transfer->request);
 	transfer->probe = NULL;
 	transfer->next = http->idle;
 	http->idle = transfer;
 	probe->state = NULL;
 }
 
-struct http *http_open(struct ev_loop *loop, struct faults *faults)
+struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults)
 {
 	struct http *http = calloc(1, sizeof(*http));
 
-	if (http && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		http->multi = curl_multi_init();
-	if (!http || !http->multi) {
+	if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !http_multi_open(&http->multi, loop, on_ended))
 		faults_error(faults, NULL, "cannot initialize libcurl, which http checks need");
-		free(http);
-		return NULL;
+	else if (!http_tls_usable())
+		faults_error(faults, NULL,
+			"https checks need a libcurl that uses OpenSSL; this one uses %s: install libcurl4",
+			curl_version());
+	else {
+		http->watch = watch;
+		return http;
 	}
-	http->loop = loop;
-	ev_timer_init(&http->timer, on_timer, 0, 0);
-	http->timer.data = http;
-	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
-	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
-	curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, set_timer);
-	curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
-	return http;
+	free(http);
+	return NULL;
 }
 
 void http_close(struct http *http)
@@ -365,14 +198,23 @@ void http_close(struct http *http)
 		return;
 	while ((transfer = http->idle)) {
 		http->idle = transfer->next;
-		curl_easy_cleanup(transfer->easy);
-		free(transfer->body);
-		free(transfer);
+		free_transfer(transfer);
 	}
-	curl_multi_cleanup(http->multi);
-	ev_timer_stop(http->loop, &http->timer);
+	http_multi_close(&http->multi);
+	http_trust_free(&http->trust);
 	curl_global_cleanup();
 	free(http);
+}
+
+void http_reload_trust(struct http *http)
+{
+	for (struct http_trust *trust = http ? http->trust : NULL; trust; trust = trust->next)
+		http_trust_load(trust);
+}
+
+const struct http_trust *http_trust_list(const struct http *http)
+{
+	return http ? http->trust : NULL;
 }
 
 const struct probe_method check_http = {start, stop};

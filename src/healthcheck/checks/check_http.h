@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The http check: a GET request over a new connection, sent by libcurl. The event loop watches libcurl's sockets and
- * timer. The check passes if the whole response arrives, with an expected status and body.
+ * The http check: a request over a new connection, sent by libcurl. The check passes if the whole response arrives,
+ * with an expected status and body. This file runs the transfers; http_request.c has the request and its expected
+ * reply, http_tls.c and http_trust.c the verification of certificates, http_multi.c the event loop. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
@@ -9,13 +10,20 @@
 #include <ev.h>
 
 #include "common/faults.h"
+#include "healthcheck/checks/http_trust.h"
 #include "healthcheck/checks/probe.h"
 
-/* Returns NULL and adds an error on failure. */
-struct http *http_open(struct ev_loop *loop, struct faults *faults);
+/* `watch`: read files of trusted certificates again when they change. Returns NULL and adds an error on failure. */
+struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults);
 
 /* No http probe may be running. */
 void http_close(struct http *http);
+
+/* Reads all files of trusted certificates again. `http` may be NULL. */
+void http_reload_trust(struct http *http);
+
+/* Returns the trust that https probes have used so far. `http` may be NULL. */
+const struct http_trust *http_trust_list(const struct http *http);
 
 extern const struct probe_method check_http;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/checks/probe.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
+#include "healthcheck/checks/error_result.h"
 
 static void stop(struct probe *probe)
 {
@@ -40,6 +40,7 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	 */
 	ev_set_priority(&probe->timeout, EV_MINPRI);
 	probe->overdue = false;
+	probe->tls_expires_s = 0;
 	probe->state = NULL;
 	probe->running = true;
 	probe->started_us = clock_now_us();
@@ -71,31 +72,7 @@ void probe_end(struct probe *probe, enum check_result result, const char *format
 	probe->done(probe);
 }
 
-static enum check_result result_of(int error)
-{
-	switch (error) {
-	case ECONNREFUSED:
-		return CHECK_REFUSED;
-	case ECONNRESET:
-	case EPIPE:
-		return CHECK_RESET;
-	case ETIMEDOUT:
-		return CHECK_TIMED_OUT;
-	case EHOSTUNREACH:
-	case ENETUNREACH:
-	case EHOSTDOWN:
-	case ENETDOWN:
-	case ENOPROTOOPT: /* ICMP: protocol unreachable */
-		return CHECK_UNREACHABLE;
-	case EACCES: /* ICMP: administratively prohibited */
-	case EPROTO:
-		return CHECK_UNREACHABLE;
-	default:
-		return CHECK_NOT_RUN;
-	}
-}
-
 void probe_end_errno(struct probe *probe, int error)
 {
-	probe_end(probe, result_of(error), "%s", strerror(error));
+	probe_end(probe, error_result_errno(error), "%s", strerror(error));
 }

@@ -29,11 +29,13 @@ struct probe {
 	struct check_env *env;
 	const struct check_spec *spec;
 	const struct probe_method *method;
-	/* Called once at the end, with the three members below set. */
+	/* Called once at the end, with the four members below set. */
 	void (*done)(struct probe *probe);
 	enum check_result result;
 	char reason[PROBE_REASON_MAX];
 	uint64_t latency_us;
+	/* Unix time when the first certificate of the proxy's chain expires; 0: none arrived. */
+	int64_t tls_expires_s;
 	/* The rest belongs to probe.c. */
 	bool running;
 	uint64_t started_us;

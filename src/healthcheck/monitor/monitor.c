@@ -208,7 +208,7 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 	struct check_env *env = &monitor->env;
 
 	if (!env->http && checklist_has(list, CHECK_HTTP))
-		env->http = http_open(monitor->loop, faults);
+		env->http = http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
 	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
 		env->tunnel = tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
 	return faults->errors == 0;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/checks/http_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/endpoint.h"
+#include "healthcheck/config/conf.h"
+
+/* The expected text must be in this many bytes at the start of the body. */
+#define SEARCH_MAX ((size_t)64 << 10)
+
+static size_t take_head(char *bytes, size_t unit, size_t count, void *data)
+{
+	struct http_request *request = data;
+
+	(void)bytes;
+	request->head += unit * count;
+	if (request->head <= HTTP_HEAD_MAX)
+		return unit * count;
+	request->refused = "the headers have more than 65536 bytes";
+	return 0;
+}
+
+static size_t take_body(char *bytes, size_t unit, size_t count, void *data)
+{
+	struct http_request *request = data;
+	size_t size = unit * count, room;
+
+	if (request->received + size > HTTP_BODY_MAX) {
+		request->refused = "the body has more than 1048576 bytes";
+		return 0;
+	}
+	if (request->body && request->received < SEARCH_MAX) {
+		room = SEARCH_MAX - request->received;
+		memcpy(request->body + request->received, bytes, size < room ? size : room);
+	}
+	request->received += size;
+	return size;
+}
+
+/* `to` is the proxy's ADDRESS:PORT. Returns false if out of memory or if the URL is too long. */
+static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
+{
+	const char *scheme = spec->http->tls ? "https" : "http", *host = spec->http->host;
+	char url[4096];
+	int size = host ? snprintf(url, sizeof(url), "%s://%s:%u%s", scheme, host, spec->port, spec->uri)
+			: snprintf(url, sizeof(url), "%s://%s%s", scheme, to, spec->uri);
+
+	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
+}
+
+/*
+ * If a host name is configured, it goes into the URL, so that curl sends it in the Host header and SNI. The connection
+ * still goes to the proxy's address.
+ */
+static bool set_target(struct http_request *request, const struct check_spec *spec)
+{
+	char to[ENDPOINT_TEXT_MAX], connect_to[ENDPOINT_TEXT_MAX + 2];
+
+	endpoint_text(&spec->addr, spec->port, to);
+	if (spec->http->host) {
+		snprintf(connect_to, sizeof(connect_to), "::%s", to);
+		request->connect_to = curl_slist_append(NULL, connect_to);
+		if (!request->connect_to)
+			return false;
+	}
+	curl_easy_setopt(request->easy, CURLOPT_CONNECT_TO, request->connect_to);
+	return set_url(request->easy, spec, to);
+}
+
+bool http_request_set(struct http_request *to, CURL *easy, const struct probe *probe)
+{
+	const struct conf_http *http = probe->spec->http;
+
+	*to = (struct http_request){.easy = easy, .body = to->body};
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, "glb-healthcheck/" GLB_VERSION);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 4096L);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_head);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, to);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, to);
+	if (http->body && !to->body)
+		to->body = malloc(SEARCH_MAX);
+	return set_target(to, probe->spec) && (to->body || !http->body);
+}
+
+void http_request_judge(const struct http_request *request, struct probe *probe)
+{
+	const struct conf_http *http = probe->spec->http;
+	long status = 0;
+	char *redirect = NULL;
+	size_t searched = request->received < SEARCH_MAX ? request->received : SEARCH_MAX;
+
+	curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(request->easy, CURLINFO_REDIRECT_URL, &redirect);
+	if (!status_set_has(&http->status, status))
+		probe_end(probe, CHECK_BAD_STATUS, "status %ld%s", status,
+			redirect ? ", and redirects are not followed" : "");
+	else if (http->body && !memmem(request->body, searched, http->body, strlen(http->body)))
+		probe_end(probe, CHECK_BAD_BODY, "status %ld, but no \"%.64s\" in the body", status, http->body);
+	else
+		probe_end(probe, CHECK_PASSED, "status %ld", status);
+}
+
+void http_request_clear(struct http_request *request)
+{
+	curl_slist_free_all(request->connect_to);
+	request->connect_to = NULL;
+}
+
+void http_request_free(struct http_request *request)
+{
+	http_request_clear(request);
+	free(request->body);
+	request->body = NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/checks/http_tls.h"
+
+#include <openssl/ssl.h>
+#include <string.h>
+#include <time.h>
+
+bool http_tls_usable(void)
+{
+	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+
+	return curl->ssl_version && strncmp(curl->ssl_version, "OpenSSL/", 8) == 0;
+}
+
+static void note_expiry(struct http_tls *tls, const X509 *certificate)
+{
+	struct tm end;
+	int64_t end_s;
+
+	if (!certificate || !ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end))
+		return;
+	end_s = (int64_t)timegm(&end);
+	if (!tls->expires_s || end_s < tls->expires_s)
+		tls->expires_s = end_s;
+}
+
+/* OpenSSL calls this when the proxy's certificates have arrived. Returns 1 if they are good. */
+static int verify_chain(X509_STORE_CTX *context, void *data)
+{
+	struct http_tls *tls = data;
+	int good = tls->verify ? X509_verify_cert(context) : 1;
+	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
+
+	note_expiry(tls, X509_STORE_CTX_get0_cert(context));
+	for (int i = 0; i < sk_X509_num(chain); i++)
+		note_expiry(tls, sk_X509_value(chain, i));
+	return good;
+}
+
+/* libcurl calls this for each new connection. */
+static CURLcode on_context(CURL *easy, void *context, void *data)
+{
+	struct http_tls *tls = data;
+
+	(void)easy;
+	/* This store is used in place of the one in which libcurl loads certificates. */
+	if (tls->store && !SSL_CTX_set1_verify_cert_store(context, tls->store))
+		return CURLE_FAILED_INIT;
+	SSL_CTX_set_cert_verify_callback(context, verify_chain, tls);
+	return CURLE_OK;
+}
+
+void http_tls_set(struct http_tls *tls, CURL *easy, X509_STORE *store, bool verify)
+{
+	*tls = (struct http_tls){.store = store, .verify = verify};
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	/* libcurl would load these for each connection. */
+	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
+	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_context);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, tls);
+}

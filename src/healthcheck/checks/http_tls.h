@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Verifies the certificates of one https probe against shared trust, and notes when they expire. Sessions are never
+ * resumed, because a resumed session hides a certificate that changed. One thread.
+ */
+#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
+#define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
+
+#include <curl/curl.h>
+#include <openssl/x509_vfy.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct http_tls {
+	/* Borrowed until the connection is set up, which takes a reference. */
+	X509_STORE *store;
+	bool verify;
+	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
+	int64_t expires_s;
+};
+
+/* True if libcurl uses OpenSSL, which this module needs. */
+bool http_tls_usable(void);
+
+/* Makes the next transfer of the handle use `tls`, which must not move. `store` may be NULL if it does not verify. */
+void http_tls_set(struct http_tls *tls, CURL *easy, X509_STORE *store, bool verify);
+
+#endif
