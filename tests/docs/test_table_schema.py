@@ -19,15 +19,17 @@ SCHEMA = json.loads((TREE / "docs/reference/table.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 PAGE = (TREE / "docs/reference/table-json.md").read_text()
 
+HTTP = {"http_host": "www.example.com", "http_method": "GET", "http_status": "200-299,304", "http_body": "ok", "http_version": "2",
+        "http_tls": True, "http_verify": False, "http_headers": {"X-Token": "abc"}}
 # Has every member.
 DOCUMENT = {
-    "healthchecks": {"interval_ms": 2000, "timeout_ms": 1000, "trigger": 3, "trigger_healthy": 2, "trigger_unhealthy": 1},
+    "healthchecks": {"interval_ms": 2000, "timeout_ms": 1000, "trigger": 3, "trigger_healthy": 2, "trigger_unhealthy": 1, **HTTP},
     "replaces": "0123456789abcdef",
     "tables": [
         table("web", [
-            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "tcp": 22, "gue": 19523, "fou": 19522}},
+            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "tcp": 22, "gue": 19523, "fou": 19522, **HTTP}},
             backend("192.168.50.2", "draining", False),
-        ], hash_key=0xFACE, hops=3, healthchecks={"interval_ms": 100, "timeout_ms": 50}, binds=[
+        ], hash_key=0xFACE, hops=3, healthchecks={"interval_ms": 100, "timeout_ms": 50, **HTTP}, binds=[
             {"ip": "10.10.10.10", "proto": "tcp", "port": 80},
             {"ip": "fdb4::/64", "proto": "udp", "port_start": 1000, "port_end": 1999},
         ]),
@@ -38,7 +40,8 @@ VALUES = [
     "a\nb", "\x7f", "\u009b", "ü", "tcp", "udp", "TCP", "sctp", "active", "filling", "draining", "inactive", "up", "10.0.0.7", "10.0.0.300",
     "10.0.0", "10.0.0.07", "10.0.0.7 ", "10.0.0.0/8", "10.0.0.0/32", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/", "::", "fd00::1", "fd00::/128",
     "fd00::/129", "fd00::1%eth0", "/", "/a b", "/" + "x" * 2047, "/" + "x" * 2048, "0f" * 16, "0F" * 16, "0g" * 16, "0f" * 15, "0f" * 17,
-    "0f" * 8, "0" * 16, "0f" * 7, [], {}, [None], [{}], [[]],
+    "0f" * 8, "0" * 16, "0f" * 7, "GET", "HEAD", "get", "200", "200-", " 200 - 299 , 304 ", "99", "600", "1.1", "3", "a.b-c_d", "x" * 1024, "x" * 1025,
+    "a b", " a", "a ", {"Host": 1}, {"a b": "c"}, {"a": ""}, {"a": "\r\nb: c"}, {"x" * 64: "a"}, {"x" * 65: "a"}, [], {}, [None], [{}], [[]],
 ]
 # Errors of `check` that a schema cannot express. The page lists them.
 INEXPRESSIBLE = {
@@ -54,6 +57,14 @@ INEXPRESSIBLE = {
         "is not a name: at most 255 bytes", lambda doc: doc["tables"][0].update(name="ü" * 128)),
     "an `http_uri` has more than 2048 bytes, but not characters": (
         "of at most 2048 characters", lambda doc: doc["tables"][0]["backends"][0]["healthchecks"].update(http_uri="/" + "ü" * 1024)),
+    "an `http_body` has more than 1024 bytes, but not characters": (
+        "of at most 1024 bytes", lambda doc: doc["healthchecks"].update(http_body="ü" * 513)),
+    "an `http_status` has a range that ends before it begins": (
+        "is not a set of statuses", lambda doc: doc["healthchecks"].update(http_status="300-200")),
+    "`http_headers` has a header of the connection or of the framing, or `Host`": (
+        "cannot be set", lambda doc: doc["healthchecks"].update(http_headers={"transfer-Encoding": "chunked"})),
+    "`http_method` is `HEAD` where `http_body` is set": (
+        "a response to HEAD has no body", lambda doc: doc["tables"][0]["backends"][0]["healthchecks"].update(http_method="HEAD")),
     "a number is written with a fraction of zero: `80.0`": (
         "(a real number) is not an integer", lambda doc: doc["tables"][0]["binds"][0].update(port=80.0)),
     "a key is that of an example": ("is published as an example", lambda doc: doc["tables"][0].update(seed=PAGE.split('"seed": "')[1][:32])),

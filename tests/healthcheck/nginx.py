@@ -3,7 +3,7 @@
 
 import subprocess
 
-OK, ERROR, TLS, OWN = 80, 81, 443, 8080
+OK, ERROR, H2, TLS, TLS_H2, OWN = 80, 81, 82, 443, 444, 8080
 NAME = "www.example.com"
 
 CONFIG = """
@@ -20,10 +20,14 @@ http {{
 SERVERS = """
     server {{ listen 80 backlog=4096; listen [::]:80;
               location / {{ return 200 "all is well for $host\\n"; }}
+              location /ask {{ return 200 "$request_method $host token=$http_x_token agent=$http_user_agent\n"; }}
               location /made {{ return 204; }}
               location /moved {{ return 301 /; }}
               location /unchanged {{ return 304; }} }}
     server {{ listen 81; return 500; }}
+    server {{ listen 82 http2; return 200 "$server_protocol $host $http_x_token\n"; }}
+    server {{ listen 444 ssl http2; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+              return 200 "$server_protocol\n"; }}
     server {{ listen 443 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               return 200 "secret for $ssl_server_name\\n"; }}
 """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs every kind of check with --check-once against servers that reply, misbehave or do not exist."""
 
+import json
 import re
 import subprocess
 import tempfile
@@ -70,6 +71,90 @@ def test_http_expectations(daemon, options, expected):
     text = "".join(f' {key} = "{value}";' for key, value in options.items())
     (result, _), = once(daemon, backend(PROXY, http=nginx.OK), http=f"{{{text} }}").values()
     assert result == expected
+
+
+ASK = {"http": nginx.OK, "http_uri": "/ask"}
+
+
+@pytest.mark.parametrize("settings, expected", [
+    ({"http_body": f"GET {PROXY} token= agent=glb-healthcheck/"}, "passed"),
+    ({"http_host": nginx.NAME, "http_body": f"GET {nginx.NAME} "}, "passed"),
+    ({"http_method": "OPTIONS", "http_body": "OPTIONS "}, "passed"),
+    ({"http_method": "HEAD"}, "passed"),
+    ({"http_status": "201-299"}, "bad_status"),
+    ({"http_headers": {"X-Token": "abc"}, "http_body": "token=abc"}, "passed"),
+    ({"http_headers": {"User-Agent": "me"}, "http_body": "agent=me"}, "passed"),
+    ({"http_version": "2"}, "reset"),  # nginx closes the connection: it does not know HTTP/2 there
+    ({"http": nginx.H2, "http_version": "2", "http_body": "HTTP/2.0"}, "passed"),
+    ({"http": nginx.H2, "http_version": "2", "http_host": nginx.NAME, "http_headers": {"x-token": "abc"},
+      "http_body": f"HTTP/2.0 {nginx.NAME} abc"}, "passed"),
+    ({"http": nginx.TLS, "http_tls": True, "http_verify": False, "http_host": nginx.NAME, "http_body": f"secret for {nginx.NAME}"},
+     "passed"),
+    ({"http": nginx.TLS, "http_tls": True, "http_verify": False, "http_version": "2"}, "bad_reply"),  # HTTP/1.1 in ALPN
+    ({"http": nginx.TLS_H2, "http_tls": True, "http_verify": False, "http_version": "2", "http_body": "HTTP/2.0"}, "passed"),
+    ({"http": nginx.TLS_H2, "http_tls": True, "http_verify": False, "http_body": "HTTP/1.1"}, "passed"),
+])
+def test_http_settings_of_a_backend(daemon, settings, expected):
+    (result, reason), = once(daemon, backend(PROXY, **{**ASK, **settings})).values()
+    assert result == expected, reason
+
+
+def test_the_most_specific_http_setting_wins(daemon):
+    """healthcheck.conf, its table, the document, the table, the backend: each overrides the ones before."""
+    def hosts(conf, conf_table, document, of_table, of_backend):
+        def some(host):
+            return {"http_host": host} if host else {}
+
+        made = daemon(http=f'{{ host = "{conf}"; body = "GET expected "; }}',
+                      tables=f'( {{ name = "web"; http = {{ host = "{conf_table}"; }}; }} )' if conf_table else "()")
+        made.write_src(table(backend(PROXY, **ASK, **some(of_backend)), healthchecks=some(of_table)), healthchecks=some(document))
+        (result, reason), = made.check_once()[1].values()
+        return result
+
+    for level in range(5):
+        names = ["other"] * level + ["expected"] + [None] * (4 - level)
+        assert hosts(*names) == "passed", names
+        assert level == 4 or hosts(*names[:level + 1], "other", *names[level + 2:]) == "bad_body", names
+
+
+def test_http_settings_of_the_table_need_no_restart(daemon):
+    made = daemon(table(backend(PROXY, **ASK, http_body="token=abc")), panic_threshold=0).start().wait_ready()
+    made.wait_healthy({PROXY: False})
+    pid = made.process.pid
+    made.write_src(table(backend(PROXY, **ASK, http_body="token=abc", http_headers={"X-Token": "abc"})))
+    made.wait_healthy({PROXY: True})
+    made.write_src(table(backend(PROXY, **ASK, http_status="204", http_headers={"X-Token": "abc"})))
+    made.wait_healthy({PROXY: False})
+    assert made.process.pid == pid and made.process.poll() is None
+
+
+def test_values_of_headers_are_shown_nowhere(daemon):
+    """Not in the log with every result, /status, /metrics, the state file or --check-once. They are in dst, as in src."""
+    secret, listed = "s3cr3t-t0k3n", "c0nf-t0k3n"
+    backends = [backend(PROXY, **ASK, http_headers={"X-Token": secret}, http_status="204"), backend(ELSEWHERE, **ASK)]
+    made = daemon(table(*backends), log_probes=True, http=f'{{ headers = {{ X-Token = "{listed}"; }}; }}').start()
+    made.wait_ready().wait_healthy({PROXY: False, ELSEWHERE: True})
+    shown = made.log() + json.dumps(made.status()) + str(made.get("/metrics")) + made.host.run(
+        PROGRAM, "-c", str(made.conf), "-1", check=False).stdout
+    made.stop()
+    shown += (made.folder / "dst.json.state").read_text()
+    assert "status 200" in shown and secret not in shown and listed not in shown
+    assert secret in made.dst.read_text()
+
+
+@pytest.mark.parametrize("name, value", [("X-A", "b\r\nX-Injected: yes"), ("X-A\r\nX-Injected", "yes"), ("X-A:", "b"), ("Host", "evil"),
+                                         ("Content-Length", "5"), ("Transfer-Encoding", "chunked")])
+def test_headers_cannot_smuggle(daemon, name, value):
+    made = daemon(table(backend(PROXY, **ASK, http_headers={name: value})))
+    run = subprocess.run([PROGRAM, "-c", str(made.conf), "-1"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "healthchecks.http_headers." in run.stderr and "yes" not in run.stderr.replace("Injected", "")
+
+
+def test_settings_that_contradict_each_other_only_together(daemon):
+    made = daemon(table(backend(PROXY, **ASK, http_method="HEAD")), http='{ body = "ok"; }')
+    run = subprocess.run([PROGRAM, "-c", str(made.conf), "-1"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "tables[0].backends[0].healthchecks: together with healthcheck.conf: a text is expected in the body, but" in run.stderr
 
 
 def test_http_uri(daemon):

@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A member that can be set. */
+/* A member that can be set. http_headers is an object, which KEY=VALUE cannot express. */
 struct key {
 	const char *name;
 	bool in_healthchecks; /* of the backend or table, else directly in it */
@@ -26,6 +26,13 @@ static const struct key backend_keys[] = {
 	{"tcp", true, false},
 	{"gue", true, false},
 	{"fou", true, false},
+	{"http_host", true, true},
+	{"http_method", true, true},
+	{"http_status", true, true},
+	{"http_body", true, true},
+	{"http_version", true, true},
+	{"http_tls", true, false},
+	{"http_verify", true, false},
 };
 
 static const struct key table_keys[] = {
@@ -36,6 +43,13 @@ static const struct key table_keys[] = {
 	{"trigger", true, false},
 	{"trigger_healthy", true, false},
 	{"trigger_unhealthy", true, false},
+	{"http_host", true, true},
+	{"http_method", true, true},
+	{"http_status", true, true},
+	{"http_body", true, true},
+	{"http_version", true, true},
+	{"http_tls", true, false},
+	{"http_verify", true, false},
 };
 
 static const struct key *find_key(const struct key *keys, size_t count, const char *operand)
@@ -95,7 +109,7 @@ static int check_settings(char **operands, int count)
 	int addresses = count_addresses(operands, count);
 	const struct key *keys = addresses ? backend_keys : table_keys;
 	size_t key_count = addresses ? COUNT(backend_keys) : COUNT(table_keys);
-	char known[256] = "";
+	char known[512] = "";
 	size_t used = 0;
 
 	if (addresses == count)

@@ -43,9 +43,9 @@ struct check_spec {
 	enum check_kind kind;
 	struct netaddr addr;
 	uint16_t port;
-	/* Only for http. The check owns `uri`; the configuration owns `http`. */
+	/* Only for http. The check owns `uri`, and is a user of `http`. */
 	char *uri;
-	const struct conf_http *http;
+	struct conf_http *http;
 	/* Only for gue and fou: the destination of the echo request in the tunnel. */
 	struct netaddr inner;
 };

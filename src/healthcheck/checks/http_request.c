@@ -32,7 +32,7 @@ static size_t take_body(char *bytes, size_t unit, size_t count, void *data)
 		request->refused = "the body has more than 1048576 bytes";
 		return 0;
 	}
-	if (request->body && request->received < SEARCH_MAX) {
+	if (request->expects_body && request->received < SEARCH_MAX) {
 		room = SEARCH_MAX - request->received;
 		memcpy(request->body + request->received, bytes, size < room ? size : room);
 	}
@@ -70,13 +70,42 @@ static bool set_target(struct http_request *request, const struct check_spec *sp
 	return set_url(request->easy, spec, to);
 }
 
+/* Splits the settings' headers into lines for curl. Returns false if out of memory. */
+static bool set_headers(struct http_request *request, const char *headers)
+{
+	char *copy = strdup(headers), *rest = copy, *line;
+	bool good = copy;
+
+	while (good && (line = strsep(&rest, "\n")) && *line) {
+		struct curl_slist *longer = curl_slist_append(request->headers, line);
+
+		good = longer;
+		if (longer)
+			request->headers = longer;
+	}
+	free(copy);
+	curl_easy_setopt(request->easy, CURLOPT_HTTPHEADER, request->headers);
+	return good;
+}
+
+static bool set_method(struct http_request *request, const struct conf_http *http)
+{
+	long version = !http->http2 ? CURL_HTTP_VERSION_1_1
+		       : http->tls  ? CURL_HTTP_VERSION_2TLS
+				    : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+
+	curl_easy_setopt(request->easy, CURLOPT_HTTP_VERSION, version);
+	curl_easy_setopt(request->easy, CURLOPT_NOBODY, strcmp(http->method, "HEAD") == 0 ? 1L : 0L);
+	curl_easy_setopt(request->easy, CURLOPT_CUSTOMREQUEST, http->method);
+	return !http->headers || set_headers(request, http->headers);
+}
+
 bool http_request_set(struct http_request *to, CURL *easy, const struct probe *probe)
 {
 	const struct conf_http *http = probe->spec->http;
 
-	*to = (struct http_request){.easy = easy, .body = to->body};
+	*to = (struct http_request){.easy = easy, .body = to->body, .expects_body = http->body};
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "glb-healthcheck/" GLB_VERSION);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 4096L);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_head);
@@ -85,7 +114,16 @@ bool http_request_set(struct http_request *to, CURL *easy, const struct probe *p
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, to);
 	if (http->body && !to->body)
 		to->body = malloc(SEARCH_MAX);
-	return set_target(to, probe->spec) && (to->body || !http->body);
+	return set_method(to, http) && set_target(to, probe->spec) && (to->body || !http->body);
+}
+
+/* Over TLS, the proxy chooses the version of HTTP. */
+static bool is_version(const struct http_request *request, const struct conf_http *http)
+{
+	long version = 0;
+
+	curl_easy_getinfo(request->easy, CURLINFO_HTTP_VERSION, &version);
+	return !http->http2 || version == CURL_HTTP_VERSION_2;
 }
 
 void http_request_judge(const struct http_request *request, struct probe *probe)
@@ -97,7 +135,9 @@ void http_request_judge(const struct http_request *request, struct probe *probe)
 
 	curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(request->easy, CURLINFO_REDIRECT_URL, &redirect);
-	if (!status_set_has(&http->status, status))
+	if (!is_version(request, http))
+		probe_end(probe, CHECK_BAD_REPLY, "the proxy does not offer HTTP/2");
+	else if (!status_set_has(&http->status, status))
 		probe_end(probe, CHECK_BAD_STATUS, "status %ld%s", status,
 			redirect ? ", and redirects are not followed" : "");
 	else if (http->body && !memmem(request->body, searched, http->body, strlen(http->body)))
@@ -109,7 +149,8 @@ void http_request_judge(const struct http_request *request, struct probe *probe)
 void http_request_clear(struct http_request *request)
 {
 	curl_slist_free_all(request->connect_to);
-	request->connect_to = NULL;
+	curl_slist_free_all(request->headers);
+	request->connect_to = request->headers = NULL;
 }
 
 void http_request_free(struct http_request *request)

@@ -19,13 +19,14 @@
 
 struct http_request {
 	CURL *easy;
-	struct curl_slist *connect_to;
+	struct curl_slist *connect_to, *headers;
 	/* Bytes of the body, and of the status line and headers. */
 	size_t received, head;
 	/* Why the reply is not read to its end; NULL: it is read. */
 	const char *refused;
-	/* The start of the body; NULL if no text is expected. */
+	/* Room for the start of the body; NULL if no text was ever expected with this handle. */
 	char *body;
+	bool expects_body;
 };
 
 /*

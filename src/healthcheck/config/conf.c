@@ -121,23 +121,11 @@ static void read_table(struct conf_reader *reader, const config_setting_t *at, s
 		{.name = "http", .read = conf_http_read, .offset = offsetof(struct conf_table, http)},
 		{0},
 	};
-	const config_setting_t *parent = config_setting_parent(config_setting_parent(at));
-	const config_setting_t *http = config_setting_get_member(parent, "http");
-	/* Faults of the file's group http. They are reported when that group itself is read. */
-	struct faults ignored = {0};
-	struct faults *faults = reader->faults;
 
-	conf_http_init(&table->http);
-	reader->faults = &ignored;
-	if (http)
-		conf_http_read(reader, http, NULL, &table->http);
-	reader->faults = faults;
-	faults_clear(&ignored);
 	conf_read_group(reader, at, keys, table);
 	check_name(reader, at, table);
 }
 
-/* The http settings of each table start as a copy of the file's group http, which may come later in the file. */
 static void read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	struct conf *conf = reader->conf;
@@ -303,7 +291,6 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 		.listen_port = 19521,
 		.watch = true,
 	};
-	conf_http_init(&conf->http);
 	error = conf_read_file(path, &reader, read_root);
 	if (error)
 		conf_free(conf);
@@ -323,10 +310,10 @@ void conf_free(struct conf *conf)
 	free(conf->reload_build);
 	free(conf->reload_notify);
 	free(conf->state_file);
-	conf_http_free(&conf->http);
+	http_settings_free(&conf->http);
 	for (size_t i = 0; i < conf->table_count; i++) {
 		free(conf->tables[i].name);
-		conf_http_free(&conf->tables[i].http);
+		http_settings_free(&conf->tables[i].http);
 	}
 	free(conf->tables);
 	*conf = (struct conf){0};
@@ -339,10 +326,10 @@ const struct netaddr *conf_source(const struct conf *conf, uint8_t family)
 	return source->family ? source : NULL;
 }
 
-const struct conf_http *conf_http_of(const struct conf *conf, const char *table)
+void conf_http_of(const struct conf *conf, const char *table, struct http_settings *settings)
 {
+	http_settings_override(settings, &conf->http);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (strcmp(conf->tables[i].name, table) == 0)
-			return &conf->tables[i].http;
-	return &conf->http;
+			http_settings_override(settings, &conf->tables[i].http);
 }

@@ -17,7 +17,7 @@
 /* The settings of one table. */
 struct conf_table {
 	char *name;
-	struct conf_http http;
+	struct http_settings http;
 };
 
 struct conf {
@@ -46,7 +46,7 @@ struct conf {
 	bool watch, tunnel_vip, log_probes;
 	/* fou checks put a GRE header before the inner packet. */
 	bool fou_gre;
-	struct conf_http http;
+	struct http_settings http;
 	struct conf_table *tables;
 	size_t table_count;
 };
@@ -61,7 +61,7 @@ unsigned conf_count_healthcheck_keys_in(const char *text);
 /* Returns the configured source address of this family; NULL: the kernel chooses. */
 const struct netaddr *conf_source(const struct conf *conf, uint8_t family);
 
-/* Returns the http settings for the proxies of this table. */
-const struct conf_http *conf_http_of(const struct conf *conf, const char *table);
+/* Overwrites the http settings that the file sets for all tables, then those for this table. *settings borrows them. */
+void conf_http_of(const struct conf *conf, const char *table, struct http_settings *settings);
 
 #endif

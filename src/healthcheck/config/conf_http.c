@@ -1,46 +1,65 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/config/conf_http.h"
 
-#include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conf/conf_reader.h"
 
-static void read_status(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static void store(struct conf_reader *reader, const config_setting_t *at, char **field, const char *text)
 {
-	const char *text = config_setting_get_string(at);
-	struct status_set set;
+	free(*field);
+	*field = strdup(text);
+	if (!*field)
+		conf_error(reader, at, NULL, "out of memory");
+}
+
+static void read_setting(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	enum http_setting setting = http_setting_find(key->name);
+	const char *text = config_setting_get_string(at), *fault;
 	char value[CONF_VALUE_MAX];
+	int type = CONFIG_TYPE_STRING;
+
+	if (http_setting_is_bool(setting)) {
+		type = CONFIG_TYPE_BOOL;
+		text = config_setting_type(at) != type ? NULL : config_setting_get_bool(at) ? "true" : "false";
+	}
+	fault = http_setting_fault(setting, text ? text : "");
+	if (fault || !text)
+		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, type, value), fault ? fault : "a string");
+	else
+		store(reader, at, field, text);
+}
+
+/* The values may be secrets, so no fault shows them. */
+static void read_headers(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	char *headers = NULL;
+	int count = config_setting_is_group(at) ? config_setting_length(at) : 0;
 
 	(void)key;
-	if (!text || !status_set_parse(text, &set))
-		conf_error(reader, at, NULL, "%s is not a set of statuses from 100 to 599 like \"200-299,304\"",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	else
-		*(struct status_set *)field = set;
+	if (count == 0 || count > HTTP_HEADERS_MAX)
+		conf_error(
+			reader, at, NULL, "is not a group of 1 to %d headers: { NAME = \"VALUE\"; }", HTTP_HEADERS_MAX);
+	for (int i = 0; i < count; i++) {
+		const config_setting_t *header = config_setting_get_elem(at, (unsigned)i);
+		const char *text = config_setting_get_string(header), *name = config_setting_name(header);
+		const char *fault = text ? http_header_fault(name, text) : "has a value that is not a string";
+
+		if (fault)
+			conf_error(reader, header, NULL, "%s", fault);
+		else if (!http_headers_add(&headers, name, text))
+			conf_error(reader, header, NULL, "out of memory");
+	}
+	free(*(char **)field);
+	*(char **)field = headers;
 }
 
-#define HOST_MAX 253 /* longest name in DNS */
-
-/* The name becomes part of a URL and of a header, so it may contain only the characters of host names. */
-static void read_host(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
-
-	for (const char *c = text; c && *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
-			text = NULL;
-	if (!text || strlen(text) > HOST_MAX)
-		conf_error(reader, at, NULL, "%s is not a host name", conf_value(at, CONFIG_TYPE_STRING, value));
-	else
-		conf_read_string(reader, at, key, field);
-}
-
-static void read_ca_file(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static void read_file(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	size_t errors = reader->faults->errors;
 
@@ -49,31 +68,96 @@ static void read_ca_file(struct conf_reader *reader, const config_setting_t *at,
 		conf_error(reader, at, NULL, "'%s' cannot be read", *(char **)field);
 }
 
+#define AT(setting) .offset = offsetof(struct http_settings, values) + sizeof(char *) * (setting)
+
 static const struct conf_key http_keys[] = {
-	{.name = "status", .read = read_status, .offset = offsetof(struct conf_http, status)},
-	{.name = "host", .read = read_host, .offset = offsetof(struct conf_http, host)},
-	{.name = "body", .read = conf_read_string, .offset = offsetof(struct conf_http, body)},
-	{.name = "tls", .read = conf_read_bool, .offset = offsetof(struct conf_http, tls)},
-	{.name = "verify", .read = conf_read_bool, .offset = offsetof(struct conf_http, verify)},
-	{.name = "ca_file", .read = read_ca_file, .offset = offsetof(struct conf_http, ca_file)},
+#define X(symbol, text) \
+	{.name = text, .read = HTTP_##symbol == HTTP_HEADERS ? read_headers : read_setting, AT(HTTP_##symbol)},
+	HTTP_TABLE_SETTINGS(X)
+#undef X
+		{.name = "ca_file", .read = read_file, AT(HTTP_CA_FILE)},
 	{0},
 };
 
-void conf_http_init(struct conf_http *http)
-{
-	*http = (struct conf_http){.verify = true};
-	status_set_parse("200", &http->status);
-}
-
 void conf_http_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
+	const char *fault;
+
 	(void)key;
 	conf_read_group(reader, at, http_keys, field);
+	fault = http_settings_fault(field);
+	if (fault)
+		conf_error(reader, at, NULL, "%s", fault);
 }
 
-void conf_http_free(struct conf_http *http)
+char *conf_http_text(const struct http_settings *settings)
 {
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	/* No value contains this separator. */
+	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++)
+		fprintf(to, "%s\x1e", settings->values[i] ? settings->values[i] : "");
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool is_true(const char *value, bool otherwise)
+{
+	return value ? strcmp(value, "true") == 0 : otherwise;
+}
+
+/* Copies the text if there is one. Returns false if out of memory. */
+static bool copy(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return *to || !from;
+}
+
+struct conf_http *conf_http_make(const struct http_settings *settings, char *text)
+{
+	char *const *values = settings->values;
+	struct conf_http *http = calloc(1, sizeof(*http));
+
+	if (!http) {
+		free(text);
+		return NULL;
+	}
+	http->text = text;
+	http->users = 1;
+	status_set_parse(values[HTTP_STATUS] ? values[HTTP_STATUS] : "200", &http->status);
+	http->tls = is_true(values[HTTP_TLS], false);
+	http->verify = is_true(values[HTTP_VERIFY], true);
+	http->http2 = values[HTTP_VERSION] && strcmp(values[HTTP_VERSION], "2") == 0;
+	if (copy(&http->host, values[HTTP_HOST]) && copy(&http->body, values[HTTP_BODY]) &&
+		copy(&http->method, values[HTTP_METHOD] ? values[HTTP_METHOD] : "GET") &&
+		copy(&http->headers, values[HTTP_HEADERS]) && copy(&http->ca_file, values[HTTP_CA_FILE]))
+		return http;
+	conf_http_put(http);
+	return NULL;
+}
+
+struct conf_http *conf_http_get(struct conf_http *http)
+{
+	if (http)
+		http->users++;
+	return http;
+}
+
+void conf_http_put(struct conf_http *http)
+{
+	if (!http || --http->users > 0)
+		return;
 	free(http->host);
+	free(http->method);
 	free(http->body);
+	free(http->headers);
 	free(http->ca_file);
+	free(http->text);
+	free(http);
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "healthcheck/config/http_settings.h"
+
 #define CHECK_INTERVAL_MS_MIN 10
 #define CHECK_TIMEOUT_MS_MIN  1
 #define CHECK_TIMING_MS_MAX   3600000 /* intervals and timeouts */
@@ -27,6 +29,8 @@ struct check_targets {
 	uint16_t http, tcp, gue, fou;
 	/* NULL means "/". */
 	char *http_uri;
+	/* NULL: as the table has them. Owned. */
+	struct http_settings *http_settings;
 };
 
 #endif

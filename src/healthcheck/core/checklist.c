@@ -14,6 +14,10 @@ struct builder {
 	struct checklist *list;
 	const struct conf *conf;
 	struct hsearch_data by_key;
+	/* The different settings of http checks, and an index of their texts. The builder is a user of each. */
+	struct conf_http **http;
+	size_t http_count;
+	struct hsearch_data by_http;
 	/* Out of memory. */
 	bool failed;
 };
@@ -23,6 +27,7 @@ static void check_free(struct check *check)
 	if (!check)
 		return;
 	free(check->spec.uri);
+	conf_http_put(check->spec.http);
 	free(check->target);
 	free(check->name);
 	free(check->key);
@@ -47,14 +52,14 @@ static char *target_of(const struct check_spec *spec, const char *host)
 	return size < 0 ? NULL : target;
 }
 
-/* The configuration has each set of HTTP settings once, so its address identifies it. */
 static char *key_of(const struct check *check)
 {
 	const struct check_timing *timing = &check->timing;
 	char *key;
 
-	if (asprintf(&key, "%s %p %u %u %u %u", check->target, (const void *)check->spec.http, timing->interval_ms,
-		    timing->timeout_ms, timing->trigger_healthy, timing->trigger_unhealthy) < 0)
+	if (asprintf(&key, "%s %u %u %u %u %s", check->target, timing->interval_ms, timing->timeout_ms,
+		    timing->trigger_healthy, timing->trigger_unhealthy,
+		    check->spec.http ? check->spec.http->text : "") < 0)
 		return NULL;
 	return key;
 }
@@ -66,6 +71,7 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 	if (!check)
 		return NULL;
 	check->spec = *spec;
+	conf_http_get(check->spec.http);
 	check->timing = *timing;
 	check->spec.uri = uri ? strdup(uri) : NULL;
 	if (check->spec.uri || !uri)
@@ -143,23 +149,58 @@ static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend
 	}
 }
 
+/* Returns the settings for http checks of this backend. The builder owns them. NULL: out of memory. */
+static struct conf_http *http_of(struct builder *builder, uint32_t table, uint32_t backend)
+{
+	const struct table_document *document = &builder->list->document;
+	struct http_settings settings = {0};
+	ENTRY *found, entry = {0};
+	struct conf_http *http;
+	char label[16];
+
+	conf_http_of(builder->conf, table_label(&document->set, table, label), &settings);
+	table_health_http(&document->health, table, backend, &settings);
+	entry.key = conf_http_text(&settings);
+	if (entry.key && hsearch_r(entry, FIND, &found, &builder->by_http)) {
+		free(entry.key);
+		return found->data;
+	}
+	http = entry.key ? conf_http_make(&settings, entry.key) : NULL;
+	entry.data = http;
+	if (!http || !hsearch_r(entry, ENTER, &found, &builder->by_http)) {
+		conf_http_put(http);
+		return NULL;
+	}
+	builder->http[builder->http_count++] = http;
+	return http;
+}
+
+static void use_http(struct builder *builder, uint32_t table, uint32_t backend, const struct check_targets *targets)
+{
+	struct check_spec spec = {
+		.kind = CHECK_HTTP,
+		.addr = builder->list->document.set.tables[table].backends[backend].addr,
+		.port = targets->http,
+		.http = http_of(builder, table, backend),
+	};
+
+	if (spec.http)
+		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
+	else
+		builder->failed = true;
+}
+
 static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 {
 	const struct table_document *document = &builder->list->document;
 	const struct table *entry = &document->set.tables[table];
 	const struct check_targets *targets = &document->health.tables[table].backends[backend];
 	struct check_spec spec = {.addr = entry->backends[backend].addr};
-	char label[16];
 
 	if (entry->backends[backend].state == TABLE_INACTIVE)
 		return;
-	if (targets->http) {
-		spec.kind = CHECK_HTTP;
-		spec.port = targets->http;
-		spec.http = conf_http_of(builder->conf, table_label(&document->set, table, label));
-		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
-		spec.http = NULL;
-	}
+	if (targets->http)
+		use_http(builder, table, backend, targets);
 	if (targets->tcp) {
 		spec.kind = CHECK_TCP;
 		spec.port = targets->tcp;
@@ -247,27 +288,44 @@ static bool name_checks(struct checklist *list)
 /* Checks per backend: http, tcp, and through each of two tunnels to the proxy and two VIPs. */
 #define CHECKS_MAX 8
 
+/* Frees what only the build needs. */
+static void builder_free(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->http_count; i++)
+		conf_http_put(builder->http[i]);
+	free(builder->http);
+	hdestroy_r(&builder->by_http);
+	hdestroy_r(&builder->by_key);
+}
+
+static bool builder_init(struct builder *builder)
+{
+	struct checklist *list = builder->list;
+	const struct table_set *set = &list->document.set;
+	size_t backends = 1;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		backends += set->tables[t].backend_count;
+	list->checks = calloc(backends * CHECKS_MAX, sizeof(struct check *));
+	list->uses = calloc(backends * CHECKS_MAX, sizeof(*list->uses));
+	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));
+	builder->http = calloc(backends, sizeof(struct conf_http *));
+	return list->checks && list->uses && list->first && builder->http &&
+	       hcreate_r(2 * backends * CHECKS_MAX, &builder->by_key) && hcreate_r(2 * backends, &builder->by_http);
+}
+
 bool checklist_build(struct checklist *list, struct table_document *document, const struct conf *conf)
 {
 	struct builder builder = {.list = list, .conf = conf};
-	const struct table_set *set = &list->document.set;
-	size_t room = 1;
+	bool good;
 
 	*list = (struct checklist){.document = *document};
 	*document = (struct table_document){0};
-	for (uint32_t t = 0; t < set->count; t++)
-		room += (size_t)set->tables[t].backend_count * CHECKS_MAX;
-	list->checks = calloc(room, sizeof(struct check *));
-	list->uses = calloc(room, sizeof(*list->uses));
-	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));
-	if (!list->checks || !list->uses || !list->first || !hcreate_r(2 * room, &builder.by_key)) {
-		checklist_free(list);
-		return false;
-	}
-	for (uint32_t t = 0; t < set->count; t++)
+	good = builder_init(&builder);
+	for (uint32_t t = 0; good && t < list->document.set.count; t++)
 		use_table(&builder, t);
-	hdestroy_r(&builder.by_key);
-	if (!builder.failed && name_checks(list))
+	builder_free(&builder);
+	if (good && !builder.failed && name_checks(list))
 		return true;
 	checklist_free(list);
 	return false;

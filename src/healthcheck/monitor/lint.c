@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/monitor/lint.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void lint_timing(const struct table_document *document, const struct conf *conf, struct faults *faults)
@@ -17,6 +18,26 @@ static void lint_timing(const struct table_document *document, const struct conf
 	}
 }
 
+/* Reports settings that contradict each other only together: those of src and of healthcheck.conf. */
+static void lint_http(const struct table_document *document, const struct conf *conf, struct faults *faults)
+{
+	for (uint32_t t = 0; t < document->set.count; t++)
+		for (uint32_t b = 0; b < document->set.tables[t].backend_count; b++) {
+			struct http_settings settings = {0};
+			char where[64], label[16];
+			const char *fault;
+
+			if (!document->health.tables[t].backends[b].http)
+				continue;
+			conf_http_of(conf, table_label(&document->set, t, label), &settings);
+			table_health_http(&document->health, t, b, &settings);
+			fault = http_settings_fault(&settings);
+			snprintf(where, sizeof(where), "tables[%u].backends[%u].healthchecks", t, b);
+			if (fault)
+				faults_error(faults, where, "together with healthcheck.conf: %s", fault);
+		}
+}
+
 static bool has_table(const struct table_set *set, const char *name)
 {
 	char label[16];
@@ -30,6 +51,7 @@ static bool has_table(const struct table_set *set, const char *name)
 void lint_src(const struct table_document *document, const struct conf *conf, struct faults *faults)
 {
 	lint_timing(document, conf, faults);
+	lint_http(document, conf, faults);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (!has_table(&document->set, conf->tables[i].name))
 			faults_warn(faults, NULL, "has no table '%s', but `tables` in healthcheck.conf names it",

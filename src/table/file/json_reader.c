@@ -183,10 +183,10 @@ static const struct json_field *find_field(const struct json_field *fields, size
 
 static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count)
 {
-	char known[256] = "";
+	char known[512] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
 	reader->at_key = true;
 	json_reader_error(

@@ -23,13 +23,29 @@ void table_health_timing(const struct table_health *health, uint32_t table, stru
 	override_timing(timing, &health->tables[table].timing);
 }
 
+void table_health_http(const struct table_health *health, uint32_t table, uint32_t backend, struct http_settings *settings)
+{
+	http_settings_override(settings, &health->http);
+	http_settings_override(settings, &health->tables[table].http);
+	http_settings_override(settings, health->tables[table].backends[backend].http_settings);
+}
+
+static void free_targets(struct check_targets *targets)
+{
+	free(targets->http_uri);
+	http_settings_free(targets->http_settings);
+	free(targets->http_settings);
+}
+
 void table_health_free(struct table_health *health)
 {
 	for (uint32_t t = 0; t < health->count; t++) {
 		for (uint32_t b = 0; b < health->tables[t].backend_count; b++)
-			free(health->tables[t].backends[b].http_uri);
+			free_targets(&health->tables[t].backends[b]);
 		free(health->tables[t].backends);
+		http_settings_free(&health->tables[t].http);
 	}
 	free(health->tables);
+	http_settings_free(&health->http);
 	*health = (struct table_health){0};
 }

@@ -10,18 +10,25 @@
 /* Settings of one table. */
 struct table_health_table {
 	struct check_timing timing;
+	struct http_settings http; /* for all backends of the table; owned */
 	uint32_t backend_count;
 	struct check_targets *backends; /* same indices as in struct table; owned, with their strings */
 };
 
 struct table_health {
 	struct check_timing timing; /* for all tables */
+	struct http_settings http; /* likewise; owned */
 	uint32_t count;
 	struct table_health_table *tables; /* same indices as in the set; owned */
 };
 
 /* Overwrites the members of *timing that the file sets for all tables, then those that it sets for this table. */
 void table_health_timing(const struct table_health *health, uint32_t table, struct check_timing *timing);
+
+/* Overwrites the settings that the file sets for all tables, then for this table, then for this backend. *settings
+ * borrows them. */
+void table_health_http(
+	const struct table_health *health, uint32_t table, uint32_t backend, struct http_settings *settings);
 
 /* Frees everything. *health is then empty and can be used again. */
 void table_health_free(struct table_health *health);

@@ -364,7 +364,9 @@ static void read_hops(struct json_reader *reader, json_t *value, void *into)
 
 static void read_table_healthchecks(struct json_reader *reader, json_t *value, void *into)
 {
-	table_json_health_timing(reader, value, &((struct table_draft *)into)->health->timing);
+	struct table_health_table *health = ((struct table_draft *)into)->health;
+
+	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
 static void read_tables(struct json_reader *reader, json_t *value, void *into)
@@ -401,7 +403,9 @@ static void read_tables(struct json_reader *reader, json_t *value, void *into)
 
 static void read_file_healthchecks(struct json_reader *reader, json_t *value, void *into)
 {
-	table_json_health_timing(reader, value, &((struct file_draft *)into)->health->timing);
+	struct table_health *health = ((struct file_draft *)into)->health;
+
+	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
 static void read_replaces(struct json_reader *reader, json_t *value, void *into)
@@ -448,6 +452,7 @@ static void read_and_lint(const char *text, size_t size, struct table_document *
 	faults->locate = locate_path;
 	faults->locate_context = &locate;
 	table_lint(&document->set, faults);
+	table_json_health_lint(&document->health, faults);
 	faults->locate = NULL;
 }
 

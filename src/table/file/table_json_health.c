@@ -2,12 +2,16 @@
 #include "table/file/table_json_health.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-struct timing_draft {
-	struct check_timing *timing;
+/* The object that is being read; `read` functions get it as `into`. */
+struct draft {
+	struct check_timing *timing; /* NULL in a backend */
+	struct check_targets *targets; /* NULL elsewhere */
+	struct http_settings *http;
 	unsigned trigger; /* for both directions; 0: not given */
 };
 
@@ -21,55 +25,37 @@ static void read_unsigned(struct json_reader *reader, const json_t *value, json_
 
 static void read_interval(struct json_reader *reader, json_t *value, void *into)
 {
-	struct timing_draft *draft = into;
+	struct draft *draft = into;
 
 	read_unsigned(reader, value, CHECK_INTERVAL_MS_MIN, CHECK_TIMING_MS_MAX, &draft->timing->interval_ms);
 }
 
 static void read_timeout(struct json_reader *reader, json_t *value, void *into)
 {
-	struct timing_draft *draft = into;
+	struct draft *draft = into;
 
 	read_unsigned(reader, value, CHECK_TIMEOUT_MS_MIN, CHECK_TIMING_MS_MAX, &draft->timing->timeout_ms);
 }
 
 static void read_trigger(struct json_reader *reader, json_t *value, void *into)
 {
-	struct timing_draft *draft = into;
+	struct draft *draft = into;
 
 	read_unsigned(reader, value, 1, CHECK_TRIGGER_MAX, &draft->trigger);
 }
 
 static void read_trigger_healthy(struct json_reader *reader, json_t *value, void *into)
 {
-	struct timing_draft *draft = into;
+	struct draft *draft = into;
 
 	read_unsigned(reader, value, 1, CHECK_TRIGGER_MAX, &draft->timing->trigger_healthy);
 }
 
 static void read_trigger_unhealthy(struct json_reader *reader, json_t *value, void *into)
 {
-	struct timing_draft *draft = into;
+	struct draft *draft = into;
 
 	read_unsigned(reader, value, 1, CHECK_TRIGGER_MAX, &draft->timing->trigger_unhealthy);
-}
-
-void table_json_health_timing(struct json_reader *reader, json_t *value, struct check_timing *timing)
-{
-	static const struct json_field fields[] = {
-		{"interval_ms", NULL, read_interval},
-		{"timeout_ms", NULL, read_timeout},
-		{"trigger", NULL, read_trigger},
-		{"trigger_healthy", NULL, read_trigger_healthy},
-		{"trigger_unhealthy", NULL, read_trigger_unhealthy},
-	};
-	struct timing_draft draft = {.timing = timing};
-
-	json_reader_object(reader, value, fields, COUNT(fields), &draft);
-	if (!timing->trigger_healthy)
-		timing->trigger_healthy = draft.trigger;
-	if (!timing->trigger_unhealthy)
-		timing->trigger_unhealthy = draft.trigger;
 }
 
 static void read_port(struct json_reader *reader, const json_t *value, uint16_t *port)
@@ -82,22 +68,22 @@ static void read_port(struct json_reader *reader, const json_t *value, uint16_t 
 
 static void read_http(struct json_reader *reader, json_t *value, void *into)
 {
-	read_port(reader, value, &((struct check_targets *)into)->http);
+	read_port(reader, value, &((struct draft *)into)->targets->http);
 }
 
 static void read_tcp(struct json_reader *reader, json_t *value, void *into)
 {
-	read_port(reader, value, &((struct check_targets *)into)->tcp);
+	read_port(reader, value, &((struct draft *)into)->targets->tcp);
 }
 
 static void read_gue(struct json_reader *reader, json_t *value, void *into)
 {
-	read_port(reader, value, &((struct check_targets *)into)->gue);
+	read_port(reader, value, &((struct draft *)into)->targets->gue);
 }
 
 static void read_fou(struct json_reader *reader, json_t *value, void *into)
 {
-	read_port(reader, value, &((struct check_targets *)into)->fou);
+	read_port(reader, value, &((struct draft *)into)->targets->fou);
 }
 
 static bool is_uri(const char *text)
@@ -114,7 +100,7 @@ static bool is_uri(const char *text)
 
 static void read_uri(struct json_reader *reader, json_t *value, void *into)
 {
-	struct check_targets *targets = into;
+	struct check_targets *targets = ((struct draft *)into)->targets;
 	char expected[128];
 
 	snprintf(expected, sizeof(expected),
@@ -126,15 +112,108 @@ static void read_uri(struct json_reader *reader, json_t *value, void *into)
 		json_reader_error(reader, "out of memory");
 }
 
+/* Returns the setting whose member is being read: http_host is the setting `host`. */
+static enum http_setting setting_of(const struct json_reader *reader)
+{
+	return http_setting_find(reader->steps[reader->depth - 1].key + strlen("http_"));
+}
+
+static void store(struct json_reader *reader, struct http_settings *http, enum http_setting setting, const char *value)
+{
+	http->values[setting] = strdup(value);
+	if (!http->values[setting])
+		json_reader_error(reader, "out of memory");
+}
+
+static void read_setting(struct json_reader *reader, json_t *value, void *into)
+{
+	enum http_setting setting = setting_of(reader);
+	bool is_bool = http_setting_is_bool(setting);
+	const char *text = json_string_value(value), *fault;
+
+	if (is_bool)
+		text = json_is_true(value) ? "true" : json_is_false(value) ? "false" : NULL;
+	fault = http_setting_fault(setting, text ? text : "");
+	if (fault)
+		json_reader_reject(reader, value, is_bool ? JSON_TRUE : JSON_STRING, fault);
+	else
+		store(reader, ((struct draft *)into)->http, setting, text);
+}
+
+static void read_headers(struct json_reader *reader, json_t *value, void *into)
+{
+	char **headers = &((struct draft *)into)->http->values[HTTP_HEADERS];
+	const char *name;
+	json_t *member;
+
+	if (!json_is_object(value) || json_object_size(value) == 0 || json_object_size(value) > HTTP_HEADERS_MAX)
+		json_reader_error(reader, "is not an object of 1 to %d headers: {\"NAME\": \"VALUE\"}", HTTP_HEADERS_MAX);
+	json_object_foreach(value, name, member)
+	{
+		const char *text = json_string_value(member);
+		/* The value may be a secret, so no fault shows it. */
+		const char *fault = text ? http_header_fault(name, text) : "has a value that is not a string";
+		size_t mark = json_reader_enter_key(reader, name);
+
+		if (fault)
+			json_reader_error(reader, "%s", fault);
+		else if (!http_headers_add(headers, name, text))
+			json_reader_error(reader, "out of memory");
+		json_reader_leave(reader, mark);
+	}
+}
+
+#define X(symbol, name) {"http_" name, NULL, HTTP_##symbol == HTTP_HEADERS ? read_headers : read_setting},
+
+void table_json_health_defaults(
+	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http)
+{
+	static const struct json_field fields[] = {{"interval_ms", NULL, read_interval},
+		{"timeout_ms", NULL, read_timeout}, {"trigger", NULL, read_trigger},
+		{"trigger_healthy", NULL, read_trigger_healthy}, {"trigger_unhealthy", NULL, read_trigger_unhealthy},
+		HTTP_TABLE_SETTINGS(X)};
+	struct draft draft = {.timing = timing, .http = http};
+
+	json_reader_object(reader, value, fields, COUNT(fields), &draft);
+	if (!timing->trigger_healthy)
+		timing->trigger_healthy = draft.trigger;
+	if (!timing->trigger_unhealthy)
+		timing->trigger_unhealthy = draft.trigger;
+}
+
 void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets)
 {
-	static const struct json_field fields[] = {
-		{"http", NULL, read_http},
-		{"http_uri", NULL, read_uri},
-		{"tcp", NULL, read_tcp},
-		{"gue", NULL, read_gue},
-		{"fou", NULL, read_fou},
-	};
+	static const struct json_field fields[] = {{"http", NULL, read_http}, {"http_uri", NULL, read_uri},
+		{"tcp", NULL, read_tcp}, {"gue", NULL, read_gue}, {"fou", NULL, read_fou}, HTTP_TABLE_SETTINGS(X)};
+	struct http_settings http = {0}, none = {0};
+	struct draft draft = {.targets = targets, .http = &http};
 
-	json_reader_object(reader, value, fields, COUNT(fields), targets);
+	json_reader_object(reader, value, fields, COUNT(fields), &draft);
+	if (memcmp(&http, &none, sizeof(http)) == 0)
+		return;
+	targets->http_settings = malloc(sizeof(http));
+	if (targets->http_settings) {
+		*targets->http_settings = http;
+		return;
+	}
+	http_settings_free(&http);
+	json_reader_error(reader, "out of memory");
+}
+
+void table_json_health_lint(const struct table_health *health, struct faults *faults)
+{
+	for (uint32_t t = 0; t < health->count; t++)
+		for (uint32_t b = 0; b < health->tables[t].backend_count; b++) {
+			struct http_settings settings = {0};
+			const char *fault;
+			char where[64];
+
+			if (!health->tables[t].backends[b].http)
+				continue;
+			table_health_http(health, t, b, &settings);
+			fault = http_settings_fault(&settings);
+			snprintf(where, sizeof(where), "tables[%u].backends[%u].healthchecks", t, b);
+			if (fault)
+				faults_error(faults, where, "%s", fault);
+		}
 }

@@ -5,11 +5,17 @@
 
 #include "healthcheck/config/settings.h"
 #include "table/file/json_reader.h"
+#include "table/file/table_health.h"
 
-/* `healthchecks` of the file or of a table. Faults go to the reader; *timing is valid only if there are none. */
-void table_json_health_timing(struct json_reader *reader, json_t *value, struct check_timing *timing);
+/* `healthchecks` of the file or of a table. Faults go to the reader; *timing and *http are valid only if there are none.
+ * The caller frees *http. */
+void table_json_health_defaults(
+	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http);
 
-/* `healthchecks` of a backend. The caller frees http_uri, also if there are faults. */
+/* `healthchecks` of a backend. The caller frees what *targets owns, also if there are faults. */
 void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets);
+
+/* Adds an error for each backend whose settings contradict each other. */
+void table_json_health_lint(const struct table_health *health, struct faults *faults);
 
 #endif

@@ -55,8 +55,7 @@ static void test_defaults(void **state)
 	assert_int_equal(conf.hold_ms, 10000);
 	assert_int_equal(conf.panic_threshold, 50);
 	assert_int_equal(conf.max_shrink, 50);
-	assert_true(conf.watch && conf.http.verify);
-	assert_true(status_set_has(&conf.http.status, 200));
+	assert_true(conf.watch);
 	assert_null(conf_source(&conf, NETADDR_V4));
 	conf_free(&conf);
 }
@@ -72,8 +71,18 @@ static void test_trigger_is_the_default_of_both_directions(void **state)
 	conf_free(&conf);
 }
 
-static void test_http_settings_of_a_table_start_as_a_copy_of_the_files(void **state)
+/* The http settings for this table, like those of a check. */
+static struct conf_http *http_of(const char *table)
 {
+	struct http_settings settings = {0};
+
+	conf_http_of(&conf, table, &settings);
+	return conf_http_make(&settings, conf_http_text(&settings));
+}
+
+static void test_http_settings_of_a_table_override_those_of_the_file(void **state)
+{
+	struct conf_http *web, *git;
 	char error[512];
 
 	(void)state;
@@ -81,11 +90,75 @@ static void test_http_settings_of_a_table_start_as_a_copy_of_the_files(void **st
 					 "http = { host = 'www.example.com'; status = '204'; };",
 				 error),
 		0);
-	assert_false(conf_http_of(&conf, "git")->tls);
-	assert_true(conf_http_of(&conf, "web")->tls);
-	assert_string_equal(conf_http_of(&conf, "web")->host, "www.example.com");
-	assert_true(status_set_has(&conf_http_of(&conf, "web")->status, 204));
+	web = http_of("web");
+	git = http_of("git");
 	conf_free(&conf);
+	assert_true(web->tls && !git->tls);
+	assert_string_equal(web->host, "www.example.com");
+	assert_true(status_set_has(&web->status, 204) && !status_set_has(&web->status, 200));
+	assert_string_not_equal(web->text, git->text);
+	conf_http_put(web);
+	conf_http_put(git);
+}
+
+static void test_http_defaults(void **state)
+{
+	struct conf_http *http;
+	char error[512];
+
+	(void)state;
+	assert_int_equal(read_text(FILES, error), 0);
+	http = http_of("web");
+	assert_true(http->verify && !http->tls && !http->http2);
+	assert_true(status_set_has(&http->status, 200) && !status_set_has(&http->status, 204));
+	assert_string_equal(http->method, "GET");
+	assert_null(http->host);
+	assert_null(http->headers);
+	conf_http_put(http);
+	conf_free(&conf);
+}
+
+static void test_headers_are_lines_and_their_values_are_in_no_error(void **state)
+{
+	static const char *const bad[][2] = {
+		{"a = 'secret\\r\\nX: y'", "http.headers.a: has a value with a character that is not printable ASCII"},
+		{"a = 'secret\\n'", "http.headers.a: has a value with a character that is not printable ASCII"},
+		{"a = ' secret'",
+			"http.headers.a: has a value that is empty, has more than 1024 characters, or begins or ends with a space"},
+		{"a = ''",
+			"http.headers.a: has a value that is empty, has more than 1024 characters, or begins or ends with a space"},
+		{"a = 5", "http.headers.a: has a value that is not a string"},
+		{"content-LENGTH = 'secret'",
+			"http.headers.content-LENGTH: cannot be set, because it belongs to the connection or the framing"},
+		{"Host = 'secret'", "http.headers.Host: cannot be set here; use the setting for the host"},
+		{"", "http.headers: is not a group of 1 to 32 headers: { NAME = \"VALUE\"; }"},
+	};
+	char error[512], text[512], expected[512];
+	struct conf_http *http;
+
+	(void)state;
+	assert_int_equal(read_text(FILES "http = { headers = { Accept = 'a/b'; X-Token = 'x: y'; }; };", error), 0);
+	http = http_of("web");
+	assert_string_equal(http->headers, "Accept: a/b\nX-Token: x: y\n");
+	conf_http_put(http);
+	conf_free(&conf);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), FILES "http = { headers = { %s }; };", bad[i][0]);
+		snprintf(expected, sizeof(expected), "h.conf:2: %s", bad[i][1]);
+		assert_int_not_equal(read_text(text, error), 0);
+		assert_string_equal(error, expected);
+	}
+}
+
+static void test_a_header_name_is_a_token(void **state)
+{
+	(void)state;
+	assert_null(http_header_fault("X-Token", "v"));
+	assert_non_null(http_header_fault("X Token", "v"));
+	assert_non_null(http_header_fault("X:", "v"));
+	assert_non_null(http_header_fault("X\r\nY", "v"));
+	assert_non_null(http_header_fault("", "v"));
+	assert_non_null(http_header_fault("\xc3\xbc", "v"));
 }
 
 static void test_faults_name_line_key_and_value(void **state)
@@ -109,6 +182,15 @@ static void test_faults_name_line_key_and_value(void **state)
 			"h.conf:2: http.status: '200' (a number) is not a set of statuses from 100 "
 			"to 599 like \"200-299,304\""},
 		{FILES "http = { host = 'a/b'; };\n", "h.conf:2: http.host: 'a/b' is not a host name"},
+		{FILES "http = { method = 'DELETE'; };\n",
+			"h.conf:2: http.method: 'DELETE' is not a method: GET, HEAD or OPTIONS"},
+		{FILES "http = { version = 2; };\n",
+			"h.conf:2: http.version: '2' (a number) is not a version of HTTP: \"1.1\" or \"2\""},
+		{FILES "http = { tls = 'yes'; };\n", "h.conf:2: http.tls: 'yes' (in quotes) is not true or false"},
+		{FILES "http = { body = 'a\\rb'; };\n",
+			"h.conf:2: http.body: 'a?b' is not a text of at most 1024 bytes without control characters"},
+		{FILES "http = { method = 'HEAD'; body = 'ok'; };\n",
+			"h.conf:2: http: a text is expected in the body, but a response to HEAD has no body: use GET, or expect no text"},
 		{FILES "tables = ( { name = 'a'; },\n{ name = 'b'; },\n{ name = 'a'; } );\n",
 			"h.conf:4: tables[2].name: 'a' is given twice; give each table once"},
 		{FILES "reload = { build = 'x'; notify = 'glb'; };\n", "h.conf:2: reload.notify: 'glb' is neither a unit "
@@ -173,7 +255,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_trigger_is_the_default_of_both_directions),
-		cmocka_unit_test(test_http_settings_of_a_table_start_as_a_copy_of_the_files),
+		cmocka_unit_test(test_http_settings_of_a_table_override_those_of_the_file),
+		cmocka_unit_test(test_http_defaults),
+		cmocka_unit_test(test_headers_are_lines_and_their_values_are_in_no_error),
+		cmocka_unit_test(test_a_header_name_is_a_token),
 		cmocka_unit_test(test_faults_name_line_key_and_value),
 		cmocka_unit_test(test_links_are_followed),
 	};
