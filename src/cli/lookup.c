@@ -127,22 +127,10 @@ static void steer(struct lookup *lookup)
 		lookup->alt_row = (uint16_t)steer_hash(&lookup->flow, lookup->routes, lookup->result.table, alt);
 }
 
-/* Returns the table's first bind that matches the flow. */
+/* Returns the table's first bind that matches the flow, which was forwarded. */
 static const struct table_bind *find_bind(const struct lookup *lookup)
 {
-	const struct table *table = found_table(lookup);
-	const struct flow *flow = &lookup->flow;
-
-	for (uint32_t i = 0; i < table->bind_count; i++) {
-		const struct table_bind *bind = &table->binds[i];
-
-		if (netprefix_covers(&bind->prefix, &lookup->destination.addr) &&
-			(flow->kind == FLOW_ECHO ||
-				(bind->protocol == flow->protocol && bind->port_start <= flow->destination_port &&
-					flow->destination_port <= bind->port_end)))
-			return bind;
-	}
-	return NULL;
+	return &found_table(lookup)->binds[classify_bind(steer_find_bind(&lookup->flow, lookup->routes))];
 }
 
 static const char *why_not_forwarded(const struct lookup *lookup)

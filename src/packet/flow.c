@@ -242,21 +242,12 @@ static enum verdict parse_payload(const struct packet *packet, struct flow *flow
 	return VERDICT_DROP_UNMATCHED;
 }
 
-enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow)
+/* Fills *flow, which is 0, from an IP packet of this family. Does not set ip_offset. */
+static enum verdict parse_ip(struct span at, uint8_t family, uint32_t size, struct flow *flow)
 {
-	struct span at = span_of(frame, readable);
 	struct packet packet = {0};
-	enum verdict verdict;
-	uint16_t type;
+	enum verdict verdict = family == NETADDR_V4 ? parse_ipv4(at, size, &packet) : parse_ipv6(at, size, &packet);
 
-	*flow = (struct flow){0};
-	if (!net_skip_ethernet(&at, &type))
-		return VERDICT_DROP_TRUNCATED;
-	if (type != NET_TYPE_IPV4 && type != NET_TYPE_IPV6)
-		return VERDICT_DROP_UNMATCHED;
-	flow->ip_offset = (uint32_t)(at.at - frame);
-	verdict = type == NET_TYPE_IPV4 ? parse_ipv4(at, size - flow->ip_offset, &packet)
-					: parse_ipv6(at, size - flow->ip_offset, &packet);
 	if (verdict != VERDICT_FORWARDED)
 		return verdict;
 	flow->family = packet.family;
@@ -265,4 +256,24 @@ enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, 
 	flow->reply_allowed = !packet.fragmented;
 	set_addresses(flow, &packet, false);
 	return parse_payload(&packet, flow);
+}
+
+enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow)
+{
+	struct span at = span_of(frame, readable);
+	uint16_t type;
+
+	*flow = (struct flow){0};
+	if (!net_skip_ethernet(&at, &type))
+		return VERDICT_DROP_TRUNCATED;
+	if (type != NET_TYPE_IPV4 && type != NET_TYPE_IPV6)
+		return VERDICT_DROP_UNMATCHED;
+	flow->ip_offset = (uint32_t)(at.at - frame);
+	return parse_ip(at, type == NET_TYPE_IPV4 ? NETADDR_V4 : NETADDR_V6, size - flow->ip_offset, flow);
+}
+
+enum verdict flow_parse_ip(uint8_t family, const uint8_t *ip, uint32_t readable, uint32_t size, struct flow *flow)
+{
+	*flow = (struct flow){0};
+	return parse_ip(span_of(ip, readable), family, size, flow);
 }

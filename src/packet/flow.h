@@ -42,6 +42,9 @@ struct flow {
  */
 enum verdict flow_parse(const uint8_t *frame, uint32_t readable, uint32_t size, struct flow *flow);
 
+/* The same for an IP packet of this family (enum netaddr_family). flow->ip_offset: 0. */
+enum verdict flow_parse_ip(uint8_t family, const uint8_t *ip, uint32_t readable, uint32_t size, struct flow *flow);
+
 /* Returns whether no client can have the source. Addresses: 4 or 16 bytes by family, network order. */
 bool flow_is_martian(uint8_t family, const uint8_t *source, const uint8_t *destination);
 

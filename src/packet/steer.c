@@ -14,29 +14,46 @@ static bool is_ping(const struct flow *flow)
 	       (flow->kind == FLOW_FRAGMENT && (flow->protocol == IPPROTO_ICMP || flow->protocol == IPPROTO_ICMPV6));
 }
 
-static int find_by_port(const struct flow *flow, const struct routes *routes)
+int steer_find_bind(const struct flow *flow, const struct routes *routes)
 {
-	int found =
-		portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol, flow->destination_port);
-
-	if (found != PORTMAP_UNKNOWN)
-		return found;
-	return classify_port(routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);
-}
-
-/* Returns a table index or CLASSIFY_*. */
-static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
-{
-	if (is_ping(flow) && !steering->forward_ping)
-		return CLASSIFY_NONE;
 	switch (flow->kind) {
 	case FLOW_ECHO:
 		return classify_address(routes->classifier, flow->family, flow->destination);
 	case FLOW_FRAGMENT:
 		return classify_fragment(routes->classifier, flow->family, flow->destination);
 	default:
-		return find_by_port(flow, routes);
+		return classify_port(
+			routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);
 	}
+}
+
+/* Returns a table index, CLASSIFY_* or PORTMAP_UNKNOWN. */
+static int find_by_port(const struct flow *flow, const struct routes *routes)
+{
+	if (flow->kind != FLOW_TRANSPORT && flow->kind != FLOW_ICMP_ERROR)
+		return PORTMAP_UNKNOWN;
+	return portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol, flow->destination_port);
+}
+
+/* Returns a table index or CLASSIFY_*. */
+static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
+{
+	int found;
+
+	if (is_ping(flow) && !steering->forward_ping)
+		return CLASSIFY_NONE;
+	found = find_by_port(flow, routes);
+	return found == PORTMAP_UNKNOWN ? classify_table(steer_find_bind(flow, routes)) : found;
+}
+
+int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, const struct routes *routes)
+{
+	uint8_t family = ip[0] >> 4 == 4 ? NETADDR_V4 : NETADDR_V6;
+	struct flow flow;
+
+	if (flow_parse_ip(family, ip, readable, size, &flow) != VERDICT_FORWARDED)
+		return CLASSIFY_NONE;
+	return steer_find_bind(&flow, routes);
 }
 
 static enum verdict classify(

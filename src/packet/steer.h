@@ -26,6 +26,17 @@ struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
 /*
+ * Returns the first bind that matches a flow, as a lookup of packet/classifier/classify.h does. It is a bind of the table
+ * that the flow is steered by, if any.
+ */
+int steer_find_bind(const struct flow *flow, const struct routes *routes);
+
+/*
+ * The same for a packet that the pipeline has forwarded, from its IP header on. readable: bytes that may be read.
+ */
+int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, const struct routes *routes);
+
+/*
  * The packet hash over `fields` (enum steering_field, OR-ed) with the hash key of a table. Its low 16 bits are the row.
  */
 uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields);

@@ -13,11 +13,19 @@ enum {
 	NO_NODE = CLASSIFY_NO_PARENT,
 };
 
+/* Ports, inclusive, with their first bind as a lookup returns it. Disjoint and ascending. */
+struct bind_range {
+	uint16_t start, end;
+	uint32_t number;
+};
+
 struct node {
 	struct netprefix prefix;
 	uint32_t parent; /* or NO_NODE */
-	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* its port ranges in `ranges` */
-	uint8_t lowest_table, highest_table; /* with binds for this prefix or an ancestor */
+	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* its port ranges in `ranges`, by table */
+	uint32_t first_range[PROTOCOLS], range_count[PROTOCOLS]; /* its port ranges in `bind_ranges` */
+	uint32_t first_bind; /* for this prefix or an ancestor, as a lookup returns it */
+	uint8_t highest_table; /* with binds for this prefix or an ancestor */
 };
 
 struct family_index {
@@ -27,17 +35,18 @@ struct family_index {
 
 struct classifier {
 	struct family_index families[3]; /* by enum netaddr_family */
-	uint32_t node_count, range_count;
+	uint32_t node_count, range_count, bind_range_count;
 	struct node *nodes;
 	struct classify_range *ranges;
+	struct bind_range *bind_ranges;
 	uint32_t slot_mask;
 	uint32_t *slots; /* hash table of nodes with open addressing: node index or NO_NODE; at most half full */
 };
 
-/* A bind and its table, while the classifier is built. */
+/* A bind and its number, as a lookup returns it, while the classifier is built. */
 struct claim {
 	const struct table_bind *bind;
-	uint8_t table;
+	uint32_t number;
 };
 
 static unsigned protocol_index(uint8_t protocol)
@@ -89,7 +98,7 @@ static uint32_t find_longest(const struct classifier *classifier, uint8_t family
 	return NO_NODE;
 }
 
-static int find_range(const struct classify_range *ranges, uint32_t count, uint16_t port)
+static int find_range(const struct bind_range *ranges, uint32_t count, uint16_t port)
 {
 	uint32_t low = 0, high = count;
 
@@ -101,7 +110,7 @@ static int find_range(const struct classify_range *ranges, uint32_t count, uint1
 		else
 			high = middle;
 	}
-	return low < count && ranges[low].start <= port ? ranges[low].table : CLASSIFY_NONE;
+	return low < count && ranges[low].start <= port ? (int)ranges[low].number : CLASSIFY_NONE;
 }
 
 int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,
@@ -109,23 +118,23 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 {
 	unsigned p = protocol_index(protocol);
 	uint32_t at = find_longest(classifier, family, destination, 128);
-	int lowest = CLASSIFY_NONE;
+	int first = CLASSIFY_NONE;
 
 	for (; at != NO_NODE; at = classifier->nodes[at].parent) {
 		const struct node *node = &classifier->nodes[at];
-		int table = find_range(classifier->ranges + node->first[p], node->count[p], port);
+		int found = find_range(classifier->bind_ranges + node->first_range[p], node->range_count[p], port);
 
-		if (table != CLASSIFY_NONE && (lowest == CLASSIFY_NONE || table < lowest))
-			lowest = table;
+		if (found != CLASSIFY_NONE && (first == CLASSIFY_NONE || found < first))
+			first = found;
 	}
-	return lowest;
+	return first;
 }
 
 int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
 	uint32_t at = find_longest(classifier, family, destination, 128);
 
-	return at == NO_NODE ? CLASSIFY_NONE : classifier->nodes[at].lowest_table;
+	return at == NO_NODE ? CLASSIFY_NONE : (int)classifier->nodes[at].first_bind;
 }
 
 bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address)
@@ -142,7 +151,7 @@ int classify_fragment(const struct classifier *classifier, uint8_t family, const
 
 	if (!node)
 		return CLASSIFY_NONE;
-	return node->lowest_table == node->highest_table ? node->lowest_table : CLASSIFY_AMBIGUOUS;
+	return node->first_bind / CLASSIFY_BINDS == node->highest_table ? (int)node->first_bind : CLASSIFY_AMBIGUOUS;
 }
 
 static int compare_claims(const void *left, const void *right)
@@ -160,26 +169,60 @@ static bool same_prefix(const struct claim *a, const struct claim *b)
 	return compare_claims(a, b) == 0;
 }
 
-/* A claim of a table begins (+1) or ends (-1) at `port`. */
-struct edge {
-	uint32_t port; /* 0..65536 */
-	int8_t change;
-	uint8_t table;
+/* A claim begins at port `start` and ends before port `end`. */
+struct extent {
+	uint32_t start, end; /* 0..65536 */
+	uint32_t number;
 };
 
-static int compare_edges(const void *left, const void *right)
-{
-	const struct edge *a = left, *b = right;
+/* The extents that have begun, as a binary heap: the one with the lowest number is at the root. */
+struct extent_heap {
+	size_t count;
+	struct extent *items;
+};
 
-	return a->port < b->port ? -1 : a->port > b->port;
+static void heap_push(struct extent_heap *heap, struct extent item)
+{
+	size_t at = heap->count++;
+
+	for (; at > 0 && heap->items[(at - 1) / 2].number > item.number; at = (at - 1) / 2)
+		heap->items[at] = heap->items[(at - 1) / 2];
+	heap->items[at] = item;
 }
 
-static void add_range(
-	struct classifier *classifier, struct node *node, unsigned p, uint32_t start, uint32_t end, uint64_t active)
+static void heap_pop(struct extent_heap *heap)
 {
-	uint8_t table = (uint8_t)__builtin_ctzll(active);
-	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
+	struct extent last = heap->items[--heap->count];
+	size_t at = 0;
 
+	for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
+		if (child + 1 < heap->count && heap->items[child + 1].number < heap->items[child].number)
+			child++;
+		if (heap->items[child].number >= last.number)
+			break;
+		heap->items[at] = heap->items[child];
+		at = child;
+	}
+	heap->items[at] = last;
+}
+
+static int compare_extents(const void *left, const void *right)
+{
+	const struct extent *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Ranges of one table that touch are one range in `ranges`. */
+static void add_range(
+	struct classifier *classifier, struct node *node, unsigned p, uint32_t start, uint32_t end, uint32_t number)
+{
+	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
+	uint8_t table = (uint8_t)(number / CLASSIFY_BINDS);
+
+	classifier->bind_ranges[classifier->bind_range_count++] =
+		(struct bind_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .number = number};
+	node->range_count[p]++;
 	if (node->count[p] && last->table == table && (uint32_t)last->end + 1 == start) {
 		last->end = (uint16_t)(end - 1);
 		return;
@@ -190,34 +233,39 @@ static void add_range(
 }
 
 /*
- * Sweeps over the ports of one prefix and protocol. Between two edges, the lowest table with an active claim gets the
- * ports. There is at least one edge more than there are ranges.
+ * Sweeps over the ports of one prefix and protocol. From port to port at which an extent begins or ends, the first bind
+ * whose extent covers the ports gets them. There are at most twice as many ranges as claims.
  */
 static void build_ranges(struct classifier *classifier, struct node *node, unsigned p, const struct claim *claims,
-	size_t count, struct edge *edges)
+	size_t count, struct extent *extents)
 {
-	uint32_t active_binds[TABLE_MAX_TABLES] = {0};
-	uint64_t active = 0;
-	size_t edge_count = 0;
+	struct extent_heap heap = {.items = extents + count};
+	size_t extent_count = 0, next = 0;
+	uint32_t at = 0;
 
 	node->first[p] = classifier->range_count;
-	for (size_t i = 0; i < count; i++) {
-		if (protocol_index(claims[i].bind->protocol) != p)
-			continue;
-		edges[edge_count++] = (struct edge){claims[i].bind->port_start, 1, claims[i].table};
-		edges[edge_count++] = (struct edge){claims[i].bind->port_end + 1u, -1, claims[i].table};
-	}
-	qsort(edges, edge_count, sizeof(*edges), compare_edges);
-	for (size_t i = 0; i < edge_count; i++) {
-		uint8_t table = edges[i].table;
+	node->first_range[p] = classifier->bind_range_count;
+	for (size_t i = 0; i < count; i++)
+		if (protocol_index(claims[i].bind->protocol) == p)
+			extents[extent_count++] = (struct extent){
+				claims[i].bind->port_start, claims[i].bind->port_end + 1u, claims[i].number};
+	qsort(extents, extent_count, sizeof(*extents), compare_extents);
+	while (next < extent_count || heap.count) {
+		uint32_t end;
 
-		active_binds[table] += (uint32_t)edges[i].change;
-		if (active_binds[table])
-			active |= 1ull << table;
-		else
-			active &= ~(1ull << table);
-		if (active && edges[i + 1].port > edges[i].port)
-			add_range(classifier, node, p, edges[i].port, edges[i + 1].port, active);
+		if (!heap.count && at < extents[next].start)
+			at = extents[next].start;
+		for (; next < extent_count && extents[next].start <= at; next++)
+			heap_push(&heap, extents[next]);
+		while (heap.count && heap.items[0].end <= at)
+			heap_pop(&heap);
+		if (!heap.count)
+			continue;
+		end = heap.items[0].end;
+		if (next < extent_count && extents[next].start < end)
+			end = extents[next].start;
+		add_range(classifier, node, p, at, end, heap.items[0].number);
+		at = end;
 	}
 }
 
@@ -232,21 +280,21 @@ static void insert_node(struct classifier *classifier, uint32_t at)
 }
 
 /* claims: sorted, so that claims with the same prefix are neighbours. */
-static void build_nodes(struct classifier *classifier, const struct claim *claims, size_t count, struct edge *edges)
+static void build_nodes(struct classifier *classifier, const struct claim *claims, size_t count, struct extent *extents)
 {
 	for (size_t from = 0, to; from < count; from = to) {
 		uint32_t at = classifier->node_count++;
 		struct node *node = &classifier->nodes[at];
 
-		*node = (struct node){.prefix = claims[from].bind->prefix, .lowest_table = UINT8_MAX};
+		*node = (struct node){.prefix = claims[from].bind->prefix, .first_bind = UINT32_MAX};
 		for (to = from; to < count && same_prefix(&claims[from], &claims[to]); to++) {
-			if (claims[to].table < node->lowest_table)
-				node->lowest_table = claims[to].table;
-			if (claims[to].table > node->highest_table)
-				node->highest_table = claims[to].table;
+			if (claims[to].number < node->first_bind)
+				node->first_bind = claims[to].number;
+			if (claims[to].number / CLASSIFY_BINDS > node->highest_table)
+				node->highest_table = (uint8_t)(claims[to].number / CLASSIFY_BINDS);
 		}
 		for (unsigned p = 0; p < PROTOCOLS; p++)
-			build_ranges(classifier, node, p, claims + from, to - from, edges);
+			build_ranges(classifier, node, p, claims + from, to - from, extents);
 		insert_node(classifier, at);
 	}
 }
@@ -269,7 +317,7 @@ static void collect_lengths(struct classifier *classifier)
 	}
 }
 
-/* Nodes are sorted, so the lowest and highest table of a parent are final before its children need them. */
+/* Nodes are sorted, so the first bind and the highest table of a parent are final before its children need them. */
 static void link_parents(struct classifier *classifier)
 {
 	for (uint32_t i = 0; i < classifier->node_count; i++) {
@@ -284,8 +332,8 @@ static void link_parents(struct classifier *classifier)
 		if (node->parent == NO_NODE)
 			continue;
 		parent = &classifier->nodes[node->parent];
-		if (parent->lowest_table < node->lowest_table)
-			node->lowest_table = parent->lowest_table;
+		if (parent->first_bind < node->first_bind)
+			node->first_bind = parent->first_bind;
 		if (parent->highest_table > node->highest_table)
 			node->highest_table = parent->highest_table;
 	}
@@ -298,7 +346,7 @@ static struct claim *collect_claims(const struct table_set *set, size_t count)
 
 	for (uint32_t t = 0; claims && t < set->count; t++)
 		for (uint32_t i = 0; i < set->tables[t].bind_count; i++)
-			claims[at++] = (struct claim){&set->tables[t].binds[i], (uint8_t)t};
+			claims[at++] = (struct claim){&set->tables[t].binds[i], t * CLASSIFY_BINDS + i};
 	if (claims)
 		qsort(claims, count, sizeof(*claims), compare_claims);
 	return claims;
@@ -317,7 +365,8 @@ static struct classifier *allocate(size_t claims)
 	classifier->nodes = calloc(claims + 1, sizeof(*classifier->nodes));
 	classifier->ranges = calloc(2 * claims + 1, sizeof(*classifier->ranges));
 	classifier->slots = malloc(slots * sizeof(*classifier->slots));
-	if (!classifier->nodes || !classifier->ranges || !classifier->slots) {
+	classifier->bind_ranges = calloc(2 * claims + 1, sizeof(*classifier->bind_ranges));
+	if (!classifier->nodes || !classifier->ranges || !classifier->bind_ranges || !classifier->slots) {
 		classify_free(classifier);
 		return NULL;
 	}
@@ -329,21 +378,21 @@ struct classifier *classify_build(const struct table_set *set)
 {
 	struct classifier *classifier;
 	struct claim *claims;
-	struct edge *edges;
+	struct extent *extents;
 	size_t count = 0;
 
 	for (uint32_t t = 0; t < set->count; t++)
 		count += set->tables[t].bind_count;
 	claims = collect_claims(set, count);
-	edges = calloc(2 * count + 1, sizeof(*edges));
-	classifier = claims && edges ? allocate(count) : NULL;
+	extents = calloc(2 * count + 1, sizeof(*extents)); /* and the heap */
+	classifier = claims && extents ? allocate(count) : NULL;
 	if (classifier) {
-		build_nodes(classifier, claims, count, edges);
+		build_nodes(classifier, claims, count, extents);
 		collect_lengths(classifier);
 		link_parents(classifier);
 	}
 	free(claims);
-	free(edges);
+	free(extents);
 	return classifier;
 }
 
@@ -353,6 +402,7 @@ void classify_free(struct classifier *classifier)
 		return;
 	free(classifier->nodes);
 	free(classifier->ranges);
+	free(classifier->bind_ranges);
 	free(classifier->slots);
 	free(classifier);
 }
@@ -361,6 +411,7 @@ size_t classify_memory(const struct classifier *classifier)
 {
 	return sizeof(*classifier) + classifier->node_count * sizeof(*classifier->nodes) +
 	       classifier->range_count * sizeof(*classifier->ranges) +
+	       classifier->bind_range_count * sizeof(*classifier->bind_ranges) +
 	       (classifier->slot_mask + 1ull) * sizeof(*classifier->slots);
 }
 

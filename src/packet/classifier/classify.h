@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The classifier finds the table whose binds match a destination. It is built once from the binds and read-only
+ * The classifier finds the table and the bind that match a destination. It is built once from the binds and read-only
  * afterwards, so any thread may look up.
  *
  * The distinct prefixes of all binds form a forest: the parent of a prefix is the next shorter one that covers it. Each
- * prefix has, for each protocol, disjoint port ranges with the lowest table among its own binds. A lookup finds the
- * longest prefix that covers the destination, and takes the lowest table over this prefix and its ancestors. It probes
- * a hash table once for each distinct prefix length of the family. Memory is linear in the number of binds.
+ * prefix has, for each protocol, disjoint port ranges with the first of its own binds: the one with the lowest index in
+ * the lowest table. A lookup finds the longest prefix that covers the destination, and takes the first bind over this
+ * prefix and its ancestors. It probes a hash table once for each distinct prefix length of the family. Memory is linear
+ * in the number of binds.
  */
 #ifndef GLB_PACKET_CLASSIFY_H
 #define GLB_PACKET_CLASSIFY_H
@@ -34,6 +35,8 @@ struct classify_prefix {
 
 #define CLASSIFY_NO_PARENT UINT32_MAX
 
+#define CLASSIFY_BINDS (1 << 24) /* more than any table has; with TABLE_MAX_TABLES tables, all numbers fit an int */
+
 enum {
 	CLASSIFY_NONE = -1, /* no bind matches */
 	CLASSIFY_AMBIGUOUS = -2, /* binds of several tables match; only from classify_fragment() */
@@ -50,19 +53,34 @@ size_t classify_memory(const struct classifier *classifier);
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
-/* Lookups. destination: 4 or 16 bytes by family (enum netaddr_family), network order. Result: table or CLASSIFY_*. */
+/*
+ * The lookups return the number of a bind, table * CLASSIFY_BINDS + index in the table, or CLASSIFY_NONE or
+ * CLASSIFY_AMBIGUOUS. destination: 4 or 16 bytes by family (enum netaddr_family), network order.
+ */
 
-/* The lowest table with a bind for address, protocol and port (host order). */
+/* The first bind for address, protocol and port (host order). */
 int classify_port(const struct classifier *classifier, uint8_t family, const uint8_t *destination, uint8_t protocol,
 	uint16_t port);
 
-/* The lowest table with a bind for the address, whatever its protocol and ports: for pings. */
+/* The first bind for the address, whatever its protocol and ports: for pings. */
 int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+
+/* The same, but CLASSIFY_AMBIGUOUS if several tables have binds for the address: for packets without ports. */
+int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
 /* Returns whether a bind covers the address. A bind for all addresses of its family does not count. */
 bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address);
 
-/* The only table with binds for the address, CLASSIFY_AMBIGUOUS if there are several: for packets without ports. */
-int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+/* The table of a bind that a lookup returned. A negative result stays as it is. */
+static inline int classify_table(int found)
+{
+	return found < 0 ? found : found / CLASSIFY_BINDS;
+}
+
+/* The index in its table of a bind that a lookup returned. */
+static inline uint32_t classify_bind(int found)
+{
+	return (uint32_t)found % CLASSIFY_BINDS;
+}
 
 #endif

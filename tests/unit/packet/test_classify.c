@@ -40,7 +40,7 @@ static int port_of(const char *address, uint8_t protocol, uint16_t port)
 	struct netaddr addr;
 
 	assert_true(netaddr_parse(address, &addr));
-	return classify_port(classifier, addr.family, addr.bytes, protocol, port);
+	return classify_table(classify_port(classifier, addr.family, addr.bytes, protocol, port));
 }
 
 static int address_of(const char *address)
@@ -48,7 +48,7 @@ static int address_of(const char *address)
 	struct netaddr addr;
 
 	assert_true(netaddr_parse(address, &addr));
-	return classify_address(classifier, addr.family, addr.bytes);
+	return classify_table(classify_address(classifier, addr.family, addr.bytes));
 }
 
 static int fragment_of(const char *address)
@@ -56,7 +56,7 @@ static int fragment_of(const char *address)
 	struct netaddr addr;
 
 	assert_true(netaddr_parse(address, &addr));
-	return classify_fragment(classifier, addr.family, addr.bytes);
+	return classify_table(classify_fragment(classifier, addr.family, addr.bytes));
 }
 
 static void test_nothing_matches_without_binds(void **state)
@@ -239,26 +239,27 @@ static void test_fragment_is_ambiguous_if_two_tables_cover_its_address(void **st
 }
 
 /*
- * The definition of a lookup: tries every bind in order. Also finds the lowest and highest table that covers the
+ * The definition of a lookup: tries every bind in order. Also finds the first and the last bind that covers the
  * address.
  */
-static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int *lowest, int *highest)
+static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int *first, int *last)
 {
 	int found = CLASSIFY_NONE;
 
-	*lowest = *highest = CLASSIFY_NONE;
+	*first = *last = CLASSIFY_NONE;
 	for (uint32_t t = 0; t < set.count; t++) {
 		for (uint32_t i = 0; i < set.tables[t].bind_count; i++) {
 			const struct table_bind *bind = &set.tables[t].binds[i];
+			int number = (int)(t * CLASSIFY_BINDS + i);
 
 			if (!netprefix_covers(&bind->prefix, addr))
 				continue;
-			*highest = (int)t;
-			if (*lowest == CLASSIFY_NONE)
-				*lowest = (int)t;
+			*last = number;
+			if (*first == CLASSIFY_NONE)
+				*first = number;
 			if (found == CLASSIFY_NONE && bind->protocol == protocol && bind->port_start <= port &&
 				port <= bind->port_end)
-				found = (int)t;
+				found = number;
 		}
 	}
 	return found;
@@ -315,12 +316,12 @@ static void test_random_binds_agree_with_a_linear_scan(void **state)
 			struct netaddr addr = random_destination();
 			uint8_t protocol = random() % 2 ? TABLE_TCP : TABLE_UDP;
 			uint16_t port = (uint16_t)(random() % 8 ? random() % 64 : 65520 + random() % 16);
-			int lowest, highest, found = scan(&addr, protocol, port, &lowest, &highest);
+			int first, last, found = scan(&addr, protocol, port, &first, &last);
 
 			assert_int_equal(classify_port(classifier, addr.family, addr.bytes, protocol, port), found);
-			assert_int_equal(classify_address(classifier, addr.family, addr.bytes), lowest);
+			assert_int_equal(classify_address(classifier, addr.family, addr.bytes), first);
 			assert_int_equal(classify_fragment(classifier, addr.family, addr.bytes),
-				lowest == highest ? lowest : CLASSIFY_AMBIGUOUS);
+				classify_table(first) == classify_table(last) ? first : CLASSIFY_AMBIGUOUS);
 		}
 		clear(state);
 	}

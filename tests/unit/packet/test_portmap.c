@@ -70,7 +70,7 @@ static int find(struct netaddr addr, uint8_t protocol, uint16_t port)
 
 static int expected(struct netaddr addr, uint8_t protocol, uint16_t port)
 {
-	return classify_port(classifier, addr.family, addr.bytes, protocol, port);
+	return classify_table(classify_port(classifier, addr.family, addr.bytes, protocol, port));
 }
 
 static void assert_agrees(struct netaddr addr, uint8_t protocol, uint16_t port)
