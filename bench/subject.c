@@ -97,7 +97,7 @@ void subject_open(
 	for (unsigned i = 0; i < TABLE_MAX_TABLES; i++)
 		subject->live.slot[i] = (uint8_t)i;
 	subject->shared.live = &subject->live;
-	if (!backend_counts_alloc(&subject->live.backends, routes, LINE_QUEUES)) {
+	if (!table_counts_alloc(&subject->live.counts, routes, LINE_QUEUES)) {
 		fprintf(stderr, "out of memory for counters\n");
 		exit(EXIT_FAILURE);
 	}
@@ -125,7 +125,7 @@ void subject_close(struct subject *subject)
 	rte_ring_free(subject->distributor->shares[0].ring.ring);
 	rte_free(subject->distributor);
 	rte_free(subject->shared.qsbr);
-	backend_counts_free(&subject->live.backends);
+	table_counts_free(&subject->live.counts);
 	next_hops_free(subject->next_hops);
 }
 

@@ -8,6 +8,7 @@
 #include "common/byteorder.h"
 #include "common/net.h"
 #include "packet/icmp/too_big.h"
+#include "worker/bind_sample.h"
 #include "worker/mbuf.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
@@ -85,7 +86,7 @@ static void count_backend(struct worker *worker, const struct live_table *live, 
 	struct burst *burst = &worker->burst;
 	uint32_t backend = burst->backend[lane];
 
-	counters_add(&backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index)[backend], 1);
+	counters_add(&count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index)[backend], 1);
 	burst->backend[worker->outbox.count] = backend;
 }
 
@@ -120,8 +121,8 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 		if (verdict == VERDICT_DROP_TOO_BIG)
 			count_refusal(&worker->counters, burst->refusal[lane]);
 		if (verdict == VERDICT_DROP_NO_NEXT_HOP)
-			counters_add(&backend_counts_row(
-					     &live->backends, BACKEND_NO_NEXT_HOP, worker->index)[burst->backend[lane]],
+			counters_add(&count_rows_of(&live->counts.backends, BACKEND_NO_NEXT_HOP,
+					     worker->index)[burst->backend[lane]],
 				1);
 		drop(worker, mbuf, verdict);
 	}
@@ -141,7 +142,7 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* it is empty now */
-	uint64_t *backends = backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index);
+	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
 	uint32_t count = burst->count;
 	uint8_t differing = 0;
 
@@ -168,11 +169,17 @@ static void finish_forwarded(struct worker *worker, const struct live_table *liv
  */
 static void take_back_unsent(struct worker *worker, const struct live_table *live, uint16_t sent, uint16_t count)
 {
-	uint64_t *backends = backend_counts_row(&live->backends, BACKEND_FORWARDED, worker->index);
+	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
 
 	for (uint16_t i = sent; i < count; i++)
 		if (worker->outbox.outcomes[i].verdict == VERDICT_FORWARDED)
 			counters_add(&backends[worker->burst.backend[i]], UINT64_MAX);
+}
+
+static uint64_t next_random(struct worker *worker)
+{
+	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+	return worker->random;
 }
 
 /*
@@ -181,19 +188,18 @@ static void take_back_unsent(struct worker *worker, const struct live_table *liv
  */
 static void sample_bytes(struct worker *worker, const struct live_table *live, uint16_t sent)
 {
-	uint32_t at;
+	uint32_t at = (uint32_t)((next_random(worker) >> 32) * sent >> 32);
 
-	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-	at = (uint32_t)((worker->random >> 32) * sent >> 32);
 	if (likely(worker->outbox.outcomes[at].verdict == VERDICT_FORWARDED))
 		counters_add(
-			&backend_counts_row(&live->backends, BACKEND_BYTES, worker->index)[worker->burst.backend[at]],
+			&count_rows_of(&live->counts.backends, BACKEND_BYTES, worker->index)[worker->burst.backend[at]],
 			(uint64_t)worker->outbox.sizes[at] * sent);
 }
 
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
+	struct bind_sample sample;
 	uint16_t packets, sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
@@ -207,11 +213,13 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
 			finish_lane(worker, path, live, lane, mbufs[lane]);
 	packets = worker->outbox.count;
+	sample = bind_sample_take(&worker->outbox, live->routes, next_random(worker));
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
 	if (unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
 	if (likely(sent))
 		sample_bytes(worker, live, sent);
+	bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 }
 

@@ -79,7 +79,7 @@ struct worker {
 	struct exceptions exceptions;
 	struct burst burst;
 	struct idle idle;
-	uint64_t random; /* state of the generator for sample_bytes() */
+	uint64_t random; /* state of the generator for samples */
 	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
 	struct counters counters;
 };

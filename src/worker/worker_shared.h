@@ -15,7 +15,7 @@
 
 #include "packet/next_hops.h"
 #include "packet/routes.h"
-#include "worker/backend_counts.h"
+#include "worker/table_counts.h"
 
 #define WORKER_MAX_PORTS 32
 #define WORKER_SLOW_SIZE 384
@@ -26,7 +26,7 @@ struct live_table {
 	uint32_t version; /* of the binary file; 0: JSON */
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
 	uint8_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
-	struct backend_counts backends; /* a worker writes its own row */
+	struct table_counts counts; /* a worker writes its own rows */
 	/*
 	 * Atomic. The next hops of each port that transmits, by flow_path.tx_index. The control thread replaces
 	 * them. Workers fetch them for each burst, and the old ones are freed like an old table.

@@ -73,6 +73,7 @@ class Model:
         self.sizes, self.reload_at = sizes, reload_at
         self.generation, self.requests, self.packets, self.uptime = 1, 0, 10, 7 * 86400 + 5 * 3600
         self.last_error = ""
+        self.binds = ["10.0.0.1 tcp 80-80"]
 
     def table(self, index):
         return {"index": index, "name": f"t{index}", "hops": 2, "bind_count": 1, "backend_count": self.sizes[index],
@@ -90,11 +91,12 @@ class Model:
         if index >= len(self.sizes):
             return {"error": "there is no table with this index"}
         backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
-                             "packets": self.packets if i == 0 else 0, "bytes": 0, "no_next_hop": 4 if i == 1 else 0}
-                    for i in range(first, min(first + 64, self.sizes[index]))}
-        return {**self.table(index), "generation": self.generation, "first": first,
-                "binds": ["10.0.0.1 tcp 80-80"] if first == 0 else [], "backends": backends,
-                "truncated": int(first + 64 < self.sizes[index])}
+                             "packets": self.packets if i == 0 else 0, "estimated_bytes": 0, "no_next_hop": 4 if i == 1 else 0}
+                    for i in range(first, min(first + 32, self.sizes[index]))}
+        binds = {str(i): {"bind": bind, "estimated_packets": self.packets if i == 0 else 0, "estimated_bytes": 0}
+                 for i, bind in enumerate(self.binds[first:first + 32], first)}
+        return {**self.table(index), "generation": self.generation, "first": first, "binds": binds, "backends": backends,
+                "truncated": int(first + 32 < max(self.sizes[index], len(self.binds)))}
 
     def __call__(self, question):
         self.requests += 1
@@ -181,10 +183,27 @@ def test_stats_prints_what_is_not_zero(tmp_path):
     assert ["received", "10"] in lines and ["rx_packets", "10"] in lines and ["10.1.0.0", "active", "10"] in lines
     assert ["port", "0,", "link", "up", "10000", "Mbit/s", "total"] in lines
     assert "2 of 3 backends got no packets" in text and ["10.1.0.1", "drop_no_next_hop", "4"] in lines
+    assert ["tcp", "10.0.0.1", "port", "80", "10"] in lines and "packets of each bind, estimated from samples:" in text
     for absent in ("drop_truncated", "rx_missed", "bytes", "10.1.0.1        active", "lcore"):
         assert absent not in text
     assert {("drop_truncated", "0"), ("rx_missed", "0"), ("bytes", "0"), ("polls", "0")} <= {tuple(line) for line in words(everything)}
     assert ["10.1.0.1", "active", "0"] in words(everything) and ["lcore", "1", "total"] in words(everything)
+
+
+def test_binds_without_samples_are_listed_only_with_all(tmp_path):
+    model = Model()
+    long = "2001:db80:1111:2222:3333:4444:5555:6660/124 udp 10000-20000"
+    model.binds = ["10.0.0.1 tcp 80-80", "10.0.0.2 tcp 80-90", long]
+    with director(tmp_path, model) as (environment, _):
+        text = run("stats", env=environment).stdout
+        everything = run("stats", "--all", env=environment).stdout
+        shown = run("show", "--live", env=environment).stdout
+    assert "    2 of 3 binds had no sample (--all lists them)\n" in text and "10.0.0.2" not in text
+    assert ["tcp", "10.0.0.2", "port", "80-90", "0"] in words(everything)
+    assert "    udp 2001:db80:1111:2222:3333:4444:5555:6660/124 port 10000-20000\n" in everything
+    assert "had no sample" not in everything
+    for output in (text, everything, shown):
+        assert max(map(len, output.splitlines())) <= 80
 
 
 def test_stats_json_is_the_reply(tmp_path):
@@ -285,11 +304,11 @@ def test_live_tables_are_of_one_generation(reload_at, tmp_path):
     model = Model(sizes=(130, 2), reload_at=reload_at)
     with director(tmp_path, model) as (environment, questions):
         shown = run_json("show", "--live", env=environment)
-    assert questions[-6:] == ["/glb/tables", "/glb/tables,0,0", "/glb/tables,0,64", "/glb/tables,0,128", "/glb/tables,1,0", "/glb/stats"]
+    assert questions[-8:] == ["/glb/tables", *(f"/glb/tables,0,{first}" for first in range(0, 130, 32)), "/glb/tables,1,0", "/glb/stats"]
     assert shown["generation"] == 1 + len(reload_at)
     assert [len(table["backends"]) for table in shown["tables"]] == [130, 2]
     assert {backend["ip"].split(".")[1] for table in shown["tables"] for backend in table["backends"]} == {str(1 + len(reload_at))}
-    assert shown["tables"][0]["binds"] == ["10.0.0.1 tcp 80-80"]
+    assert shown["tables"][0]["binds"] == [{"bind": "10.0.0.1 tcp 80-80", "estimated_packets": 10, "estimated_bytes": 0}]
 
 
 def test_director_that_reloads_all_the_time_is_an_error(tmp_path):
@@ -314,7 +333,7 @@ def test_tables_and_show_live_print_text(tmp_path):
     assert words(listed) == [["index", "hops", "binds", "backends", "good", "packets", "table"],
                              ["0", "2", "1", "3", "3", "10", "t0"], ["1", "2", "1", "1", "1", "10", "t1"]]
     assert shown.startswith(f"generation 1, digest {'d' * 16}\n")
-    assert "table t0: 3 backends, rows of 2 hops\n  binds  tcp 10.0.0.1 port 80\n" in shown and "table t1: 1 backend," in shown
+    assert "table t0: 3 backends, rows of 2 hops\n  binds  tcp 10.0.0.1 port 80, estimated packets: 10\n" in shown and "table t1: 1 backend," in shown
     assert ["10.1.0.0", "active", "up", "10", "0"] in words(shown)
     assert ["10.1.0.1", "active", "up", "0", "4"] in words(shown)
 

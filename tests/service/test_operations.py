@@ -161,12 +161,38 @@ def test_long_tables_are_reported_in_pages(tmp_path):
     document["binds"] = [{"ip": f"10.0.0.{i}", "proto": "tcp", "port": 80} for i in range(70)]
     table = write_table(tmp_path / "table", {"tables": [document]}, "json")
     with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
-        for first, binds, backends, more in ((0, 64, 64, 1), (64, 6, 64, 1), (128, 0, 2, 0), (2**32 - 1, 0, 0, 0)):
+        for first, binds, backends, more in ((0, 32, 32, 1), (64, 6, 32, 1), (128, 0, 2, 0), (2**32 - 1, 0, 0, 0)):
             page = director.telemetry.ask(f"/glb/tables,0,{first}")
-            assert page["binds"] == [f"10.0.0.{i} tcp 80-80" for i in range(first, first + binds)]
+            assert {int(i): bind["bind"] for i, bind in page["binds"].items()} == {
+                i: f"10.0.0.{i} tcp 80-80" for i in range(first, first + binds)}
             assert {int(i): backend["ip"] for i, backend in page["backends"].items()} == {
                 i: f"10.1.0.{i}" for i in range(first, first + backends)}
             assert page["truncated"] == more
+
+
+def test_single_packet_is_counted_for_its_bind_and_stays_so_after_a_reload(tmp_path):
+    document = table_of(7, "one")
+    document["binds"].append({"ip": "10.0.0.7", "proto": "tcp", "port_start": 81, "port_end": 90})
+    table = write_table(tmp_path / "table", {"tables": [document]}, "json")
+    frame = bytes(traffic.ETHER / IP(src="198.51.100.1", dst="10.0.0.7") / TCP(dport=85))
+    device = vdev(tmp_path)
+    pcap.write(tmp_path / "rx.pcap", [frame])
+
+    def binds(director):
+        (shown,) = run_json("show", "--live", "--file-prefix", director.file_prefix, env=director.environment)["tables"]
+        return [(bind["bind"], bind["estimated_packets"], bind["estimated_bytes"]) for bind in shown["binds"]]
+
+    with DirectorProcess([device], SLEEP, table) as director:
+        director.wait_received(1)
+        size = director.stats()["tx_bytes"]
+        assert size >= len(frame) + 36
+        assert binds(director) == [("10.0.0.7 tcp 80-80", 0, 0), ("10.0.0.7 tcp 81-90", 1, size)]
+        document["binds"].reverse()
+        write_table(table, {"tables": [document]}, "json")
+        assert director.telemetry.ask("/glb/reload")["ok"] == 1
+        assert binds(director) == [("10.0.0.7 tcp 81-90", 1, size), ("10.0.0.7 tcp 80-80", 0, 0)]
+        text = run("stats", "--file-prefix", director.file_prefix, env=director.environment).stdout
+    assert ["tcp", "10.0.0.7", "port", "81-90", "1"] in [line.split() for line in text.splitlines()]
 
 
 def spare_port_config(**more):
@@ -342,7 +368,8 @@ def test_live_subcommands_show_what_the_director_does(tmp_path):
     (file,) = run_json("show", table)["tables"]
     assert [backend["ip"] for backend in shown["backends"]] == [backend["ip"] for backend in file["backends"]]
     assert sum(backend["packets"] for backend in shown["backends"]) == shown["packets"] == listed["packets"] == 100
-    assert shown["binds"] == ["10.0.0.7 tcp 80-80"]
+    (bind,) = shown["binds"]
+    assert bind["bind"] == "10.0.0.7 tcp 80-80"
     assert (listed["name"], listed["first_bind"]) == ("#0", "tcp 10.0.0.7 port 80")
     assert next(backend["packets"] for backend in shown["backends"] if backend["ip"] == found["hops"][0]) > 0
     assert "table #0 tcp 10.0.0.7 port 80\n" in text and "version 2, 1 table, generation 1\n" in text

@@ -4,18 +4,12 @@
 #include "cli/live/live.h"
 #include "common/text.h"
 
-/* Prints "ADDRESS PROTOCOL FROM-TO" of the director's reply in the form that `show` has for files. */
-static void print_bind(const char *label, const char *bind)
+static void print_bind(const char *label, const json_t *bind)
 {
-	char address[64], protocol[8];
-	unsigned from, to;
+	char text[SNAPSHOT_BIND_MAX];
 
-	if (sscanf(bind, "%63s %7s %u-%u", address, protocol, &from, &to) != 4)
-		printf("  %-5s  %s\n", label, bind);
-	else if (from == to)
-		printf("  %-5s  %s %s port %u\n", label, protocol, address, from);
-	else
-		printf("  %-5s  %s %s port %u-%u\n", label, protocol, address, from, to);
+	cli_print(9, "  %-5s  %s, estimated packets: %" JSON_INTEGER_FORMAT, label, snapshot_bind(bind, text),
+		snapshot_number(bind, "estimated_packets"));
 }
 
 static void print_table(const json_t *table)
@@ -28,7 +22,7 @@ static void print_table(const json_t *table)
 	cli_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s", snapshot_text(table, "name"),
 		json_array_size(backends), text_plural(json_array_size(backends)), snapshot_number(table, "hops"),
 		text_plural((uint64_t)snapshot_number(table, "hops")));
-	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", json_string_value(entry));
+	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", entry);
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
 	printf("\n  %-15s  %-8s  %-6s  %20s  %19s\n", "backend", "state", "health", "packets", "drop_no_next_hop");

@@ -2,11 +2,12 @@
 #include "cli/live/snapshot.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
-	PAGE = 64, /* binds and backends of a reply: docs/reference/telemetry.md */
-	MAX_FIRST = 1 << 16, /* more than a table has: ends the loop if another program replies */
+	PAGE = 32, /* binds and backends of a reply: docs/reference/telemetry.md */
+	MAX_FIRST = 1 << 15, /* more than a table has: ends the loop if another program replies */
 	TRIES = 20,
 };
 
@@ -23,6 +24,21 @@ const char *snapshot_text(const json_t *object, const char *key)
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "";
+}
+
+const char *snapshot_bind(const json_t *bind, char buf[SNAPSHOT_BIND_MAX])
+{
+	const char *text = snapshot_text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
+	char address[64], protocol[8];
+	unsigned from, to;
+
+	if (sscanf(text, "%63s %7s %u-%u", address, protocol, &from, &to) != 4)
+		snprintf(buf, SNAPSHOT_BIND_MAX, "%s", text);
+	else if (from == to)
+		snprintf(buf, SNAPSHOT_BIND_MAX, "%s %s port %u", protocol, address, from);
+	else
+		snprintf(buf, SNAPSHOT_BIND_MAX, "%s %s port %u-%u", protocol, address, from, to);
+	return buf;
 }
 
 /* Asks for a part of the tables of this generation (0: of any). STEP_AGAIN: there is another one now. */

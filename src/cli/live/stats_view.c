@@ -162,6 +162,37 @@ static void print_backends(const struct stats_view *view, const json_t *backends
 			text_plural(json_array_size(backends)));
 }
 
+/* A long bind has a line of its own above its count. */
+static void print_bind(const struct stats_view *view, const json_t *bind, const json_t *before)
+{
+	char text[SNAPSHOT_BIND_MAX];
+	json_int_t packets = snapshot_number(bind, "estimated_packets");
+	bool is_long = strlen(snapshot_bind(bind, text)) + 4 > NAME_WIDTH;
+
+	if (is_long)
+		printf("    %s\n", text);
+	print_value(view, 4, is_long ? "" : text, packets, json_object_get(before, "estimated_packets"));
+}
+
+static void print_binds(const struct stats_view *view, const json_t *binds, const json_t *before)
+{
+	size_t i, hidden = 0;
+	const json_t *bind;
+
+	if (json_array_size(binds))
+		puts("  packets of each bind, estimated from samples:");
+	json_array_foreach(binds, i, bind)
+	{
+		if (snapshot_number(bind, "estimated_packets") || view->all)
+			print_bind(view, bind, find(before, i, "bind", snapshot_text(bind, "bind")));
+		else
+			hidden++;
+	}
+	if (hidden)
+		printf("    %zu of %zu bind%s had no sample (--all lists them)\n", hidden, json_array_size(binds),
+			text_plural(json_array_size(binds)));
+}
+
 static void print_tables(const struct stats_view *view, const json_t *tables, const json_t *before)
 {
 	const json_t *table;
@@ -177,6 +208,7 @@ static void print_tables(const struct stats_view *view, const json_t *tables, co
 		print_value(view, 2, "packets", snapshot_number(table, "packets"), json_object_get(earlier, "packets"));
 		print_value(view, 2, "bytes", snapshot_number(table, "bytes"), json_object_get(earlier, "bytes"));
 		print_backends(view, json_object_get(table, "backends"), json_object_get(earlier, "backends"));
+		print_binds(view, json_object_get(table, "binds"), json_object_get(earlier, "binds"));
 	}
 }
 

@@ -116,21 +116,20 @@ static void release_slots(struct reload *reload, const struct live_table *live)
 			reload->slots[i].name[0] = '\0';
 }
 
-/* Lets the backends of tables that keep their slot go on with their counts. */
+/* Lets the backends and binds of tables that keep their slot go on with their counts. */
 static void carry_counts(struct live_table *live, const struct live_table *old)
 {
 	for (uint32_t to = 0; to < live->routes->set.count; to++)
 		for (uint32_t from = 0; from < old->routes->set.count; from++)
 			if (live->slot[to] == old->slot[from])
-				backend_counts_carry(
-					&live->backends, live->routes, to, &old->backends, old->routes, from);
+				table_counts_carry(&live->counts, live->routes, to, &old->counts, old->routes, from);
 }
 
 int reload_count_backends(struct reload *reload, unsigned workers)
 {
 	struct live_table *live = reload->shared->live;
 
-	return backend_counts_alloc(&live->backends, live->routes, workers) ? 0 : -ENOMEM;
+	return table_counts_alloc(&live->counts, live->routes, workers) ? 0 : -ENOMEM;
 }
 
 int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
@@ -188,7 +187,7 @@ static void free_live(struct live_table *live)
 	if (!live)
 		return;
 	routes_free(live->routes);
-	backend_counts_free(&live->backends);
+	table_counts_free(&live->counts);
 	reload_next_hops_free(live);
 	free(live);
 }
@@ -196,10 +195,10 @@ static void free_live(struct live_table *live)
 /* Returns what workers need to use the file. NULL: there are errors in faults. */
 static struct live_table *load_live(struct reload *reload, struct faults *faults)
 {
-	unsigned workers = reload->shared->live->backends.workers;
+	unsigned workers = reload->shared->live->counts.backends.workers;
 	struct live_table *live = calloc(1, sizeof(*live));
 
-	if (live && load(reload, live, faults) && backend_counts_alloc(&live->backends, live->routes, workers))
+	if (live && load(reload, live, faults) && table_counts_alloc(&live->counts, live->routes, workers))
 		return live;
 	if (!faults->errors)
 		faults_error(faults, NULL, "out of memory");

@@ -10,7 +10,7 @@
 #include "director/control/telemetry_reply.h"
 #include "director/workers.h"
 
-#define PAGE      64 /* binds, and as many backends, per reply: about 14 KB of TELEMETRY_REPLY_SIZE */
+#define PAGE      32 /* binds, and as many backends, per reply: about 11 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that all tables fit a reply */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
@@ -66,20 +66,30 @@ static void add_list(struct rte_tel_data *data, const struct director *director,
 	rte_tel_data_add_dict_container(data, "tables", list, 0);
 }
 
-static struct rte_tel_data *list_binds(const struct table *table, uint32_t first)
+static struct rte_tel_data *list_binds(const struct live_table *live, uint32_t index, uint32_t first)
 {
+	const struct table *table = &live->routes->set.tables[index];
 	struct rte_tel_data *list = rte_tel_data_alloc();
 
 	if (!list)
 		return NULL;
-	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	rte_tel_data_start_dict(list);
 	for (uint32_t i = first; i < table->bind_count && i < first + PAGE; i++) {
 		const struct table_bind *bind = &table->binds[i];
+		uint32_t at = table_counts_bind(&live->counts, index, i);
+		struct rte_tel_data *data = rte_tel_data_alloc();
 		char prefix[NETPREFIX_TEXT_MAX], text[TELEMETRY_TEXT_SIZE];
 
+		if (!data)
+			break;
+		rte_tel_data_start_dict(data);
 		snprintf(text, sizeof(text), "%s %s %u-%u", netprefix_format(&bind->prefix, prefix),
 			table_protocol_name(bind->protocol), bind->port_start, bind->port_end);
-		rte_tel_data_add_array_string(list, text);
+		rte_tel_data_add_dict_string(data, "bind", text);
+		rte_tel_data_add_dict_uint(
+			data, "estimated_packets", count_rows_sum(&live->counts.binds, BIND_PACKETS, at));
+		rte_tel_data_add_dict_uint(data, "estimated_bytes", count_rows_sum(&live->counts.binds, BIND_BYTES, at));
+		telemetry_reply_numbered(list, i, data);
 	}
 	return list;
 }
@@ -104,11 +114,12 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
 		rte_tel_data_add_dict_uint(data, "packets",
-			backend_counts_sum(&live->backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
-		rte_tel_data_add_dict_uint(data, "bytes",
-			backend_counts_sum(&live->backends, BACKEND_BYTES, routes_backend(live->routes, index, i)));
+			count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
+		rte_tel_data_add_dict_uint(data, "estimated_bytes",
+			count_rows_sum(&live->counts.backends, BACKEND_BYTES, routes_backend(live->routes, index, i)));
 		rte_tel_data_add_dict_uint(data, "no_next_hop",
-			backend_counts_sum(&live->backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, index, i)));
+			count_rows_sum(
+				&live->counts.backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, index, i)));
 		telemetry_reply_numbered(list, i, data);
 	}
 	return list;
@@ -118,7 +129,7 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 	uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *binds = list_binds(table, first), *backends = list_backends(live, index, first);
+	struct rte_tel_data *binds = list_binds(live, index, first), *backends = list_backends(live, index, first);
 	uint64_t end = (uint64_t)first + PAGE;
 	struct counters sum;
 

@@ -69,6 +69,55 @@ static void test_backends_keep_their_counts_by_address(void **state)
 	routes_free(routes);
 }
 
+static void set_bind(struct table_counts *counts, uint32_t table, uint32_t bind, uint64_t value)
+{
+	count_rows_of(&counts->binds, BIND_PACKETS, 0)[table_counts_bind(counts, table, bind)] = value;
+	count_rows_of(&counts->binds, BIND_BYTES, 1)[table_counts_bind(counts, table, bind)] = 10 * value;
+}
+
+static void assert_bind(const struct table_counts *counts, uint32_t table, uint32_t bind, uint64_t value)
+{
+	uint32_t at = table_counts_bind(counts, table, bind);
+
+	assert_int_equal(count_rows_sum(&counts->binds, BIND_PACKETS, at), value);
+	assert_int_equal(count_rows_sum(&counts->binds, BIND_BYTES, at), 10 * value);
+}
+
+static struct routes *make_binds(const char *const *binds)
+{
+	struct table_set set = {0};
+
+	handmade_table(&set, 3, 2);
+	handmade_bind(&set, 0, "10.9.9.9", TABLE_TCP, 80, 80);
+	handmade_table(&set, 3, 2);
+	for (; *binds; binds++)
+		handmade_bind(&set, 1, *binds, TABLE_TCP, 80, 80);
+	return handmade_routes(&set);
+}
+
+/* Only the first of two equal binds is ever counted, and it stays so. */
+static void test_binds_keep_their_counts_by_what_they_match(void **state)
+{
+	static const char *const old_binds[] = {"10.0.0.1", "10.0.0.0/24", "10.0.0.1", "10.0.0.2", NULL};
+	static const char *const new_binds[] = {"10.0.0.3", "10.0.0.1", "10.0.0.1", "10.0.0.0/24", "10.0.0.0/25", NULL};
+	struct routes *old_routes = make_binds(old_binds), *routes = make_binds(new_binds);
+	struct table_counts old, counts;
+
+	(void)state;
+	assert_true(table_counts_alloc(&old, old_routes, 2) && table_counts_alloc(&counts, routes, 2));
+	set_bind(&old, 1, 0, 7);
+	set_bind(&old, 1, 1, 8);
+	set_bind(&old, 1, 3, 9);
+	table_counts_carry(&counts, routes, 1, &old, old_routes, 1);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_bind(&counts, 1, i, (const uint64_t[]){0, 7, 0, 8, 0}[i]);
+	assert_bind(&counts, 0, 0, 0);
+	table_counts_free(&old);
+	table_counts_free(&counts);
+	routes_free(old_routes);
+	routes_free(routes);
+}
+
 static void test_tables_without_backends_have_no_counts(void **state)
 {
 	struct table_set set = {0};
@@ -86,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workers_share_no_cache_line),
 		cmocka_unit_test(test_backends_keep_their_counts_by_address),
+		cmocka_unit_test(test_binds_keep_their_counts_by_what_they_match),
 		cmocka_unit_test(test_tables_without_backends_have_no_counts),
 	};
 

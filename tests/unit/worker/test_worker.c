@@ -213,7 +213,7 @@ static void forward(uint16_t frames, uint16_t accepted)
 	uint64_t before[2];
 
 	for (uint32_t i = 0; i < 2; i++)
-		before[i] = backend_counts_sum(&live.backends, BACKEND_FORWARDED, i);
+		before[i] = count_rows_sum(&live.counts.backends, BACKEND_FORWARDED, i);
 	memset(taken_for, 0, sizeof(taken_for));
 	bound = true;
 	room = accepted;
@@ -225,7 +225,7 @@ static void forward(uint16_t frames, uint16_t accepted)
 	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], accepted);
 	assert_int_equal(worker.counters.tables[0].packets, accepted);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_FORWARDED, i) - before[i], taken_for[i]);
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_FORWARDED, i) - before[i], taken_for[i]);
 	assert_int_equal(taken_for[0] + taken_for[1], accepted);
 	assert_true(accepted < 10 || (taken_for[0] > 0 && taken_for[1] > 0));
 }
@@ -266,7 +266,7 @@ static void test_bytes_of_backends_are_estimated_from_samples(void **state)
 	for (unsigned i = 0; i < 400; i++)
 		found[i] = QUEUE_BURST;
 	for (uint32_t i = 0; i < 2; i++)
-		before[i] = backend_counts_sum(&live.backends, BACKEND_BYTES, i);
+		before[i] = count_rows_sum(&live.counts.backends, BACKEND_BYTES, i);
 	memset(taken_for, 0, sizeof(taken_for));
 	bound = true;
 	room = UINT16_MAX;
@@ -276,7 +276,7 @@ static void test_bytes_of_backends_are_estimated_from_samples(void **state)
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
 	bound = false;
 	for (uint32_t i = 0; i < 2; i++)
-		bytes[i] = backend_counts_sum(&live.backends, BACKEND_BYTES, i) - before[i];
+		bytes[i] = count_rows_sum(&live.counts.backends, BACKEND_BYTES, i) - before[i];
 	assert_int_equal(taken_for[0] + taken_for[1], frames);
 	assert_int_equal(worker.counters.tx_bytes, frames * size);
 	assert_int_equal(bytes[0] + bytes[1], frames * size);
@@ -371,14 +371,14 @@ static void test_frames_without_next_hop_are_dropped_and_counted_for_their_backe
 	assert_int_equal(routes->address_count, ROUTES_SMALL);
 	live.next_hops[0] = set;
 	for (unsigned i = 0; i < RTE_DIM(fast); i++) {
-		uint64_t before = backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 1);
+		uint64_t before = count_rows_sum(&live.counts.backends, BACKEND_NO_NEXT_HOP, 1);
 
 		worker.pipeline.fast = fast[i];
 		forward_macs(found, RTE_DIM(found));
 		assert_in_range(sent, 10, 55);
 		assert_int_equal(worker.counters.verdicts[VERDICT_DROP_NO_NEXT_HOP], 65 - sent);
-		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 1) - before, 65 - sent);
-		assert_int_equal(backend_counts_sum(&live.backends, BACKEND_NO_NEXT_HOP, 0), 0);
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_NO_NEXT_HOP, 1) - before, 65 - sent);
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_NO_NEXT_HOP, 0), 0);
 		assert_int_equal(rte_mempool_in_use_count(pool), 0);
 	}
 	worker.pipeline.fast = lanes_plain;
@@ -532,7 +532,7 @@ static int set_up(void **state)
 	rte_rcu_qsbr_init(shared.qsbr, 1);
 	live.routes = routes;
 	live.next_hops[0] = &next_hops;
-	assert_true(backend_counts_alloc(&live.backends, routes, 1));
+	assert_true(table_counts_alloc(&live.counts, routes, 1));
 	shared.live = &live;
 	path = (struct flow_path){.in = {.port = PORT},
 		.out = {.port = PORT},
@@ -549,7 +549,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	backend_counts_free(&live.backends);
+	table_counts_free(&live.counts);
 	routes_free(routes);
 	rte_free(shared.qsbr);
 	rte_mempool_free(pool);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts of many things, such as backends: for each kind of count a row per worker, and a row for what earlier forwarding
+ * tables had counted. A worker writes only its own rows, with plain stores. The control thread makes the rows for a new table
+ * and writes those of the earlier ones. Any thread that may read the forwarding table may add the rows up.
+ */
+#ifndef GLB_WORKER_COUNT_ROWS_H
+#define GLB_WORKER_COUNT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct count_rows {
+	uint64_t *rows; /* for each kind, the row of earlier tables and then one of each worker; of `stride` counts each */
+	size_t stride; /* a multiple of a cache line */
+	unsigned kinds, workers;
+	void *memory; /* owned */
+};
+
+/* count: of each row. False: out of memory. The caller frees *rows with count_rows_free(). */
+bool count_rows_alloc(struct count_rows *rows, unsigned kinds, size_t count, unsigned workers);
+void count_rows_free(struct count_rows *rows);
+
+/* Returns the row of a worker. */
+static inline uint64_t *count_rows_of(const struct count_rows *rows, unsigned kind, unsigned worker)
+{
+	return rows->rows + (kind * (rows->workers + 1) + 1 + worker) * rows->stride;
+}
+
+/* Returns the sum of all rows of a kind. */
+uint64_t count_rows_sum(const struct count_rows *rows, unsigned kind, size_t index);
+
+/* Something that has counts: what it is recognised by, and its index in the rows. */
+struct count_key {
+	const void *key;
+	size_t index;
+};
+
+/* Less than, equal to or greater than 0. a, b: members `key`. */
+typedef int count_compare(const void *a, const void *b);
+
+/*
+ * Makes the things of `to` go on with the sums that things with the same key have in `old`. Of several with one key, the n-th goes
+ * on with the n-th. May be called again, when the old sums have grown. Sorts both arrays.
+ */
+void count_rows_carry(struct count_rows *rows, struct count_key *to, size_t to_count, const struct count_rows *old,
+	struct count_key *from, size_t from_count, count_compare *compare);
+
+#endif
