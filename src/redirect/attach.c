@@ -58,7 +58,7 @@ static int check_and_replace(struct install *install, const struct pins *old, bo
 }
 
 /* No program of ours is attached. Leftovers of an earlier attach are of no use. */
-static int attach_first(const struct install *install)
+static int attach_first(struct install *install)
 {
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
 	int error;

@@ -151,7 +151,7 @@ int explain_attach(const char *interface, bool generic, int error)
 		return command_error("%s: another XDP program was attached in the meantime", interface);
 	if (!generic)
 		return command_error(
-			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU above one page, LRO, too few queues (see dmesg). --mode generic works with any driver but is slower",
+			"%s: its driver, %s, refuses the program: %s. Frequent reasons: an MTU above one page before Linux 5.18 or without XDP fragments in the driver, LRO, too few queues (see dmesg). --mode generic works with any driver but is slower",
 			interface, driver, strerror(-error));
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }

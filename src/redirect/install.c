@@ -17,7 +17,7 @@ static void print_result(const struct install *install, const char *result)
 }
 
 /* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
-static int load(const struct install *install, int counters, struct program *program)
+static int load(struct install *install, int counters, struct program *program)
 {
 	int error = program_load(program, &install->settings, counters);
 
@@ -44,7 +44,7 @@ static int link_new(const struct install *install, const struct program *program
 	return error ? explain_folder(install->interface, error) : COMMAND_OK;
 }
 
-int install_new(const struct install *install)
+int install_new(struct install *install)
 {
 	struct program program;
 	int code = load(install, -1, &program);
@@ -81,7 +81,7 @@ static int update_link(const struct install *install, const struct pins *old, co
 	return error ? explain_attach(install->interface, install->generic, error) : COMMAND_OK;
 }
 
-int install_replace(const struct install *install, const struct pins *old)
+int install_replace(struct install *install, const struct pins *old)
 {
 	uint32_t known = pins_known_counters(old);
 	struct program program;

@@ -22,13 +22,13 @@ struct install {
 };
 
 /* The interface has no XDP program. A failure leaves nothing behind. */
-int install_new(const struct install *install);
+int install_new(struct install *install);
 
 /*
  * Replaces the attached program atomically: every packet is handled by the old or by the new program. A failure
  * leaves the old program as it was. The new program uses the same map of counters. If it has more counters, it gets a
  * new map with a copy of the old values, so packets between the copy and the replacement are not counted.
  */
-int install_replace(const struct install *install, const struct pins *old);
+int install_replace(struct install *install, const struct pins *old);
 
 #endif

@@ -33,7 +33,15 @@ static int read_id(struct program *program)
 	return error;
 }
 
-int program_load(struct program *program, const struct redirect_settings *wanted, int counters)
+/* Linux before 5.18 refuses the flag. */
+static void accept_frags(struct redirect_bpf *skeleton)
+{
+	skeleton->rodata->settings.frags = 1;
+	bpf_program__set_flags(
+		skeleton->progs.glb_redirect, bpf_program__flags(skeleton->progs.glb_redirect) | BPF_F_XDP_HAS_FRAGS);
+}
+
+static int load_once(struct program *program, const struct redirect_settings *wanted, int counters, bool frags)
 {
 	struct redirect_bpf *skeleton = redirect_bpf__open();
 	struct redirect_settings *settings;
@@ -42,10 +50,12 @@ int program_load(struct program *program, const struct redirect_settings *wanted
 	*program = (struct program){.skeleton = skeleton};
 	if (!skeleton)
 		return -errno;
-	settings = (struct redirect_settings *)&skeleton->rodata->settings;
+	settings = &skeleton->rodata->settings;
 	*settings = *wanted;
 	settings->layout = program_layout(REDIRECT_COUNTER_COUNT);
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
+	if (frags)
+		accept_frags(skeleton);
 	if (counters >= 0) {
 		error = bpf_map__reuse_fd(skeleton->maps.counters, counters);
 		if (error)
@@ -58,6 +68,17 @@ int program_load(struct program *program, const struct redirect_settings *wanted
 	program->counters = bpf_map__fd(skeleton->maps.counters);
 	program->settings = bpf_map__fd(skeleton->maps.rodata);
 	return read_id(program);
+}
+
+int program_load(struct program *program, struct redirect_settings *wanted, int counters)
+{
+	int error = load_once(program, wanted, counters, true);
+
+	wanted->frags = !error;
+	if (!error)
+		return 0;
+	program_unload(program);
+	return load_once(program, wanted, counters, false);
 }
 
 void program_unload(struct program *program)

@@ -20,11 +20,11 @@ struct program {
 uint32_t program_layout(uint32_t count);
 
 /*
- * Loads the program with the `wanted` settings; sets their members layout and version itself. counters:
- * the descriptor of a map to count in, or -1 for a new one. Returns 0 or -errno. The caller calls
+ * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
+ * counters: the descriptor of a map to count in, or -1 for a new one. Returns 0 or -errno. The caller calls
  * program_unload() in either case.
  */
-int program_load(struct program *program, const struct redirect_settings *wanted, int counters);
+int program_load(struct program *program, struct redirect_settings *wanted, int counters);
 void program_unload(struct program *program);
 
 #endif

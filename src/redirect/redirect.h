@@ -41,7 +41,8 @@
 	X(SYN_COOKIE_SENT, "syn_cookie_sent", "a SYN for a full queue, answered with a cookie (--syn-cookies)")      \
 	X(FORWARDED_BY_ROUTE, "forwarded_by_route", "as forwarded_to_alternate, by the kernel's route (--forward)")  \
 	X(UDP_UNCONNECTED_LISTENER, "udp_unconnected_listener", "UDP of an unconnected socket: accepted")            \
-	X(RETURNED_TO_FIRST_HOP, "returned_to_first_hop", "UDP of an unconnected socket: sent to the first hop")
+	X(RETURNED_TO_FIRST_HOP, "returned_to_first_hop", "UDP of an unconnected socket: sent to the first hop")     \
+	X(DROP_SPLIT_HEADERS, "drop_split_headers", "the driver put the headers into another buffer than the first")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
@@ -74,6 +75,7 @@ struct redirect_settings {
 	__u16 syn_cookies; /* 1: the program, not the kernel, replies to SYNs with cookies */
 	__u16 mtu; /* bytes; outer IP packets of up to this size certainly reach this host */
 	__u16 forward; /* enum redirect_forward */
+	__u16 frags; /* 1: the kernel gives the program frames in several buffers */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

@@ -96,6 +96,8 @@ static void print_text(const struct state *state)
 	}
 	printf(", version %.16s\n", state->settings.version);
 	loader_print_settings(&state->settings);
+	if (!state->settings.frags)
+		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
 	if (*state->warning)
 		printf("  warning: %s\n", state->warning);
 }
@@ -114,6 +116,7 @@ static json_t *to_json(const struct state *state)
 		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
 		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
 		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
+		json_object_set_new(json, "frags", json_boolean(state->settings.frags));
 		json_object_set_new(json, "version", json_string(state->settings.version));
 		json_object_set_new(json, "warnings", *state->warning ? json_pack("[s]", state->warning) : json_array());
 	}

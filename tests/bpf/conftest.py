@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of glb-redirect in the kernel, against a model of a proxy. They need root, but no kernel modules."""
 
+import os
 import subprocess
 
 import pytest
@@ -10,18 +11,20 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender"):
+def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", linear=None):
     """Runs the program on the frames and returns their Outcomes.
 
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
+    linear      bytes in the first buffer of each frame; None: as many as the kernel wants
     """
     words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp]
     if interface:
         words += [interface, str(mtu), forward]
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
-    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **({} if linear is None else {"LINEAR": str(linear)})}
+    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 0, result.stderr
     outcomes = [_outcome(line) for line in result.stdout.splitlines()]
     assert len(outcomes) == len(frames)

@@ -7,6 +7,8 @@
  * counters that grew: "2 0200... total=1,accepted_syn=1". The program looks up sockets in the network
  * namespace of this process. With INTERFACE, the frames arrive on this interface, and unless MTU is 0,
  * the program sends SYN cookies. The last word is --forward.
+ *
+ * With the environment variable LINEAR=N, the first buffer of each frame has N bytes (Linux 6.18).
  */
 #include <errno.h>
 #include <net/if.h>
@@ -20,7 +22,7 @@
 #include "redirect/pins.h"
 #include "redirect/program.h"
 
-#define MAX_FRAME 3500 /* bytes; the kernel needs the rest of a page */
+#define MAX_FRAME 9100 /* bytes; Linux before 5.18 takes about 3500, because it needs the rest of a page */
 
 static const char *const names[] = {
 #define X(symbol, name, help) [REDIRECT_##symbol] = name,
@@ -72,10 +74,12 @@ static void run_frame(const struct program *program, const char *line, uint32_t 
 	uint8_t frame[MAX_FRAME], out[MAX_FRAME];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
 		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out), .repeat = 1);
-	struct xdp_md context = {.data_end = opts.data_size_in, .ingress_ifindex = ifindex};
+	const char *linear = getenv("LINEAR");
+	struct xdp_md context = {
+		.data_end = linear ? (uint32_t)atoi(linear) : opts.data_size_in, .ingress_ifindex = ifindex};
 	int error;
 
-	if (ifindex) {
+	if (ifindex || linear) {
 		opts.ctx_in = &context;
 		opts.ctx_size_in = sizeof(context);
 	}

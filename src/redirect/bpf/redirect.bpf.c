@@ -12,6 +12,7 @@
 
 #include "bpf/cursor.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
+#include "redirect/bpf/frags.bpf.h"
 #include "redirect/bpf/outer.bpf.h"
 #include "redirect/redirect.h"
 #include "redirect/bpf/rewrite.bpf.h"
@@ -124,15 +125,19 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	return outcome;
 }
 
+/* Returns whether the program found the frame too short, as it does if headers are not in the first buffer. */
+static __always_inline bool ends_early(int outcome)
+{
+	return outcome == OUTER_NOT_GUE || outcome == REDIRECT_DROP_TRUNCATED || outcome == REDIRECT_DROP_INNER_TRUNCATED;
+}
+
 SEC("xdp")
 int glb_redirect(struct xdp_md *context)
 {
-	struct cursor cursor = cursor_of(context);
+	struct cursor cursor = frame_cursor(context);
 	struct outer outer = {0};
 	int outcome = outer_parse(&cursor, &outer, settings.port);
 
-	if (outcome == OUTER_NOT_GUE)
-		return XDP_PASS;
 	if (outcome == OUTER_GUE) {
 		outcome = outcome_of(context, &outer, &cursor);
 		if (is_kept(outcome))
@@ -140,6 +145,10 @@ int glb_redirect(struct xdp_md *context)
 		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_RETURNED_TO_FIRST_HOP)
 			outcome = forward(context, &outer);
 	}
+	if (ends_early(outcome) && is_split_gue(context))
+		outcome = REDIRECT_DROP_SPLIT_HEADERS;
+	if (outcome == OUTER_NOT_GUE)
+		return XDP_PASS;
 	count(REDIRECT_TOTAL);
 	count(outcome);
 	/* XDP_TX would lose packets on a veth pair, whatever is at the other end. */

@@ -15,6 +15,7 @@
 
 #include "bpf/ethernet.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
+#include "redirect/bpf/frags.bpf.h"
 #include "redirect/bpf/route.bpf.h"
 
 #define TCP_OPTION_MSS       2
@@ -190,7 +191,7 @@ static __always_inline void fill_ipv6(struct syn_ack_ipv6 *reply, const struct i
 static __always_inline bool replace_frame(
 	struct xdp_md *context, __u32 tags, const struct ethhdr *ethernet, const void *packet, __u32 size)
 {
-	struct cursor cursor = cursor_of(context);
+	struct cursor cursor = frame_cursor(context);
 	__u32 frame_size = sizeof(*ethernet) + sizeof(struct vlan_tag) * tags + size;
 	__u64 received = cursor.end;
 	__u8 *addresses, *bytes;

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames larger than a page, which the kernel gives to the program in several buffers since Linux 5.18."""
+
+import contextlib
+import os
+import socket
+import struct
+
+import pytest
+
+from cases import frames as f
+from conftest import run_frames
+from host import CLIENT, FAMILY, FULL, UNKNOWN, VIP, checksummed_tcp, packet
+from lab.net import connect, mac
+from model_of_proxy import XDP_DROP, XDP_PASS, decide
+from packets import SYN, gue_frame, kind
+from test_loader import Proxy
+
+KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
+PAYLOAD = bytes(number * 7 % 251 for number in range(8800))
+PORT = 7777
+ALL_ON_LO = {"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1}
+
+
+def datagram(family):
+    plain = f.udp(UNKNOWN, PORT, PAYLOAD)
+    pseudo = f.ip(CLIENT[family]) + f.ip(VIP[family]) + struct.pack(">HH", f.UDP, len(plain))
+    return packet(family, f.UDP, plain[:6] + struct.pack(">H", f.internet_checksum(pseudo + plain)) + plain[8:])
+
+
+@pytest.fixture(scope="module", params=["native", "generic"])
+def proxy(request, glb_redirect):
+    """A proxy with an MTU of 9000 on both ends of its link. Without XDP fragments, native mode is not possible."""
+    if request.param == "native" and KERNEL < (5, 18):
+        pytest.skip("XDP has no fragments before Linux 5.18")
+    made = Proxy(glb_redirect)
+    made.namespace.ip("link set eth0 mtu 9000", f"addr add {VIP[4]}/32 dev lo", f"addr add {VIP[6]}/128 dev lo nodad")
+    made.network.ip("link set net0 mtu 9000")
+    made.network.offload("net0", "gro", "on")
+    made("attach", "eth0", "--mode", request.param)
+    with contextlib.closing(made):
+        yield made
+
+
+def from_network(proxy, frame):
+    return f.mac(mac(proxy.namespace, "eth0")) + frame[6:]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_jumbo_frame_for_this_host_arrives_whole(proxy, family):
+    with proxy.namespace.socket(FAMILY[family], socket.SOCK_DGRAM) as server:
+        server.bind((VIP[family], PORT))
+        server.settimeout(5)
+        before = proxy.stats()
+        proxy.receive([from_network(proxy, gue_frame(datagram(family)))])
+        assert server.recv(10000) == PAYLOAD
+    assert proxy.stats()["accepted_other"] == before["accepted_other"] + 1
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_jumbo_frame_for_the_next_hop_is_sent_whole(proxy, family):
+    segment = f.tcp(UNKNOWN, 80, PAYLOAD, 0x10)
+    frame = from_network(proxy, gue_frame(packet(family, f.TCP, segment), checksum="right"))
+    expected = decide(frame).frame
+    with proxy.network.packet_socket("net0", ignore_outgoing=True) as wire:
+        wire.settimeout(5)
+        proxy.receive([frame])
+        while (got := wire.recv(10000))[12:14] != expected[12:14]:
+            pass  # the host's own neighbour discovery
+    assert got == expected
+
+
+def test_status_tells_what_the_kernel_offers(proxy):
+    assert proxy.status()["frags"] is (KERNEL >= (5, 18))
+    assert ("frames of at most one page" in proxy("status")) is (KERNEL < (5, 18))
+
+
+needs_interface = pytest.mark.skipif(KERNEL < (5, 18), reason="XDP has no fragments before Linux 5.18")
+
+
+@needs_interface
+@pytest.mark.parametrize("name", ["tcp/unknown", "tcp/established", "udp/connected"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_decision_about_jumbo_frames(host, family, name):
+    small = kind(name).build(host, family)
+    at = {4: (2, 0), 6: (4, 40)}[family]
+    inner = bytearray(small + PAYLOAD)
+    inner[at[0] : at[0] + 2] = struct.pack(">H", len(inner) - at[1])
+    if family == 4:
+        inner[10:12] = bytes(2)
+        inner[10:12] = struct.pack(">H", f.internet_checksum(bytes(inner[:20])))
+    frame = gue_frame(bytes(inner))
+    (outcome,) = run_frames(host.namespace, [frame])
+    assert outcome == decide(frame, host.sockets)
+
+
+@needs_interface
+@pytest.mark.parametrize("family", [4, 6])
+def test_cookie_for_a_jumbo_syn(host, family):
+    """The SYN-ACK replaces a frame of several buffers."""
+    host.namespace.sysctl(ALL_ON_LO)
+    segment = checksummed_tcp(family, CLIENT[family], VIP[family], f.tcp(UNKNOWN, FULL, PAYLOAD, SYN))
+    frame = gue_frame(packet(family, f.TCP, segment))
+    (outcome,) = run_frames(
+        host.namespace, [host.mac + host.router_mac + frame[12:]], interface="eth0", mtu=1500)
+    assert outcome.counter == "syn_cookie_sent" and len(outcome.frame) < 80
+
+
+@pytest.mark.skipif(KERNEL < (6, 18), reason="BPF_PROG_TEST_RUN fills the first buffer before Linux 6.18")
+def test_headers_outside_of_the_first_buffer_are_counted(host):
+    """As mlx5 does with a striding receive queue. The frame of another protocol passes."""
+    frame, other = gue_frame(datagram(4)), f.ethernet(datagram(4), 0x0800)
+    for linear in (14, 33, 41, 49):
+        dropped, passed = run_frames(host.namespace, [frame, other], linear=linear)
+        assert (dropped.counter, dropped.verdict) == ("drop_split_headers", XDP_DROP)
+        assert (passed.counter, passed.verdict) == (None, XDP_PASS)
+    # The outer headers are in the first buffer, and the inner ones are not.
+    (dropped,) = run_frames(host.namespace, [frame], linear=60)
+    assert dropped.counter == "drop_split_headers"
