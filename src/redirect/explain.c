@@ -2,89 +2,48 @@
 #include "redirect/explain.h"
 
 #include <errno.h>
-#include <linux/capability.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "redirect/loader.h"
 #include "redirect/pins.h"
+#include "redirect/system.h"
 
-/* Kernel versions as 100 * major + minor. */
-#define OLDEST_KERNEL          510
 #define KERNEL_WITHOUT_MEMLOCK 511 /* counts maps against the memory control group, not RLIMIT_MEMLOCK */
-
-static int kernel_version(struct utsname *name)
-{
-	int major = 0, minor = 0;
-
-	if (uname(name) != 0 || sscanf(name->release, "%d.%d", &major, &minor) != 2)
-		return OLDEST_KERNEL;
-	return major * 100 + minor;
-}
 
 static bool kernel_is_too_old(void)
 {
-	struct utsname name;
-
-	if (kernel_version(&name) >= OLDEST_KERNEL)
+	if (system_kernel() >= SYSTEM_OLDEST_KERNEL)
 		return false;
-	command_error("Linux %s is too old: the proxies need 5.10 or newer", name.release);
+	command_error("Linux %s is too old: the proxies need 5.10 or newer", system_release());
 	return true;
-}
-
-static bool has_capability(int capability)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	return syscall(SYS_capget, &header, data) == 0 && data[capability / 32].effective >> capability % 32 & 1;
 }
 
 static bool capabilities_are_missing(void)
 {
-	static const struct {
-		int capability;
-		const char *name;
-	} needed[] = {
-		{CAP_BPF, "CAP_BPF"},
-		{CAP_PERFMON, "CAP_PERFMON"}, /* for arithmetic on packet pointers */
-		{CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-	};
-	char missing[64] = "";
+	char missing[SYSTEM_CAPABILITIES_MAX];
 
-	if (has_capability(CAP_SYS_ADMIN) && has_capability(CAP_NET_ADMIN))
+	if (!system_missing_capabilities(missing))
 		return false;
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!has_capability(needed[i].capability))
-			strcat(strcat(missing, " "), needed[i].name);
-	if (!*missing)
-		return false;
-	command_error("not permitted: run glb-redirect as root; missing:%s", missing);
+	command_error("not permitted: run glb-redirect as root; missing: %s", missing);
 	return true;
 }
 
 static bool memlock_is_too_low(void)
 {
 	struct rlimit limit;
-	struct utsname name;
 
-	if (kernel_version(&name) >= KERNEL_WITHOUT_MEMLOCK || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+	if (system_kernel() >= KERNEL_WITHOUT_MEMLOCK || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
 		limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	command_error(
 		"Linux %s counts eBPF maps against the limit of locked memory, which is %llu bytes: raise it (ulimit -l unlimited, LimitMEMLOCK=infinity)",
-		name.release, (unsigned long long)limit.rlim_cur);
+		system_release(), (unsigned long long)limit.rlim_cur);
 	return true;
 }
 
@@ -100,8 +59,6 @@ int explain_folder(const char *interface, int error)
 
 int explain_load(int error, bool debug)
 {
-	struct utsname name;
-
 	if (kernel_is_too_old())
 		return COMMAND_FAILED;
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
@@ -115,34 +72,19 @@ int explain_load(int error, bool debug)
 		return command_error("out of memory while loading the program");
 	if (error == -ENOSYS)
 		return command_error("this kernel was built without eBPF (CONFIG_BPF_SYSCALL)");
-	kernel_version(&name);
-	return command_error("the verifier of Linux %s refused the program: %s%s", name.release, strerror(-error),
+	return command_error("the verifier of Linux %s refused the program: %s%s", system_release(), strerror(-error),
 		debug ? "" : "; add --debug to see why");
-}
-
-static void driver_of(const char *interface, char driver[ETHTOOL_BUSINFO_LEN])
-{
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq request = {.ifr_data = (void *)&info};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
-	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request) != 0 || !*info.driver)
-		strcpy(info.driver, "unknown");
-	if (fd >= 0)
-		close(fd);
-	snprintf(driver, ETHTOOL_BUSINFO_LEN, "%s", info.driver);
 }
 
 int explain_attach(const char *interface, bool generic, int error)
 {
-	char driver[ETHTOOL_BUSINFO_LEN];
+	char driver[SYSTEM_DRIVER_MAX];
 
 	if (kernel_is_too_old())
 		return COMMAND_FAILED;
 	if (error == -EPERM && capabilities_are_missing())
 		return COMMAND_FAILED;
-	driver_of(interface, driver);
+	system_driver(interface, driver);
 	if (error == -EOPNOTSUPP && !generic)
 		return command_error(
 			"%s: its driver, %s, does not support native XDP: use --mode generic, which works with any driver but is slower",

@@ -12,22 +12,15 @@
 #include <unistd.h>
 
 #include "program/command.h"
+#include "redirect/links.h"
+#include "redirect/system.h"
 
 /* Returns whether the kernel looks up routes of this family for eBPF. Without IPv6 in the kernel, IPv6 needs none. */
 static bool forwarding_is_on(const char *family)
 {
-	char path[64];
-	int forwarding = 1;
-	FILE *file;
+	long forwarding;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/lo/forwarding", family);
-	file = fopen(path, "re");
-	if (!file)
-		return true;
-	if (fscanf(file, "%d", &forwarding) != 1)
-		forwarding = 0;
-	fclose(file);
-	return forwarding != 0;
+	return !system_setting(&forwarding, "net/%s/conf/lo/forwarding", family) || forwarding;
 }
 
 /*
@@ -44,6 +37,24 @@ int interface_check_forwarding(const struct redirect_settings *settings)
 		return command_error(
 			"--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 (this does not make the host a router)");
 	return COMMAND_OK;
+}
+
+/*
+ * XDP looks up sockets with the index of its own interface. Sockets that are bound to a VRF have the index of the VRF, and
+ * no kernel finds them for XDP. With them every established connection would look unknown.
+ */
+static int refuse_vrf(const char *interface, uint32_t ifindex)
+{
+	const struct link *link, *vrf;
+	struct links links;
+	int code = COMMAND_OK;
+
+	if (links_read(&links) == 0 && (link = links_by_index(&links, ifindex)) && (vrf = links_vrf(&links, link)))
+		code = command_error(
+			"%s belongs to the VRF %s, and the kernel does not find the sockets of a VRF for XDP: take it out of the VRF (ip link set dev %s nomaster)",
+			interface, vrf->name, interface);
+	links_free(&links);
+	return code;
 }
 
 /* In bytes. The network between director and proxy may not carry larger packets, even if this interface could. */
@@ -71,5 +82,5 @@ int interface_read(const char *interface, uint32_t *ifindex, struct redirect_set
 			"%s is not an Ethernet interface: attach to the interface that receives GUE with Ethernet headers",
 			interface);
 	settings->mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
-	return COMMAND_OK;
+	return refuse_vrf(interface, *ifindex);
 }

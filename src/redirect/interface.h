@@ -10,7 +10,7 @@
 
 #include "redirect/redirect.h"
 
-/* Sets *ifindex, and settings->mtu. Refuses an interface without Ethernet headers. */
+/* Sets *ifindex, and settings->mtu. Refuses an interface without Ethernet headers, or in a VRF. */
 int interface_read(const char *interface, uint32_t *ifindex, struct redirect_settings *settings);
 
 /* Refuses settings for which the kernel must look up routes for eBPF, if it does not. */
