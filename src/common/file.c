@@ -168,6 +168,7 @@ static int failed(struct faults *faults, const char *step)
 /* A file that is about to be replaced or created. */
 struct target {
 	const char *path;
+	const char *file; /* the path without symbolic links */
 	const char *source; /* gives a new file its mode; NULL: none */
 	const char *like; /* gives owner, mode and ACL; NULL: the old file does, if there is one */
 };
@@ -290,7 +291,7 @@ static int replace_in(
 	if (fd < 0)
 		return failed(faults, "a new file cannot be created in its folder");
 	error = fill(fd, target, &old, bytes, size, faults);
-	if (!error && rename(temporary, target->path) < 0)
+	if (!error && rename(temporary, target->file) < 0)
 		error = failed(faults, "the new file cannot be renamed");
 	if (error)
 		unlink(temporary);
@@ -300,43 +301,88 @@ static int replace_in(
 	return error;
 }
 
-static int replace(const struct target *target, const void *bytes, size_t size, struct faults *faults)
+/* Returns the folder of a path. NULL: out of memory. */
+static char *folder_of(const char *path)
 {
-	const char *slash = strrchr(target->path, '/');
-	char *folder = slash == target->path ? strdup("/")
-		       : slash               ? strndup(target->path, (size_t)(slash - target->path))
-					     : strdup(".");
+	const char *slash = strrchr(path, '/');
+
+	return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+}
+
+/* Returns the path that the link at `path` has. NULL and errno: there is no link at `path`. */
+static char *read_link(const char *path)
+{
+	char to[PATH_MAX], *folder, *whole;
+	ssize_t size = readlink(path, to, sizeof(to) - 1);
+
+	if (size < 0)
+		return NULL;
+	to[size] = '\0';
+	if (to[0] == '/')
+		return strdup(to);
+	folder = folder_of(path);
+	if (!folder || asprintf(&whole, "%s/%s", folder, to) < 0)
+		whole = NULL;
+	free(folder);
+	return whole;
+}
+
+#define LINKS_MAX 40 /* as many as the kernel follows */
+
+char *file_follow(const char *path)
+{
+	char *at = strdup(path), *next;
+
+	for (int i = 0; at && i < LINKS_MAX; i++) {
+		next = read_link(at);
+		if (!next && (errno == EINVAL || errno == ENOENT || errno == ENOTDIR))
+			return at;
+		free(at);
+		at = next;
+	}
+	if (at)
+		errno = ELOOP;
+	free(at);
+	return NULL;
+}
+
+static int replace(struct target target, const void *bytes, size_t size, struct faults *faults)
+{
+	char *file = file_follow(target.path), *folder = file ? folder_of(file) : NULL;
 	int error;
 
 	if (!folder) {
-		errno = ENOMEM;
-		return failed(faults, "cannot be replaced");
+		error = failed(faults, "cannot be replaced");
+	} else {
+		target.file = file;
+		error = replace_in(folder, &target, bytes, size, faults);
 	}
-	error = replace_in(folder, target, bytes, size, faults);
 	free(folder);
+	free(file);
 	return error;
 }
 
 int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults)
 {
-	return replace(&(struct target){.path = path, .source = source}, bytes, size, faults);
+	return replace((struct target){.path = path, .source = source}, bytes, size, faults);
 }
 
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults)
 {
-	return replace(&(struct target){.path = path, .like = like}, bytes, size, faults);
+	return replace((struct target){.path = path, .like = like}, bytes, size, faults);
 }
 
-/* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory. */
+/* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory, or a loop of links. */
 static char *resolve(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *file = file_follow(path), *folder = file ? folder_of(file) : NULL;
 	char *real = folder ? realpath(folder, NULL) : NULL;
+	const char *slash = file ? strrchr(file, '/') : NULL;
 	char *resolved;
 
-	if (asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : path) < 0)
+	if (!folder || asprintf(&resolved, "%s/%s", real ? real : folder, slash ? slash + 1 : file) < 0)
 		resolved = NULL;
+	free(file);
 	free(folder);
 	free(real);
 	return resolved;

@@ -30,8 +30,8 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  * - Mode, ACL, label, user attributes and, if permitted, owner of an existing file are kept. If its group cannot be kept,
  *   the new group only gets the rights of others. A new file has the mode that the umask allows. Tables hold secret keys,
  *   so group and others get no more rights to a new file than to `source`, the file from which it was made (NULL: none).
- * - A symbolic link is itself replaced, not the file that it points to. Anything but a regular file (a device, a
- *   folder) is refused.
+ * - A symbolic link stays, and the file that it points to is replaced or created, in that file's folder. Anything but a
+ *   regular file (a device, a folder) is refused.
  * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
  * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */
@@ -39,6 +39,10 @@ int file_replace(const char *path, const char *source, const void *bytes, size_t
 
 /* The same, but the new file gets mode, ACL and, if permitted, owner of the file `like`, whether `path` exists or not. */
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults);
+
+/* Returns the path of the file that file_replace() would replace: without symbolic links at its end. malloc'd, the caller
+ * frees. NULL and errno: there is a loop of links, or a folder is missing. */
+char *file_follow(const char *path);
 
 /* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
  * need not exist. */

@@ -16,6 +16,7 @@
 #include "healthcheck/once.h"
 #include "healthcheck/options.h"
 #include "healthcheck/monitor/watch.h"
+#include "healthcheck/publish/output_lock.h"
 #include "program/early_signals.h"
 #include "program/log.h"
 #include "program/service.h"
@@ -85,8 +86,12 @@ static bool raise_descriptors(void)
 
 static int open_all(struct ev_loop *loop, struct faults *faults)
 {
-	int error = monitor_open(&monitor, loop, &conf, NULL, faults);
+	int error;
 
+	faults->file = NULL;
+	error = output_lock(&conf, faults);
+	if (!error)
+		error = monitor_open(&monitor, loop, &conf, NULL, faults);
 	if (error)
 		return error;
 	monitor.on_ready = on_ready;

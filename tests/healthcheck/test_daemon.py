@@ -504,6 +504,47 @@ def test_kill_during_a_write_leaves_a_whole_table(daemon):
     assert not leftovers()
 
 
+def test_second_daemon_on_one_output_refuses_to_start(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    folder, build = made.folder, f'{{ build = "{made.folder}/table.bin"; }}'
+    (folder / "link.json").symlink_to("dst.json")
+    made.write_conf(reload=build)
+    made.start().wait_ready()
+    for dst, options, text in (
+            ("dst.json", {}, f"error: {folder}/dst.json: another glb-healthcheck (process {made.pid()}) writes this file: "),
+            ("link.json", {}, f"error: {folder}/link.json: another glb-healthcheck (process {made.pid()}) writes this file: "),
+            ("other.json", {"reload": build}, f"error: {folder}/table.bin: another glb-healthcheck (process "),):
+        made.write_conf(forwarding_table=f'{{ src = "{made.src}"; dst = "{folder}/{dst}"; }}', listen='"none"', **options)
+        run = made.host.run(PROGRAM, "--config-file", str(made.conf), check=False)
+        assert run.returncode == 1 and text in run.stderr, run.stderr
+    assert not (folder / "other.json").exists()
+    made.kill(signal.SIGKILL)
+    made.process.wait()
+    made.write_conf(reload=build)
+    made.start().wait_ready()
+
+
+def test_outputs_that_are_links_stay_links(daemon, tmp_path):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    release = tmp_path / "release"
+    release.mkdir()
+    for name in ("dst.json", "dst.json.state", "table.bin"):
+        (made.folder / name).symlink_to(release / name)
+    made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; }}')
+    made.start().wait_ready()
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
+    for name in ("dst.json", "dst.json.state", "table.bin"):
+        assert (made.folder / name).is_symlink() and (release / name).stat().st_size > 0
+
+
+def test_lock_that_cannot_be_made_is_a_warning(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    (made.folder / "dst.json.lock").symlink_to("elsewhere")
+    made.start().wait_ready()
+    made.logged(f"warning: {made.dst}: cannot be locked against a second glb-healthcheck, by {made.dst}.lock: Too many levels")
+    assert not (made.folder / "elsewhere").exists()
+
+
 def test_state_file_that_is_a_fifo_does_not_block(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     os.mkfifo(made.folder / "dst.json.state")

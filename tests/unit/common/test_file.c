@@ -380,20 +380,46 @@ static void test_readers_of_the_old_file_are_not_disturbed(void **state)
 	unlink("file");
 }
 
-static void test_a_symbolic_link_is_replaced_and_its_target_stays(void **state)
+static void assert_link(const char *path)
 {
 	struct stat info;
 
+	assert_int_equal(lstat(path, &info), 0);
+	assert_true(S_ISLNK(info.st_mode));
+}
+
+static void test_a_symbolic_link_stays_and_its_target_is_replaced(void **state)
+{
 	(void)state;
-	replace("target", "old");
-	assert_int_equal(symlink("target", "link"), 0);
-	replace("link", "new");
-	assert_int_equal(lstat("link", &info), 0);
-	assert_true(S_ISREG(info.st_mode));
-	assert_holds("link", "new", 0644);
-	assert_holds("target", "old", 0644);
-	unlink("link");
-	unlink("target");
+	assert_int_equal(mkdir("dir", 0755), 0);
+	replace("dir/target", "old");
+	assert_int_equal(symlink("target", "dir/link"), 0);
+	assert_int_equal(symlink("dir/link", "chain"), 0);
+	replace("chain", "new");
+	assert_link("chain");
+	assert_link("dir/link");
+	assert_holds("dir/target", "new", 0644);
+	unlink("dir/target");
+	replace("chain", "created"); /* the chain has no file at its end */
+	assert_link("dir/link");
+	assert_holds("dir/target", "created", 0644);
+	unlink("chain");
+	unlink("dir/link");
+	unlink("dir/target");
+	rmdir("dir");
+}
+
+static void test_a_loop_of_links_and_a_link_into_a_missing_folder_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink("loop", "loop"), 0);
+	assert_fails("loop", 1, -ELOOP,
+		"loop: cannot be replaced: Too many levels of symbolic links; the file is unchanged");
+	unlink("loop");
+	assert_int_equal(symlink("none/file", "away"), 0);
+	assert_fails("away", 1, -ENOENT, "away: cannot be created: there is no folder './none'");
+	assert_link("away");
+	unlink("away");
 }
 
 static void test_only_regular_files_are_replaced(void **state)
@@ -652,7 +678,8 @@ int main(void)
 		cmocka_unit_test(test_owner_is_not_kept_if_that_is_not_permitted),
 		cmocka_unit_test(test_group_of_a_file_is_kept_by_its_members),
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
-		cmocka_unit_test(test_a_symbolic_link_is_replaced_and_its_target_stays),
+		cmocka_unit_test(test_a_symbolic_link_stays_and_its_target_is_replaced),
+		cmocka_unit_test(test_a_loop_of_links_and_a_link_into_a_missing_folder_are_refused),
 		cmocka_unit_test(test_only_regular_files_are_replaced),
 		cmocka_unit_test(test_a_missing_folder_is_named),
 		cmocka_unit_test(test_an_unwritable_folder_is_named),
