@@ -4,15 +4,21 @@
 import json
 import os
 import re
+import signal
 import subprocess
+from pathlib import Path
 
 import nginx
 import peers
 import pytest
-from daemon import backend, table, wait_probes
+from daemon import PROGRAM, backend, table, wait_probes
 from lab.tools import wait_until
 from network import ELSEWHERE, PROXY
 from support.tree import CLI
+
+
+def digest_of(path):
+    return json.loads(subprocess.run([CLI, "show", "--json", path], check=True, capture_output=True).stdout)["digest"]
 
 
 def test_reload_command(daemon):
@@ -123,9 +129,57 @@ def test_build_and_notify_by_pid_file(daemon):
     finally:
         director.kill()
         director.wait()
-    digests = [json.loads(subprocess.run([CLI, "show", "--json", file], check=True, capture_output=True).stdout)["digest"]
-               for file in (binary, made.dst)]
-    assert digests[0] == digests[1]
+    assert digest_of(binary) == digest_of(made.dst)
+    made.logged(f"warning: reload: {pid_file} was notified, but does not tell which table it uses\n")
+
+
+def test_reload_command_does_not_inherit_capabilities(daemon):
+    made = daemon(table(backend(PROXY, gue=peers.GUE)))
+    made.write_conf(reload_command='"grep CapAmb /proc/self/status; exit 1"')
+    made.start("setpriv", "--inh-caps=+net_raw", "--ambient-caps=+net_raw").wait_ready()
+    made.logged("exit code 1: CapAmb: 0000000000000000\n")
+    assert "CapAmb:\t0000000000002000\n" in Path(f"/proc/{made.pid()}/status").read_text()
+
+
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >> "$HERE/ran"
+[ "$1" = reload ] || cat "$HERE/status"
+"""
+
+
+def metric(made, name):
+    return next(line.split()[1] for line in made.get("/metrics")[2].splitlines() if line.startswith(f"glb_healthcheck_{name} "))
+
+
+def test_table_of_the_director_is_compared_with_the_one_that_was_built(daemon):
+    """The director's unit may name another file than `build`: its reload then succeeds with an old table."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    binary, status = made.folder / "table.bin", made.folder / "status"
+    (made.folder / "systemctl").write_text(SYSTEMCTL)
+    (made.folder / "systemctl").chmod(0o755)
+    made.write_conf(reload=f'{{ build = "{binary}"; notify = "glb-director.service"; }}')
+    status.write_text("ok; 1 table, generation 7, digest 0123456789abcdef\n")
+    made.start(PATH=f"{made.folder}:{os.environ['PATH']}", HERE=str(made.folder)).wait_ready()
+    made.logged("error: reload failed (1 in a row), next attempt in 1 s: the director does not use the new table: "
+                "the director (glb-director.service) uses a table with digest 0123456789abcdef, "
+                f"but {binary} was built with digest {digest_of(binary)}: start the director with --forwarding-table {binary}\n")
+    state = made.status()["reload"]
+    assert state["director"] == "stale" and "0123456789abcdef" in state["error"]
+    assert metric(made, "director_stale") == "1" and metric(made, "reload_failing") == "1"
+    shown = made.host.run(PROGRAM, "status", "--config-file", str(made.conf), check=False)
+    assert shown.returncode == 1 and "the director uses another table" in " ".join(shown.stdout.split())
+
+    status.write_text(f"degraded: x; 1 table, generation 8, digest {digest_of(binary)}\n")
+    made.logged("notice: reload works again, after ")
+    assert made.status()["reload"]["director"] == "current" and metric(made, "director_stale") == "0"
+    assert (made.folder / "ran").read_text().startswith(
+        "reload glb-director.service\nshow --property=StatusText --value glb-director.service\n")
+
+    status.write_text("starting\n")
+    made.kill(signal.SIGHUP)
+    made.logged("warning: reload: glb-director.service was notified, but does not tell which table it uses\n")
+    assert made.status()["reload"]["director"] == "unknown"
+    assert (metric(made, "director_unverified"), metric(made, "reload_failing")) == ("1", "0")
 
 
 def test_notify_without_a_pid_file(daemon):

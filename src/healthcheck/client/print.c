@@ -130,6 +130,14 @@ static void print_error(const json_t *part)
 		lines_print(INDENT, "%*s%s", INDENT, "", string(part, "error"));
 }
 
+static const char *director_text(const char *director)
+{
+	return strcmp(director, "current") == 0   ? "; the director uses the new table"
+	       : strcmp(director, "stale") == 0   ? "; the director uses another table"
+	       : strcmp(director, "unknown") == 0 ? "; the director does not tell which table it uses"
+						  : "";
+}
+
 static void print_parts(const json_t *status)
 {
 	const json_t *src = json_object_get(status, "src"), *dst = json_object_get(status, "dst");
@@ -143,9 +151,9 @@ static void print_parts(const json_t *status)
 		number(dst, "writes"), text_plural(number(dst, "writes")), number(dst, "failed"),
 		text_plural(number(dst, "failed")));
 	print_error(dst);
-	lines_print(INDENT, "reload  %s: run %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(reload, "state"),
+	lines_print(INDENT, "reload  %s: run %" PRIu64 " time%s, failed %" PRIu64 " time%s%s", string(reload, "state"),
 		number(reload, "runs"), text_plural(number(reload, "runs")), number(reload, "failed"),
-		text_plural(number(reload, "failed")));
+		text_plural(number(reload, "failed")), director_text(string(reload, "director")));
 	print_error(reload);
 }
 

@@ -111,6 +111,10 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	counter(to, "reloads", "how often the reload hook ran", hook->runs);
 	counter(to, "reload_failures", "how often the reload hook failed", hook->failed_runs);
 	gauge(to, "reload_failing", "1 after a failed reload hook until one succeeds", hook->failures != 0);
+	gauge(to, "director_stale", "1 if the director uses another table than the one that was built",
+		hook->director == RELOAD_HOOK_DIRECTOR_STALE);
+	gauge(to, "director_unverified", "1 if the director was notified, but does not tell which table it uses",
+		hook->director == RELOAD_HOOK_DIRECTOR_UNKNOWN);
 	gauge(to, "checks", "number of different checks", monitor->list.check_count);
 	gauge(to, "probes_running", "probes in progress", monitor->scheduler.running);
 	counter(to, "delayed", "how often max_concurrent delayed a probe", monitor->scheduler.delayed);

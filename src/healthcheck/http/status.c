@@ -49,14 +49,16 @@ char *status_json(const struct monitor *monitor)
 
 	for (uint32_t i = 0; i < monitor->list.document.set.count; i++)
 		json_array_append_new(tables, table_json(monitor, i));
-	status = json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o}, s:i, s:o}",
+	status = json_pack(
+		"{s:s, s:b, s:{s:o, s:I, s:I, s:o}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o, s:s}, s:i, s:o}",
 		"version", GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src), "loads",
 		(json_int_t)monitor->counters.loads, "refused", (json_int_t)monitor->counters.failed_loads, "error",
 		json_text(monitor->error), "dst", "file", json_text(monitor->conf->dst), "writes",
 		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
 		json_text(publisher->error), "reload", "state", reload_hook_state_name(hook->state), "runs",
 		(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error", json_text(hook->error),
-		"running", (int)monitor->scheduler.running, "tables", tables);
+		"director", reload_hook_director_name(hook->director), "running", (int)monitor->scheduler.running,
+		"tables", tables);
 	text = json_dumps(status, JSON_INDENT(2));
 	json_decref(status);
 	return text;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ const char *reload_hook_state_name(enum reload_hook_state state)
 	};
 
 	return names[state];
+}
+
+const char *reload_hook_director_name(enum reload_hook_director director)
+{
+	static const char *const names[] = {
+		[RELOAD_HOOK_DIRECTOR_NONE] = "none",
+		[RELOAD_HOOK_DIRECTOR_UNKNOWN] = "unknown",
+		[RELOAD_HOOK_DIRECTOR_CURRENT] = "current",
+		[RELOAD_HOOK_DIRECTOR_STALE] = "stale",
+	};
+
+	return names[director];
 }
 
 static const char *title(const struct reload_hook *hook)
@@ -122,25 +135,91 @@ static void succeed(struct reload_hook *hook)
 
 static void run(struct reload_hook *hook);
 
+/* Closes what belongs to the child's run. */
+static void end_run(struct reload_hook *hook)
+{
+	ev_child_stop(hook->loop, &hook->child);
+	ev_timer_stop(hook->loop, &hook->timeout);
+	hook->pid = 0;
+	hook->killed = false;
+	/* Read the rest of the output, but do not wait for end of file: a grandchild may keep the pipe open. */
+	read_output(hook);
+	close_output(hook);
+}
+
+static void succeed_with(struct reload_hook *hook, enum reload_hook_director director)
+{
+	if (director == RELOAD_HOOK_DIRECTOR_UNKNOWN && hook->director != director)
+		log_warning("%s: %s was notified, but does not tell which table it uses", title(hook),
+			hook->conf->reload_notify);
+	hook->director = director;
+	succeed(hook);
+}
+
+/* The exit codes of our own child say what the director told. Those of reload_command mean nothing but success or failure. */
+static void end_with_code(struct reload_hook *hook, int code)
+{
+	const struct conf *conf = hook->conf;
+	bool notified = !conf->reload_command && conf->reload_notify;
+
+	if (code == 0) {
+		succeed_with(hook, notified ? RELOAD_HOOK_DIRECTOR_CURRENT : RELOAD_HOOK_DIRECTOR_NONE);
+	} else if (notified && code == RELOAD_HOOK_CHILD_UNVERIFIED) {
+		succeed_with(hook, RELOAD_HOOK_DIRECTOR_UNKNOWN);
+	} else if (notified && code == RELOAD_HOOK_CHILD_STALE) {
+		hook->director = RELOAD_HOOK_DIRECTOR_STALE;
+		fail(hook, "the director does not use the new table");
+	} else {
+		fail(hook, "exit code %d", code);
+	}
+}
+
 static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 {
 	struct reload_hook *hook = child->data;
 	int status = child->rstatus;
 
+	(void)loop;
 	(void)events;
-	ev_child_stop(loop, child);
-	ev_timer_stop(loop, &hook->timeout);
-	hook->pid = 0;
-	/* Read the rest of the output, but do not wait for end of file: a grandchild may keep the pipe open. */
-	read_output(hook);
-	close_output(hook);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		succeed(hook);
-	else if (WIFEXITED(status))
-		fail(hook, "exit code %d", WEXITSTATUS(status));
+	end_run(hook);
+	if (WIFEXITED(status))
+		end_with_code(hook, WEXITSTATUS(status));
 	else
 		fail(hook, "killed by signal %d", WTERMSIG(status));
 	if (hook->again)
+		run(hook);
+}
+
+/* The orphan may have replaced the binary table by an older one, so the hook runs once more. */
+static void on_exit_of_orphan(struct ev_loop *loop, ev_child *child, int events)
+{
+	const struct reload_hook_orphan *orphan = child->data;
+
+	(void)events;
+	log_notice("%s: process %ld, which was killed, has ended", title(orphan->hook), (long)child->pid);
+	ev_child_stop(loop, child);
+	reload_hook_request(orphan->hook);
+}
+
+static struct reload_hook_orphan *free_orphan(struct reload_hook *hook)
+{
+	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++)
+		if (!ev_is_active(&hook->orphans[i].child))
+			return &hook->orphans[i];
+	return NULL;
+}
+
+/* Stops waiting for a child that does not end. */
+static void abandon(struct reload_hook *hook)
+{
+	struct reload_hook_orphan *orphan = free_orphan(hook);
+	pid_t pid = hook->pid;
+
+	end_run(hook);
+	ev_child_set(&orphan->child, pid, 0);
+	ev_child_start(hook->loop, &orphan->child);
+	fail(hook, "process %ld does not end although it was killed", (long)pid);
+	if (hook->again && free_orphan(hook))
 		run(hook);
 }
 
@@ -149,10 +228,16 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct reload_hook *hook = timer->data;
 
-	(void)loop;
 	(void)events;
+	if (hook->killed) {
+		abandon(hook);
+		return;
+	}
 	log_error("%s: still running after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
 	kill(-hook->pid, SIGKILL);
+	hook->killed = true;
+	ev_timer_set(timer, hook->grace_ms / 1e3, 0);
+	ev_timer_start(loop, timer);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
@@ -174,6 +259,7 @@ static _Noreturn void be_child(const struct conf *conf, int output)
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have sockets without O_CLOEXEC */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* CAP_NET_RAW is for checks */
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	reload_hook_child_run(conf);
@@ -188,6 +274,10 @@ static void run(struct reload_hook *hook)
 	hook->last_line[0] = '\0';
 	hook->lines = 0;
 	hook->runs++;
+	if (!free_orphan(hook)) {
+		fail(hook, "%d earlier processes do not end although they were killed", RELOAD_HOOK_ORPHANS);
+		return;
+	}
 	if (pipe2(pipes, O_CLOEXEC) < 0) {
 		fail(hook, "cannot create a pipe: %s", strerror(errno));
 		return;
@@ -214,14 +304,21 @@ static void run(struct reload_hook *hook)
 	ev_timer_start(hook->loop, &hook->timeout);
 }
 
+#define GRACE_MS 5000 /* for a killed child that ends a system call */
+
 void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const struct conf *conf)
 {
-	*hook = (struct reload_hook){.loop = loop, .conf = conf, .output = -1};
+	*hook = (struct reload_hook){.loop = loop, .conf = conf, .output = -1, .grace_ms = GRACE_MS};
 	hook->state = conf->reload_command || conf->reload_build ? RELOAD_HOOK_IDLE : RELOAD_HOOK_NONE;
 	ev_io_init(&hook->io, on_output, -1, EV_READ);
 	ev_child_init(&hook->child, on_exit_of_child, 0, 0);
 	ev_timer_init(&hook->timeout, on_timeout, 0, 0);
 	ev_timer_init(&hook->retry, on_retry, 0, 0);
+	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++) {
+		ev_child_init(&hook->orphans[i].child, on_exit_of_orphan, 0, 0);
+		hook->orphans[i].child.data = &hook->orphans[i];
+		hook->orphans[i].hook = hook;
+	}
 	hook->io.data = hook->child.data = hook->timeout.data = hook->retry.data = hook;
 }
 
@@ -239,6 +336,8 @@ void reload_hook_close(struct reload_hook *hook)
 		return;
 	if (hook->pid > 0)
 		kill(-hook->pid, SIGKILL);
+	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++)
+		ev_child_stop(hook->loop, &hook->orphans[i].child);
 	ev_child_stop(hook->loop, &hook->child);
 	ev_timer_stop(hook->loop, &hook->timeout);
 	ev_timer_stop(hook->loop, &hook->retry);

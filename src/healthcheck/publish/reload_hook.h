@@ -2,7 +2,8 @@
 /*
  * The reload hook runs after the table was written. It runs reload_command, or it builds the binary table and notifies
  * the director. It runs in a child process, so that checks go on. The child's stdout and stderr are logged, up to a
- * limit per run. A hook that fails is retried with backoff until it succeeds.
+ * limit per run. A hook that fails is retried with backoff until it succeeds. A child that does not even end when it is
+ * killed is left alone, so that later tables still reach the director.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
 #define GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
@@ -22,23 +23,46 @@ enum reload_hook_state {
 	RELOAD_HOOK_FAILED, /* will be retried */
 };
 
+/* What the director said about its table after the last reload that reached it. */
+enum reload_hook_director {
+	RELOAD_HOOK_DIRECTOR_NONE, /* not asked: no `notify`, or no reload yet */
+	RELOAD_HOOK_DIRECTOR_UNKNOWN, /* it does not tell */
+	RELOAD_HOOK_DIRECTOR_CURRENT, /* it uses the table that was built */
+	RELOAD_HOOK_DIRECTOR_STALE, /* it uses another one */
+};
+
+struct reload_hook;
+
+/* A killed child that has not ended. */
+struct reload_hook_orphan {
+	ev_child child; /* active while it has not ended */
+	struct reload_hook *hook;
+};
+
+#define RELOAD_HOOK_ORPHANS 4
+
 struct reload_hook {
 	struct ev_loop *loop;
 	const struct conf *conf;
 	enum reload_hook_state state;
+	enum reload_hook_director director;
 	/* Requested while it ran: run it once more. */
 	bool again;
 	/* The child process; 0: none. */
 	pid_t pid;
+	/* It was killed, and gets grace_ms to end. */
+	bool killed;
+	unsigned grace_ms;
+	struct reload_hook_orphan orphans[RELOAD_HOOK_ORPHANS];
 	/* Read end of the pipe from the child's stdout and stderr; -1: closed. */
 	int output;
 	/* Failed runs in a row. */
 	unsigned failures;
 	uint64_t runs, failed_runs;
 	/* Reason of the last failure; "" after a success. */
-	char error[288];
+	char error[640];
 	/* Last line of this run's output, for `error`. */
-	char last_line[192];
+	char last_line[512];
 	/* The line that is being read. */
 	char line[512];
 	size_t line_size;
@@ -58,5 +82,6 @@ void reload_hook_request(struct reload_hook *hook);
 void reload_hook_close(struct reload_hook *hook);
 
 const char *reload_hook_state_name(enum reload_hook_state state);
+const char *reload_hook_director_name(enum reload_hook_director director);
 
 #endif

@@ -2,14 +2,18 @@
 #include "healthcheck/publish/reload_hook_child.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/file.h"
+#include "healthcheck/publish/director.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"
 
@@ -19,7 +23,7 @@
  * later, when verdicts or src have changed but dst has not been written yet. Parsing also proves that what is on the
  * disk is a good table.
  */
-static int build(const struct conf *conf)
+static int build(const struct conf *conf, char digest[DIRECTOR_DIGEST_SIZE])
 {
 	struct faults faults = {.file = conf->dst};
 	struct table_set set;
@@ -30,6 +34,7 @@ static int build(const struct conf *conf)
 
 	if (!error)
 		error = table_file_encode(&set, TABLE_FILE_V3, &bytes, &size, &faults);
+	snprintf(digest, DIRECTOR_DIGEST_SIZE, "%016" PRIx64, error ? 0 : table_set_digest(&set));
 	faults.file = conf->reload_build;
 	if (!error)
 		error = file_replace(conf->reload_build, conf->src, bytes, size, &faults);
@@ -42,7 +47,8 @@ static int build(const struct conf *conf)
 	return error;
 }
 
-static int send_sighup(const char *pid_file)
+/* Returns the process id in the file; 0 after a message. */
+static pid_t read_pid(const char *pid_file)
 {
 	FILE *file = fopen(pid_file, "re");
 	long pid = 0;
@@ -50,30 +56,86 @@ static int send_sighup(const char *pid_file)
 
 	if (!file || fscanf(file, "%ld%c", &pid, &end) < 1 || end != '\n' || pid <= 1 || pid > INT_MAX) {
 		fprintf(stderr, "%s: %s\n", pid_file, file ? "does not contain a process id" : strerror(errno));
-		return -EINVAL;
+		pid = 0;
 	}
-	fclose(file);
-	if (kill((pid_t)pid, SIGHUP) == 0)
-		return 0;
-	fprintf(stderr, "%s: SIGHUP to process %ld: %s\n", pid_file, pid, strerror(errno));
-	return -errno;
+	if (file)
+		fclose(file);
+	return (pid_t)pid;
+}
+
+static void pause_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+/* Says which table the director uses, and what may be wrong. */
+static int complain(const struct conf *conf, const char *digest, const struct director_table *table)
+{
+	fprintf(stderr, "the director (%s) uses %s with digest %s, but %s was built with digest %s: %s%s\n",
+		conf->reload_notify, table->path[0] ? table->path : "a table", table->digest, conf->reload_build,
+		digest, table->error[0] ? table->error : "start the director with --forwarding-table ",
+		table->error[0] ? "" : conf->reload_build);
+	return RELOAD_HOOK_CHILD_STALE;
+}
+
+#define STATUS_MS 5000u /* the service manager may show the director's new status a moment later */
+#define POLL_MS   100u
+
+/* systemctl returns when the director uses the new table, and fails if the director refused the table. */
+static int reload_unit(const struct conf *conf, const char *digest)
+{
+	const char *const argv[] = {"systemctl", "reload", conf->reload_notify, NULL};
+	int code = director_run(argv, NULL, 0);
+	struct director_table table;
+
+	for (unsigned waited = 0; !code; waited += POLL_MS) {
+		if (!director_of_unit(conf->reload_notify, &table))
+			return RELOAD_HOOK_CHILD_UNVERIFIED;
+		if (strcmp(table.digest, digest) == 0)
+			return EXIT_SUCCESS;
+		if (waited >= STATUS_MS)
+			return complain(conf, digest, &table);
+		pause_ms(POLL_MS);
+	}
+	return code == RELOAD_HOOK_CHILD_STALE || code == RELOAD_HOOK_CHILD_UNVERIFIED ? EXIT_FAILURE : code;
+}
+
+/* Waits until the director has loaded or refused a table after SIGHUP. */
+static int reload_process(const struct conf *conf, const char *digest)
+{
+	pid_t pid = read_pid(conf->reload_notify);
+	uint64_t end = clock_now_ms() + conf->reload_timeout_ms * UINT64_C(3) / 4;
+	struct director_table before, now;
+	bool told = pid && director_of_process(pid, &before);
+
+	if (!pid)
+		return EXIT_FAILURE;
+	if (kill(pid, SIGHUP) < 0) {
+		fprintf(stderr, "%s: SIGHUP to process %ld: %s\n", conf->reload_notify, (long)pid, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	while (told && (told = director_of_process(pid, &now))) {
+		if (strcmp(now.digest, digest) == 0)
+			return EXIT_SUCCESS;
+		if (now.generation != before.generation || now.failures != before.failures || clock_now_ms() >= end)
+			return complain(conf, digest, &now);
+		pause_ms(POLL_MS);
+	}
+	return RELOAD_HOOK_CHILD_UNVERIFIED;
 }
 
 _Noreturn void reload_hook_child_run(const struct conf *conf)
 {
+	char digest[DIRECTOR_DIGEST_SIZE];
+
 	if (conf->reload_command) {
 		execl("/bin/sh", "sh", "-c", conf->reload_command, (char *)NULL);
 		fprintf(stderr, "/bin/sh: %s\n", strerror(errno));
 		_exit(127);
 	}
-	if (build(conf))
+	if (build(conf, digest))
 		_exit(EXIT_FAILURE);
 	if (!conf->reload_notify)
 		_exit(EXIT_SUCCESS);
-	if (conf->reload_notify[0] == '/')
-		_exit(send_sighup(conf->reload_notify) ? EXIT_FAILURE : EXIT_SUCCESS);
-	/* systemctl returns when the director uses the new table, and fails if the director refused the table. */
-	execlp("systemctl", "systemctl", "reload", conf->reload_notify, (char *)NULL);
-	fprintf(stderr, "systemctl: %s\n", strerror(errno));
-	_exit(127);
+	_exit(conf->reload_notify[0] == '/' ? reload_process(conf, digest) : reload_unit(conf, digest));
 }
