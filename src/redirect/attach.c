@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "redirect/allow.h"
 #include "redirect/attach_options.h"
 #include "redirect/explain.h"
 #include "redirect/install.h"
@@ -17,7 +18,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return vfprintf(stderr, format, args);
 }
 
-/* Reads the options and the interface. */
+/* Reads the options, the interface and the configuration file. */
 static int prepare(const struct command_args *args, struct install *install)
 {
 	char error[ATTACH_ERROR_MAX];
@@ -26,35 +27,16 @@ static int prepare(const struct command_args *args, struct install *install)
 	*install = (struct install){
 		.interface = loader_interface(args),
 		.debug = args->options[ATTACH_DEBUG],
+		.has_mode = args->options[ATTACH_MODE],
 	};
 	if (!attach_options_read(args, &install->settings, &install->generic, error))
 		return command_usage("%s", error);
 	if (install->debug)
 		libbpf_set_print(print_libbpf);
 	code = interface_read(install->interface, &install->ifindex, &install->settings);
-	return code == COMMAND_OK ? interface_check_forwarding(&install->settings) : code;
-}
-
-/* has_mode: the command line names the mode. */
-static int check_and_replace(struct install *install, const struct pins *old, bool has_mode)
-{
-	struct pins_location location;
-	int error = pins_locate(install->interface, old, &location);
-	bool generic = location.mode == XDP_ATTACHED_SKB;
-
-	if (error)
-		return explain_query(install->interface, error);
-	if (location.place == PINS_ELSEWHERE)
-		return explain_elsewhere(install->interface);
-	if (location.place == PINS_RENAMED)
-		return command_error(
-			"%s: the program is still attached to the interface that had this name, which is called %s now: run glb-redirect detach %s first",
-			install->interface, location.name, install->interface);
-	if (has_mode && install->generic != generic)
-		return command_error("%s: the program is attached in %s mode: detach it first to change the mode",
-			install->interface, loader_mode_name(location.mode));
-	install->generic = generic;
-	return install_replace(install, old);
+	if (code == COMMAND_OK)
+		code = interface_check_forwarding(&install->settings);
+	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
 }
 
 /* No program of ours is attached. Leftovers of an earlier attach are of no use. */
@@ -72,27 +54,35 @@ static int attach_first(struct install *install)
 	return install_new(install);
 }
 
-static int attach(const struct command_args *args)
+static int attach_or_replace(struct install *install)
 {
-	struct install install;
 	struct pins old;
-	int code = prepare(args, &install), error;
+	int error, code;
 
-	if (code != COMMAND_OK)
-		return code;
 	pins_lock();
-	error = pins_open(install.interface, &old);
+	error = pins_open(install->interface, &old);
 	if (error && error != -ENOENT)
-		return explain_folder(install.interface, error);
+		return explain_folder(install->interface, error);
 	if (!error && old.link_ifindex == 0) {
 		/* The link's interface was deleted, and this is a new one with the same name. */
 		pins_close(&old);
 		error = -ENOENT;
 	}
 	if (error)
-		return attach_first(&install);
-	code = check_and_replace(&install, &old, args->options[ATTACH_MODE]);
+		return attach_first(install);
+	code = install_check_and_replace(install, &old);
 	pins_close(&old);
+	return code;
+}
+
+static int attach(const struct command_args *args)
+{
+	struct install install;
+	int code = prepare(args, &install);
+
+	if (code == COMMAND_OK)
+		code = attach_or_replace(&install);
+	redirect_conf_free(&install.conf);
 	return code;
 }
 

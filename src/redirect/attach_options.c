@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "gue/gue_wire.h"
@@ -17,6 +18,8 @@ const struct command_option attach_options[] = {
 		"on: the program, not the kernel, replies to SYNs for a full queue (default: off)"},
 	[ATTACH_FORWARD] = {"forward", "sender|fib",
 		"next hops: by the frame's sender (default), or by the kernel's route if it knows one"},
+	[ATTACH_CONFIG_FILE] = {"config-file", "FILE",
+		"redirect.conf: who may send to this host, and where to (default: anyone)"},
 	[ATTACH_DEBUG] = {"debug", NULL, "print the messages of libbpf and of the kernel's verifier"},
 	{0},
 };
@@ -35,6 +38,27 @@ static bool read_word(const struct command_args *args, int option, const char *f
 	return false;
 }
 
+/* Sets the full path of the file, because `glb-redirect reload` may run in another folder. */
+static bool read_config_file(const char *path, char full[REDIRECT_CONFIG_FILE_MAX], char error[ATTACH_ERROR_MAX])
+{
+	char folder[REDIRECT_CONFIG_FILE_MAX] = "";
+	int size;
+
+	if (!path)
+		return true;
+	if (path[0] != '/' && !getcwd(folder, sizeof(folder))) {
+		snprintf(error, ATTACH_ERROR_MAX,
+			"--config-file: the path of the current folder is too long: write a full path");
+		return false;
+	}
+	size = snprintf(full, REDIRECT_CONFIG_FILE_MAX, "%s%s%s", folder, *folder ? "/" : "", path);
+	if (*path && size < REDIRECT_CONFIG_FILE_MAX)
+		return true;
+	snprintf(error, ATTACH_ERROR_MAX, "--config-file: the full path must have 1 to %d bytes",
+		REDIRECT_CONFIG_FILE_MAX - 1);
+	return false;
+}
+
 bool attach_options_read(const struct command_args *args, struct redirect_settings *settings, bool *generic,
 	char error[ATTACH_ERROR_MAX])
 {
@@ -45,7 +69,8 @@ bool attach_options_read(const struct command_args *args, struct redirect_settin
 	if (!read_word(args, ATTACH_MODE, "native", "generic", &mode, error) ||
 		!read_word(args, ATTACH_UDP, "first-hop", "connected", &settings->udp, error) ||
 		!read_word(args, ATTACH_SYN_COOKIES, "off", "on", &settings->syn_cookies, error) ||
-		!read_word(args, ATTACH_FORWARD, "sender", "fib", &settings->forward, error))
+		!read_word(args, ATTACH_FORWARD, "sender", "fib", &settings->forward, error) ||
+		!read_config_file(args->options[ATTACH_CONFIG_FILE], settings->config_file, error))
 		return false;
 	if (text && !text_number(text, 1, UINT16_MAX, &port)) {
 		snprintf(error, ATTACH_ERROR_MAX, "--port: '%s' is not a number from 1 to 65535", text);

@@ -6,14 +6,19 @@
 
 #include <bpf/bpf.h>
 
+#include "redirect/allow.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/program.h"
 
-static void print_result(const struct install *install, const char *result)
+static void print_result(const struct install *install, const struct program *program, const char *result)
 {
+	json_t *allow = allow_to_json(&install->settings, &program->lists);
+
 	printf("%s: %s, %s mode\n", install->interface, result, install->generic ? "generic" : "native");
 	loader_print_settings(&install->settings);
+	allow_print(allow);
+	json_decref(allow);
 }
 
 /* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
@@ -21,7 +26,8 @@ static int load(struct install *install, int counters, struct program *program)
 {
 	int error = program_load(program, &install->settings, counters);
 
-	return error ? explain_load(error, install->debug) : COMMAND_OK;
+	return error ? explain_load(error, install->debug)
+		     : allow_fill(&program->lists, &install->conf, install->ifindex);
 }
 
 static int put_program(const struct install *install, const struct program *program)
@@ -54,7 +60,7 @@ int install_new(struct install *install)
 	if (code == COMMAND_OK)
 		code = link_new(install, &program);
 	if (code == COMMAND_OK)
-		print_result(install, "attached");
+		print_result(install, &program, "attached");
 	else
 		pins_remove(install->interface);
 	program_unload(&program);
@@ -96,7 +102,28 @@ int install_replace(struct install *install, const struct pins *old)
 		code = update_link(install, old, &program);
 	pins_remove_others(install->interface, code == COMMAND_OK ? program.id : old->program_id);
 	if (code == COMMAND_OK)
-		print_result(install, "replaced the attached program");
+		print_result(install, &program, "replaced the attached program");
 	program_unload(&program);
 	return code;
+}
+
+int install_check_and_replace(struct install *install, const struct pins *old)
+{
+	struct pins_location location;
+	int error = pins_locate(install->interface, old, &location);
+	bool generic = location.mode == XDP_ATTACHED_SKB;
+
+	if (error)
+		return explain_query(install->interface, error);
+	if (location.place == PINS_ELSEWHERE)
+		return explain_elsewhere(install->interface);
+	if (location.place == PINS_RENAMED)
+		return command_error(
+			"%s: the program is still attached to the interface that had this name, which is called %s now: run glb-redirect detach %s first",
+			install->interface, location.name, install->interface);
+	if (install->has_mode && install->generic != generic)
+		return command_error("%s: the program is attached in %s mode: detach it first to change the mode",
+			install->interface, loader_mode_name(location.mode));
+	install->generic = generic;
+	return install_replace(install, old);
 }

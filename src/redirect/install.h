@@ -10,14 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redirect/config/redirect_conf.h"
 #include "redirect/pins.h"
 #include "redirect/redirect.h"
 
 struct install {
 	const char *interface;
 	uint32_t ifindex;
-	bool generic;
+	bool has_mode, generic; /* has_mode: the command line says `generic` or not */
 	struct redirect_settings settings;
+	struct redirect_conf conf; /* what settings.config_file says */
 	bool debug;
 };
 
@@ -30,5 +32,8 @@ int install_new(struct install *install);
  * new map with a copy of the old values, so packets between the copy and the replacement are not counted.
  */
 int install_replace(struct install *install, const struct pins *old);
+
+/* As install_replace(), if the program is still on this interface, and in the mode of the command line. Sets `generic`. */
+int install_check_and_replace(struct install *install, const struct pins *old);
 
 #endif

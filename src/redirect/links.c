@@ -26,6 +26,10 @@ static void read_attribute(const struct nlattr *attribute, struct link *link)
 	case IFLA_IFNAME:
 		snprintf(link->name, sizeof(link->name), "%s", mnl_attr_get_str(attribute));
 		break;
+	case IFLA_ADDRESS:
+		if (mnl_attr_get_payload_len(attribute) == sizeof(link->mac))
+			memcpy(link->mac, mnl_attr_get_payload(attribute), sizeof(link->mac));
+		break;
 	case IFLA_MTU:
 		link->mtu = mnl_attr_get_u32(attribute);
 		break;

@@ -14,6 +14,7 @@ struct link {
 	uint32_t flags; /* IFF_* */
 	uint32_t mtu; /* bytes */
 	uint16_t type; /* ARPHRD_* */
+	uint8_t mac[6]; /* zeros: none */
 	char name[IF_NAMESIZE];
 	char kind[16]; /* "vlan", "veth", "vrf"; "": a card */
 };

@@ -9,6 +9,7 @@
 
 static const struct command *const commands[] = {
 	&attach_command,
+	&reload_command,
 	&detach_command,
 	&status_command,
 	&stats_command,

@@ -85,7 +85,7 @@ static int open_once(const char *interface, struct pins *pins)
 	char path[PATH_SIZE];
 	int error;
 
-	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1};
+	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1, .lists = {-1, -1}};
 	path_of(path, interface, LINK);
 	pins->link = bpf_obj_get(path);
 	if (pins->link < 0)
@@ -95,6 +95,10 @@ static int open_once(const char *interface, struct pins *pins)
 		error = open_map(interface, pins, "counters", &pins->counters);
 	if (!error)
 		error = open_map(interface, pins, "settings", &pins->settings);
+	if (!error)
+		error = open_map(interface, pins, "lists", &pins->lists.prefixes);
+	if (!error)
+		error = open_map(interface, pins, "generation", &pins->lists.generation);
 	if (error)
 		pins_close(pins);
 	return error;
@@ -151,9 +155,10 @@ int pins_locate(const char *interface, const struct pins *pins, struct pins_loca
 
 void pins_close(struct pins *pins)
 {
-	int *const fds[] = {&pins->link, &pins->counters, &pins->settings};
+	int *const fds[] = {
+		&pins->link, &pins->counters, &pins->settings, &pins->lists.prefixes, &pins->lists.generation};
 
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
@@ -200,6 +205,10 @@ int pins_put_program(const char *interface, const struct program *program)
 		error = pin_map(interface, program->id, "counters", program->counters);
 	if (!error)
 		error = pin_map(interface, program->id, "settings", program->settings);
+	if (!error)
+		error = pin_map(interface, program->id, "lists", program->lists.prefixes);
+	if (!error)
+		error = pin_map(interface, program->id, "generation", program->lists.generation);
 	return error;
 }
 

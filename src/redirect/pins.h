@@ -4,8 +4,10 @@
  * `link`, which keeps the program attached, and a folder for the program, named by the program's id in the kernel:
  *
  *   eth0/link
- *   eth0/1234/counters   the map of counters
- *   eth0/1234/settings   the program's read-only data
+ *   eth0/1234/counters    the map of counters
+ *   eth0/1234/settings    the program's read-only data
+ *   eth0/1234/lists       the addresses that the program allows
+ *   eth0/1234/generation a number that changes with the lists
  *
  * The kernel replaces the program of a link atomically, and the link names the program that runs. So the pins are
  * consistent whenever a loader is killed: folders of other programs than the link's are leftovers, which the next
@@ -20,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redirect/lists.h"
 #include "redirect/program.h"
 #include "redirect/redirect.h"
 
@@ -28,6 +31,7 @@
 
 struct pins {
 	int link, counters, settings; /* file descriptors; -1: not pinned */
+	struct lists lists;
 	/* The interface of the link, in whichever network namespace it is; 0: it was deleted. */
 	uint32_t link_ifindex;
 	uint32_t program_id;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redirect/lists.h"
 #include "redirect/redirect.h"
 
 struct redirect_bpf;
@@ -13,7 +14,9 @@ struct redirect_bpf;
 struct program {
 	struct redirect_bpf *skeleton;
 	uint32_t id; /* of the program, in the kernel */
-	int program, counters, settings; /* file descriptors, which the skeleton owns */
+	/* File descriptors, which the skeleton owns. */
+	int program, counters, settings;
+	struct lists lists;
 };
 
 /* Returns a hash of the names of the first `count` counters, which identifies this list. */
@@ -22,7 +25,7 @@ uint32_t program_layout(uint32_t count);
 /*
  * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
  * counters: the descriptor of a map to count in, or -1 for a new one. Returns 0 or -errno. The caller calls
- * program_unload() in either case.
+ * program_unload() in either case. The lists of the new program are empty: it accepts no packet.
  */
 int program_load(struct program *program, struct redirect_settings *wanted, int counters);
 void program_unload(struct program *program);

@@ -42,7 +42,12 @@
 	X(FORWARDED_BY_ROUTE, "forwarded_by_route", "as forwarded_to_alternate, by the kernel's route (--forward)")  \
 	X(UDP_UNCONNECTED_LISTENER, "udp_unconnected_listener", "UDP of an unconnected socket: accepted")            \
 	X(RETURNED_TO_FIRST_HOP, "returned_to_first_hop", "UDP of an unconnected socket: sent to the first hop")     \
-	X(DROP_SPLIT_HEADERS, "drop_split_headers", "the driver put the headers into another buffer than the first")
+	X(DROP_SPLIT_HEADERS, "drop_split_headers", "the driver put the headers into another buffer than the first") \
+	X(NOT_FOR_US, "not_for_us", "for the MAC or the address of another host: left to the kernel")                \
+	X(DROP_SOURCE, "drop_source", "the sender is not in allow_from")                                             \
+	X(DROP_DESTINATION, "drop_destination", "the inner destination is not in allow_to")                          \
+	X(DROP_NEXT_HOP, "drop_next_hop", "unknown here, and the next hop is not in next_hops")                      \
+	X(DROP_HOPS, "drop_hops", "unknown here, and max_hops proxies have passed it on")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
@@ -62,6 +67,32 @@ enum redirect_forward {
 	REDIRECT_FORWARD_FIB, /* to the MAC address of the kernel's route to the next hop, else as above */
 };
 
+/* Bytes of the path of redirect.conf, with NUL. */
+#define REDIRECT_CONFIG_FILE_MAX 256
+
+/* The lists of addresses in the map `lists`. A list that allows every address has a prefix of length 0. */
+enum redirect_list {
+	REDIRECT_LIST_MAC, /* the frames for these MAC addresses are for this host */
+	REDIRECT_LIST_LOCAL, /* the addresses of this host */
+	REDIRECT_LIST_FROM, /* allow_from */
+	REDIRECT_LIST_TO, /* allow_to, unless it is "local" */
+	REDIRECT_LIST_NEXT_HOP, /* next_hops */
+};
+
+#define REDIRECT_MAX_PREFIXES (1 << 20)
+
+/* The key of the map `lists`. The value is unused by the program. */
+struct redirect_prefix {
+	__u32 length; /* bits of what follows */
+	__u32 list; /* enum redirect_list, and REDIRECT_IPV4 for an IPv4 address */
+	__u8 address[16]; /* IPv6; or IPv4 or a MAC address in the first bytes, and zeros */
+};
+
+#define REDIRECT_IPV4 0x100
+
+/* The `length` for a prefix of this many bits of an address. */
+#define REDIRECT_PREFIX_BITS(bits) (32 + (bits))
+
 /*
  * The program's only read-only data. The loader sets it before it loads the program, so the verifier
  * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
@@ -76,6 +107,9 @@ struct redirect_settings {
 	__u16 mtu; /* bytes; outer IP packets of up to this size certainly reach this host */
 	__u16 forward; /* enum redirect_forward */
 	__u16 frags; /* 1: the kernel gives the program frames in several buffers */
+	__u8 max_hops; /* the program passes a packet on that fewer hops have passed on */
+	__u8 allow_to_local; /* 1: the inner destination must be in REDIRECT_LIST_LOCAL, 0: in REDIRECT_LIST_TO */
+	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <jansson.h>
 
+#include "redirect/allow.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/pins.h"
@@ -29,6 +30,7 @@ struct state {
 	uint32_t program_id;
 	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
+	json_t *allow; /* owned; members for the JSON object */
 	char warning[256]; /* about what the counters tell; "": none */
 };
 
@@ -61,6 +63,7 @@ static int read_state(const char *interface, struct state *state)
 	state->ifindex = pins.link_ifindex;
 	state->program_id = pins.program_id;
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
+	state->allow = allow_to_json(&state->settings, &pins.lists);
 	warn_of_listeners(&pins, state);
 	error = pins_locate(interface, &pins, &state->location);
 	pins_close(&pins);
@@ -98,6 +101,7 @@ static void print_text(const struct state *state)
 	loader_print_settings(&state->settings);
 	if (!state->settings.frags)
 		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
+	allow_print(state->allow);
 	if (*state->warning)
 		printf("  warning: %s\n", state->warning);
 }
@@ -117,6 +121,7 @@ static json_t *to_json(const struct state *state)
 		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
 		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
 		json_object_set_new(json, "frags", json_boolean(state->settings.frags));
+		json_object_update(json, state->allow);
 		json_object_set_new(json, "version", json_string(state->settings.version));
 		json_object_set_new(json, "warnings", *state->warning ? json_pack("[s]", state->warning) : json_array());
 	}
@@ -143,6 +148,7 @@ static int print_interface(const char *interface, void *data)
 		json_object_set_new(printing->json, interface, to_json(&state));
 	else
 		print_text(&state);
+	json_decref(state.allow);
 	printing->count++;
 	return 0;
 }

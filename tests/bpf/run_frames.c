@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run-frames PORT first-hop|connected [INTERFACE MTU sender|fib]
+ * run-frames PORT first-hop|connected [INTERFACE MTU sender|fib [CONFIG-FILE]]
  *
  * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on the frames on standard input, one per
  * line in hexadecimal. For each it prints the XDP verdict as a number, the frame after the run, and the
  * counters that grew: "2 0200... total=1,accepted_syn=1". The program looks up sockets in the network
  * namespace of this process. With INTERFACE, the frames arrive on this interface, and unless MTU is 0,
- * the program sends SYN cookies. The last word is --forward.
+ * the program sends SYN cookies. The next word is --forward. Without CONFIG-FILE, which is a redirect.conf, the program
+ * accepts frames for every MAC address and from and to every address, and passes them on to any hop, 30 times. With it,
+ * the program checks the addresses of this network namespace and of the interface as `attach` makes it do.
  *
  * With the environment variable LINEAR=N, the first buffer of each frame has N bytes (Linux 6.18).
  */
@@ -19,6 +21,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "redirect/config/redirect_conf.h"
+#include "redirect/host.h"
+#include "redirect/lists.h"
 #include "redirect/pins.h"
 #include "redirect/program.h"
 
@@ -95,21 +100,58 @@ static void run_frame(const struct program *program, const char *line, uint32_t 
 	print_growth(before, after);
 }
 
+static void allow_all(const struct program *program)
+{
+	const enum redirect_list all[] = {
+		REDIRECT_LIST_MAC, REDIRECT_LIST_LOCAL, REDIRECT_LIST_FROM, REDIRECT_LIST_TO, REDIRECT_LIST_NEXT_HOP};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (lists_put_any(&program->lists, all[i]) != 0)
+			fail("cannot write the lists", errno);
+}
+
+static void read_conf(const char *path, struct redirect_settings *settings, struct redirect_conf *conf)
+{
+	struct faults faults = {.file = path};
+
+	if (redirect_conf_read(path, conf, &faults) != 0)
+		fail(faults_first_error(&faults), EINVAL);
+	settings->max_hops = (uint8_t)conf->max_hops;
+	settings->allow_to_local = conf->allow_to_local;
+	faults_clear(&faults);
+}
+
+static void allow(const struct program *program, const struct redirect_conf *conf, uint32_t ifindex)
+{
+	struct host host;
+	int error = lists_put_conf(&program->lists, conf);
+
+	if (!error)
+		error = host_read(ifindex, &host);
+	if (error)
+		fail("cannot fill the lists", -error);
+	error = lists_put_host(&program->lists, &host);
+	if (error)
+		fail("cannot write the addresses of this host", -error);
+	host_free(&host);
+}
+
 int main(int argc, char **argv)
 {
 	static char line[2 * MAX_FRAME + 2];
-	struct redirect_settings settings = {0};
+	struct redirect_settings settings = {.max_hops = 30};
+	struct redirect_conf conf;
 	struct program program;
 	uint32_t ifindex = 0;
 	int error;
 
-	if (argc != 3 && argc != 6) {
-		fputs("usage: run-frames PORT first-hop|connected [INTERFACE MTU sender|fib]\n", stderr);
+	if (argc != 3 && argc != 6 && argc != 7) {
+		fputs("usage: run-frames PORT first-hop|connected [INTERFACE MTU sender|fib [CONFIG-FILE]]\n", stderr);
 		return 2;
 	}
 	settings.port = (uint16_t)atoi(argv[1]);
 	settings.udp = strcmp(argv[2], "connected") == 0 ? REDIRECT_UDP_CONNECTED : REDIRECT_UDP_FIRST_HOP;
-	if (argc == 6) {
+	if (argc >= 6) {
 		ifindex = if_nametoindex(argv[3]);
 		if (!ifindex)
 			fail(argv[3], errno);
@@ -117,9 +159,15 @@ int main(int argc, char **argv)
 		settings.syn_cookies = settings.mtu != 0;
 		settings.forward = strcmp(argv[5], "fib") == 0 ? REDIRECT_FORWARD_FIB : REDIRECT_FORWARD_SENDER;
 	}
+	if (argc == 7)
+		read_conf(argv[6], &settings, &conf);
 	error = program_load(&program, &settings, -1);
 	if (error)
 		fail("cannot load the program", -error);
+	if (argc == 7)
+		allow(&program, &conf, ifindex);
+	else
+		allow_all(&program);
 	while (fgets(line, sizeof(line), stdin))
 		run_frame(&program, line, ifindex);
 	program_unload(&program);

@@ -34,7 +34,7 @@ def proxy(request, glb_redirect):
     if request.param == "native" and KERNEL < (5, 18):
         pytest.skip("XDP has no fragments before Linux 5.18")
     made = Proxy(glb_redirect)
-    made.namespace.ip("link set eth0 mtu 9000", f"addr add {VIP[4]}/32 dev lo", f"addr add {VIP[6]}/128 dev lo nodad")
+    made.namespace.ip("link set eth0 mtu 9000")
     made.network.ip("link set net0 mtu 9000")
     made.network.offload("net0", "gro", "on")
     made("attach", "eth0", "--mode", request.param)

@@ -9,11 +9,13 @@ import subprocess
 import pytest
 
 from cases import frames as f
+from host import PROXY, VIP
 from lab.net import Namespace, connect
 from packets import gue_frame
 from support.tree import REDIRECT_OBJECT
 
 PINS = "/sys/fs/bpf/glb-redirect"
+OPEN = "  allow_from any (open to any sender), allow_to local, next_hops any, max_hops 4\n"
 
 
 class Proxy:
@@ -21,6 +23,9 @@ class Proxy:
         self.glb_redirect = glb_redirect
         self.namespace, self.network = Namespace(), Namespace()
         connect(self.namespace, "eth0", self.network, "net0")
+        # The frames of gue_frame() are for this host.
+        self.namespace.ip(f"link set eth0 address {f.DIRECTOR_MAC}", f"addr add {PROXY}/24 dev eth0", f"addr add {VIP[4]}/32 dev lo",
+                          f"addr add {VIP[6]}/128 dev lo nodad")
 
     def __call__(self, *words, code=0):
         result = self.namespace.run(self.glb_redirect, *words, check=False)
@@ -67,13 +72,14 @@ MALFORMED = gue_frame(b"\x45")
 
 def test_attach_status_detach(proxy):
     pins = proxy.namespace.run("ls", "/sys/fs/bpf").stdout  # kernels may put things there
-    assert proxy("attach", "eth0") == "eth0: attached, native mode\n  port 19523, udp first-hop, syn-cookies off, forward sender\n"
+    assert proxy("attach", "eth0") == "eth0: attached, native mode\n  port 19523, udp first-hop, syn-cookies off, forward sender\n" + OPEN
     status = proxy.status()
     assert status.pop("program_id") > 0
     assert status.pop("version") in proxy("--version")
     status.pop("frags")
     assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",
-                      "warnings": []}
+                      "open_to_any_sender": True, "allow_from": None, "allow_to": "local", "next_hops": None, "max_hops": 4,
+                      "config_file": None, "warnings": []}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
@@ -89,7 +95,7 @@ def test_options_reach_the_program(proxy):
     assert proxy.stats()["total"] == 1
     text = proxy("status")
     assert re.fullmatch(r"eth0: attached, generic mode, program \d+, version \S+\n"
-                        r"  port 6080, udp connected, syn-cookies off, forward sender\n", text)
+                        r"  port 6080, udp connected, syn-cookies off, forward sender\n" + re.escape(OPEN), text)
 
 
 def test_an_upgrade_keeps_counters(proxy):
@@ -98,7 +104,7 @@ def test_an_upgrade_keeps_counters(proxy):
     proxy.receive([PING, PING, MALFORMED])
     said = proxy("attach", "eth0", "--udp", "connected")
     assert said == ("eth0: replaced the attached program, native mode\n"
-                    "  port 19523, udp connected, syn-cookies off, forward sender\n")
+                    "  port 19523, udp connected, syn-cookies off, forward sender\n" + OPEN)
     status = proxy.status()
     assert status["udp"] == "connected" and status["program_id"] != first
     proxy.receive([PING])
@@ -171,7 +177,7 @@ def test_status_of_an_older_version(proxy):
 
 def test_syn_cookies_on_and_off_again(proxy):
     proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1})
-    assert proxy("attach", "eth0", "--syn-cookies", "on").endswith("syn-cookies on, forward sender\n")
+    assert proxy("attach", "eth0", "--syn-cookies", "on").endswith("syn-cookies on, forward sender\n" + OPEN)
     assert proxy.status()["syn_cookies"] is True
     assert ", syn-cookies on, " in proxy("status")
     proxy("attach", "eth0")
@@ -190,7 +196,7 @@ def test_syn_cookies_need_forwarding_of_each_family(proxy):
 def test_forward_by_route_and_by_sender_again(proxy):
     """GUE is IPv4, so that forwarding of IPv6 is not needed."""
     proxy.namespace.sysctl({"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 0})
-    assert proxy("attach", "eth0", "--forward", "fib").endswith("forward fib\n")
+    assert proxy("attach", "eth0", "--forward", "fib").endswith("forward fib\n" + OPEN)
     assert proxy.status()["forward"] == "fib" and ", forward fib\n" in proxy("status")
     proxy("attach", "eth0")
     assert proxy.status()["forward"] == "sender"
@@ -310,7 +316,7 @@ def test_status_goes_on_after_an_interface_that_is_gone(proxy):
     proxy("attach", "eth0")
     proxy("attach", "eth1")
     proxy.namespace.ip("link del eth0")
-    gone, there, _ = proxy.status_text().splitlines()
+    gone, there, *_ = proxy.status_text().splitlines()
     assert gone == "eth0: pinned, but its interface is gone" and there.startswith("eth1: attached, ")
 
 
@@ -437,13 +443,13 @@ def test_driver_that_refuses(proxy):
 
 def test_help(proxy):
     assert "usage: glb-redirect SUBCOMMAND" in proxy("--help")
-    for name in ("attach", "detach", "status", "stats"):
+    for name in ("attach", "reload", "detach", "status", "stats"):
         assert name in proxy("--help")
         assert f"usage: glb-redirect {name}" in proxy(name, "--help")
     options = [line for line in proxy("attach", "--help").splitlines() if line.startswith("  --")]
-    starts = ("run in the driver", "accept all UDP", "UDP port", "print this")
+    starts = ("run in the driver", "accept all UDP", "UDP port", "redirect.conf", "print this")
     columns = {line.index(text) for line in options for text in starts if text in line}
-    assert len(options) == 8 and len(columns) == 1
+    assert len(options) == 9 and len(columns) == 1
 
 
 def test_two_at_once(proxy):

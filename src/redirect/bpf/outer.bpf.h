@@ -17,6 +17,7 @@
 #include "bpf/cursor.bpf.h"
 #include "bpf/ethernet.bpf.h"
 #include "gue/gue_wire.h"
+#include "redirect/bpf/allow.bpf.h"
 #include "redirect/redirect.h"
 
 #define OUTER_FRAGMENT 0x3fff /* the bits of more-fragments and fragment offset */
@@ -46,6 +47,7 @@ static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *out
 	struct iphdr *ip = cursor_peek(cursor, sizeof(*ip));
 	__u32 header, total, length;
 	struct udphdr *udp;
+	int allowed;
 
 	if (!ip || ip->protocol != IPPROTO_UDP || ip->frag_off & bpf_htons(OUTER_FRAGMENT))
 		return OUTER_NOT_GUE;
@@ -58,6 +60,9 @@ static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *out
 	udp = cursor_peek(cursor, sizeof(*udp));
 	if (!udp || udp->dest != bpf_htons(port))
 		return OUTER_NOT_GUE;
+	allowed = allow_path(cursor, ip);
+	if (allowed != ALLOW_OK)
+		return allowed;
 
 	if (!cursor_cut(&ip_start, total))
 		return REDIRECT_DROP_TRUNCATED;

@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/cursor.bpf.h"
+#include "redirect/bpf/allow.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
 #include "redirect/bpf/frags.bpf.h"
 #include "redirect/bpf/outer.bpf.h"
@@ -77,7 +78,7 @@ static __always_inline int outcome_of(struct xdp_md *context, struct outer *oute
 
 static __always_inline bool is_kept(int outcome)
 {
-	if (outcome == REDIRECT_UDP_UNCONNECTED_LISTENER)
+	if (outcome == REDIRECT_UDP_UNCONNECTED_LISTENER || outcome == REDIRECT_NOT_FOR_US)
 		return true;
 	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
 }
@@ -92,6 +93,11 @@ static __always_inline int forward(struct xdp_md *context, struct outer *outer)
 {
 	int outcome;
 
+	/* A proxy that returns a packet does not count as a hop: it leaves the index of the next hop as it is. */
+	if (!outer->returns && outer->private_data->next_hop >= settings.max_hops)
+		return REDIRECT_DROP_HOPS;
+	if (!list_has_ipv4(REDIRECT_LIST_NEXT_HOP, outer->next_hop))
+		return REDIRECT_DROP_NEXT_HOP;
 	rewrite_to_next_hop(outer);
 	outcome = address_frame(context, outer);
 	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
@@ -109,6 +115,8 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (!allow_destination(inner, ipv6))
+		return REDIRECT_DROP_DESTINATION;
 	outer_size = packet - (void *)outer->ip;
 	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;

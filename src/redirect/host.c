@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/host.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "redirect/links.h"
+#include "redirect/netlink.h"
+
+/* Returns a new zeroed item at the end of an array, or NULL. The array grows by doubling. */
+static void *append(void **items, size_t *count, size_t size)
+{
+	bool full = (*count & (*count - 1)) == 0; /* 0, or a power of two */
+	void *grown = full ? reallocarray(*items, *count ? 2 * *count : 1, size) : *items;
+
+	if (!grown)
+		return NULL;
+	*items = grown;
+	return memset((char *)grown + size * (*count)++, 0, size);
+}
+
+/* Returns whether frames for the MAC address of this link, on top of another one, are for this host, and not for a guest. */
+static bool is_stacked(const struct link *link)
+{
+	return link->lower && (strcmp(link->kind, "vlan") == 0 || strcmp(link->kind, "macvlan") == 0);
+}
+
+/* Whether `link` belongs to the interface directly: as its bridge or bond, a member of it, or stacked on it. */
+static bool belongs(const struct link *link, const struct link *interface)
+{
+	return interface->master == link->index || link->master == interface->index ||
+	       (is_stacked(link) && link->lower == interface->index);
+}
+
+/* Sets ours[i] for each link that belongs to the interface, directly or by others. See struct host. */
+static void mark_ours(const struct links *links, uint32_t ifindex, bool *ours)
+{
+	bool changed;
+
+	for (size_t i = 0; i < links->count; i++)
+		ours[i] = links->items[i].index == ifindex;
+	do {
+		changed = false;
+		for (size_t i = 0; i < links->count; i++)
+			for (size_t j = 0; j < links->count && !ours[i]; j++)
+				if (ours[j] && belongs(&links->items[i], &links->items[j]))
+					changed = ours[i] = true;
+	} while (changed);
+}
+
+static int take_macs(const struct links *links, uint32_t ifindex, struct host *host)
+{
+	bool *ours = calloc(links->count + 1, sizeof(*ours));
+	int error = ours ? 0 : -ENOMEM;
+
+	if (!error)
+		mark_ours(links, ifindex, ours);
+	for (size_t i = 0; i < links->count && !error; i++) {
+		struct host_mac *mac;
+
+		if (!ours[i])
+			continue;
+		mac = append((void **)&host->macs, &host->mac_count, sizeof(*mac));
+		if (mac)
+			memcpy(mac->bytes, links->items[i].mac, sizeof(mac->bytes));
+		else
+			error = -ENOMEM;
+	}
+	free(ours);
+	return error;
+}
+
+static int read_macs(uint32_t ifindex, struct host *host)
+{
+	struct links links;
+	int error = links_read(&links);
+
+	if (!error)
+		error = take_macs(&links, ifindex, host);
+	links_free(&links);
+	return error;
+}
+
+static bool is_loopback(const struct netprefix *prefix)
+{
+	static const uint8_t one[16] = {[15] = 1};
+
+	if (prefix->addr.family == NETADDR_V4)
+		return prefix->addr.bytes[0] == 127;
+	return memcmp(prefix->addr.bytes, one, sizeof(one)) == 0;
+}
+
+/* address: its family is set. */
+static void take_destination(const struct nlattr *attribute, struct netaddr *address)
+{
+	if (mnl_attr_get_type(attribute) == RTA_DST && mnl_attr_get_payload_len(attribute) == netaddr_size(address))
+		memcpy(address->bytes, mnl_attr_get_payload(attribute), netaddr_size(address));
+}
+
+static int take_route(const struct nlmsghdr *message, void *data)
+{
+	const struct rtmsg *head = mnl_nlmsg_get_payload(message);
+	enum netaddr_family family = head->rtm_family == AF_INET ? NETADDR_V4 : NETADDR_V6;
+	struct netprefix prefix = {.length = head->rtm_dst_len}, *added;
+	const struct nlattr *attribute;
+	struct host *host = data;
+
+	if (head->rtm_type != RTN_LOCAL || (head->rtm_family != AF_INET && head->rtm_family != AF_INET6))
+		return MNL_CB_OK;
+	prefix.addr.family = (uint8_t)family;
+	mnl_attr_for_each(attribute, message, sizeof(*head)) take_destination(attribute, &prefix.addr);
+	if (is_loopback(&prefix))
+		return MNL_CB_OK;
+	added = append((void **)&host->local, &host->local_count, sizeof(*added));
+	if (!added)
+		return MNL_CB_ERROR;
+	*added = prefix;
+	return MNL_CB_OK;
+}
+
+/* Reads the local routes, which include those that the kernel adds for each address of an interface. */
+static int read_local(uint8_t family, struct host *host)
+{
+	char buf[NETLINK_REQUEST_MAX] = {0};
+	struct rtmsg *head;
+	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, NLM_F_DUMP, sizeof(*head), (void **)&head);
+
+	head->rtm_family = family;
+	head->rtm_type = RTN_LOCAL;
+	return netlink_request(NETLINK_ROUTE, message, take_route, host);
+}
+
+int host_read(uint32_t ifindex, struct host *host)
+{
+	int error;
+
+	*host = (struct host){0};
+	error = read_macs(ifindex, host);
+	if (!error)
+		error = read_local(AF_INET, host);
+	if (!error)
+		error = read_local(AF_INET6, host);
+	if (error)
+		host_free(host);
+	return error;
+}
+
+void host_free(struct host *host)
+{
+	free(host->local);
+	free(host->macs);
+	*host = (struct host){0};
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "redirect/allow.h"
+#include "redirect/explain.h"
+#include "redirect/install.h"
+#include "redirect/interface.h"
+#include "redirect/loader.h"
+#include "redirect/pins.h"
+
+static const struct command_option options[] = {
+	{0},
+};
+
+/* Takes over the settings of the attached program, and reads its configuration file again. */
+static int prepare(struct install *install, const struct pins *old)
+{
+	int error = pins_read_settings(old, &install->settings), code;
+
+	if (error)
+		return command_error("%s: version " GLB_VERSION
+				     " cannot read the settings of the attached program: run glb-redirect attach",
+			install->interface);
+	code = interface_read(install->interface, &install->ifindex, &install->settings);
+	if (code == COMMAND_OK)
+		code = interface_check_forwarding(&install->settings);
+	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
+}
+
+static int reload(const struct command_args *args)
+{
+	struct install install = {.interface = loader_interface(args)};
+	struct pins old;
+	int error, code;
+
+	pins_lock();
+	error = pins_open(install.interface, &old);
+	if (error == -ENOENT)
+		return command_error(
+			"%s: not attached: run glb-redirect attach %s", install.interface, install.interface);
+	if (error)
+		return explain_folder(install.interface, error);
+	code = prepare(&install, &old);
+	if (code == COMMAND_OK)
+		code = install_check_and_replace(&install, &old);
+	pins_close(&old);
+	redirect_conf_free(&install.conf);
+	return code;
+}
+
+const struct command reload_command = {
+	.name = "reload",
+	.run = reload,
+	.operands = "INTERFACE",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "Read the configuration file and the addresses of this host again",
+	.options = options,
+};
