@@ -10,6 +10,7 @@ from lab.tools import wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+from support.health import wait_cause, wait_health
 
 AF_PACKET = "net_af_packet0,iface=director"
 TAP = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
@@ -54,10 +55,6 @@ def ping(namespace, address, size=56, lost=0):
     assert f" {2 - lost} received" in done and "DUP" not in done, done
 
 
-def causes(director):
-    return [reason["cause"] for reason in director.telemetry.ask("/glb/health")["reasons"].values()]
-
-
 def send(link, frames):
     with link.client.packet_socket("client") as cable:
         for frame in frames:
@@ -98,15 +95,15 @@ def test_a_refused_frame_does_not_drop_others(link, tap):
         before = director.stats()
         send(link, frames)
         wait_until(lambda: director.stats()["drop_exception_full"] - before["drop_exception_full"] >= 200, "refusals")
-        wait_until(lambda: "exception_down" in causes(director), "the health to tell it")
+        wait_cause(director, "exception_down")
         link.director.run(*"ip link set glb0 up".split())
         add_addresses(link)
         ping(link.client, "192.0.2.1")
         stats = director.stats()
         assert stats["received"] == sum_of_verdicts(stats)
-        wait_until(lambda: "exception_down" not in causes(director), "the health to recover")
+        wait_cause(director, "exception_down", there=False)
         link.director.run(*"ip link del glb0".split())
-        wait_until(lambda: "exception_down" in causes(director), "the health to tell it")
+        wait_cause(director, "exception_down")
         counters = director.terminate()
         assert counters["received"] == sum_of_verdicts(counters)
 
@@ -124,7 +121,7 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         # 16 frames at once, and one in each second. Nothing here takes that long, but a slow machine may.
         assert 600 - 16 - 60 <= stats["exception_limited_other"] <= 600 - 16
         assert stats["exception_limited_other"] == stats["drop_exception_limited"]
-        assert "exception_drops" not in causes(director)
+        wait_health(director, "ok")
     with tap(exception_limits={"control": 0, "other": 0}) as director:
         send(link, flood)
         link.client.run(*"ip neigh flush dev client".split())
@@ -133,4 +130,4 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         stats = wait_until(lambda: (stats := director.stats())["exception_limited_neighbour"] and stats, "a limited ARP")
         assert stats["exception_limited_other"] == 300
         assert stats["exception"] == 0
-        wait_until(lambda: "exception_drops" in causes(director), "the health to tell it")
+        wait_cause(director, "exception_drops")

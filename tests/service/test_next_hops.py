@@ -15,6 +15,7 @@ from support import traffic
 from support.cli import run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+from support.health import wait_health
 
 AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
 ROUTER, OTHER, THIRD = "02:00:00:00:01:01", "02:00:00:00:01:02", "02:00:00:00:01:03"
@@ -73,13 +74,6 @@ class Host:
 
     def wait_without(self, expected, index=0):
         wait_until(lambda: self.without(index) == expected, lambda: f"{expected}, not {self.page(index)}: {self.log}")
-
-    def health(self):
-        reasons = self.director.telemetry.ask("/glb/health")["reasons"].values()
-        return [(reason["cause"], reason["severity"]) for reason in reasons]
-
-    def wait_health(self, expected):
-        wait_until(lambda: self.health() == expected, lambda: f"{expected}, not {self.health()}")
 
     def send(self, frames=FRAMES):
         """Sends the frames and waits for their verdicts. Returns the frames that the director sent, and what was counted."""
@@ -205,8 +199,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         assert moved == {flow for flow, found in before.items() if found == THIRD}
         assert set(during.values()) == {ROUTER, OTHER}
         assert host.macs_by_looked_up_flow() == during
-        host.wait_health([("next_hop_lost", "degraded")])
-        (reason,) = director.telemetry.ask("/glb/health")["reasons"].values()
+        (reason,) = wait_health(director, "degraded", "next_hop_lost")["reasons"]
         assert "1 of 3 next hops cannot be reached, such as 10.255.0.9, so" in reason["text"]
         host.ip(f"neigh replace 10.255.0.9 lladdr {THIRD} dev director")
         host.wait_next_hops(all_three)
@@ -221,7 +214,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         lost = host.lookup(FRAMES[0])
         assert lost["verdict"] == host.lookup(FRAMES[0], "icmp")["verdict"] == "drop_no_next_hop"
         assert len(lost["hops"]) == 2 and lost["next_hops"]["0"]["mac"] == "unknown"
-        host.wait_health([("no_next_hop", "failing")])
+        wait_health(director, "failing", "no_next_hop")
         host.ip(f"neigh replace 10.255.0.7 lladdr {ROUTER} dev director")
         host.wait_without({})
         host.ip(f"route del {PROXIES}")

@@ -11,6 +11,7 @@ from support import pcap
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+from support.health import wait_health
 from support.tree import BUILD
 
 LIBRARY = BUILD / "tests/driver/port_events.so"
@@ -65,14 +66,6 @@ def port(director, number=0):
     return health(director)["ports"][str(number)]
 
 
-def wait_for(director, state, *causes):
-    def reached():
-        reply = health(director)
-        return (reply["state"], [reason["cause"] for reason in reply["reasons"].values()]) == (state, list(causes))
-
-    wait_until(reached, lambda: f"{state} {causes}: {health(director)}\n{director.log}")
-
-
 def receives(director):
     """Waits until the director receives more packets than now."""
     before = director.stats()["received"]
@@ -106,9 +99,9 @@ def test_reset_that_fails_is_tried_again(start, driver):
     with start() as director:
         receives(director)
         driver.report("fail 1", "reset 0")
-        wait_for(director, "failing", "port_reset")
-        assert "cannot be reset: Input/output error" in director.log
-        wait_for(director, "ok")
+        wait_health(director, "failing", "port_reset")
+        wait_until(lambda: "cannot be reset: Input/output error" in director.log, lambda: director.log)
+        wait_health(director, "ok")
         receives(director)
         assert (port(director)["resets"], port(director)["reset_failures"]) == (1, 1)
         end(director)
@@ -125,9 +118,9 @@ def test_packets_for_a_port_that_is_not_back_are_counted_at_the_end(start, drive
 def test_director_goes_on_without_a_removed_port(start, driver):
     """Each lcore has a path on both ports. A second removal, or an event of a port that is gone, changes nothing."""
     with start(ports=2, lcores="0@0,1@1") as director:
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         driver.report("remove 1")
-        wait_for(director, "degraded", "port_removed")
+        wait_health(director, "degraded", "port_removed")
         wait_until(lambda: "the director goes on without it" in director.log, "the message")
         driver.report("remove 1", "reset 1")
         receives(director)
@@ -141,15 +134,15 @@ def test_director_goes_on_without_a_removed_port(start, driver):
 
 def test_recovery_of_the_driver_is_shown(start, driver):
     with start(ports=2, lcores="0@0,1@1") as director:
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         driver.report("recovering 0")
-        wait_for(director, "degraded", "port_reset")
+        wait_health(director, "degraded", "port_reset")
         assert port(director)["state"] == "recovering"
         driver.report("recovered 0")
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         driver.report("recovering 0", "unrecovered 0")
         wait_until(lambda: port(director)["resets"] == 1, "the reset after a recovery that failed")
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         assert [port(director)[f"{name}_events"] for name in ("recovering", "recovered", "recovery_failed")] == [2, 1, 1]
         end(director)
 
@@ -158,7 +151,7 @@ def test_reset_of_a_director_that_stops(start, driver):
     with start(stop_delay_ms=60000) as director:
         receives(director)
         director.process.terminate()
-        wait_for(director, "stopping")
+        wait_health(director, "stopping")
         driver.report("reset 0")
         wait_until(lambda: port(director)["resets"] == 1, "the reset")
         receives(director)
@@ -167,10 +160,10 @@ def test_reset_of_a_director_that_stops(start, driver):
 
 def test_link_events_are_counted(start, driver):
     with start() as director:
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         driver.report("link 0")
         wait_until(lambda: port(director)["link_events"] == 1, lambda: f"{port(director)}")
-        wait_for(director, "ok")
+        wait_health(director, "ok")
         end(director)
 
 

@@ -28,6 +28,7 @@ void health_watch_begin(struct director *director)
 		if (!director->memory.links[i].up) /* the log would not say otherwise why the director is not ready */
 			log_notice("port %u (%s): the link is down", port->id, port->name);
 	}
+	health_traffic_sample(director); /* so that packets lost before the first tick are a reason, too */
 }
 
 bool health_watch_tick(struct director *director)
