@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
 	&detach_command,
 	&status_command,
 	&stats_command,
+	&check_command,
 };
 
 static int check_interface(const struct command_args *args)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The IP addresses of this host, and its default routes. Plain data; one thread. */
+#ifndef GLB_REDIRECT_CHECK_ADDRESSES_H
+#define GLB_REDIRECT_CHECK_ADDRESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/netaddr.h"
+
+struct address {
+	struct netaddr address;
+	uint8_t prefix_length;
+	uint32_t link; /* index of its interface */
+	bool unusable; /* IPv6: another host has it, too, or the kernel still checks this */
+};
+
+struct addresses {
+	struct address *items;
+	size_t count;
+};
+
+/* Returns 0 or -errno. The caller calls addresses_free() in either case. */
+int addresses_read(struct addresses *addresses);
+void addresses_free(struct addresses *addresses);
+
+/* Returns the first address that the prefix covers, or NULL. */
+const struct address *addresses_within(const struct addresses *addresses, const struct netprefix *prefix);
+
+/* Returns whether the kernel would deliver packets for this address to this host, also without an address (AnyIP). */
+bool addresses_is_local(const struct netaddr *address);
+
+#define DEFAULT_ROUTES_MAX 16
+
+/* A next hop of a default route of the main table. */
+struct default_route {
+	uint8_t family; /* enum netaddr_family */
+	uint32_t link; /* index of the interface */
+	uint32_t mtu, advmss; /* bytes; 0: not set */
+};
+
+/* Returns the number of next hops, at most DEFAULT_ROUTES_MAX, or -errno. */
+int default_routes_read(struct default_route routes[DEFAULT_ROUTES_MAX]);
+
+#endif

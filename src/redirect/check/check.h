@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `glb-redirect check`: looks at this host as a proxy, changes nothing, and says what would break connections. Each check
+ * is a function that adds findings about the subject. Only check_command.c prints. One thread.
+ */
+#ifndef GLB_REDIRECT_CHECK_CHECK_H
+#define GLB_REDIRECT_CHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "common/netaddr.h"
+#include "redirect/check/addresses.h"
+#include "redirect/links.h"
+#include "redirect/redirect.h"
+
+#define CHECK_MAX_VIPS    256
+#define CHECK_COMMAND_MAX 512
+
+/* What the checks look at. Read once, before the first check. */
+struct check_subject {
+	const char *interface;
+	struct links links;
+	const struct link *link; /* the interface; NULL: there is none */
+	const struct link *ip; /* the bridge or bond to which it belongs, or itself; NULL: there is no interface */
+	struct addresses addresses; /* of this host */
+	/* The VIPs that this proxy serves; empty: not known. A prefix that is no single address has VIPs in it. */
+	struct netprefix vips[CHECK_MAX_VIPS];
+	size_t vip_count;
+	/* How the program is attached, or would be attached with default options. */
+	bool attached, generic;
+	struct redirect_settings settings;
+	/* The result of ruleset_read(). */
+	json_t *ruleset;
+	int ruleset_error, ruleset_tables;
+};
+
+enum check_level {
+	CHECK_OK,
+	CHECK_WARN, /* works, but not as well or as safely as it could, or only until something happens */
+	CHECK_FAIL, /* loses or corrupts packets of clients */
+};
+
+/* The findings of all checks. */
+struct check {
+	const struct check_subject *subject;
+	const char *name; /* of the check that runs */
+	json_t *findings; /* as docs/reference/redirect.md describes them */
+	unsigned counts[CHECK_FAIL + 1]; /* of findings, by level */
+};
+
+/*
+ * Adds a finding. object: what it is about, "" for the host. command: what mends it; NULL: no command does, and the text says
+ * what to do.
+ */
+void check_add(struct check *check, enum check_level level, const char *object, const char *command, const char *format,
+	...) __attribute__((format(printf, 5, 6)));
+
+/* Adds a finding of the level CHECK_OK about the interface. */
+void check_ok(struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A member of the table of checks. */
+struct check_entry {
+	const char *name;
+	void (*run)(struct check *check);
+	bool needs_interface;
+};
+
+/* host.c */
+void check_privileges(struct check *check);
+void check_kernel(struct check *check);
+void check_bpffs(struct check *check);
+/* device.c */
+void check_interface(struct check *check);
+void check_offloads(struct check *check);
+void check_transmit(struct check *check);
+/* network.c */
+void check_vips(struct check *check);
+void check_rp_filter(struct check *check);
+void check_arp(struct check *check);
+void check_mtu(struct check *check);
+/* firewall.c */
+void check_firewall(struct check *check);
+void check_conntrack(struct check *check);
+void check_iptables(struct check *check);
+/* sockets.c */
+void check_syn_cookies(struct check *check);
+void check_backlog(struct check *check);
+void check_udp(struct check *check);
+void check_bound_sockets(struct check *check);
+/* program.c */
+void check_program(struct check *check);
+
+#endif

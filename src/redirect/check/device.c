@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks of the interface and of its driver. */
+#include <net/if_arp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "redirect/check/check.h"
+#include "redirect/check/features.h"
+#include "redirect/system.h"
+
+void check_interface(struct check *check)
+{
+	const struct check_subject *subject = check->subject;
+	const struct link *link = subject->link, *vrf;
+	char command[CHECK_COMMAND_MAX];
+
+	if (!link) {
+		check_add(check, CHECK_FAIL, subject->interface, NULL,
+			"there is no such interface in this network namespace");
+		return;
+	}
+	vrf = links_vrf(&subject->links, link);
+	if (link->type != ARPHRD_ETHER && link->type != ARPHRD_LOOPBACK) {
+		check_add(check, CHECK_FAIL, link->name, NULL,
+			"it has no Ethernet headers: use the interface that receives GUE with Ethernet headers");
+	} else if (vrf) {
+		snprintf(command, sizeof(command), "ip link set dev %s nomaster", link->name);
+		check_add(check, CHECK_FAIL, link->name, command,
+			"it belongs to the VRF %s, and the kernel does not find the sockets of a VRF for XDP", vrf->name);
+	} else if (!(link->flags & IFF_UP)) {
+		snprintf(command, sizeof(command), "ip link set dev %s up", link->name);
+		check_add(check, CHECK_FAIL, link->name, command, "it is down");
+	} else if (!(link->flags & IFF_RUNNING)) {
+		check_add(check, CHECK_WARN, link->name, NULL,
+			"it has no carrier: see the cable, the switch or the other end");
+	} else {
+		char driver[SYSTEM_DRIVER_MAX];
+
+		system_driver(link->name, driver);
+		check_ok(check, "up, driver %s, MTU %u", driver, link->mtu);
+	}
+}
+
+/* Returns the first VLAN interface on the subject's interface, or NULL. */
+static const struct link *find_vlan(const struct check_subject *subject)
+{
+	for (size_t i = 0; i < subject->links.count; i++) {
+		const struct link *link = &subject->links.items[i];
+
+		if (link->lower == subject->link->index && strcmp(link->kind, "vlan") == 0)
+			return link;
+	}
+	return NULL;
+}
+
+void check_offloads(struct check *check)
+{
+	const struct check_subject *subject = check->subject;
+	const struct link *vlan = find_vlan(subject);
+	const char *name = subject->interface;
+	char command[CHECK_COMMAND_MAX];
+	struct features features;
+
+	if (!features_read(name, &features)) {
+		check_ok(check, "not known: the driver does not tell its offloads");
+		return;
+	}
+	if (features.lro) {
+		snprintf(command, sizeof(command), "ethtool -K %s lro off", name);
+		check_add(check, CHECK_FAIL, name, command,
+			"LRO is on: it merges packets before XDP sees them, and drivers refuse native mode");
+	}
+	if (features.gro_hw) {
+		snprintf(command, sizeof(command), "ethtool -K %s rx-gro-hw off", name);
+		check_add(check, CHECK_WARN, name, command,
+			"hardware GRO is on: it can merge packets before XDP sees them, and many drivers refuse native mode");
+	}
+	if (features.rx_vlan && vlan && !subject->generic) {
+		snprintf(command, sizeof(command), "ethtool -K %s rxvlan off", name);
+		check_add(check, CHECK_WARN, name, command,
+			"the card takes VLAN tags out of frames (rxvlan), and has the VLAN %s: XDP does not see these tags, so forwarded packets lose them",
+			vlan->name);
+	}
+	if (!features.lro && !features.gro_hw && !(features.rx_vlan && vlan && !subject->generic))
+		check_ok(check, "no LRO, no hardware GRO%s", vlan ? ", VLAN tags stay in the frames" : "");
+}
+
+void check_transmit(struct check *check)
+{
+	const struct check_subject *subject = check->subject;
+	const char *name = subject->interface;
+	char command[CHECK_COMMAND_MAX];
+	bool can;
+
+	if (subject->attached && subject->generic)
+		check_ok(check, "generic mode sends forwarded packets with any driver");
+	else if (!features_xdp_transmit(subject->link->index, &can))
+		check_ok(check, "not known: Linux %s does not tell whether the driver can send what XDP redirects",
+			system_release());
+	else if (can)
+		check_ok(check, "the driver can send what XDP redirects");
+	else if (strcmp(subject->link->kind, "veth") == 0)
+		check_add(check, subject->attached ? CHECK_FAIL : CHECK_WARN, name, NULL,
+			"the other end of this veth pair has no GRO, so packets for the next hop are lost: run ethtool -K PEER gro on there, or attach with --mode generic");
+	else {
+		snprintf(command, sizeof(command), "glb-redirect %s%s%sattach %s --mode generic",
+			subject->attached ? "detach " : "", subject->attached ? name : "",
+			subject->attached ? "; glb-redirect " : "", name);
+		check_add(check, subject->attached ? CHECK_FAIL : CHECK_WARN, name, command,
+			"its driver cannot send what XDP redirects (no ndo_xdp_xmit), so packets for the next hop are lost in native mode");
+	}
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/check/features.h"
+
+#include <linux/ethtool.h>
+#include <linux/genetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "redirect/netlink.h"
+
+#define MAX_FEATURES 256 /* Linux 6.18 has less than 64 */
+
+/* <linux/netdev.h>, which Linux 6.1 does not have. */
+#define NETDEV_FAMILY         "netdev"
+#define NETDEV_DEV_GET        1
+#define NETDEV_DEV_IFINDEX    1
+#define NETDEV_XDP_FEATURES   3
+#define NETDEV_XDP_CAN_XMIT   (1u << 2)
+#define NETDEV_FAMILY_VERSION 1
+
+static bool ask(int fd, const char *interface, void *command)
+{
+	struct ifreq request = {.ifr_data = command};
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	return ioctl(fd, SIOCETHTOOL, &request) == 0;
+}
+
+static uint32_t count_features(int fd, const char *interface)
+{
+	struct {
+		struct ethtool_sset_info info;
+		uint32_t count;
+	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+
+	return ask(fd, interface, &set) && set.count <= MAX_FEATURES ? set.count : 0;
+}
+
+/* Returns whether the feature `index` is active. */
+static bool is_active(const struct ethtool_gfeatures *features, uint32_t index)
+{
+	return features->features[index / 32].active >> index % 32 & 1;
+}
+
+static void set_features(const struct ethtool_gstrings *names, const struct ethtool_gfeatures *state, uint32_t count,
+	struct features *features)
+{
+	const struct {
+		const char *name;
+		bool *value;
+	} wanted[] = {
+		{"rx-lro", &features->lro},
+		{"rx-gro-hw", &features->gro_hw},
+		{"rx-vlan-hw-parse", &features->rx_vlan},
+	};
+
+	for (uint32_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sizeof(wanted) / sizeof(wanted[0]); j++)
+			if (strncmp((const char *)names->data + i * ETH_GSTRING_LEN, wanted[j].name, ETH_GSTRING_LEN) == 0)
+				*wanted[j].value = is_active(state, i);
+}
+
+static bool read_features(int fd, const char *interface, struct features *features)
+{
+	uint32_t count = count_features(fd, interface), blocks = (count + 31) / 32;
+	struct ethtool_gstrings *names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+	struct ethtool_gfeatures *state = calloc(1, sizeof(*state) + blocks * sizeof(state->features[0]));
+	bool known = count && names && state;
+
+	if (known) {
+		*names = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count};
+		*state = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
+		known = ask(fd, interface, names) && ask(fd, interface, state);
+	}
+	if (known)
+		set_features(names, state, count, features);
+	free(names);
+	free(state);
+	return known;
+}
+
+bool features_read(const char *interface, struct features *features)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool known;
+
+	*features = (struct features){0};
+	if (fd < 0)
+		return false;
+	known = read_features(fd, interface, features);
+	close(fd);
+	return known;
+}
+
+static int read_family(const struct nlmsghdr *message, void *data)
+{
+	const struct nlattr *attribute;
+	uint16_t *family = data;
+
+	mnl_attr_for_each(attribute, message,
+		sizeof(struct genlmsghdr)) if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID) *family =
+		mnl_attr_get_u16(attribute);
+	return MNL_CB_OK;
+}
+
+static int read_xdp_features(const struct nlmsghdr *message, void *data)
+{
+	const struct nlattr *attribute;
+	int64_t *features = data;
+
+	mnl_attr_for_each(attribute, message,
+		sizeof(struct genlmsghdr)) if (mnl_attr_get_type(attribute) == NETDEV_XDP_FEATURES) *features =
+		(int64_t)mnl_attr_get_u64(attribute);
+	return MNL_CB_OK;
+}
+
+bool features_xdp_transmit(uint32_t ifindex, bool *can)
+{
+	char buf[NETLINK_REQUEST_MAX] = {0};
+	struct genlmsghdr *header;
+	struct nlmsghdr *message = netlink_begin(buf, GENL_ID_CTRL, 0, sizeof(*header), (void **)&header);
+	int64_t features = -1;
+	uint16_t family = 0;
+
+	*header = (struct genlmsghdr){.cmd = CTRL_CMD_GETFAMILY, .version = 1};
+	mnl_attr_put_strz(message, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
+	if (netlink_request(NETLINK_GENERIC, message, read_family, &family) != 0 || !family)
+		return false;
+	memset(buf, 0, sizeof(buf));
+	message = netlink_begin(buf, family, 0, sizeof(*header), (void **)&header);
+	*header = (struct genlmsghdr){.cmd = NETDEV_DEV_GET, .version = NETDEV_FAMILY_VERSION};
+	mnl_attr_put_u32(message, NETDEV_DEV_IFINDEX, ifindex);
+	if (netlink_request(NETLINK_GENERIC, message, read_xdp_features, &features) != 0 || features < 0)
+		return false;
+	*can = features & NETDEV_XDP_CAN_XMIT;
+	return true;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/check/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+extern char **environ;
+
+/* Returns 0 or an errno. */
+static int spawn(char *const words[], int out, pid_t *pid)
+{
+	static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/local/sbin"};
+	posix_spawn_file_actions_t actions;
+	char path[256];
+	int error = posix_spawn_file_actions_init(&actions);
+
+	if (error)
+		return error;
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	error = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
+	for (size_t i = 0; error == ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folders[i], words[0]);
+		error = posix_spawn(pid, path, &actions, NULL, words, environ);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+/* Appends what is in the pipe. Returns 1 if there may be more, 0 at the end, or -errno. */
+static int append(int in, char **text, size_t *size)
+{
+	char *larger = realloc(*text, *size + 65536 + 1);
+	ssize_t got;
+
+	if (!larger)
+		return -ENOMEM;
+	*text = larger;
+	got = read(in, *text + *size, 65536);
+	if (got < 0)
+		return errno == EINTR ? 1 : -errno;
+	*size += (size_t)got;
+	(*text)[*size] = '\0';
+	if (*size > OUTPUT_MAX)
+		return -EFBIG;
+	return got > 0;
+}
+
+static int collect(int in, char **text, size_t *size)
+{
+	uint64_t end = clock_now_ns() + OUTPUT_TIMEOUT_S * 1000000000ull;
+	int more = 1;
+
+	while (more > 0) {
+		struct pollfd wait = {.fd = in, .events = POLLIN};
+		uint64_t now = clock_now_ns();
+
+		if (now >= end || poll(&wait, 1, (int)((end - now) / 1000000) + 1) == 0)
+			return -ETIMEDOUT;
+		more = append(in, text, size);
+	}
+	return more;
+}
+
+int output_of(char *const words[], char **text, size_t *size)
+{
+	int ends[2], error, status = 0;
+	pid_t pid;
+
+	*text = NULL;
+	*size = 0;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -errno;
+	error = -spawn(words, ends[1], &pid);
+	close(ends[1]);
+	if (!error) {
+		error = collect(ends[0], text, size);
+		if (error)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (!error && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+			error = WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -ENOENT : -EIO;
+	}
+	close(ends[0]);
+	if (error) {
+		free(*text);
+		*text = NULL;
+	}
+	return error;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs another program and reads what it prints. Blocks until it ends, at most OUTPUT_TIMEOUT_S. One thread. */
+#ifndef GLB_REDIRECT_CHECK_OUTPUT_H
+#define GLB_REDIRECT_CHECK_OUTPUT_H
+
+#include <stddef.h>
+
+#define OUTPUT_TIMEOUT_S 20
+#define OUTPUT_MAX       (256u << 20) /* bytes; a rule set with a million elements has less */
+
+/*
+ * words: the program's name, which is searched in PATH and in the folders of system programs, and its arguments, with NULL at
+ * the end. Sets *text, which ends with NUL and which the caller frees, and *size. Returns 0, or -errno: -ENOENT: there is no
+ * such program; -ETIMEDOUT: it was killed; -EIO: it failed.
+ */
+int output_of(char *const words[], char **text, size_t *size);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules of nftables in this network namespace, as `nft -j list ruleset` prints them (libnftables-json(5)). The functions
+ * recognise rules that only look at what every packet for a VIP has. Pure, except for ruleset_read().
+ */
+#ifndef GLB_REDIRECT_CHECK_RULESET_H
+#define GLB_REDIRECT_CHECK_RULESET_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "common/netaddr.h"
+
+/*
+ * Returns 0 and the array of objects, which the caller frees; NULL: there are no tables. Or returns -errno, and *tables is the
+ * number of tables, or -1 if that is not known either. -ENOENT: nft is not installed.
+ */
+int ruleset_read(json_t **objects, int *tables);
+
+/* Of an object in the array: the chain or the rule that it is, or NULL. */
+const json_t *ruleset_chain(const json_t *object);
+const json_t *ruleset_rule(const json_t *object);
+
+/* Returns a text member, "" if there is none. */
+const char *ruleset_text(const json_t *object, const char *key);
+
+/* Returns whether packets of this family pass the tables of this chain or rule. */
+bool ruleset_has_family(const json_t *object, uint8_t family);
+
+/* Returns whether the rule has an expression with this key, such as "drop", also inside of others. */
+bool ruleset_uses(const json_t *rule, const char *key);
+
+/* Returns whether the rule needs the state of the packet's connection, or changes addresses. */
+bool ruleset_tracks(const json_t *rule);
+
+/* Returns whether the rule drops or rejects packets that connection tracking calls invalid. */
+bool ruleset_drops_invalid(const json_t *rule);
+
+enum ruleset_fit {
+	RULESET_NEVER, /* the rule does not match packets for the VIP */
+	RULESET_SOMETIMES, /* it matches some of them, or what it matches is not known */
+	RULESET_ALWAYS,
+};
+
+/* Returns which packets for the VIP that arrive on the interface the rule matches. out: packets from the VIP that leave. */
+enum ruleset_fit ruleset_fits(const json_t *rule, const struct netprefix *vip, const char *interface, bool out);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/check/subject.h"
+
+#include <linux/if_link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gue/gue_wire.h"
+#include "program/command.h"
+#include "redirect/check/ruleset.h"
+#include "redirect/pins.h"
+
+static int add_vip(struct check_subject *subject, const struct netprefix *vip)
+{
+	if (subject->vip_count == CHECK_MAX_VIPS)
+		return command_error("more than %d VIPs: name some with --vip", CHECK_MAX_VIPS);
+	subject->vips[subject->vip_count++] = *vip;
+	return COMMAND_OK;
+}
+
+static int add_named(struct check_subject *subject, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *word;
+	int code = copy ? COMMAND_OK : command_error("out of memory");
+	struct netprefix vip;
+
+	while (code == COMMAND_OK && (word = strsep(&rest, ",")))
+		code = netprefix_parse(word, &vip, NULL)
+			       ? add_vip(subject, &vip)
+			       : command_usage("--vip: '%s' is not an address or a prefix", word);
+	free(copy);
+	return code;
+}
+
+/* Returns whether other hosts can send to this address of lo. */
+static bool can_be_vip(const struct netaddr *address)
+{
+	bool link_local =
+		address->family == NETADDR_V6 && address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0) == 0x80;
+
+	return netaddr_is_unicast(address) && !link_local;
+}
+
+static int add_addresses_of_lo(struct check_subject *subject)
+{
+	int code = COMMAND_OK;
+
+	for (size_t i = 0; i < subject->addresses.count && code == COMMAND_OK; i++) {
+		const struct address *address = &subject->addresses.items[i];
+		const struct link *link = links_by_index(&subject->links, address->link);
+		struct netprefix vip = {.addr = address->address, .length = (uint8_t)netaddr_bits(&address->address)};
+
+		if (link && link->flags & IFF_LOOPBACK && can_be_vip(&address->address))
+			code = add_vip(subject, &vip);
+	}
+	return code;
+}
+
+/* Without permission, or if nothing is attached, the settings are those of attach without options. */
+static void read_program(struct check_subject *subject)
+{
+	struct pins_location location;
+	struct pins pins;
+
+	subject->settings = (struct redirect_settings){.port = GUE_PORT};
+	if (pins_open(subject->interface, &pins) != 0)
+		return;
+	if (pins_locate(subject->interface, &pins, &location) == 0 && location.place == PINS_HERE) {
+		subject->attached = true;
+		subject->generic = location.mode == XDP_ATTACHED_SKB;
+		if (pins_read_settings(&pins, &subject->settings) != 0)
+			subject->settings = (struct redirect_settings){.port = GUE_PORT};
+	}
+	pins_close(&pins);
+}
+
+int subject_read(const char *interface, const char *vips, struct check_subject *subject)
+{
+	int error;
+
+	*subject = (struct check_subject){.interface = interface};
+	error = links_read(&subject->links);
+	if (!error)
+		error = addresses_read(&subject->addresses);
+	if (error)
+		return command_error("cannot read the interfaces and their addresses: %s", strerror(-error));
+	subject->link = links_by_name(&subject->links, interface);
+	subject->ip = subject->link ? links_of_ip(&subject->links, subject->link) : NULL;
+	read_program(subject);
+	subject->ruleset_error = ruleset_read(&subject->ruleset, &subject->ruleset_tables);
+	return vips ? add_named(subject, vips) : add_addresses_of_lo(subject);
+}
+
+void subject_free(struct check_subject *subject)
+{
+	links_free(&subject->links);
+	addresses_free(&subject->addresses);
+	json_decref(subject->ruleset);
+	subject->ruleset = NULL;
+}

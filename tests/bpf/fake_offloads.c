@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For LD_PRELOAD: network devices seem to have the features that FAKE_OFFLOADS names, such as "rx-lro rx-gro-hw", switched on.
+ * Virtual devices do not have them.
+ */
+#include <dlfcn.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+static struct {
+	struct ethtool_gstrings header;
+	char names[256][ETH_GSTRING_LEN];
+} known;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	int (*real)(int, unsigned long, ...) = (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+	const char *wanted = getenv("FAKE_OFFLOADS");
+	struct ethtool_gfeatures *features;
+	struct ifreq *interface;
+	va_list args;
+	int result;
+
+	va_start(args, request);
+	interface = va_arg(args, struct ifreq *);
+	va_end(args);
+	result = real(fd, request, interface);
+	if (result != 0 || request != SIOCETHTOOL)
+		return result;
+	features = (void *)interface->ifr_data;
+	if (features->cmd == ETHTOOL_GSTRINGS && known.header.len == 0)
+		memcpy(&known, features,
+			sizeof(known.header) + ((struct ethtool_gstrings *)features)->len * ETH_GSTRING_LEN);
+	for (unsigned i = 0; wanted && features->cmd == ETHTOOL_GFEATURES && i < known.header.len; i++)
+		if (strstr(wanted, known.names[i]) && *known.names[i])
+			features->features[i / 32].active |= 1u << i % 32;
+	return result;
+}
