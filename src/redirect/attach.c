@@ -43,7 +43,7 @@ static int prepare(const struct command_args *args, struct install *install)
 static int attach_first(struct install *install)
 {
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
-	int error;
+	int error, code;
 
 	pins_remove(install->interface);
 	error = bpf_xdp_query((int)install->ifindex, 0, &query);
@@ -51,7 +51,8 @@ static int attach_first(struct install *install)
 		return explain_query(install->interface, error);
 	if (query.attach_mode != XDP_ATTACHED_NONE)
 		return explain_foreign(install->interface, query.prog_id);
-	return install_new(install);
+	code = install->generic ? COMMAND_OK : interface_check_tags(install->interface, false);
+	return code == COMMAND_OK ? install_new(install) : code;
 }
 
 static int attach_or_replace(struct install *install)

@@ -8,6 +8,7 @@
 
 #include "redirect/allow.h"
 #include "redirect/explain.h"
+#include "redirect/interface.h"
 #include "redirect/loader.h"
 #include "redirect/program.h"
 
@@ -125,5 +126,7 @@ int install_check_and_replace(struct install *install, const struct pins *old)
 		return command_error("%s: the program is attached in %s mode: detach it first to change the mode",
 			install->interface, loader_mode_name(location.mode));
 	install->generic = generic;
+	if (!generic)
+		interface_check_tags(install->interface, true);
 	return install_replace(install, old);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,6 +13,7 @@
 #include "program/command.h"
 #include "redirect/links.h"
 #include "redirect/system.h"
+#include "redirect/vlan.h"
 
 /* Returns whether the kernel looks up routes of this family for eBPF. Without IPv6 in the kernel, IPv6 needs none. */
 static bool forwarding_is_on(const char *family)
@@ -83,4 +83,23 @@ int interface_read(const char *interface, uint32_t *ifindex, struct redirect_set
 			interface);
 	settings->mtu = (uint16_t)(mtu.ifr_mtu < USUAL_MTU ? mtu.ifr_mtu : USUAL_MTU);
 	return refuse_vrf(interface, *ifindex);
+}
+
+int interface_check_tags(const char *interface, bool attached)
+{
+	enum vlan_stripping stripping;
+	char vlan[IFNAMSIZ];
+	int error = vlan_find(interface, &stripping, vlan);
+
+	if (error)
+		return command_error("%s: cannot read the VLANs of the interface: %s", interface, strerror(-error));
+	if (stripping == VLAN_STRIPPED && !attached)
+		return command_error(
+			"%s: GUE arrives with the tags of %s, which %s removes, so in native mode packets for the next hop would leave without a tag: run ethtool -K %s rxvlan off (on veth also ethtool -K PEER txvlan off), or use --mode generic",
+			interface, vlan, interface, interface);
+	if (stripping != VLAN_NOT_STRIPPED)
+		command_note(
+			"%s removes VLAN tags: if GUE arrives with the tags of %s, packets for the next hop leave without a tag: run ethtool -K %s rxvlan off (on veth also ethtool -K PEER txvlan off)",
+			interface, vlan, interface);
+	return COMMAND_OK;
 }

@@ -17,6 +17,9 @@ from packets import SYN, gue_frame, kind
 from test_loader import Proxy
 
 KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
+if KERNEL < (5, 18):
+    pytest.skip("XDP has no fragments before Linux 5.18", allow_module_level=True)
+
 PAYLOAD = bytes(number * 7 % 251 for number in range(8800))
 PORT = 7777
 ALL_ON_LO = {"net.ipv4.conf.lo.forwarding": 1, "net.ipv6.conf.lo.forwarding": 1}
@@ -30,9 +33,7 @@ def datagram(family):
 
 @pytest.fixture(scope="module", params=["native", "generic"])
 def proxy(request, glb_redirect):
-    """A proxy with an MTU of 9000 on both ends of its link. Without XDP fragments, native mode is not possible."""
-    if request.param == "native" and KERNEL < (5, 18):
-        pytest.skip("XDP has no fragments before Linux 5.18")
+    """A proxy with an MTU of 9000 on both ends of its link."""
     made = Proxy(glb_redirect)
     made.namespace.ip("link set eth0 mtu 9000")
     made.network.ip("link set net0 mtu 9000")
@@ -70,15 +71,6 @@ def test_jumbo_frame_for_the_next_hop_is_sent_whole(proxy, family):
     assert got == expected
 
 
-def test_status_tells_what_the_kernel_offers(proxy):
-    assert proxy.status()["frags"] is (KERNEL >= (5, 18))
-    assert ("frames of at most one page" in proxy("status")) is (KERNEL < (5, 18))
-
-
-needs_interface = pytest.mark.skipif(KERNEL < (5, 18), reason="XDP has no fragments before Linux 5.18")
-
-
-@needs_interface
 @pytest.mark.parametrize("name", ["tcp/unknown", "tcp/established", "udp/connected"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_decision_about_jumbo_frames(host, family, name):
@@ -94,7 +86,6 @@ def test_decision_about_jumbo_frames(host, family, name):
     assert outcome == decide(frame, host.sockets)
 
 
-@needs_interface
 @pytest.mark.parametrize("family", [4, 6])
 def test_cookie_for_a_jumbo_syn(host, family):
     """The SYN-ACK replaces a frame of several buffers."""

@@ -71,12 +71,61 @@ def test_redirect_detaches_when_stopped(peer):
     assert "attached, " in run("glb-redirect", "status", "px0").stdout
 
 
-def test_redirect_stops_with_its_interface(peer):
-    run("ip", "link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
-    systemctl("start", "glb-redirect@gone0")
-    run("ip", "link", "del", "gone0")
-    wait(lambda: show("glb-redirect@gone0", "ActiveState") == "inactive", "the unit to stop")
-    assert "gone0" not in run("glb-redirect", "status", check=False).stdout
+def program_id(interface):
+    return json.loads(run("glb-redirect", "status", "--json", interface).stdout)[interface]["program_id"]
+
+
+def link_id(interface):
+    folder = "/sys/fs/bpf/glb-redirect"
+    return json.loads(run("bpftool", "-j", "link", "show", "pinned", f"{folder}/{interface.replace('.', ':')}/link").stdout)["id"]
+
+
+@pytest.fixture
+def odd_interface():
+    """An interface whose name systemd escapes."""
+    run("ip", "link", "add", "lan-0", "type", "veth", "peer", "name", "lan-1")
+    yield "glb-redirect@lan\\x2d0.service"
+    run("ip", "link", "del", "lan-0", check=False)
+
+
+def test_redirect_restarts_without_a_gap(odd_interface):
+    """A restart replaces the program in its link, as a reload does, and keeps the counters."""
+    systemctl("start", odd_interface)
+    link, before = link_id("lan-0"), program_id("lan-0")
+    systemctl("restart", odd_interface)
+    assert link_id("lan-0") == link and program_id("lan-0") != before
+    assert show(odd_interface, "ActiveState") == "active"
+    systemctl("stop", odd_interface)
+    assert "lan-0" not in run("glb-redirect", "status", check=False).stdout
+
+
+def test_redirect_keeps_the_program_if_a_restart_fails(odd_interface):
+    """Wrong options are no reason to lose the program that works. The next start mends the unit."""
+    environment = next(Path("/").glob("usr/local/etc/default"), Path("/etc/default")) / "glb-redirect.lan-0"
+    systemctl("start", odd_interface)
+    before = program_id("lan-0")
+    environment.write_text('GLB_REDIRECT_OPTIONS="--udp all"\n', encoding="ascii")
+    assert systemctl("restart", odd_interface, check=False).returncode != 0
+    assert program_id("lan-0") == before
+    environment.write_text('GLB_REDIRECT_OPTIONS="--udp connected"\n', encoding="ascii")
+    systemctl("start", odd_interface)
+    assert "udp connected" in run("glb-redirect", "status", "lan-0").stdout
+    environment.unlink()
+    systemctl("stop", odd_interface)
+
+
+def test_redirect_follows_its_interface(odd_interface):
+    systemctl("enable", odd_interface)
+    systemctl("start", odd_interface)
+    for _ in range(2):
+        run("ip", "link", "del", "lan-0")
+        wait(lambda: show(odd_interface, "ActiveState") == "inactive", "the unit to stop")
+        assert "lan-0" not in run("glb-redirect", "status", check=False).stdout
+        run("ip", "link", "add", "lan-0", "type", "veth", "peer", "name", "lan-1")
+        wait(lambda: show(odd_interface, "ActiveState") == "active", "the unit to start")
+        assert "lan-0: attached, native mode" in run("glb-redirect", "status", "lan-0").stdout
+    systemctl("disable", "--now", odd_interface)
+    assert "lan-0" not in run("glb-redirect", "status", check=False).stdout
 
 
 def test_healthcheck_runs_as_its_user_and_writes_the_table(peer, service, director_files):

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/vlan.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "redirect/links.h"
+
+#define MAX_DEPTH 4 /* of VLANs on VLANs */
+
+static int strips_tags(const char *interface, bool *strips)
+{
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
+	struct ifreq request = {.ifr_data = (void *)&flags};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	/* A device without ethtool removes nothing. */
+	if (fd < 0 || (ioctl(fd, SIOCETHTOOL, &request) != 0 && errno != EOPNOTSUPP))
+		error = -errno;
+	if (fd >= 0)
+		close(fd);
+	*strips = flags.data & ETH_FLAG_RXVLAN;
+	return error;
+}
+
+/* Returns whether frames of the VLAN interface `link` arrive on `device`, or on the bridge or bond of which it is a member. */
+static bool is_vlan_on(const struct links *links, const struct link *link, const struct link *device)
+{
+	for (int i = 0; i < MAX_DEPTH && link && strcmp(link->kind, "vlan") == 0; i++) {
+		link = links_by_index(links, link->lower);
+		if (link && (link == device || link == links_of_ip(links, device)))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the VLAN interface on `device` whose frames reach the interface `name`, which can be a bridge; NULL: none. */
+static const struct link *vlan_below(const struct links *links, const char *name, const struct link *device)
+{
+	for (size_t i = 0; i < links->count; i++) {
+		const struct link *link = &links->items[i];
+
+		if (is_vlan_on(links, link, device) && strcmp(links_of_ip(links, link)->name, name) == 0)
+			return link;
+	}
+	return NULL;
+}
+
+static enum vlan_stripping judge(
+	const struct links *links, const struct ifaddrs *addresses, const struct link *device, char vlan[IFNAMSIZ])
+{
+	bool tagged = false, untagged = false;
+
+	for (; addresses; addresses = addresses->ifa_next) {
+		const struct link *link;
+
+		if (!addresses->ifa_addr || addresses->ifa_addr->sa_family != AF_INET)
+			continue;
+		link = vlan_below(links, addresses->ifa_name, device);
+		if (link)
+			snprintf(vlan, IFNAMSIZ, "%s", link->name);
+		tagged = tagged || link;
+		untagged = untagged || strcmp(links_of_ip(links, device)->name, addresses->ifa_name) == 0;
+	}
+	if (!tagged)
+		return VLAN_NOT_STRIPPED;
+	return untagged ? VLAN_MAYBE_STRIPPED : VLAN_STRIPPED;
+}
+
+int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
+{
+	const struct link *device;
+	struct ifaddrs *addresses = NULL;
+	struct links links = {0};
+	bool strips;
+	int error = strips_tags(interface, &strips);
+
+	*stripping = VLAN_NOT_STRIPPED;
+	if (error || !strips)
+		return error;
+	error = links_read(&links);
+	device = links_by_name(&links, interface);
+	if (!error && device && getifaddrs(&addresses) != 0)
+		error = -errno;
+	if (!error && device)
+		*stripping = judge(&links, addresses, device, vlan);
+	freeifaddrs(addresses);
+	links_free(&links);
+	return error;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether GUE arrives with VLAN tags that the device removes before the program sees the frame. In native mode the
+ * program would then send a packet for the next hop, or a SYN cookie, without its tag. The kernel does not tell that
+ * about a frame, so this goes by the interfaces and their IPv4 addresses, one of which is the destination of GUE.
+ *
+ * No state, one thread.
+ */
+#ifndef GLB_REDIRECT_VLAN_H
+#define GLB_REDIRECT_VLAN_H
+
+#include <net/if.h>
+
+enum vlan_stripping {
+	VLAN_NOT_STRIPPED, /* the device leaves tags in the frames, or no VLAN interface on it has an IPv4 address */
+	VLAN_MAYBE_STRIPPED, /* the device and a VLAN interface on it have IPv4 addresses, or the bridge or bond above one has */
+	VLAN_STRIPPED, /* only a VLAN interface has IPv4 addresses */
+};
+
+/*
+ * Sets *vlan to the name of a VLAN interface with an IPv4 address, unless the result is VLAN_NOT_STRIPPED. Returns
+ * 0 or -errno.
+ */
+int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ]);
+
+#endif
