@@ -238,6 +238,43 @@ def test_new_src_is_used_at_once(daemon):
     assert writes(made) == 2  # dst was written once, after the first checks of the new backends
 
 
+def test_release_that_a_link_leads_to_and_rights_are_noticed(daemon, tmp_path):
+    """src -> current/src.json, and current -> releases/N, as deployment tools do it."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    releases = [tmp_path / "releases" / str(number) for number in range(3)]
+    for number, release in enumerate(releases):
+        release.mkdir(parents=True)
+        (release / "src.json").write_text(json.dumps({"tables": [table(backend(f"10.78.0.{number}", http=nginx.OK))]}))
+    (tmp_path / "current").symlink_to(releases[0])
+    made.src.unlink()
+    made.src.symlink_to(tmp_path / "current" / "src.json")
+    made.start().wait_ready().wait_healthy({"10.78.0.0": True})
+    (tmp_path / "new").symlink_to(releases[1])
+    (tmp_path / "new").rename(tmp_path / "current")
+    made.wait_healthy({"10.78.0.1": True})
+    (releases[1] / "src.json").write_text((releases[2] / "src.json").read_text())  # in place
+    made.wait_healthy({"10.78.0.2": True})
+    made.src.unlink()
+    made.src.symlink_to(releases[0] / "src.json")
+    made.wait_healthy({"10.78.0.0": True})
+
+
+def test_src_that_becomes_readable_is_noticed(daemon, here):
+    """The daemon is not root, so that it may not read everything. Only other users have the right."""
+    made = daemon(table(backend(PROXY, tcp=nginx.OK)))
+    folder = made.folder.parent
+    while folder != Path("/tmp"):  # pytest's folders are closed to other users
+        folder.chmod(0o755)
+        folder = folder.parent
+    made.folder.chmod(0o777)
+    made.src.chmod(0o644)
+    made.start("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups").wait_ready()
+    made.src.chmod(0o600)
+    made.logged(f"error: {made.src}: cannot be opened: Permission denied")
+    made.src.chmod(0o644)
+    made.logged(f"notice: src {made.src} is valid again and in use")
+
+
 def test_src_that_is_moved_in_is_noticed(daemon, tmp_path):
     made = daemon(table(backend(PROXY, http=nginx.OK))).start().wait_ready()
     new = tmp_path / "elsewhere" / "src.json"
