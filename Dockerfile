@@ -5,8 +5,8 @@
 #
 #   docker run --network host --read-only --tmpfs /run --cap-drop ALL --cap-add IPC_LOCK --cap-add NET_ADMIN --cap-add NET_RAW \
 #     --security-opt no-new-privileges --ulimit memlock=-1 --device /dev/vfio --volume /dev/hugepages:/dev/hugepages \
-#     --volume /etc/glb:/etc/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
-#     --config-file /etc/glb/director.conf --forwarding-table /etc/glb/forwarding_table.bin
+#     --volume /etc/glb:/etc/glb:ro --volume /var/lib/glb:/var/lib/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
+#     --config-file /etc/glb/director.conf --forwarding-table /var/lib/glb/forwarding_table.bin
 #
 # A VFIO port needs IPC_LOCK. AF_PACKET ports and the exception path also need NET_ADMIN and NET_RAW. AF_XDP ports also need SYS_ADMIN and
 # --volume /sys/fs/bpf:/sys/fs/bpf. The user is root, which owns /dev/vfio and hugepages. Most subcommands of glb-director-cli need no

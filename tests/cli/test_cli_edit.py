@@ -400,11 +400,24 @@ def test_the_files_of_the_installed_healthcheck_are_left_to_it(file, tmp_path):
 
     done = hidden(tmp_path / "dst.json", "drain", "192.168.50.20")
     assert done.returncode == FAILED and f"writes this file: change its source {file} instead" in done.stderr
-    done = hidden(file, "drain", "192.168.50.20", "--build")
+    with open(tmp_path / "t.bin.lock", "w") as lock:  # as a running glb-healthcheck does
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = hidden(file, "drain", "192.168.50.20", "--build")
     assert done.returncode == FAILED and f"{tmp_path}/t.bin: glb-healthcheck builds this file" in done.stderr
     assert file.read_text() == (tmp_path / "dst.json").read_text() == EXAMPLE
-    done = hidden(file, "drain", "192.168.50.20")
-    assert done.returncode == OK and "glb-healthcheck reads this file" in done.stdout
+    done = hidden(file, "drain", "192.168.50.20", "--build")  # it does not run any more
+    assert done.returncode == OK and "glb-healthcheck reads this file" in done.stdout and "t.bin: built" in done.stdout
+
+
+def test_the_installed_table_is_built_where_the_director_reads_it(file):
+    if os.geteuid() != 0:
+        return  # only root can hide the machine's own folders
+    script = ('mkdir -p /etc/glb /var/lib/glb && mount -t tmpfs none /etc/glb && mount -t tmpfs none /var/lib/glb && '
+              f'cp {file} /etc/glb/forwarding_table.json && "$@" && ls /etc/glb /var/lib/glb')
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", CLI, "edit", "/etc/glb/forwarding_table.json",
+                           "drain", "192.168.50.20", "--build"], capture_output=True, text=True, check=True)
+    assert "/var/lib/glb/forwarding_table.bin: built\n" in done.stdout
+    assert done.stdout.endswith("/etc/glb:\nforwarding_table.json\nforwarding_table.json~\n\n/var/lib/glb:\nforwarding_table.bin\n")
 
 
 def test_only_new_warnings_are_shown(tmp_path):

@@ -91,10 +91,5 @@ def director_files(peer):
     (etc / "glb/director.conf").write_text(
         f'outbound_src_ip = "192.0.2.1";\noutbound_gateway_mac = "{GATEWAY_MAC}";\n', encoding="ascii")
     (etc / "default/glb-director").write_text(
-        'GLB_DIRECTOR_EAL_ARGS="--no-huge -m 128 --no-pci --lcores=0@(0,1) --vdev=net_af_packet0,iface=lb0"\n'
-        'GLB_DIRECTOR_FORWARDING_TABLE="/var/lib/glb/forwarding_table.bin"\n', encoding="ascii")
-    drop_in = Path("/etc/systemd/system/glb-director.service.d/table.conf")
-    drop_in.parent.mkdir(parents=True, exist_ok=True)
-    drop_in.write_text("[Service]\nSupplementaryGroups=glb-healthcheck\n", encoding="ascii")
-    systemctl("daemon-reload")
+        'GLB_DIRECTOR_EAL_ARGS="--no-huge -m 128 --no-pci --lcores=0@(0,1) --vdev=net_af_packet0,iface=lb0"\n', encoding="ascii")
     return etc / "glb"

@@ -17,7 +17,9 @@
 #include "cli/output.h"
 #include "common/cpus.h"
 #include "common/file.h"
+#include "common/file_lock.h"
 #include "common/text.h"
+#include "program/installed.h"
 #include "table/file/table_json.h"
 #include "table/file/table_load.h"
 #include "table/table_build.h"
@@ -73,7 +75,7 @@ static void note_link(const struct change *change)
 		command_note("%s has another hard link, which keeps the old content", change->named);
 }
 
-/* Returns the name of the binary table: DST, or that of the JSON table with .bin instead of .json. */
+/* Returns the name of the binary table: DST, the director's table, or that of the JSON table with .bin instead of .json. */
 static char *binary_name(const struct change *change, const char *dst)
 {
 	size_t size = strlen(change->named);
@@ -81,17 +83,19 @@ static char *binary_name(const struct change *change, const char *dst)
 
 	if (*dst)
 		return strdup(dst);
+	if (file_is_same(change->named, INSTALLED_TABLE_SOURCE))
+		return strdup(INSTALLED_TABLE);
 	if (size > 5 && strcmp(change->named + size - 5, ".json") == 0)
 		size -= 5;
 	return asprintf(&name, "%.*s.bin", (int)size, change->named) < 0 ? NULL : name;
 }
 
-/* Refuses a file that glb-healthcheck overwrites, and a binary table that it builds from its own JSON table. */
+/* Refuses a file that glb-healthcheck overwrites, and a binary table that a running one builds from its own JSON table. */
 static bool avoid_healthcheck(const struct change *change, const struct command_args *args)
 {
 	const struct healthcheck_files *files = &change->healthcheck;
 	char *binary = args->options[CHANGE_BUILD] ? binary_name(change, args->options[CHANGE_BUILD]) : NULL;
-	bool builds = binary && files->build && file_is_same(files->build, binary);
+	bool builds = binary && files->build && file_is_same(files->build, binary) && file_is_locked(binary);
 	bool writes = healthcheck_files_has_output(files, change->path);
 
 	if (writes)

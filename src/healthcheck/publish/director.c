@@ -149,8 +149,10 @@ static bool ask_at(const char *path, pid_t pid, struct director_table *table)
 /* EAL's folder for sockets depends on the user; eal_create_runtime_dir() chooses it. */
 static const char *runtime_folder(void)
 {
-	const char *folder = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+	const char *folder = getenv("RUNTIME_DIRECTORY");
 
+	if (!folder)
+		folder = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
 	return folder ? folder : "/tmp";
 }
 
