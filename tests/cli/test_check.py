@@ -180,7 +180,7 @@ def test_warnings_about_an_environment_file(tmp_path):
 def test_environment_files_of_the_packages_and_of_the_units_comments_are_valid(tmp_path):
     units = TREE / "packaging" / "systemd"
     example = re.search(r'GLB_REDIRECT_OPTIONS=".*?"', (units / "glb-redirect@.service.in").read_text())[0]
-    director = (units / "glb-director.env.in").read_text().replace("@sysconfdir@", str(tmp_path))
+    director = (units / "glb-director.env.in").read_text().replace("@sysconfdir@", str(tmp_path)).replace("/var/lib/", f"{tmp_path}/")
     for name in re.findall(r"/glb/(\w+\.\w+)\"$", director, re.M):
         (tmp_path / "glb").mkdir(exist_ok=True)
         (tmp_path / "glb" / name).write_text("")
@@ -207,9 +207,10 @@ def test_without_operands_the_installed_files_are_checked(good, tmp_path):
 
 
 def run_in(etc, *words, code=OK):
-    """Runs the CLI with `etc` as /etc."""
-    etc.mkdir(exist_ok=True)
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", f'mount --bind {etc} /etc && exec "$@"', "sh", CLI, *words],
+    """Runs the CLI with `etc` as /etc, and with its folder glb as /var/lib/glb, too."""
+    (etc / "glb").mkdir(parents=True, exist_ok=True)
+    script = f'mkdir -p /var/lib/glb && mount --bind {etc}/glb /var/lib/glb && mount --bind {etc} /etc && exec "$@"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", CLI, *words],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == code, done.stderr
     return done
