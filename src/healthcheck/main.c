@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "healthcheck/checks/check_http.h"
+#include "healthcheck/child.h"
 #include "healthcheck/client/client.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor/monitor.h"
@@ -71,7 +72,7 @@ static void on_ready(struct monitor *started)
 /* Raises the limit of open files, because every probe may need a socket. */
 static bool raise_descriptors(void)
 {
-	rlim_t wanted = conf.max_concurrent + OTHER_DESCRIPTORS;
+	rlim_t wanted = conf.max_concurrent + 2 * conf.max_commands + OTHER_DESCRIPTORS;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -182,6 +183,7 @@ int main(int argc, char **argv)
 	int status = EXIT_FAILURE;
 
 	log_open("glb-healthcheck", options.debug);
+	child_withhold_capability();
 	signal(SIGPIPE, SIG_IGN);
 	if (options.status || options.check_once)
 		early_signals_unblock();

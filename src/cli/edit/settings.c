@@ -26,6 +26,7 @@ static const struct key backend_keys[] = {
 	{"tcp", true, false},
 	{"gue", true, false},
 	{"fou", true, false},
+	{"command", true, true},
 	{"http_host", true, true},
 	{"http_method", true, true},
 	{"http_status", true, true},

@@ -19,6 +19,7 @@ const char *check_kind_name(enum check_kind kind)
 		[CHECK_TCP] = "tcp",
 		[CHECK_GUE] = "gue",
 		[CHECK_FOU] = "fou",
+		[CHECK_COMMAND] = "command",
 	};
 
 	return names[kind];

@@ -11,16 +11,17 @@
 #include "common/netaddr.h"
 
 /* Symbol, name in metrics and status, meaning (docs/reference/healthcheck.md has the same text). */
-#define CHECK_RESULTS(X)                                                                     \
-	X(PASSED, "passed", "the proxy replied as expected")                                 \
-	X(TIMED_OUT, "timeout", "no complete reply before the timeout")                      \
-	X(REFUSED, "refused", "no process listens on the port")                              \
-	X(RESET, "reset", "the connection was reset, or closed without a reply")             \
-	X(UNREACHABLE, "unreachable", "the network reports that the host cannot be reached") \
-	X(BAD_STATUS, "bad_status", "the HTTP status is not in the expected set")            \
-	X(BAD_BODY, "bad_body", "the body does not contain the expected text")               \
-	X(BAD_TLS, "bad_tls", "no TLS, or the certificate is not trusted for the name")      \
-	X(BAD_REPLY, "bad_reply", "the reply breaks the protocol or is too large")           \
+#define CHECK_RESULTS(X)                                                                               \
+	X(PASSED, "passed", "the proxy replied as expected")                                           \
+	X(TIMED_OUT, "timeout", "no complete reply before the timeout")                                \
+	X(REFUSED, "refused", "no process listens on the port")                                        \
+	X(RESET, "reset", "the connection was reset, or closed without a reply")                       \
+	X(UNREACHABLE, "unreachable", "the network reports that the host cannot be reached")           \
+	X(BAD_STATUS, "bad_status", "the HTTP status is not in the expected set")                      \
+	X(BAD_BODY, "bad_body", "the body does not contain the expected text")                         \
+	X(BAD_TLS, "bad_tls", "no TLS, or the certificate is not trusted for the name")                \
+	X(BAD_REPLY, "bad_reply", "the reply breaks the protocol or is too large")                     \
+	X(BAD_EXIT, "bad_exit", "the command reports a critical state, or ended in an unexpected way") \
 	X(NOT_RUN, "not_run", "this host could not run the check; the proxy may be healthy")
 
 enum check_result {
@@ -30,15 +31,17 @@ enum check_result {
 		CHECK_RESULT_COUNT
 };
 
-enum check_kind { CHECK_HTTP, CHECK_TCP, CHECK_GUE, CHECK_FOU, CHECK_KIND_COUNT };
+enum check_kind { CHECK_HTTP, CHECK_TCP, CHECK_GUE, CHECK_FOU, CHECK_COMMAND, CHECK_KIND_COUNT };
 
+struct commands;
 struct conf;
+struct conf_command;
 struct conf_http;
 struct ev_loop;
 struct http;
 struct tunnel;
 
-/* The target of a check. `port` is in host byte order. */
+/* The target of a check. `port` is in host byte order; a command has none. */
 struct check_spec {
 	enum check_kind kind;
 	struct netaddr addr;
@@ -46,6 +49,8 @@ struct check_spec {
 	/* Only for http. The check owns `uri`, and is a user of `http`. */
 	char *uri;
 	struct conf_http *http;
+	/* Only for command. The configuration owns it. */
+	const struct conf_command *command;
 	/* Only for gue and fou: the destination of the echo request in the tunnel. */
 	struct netaddr inner;
 };
@@ -57,6 +62,7 @@ struct check_env {
 	/* NULL until a check needs it. */
 	struct http *http;
 	struct tunnel *tunnel;
+	struct commands *commands;
 };
 
 const char *check_result_name(enum check_result result);

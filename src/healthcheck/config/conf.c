@@ -186,6 +186,8 @@ static const struct conf_key keys[] = {
 	{.name = "log_probes", .read = conf_read_bool, AT(log_probes)},
 	{.name = "http", .read = conf_http_read, AT(http)},
 	{.name = "tables", .read = read_tables},
+	{.name = "commands", .read = conf_commands_read, AT(commands)},
+	{.name = "max_commands", .read = conf_read_unsigned, AT(max_commands), .min = 1, .max = 1024},
 	{0},
 };
 
@@ -287,6 +289,7 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 		.panic_threshold = 50,
 		.max_shrink = TABLE_GUARD_MAX_SHRINK,
 		.max_concurrent = 1024,
+		.max_commands = 16,
 		.listen_ip = {.family = NETADDR_V4, .bytes = {127, 0, 0, 1}},
 		.listen_port = 19521,
 		.watch = true,
@@ -316,6 +319,7 @@ void conf_free(struct conf *conf)
 		http_settings_free(&conf->tables[i].http);
 	}
 	free(conf->tables);
+	conf_commands_free(&conf->commands);
 	*conf = (struct conf){0};
 }
 

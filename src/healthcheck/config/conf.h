@@ -12,6 +12,7 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 #include "healthcheck/config/settings.h"
+#include "healthcheck/config/conf_command.h"
 #include "healthcheck/config/conf_http.h"
 
 /* The settings of one table. */
@@ -49,6 +50,9 @@ struct conf {
 	struct http_settings http;
 	struct conf_table *tables;
 	size_t table_count;
+	struct conf_commands commands;
+	/* The most commands that run at the same time. */
+	unsigned max_commands;
 };
 
 /* Returns 0; or -errno with errors in `faults`, and nothing to free. */

@@ -7,7 +7,9 @@
 #ifndef GLB_HEALTHCHECK_CONFIG_SETTINGS_H
 #define GLB_HEALTHCHECK_CONFIG_SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "healthcheck/config/http_settings.h"
 
@@ -16,6 +18,17 @@
 #define CHECK_TIMING_MS_MAX   3600000 /* intervals and timeouts */
 #define CHECK_TRIGGER_MAX     1000
 #define CHECK_URI_MAX         2048 /* bytes */
+#define CHECK_COMMAND_MAX     64 /* bytes of a command's name */
+
+#define CHECK_COMMAND_NAME_FORM "a name of at most 64 letters, digits, '.', '_' and '-'"
+
+static inline bool check_command_name_is_valid(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 0 && size <= CHECK_COMMAND_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == size;
+}
 
 /* A member that is not configured is 0. */
 struct check_timing {
@@ -29,6 +42,8 @@ struct check_targets {
 	uint16_t http, tcp, gue, fou;
 	/* NULL means "/". */
 	char *http_uri;
+	/* Name of a command in healthcheck.conf; NULL: no check of this kind. Owned. */
+	char *command;
 	/* NULL: as the table has them. Owned. */
 	struct http_settings *http_settings;
 };

@@ -44,6 +44,8 @@ static char *target_of(const struct check_spec *spec, const char *host)
 	if (spec->kind == CHECK_HTTP)
 		size = asprintf(&target, "%s %s%s%s%s", spec->http->tls ? "https" : "http", to, spec->uri,
 			host ? " as " : "", host ? host : "");
+	else if (spec->kind == CHECK_COMMAND)
+		size = asprintf(&target, "command %s %s", spec->command->name, netaddr_format(&spec->addr, inner));
 	else if (spec->kind == CHECK_TCP)
 		size = asprintf(&target, "tcp %s", to);
 	else
@@ -206,6 +208,12 @@ static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 		spec.port = targets->tcp;
 		use(builder, table, backend, &spec, NULL);
 	}
+	/* lint_src() has reported a name that healthcheck.conf does not have. */
+	if (targets->command && (spec.command = conf_commands_find(&builder->conf->commands, targets->command))) {
+		spec.kind = CHECK_COMMAND;
+		spec.port = 0;
+		use(builder, table, backend, &spec, NULL);
+	}
 	if (targets->gue)
 		use_tunnel(builder, table, backend, CHECK_GUE, targets->gue);
 	if (targets->fou)
@@ -285,8 +293,8 @@ static bool name_checks(struct checklist *list)
 	return good;
 }
 
-/* Checks per backend: http, tcp, and through each of two tunnels to the proxy and two VIPs. */
-#define CHECKS_MAX 8
+/* Checks per backend: http, tcp, command, and through each of two tunnels to the proxy and two VIPs. */
+#define CHECKS_MAX 9
 
 /* Frees what only the build needs. */
 static void builder_free(struct builder *builder)

@@ -116,8 +116,9 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	gauge(to, "director_unverified", "1 if the director was notified, but does not tell which table it uses",
 		hook->director == RELOAD_HOOK_DIRECTOR_UNKNOWN);
 	gauge(to, "checks", "number of different checks", monitor->list.check_count);
-	gauge(to, "probes_running", "probes in progress", monitor->scheduler.running);
-	counter(to, "delayed", "how often max_concurrent delayed a probe", monitor->scheduler.delayed);
+	gauge(to, "probes_running", "probes in progress", monitor_running(monitor));
+	counter(to, "delayed", "how often max_concurrent or max_commands delayed a probe",
+		monitor->scheduler.delayed + monitor->command_scheduler.delayed);
 	if (monitor->env.tunnel) {
 		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
 

@@ -57,7 +57,7 @@ char *status_json(const struct monitor *monitor)
 		(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
 		json_text(publisher->error), "reload", "state", reload_hook_state_name(hook->state), "runs",
 		(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error", json_text(hook->error),
-		"director", reload_hook_director_name(hook->director), "running", (int)monitor->scheduler.running,
+		"director", reload_hook_director_name(hook->director), "running", (int)monitor_running(monitor),
 		"tables", tables);
 	text = json_dumps(status, JSON_INDENT(2));
 	json_decref(status);

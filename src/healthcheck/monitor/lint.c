@@ -38,6 +38,33 @@ static void lint_http(const struct table_document *document, const struct conf *
 		}
 }
 
+/* Writes the names of the commands: "db, web". */
+static void list_commands(const struct conf_commands *commands, char *buf, size_t size)
+{
+	size_t used = (size_t)snprintf(buf, size, "%s", commands->count ? "" : "none");
+
+	for (size_t i = 0; i < commands->count && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", commands->items[i].name);
+}
+
+/* An error for each backend whose command is not in healthcheck.conf. */
+static void lint_commands(const struct table_document *document, const struct conf *conf, struct faults *faults)
+{
+	char where[64], known[256];
+
+	list_commands(&conf->commands, known, sizeof(known));
+	for (uint32_t t = 0; t < document->set.count; t++)
+		for (uint32_t b = 0; b < document->set.tables[t].backend_count; b++) {
+			const char *name = document->health.tables[t].backends[b].command;
+
+			if (!name || conf_commands_find(&conf->commands, name))
+				continue;
+			snprintf(where, sizeof(where), "tables[%u].backends[%u].healthchecks.command", t, b);
+			faults_error(
+				faults, where, "'%s' is not one of the commands in healthcheck.conf: %s", name, known);
+		}
+}
+
 static bool has_table(const struct table_set *set, const char *name)
 {
 	char label[16];
@@ -52,6 +79,7 @@ void lint_src(const struct table_document *document, const struct conf *conf, st
 {
 	lint_timing(document, conf, faults);
 	lint_http(document, conf, faults);
+	lint_commands(document, conf, faults);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (!has_table(&document->set, conf->tables[i].name))
 			faults_warn(faults, NULL, "has no table '%s', but `tables` in healthcheck.conf names it",

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/container_of.h"
 #include "common/text.h"
+#include "healthcheck/checks/check_command.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
@@ -29,6 +30,7 @@ static const struct probe_method *const methods[CHECK_KIND_COUNT] = {
 	[CHECK_TCP] = &check_tcp,
 	[CHECK_GUE] = &check_gue,
 	[CHECK_FOU] = &check_fou,
+	[CHECK_COMMAND] = &check_command,
 };
 
 static struct monitor *monitor_of(const struct probe *probe)
@@ -39,6 +41,12 @@ static struct monitor *monitor_of(const struct probe *probe)
 static struct check *check_of(struct probe *probe)
 {
 	return container_of(probe, struct check, probe);
+}
+
+/* Commands wait for each other, and no other check waits for them. */
+static struct scheduler *scheduler_of(struct monitor *monitor, const struct check *check)
+{
+	return check->spec.kind == CHECK_COMMAND ? &monitor->command_scheduler : &monitor->scheduler;
 }
 
 /* Writes the names of the tables that use the check: "web, git". */
@@ -132,8 +140,11 @@ static void apply(struct monitor *monitor, struct check *check)
 
 static void arm_start(struct monitor *monitor)
 {
-	uint64_t wait = scheduler_wait(&monitor->scheduler, clock_now_ms());
+	uint64_t now = clock_now_ms(), wait = scheduler_wait(&monitor->scheduler, now);
+	uint64_t command_wait = scheduler_wait(&monitor->command_scheduler, now);
 
+	if (command_wait < wait)
+		wait = command_wait;
 	ev_timer_stop(monitor->loop, &monitor->start);
 	if (wait == SCHEDULER_NEVER)
 		return;
@@ -158,24 +169,30 @@ static void on_done(struct probe *probe)
 			(double)check->latency_us / 1e3);
 	apply(monitor, check);
 	if (monitor->on_all_done) {
-		scheduler_remove(&monitor->scheduler, &check->entry);
+		scheduler_remove(scheduler_of(monitor, check), &check->entry);
 		if (--monitor->unfinished == 0)
 			monitor->on_all_done(monitor);
 	} else {
-		scheduler_done(&monitor->scheduler, &check->entry, clock_now_ms());
+		scheduler_done(scheduler_of(monitor, check), &check->entry, clock_now_ms());
 	}
 	arm_start(monitor);
 }
 
-static void start_due(struct monitor *monitor)
+static void start_due_of(struct scheduler *scheduler)
 {
 	struct scheduler_entry *entry;
 
-	while ((entry = scheduler_start(&monitor->scheduler, clock_now_ms()))) {
+	while ((entry = scheduler_start(scheduler, clock_now_ms()))) {
 		struct check *check = container_of(entry, struct check, entry);
 
 		probe_start(&check->probe, check->timing.timeout_ms);
 	}
+}
+
+static void start_due(struct monitor *monitor)
+{
+	start_due_of(&monitor->scheduler);
+	start_due_of(&monitor->command_scheduler);
 	arm_start(monitor);
 }
 
@@ -211,6 +228,8 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 		env->http = http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
 	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
 		env->tunnel = tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
+	if (!env->commands && checklist_has(list, CHECK_COMMAND))
+		env->commands = commands_open(monitor->loop, faults);
 	return faults->errors == 0;
 }
 
@@ -235,7 +254,9 @@ static bool read_list(struct monitor *monitor, const char *text, size_t size, co
 	if (!checklist_build(list, &document, monitor->conf))
 		faults_error(faults, NULL, "out of memory");
 	else if (open_env(monitor, list, faults) &&
-		 (!scheduler_reserve(&monitor->scheduler, list->check_count) || !checklist_adopt(list, &monitor->list)))
+		 (!scheduler_reserve(&monitor->scheduler, list->check_count) ||
+			 !scheduler_reserve(&monitor->command_scheduler, list->check_count) ||
+			 !checklist_adopt(list, &monitor->list)))
 		faults_error(faults, NULL, "out of memory");
 	if (!faults->errors)
 		return true;
@@ -252,7 +273,7 @@ static void retire(struct monitor *monitor, struct checklist *old)
 		if (!check)
 			continue;
 		probe_cancel(&check->probe);
-		scheduler_remove(&monitor->scheduler, &check->entry);
+		scheduler_remove(scheduler_of(monitor, check), &check->entry);
 	}
 	checklist_free(old);
 }
@@ -281,7 +302,7 @@ static uint64_t schedule_new(struct monitor *monitor)
 		check->probe.spec = &check->spec;
 		check->probe.method = methods[check->spec.kind];
 		check->probe.done = on_done;
-		scheduler_add(&monitor->scheduler, &check->entry, now + spread, interval);
+		scheduler_add(scheduler_of(monitor, check), &check->entry, now + spread, interval);
 		if (check->damper.verdict == DAMPER_UNKNOWN && takes > longest)
 			longest = takes;
 	}
@@ -379,6 +400,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	*monitor = (struct monitor){.loop = loop, .conf = conf, .on_all_done = on_all_done};
 	monitor->env = (struct check_env){.loop = loop, .conf = conf};
 	monitor->scheduler.max_running = conf->max_concurrent;
+	monitor->command_scheduler.max_running = conf->max_commands;
 	ev_timer_init(&monitor->start, on_start, 0, 0);
 	ev_timer_init(&monitor->save, on_save, 0, 0);
 	ev_timer_init(&monitor->ready_timer, on_ready_timer, 0, 0);
@@ -422,7 +444,9 @@ void monitor_close(struct monitor *monitor)
 	monitor->list = none;
 	http_close(monitor->env.http);
 	tunnel_close(monitor->env.tunnel);
+	commands_close(monitor->env.commands);
 	scheduler_free(&monitor->scheduler);
+	scheduler_free(&monitor->command_scheduler);
 	free(monitor->text);
 }
 

@@ -22,7 +22,8 @@ struct monitor {
 	const struct conf *conf;
 	struct check_env env;
 	struct checklist list;
-	struct scheduler scheduler;
+	/* Of command checks, and of all others. */
+	struct scheduler command_scheduler, scheduler;
 	struct publisher publisher;
 	struct monitor_counters counters;
 	/* Content of src when it was last read. */
@@ -58,5 +59,11 @@ void monitor_close(struct monitor *monitor);
  * content did not change, nothing happens, except by_operator: then dst is checked, and the reload hook runs.
  */
 void monitor_reload(struct monitor *monitor, bool by_operator);
+
+/* Returns the number of probes in progress. */
+static inline unsigned monitor_running(const struct monitor *monitor)
+{
+	return monitor->scheduler.running + monitor->command_scheduler.running;
+}
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/text.h"
+#include "healthcheck/child.h"
 #include "healthcheck/core/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
 #include "program/log.h"
@@ -249,19 +249,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static _Noreturn void be_child(const struct conf *conf, int output)
 {
-	sigset_t none;
-
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have sockets without O_CLOEXEC */
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* CAP_NET_RAW is for checks */
-	unsetenv("NOTIFY_SOCKET");
-	unsetenv("WATCHDOG_USEC");
+	child_prepare(output, STDERR_FILENO + 1);
 	reload_hook_child_run(conf);
 }
 

@@ -33,6 +33,7 @@ void table_health_http(const struct table_health *health, uint32_t table, uint32
 static void free_targets(struct check_targets *targets)
 {
 	free(targets->http_uri);
+	free(targets->command);
 	http_settings_free(targets->http_settings);
 	free(targets->http_settings);
 }

@@ -112,6 +112,17 @@ static void read_uri(struct json_reader *reader, json_t *value, void *into)
 		json_reader_error(reader, "out of memory");
 }
 
+static void read_command(struct json_reader *reader, json_t *value, void *into)
+{
+	char **command = &((struct draft *)into)->targets->command;
+	const char *text = json_string_value(value);
+
+	if (!text || !check_command_name_is_valid(text))
+		json_reader_reject(reader, value, JSON_STRING, CHECK_COMMAND_NAME_FORM);
+	else if (!(*command = strdup(text)))
+		json_reader_error(reader, "out of memory");
+}
+
 /* Returns the setting whose member is being read: http_host is the setting `host`. */
 static enum http_setting setting_of(const struct json_reader *reader)
 {
@@ -184,7 +195,8 @@ void table_json_health_defaults(
 void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets)
 {
 	static const struct json_field fields[] = {{"http", NULL, read_http}, {"http_uri", NULL, read_uri},
-		{"tcp", NULL, read_tcp}, {"gue", NULL, read_gue}, {"fou", NULL, read_fou}, HTTP_TABLE_SETTINGS(X)};
+		{"tcp", NULL, read_tcp}, {"gue", NULL, read_gue}, {"fou", NULL, read_fou},
+		{"command", NULL, read_command}, HTTP_TABLE_SETTINGS(X)};
 	struct http_settings http = {0}, none = {0};
 	struct draft draft = {.targets = targets, .http = &http};
 

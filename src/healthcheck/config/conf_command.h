@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The commands of healthcheck.conf, which tables name in their checks. A table cannot bring its own command, so that
+ * whoever writes tables cannot run programs on this host. Read-only after it was read.
+ */
+#ifndef GLB_HEALTHCHECK_CONFIG_CONF_COMMAND_H
+#define GLB_HEALTHCHECK_CONFIG_CONF_COMMAND_H
+
+#include <stddef.h>
+
+struct conf_command {
+	char *name;
+	/* The path of the program and its arguments; NULL at the end. Owned, with its strings. */
+	char **arguments;
+};
+
+struct conf_commands {
+	struct conf_command *items;
+	size_t count;
+};
+
+/* In an argument, this text stands for the address of the proxy. */
+#define CONF_COMMAND_IP "{ip}"
+
+#define CONF_COMMAND_FAULT_MAX 192
+
+struct config_setting_t; /* libconfig's */
+struct conf_key;
+struct conf_reader;
+
+/* Reads the list `commands` into `field`, which is a struct conf_commands. */
+void conf_commands_read(
+	struct conf_reader *reader, const struct config_setting_t *at, const struct conf_key *key, void *field);
+
+/* Returns the command with this name, NULL if there is none. */
+const struct conf_command *conf_commands_find(const struct conf_commands *commands, const char *name);
+
+void conf_commands_free(struct conf_commands *commands);
+
+/* Returns NULL if the program can be run and only its owner and group can change it; else why not, in buf. */
+const char *conf_command_fault(const char *path, char buf[CONF_COMMAND_FAULT_MAX]);
+
+#endif
