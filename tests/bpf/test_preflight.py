@@ -22,6 +22,7 @@ from support.tree import BUILD, REDIRECT_OBJECT, TREE
 from test_loader import older_version
 
 VIP4, VIP6 = "10.10.10.10", "fdb4::10"
+CONF = 'allow_from = ["192.0.2.0/24", "192.168.51.0/24"];\n'
 KERNEL = tuple(map(int, platform.release().split(".")[:2]))
 OK, WARN, FAIL = 0, 1, 2
 
@@ -29,8 +30,10 @@ OK, WARN, FAIL = 0, 1, 2
 class Proxy:
     """A healthy proxy. `network` is the other end of eth0, and `other` that of eth1, which has no addresses."""
 
-    def __init__(self, glb_redirect, stack):
+    def __init__(self, glb_redirect, stack, folder):
         self.program, self.stack = glb_redirect, stack
+        self.conf = folder / "redirect.conf"
+        self.conf.write_text(CONF)
         self.host, self.network = Namespace(), Namespace()
         stack.callback(self.host.close)
         stack.callback(self.network.close)
@@ -59,15 +62,16 @@ class Proxy:
         return udp
 
     def attach(self, *options):
-        self.host.run(self.program, "attach", "eth0", *options)
+        self.host.run(self.program, "attach", "eth0", "--config-file", self.conf, *options)
 
     def shell(self, script):
-        path = {**os.environ, "PATH": f"{os.path.dirname(self.program)}:{os.environ['PATH']}"}
+        path = {**os.environ, "CONF": str(self.conf), "PATH": f"{os.path.dirname(self.program)}:{os.environ['PATH']}"}
         return self.host.run("sh", "-ec", script, env=path)
 
-    def check(self, *options, interface="eth0", prefix=(), env=None):
+    def check(self, *options, interface="eth0", prefix=(), env=None, conf=True):
         """The findings that are not ok."""
-        result = self.host.run(*prefix, self.program, "check", interface, "--json", *options, check=False,
+        file = ("--config-file", self.conf) if conf else ()
+        result = self.host.run(*prefix, self.program, "check", interface, "--json", *file, *options, check=False,
                                env={**os.environ, **(env or {})})
         assert result.stderr == ""
         report = json.loads(result.stdout)
@@ -79,9 +83,9 @@ class Proxy:
 
 
 @pytest.fixture
-def proxy(glb_redirect):
+def proxy(glb_redirect, tmp_path):
     with contextlib.ExitStack() as stack:
-        yield Proxy(glb_redirect, stack)
+        yield Proxy(glb_redirect, stack, tmp_path)
 
 
 def test_a_healthy_proxy(proxy):
@@ -91,13 +95,13 @@ def test_a_healthy_proxy(proxy):
     proxy.host.run(proxy.program, "detach", "eth0")
     proxy.attach("--mode", "generic")
     assert proxy.check() == []
-    text = proxy.host.run(proxy.program, "check", "eth0").stdout
+    text = proxy.host.run(proxy.program, "check", "eth0", "--config-file", proxy.conf).stdout
     assert text.endswith("\neth0: 0 failures, 0 warnings\n")
     assert {line.split()[0] for line in text.splitlines()[:-1]} == {"ok"}
 
 
 def test_the_reference_lists_the_checks_in_their_order(proxy):
-    text = proxy.host.run(proxy.program, "check", "eth0").stdout
+    text = proxy.host.run(proxy.program, "check", "eth0", "--config-file", proxy.conf).stdout
     page = (TREE / "docs/reference/redirect.md").read_text().split("## The preflight")[1].split("\n## ")[0]
     assert re.findall(r"^ok    (\w+):", text, re.MULTILINE) == re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
 
@@ -188,9 +192,9 @@ FAULTS = [
     Fault("nft cannot run", INPUT + "\nmount --bind /dev/null /usr/sbin/nft", "warn", "firewall", "nftables", "there are 1 tables, but", mends=False),
     Fault("no SYN cookies", "sysctl -qw net.ipv4.tcp_syncookies=0", "warn", "syn_cookies", "", "keeps clients out"),
     Fault("--syn-cookies without route look-ups", lambda proxy: proxy.shell("sysctl -qw net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1\n"
-          "glb-redirect attach eth0 --syn-cookies on; sysctl -qw net.ipv6.conf.lo.forwarding=0"), "warn", "syn_cookies", "lo", "finds no routes"),
+          "glb-redirect attach eth0 --config-file $CONF --syn-cookies on; sysctl -qw net.ipv6.conf.lo.forwarding=0"), "warn", "syn_cookies", "lo", "finds no routes"),
     Fault("--forward fib without route look-ups", lambda proxy: proxy.shell("sysctl -qw net.ipv4.conf.lo.forwarding=1\n"
-          "glb-redirect attach eth0 --forward fib; sysctl -qw net.ipv4.conf.lo.forwarding=0"), "fail", "syn_cookies", "lo", "finds no routes"),
+          "glb-redirect attach eth0 --config-file $CONF --forward fib; sysctl -qw net.ipv4.conf.lo.forwarding=0"), "fail", "syn_cookies", "lo", "finds no routes"),
     Fault("somaxconn is small", "sysctl -qw net.core.somaxconn=128", "warn", "backlog", "", "net.core.somaxconn is 128"),
     Fault("backlog is small", lambda proxy: proxy.listen(("0.0.0.0", 8080), 5), "warn", "backlog", "0.0.0.0:8080 (5)", "bursts", mends=False),
     Fault("queue is full", full_queue, "fail", "backlog", f"{VIP4}:81", "1 connections wait", mends=False),
@@ -224,6 +228,65 @@ def test_a_fault_has_exactly_its_finding(proxy, fault):
             proxy.shell(finding["command"])
     if fault.mends and fault.whole:
         assert proxy.check(*options) == []
+
+
+def test_open_to_any_sender(proxy):
+    (finding,) = proxy.check(conf=False)
+    assert (finding["level"], finding["check"], finding["object"]) == ("warn", "allow", "eth0") and "open to any sender" in finding["text"]
+    proxy.host.run(proxy.program, "attach", "eth0")
+    assert [each["check"] for each in proxy.check(conf=False)] == ["allow"]
+    proxy.attach()
+    assert proxy.check(conf=False) == []
+
+
+def test_vips_of_the_configuration(proxy):
+    proxy.conf.write_text(CONF + f'allow_to = ["{VIP4}", "10.10.10.11"];\n')
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"]) == ("fail", "vips", "10.10.10.11")
+    proxy.conf.write_text(CONF + f'allow_to = ["10.10.10.0/24"];\n')
+    assert proxy.check() == []
+    (finding,) = proxy.check("--vip", f"{VIP4},{VIP6}")
+    assert (finding["level"], finding["check"], finding["object"]) == ("fail", "allow", VIP6)
+    assert f"allow_to in {proxy.conf} does not have it" in finding["text"]
+
+
+@pytest.mark.parametrize("text, message", [
+    ('allow_from = ["192.0.2.1/24"];\n', "line 1: allow_from[0]: '192.0.2.1/24' has bits"),
+    ("allow_from = [\n", "line 1: the '[' is not closed"),
+    (None, "No such file or directory"),
+])
+def test_a_configuration_that_cannot_be_read(proxy, text, message):
+    proxy.attach()
+    if text:
+        proxy.conf.write_text(text)
+    else:
+        proxy.conf.unlink()
+    for options in ({}, {"conf": False}):
+        findings = proxy.check(**options)
+        assert {(each["level"], each["check"], each["object"]) for each in findings} == {("fail", "allow", str(proxy.conf))}
+        assert message in findings[0]["text"]
+
+
+@pytest.mark.parametrize("text", ['allow_from = ["192.0.2.0/24"];\n', CONF + "max_hops = 2;\n", CONF + 'next_hops = ["192.168.51.11"];\n',
+                                  CONF + f'allow_to = ["{VIP4}", "{VIP6}"];\n', CONF.replace("192.0.2.0", "192.0.3.0")])
+def test_a_configuration_that_was_not_reloaded(proxy, text):
+    proxy.attach()
+    proxy.conf.write_text(text)
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"], finding["command"]) == ("warn", "allow", str(proxy.conf), "glb-redirect reload eth0")
+    proxy.shell(finding["command"])
+    assert proxy.check() == []
+
+
+@pytest.mark.parametrize("address", ["10.10.10.12/32", "fdb4::12/128"])
+def test_an_address_that_the_program_does_not_know(proxy, address):
+    proxy.attach()
+    proxy.host.ip(f"addr add {address} dev lo" + (" nodad" if ":" in address else ""))
+    proxy.listen((address.split("/")[0], 80))
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"]) == ("fail", "allow", address.split("/")[0])
+    proxy.shell(finding["command"])
+    assert proxy.check() == []
 
 
 HEALTHY = {
@@ -353,7 +416,8 @@ def test_a_renamed_interface(proxy):
 
 
 def test_without_privileges(proxy):
-    findings = proxy.check(prefix=("setpriv", "--reuid=65534", "--clear-groups"))
+    proxy.attach()
+    findings = proxy.check(prefix=("setpriv", "--reuid=65534", "--clear-groups"), conf=False)
     assert ("fail", "privileges", "") == tuple(findings[0][key] for key in ("level", "check", "object"))
     assert "CAP_BPF CAP_PERFMON CAP_NET_ADMIN" in findings[0]["text"]
     assert {each["check"] for each in findings} <= {"privileges", "firewall"}
@@ -371,5 +435,5 @@ def test_wrong_usage(proxy, words, message):
 
 
 def test_output_that_cannot_be_written_is_no_success(proxy):
-    result = proxy.host.run("sh", "-c", f"{proxy.program} check eth0 >/dev/full", check=False)
+    result = proxy.host.run("sh", "-c", f"{proxy.program} check eth0 --config-file {proxy.conf} >/dev/full", check=False)
     assert result.returncode == 2 and "cannot write to standard output" in result.stderr

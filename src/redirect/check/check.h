@@ -13,6 +13,7 @@
 
 #include "common/netaddr.h"
 #include "redirect/check/addresses.h"
+#include "redirect/config/redirect_conf.h"
 #include "redirect/links.h"
 #include "redirect/redirect.h"
 
@@ -29,8 +30,13 @@ struct check_subject {
 	/* The VIPs that this proxy serves; empty: not known. A prefix that is no single address has VIPs in it. */
 	struct netprefix vips[CHECK_MAX_VIPS];
 	size_t vip_count;
+	/* redirect.conf: the file that the command line names, or that of the attached program; "": none. */
+	const char *config_file;
+	struct redirect_conf conf;
+	struct faults faults; /* of the file */
 	/* How the program is attached, or would be attached with default options. */
 	bool attached, generic;
+	bool hidden; /* how it is attached cannot be read */
 	struct redirect_settings settings;
 	/* The result of ruleset_read(). */
 	json_t *ruleset;
@@ -90,6 +96,8 @@ void check_syn_cookies(struct check *check);
 void check_backlog(struct check *check);
 void check_udp(struct check *check);
 void check_bound_sockets(struct check *check);
+/* allowed.c */
+void check_allow(struct check *check);
 /* program.c */
 void check_program(struct check *check);
 

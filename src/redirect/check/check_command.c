@@ -19,6 +19,7 @@ static const struct check_entry checks[] = {
 	{"transmit", check_transmit, true},
 	{"offloads", check_offloads, true},
 	{"mtu", check_mtu, true},
+	{"allow", check_allow, true},
 	{"vips", check_vips, true},
 	{"arp", check_arp, true},
 	{"rp_filter", check_rp_filter, true},
@@ -35,10 +36,11 @@ static const struct check_entry checks[] = {
 static const int codes[] = {[CHECK_OK] = COMMAND_OK, [CHECK_WARN] = 1, [CHECK_FAIL] = 2};
 static const char *const levels[] = {[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail"};
 
-enum { OPTION_VIP, OPTION_JSON };
+enum { OPTION_VIP, OPTION_CONFIG_FILE, OPTION_JSON };
 
 static const struct command_option options[] = {
-	[OPTION_VIP] = {"vip", "ADDRESS,...", "the VIPs (default: the addresses of lo)"},
+	[OPTION_VIP] = {"vip", "ADDRESS,...", "the VIPs (default: allow_to, or the addresses of lo)"},
+	[OPTION_CONFIG_FILE] = {"config-file", "FILE", "redirect.conf (default: that of the attached program)"},
 	[OPTION_JSON] = {"json", NULL, "print the findings as JSON"},
 	{0},
 };
@@ -143,7 +145,8 @@ static int check_all(const struct command_args *args, const struct check_subject
 static int run(const struct command_args *args)
 {
 	struct check_subject subject;
-	int code = subject_read(loader_interface(args), args->options[OPTION_VIP], &subject);
+	int code = subject_read(
+		loader_interface(args), args->options[OPTION_VIP], args->options[OPTION_CONFIG_FILE], &subject);
 
 	/* An error that is no finding has the code of a failure, so that 1 always means warnings. */
 	code = code == COMMAND_OK ? check_all(args, &subject) : codes[CHECK_FAIL];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/check/subject.h"
 
+#include <errno.h>
 #include <linux/if_link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,14 +57,35 @@ static int add_addresses_of_lo(struct check_subject *subject)
 	return code;
 }
 
+static int add_allowed(struct check_subject *subject)
+{
+	int code = COMMAND_OK;
+
+	for (size_t i = 0; i < subject->conf.allow_to.count && code == COMMAND_OK; i++)
+		code = add_vip(subject, &subject->conf.allow_to.items[i]);
+	return code;
+}
+
+static void read_conf(struct check_subject *subject, const char *config_file)
+{
+	subject->config_file = config_file ? config_file : subject->settings.config_file;
+	subject->faults.file = subject->config_file;
+	redirect_conf_init(&subject->conf);
+	if (*subject->config_file)
+		redirect_conf_read(subject->config_file, &subject->conf, &subject->faults);
+}
+
 /* Without permission, or if nothing is attached, the settings are those of attach without options. */
 static void read_program(struct check_subject *subject)
 {
 	struct pins_location location;
 	struct pins pins;
+	int error;
 
 	subject->settings = (struct redirect_settings){.port = GUE_PORT};
-	if (pins_open(subject->interface, &pins) != 0)
+	error = pins_open(subject->interface, &pins);
+	subject->hidden = error && error != -ENOENT;
+	if (error)
 		return;
 	if (pins_locate(subject->interface, &pins, &location) == 0 && location.place == PINS_HERE) {
 		subject->attached = true;
@@ -74,7 +96,7 @@ static void read_program(struct check_subject *subject)
 	pins_close(&pins);
 }
 
-int subject_read(const char *interface, const char *vips, struct check_subject *subject)
+int subject_read(const char *interface, const char *vips, const char *config_file, struct check_subject *subject)
 {
 	int error;
 
@@ -87,14 +109,19 @@ int subject_read(const char *interface, const char *vips, struct check_subject *
 	subject->link = links_by_name(&subject->links, interface);
 	subject->ip = subject->link ? links_of_ip(&subject->links, subject->link) : NULL;
 	read_program(subject);
+	read_conf(subject, config_file);
 	subject->ruleset_error = ruleset_read(&subject->ruleset, &subject->ruleset_tables);
-	return vips ? add_named(subject, vips) : add_addresses_of_lo(subject);
+	if (vips)
+		return add_named(subject, vips);
+	return subject->conf.allow_to.count ? add_allowed(subject) : add_addresses_of_lo(subject);
 }
 
 void subject_free(struct check_subject *subject)
 {
 	links_free(&subject->links);
 	addresses_free(&subject->addresses);
+	redirect_conf_free(&subject->conf);
+	faults_clear(&subject->faults);
 	json_decref(subject->ruleset);
 	subject->ruleset = NULL;
 }
