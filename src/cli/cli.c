@@ -105,41 +105,13 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	return loaded;
 }
 
-/* Counts the characters of UTF-8, which have one column each. */
-static unsigned columns_of(const char *text, size_t size)
-{
-	unsigned columns = 0;
-
-	for (size_t i = 0; i < size; i++)
-		columns += (text[i] & 0xc0) != 0x80;
-	return columns;
-}
-
 void cli_print(unsigned indent, const char *format, ...)
 {
-	unsigned column = 0;
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	command_vprint(indent, format, args);
 	va_end(args);
-	for (const char *at = text; at && *at;) {
-		size_t gap = strspn(at, " "), word = strcspn(at + gap, " ");
-		unsigned width = (unsigned)gap + columns_of(at + gap, word);
-
-		if (column > indent && column + width > CLI_COLUMNS) {
-			printf("\n%*s%.*s", (int)indent, "", (int)word, at + gap);
-			column = indent + width - (unsigned)gap;
-		} else {
-			printf("%.*s", (int)(gap + word), at);
-			column += width;
-		}
-		at += gap + word;
-	}
-	putchar('\n');
-	free(text);
 }
 
 const char *cli_conf_path(const char *option)

@@ -68,13 +68,8 @@ char *cli_table_names(const struct table_set *set);
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 
-/*
- * Prints a line for people on stdout. A line of more than CLI_COLUMNS columns is broken at spaces, and its other lines
- * are indented by `indent` columns.
- */
+/* As command_print(). */
 void cli_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#define CLI_COLUMNS 80
 
 /* Returns the ending of a verb after this number: "1 row changes", "2 rows change". */
 static inline const char *cli_verb(uint64_t count)

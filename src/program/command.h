@@ -6,6 +6,7 @@
 #ifndef GLB_PROGRAM_COMMAND_H
 #define GLB_PROGRAM_COMMAND_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -88,6 +89,15 @@ void command_fault(void *unused, bool warning, const char *text);
 
 /* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define COMMAND_COLUMNS 80
+
+/*
+ * Print a line for people on stdout. A line of more than COMMAND_COLUMNS columns is broken at spaces, and its other lines are
+ * indented by `indent` columns.
+ */
+void command_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void command_vprint(unsigned indent, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* Offers a word to the shell that completes a command line. `help` may be NULL. */
 void command_offer(const char *word, const char *help);

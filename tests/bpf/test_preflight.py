@@ -97,7 +97,7 @@ def test_a_healthy_proxy(proxy):
     assert proxy.check() == []
     text = proxy.host.run(proxy.program, "check", "eth0", "--config-file", proxy.conf).stdout
     assert text.endswith("\neth0: 0 failures, 0 warnings\n")
-    assert {line.split()[0] for line in text.splitlines()[:-1]} == {"ok"}
+    assert {line[:6] for line in text.splitlines()[:-1]} <= {"ok    ", "      "}
 
 
 def test_the_reference_lists_the_checks_in_their_order(proxy):

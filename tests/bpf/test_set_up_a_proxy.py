@@ -20,7 +20,7 @@ def shape(text):
 
 
 def test_there_are_examples():
-    assert [command for command, _ in EXAMPLES] == ["glb-redirect status", "glb-redirect stats eth0"]
+    assert [command for command, _ in EXAMPLES] == ["glb-redirect check eth0 --vip 10.10.10.10,fdb4::10", "glb-redirect status", "glb-redirect stats eth0"]
 
 
 @pytest.mark.parametrize("command, shown", EXAMPLES, ids=[command for command, _ in EXAMPLES])
@@ -28,8 +28,12 @@ def test_example_prints_what_is_shown(glb_redirect, command, shown):
     proxy, network = Namespace(), Namespace()
     try:
         connect(proxy, "eth0", network, "net0")
-        proxy.run(glb_redirect, "attach", "eth0")
-        printed = proxy.run(glb_redirect, *command.split()[1:]).stdout
+        if " check " in command:  # on a new host
+            network.offload("net0", "gro", "on")
+            proxy.ip("addr add 192.168.51.10/24 dev eth0", "route add default via 192.168.51.1")
+        else:
+            proxy.run(glb_redirect, "attach", "eth0")
+        printed = proxy.run(glb_redirect, *command.split()[1:], check=" check " not in command).stdout
     finally:
         proxy.close()
         network.close()

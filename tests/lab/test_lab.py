@@ -60,6 +60,20 @@ def test_up_status_exec_shell_down(up):
     assert "is not up" in lab("status", "--name", name).stderr
 
 
+def test_the_preflight_finds_nothing_on_a_proxy(up):
+    name, _ = up("--directors", "1", "--proxies", "1")
+    conf = 'echo \'allow_from = ["192.0.2.0/24"];\' >redirect.conf'
+    on(name, "proxy-1", "sh", "-ec", f"{conf}; glb-redirect attach eth0 --config-file $PWD/redirect.conf")
+    report = on(name, "proxy-1", "glb-redirect", "check", "eth0")
+    lines = report.splitlines()
+    assert [line for line in lines if line.split()[0] in ("warn", "fail", "run:")] == []
+    assert lines[-1] == "eth0: 0 failures, 0 warnings" and len(lines) > 15
+    on(name, "proxy-1", "ip", "address", "del", "203.0.113.10/32", "dev", "lo")
+    broken = lab("exec", "--name", name, "proxy-1", "glb-redirect", "check", "eth0", "--vip", "203.0.113.10")
+    assert broken.returncode == 2
+    assert "fail  vips: 203.0.113.10: it is not an address of this host" in broken.stdout
+
+
 def test_kernel_of_a_director_keeps_packets_that_are_not_for_vips(up):
     """With AF_XDP the kernel answers ARP, ND and ping for the director's addresses. VIPs can change while the director runs."""
     name, _ = up("--directors", "1")

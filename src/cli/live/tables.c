@@ -76,7 +76,7 @@ static void print_row(const json_t *table, bool live)
 
 	if (live)
 		width += printf(" %16" JSON_INTEGER_FORMAT, snapshot_number(table, "packets"));
-	if ((size_t)width + 3 + strlen(name) + strlen(bind) > CLI_COLUMNS)
+	if ((size_t)width + 3 + strlen(name) + strlen(bind) > COMMAND_COLUMNS)
 		printf("\n    "); /* a line of its own */
 	printf("  %s%s%s\n", name, bind[0] ? " " : "", bind);
 }

@@ -155,7 +155,7 @@ void check_allow(struct check *check)
 	reported = report_refused_vip(check) | check_attached(check);
 	if (subject->conf.allow_from.any) {
 		check_add(check, CHECK_WARN, subject->interface, NULL,
-			"open to any sender: whoever reaches the UDP port of GUE sends packets with any source past the firewall: list directors and proxies as allow_from in a file, and attach with --config-file");
+			"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from");
 		reported = true;
 	}
 	if (!reported)

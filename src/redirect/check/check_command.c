@@ -102,7 +102,7 @@ static void print_text(const struct check *check)
 	{
 		const char *object = text_of(finding, "object"), *command = text_of(finding, "command");
 
-		printf("%-4s  %s: %s%s%s\n", text_of(finding, "level"), text_of(finding, "check"), object,
+		command_print(6, "%-4s  %s: %s%s%s", text_of(finding, "level"), text_of(finding, "check"), object,
 			*object ? ": " : "", text_of(finding, "text"));
 		if (*command)
 			printf("      run: %s\n", command);

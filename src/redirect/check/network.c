@@ -253,6 +253,6 @@ void check_mtu(struct check *check)
 	}
 	snprintf(command, sizeof(command), "ip link set dev %s mtu %d", subject->interface, ROOMY_MTU);
 	check_add(check, CHECK_WARN, subject->interface, command,
-		"an MTU of %u has no room for packets of %d bytes and the outer headers (%d bytes with two hops), so large uploads can hang: raise it on the whole path from the directors, or set 'advmss %u' on the default routes",
+		"an MTU of %u has no room for packets of %d bytes and the outer headers (%d bytes with two hops), so large uploads can hang: raise it on the whole path, or set 'advmss %u' on the default routes",
 		mtu, CLIENT_MTU, OVERHEAD_TWO_HOPS, mtu - OVERHEAD_TWO_HOPS - TCP_HEADERS_V6);
 }
