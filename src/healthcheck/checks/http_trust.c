@@ -41,7 +41,7 @@ static const char *fill(X509_STORE *store, const struct http_trust *trust)
 	if (trust->file && access(trust->file, R_OK) < 0)
 		return strerror(errno);
 	if (!X509_STORE_load_locations(store, trust->file, trust->folder)) {
-		const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+		const char *reason = ERR_reason_error_string(ERR_peek_error());
 
 		return reason ? reason : "it cannot be parsed";
 	}
