@@ -8,7 +8,7 @@ import pytest
 
 from support.tree import TREE
 
-PAGE = (TREE / "docs/reference/healthcheck.md").read_text().split("### Results of errors")[1].split("\n## ")[0]
+PAGE = (TREE / "docs/reference/healthcheck.md").read_text().split("## Results of errors")[1].split("\n## ")[0]
 CODE = (TREE / "src/healthcheck/checks/error_result.c").read_text()
 NAMES = dict(re.findall(r'X\((\w+), "(\w+)",', (TREE / "src/healthcheck/checks/check.h").read_text()))
 

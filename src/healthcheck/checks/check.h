@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/netaddr.h"
+#include "healthcheck/checks/pulse.h"
 
 /* Symbol, name in metrics and status, meaning (docs/reference/healthcheck.md has the same text). */
 #define CHECK_RESULTS(X)                                                                               \
@@ -59,6 +60,7 @@ struct check_spec {
 struct check_env {
 	struct ev_loop *loop;
 	const struct conf *conf;
+	struct pulse pulse;
 	/* NULL until a check needs it. */
 	struct http *http;
 	struct tunnel *tunnel;

@@ -15,18 +15,35 @@ static void stop(struct probe *probe)
 	probe->method->stop(probe);
 }
 
+static void wait_longer(struct probe *probe, uint64_t us)
+{
+	ev_now_update(probe->env->loop);
+	ev_timer_set(&probe->timeout, (double)us / 1e6, 0);
+	ev_timer_start(probe->env->loop, &probe->timeout);
+}
+
+/* Returns for how long this process could not run since the probe started. */
+static uint64_t stalled_us(const struct probe *probe, uint64_t now_us)
+{
+	return pulse_meter_stalled(&probe->env->pulse.meter, now_us) - probe->stalled_us;
+}
+
+/* The timeout does not include stalls, unless they take longer than it. */
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct probe *probe = timer->data;
+	uint64_t now = clock_now_us(), elapsed = now - probe->started_us, stalled = stalled_us(probe, now);
 
+	(void)loop;
 	(void)events;
-	if (!probe->overdue) {
+	if (stalled <= probe->timeout_us && elapsed < probe->timeout_us + stalled) {
+		wait_longer(probe, probe->timeout_us + stalled - elapsed);
+	} else if (!probe->overdue) {
 		probe->overdue = true;
-		ev_timer_set(timer, 0, 0);
-		ev_timer_start(loop, timer);
-		return;
+		wait_longer(probe, 0);
+	} else {
+		probe_end(probe, CHECK_TIMED_OUT, "no reply within %.0f ms", (double)elapsed / 1000);
 	}
-	probe_end(probe, CHECK_TIMED_OUT, "no reply within %.0f ms", (double)(clock_now_us() - probe->started_us) / 1000);
 }
 
 void probe_start(struct probe *probe, unsigned timeout_ms)
@@ -44,10 +61,10 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	probe->state = NULL;
 	probe->running = true;
 	probe->started_us = clock_now_us();
-	/* Otherwise the timeout would start at the time when the loop last read the clock. */
-	ev_now_update(probe->env->loop);
-	ev_timer_set(&probe->timeout, timeout_ms / 1e3, 0);
-	ev_timer_start(probe->env->loop, &probe->timeout);
+	probe->stalled_us = pulse_meter_stalled(&probe->env->pulse.meter, probe->started_us);
+	probe->timeout_us = (uint64_t)timeout_ms * 1000;
+	/* It updates the loop's clock: otherwise the timeout would start when the loop last read it. */
+	wait_longer(probe, probe->timeout_us);
 	probe->method->start(probe);
 }
 
@@ -59,6 +76,7 @@ void probe_cancel(struct probe *probe)
 
 void probe_end(struct probe *probe, enum check_result result, const char *format, ...)
 {
+	uint64_t now = clock_now_us(), stalled = stalled_us(probe, now);
 	va_list args;
 
 	if (!probe->running)
@@ -67,7 +85,14 @@ void probe_end(struct probe *probe, enum check_result result, const char *format
 	vsnprintf(probe->reason, sizeof(probe->reason), format, args);
 	va_end(args);
 	probe->result = result;
-	probe->latency_us = clock_now_us() - probe->started_us;
+	probe->latency_us = now - probe->started_us;
+	/* The proxy may have given up, or its reply may be on the way. */
+	if (result != CHECK_PASSED && result != CHECK_NOT_RUN && stalled > probe->timeout_us) {
+		probe->result = CHECK_NOT_RUN;
+		snprintf(probe->reason, sizeof(probe->reason),
+			"glb-healthcheck could not run for %.0f of %.0f ms: this host is too busy, or stopped it",
+			(double)stalled / 1000, (double)probe->latency_us / 1000);
+	}
 	stop(probe);
 	probe->done(probe);
 }

@@ -38,7 +38,9 @@ struct probe {
 	int64_t tls_expires_s;
 	/* The rest belongs to probe.c. */
 	bool running;
-	uint64_t started_us;
+	uint64_t started_us, timeout_us;
+	/* The pulse's stalls before the start. */
+	uint64_t stalled_us;
 	ev_timer timeout;
 	/* The timeout is over. The loop looks at the sockets once more before the probe ends. */
 	bool overdue;

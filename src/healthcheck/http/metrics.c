@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/clock.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/http/status.h"
 
@@ -117,6 +118,9 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 		hook->director == RELOAD_HOOK_DIRECTOR_UNKNOWN);
 	gauge(to, "checks", "number of different checks", monitor->list.check_count);
 	gauge(to, "probes_running", "probes in progress", monitor_running(monitor));
+	family(to, "stalled_seconds", "counter", "time in which glb-healthcheck could not run");
+	fprintf(to, "glb_healthcheck_stalled_seconds_total %.3f\n",
+		(double)pulse_meter_stalled(&monitor->env.pulse.meter, clock_now_us()) / 1e6);
 	counter(to, "delayed", "how often max_concurrent or max_commands delayed a probe",
 		monitor->scheduler.delayed + monitor->command_scheduler.delayed);
 	if (monitor->env.tunnel) {

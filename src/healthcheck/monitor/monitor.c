@@ -410,6 +410,7 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	error = table_load_text(conf->src, &monitor->text, &monitor->text_size, faults);
 	if (error)
 		return error;
+	pulse_open(&monitor->env.pulse, loop);
 	if (!read_first(monitor, &list, faults))
 		return -EINVAL;
 	log_faults(faults, FAULTS_WARNINGS);
@@ -445,6 +446,7 @@ void monitor_close(struct monitor *monitor)
 	http_close(monitor->env.http);
 	tunnel_close(monitor->env.tunnel);
 	commands_close(monitor->env.commands);
+	pulse_close(&monitor->env.pulse);
 	scheduler_free(&monitor->scheduler);
 	scheduler_free(&monitor->command_scheduler);
 	free(monitor->text);
