@@ -7,6 +7,7 @@
 #include "redirect/check/check.h"
 #include "redirect/check/features.h"
 #include "redirect/system.h"
+#include "redirect/vlan.h"
 
 void check_interface(struct check *check)
 {
@@ -41,23 +42,26 @@ void check_interface(struct check *check)
 	}
 }
 
-/* Returns the first VLAN interface on the subject's interface, or NULL. */
-static const struct link *find_vlan(const struct check_subject *subject)
+/* Adds a finding if GUE can arrive with a VLAN tag that the card removes. Returns whether it did. */
+static bool report_vlan(struct check *check)
 {
-	for (size_t i = 0; i < subject->links.count; i++) {
-		const struct link *link = &subject->links.items[i];
+	const struct check_subject *subject = check->subject;
+	enum vlan_stripping stripping;
+	char command[CHECK_COMMAND_MAX], vlan[IFNAMSIZ];
 
-		if (link->lower == subject->link->index && strcmp(link->kind, "vlan") == 0)
-			return link;
-	}
-	return NULL;
+	if (subject->generic || vlan_find(subject->interface, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
+		return false;
+	snprintf(command, sizeof(command), "ethtool -K %s rxvlan off", subject->interface);
+	check_add(check, stripping == VLAN_STRIPPED ? CHECK_FAIL : CHECK_WARN, subject->interface, command,
+		"rxvlan is on: the card removes the tags of %s before XDP sees them, so packets for the next hop leave without a tag (on veth also run ethtool -K PEER txvlan off)",
+		vlan);
+	return true;
 }
 
 void check_offloads(struct check *check)
 {
-	const struct check_subject *subject = check->subject;
-	const struct link *vlan = find_vlan(subject);
-	const char *name = subject->interface;
+	const char *name = check->subject->interface;
+	bool reported = report_vlan(check);
 	char command[CHECK_COMMAND_MAX];
 	struct features features;
 
@@ -75,14 +79,8 @@ void check_offloads(struct check *check)
 		check_add(check, CHECK_WARN, name, command,
 			"hardware GRO is on: it can merge packets before XDP sees them, and many drivers refuse native mode");
 	}
-	if (features.rx_vlan && vlan && !subject->generic) {
-		snprintf(command, sizeof(command), "ethtool -K %s rxvlan off", name);
-		check_add(check, CHECK_WARN, name, command,
-			"the card takes VLAN tags out of frames (rxvlan), and has the VLAN %s: XDP does not see these tags, so forwarded packets lose them",
-			vlan->name);
-	}
-	if (!features.lro && !features.gro_hw && !(features.rx_vlan && vlan && !subject->generic))
-		check_ok(check, "no LRO, no hardware GRO%s", vlan ? ", VLAN tags stay in the frames" : "");
+	if (!reported && !features.lro && !features.gro_hw)
+		check_ok(check, "no LRO, no hardware GRO, no VLAN tag is lost");
 }
 
 void check_transmit(struct check *check)

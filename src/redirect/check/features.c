@@ -57,7 +57,6 @@ static void set_features(const struct ethtool_gstrings *names, const struct etht
 	} wanted[] = {
 		{"rx-lro", &features->lro},
 		{"rx-gro-hw", &features->gro_hw},
-		{"rx-vlan-hw-parse", &features->rx_vlan},
 	};
 
 	for (uint32_t i = 0; i < count; i++)

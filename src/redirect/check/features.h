@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct features {
-	bool lro, gro_hw, rx_vlan; /* switched on */
+	bool lro, gro_hw; /* switched on */
 };
 
 /* Returns false if the device tells nothing. */
