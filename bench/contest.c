@@ -315,6 +315,7 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 		steering->hash_fields = scenario->hash_fields;
 	steering->alt_hash_fields = scenario->alt_hash_fields;
 	steering->send_too_big = scenario->replies;
+	steering->udp_checksum = scenario->udp_checksum;
 	if (scenario->other_hosts)
 		subject_take_other_mac(&stage.subject);
 	if (scenario->replies && scenario->dropped)

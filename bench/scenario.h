@@ -20,6 +20,7 @@ struct scenario {
 	enum frames_shape shape;
 	uint8_t hash_fields, alt_hash_fields; /* 0: the source address; 0: none */
 	uint16_t mtu; /* bytes; 0: 1500 */
+	bool udp_checksum; /* outbound_udp_checksum */
 	uint8_t next_hops; /* how many lead to each backend; 0: one for all backends */
 	bool dropped; /* the director drops all frames */
 	bool other_hosts; /* the frames go to another host's MAC; with `dropped` */

@@ -134,6 +134,7 @@ static const struct conf_key conf_keys[] = {
 		.offset = offsetof(struct conf, steering.outbound_mtu),
 		.min = 576,
 		.max = 9216},
+	{.name = "outbound_udp_checksum", .read = conf_read_bool, .offset = offsetof(struct conf, steering.udp_checksum)},
 	{.name = "send_icmp_too_big", .read = conf_read_bool, .offset = offsetof(struct conf, steering.send_too_big)},
 	{.name = "send_icmp_too_big_without_df",
 		.read = conf_read_bool,

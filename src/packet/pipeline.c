@@ -5,6 +5,7 @@
 
 #include "common/netaddr.h"
 #include "gue/gue_wire.h"
+#include "gue/outer_checksum.h"
 #include "packet/steer.h"
 #include "packet/icmp/too_big.h"
 
@@ -169,6 +170,18 @@ static void tag_frames(const struct pipeline *pipeline, struct burst *burst, uin
 			insert_tags(burst, lane, tag, sizeof(tag));
 }
 
+static void write_checksums(struct burst *burst)
+{
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		uint8_t *ip;
+
+		if (burst->verdict[lane] != VERDICT_FORWARDED)
+			continue;
+		ip = burst->out[lane] + NET_ETHERNET_SIZE;
+		outer_checksum_write(ip, (uint32_t)(burst->frame[lane] + burst->readable[lane] - ip));
+	}
+}
+
 static void run_stages(struct pipeline *pipeline, struct burst *burst)
 {
 	uint64_t lanes = burst_lanes(burst);
@@ -194,6 +207,8 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	if (burst->count == 0)
 		return;
 	run_stages(pipeline, burst);
+	if (pipeline->steering->udp_checksum)
+		write_checksums(burst);
 	if (pipeline->steering->admission.outbound_vlan)
 		tag_frames(pipeline, burst, pipeline->steering->admission.outbound_vlan);
 }

@@ -25,6 +25,7 @@ struct steering_config {
 	bool exception_path; /* unmatched packets go to the exception path, else they are dropped */
 	bool send_too_big;
 	bool reply_without_df; /* IPv4 packets without DF get too-big replies, too */
+	bool udp_checksum; /* fill the outer UDP checksum, which is 0 otherwise */
 	uint16_t outbound_mtu; /* the largest total length of an outer IPv4 packet */
 	struct admission admission;
 };

@@ -11,8 +11,10 @@ import pytest
 from cases import frames as f
 from conftest import run_frames
 from host import PROXY
+from model.checksum import with_right_checksums
+from model.encap import encapsulate
 from model_of_proxy import XDP_DROP, XDP_REDIRECT, ones_complement_sum
-from packets import OTHER_HOP, gue_frame, kind
+from packets import DIRECTOR, OTHER_HOP, gue_frame, kind
 
 NOT_ECT, ECT_1, ECT_0, CE = range(4)
 # RFC 6040, figure 4: {(inner, outer): the mark of the decapsulated packet; None: drop}.
@@ -81,6 +83,22 @@ def test_checksums_stay_right(host):
         assert ones_complement_sum(pseudo + ip[header:]) == 0xFFFF
         assert ip[header + 6 : header + 8] != b"\x00\x00"
         assert ip[12:16] == f.ip(PROXY) and ip[8] == before[14 + 8] - 1
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_checksum_of_the_director_stays_right_or_wrong(host, family):
+    """Packets as the director sends them with outbound_udp_checksum: a whole one, and one that arrived there with a flipped bit."""
+    whole = with_right_checksums(family, kind("tcp/unknown").build(host, family))
+    corrupted = whole[:-1] + bytes([whole[-1] ^ 4])
+    hops = [f.ip(PROXY), f.ip(OTHER_HOP)]
+    frames = [host.mac + f.mac(f.ROUTER_MAC) + b"\x08\x00" + encapsulate(family, inner, hops, 0x1234, 5, f.ip(DIRECTOR), udp_checksum=True)
+              for inner in (whole, corrupted)]
+    sums = []
+    for outcome in run_frames(host.namespace, frames):
+        assert outcome.counter == "forwarded_to_alternate"
+        datagram = outcome.frame[34:]
+        sums.append(ones_complement_sum(outcome.frame[26:34] + struct.pack(">HH", f.UDP, len(datagram)) + datagram))
+    assert sums[0] == 0xFFFF and sums[1] != 0xFFFF
 
 
 def test_udp_checksum_never_becomes_none(host):

@@ -94,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.exception_path = data[1] & 2,
 		.send_too_big = data[1] & 4,
 		.reply_without_df = data[1] & 64,
+		.udp_checksum = data[0] & 1,
 		.outbound_mtu = data[1] & 8 ? 576 : 9216,
 		.admission = {.accept = ADMISSION_EVERY_UNICAST,
 			.check_vlans = data[1] & 128,

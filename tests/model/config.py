@@ -26,6 +26,7 @@ class Config:
     alt_hash_fields: tuple = ()
     forward_icmp_ping_responses: bool = True
     outbound_mtu: int = 1500
+    outbound_udp_checksum: bool = False
     send_icmp_too_big: bool = False
     send_icmp_too_big_without_df: bool = False
     exception_path: str = "none"

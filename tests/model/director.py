@@ -111,6 +111,7 @@ class Director:
             route.hash,
             packet.flow.hint,
             self.config.outbound_src_ip,
+            self.config.outbound_udp_checksum,
         )
         return verdict.FORWARDED, ethernet(mac, self.port_mac, 4, outer)
 

@@ -5,21 +5,14 @@
 
 import struct
 
+from .checksum import checksum, outer_checksum
+
 GUE_PORT = 19523
 OUTER_HEADERS = 20 + 8 + 4 + 4  # IPv4, UDP, GUE, private word; hops come on top
 IP_DONT_FRAGMENT = 0x4000
 PROTOCOL_ICMP, PROTOCOL_UDP, PROTOCOL_ICMPV6 = 1, 17, 58
 GUE_PROTOCOL = {4: 4, 6: 41}  # protocol number of the inner packet, by family
 REPLY_DATAGRAM = {4: 576, 6: 1280}  # the longest datagram of a too-big reply, and the smallest MTU that it reports
-
-
-def checksum(data):
-    """The Internet checksum (RFC 1071)."""
-    words = struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2))
-    total = sum(words)
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
 
 
 def ethernet(gateway_mac, port_mac, family, packet):
@@ -58,14 +51,18 @@ def source_port(hash_, hint):
     return 0x8000 | ((hash_ ^ hint) & 0x7FFF)
 
 
-def encapsulate(family, inner, hops, hash_, hint, src):
+def encapsulate(family, inner, hops, hash_, hint, src, udp_checksum=False):
     """The outer IPv4 packet that carries `inner` to the first hop."""
     second_chances = hops[1:]
     gue = struct.pack(">BBH", 1 + len(second_chances), GUE_PROTOCOL[family], 0)
     private_data = struct.pack(">HBB", 0, 0, len(second_chances)) + b"".join(second_chances)
-    payload = gue + private_data + inner
-    udp = struct.pack(">HHHH", source_port(hash_, hint), GUE_PORT, 8 + len(payload), 0)
-    return ipv4(PROTOCOL_UDP, src, hops[0], udp + payload)
+    gue += private_data
+
+    def udp(sum_):
+        return struct.pack(">HHHH", source_port(hash_, hint), GUE_PORT, 8 + len(gue) + len(inner), sum_)
+
+    sum_ = outer_checksum(family, inner, src, hops[0], udp(0) + gue) if udp_checksum else 0
+    return ipv4(PROTOCOL_UDP, src, hops[0], udp(sum_) + gue + inner)
 
 
 def _with_checksum(message, pseudo_header=b""):

@@ -98,6 +98,7 @@ static inline struct steering_config vectors_steering(const json_t *config)
 		.alt_hash_fields = vectors_fields(json_object_get(config, "alt_hash_fields")),
 		.forward_ping = !json_is_false(json_object_get(config, "forward_icmp_ping_responses")),
 		.exception_path = path && strcmp(path, "none") != 0,
+		.udp_checksum = json_is_true(json_object_get(config, "outbound_udp_checksum")),
 		.send_too_big = json_is_true(json_object_get(config, "send_icmp_too_big")),
 		.reply_without_df = json_is_true(json_object_get(config, "send_icmp_too_big_without_df")),
 		.outbound_mtu = (uint16_t)(mtu ? json_integer_value(mtu) : 1500),

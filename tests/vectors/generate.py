@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from cases import (  # noqa: E402
+    checksum_packets,
     damper_cases,
     fragment_packets,
     gue_packets,
@@ -43,6 +44,7 @@ SUBJECTS = (
     truncated_packets,
     steer_packets,
     mtu_packets,
+    checksum_packets,
 )
 MOST_ANSWERS = 50  # the burst of the director's rate limit for a source prefix
 

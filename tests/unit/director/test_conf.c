@@ -121,6 +121,7 @@ static void test_every_key_is_read(void **state)
 		  "alt_hash_fields : { dst_addr = true; dst_port = true };\n"
 		  "forward_icmp_ping_responses = false; outbound_mtu = 9216; send_icmp_too_big_without_df = true; send_icmp_too_big = "
 		  "true;\n"
+		  "outbound_udp_checksum = true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
 		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
@@ -142,6 +143,7 @@ static void test_every_key_is_read(void **state)
 	assert_true(conf.steering.exception_path);
 	assert_true(conf.steering.send_too_big);
 	assert_true(conf.steering.reply_without_df);
+	assert_true(conf.steering.udp_checksum);
 	assert_int_equal(conf.steering.outbound_mtu, 9216);
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_VIRTIO_USER);
 	assert_int_equal(conf.exception_limits.control, 10000000);
@@ -304,6 +306,7 @@ static const struct {
 	{BASE "lcores = {\nlcore-1 = { rx = true; };\nlcore-2 = { rx = true; rx = false; };\n};",
 		{"conf:4: lcores.lcore-2.rx: given twice, first in line 4; remove one"}},
 	{BASE "idle \"poll\";", {"conf:2: idle: '=' is missing after this name"}},
+	{BASE "outbound_udp_checksum = 1;", {"conf:2: outbound_udp_checksum: '1' (a number) is neither true nor false"}},
 	{BASE "send_icmp_too_big = yes;", {"conf:2: send_icmp_too_big: 'yes'" NO_VALUE "true"}},
 	{BASE "lcores = { lcore-1 = {\nrx = Off; }; };", {"conf:3: lcores.lcore-1.rx: 'Off'" NO_VALUE "false"}},
 	{BASE "idle = sleep;", {"conf:2: idle: 'sleep'" NO_VALUE "\"sleep\""}},

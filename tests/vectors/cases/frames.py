@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builders of frames, which are valid by default and wrong on demand. Addresses are text.
 
-Checksums above IPv4 are zero, because no program that uses these vectors may read them.
+Checksums above IPv4 are zero, because no program that uses these vectors may read them, except with outbound_udp_checksum
+(checksum_packets.py).
 """
 
 import ipaddress

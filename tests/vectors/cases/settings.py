@@ -175,6 +175,9 @@ CONFIGS = {
     ),
     "mtu 576": _config(outbound_mtu=576),
     "mtu 9216": _config(outbound_mtu=9216),
+    "udp checksum": _config(outbound_udp_checksum=True),
+    "udp checksum alt": _config(outbound_udp_checksum=True, alt_hash_fields=_fields(["src_addr", "src_port"])),
+    "udp checksum answer 576": _config(outbound_udp_checksum=True, outbound_mtu=576, send_icmp_too_big=True),
     "answer": _config(send_icmp_too_big=True),
     "answer 576": _config(
         outbound_mtu=576, send_icmp_too_big=True, send_icmp_too_big_without_df=True
