@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <net/if.h>
 
 #include <bpf/bpf.h>
 
+#include "redirect/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/pins.h"
@@ -13,6 +15,7 @@ static const struct command_option options[] = {
 
 static int remove_leftovers(const char *interface)
 {
+	companion_remove(interface, if_nametoindex(interface));
 	if (!pins_remove(interface))
 		return command_error("%s: not attached", interface);
 	printf("%s: was not attached; removed the pins of an interrupted attach\n", interface);
@@ -42,6 +45,7 @@ static int detach(const struct command_args *args)
 	 * deleted, but then the program is detached already.
 	 */
 	bpf_link_detach(pins.link);
+	companion_remove(interface, pins.link_ifindex);
 	pins_close(&pins);
 	pins_remove(interface);
 	printf("%s: detached\n", interface);

@@ -98,6 +98,15 @@ int explain_attach(const char *interface, bool generic, int error)
 	return command_error("%s: cannot attach in generic mode: %s", interface, strerror(-error));
 }
 
+int explain_companion(const char *interface, int error)
+{
+	if (error == -EPERM && capabilities_are_missing())
+		return COMMAND_FAILED;
+	return command_error(
+		"%s: cannot attach the tc program that has the kernel verify inner checksums: %s. Does the kernel have CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS, and has no other kind of filter priority 1 (tc filter show dev %s ingress)?",
+		interface, strerror(-error), interface);
+}
+
 int explain_query(const char *interface, int error)
 {
 	return command_error("%s: cannot read the interface's XDP program: %s", interface, strerror(-error));

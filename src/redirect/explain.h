@@ -17,6 +17,8 @@ int explain_folder(const char *interface, int error);
 int explain_load(int error, bool debug);
 /* Attaching the program to the interface, or replacing it. */
 int explain_attach(const char *interface, bool generic, int error);
+/* Finding, attaching or replacing the tc program of the interface. */
+int explain_companion(const char *interface, int error);
 /* Reading which XDP program the interface has. */
 int explain_query(const char *interface, int error);
 

@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 
 #include "redirect/allow.h"
+#include "redirect/companion.h"
 #include "redirect/explain.h"
 #include "redirect/interface.h"
 #include "redirect/loader.h"
@@ -25,8 +26,11 @@ static void print_result(const struct install *install, const struct program *pr
 /* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
 static int load(struct install *install, int counters, struct program *program)
 {
-	int error = program_load(program, &install->settings, counters);
+	int error;
 
+	/* In generic mode GRO runs before XDP, if at all, so the kernel can verify every packet. */
+	install->settings.checksums = install->generic ? REDIRECT_CHECKSUMS_KERNEL : REDIRECT_CHECKSUMS_PROGRAM;
+	error = program_load(program, &install->settings, counters);
 	return error ? explain_load(error, install->debug)
 		     : allow_fill(&program->lists, &install->conf, install->ifindex);
 }
@@ -36,6 +40,24 @@ static int put_program(const struct install *install, const struct program *prog
 	int error = pins_put_program(install->interface, program);
 
 	return error ? explain_folder(install->interface, error) : COMMAND_OK;
+}
+
+static int put_companion(const struct install *install, const struct program *program)
+{
+	int error = companion_put(install->interface, install->ifindex, program->companion);
+
+	return error ? explain_companion(install->interface, error) : COMMAND_OK;
+}
+
+/* An older version of the program may have no companion. Then the new companion comes before the new program. */
+static int put_companion_if_missing(const struct install *install, const struct program *program)
+{
+	enum companion_place place;
+	int error = companion_find(install->interface, install->ifindex, &place);
+
+	if (error)
+		return explain_companion(install->interface, error);
+	return place == COMPANION_MISSING ? put_companion(install, program) : COMMAND_OK;
 }
 
 /* The program is attached as long as the link is open or pinned, so a loader that is killed before the pin detaches it. */
@@ -59,11 +81,15 @@ int install_new(struct install *install)
 	if (code == COMMAND_OK)
 		code = put_program(install, &program);
 	if (code == COMMAND_OK)
-		code = link_new(install, &program);
+		code = put_companion(install, &program);
 	if (code == COMMAND_OK)
+		code = link_new(install, &program);
+	if (code == COMMAND_OK) {
 		print_result(install, &program, "attached");
-	else
+	} else {
+		companion_remove(install->interface, install->ifindex);
 		pins_remove(install->interface);
+	}
 	program_unload(&program);
 	return code;
 }
@@ -100,8 +126,12 @@ int install_replace(struct install *install, const struct pins *old)
 	if (code == COMMAND_OK)
 		code = put_program(install, &program);
 	if (code == COMMAND_OK)
+		code = put_companion_if_missing(install, &program);
+	if (code == COMMAND_OK)
 		code = update_link(install, old, &program);
 	pins_remove_others(install->interface, code == COMMAND_OK ? program.id : old->program_id);
+	if (code == COMMAND_OK)
+		code = put_companion(install, &program);
 	if (code == COMMAND_OK)
 		print_result(install, &program, "replaced the attached program");
 	program_unload(&program);

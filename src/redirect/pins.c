@@ -19,7 +19,8 @@
 #define NAME_SIZE (IFNAMSIZ + 32) /* bytes of a path below PINS_ROOT */
 #define PATH_SIZE (sizeof(PINS_ROOT) + NAME_SIZE + NAME_SIZE)
 
-#define LINK "link"
+#define LINK      "link"
+#define COMPANION "companion"
 
 /* A reader and a loader that replaces the program may run at the same time. */
 #define ATTEMPTS 5
@@ -217,6 +218,23 @@ int pins_put_link(const char *interface, int link)
 	char path[PATH_SIZE];
 
 	path_of(path, interface, LINK);
+	return bpf_obj_pin(link, path);
+}
+
+int pins_open_companion(const char *interface)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, interface, COMPANION);
+	return bpf_obj_get(path);
+}
+
+int pins_put_companion(const char *interface, int link)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, interface, COMPANION);
+	unlink(path);
 	return bpf_obj_pin(link, path);
 }
 

@@ -4,6 +4,7 @@
  * `link`, which keeps the program attached, and a folder for the program, named by the program's id in the kernel:
  *
  *   eth0/link
+ *   eth0/companion       the link of the tc program (companion.h), if the kernel has tcx
  *   eth0/1234/counters    the map of counters
  *   eth0/1234/settings    the program's read-only data
  *   eth0/1234/lists       the addresses that the program allows
@@ -73,6 +74,10 @@ int pins_put_program(const char *interface, const struct program *program);
 
 /* Pins the link of the first program, after pins_put_program(). */
 int pins_put_link(const char *interface, int link);
+
+/* The link of the tc program (companion.h). pins_put_companion() replaces its pin, if there is one. */
+int pins_open_companion(const char *interface);
+int pins_put_companion(const char *interface, int link);
 
 /* Removes the pins of all programs but that with the id `program_id`. */
 void pins_remove_others(const char *interface, uint32_t program_id);

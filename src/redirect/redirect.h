@@ -47,7 +47,8 @@
 	X(DROP_SOURCE, "drop_source", "the sender is not in allow_from")                                             \
 	X(DROP_DESTINATION, "drop_destination", "the inner destination is not in allow_to")                          \
 	X(DROP_NEXT_HOP, "drop_next_hop", "unknown here, and the next hop is not in next_hops")                      \
-	X(DROP_HOPS, "drop_hops", "unknown here, and max_hops proxies have passed it on")
+	X(DROP_HOPS, "drop_hops", "unknown here, and max_hops proxies have passed it on")                            \
+	X(DROP_INNER_CHECKSUM, "drop_inner_checksum", "wrong inner TCP or UDP checksum, where XDP has no metadata")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,
@@ -93,6 +94,12 @@ struct redirect_prefix {
 /* The `length` for a prefix of this many bits of an address. */
 #define REDIRECT_PREFIX_BITS(bits) (32 + (bits))
 
+enum redirect_checksums {
+	REDIRECT_CHECKSUMS_NOBODY, /* older versions: the kernel trusts what it knows of the outer packet */
+	REDIRECT_CHECKSUMS_KERNEL, /* all inner packets are marked, so the kernel verifies their checksums */
+	REDIRECT_CHECKSUMS_PROGRAM, /* the program verifies TCP and UDP, and marks what is not right */
+};
+
 /*
  * The program's only read-only data. The loader sets it before it loads the program, so the verifier
  * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
@@ -110,6 +117,7 @@ struct redirect_settings {
 	__u8 max_hops; /* the program passes a packet on that fewer hops have passed on */
 	__u8 allow_to_local; /* 1: the inner destination must be in REDIRECT_LIST_LOCAL, 0: in REDIRECT_LIST_TO */
 	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
+	__u16 checksums; /* enum redirect_checksums */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

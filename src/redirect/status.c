@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "redirect/allow.h"
+#include "redirect/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/pins.h"
@@ -31,6 +32,7 @@ struct state {
 	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
 	json_t *allow; /* owned; members for the JSON object */
+	enum companion_place companion; /* of an attached program */
 	char warning[256]; /* about what the counters tell; "": none */
 };
 
@@ -67,12 +69,40 @@ static int read_state(const char *interface, struct state *state)
 	warn_of_listeners(&pins, state);
 	error = pins_locate(interface, &pins, &state->location);
 	pins_close(&pins);
-	return error ? explain_query(interface, error) : COMMAND_OK;
+	if (error)
+		return explain_query(interface, error);
+	if (state->location.place != PINS_HERE)
+		return COMMAND_OK;
+	error = companion_find(interface, state->ifindex, &state->companion);
+	return error ? explain_companion(interface, error) : COMMAND_OK;
 }
 
 static bool is_attached(const struct state *state)
 {
 	return state->location.place == PINS_HERE;
+}
+
+static bool is_complete(const struct state *state)
+{
+	return is_attached(state) && state->companion != COMPANION_MISSING;
+}
+
+static void print_companion(const struct state *state)
+{
+	if (state->companion == COMPANION_MISSING)
+		printf("  tc program missing: corrupted packets can reach applications: run glb-redirect attach %s\n",
+			state->interface);
+	else
+		printf("  tc program by %s\n", companion_name(state->companion));
+}
+
+static void print_settings(const struct state *state)
+{
+	printf(", version %.16s\n", state->settings.version);
+	loader_print_settings(&state->settings);
+	if (!state->settings.frags)
+		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
+	allow_print(state->allow);
 }
 
 static void print_text(const struct state *state)
@@ -93,15 +123,11 @@ static void print_text(const struct state *state)
 	}
 	printf("%s: attached, %s mode, program %u", state->interface, loader_mode_name(state->location.mode),
 		state->program_id);
-	if (!state->has_settings) {
+	if (state->has_settings)
+		print_settings(state);
+	else
 		puts("\n  by a version with settings that version " GLB_VERSION " cannot read");
-		return;
-	}
-	printf(", version %.16s\n", state->settings.version);
-	loader_print_settings(&state->settings);
-	if (!state->settings.frags)
-		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
-	allow_print(state->allow);
+	print_companion(state);
 	if (*state->warning)
 		printf("  warning: %s\n", state->warning);
 }
@@ -111,8 +137,10 @@ static json_t *to_json(const struct state *state)
 	json_t *json =
 		json_pack("{s:b, s:I}", "attached", is_attached(state), "program_id", (json_int_t)state->program_id);
 
-	if (is_attached(state))
+	if (is_attached(state)) {
 		json_object_set_new(json, "mode", json_string(loader_mode_name(state->location.mode)));
+		json_object_set_new(json, "tc_program", json_string(companion_name(state->companion)));
+	}
 	if (state->location.place == PINS_RENAMED)
 		json_object_set_new(json, "renamed_to", json_string(state->location.name));
 	if (state->has_settings) {
@@ -142,7 +170,7 @@ static int print_interface(const char *interface, void *data)
 		printing->code = COMMAND_FAILED;
 		return 0; /* continue with the other interfaces */
 	}
-	if (!is_attached(&state))
+	if (!is_complete(&state))
 		printing->code = COMMAND_FAILED;
 	if (printing->json)
 		json_object_set_new(printing->json, interface, to_json(&state));

@@ -193,7 +193,7 @@ def test_without_bpffs(host):
         CREATE.replace("4096", "64"),
         CREATE.replace("key 20", "key 8"),
         CREATE.replace("value 1", "value 4"),
-        f"prog load {REDIRECT_OBJECT} {MAP} type xdp",
+        f"prog load {REDIRECT_OBJECT} {MAP}",
     ],
     ids=["type", "size", "key", "value", "program"],
 )

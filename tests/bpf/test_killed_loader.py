@@ -9,6 +9,7 @@ import pytest
 from cases import frames as f
 from packets import gue_frame
 from support.tree import BUILD
+from tc_ingress import HAS_TCX, tc_programs
 from test_loader import PINS, Proxy
 
 KILLED = 137
@@ -48,7 +49,7 @@ def attached(proxy):
 
 def clean(proxy):
     proxy.namespace.run(proxy.glb_redirect, "detach", "eth0", check=False)
-    assert not attached(proxy) and not proxy.namespace.run("ls", PINS, check=False).stdout
+    assert not attached(proxy) and tc_programs(proxy.namespace) == 0 and not proxy.namespace.run("ls", PINS, check=False).stdout
 
 
 def check_works(proxy, port=19523):
@@ -57,7 +58,9 @@ def check_works(proxy, port=19523):
     counters = proxy.stats()
     assert counters["total"] == before + 1 == sum(counters.values()) - counters["total"]
     assert (proxy.status()["attached"], proxy.status()["port"]) == (True, port)
-    assert set(proxy.namespace.run("ls", f"{PINS}/eth0").stdout.split()) == {"link", str(proxy.status()["program_id"])}
+    pins = {"link", str(proxy.status()["program_id"])} | ({"companion"} if HAS_TCX else set())
+    assert set(proxy.namespace.run("ls", f"{PINS}/eth0").stdout.split()) == pins
+    assert tc_programs(proxy.namespace) == 1
 
 
 def test_first_attach_killed_then_attach(proxy):

@@ -14,6 +14,7 @@ from host import PROXY, VIP
 from lab.net import Namespace, connect
 from packets import gue_frame
 from support.tree import REDIRECT_OBJECT
+from tc_ingress import TC_PROGRAM
 
 PINS = "/sys/fs/bpf/glb-redirect"
 OPEN = "  allow_from any (open to any sender), allow_to local, next_hops any, max_hops 4\n"
@@ -81,6 +82,7 @@ def test_attach_status_detach(proxy):
     assert status.pop("frags") is has_frags
     assert ("frames of at most one page" in proxy("status")) is not has_frags
     assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",
+                      "tc_program": TC_PROGRAM,
                       "open_to_any_sender": True, "allow_from": None, "allow_to": "local", "next_hops": None, "max_hops": 4,
                       "config_file": None, "warnings": []}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
@@ -98,7 +100,7 @@ def test_options_reach_the_program(proxy):
     assert proxy.stats()["total"] == 1
     text = proxy("status")
     assert re.fullmatch(r"eth0: attached, generic mode, program \d+, version \S+\n"
-                        r"  port 6080, udp connected, syn-cookies off, forward sender\n" + re.escape(OPEN), text)
+                        r"  port 6080, udp connected, syn-cookies off, forward sender\n" + re.escape(OPEN) + r"  tc program by \w+\n", text)
 
 
 def test_an_upgrade_keeps_counters(proxy):
@@ -245,7 +247,7 @@ def test_mode_of_an_attached_program_stays(proxy):
 
 
 def test_foreign_program_is_named_and_stays(proxy, tmp_path):
-    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), "/sys/fs/bpf/foreign", "type", "xdp")
+    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), "/sys/fs/bpf/foreign")
     proxy.namespace.run("/usr/sbin/bpftool", "net", "attach", "xdp", "pinned", "/sys/fs/bpf/foreign", "dev", "eth0")
     shown = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)
     identifier = shown[0]["xdp"]["prog"]["id"]

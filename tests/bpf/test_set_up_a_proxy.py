@@ -14,8 +14,9 @@ EXAMPLES = re.findall(r"^```\w+\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read
 
 
 def shape(text):
-    """The text without its numbers. Counters are right-aligned, so a gap and its number count as one width."""
+    """The text without its numbers and without what depends on the kernel. Counters are right-aligned, so a gap and its number count as one width."""
     text = re.sub(r"program \d+, version \S+", "program N, version V", text)
+    text = re.sub(r"tc program by (tcx|clsact)", "tc program by W", text)  # depends on the kernel
     return re.sub(r" +\d+$", lambda match: f" {len(match[0])}", text, flags=re.MULTILINE)
 
 

@@ -17,8 +17,9 @@
 
 #define INNER_MAX_EXTENSION_HEADERS 8
 /* The bits of the fragment offset in their header fields. */
-#define INNER_IPV4_OFFSET 0x1fff
-#define INNER_IPV6_OFFSET 0xfff8
+#define INNER_IPV4_OFFSET   0x1fff
+#define INNER_IPV4_FRAGMENT 0x3fff /* the fragment offset, and the bit that tells of more fragments */
+#define INNER_IPV6_OFFSET   0xfff8
 
 enum {
 	INNER_OK = -1,
@@ -28,6 +29,8 @@ enum {
 struct inner {
 	void *ip; /* struct iphdr or struct ipv6hdr in the packet */
 	bool later_fragment; /* not the first fragment, so it has no ports */
+	/* The transport checksum covers more than this packet: it is a fragment, or has an IPv6 routing header. */
+	bool is_partial;
 	__u8 protocol; /* of the transport header, after IPv6 extension headers */
 	struct bpf_sock_tuple flow; /* as this host receives it; inner_set_ports() sets the ports */
 };
@@ -54,6 +57,7 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 	inner->ip = ip;
 	inner->protocol = ip->protocol;
 	inner->later_fragment = ip->frag_off & bpf_htons(INNER_IPV4_OFFSET);
+	inner->is_partial = ip->frag_off & bpf_htons(INNER_IPV4_FRAGMENT);
 	inner->flow.ipv4.saddr = quoted ? ip->daddr : ip->saddr;
 	inner->flow.ipv4.daddr = quoted ? ip->saddr : ip->daddr;
 	return INNER_OK;
@@ -61,6 +65,7 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 
 #define EXTENSION_HEADERS \
 	(1ull << IPPROTO_HOPOPTS | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT | 1ull << IPPROTO_DSTOPTS)
+#define PARTIAL_HEADERS (1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT)
 
 struct extension_header {
 	__u8 next;
@@ -86,6 +91,7 @@ static __always_inline int inner_extension_headers(struct cursor *cursor, struct
 		is_fragment = ((protocol ^ IPPROTO_FRAGMENT) - 1) >> 31;
 		if (!cursor_skip(cursor, 8 * extension->length * (1 - is_fragment)))
 			return REDIRECT_DROP_INNER_TRUNCATED;
+		inner->is_partial |= PARTIAL_HEADERS >> protocol & 1;
 		inner->protocol = extension->next;
 		if (is_fragment * (extension->offset & bpf_htons(INNER_IPV6_OFFSET))) {
 			inner->later_fragment = true;

@@ -8,10 +8,12 @@
  * structure.
  */
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/cursor.bpf.h"
 #include "redirect/bpf/allow.bpf.h"
+#include "redirect/bpf/checksum.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
 #include "redirect/bpf/frags.bpf.h"
 #include "redirect/bpf/outer.bpf.h"
@@ -103,6 +105,17 @@ static __always_inline int forward(struct xdp_md *context, struct outer *outer)
 	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
 }
 
+/* Returns an enum checksum. With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified here. */
+static __always_inline int checksum_of_inner(
+	struct xdp_md *context, const struct cursor *inner, bool ipv6, bool answers_syn)
+{
+	if (settings.checksums != REDIRECT_CHECKSUMS_PROGRAM && !answers_syn)
+		return CHECKSUM_UNKNOWN;
+	if (ipv6)
+		return checksum_verify_ipv6(context, inner->at, inner->end);
+	return checksum_verify_ipv4(context, inner->at, inner->end);
+}
+
 /*
  * Removes the outer headers of a packet that this host accepts, or turns a SYN into a SYN-ACK with a
  * cookie. Returns the final counter: `outcome`, REDIRECT_SYN_COOKIE_SENT, or the reason for a drop.
@@ -110,8 +123,10 @@ static __always_inline int forward(struct xdp_md *context, struct outer *outer)
 static __always_inline int keep(struct xdp_md *context, const struct outer *outer, const struct cursor *inner, int outcome)
 {
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
+	bool answers_syn = settings.syn_cookies && outcome == REDIRECT_ACCEPTED_SYN;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
 	__u32 outer_size;
+	int checksum;
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
@@ -120,7 +135,8 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	outer_size = packet - (void *)outer->ip;
 	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;
-	if (outcome == REDIRECT_ACCEPTED_SYN && settings.syn_cookies) {
+	checksum = checksum_of_inner(context, inner, ipv6, answers_syn);
+	if (answers_syn && checksum == CHECKSUM_RIGHT) {
 		if (ipv6)
 			outcome = reply_to_ipv6_syn(context, inner->at, inner->end, outer->tags);
 		else
@@ -130,7 +146,7 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	}
 	if (!strip(context, outer->tags, outer_size, ipv6))
 		return REDIRECT_DROP_NOT_STRIPPED;
-	return outcome;
+	return settings.checksums ? checksum_hand_over(context, checksum, outcome) : outcome;
 }
 
 /* Returns whether the program found the frame too short, as it does if headers are not in the first buffer. */
@@ -163,6 +179,14 @@ int glb_redirect(struct xdp_md *context)
 	if (is_sent(outcome))
 		return bpf_redirect(context->ingress_ifindex, 0);
 	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
+}
+
+/* Runs on tc ingress, after glb_redirect() and after GRO. Leaves the packet to the other tc programs of the interface. */
+SEC("tc")
+int glb_checksum(struct __sk_buff *packet)
+{
+	checksum_reset(packet);
+	return TC_ACT_UNSPEC;
 }
 
 /* The kernel offers bpf_tcp_check_syncookie only to programs under the GPL. */
