@@ -25,6 +25,7 @@ VIP4, VIP6 = "10.10.10.10", "fdb4::10"
 CONF = 'allow_from = ["192.0.2.0/24", "192.168.51.0/24"];\n'
 KERNEL = tuple(map(int, platform.release().split(".")[:2]))
 OK, WARN, FAIL = 0, 1, 2
+ALLOW_TO = f'allow_to = ["{VIP4}", "{VIP6}"];'
 
 
 class Proxy:
@@ -156,10 +157,15 @@ def deleted_interface(proxy):
 
 
 FAULTS = [
-    Fault("VIP is missing", f"ip addr del {VIP4}/32 dev lo", "fail", "vips", VIP4, "so the kernel drops clients' packets"),
-    Fault("VIP is missing and the host forwards", f"ip addr del {VIP4}/32 dev lo; sysctl -qw net.ipv4.ip_forward=1",
+    Fault("VIP is missing", f"ip addr del {VIP4}/32 dev lo; sysctl -qw net.ipv4.ip_forward=1", "fail", "vips", VIP4,
+          "so glb-redirect drops clients' packets"),
+    Fault("VIP of allow_to is missing", f"ip addr del {VIP4}/32 dev lo; echo '{ALLOW_TO}' >>$CONF",
+          "fail", "vips", VIP4, "so the kernel drops clients' packets"),
+    Fault("VIP of allow_to is missing and the host forwards",
+          f"ip addr del {VIP4}/32 dev lo; echo '{ALLOW_TO}' >>$CONF; sysctl -qw net.ipv4.ip_forward=1",
           "fail", "vips", VIP4, "routes clients' packets out again"),
-    Fault("IPv6 VIP is missing and the host forwards", f"ip addr del {VIP6}/128 dev lo; sysctl -qw net.ipv6.conf.all.forwarding=1",
+    Fault("IPv6 VIP of allow_to is missing and the host forwards",
+          f"ip addr del {VIP6}/128 dev lo; echo '{ALLOW_TO}' >>$CONF; sysctl -qw net.ipv6.conf.all.forwarding=1",
           "fail", "vips", VIP6, "routes clients' packets out again"),
     Fault("VIP is on the interface", f"ip addr del {VIP4}/32 dev lo; ip addr add {VIP4}/32 dev eth0", "warn", "vips", VIP4,
           "every proxy claims it"),
@@ -176,6 +182,9 @@ FAULTS = [
     Fault("replies are large", "ip route change default via 192.168.51.1", "warn", "mtu", "eth0", "MTU of 1600 is also that of replies", mends=False),
     Fault("interface is down", "ip link set eth0 down", "fail", "interface", "eth0", "it is down", whole=False),
     Fault("policy is drop", INPUT + "\n" + NO_POLICY, "fail", "firewall", None, "chain input of the table inet filter drops all packets"),
+    Fault("only SSH and ping are accepted", INPUT + "\n" + NO_POLICY + "\n" + KNOWN.replace("ct state established,related", "tcp dport { 22, 8000-9000 }") + "\n"
+          + nft("add rule inet filter input iif lo accept", "add rule inet filter input meta l4proto { icmp, ipv6-icmp } accept",
+                "add rule inet filter input icmp type echo-request accept"), "fail", "firewall", None, "drops all packets"),
     Fault("a rule drops", INPUT + "\n" + nft(f"add rule inet filter input ip daddr {{ 10.9.9.9, 10.10.0.0/16 }} drop"),
           "fail", "firewall", VIP4, "chain input of the table inet filter drops all packets"),
     Fault("a prerouting chain drops one family", nft("add table ip6 x", "add chain ip6 x pre { type filter hook prerouting priority 0; policy drop; }"),
@@ -298,6 +307,13 @@ HEALTHY = {
                                       "ip -6 route change default via fd51::1 advmss 1400", ()),
     "arp_ignore": ("ip addr add 192.168.51.80/32 dev lo; sysctl -qw net.ipv4.conf.all.arp_ignore=1", ()),
     "a firewall that accepts the service": (INPUT + "\n" + NO_POLICY + "\n" + nft("add rule inet filter input tcp dport 80 accept"), ()),
+    "a firewall that accepts a range of ports": (INPUT + "\n" + NO_POLICY + "\n" + nft("add rule inet filter input tcp dport { 22, 79-81 } accept"), ()),
+    "a firewall that accepts named addresses": (nft("add table inet filter", "add set inet filter vips { type ipv4_addr; }",
+        "add chain inet filter input { type filter hook input priority 0; policy drop; }", "add rule inet filter input ip daddr @vips accept",
+        "add rule inet filter input meta nfproto ipv6 accept"), ()),
+    "a VIP that netfilter translates": (f"ip addr del {VIP4}/32 dev lo; echo '{ALLOW_TO}' >>$CONF\n" + nft("add table ip nat",
+        "add chain ip nat pre { type nat hook prerouting priority -100; }", f"add rule ip nat pre ip daddr {VIP4} dnat to 192.168.51.10",
+        "add chain ip nat raw { type filter hook prerouting priority raw; }", "add rule ip nat raw ip daddr 10.10.10.0/24 notrack"), ()),
     "a firewall that drops others": (INPUT + "\n" + nft("add rule inet filter input iifname eth1 drop", "add rule inet filter input ip daddr 192.168.51.10 drop",
                                      "add rule inet filter input ip saddr 192.0.2.0/24 drop", "add rule inet filter input tcp dport 22 drop"), ()),
     "a firewall that jumps": (INPUT + "\n" + NO_POLICY + "\n" + nft("add chain inet filter more", "add rule inet filter input jump more"), ()),

@@ -145,11 +145,11 @@ static void read_next_hops(
 static int add_default_route(const struct nlmsghdr *message, void *data)
 {
 	const struct rtmsg *info = mnl_nlmsg_get_payload(message);
-	struct default_route route = {.family = family_of(info->rtm_family)};
+	struct default_route route = {.family = family_of(info->rtm_family), .main = info->rtm_table == RT_TABLE_MAIN};
 	const struct nlattr *attribute, *hops = NULL;
 
 	if (message->nlmsg_type != RTM_NEWROUTE || info->rtm_dst_len || info->rtm_type != RTN_UNICAST ||
-		info->rtm_table != RT_TABLE_MAIN || info->rtm_flags & RTM_F_CLONED || route.family == NETADDR_NONE)
+		info->rtm_flags & RTM_F_CLONED || route.family == NETADDR_NONE)
 		return MNL_CB_OK;
 	mnl_attr_for_each(attribute, message, sizeof(*info))
 	{

@@ -33,9 +33,10 @@ bool addresses_is_local(const struct netaddr *address);
 
 #define DEFAULT_ROUTES_MAX 16
 
-/* A next hop of a default route of the main table. */
+/* A next hop of a default route. */
 struct default_route {
 	uint8_t family; /* enum netaddr_family */
+	bool main; /* in the main table; others are for rules, VRFs */
 	uint32_t link; /* index of the interface */
 	uint32_t mtu, advmss; /* bytes; 0: not set */
 };

@@ -13,6 +13,7 @@
 
 #include "common/netaddr.h"
 #include "redirect/check/addresses.h"
+#include "redirect/check/diag.h"
 #include "redirect/config/redirect_conf.h"
 #include "redirect/links.h"
 #include "redirect/redirect.h"
@@ -38,6 +39,9 @@ struct check_subject {
 	bool attached, generic;
 	bool hidden; /* how it is attached cannot be read */
 	struct redirect_settings settings;
+	/* The sockets of this host; empty if sockets_error is not 0. */
+	struct diag_sockets sockets;
+	int sockets_error;
 	/* The result of ruleset_read(). */
 	json_t *ruleset;
 	int ruleset_error, ruleset_tables;
@@ -91,11 +95,15 @@ void check_mtu(struct check *check);
 void check_firewall(struct check *check);
 void check_conntrack(struct check *check);
 void check_iptables(struct check *check);
+/* Returns whether netfilter gives packets for the VIP another destination. */
+bool firewall_translates(const struct check_subject *subject, const struct netprefix *vip);
 /* sockets.c */
 void check_syn_cookies(struct check *check);
 void check_backlog(struct check *check);
 void check_udp(struct check *check);
 void check_bound_sockets(struct check *check);
+/* Returns whether packets for a VIP can reach the socket. */
+bool sockets_serve_vip(const struct diag_socket *socket, const struct check_subject *subject);
 /* allowed.c */
 void check_allow(struct check *check);
 /* program.c */

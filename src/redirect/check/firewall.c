@@ -10,6 +10,7 @@
 #include "redirect/check/output.h"
 #include "redirect/check/ruleset.h"
 
+#define SSH_PORT     22
 #define RAW_PRIORITY -200 /* chains with a lower one run before connection tracking */
 
 /* Adds a finding if the rules are not known. Returns whether there are rules to examine. */
@@ -46,7 +47,7 @@ static bool is_for_known_connections(const json_t *rule)
 }
 
 /* Returns whether the base chain drops every packet for the VIP. If another chain decides, it does not. */
-static bool drops(const struct check_subject *subject, const json_t *chain, const struct netprefix *vip)
+static bool drops(const struct check_subject *subject, const json_t *chain, const struct ruleset_packets *packets)
 {
 	const json_t *object;
 	size_t i;
@@ -58,8 +59,8 @@ static bool drops(const struct check_subject *subject, const json_t *chain, cons
 
 		if (!rule || !is_in_chain(rule, chain))
 			continue;
-		fit = ruleset_fits(rule, vip, subject->ip->name, false);
-		if (fit == RULESET_NEVER)
+		fit = ruleset_fits(rule, packets);
+		if (fit == RULESET_NEVER || (ruleset_uses(rule, "vmap") && ruleset_uses(rule, "ct")))
 			continue;
 		if (ruleset_uses(rule, "jump") || ruleset_uses(rule, "goto") || ruleset_uses(rule, "vmap"))
 			return false;
@@ -69,6 +70,18 @@ static bool drops(const struct check_subject *subject, const json_t *chain, cons
 			return true;
 	}
 	return strcmp(ruleset_text(chain, "policy"), "drop") == 0;
+}
+
+/* The ports of the services on the VIPs. SSH on all addresses is for operators. */
+static void set_packets(const struct check_subject *subject, const struct netprefix *vip, struct ruleset_packets *packets)
+{
+	*packets = (struct ruleset_packets){.vip = *vip, .interface = subject->ip->name};
+	for (size_t i = 0; i < subject->sockets.count && packets->port_count < RULESET_MAX_PORTS; i++) {
+		const struct diag_socket *socket = &subject->sockets.items[i];
+
+		if (!socket->connected && socket->port != SSH_PORT && sockets_serve_vip(socket, subject))
+			packets->ports[packets->port_count++] = socket->port;
+	}
 }
 
 static bool receives(const json_t *chain)
@@ -94,6 +107,7 @@ static void report_drop(struct check *check, const json_t *chain, const struct n
 void check_firewall(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
+	struct ruleset_packets packets;
 	bool reported = false;
 	const json_t *object;
 	size_t i;
@@ -104,12 +118,13 @@ void check_firewall(struct check *check)
 	{
 		const json_t *chain = ruleset_chain(object);
 
-		for (size_t j = 0; chain && receives(chain) && j < subject->vip_count; j++)
-			if (ruleset_has_family(chain, subject->vips[j].addr.family) &&
-				drops(subject, chain, &subject->vips[j])) {
-				report_drop(check, chain, &subject->vips[j]);
+		for (size_t j = 0; chain && receives(chain) && j < subject->vip_count; j++) {
+			set_packets(subject, &subject->vips[j], &packets);
+			if (ruleset_has_family(chain, packets.vip.addr.family) && drops(subject, chain, &packets)) {
+				report_drop(check, chain, &packets.vip);
 				reported = true;
 			}
+		}
 	}
 	if (!reported)
 		check_add(check, CHECK_OK, "", NULL, "no chain of nftables drops all packets for a VIP");
@@ -132,11 +147,35 @@ static bool is_before_tracking(const struct check_subject *subject, const json_t
 	return false;
 }
 
+/* Returns whether the rule is for the VIP, perhaps by a named set or only for some ports. */
+static bool is_for_vip(const struct check_subject *subject, const json_t *rule, const struct netprefix *vip)
+{
+	struct ruleset_packets packets;
+	enum ruleset_fit fit;
+
+	set_packets(subject, vip, &packets);
+	fit = ruleset_fits(rule, &packets);
+	return fit == RULESET_ALWAYS || (fit == RULESET_SOMETIMES && ruleset_compares(rule, "daddr"));
+}
+
 /* "CT" and "NOTRACK": targets of iptables-nft. */
 static bool exempts(const struct check_subject *subject, const json_t *rule, const struct netprefix *vip)
 {
 	return (ruleset_uses(rule, "notrack") || ruleset_uses(rule, "CT") || ruleset_uses(rule, "NOTRACK")) &&
-	       is_before_tracking(subject, rule) && ruleset_fits(rule, vip, subject->ip->name, false) != RULESET_NEVER;
+	       is_before_tracking(subject, rule) && is_for_vip(subject, rule, vip);
+}
+
+bool firewall_translates(const struct check_subject *subject, const struct netprefix *vip)
+{
+	static const char *const targets[] = {"dnat", "redirect", "tproxy", "DNAT", "REDIRECT", "TPROXY"};
+	const json_t *object;
+	size_t i;
+
+	json_array_foreach(subject->ruleset, i,
+		object) for (size_t j = 0; j < sizeof(targets) / sizeof(targets[0]);
+			     j++) if (ruleset_rule(object) && ruleset_uses(ruleset_rule(object), targets[j]) &&
+				      is_for_vip(subject, ruleset_rule(object), vip)) return true;
+	return false;
 }
 
 /* Adds a finding if connection tracking sees packets for the VIP. Returns whether it did. */

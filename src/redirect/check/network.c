@@ -41,15 +41,18 @@ static bool forwards(const struct check_subject *subject, uint8_t family)
 static void report_missing(struct check *check, const struct netprefix *vip)
 {
 	const struct check_subject *subject = check->subject;
+	const char *consequence = "the kernel drops clients' packets";
 	char command[CHECK_COMMAND_MAX] = "";
 
 	if (is_single(vip))
 		snprintf(command, sizeof(command), "ip address add %s/%u dev lo%s", prefix_text(vip), vip->length,
 			vip->addr.family == NETADDR_V6 ? " nodad" : "");
-	check_add(check, CHECK_FAIL, prefix_text(vip), *command ? command : NULL, "%s, so the kernel %s",
-		is_single(vip) ? "it is not an address of this host" : "this host has no address in it",
-		forwards(subject, vip->addr.family) ? "routes clients' packets out again, because forwarding is on"
-						    : "drops clients' packets");
+	if (subject->conf.allow_to_local)
+		consequence = "glb-redirect drops clients' packets (allow_to is \"local\")";
+	else if (forwards(subject, vip->addr.family))
+		consequence = "the kernel routes clients' packets out again, because forwarding is on";
+	check_add(check, CHECK_FAIL, prefix_text(vip), *command ? command : NULL, "%s, so %s",
+		is_single(vip) ? "it is not an address of this host" : "this host has no address in it", consequence);
 }
 
 /* Adds a finding if the VIP is not usable where it is. Returns whether it did. */
@@ -62,6 +65,8 @@ static bool report_vip(struct check *check, const struct netprefix *vip)
 
 	if (!address && is_single(vip) && addresses_is_local(&vip->addr))
 		return false; /* a local route (AnyIP) */
+	if (!address && !subject->conf.allow_to_local && firewall_translates(subject, vip))
+		return false;
 	if (!address) {
 		report_missing(check, vip);
 		return true;
@@ -201,7 +206,7 @@ static bool segments_fit(uint8_t family, uint32_t mtu)
 	int count = default_routes_read(routes), fitting = 0, all = 0;
 
 	for (int i = 0; i < count; i++) {
-		if (routes[i].family != family)
+		if (routes[i].family != family || !routes[i].main)
 			continue;
 		all++;
 		fitting += routes[i].advmss && routes[i].advmss + headers + OVERHEAD_TWO_HOPS <= mtu;
@@ -225,7 +230,8 @@ static bool report_large_replies(struct check *check, uint32_t mtu)
 	int count = default_routes_read(routes);
 
 	for (int i = 0; i < count && mtu > CLIENT_MTU; i++)
-		if (routes[i].link == subject->ip->index && !routes[i].mtu && serves(subject, routes[i].family)) {
+		if (routes[i].link == subject->ip->index && routes[i].main && !routes[i].mtu &&
+			serves(subject, routes[i].family)) {
 			check_add(check, CHECK_WARN, subject->ip->name, NULL,
 				"its MTU of %u is also that of replies to clients (default route of IPv%d): put 'mtu %d' on the default route (ip route change default ... mtu %d)",
 				mtu, routes[i].family == NETADDR_V4 ? 4 : 6, CLIENT_MTU, CLIENT_MTU);

@@ -150,50 +150,128 @@ static enum ruleset_fit invert(enum ruleset_fit fit)
 	return fit == RULESET_ALWAYS ? RULESET_NEVER : fit == RULESET_NEVER ? RULESET_ALWAYS : RULESET_SOMETIMES;
 }
 
-static enum ruleset_fit family_fits(const char *protocol, const struct netprefix *vip)
+/* Of "payload": clients' packets are of the family of the VIP, and neither ICMP nor IGMP. */
+static bool protocol_fits(const char *protocol, const struct netprefix *vip)
 {
-	if (strcmp(protocol, "ip") == 0 && vip->addr.family != NETADDR_V4)
+	if (strcmp(protocol, vip->addr.family == NETADDR_V4 ? "ip6" : "ip") == 0)
+		return false;
+	return strncmp(protocol, "icmp", 4) != 0 && strcmp(protocol, "igmp") != 0;
+}
+
+static bool has_port(const struct ruleset_packets *packets, json_int_t first, json_int_t last)
+{
+	for (size_t i = 0; i < packets->port_count; i++)
+		if (packets->ports[i] >= first && packets->ports[i] <= last)
+			return true;
+	return false;
+}
+
+/* The right side of a match of the destination port: a number, a range, a set of them. */
+static enum ruleset_fit port_fits(const json_t *right, const struct ruleset_packets *packets)
+{
+	const json_t *set = json_object_get(right, "set"), *range = json_object_get(right, "range"), *each;
+	enum ruleset_fit best = RULESET_NEVER;
+	size_t i;
+
+	if (!packets->port_count)
+		return RULESET_SOMETIMES;
+	if (json_is_integer(right))
+		return has_port(packets, json_integer_value(right), json_integer_value(right)) ? RULESET_SOMETIMES
+											       : RULESET_NEVER;
+	if (range)
+		return has_port(packets, json_integer_value(json_array_get(range, 0)),
+			       json_integer_value(json_array_get(range, 1)))
+			       ? RULESET_SOMETIMES
+			       : RULESET_NEVER;
+	if (!set)
+		return RULESET_SOMETIMES; /* a named set */
+	json_array_foreach(set, i, each)
+	{
+		enum ruleset_fit fit = port_fits(each, packets);
+
+		best = fit > best ? fit : best;
+	}
+	return best;
+}
+
+static enum ruleset_fit meta_fits(const char *key, const json_t *right, const struct ruleset_packets *packets)
+{
+	const json_t *set = json_object_get(right, "set"), *each;
+	const char *text = json_string_value(right);
+	enum ruleset_fit best = RULESET_NEVER;
+	size_t i;
+
+	json_array_foreach(set, i, each)
+	{
+		enum ruleset_fit fit = meta_fits(key, each, packets);
+
+		best = fit > best ? fit : best;
+	}
+	if (!text)
+		return set ? best : RULESET_SOMETIMES;
+	if ((strcmp(key, "iifname") == 0 && !strchr(text, '*')) || strcmp(key, "iif") == 0)
+		return strcmp(text, packets->interface) == 0 ? RULESET_ALWAYS : RULESET_NEVER;
+	if (strcmp(key, "l4proto") == 0 && (strstr(text, "icmp") || strcmp(text, "igmp") == 0))
 		return RULESET_NEVER;
-	if (strcmp(protocol, "ip6") == 0 && vip->addr.family != NETADDR_V6)
-		return RULESET_NEVER;
+	if (strcmp(key, "nfproto") == 0)
+		return strcmp(text, packets->vip.addr.family == NETADDR_V4 ? "ipv4" : "ipv6") == 0 ? RULESET_ALWAYS
+												   : RULESET_NEVER;
 	return RULESET_SOMETIMES;
 }
 
 /* A member of "expr" with the key "match". */
-static enum ruleset_fit match_fits(const json_t *match, const struct netprefix *vip, const char *interface, bool out)
+static enum ruleset_fit match_fits(const json_t *match, const struct ruleset_packets *packets)
 {
 	const json_t *left = json_object_get(match, "left"), *right = json_object_get(match, "right");
 	const json_t *payload = json_object_get(left, "payload"), *meta = json_object_get(left, "meta");
+	const char *field = ruleset_text(payload, "field");
 	bool differs = strcmp(ruleset_text(match, "op"), "!=") == 0;
 	enum ruleset_fit fit = RULESET_SOMETIMES;
 
-	if (payload && family_fits(ruleset_text(payload, "protocol"), vip) == RULESET_NEVER)
+	if (payload && !protocol_fits(ruleset_text(payload, "protocol"), &packets->vip))
 		return RULESET_NEVER;
-	if (payload && strcmp(ruleset_text(payload, "field"), out ? "saddr" : "daddr") == 0)
-		fit = address_fits(right, vip);
-	else if (meta && strcmp(ruleset_text(meta, "key"), out ? "oifname" : "iifname") == 0 && json_is_string(right) &&
-		 !strchr(json_string_value(right), '*'))
-		fit = strcmp(json_string_value(right), interface) == 0 ? RULESET_ALWAYS : RULESET_NEVER;
+	if (strcmp(field, "daddr") == 0)
+		fit = address_fits(right, &packets->vip);
+	else if (strcmp(field, "dport") == 0 && !differs)
+		fit = port_fits(right, packets);
+	else if (strcmp(field, "protocol") == 0 || strcmp(field, "nexthdr") == 0)
+		fit = meta_fits("l4proto", right, packets);
+	else if (meta)
+		fit = meta_fits(ruleset_text(meta, "key"), right, packets);
 	return differs ? invert(fit) : fit;
 }
 
-enum ruleset_fit ruleset_fits(const json_t *rule, const struct netprefix *vip, const char *interface, bool out)
+enum ruleset_fit ruleset_fits(const json_t *rule, const struct ruleset_packets *packets)
 {
-	enum ruleset_fit worst = ruleset_has_family(rule, vip->addr.family) ? RULESET_ALWAYS : RULESET_NEVER;
+	enum ruleset_fit worst = ruleset_has_family(rule, packets->vip.addr.family) ? RULESET_ALWAYS : RULESET_NEVER;
 	const json_t *expression;
 	size_t i;
 
 	json_array_foreach(json_object_get(rule, "expr"), i, expression)
 	{
-		const json_t *match = json_object_get(expression, "match");
+		const json_t *match = json_object_get(expression, "match"), *xt = json_object_get(expression, "xt");
 		enum ruleset_fit fit = RULESET_ALWAYS;
 
 		if (match)
-			fit = match_fits(match, vip, interface, out);
-		else if (json_object_get(expression, "xt") &&
-			 strcmp(ruleset_text(json_object_get(expression, "xt"), "type"), "match") == 0)
+			fit = match_fits(match, packets);
+		else if (strcmp(ruleset_text(xt, "type"), "match") == 0 || json_object_get(expression, "limit"))
 			fit = RULESET_SOMETIMES;
 		worst = fit < worst ? fit : worst;
 	}
 	return worst;
+}
+
+bool ruleset_compares(const json_t *rule, const char *field)
+{
+	const json_t *expression;
+	size_t i;
+
+	json_array_foreach(json_object_get(rule, "expr"), i, expression)
+	{
+		const json_t *left = json_object_get(json_object_get(expression, "match"), "left");
+
+		if (strcmp(ruleset_text(json_object_get(left, "payload"), "field"), field) == 0)
+			return true;
+	}
+	return false;
 }

@@ -7,6 +7,8 @@
 #define GLB_REDIRECT_CHECK_RULESET_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -37,13 +39,26 @@ bool ruleset_tracks(const json_t *rule);
 /* Returns whether the rule drops or rejects packets that connection tracking calls invalid. */
 bool ruleset_drops_invalid(const json_t *rule);
 
+#define RULESET_MAX_PORTS 64
+
+/* The packets of clients for a VIP: TCP and UDP from any source. */
+struct ruleset_packets {
+	struct netprefix vip;
+	const char *interface; /* on which they arrive */
+	/* To which they go; empty: not known. */
+	uint16_t ports[RULESET_MAX_PORTS];
+	size_t port_count;
+};
+
 enum ruleset_fit {
-	RULESET_NEVER, /* the rule does not match packets for the VIP */
+	RULESET_NEVER, /* the rule matches none of the packets */
 	RULESET_SOMETIMES, /* it matches some of them, or what it matches is not known */
 	RULESET_ALWAYS,
 };
 
-/* Returns which packets for the VIP that arrive on the interface the rule matches. out: packets from the VIP that leave. */
-enum ruleset_fit ruleset_fits(const json_t *rule, const struct netprefix *vip, const char *interface, bool out);
+enum ruleset_fit ruleset_fits(const json_t *rule, const struct ruleset_packets *packets);
+
+/* Returns whether the rule compares this field of a packet, such as "daddr". */
+bool ruleset_compares(const json_t *rule, const char *field);
 
 #endif

@@ -42,15 +42,15 @@ static bool is_on_vip(const struct diag_socket *socket, const struct check_subje
 	return false;
 }
 
-static bool serves_vip(const struct diag_socket *socket, const struct check_subject *subject)
+bool sockets_serve_vip(const struct diag_socket *socket, const struct check_subject *subject)
 {
 	return is_any(&socket->address) || is_on_vip(socket, subject);
 }
 
-/* Reads the sockets, or adds a finding that says why they are not known. */
-static bool read_sockets(struct check *check, struct diag_sockets *sockets)
+/* Adds a finding if the sockets are not known. Returns whether they are. */
+static bool knows_sockets(struct check *check)
 {
-	int error = diag_read(sockets);
+	int error = check->subject->sockets_error;
 
 	if (error)
 		check_add(check, CHECK_OK, "", NULL, "not known: the kernel does not list its sockets: %s",
@@ -155,7 +155,7 @@ static bool has_vip(const struct check_subject *subject)
 void check_backlog(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
-	struct diag_sockets sockets;
+	const struct diag_sockets *sockets = &check->subject->sockets;
 	struct backlogs backlogs = {0};
 	long somaxconn = USUAL_SOMAXCONN;
 	size_t servers = 0;
@@ -165,11 +165,11 @@ void check_backlog(struct check *check)
 		check_add(check, CHECK_WARN, "", "sysctl -w net.core.somaxconn=4096",
 			"net.core.somaxconn is %ld, and no listen backlog can be larger: the services need a restart after it was raised",
 			somaxconn);
-	if (read_sockets(check, &sockets)) {
-		for (size_t i = 0; i < sockets.count; i++) {
-			const struct diag_socket *socket = &sockets.items[i];
+	if (knows_sockets(check)) {
+		for (size_t i = 0; i < sockets->count; i++) {
+			const struct diag_socket *socket = &sockets->items[i];
 
-			if (!serves_vip(socket, subject))
+			if (!sockets_serve_vip(socket, subject))
 				continue;
 			servers += !socket->connected;
 			if (socket->protocol == IPPROTO_TCP)
@@ -181,7 +181,6 @@ void check_backlog(struct check *check)
 		else
 			report_backlogs(check, &backlogs, somaxconn);
 	}
-	diag_free(&sockets);
 }
 
 static bool has_connected(const struct diag_sockets *sockets, const struct diag_socket *server)
@@ -196,20 +195,20 @@ static bool has_connected(const struct diag_sockets *sockets, const struct diag_
 void check_udp(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
-	struct diag_sockets sockets;
+	const struct diag_sockets *sockets = &check->subject->sockets;
 	bool reported = false;
 
 	if (subject->settings.udp != REDIRECT_UDP_CONNECTED) {
 		check_add(check, CHECK_OK, "", NULL, "the first hop accepts UDP");
 		return;
 	}
-	if (read_sockets(check, &sockets)) {
-		for (size_t i = 0; i < sockets.count; i++) {
-			const struct diag_socket *socket = &sockets.items[i];
+	if (knows_sockets(check)) {
+		for (size_t i = 0; i < sockets->count; i++) {
+			const struct diag_socket *socket = &sockets->items[i];
 			char text[SOCKET_TEXT_MAX];
 
 			if (socket->protocol != IPPROTO_UDP || socket->connected || !is_on_vip(socket, subject) ||
-				has_connected(&sockets, socket))
+				has_connected(sockets, socket))
 				continue;
 			check_add(check, CHECK_WARN, socket_text(socket, text), NULL,
 				"no socket on this port is connected, but --udp connected needs servers that connect a socket for each client: attach with --udp first-hop unless the server does");
@@ -219,7 +218,6 @@ void check_udp(struct check *check)
 			check_add(check, CHECK_OK, "", NULL,
 				"--udp connected, and the UDP servers have connected sockets");
 	}
-	diag_free(&sockets);
 }
 
 /* Returns whether `upper` is a VLAN on the interface or on its bridge or bond, or one of these two. */
@@ -234,16 +232,16 @@ static bool is_above(const struct check_subject *subject, const struct link *upp
 void check_bound_sockets(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
-	struct diag_sockets sockets;
+	const struct diag_sockets *sockets = &check->subject->sockets;
 	bool reported = false;
 
-	if (read_sockets(check, &sockets)) {
-		for (size_t i = 0; i < sockets.count; i++) {
-			const struct diag_socket *socket = &sockets.items[i];
+	if (knows_sockets(check)) {
+		for (size_t i = 0; i < sockets->count; i++) {
+			const struct diag_socket *socket = &sockets->items[i];
 			const struct link *link = socket->link ? links_by_index(&subject->links, socket->link) : NULL;
 			char text[SOCKET_TEXT_MAX];
 
-			if (!link || socket->connected || !serves_vip(socket, subject) || !is_above(subject, link))
+			if (!link || socket->connected || !sockets_serve_vip(socket, subject) || !is_above(subject, link))
 				continue;
 			check_add(check, CHECK_FAIL, socket_text(socket, text), NULL,
 				"it is bound to %s, so the program on %s does not find its connections: do not bind it to an interface, or attach to %s with --mode generic",
@@ -253,5 +251,4 @@ void check_bound_sockets(struct check *check)
 		if (!reported)
 			check_add(check, CHECK_OK, "", NULL, "the program finds the sockets of all services");
 	}
-	diag_free(&sockets);
 }

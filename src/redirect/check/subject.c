@@ -110,6 +110,7 @@ int subject_read(const char *interface, const char *vips, const char *config_fil
 	subject->ip = subject->link ? links_of_ip(&subject->links, subject->link) : NULL;
 	read_program(subject);
 	read_conf(subject, config_file);
+	subject->sockets_error = diag_read(&subject->sockets);
 	subject->ruleset_error = ruleset_read(&subject->ruleset, &subject->ruleset_tables);
 	if (vips)
 		return add_named(subject, vips);
@@ -120,6 +121,7 @@ void subject_free(struct check_subject *subject)
 {
 	links_free(&subject->links);
 	addresses_free(&subject->addresses);
+	diag_free(&subject->sockets);
 	redirect_conf_free(&subject->conf);
 	faults_clear(&subject->faults);
 	json_decref(subject->ruleset);
