@@ -16,9 +16,10 @@ static void print_backend(const struct checklist *list, uint32_t table, uint32_t
 	char ip[NETADDR_TEXT_MAX], label[16], latency[32];
 
 	lines_print(2, "table %s: %s%s", table_label(set, table, label), netaddr_format(&entry->addr, ip),
-		first < end                      ? ""
-		: entry->state == TABLE_INACTIVE ? ", inactive"
-						 : ", no checks: healthy");
+		first < end                                 ? ""
+		: entry->state == TABLE_INACTIVE            ? ", inactive"
+		: checklist_is_marked(list, table, backend) ? ", no checks: unhealthy"
+							    : ", no checks: healthy");
 	for (size_t i = first; i < end; i++) {
 		const struct check *check = list->checks[list->uses[i].check];
 

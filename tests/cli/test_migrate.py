@@ -416,7 +416,7 @@ def documented_members():
     """{kind: members} of docs/reference/table-json.md."""
     page = (TREE / "docs/reference/table-json.md").read_text()
     sections = {"The document": "document", "A table": "table", "A bind": "bind", "A backend": "backend",
-                "A backend's checks": "checks", "Timing": "timing"}
+                "A backend's checks": "checks", "Timing": "timing", "HTTP settings": "http"}
     return {kind: [name for line in re.findall(r"^\| (`[^|]*) \|", page.split(f"\n### {title}\n")[1].split("\n### ")[0].split("\n## ")[0], re.M)
                    for name in re.findall(r"`(\w+)`", line)] for title, kind in sections.items()}
 
@@ -425,10 +425,11 @@ def test_no_member_of_the_reference_becomes_a_comment(tmp_path):
     members = documented_members()
     states = {"active", "filling", "draining", "inactive"}
     full = {kind: {name: None for name in names if name not in states} for kind, names in members.items()}
-    document = {**full["document"], "healthchecks": full["timing"], "tables": [{
-        **full["table"], "healthchecks": full["timing"], "binds": [full["bind"]],
-        "backends": [{**full["backend"], "healthchecks": full["checks"]}]}]}
-    assert len(full["table"]) >= 7 and len(full["checks"]) == 5 and len(full["timing"]) == 5
+    defaults, checks = {**full["timing"], **full["http"]}, {**full["checks"], **full["http"]}
+    document = {**full["document"], "healthchecks": defaults, "tables": [{
+        **full["table"], "healthchecks": defaults, "binds": [full["bind"]],
+        "backends": [{**full["backend"], "healthchecks": checks}]}]}
+    assert len(full["table"]) >= 7 and len(checks) >= 14 and len(defaults) == 13
     _, errors = migrate(write(tmp_path, document), code=FAILED)
     assert "is written as 'x-" not in errors and "unknown key" not in errors
 

@@ -10,6 +10,7 @@ import pytest
 import nginx
 from daemon import PROGRAM, backend, table
 from lab.tools import wait_until
+from support.tree import CLI
 
 GOOD, BAD = "10.78.0.1", "10.78.0.2"
 COLUMNS = 80
@@ -55,6 +56,22 @@ def test_unhealthy_backend(daemon):
     assert "10.78.0.3 inactive unchecked healthy" in shown
     code, text, _ = ask(made, "--json")
     assert code == 1 and json.loads(text)["tables"][0]["backends"][1]["verdict"] == "unhealthy"
+
+
+def test_unhealthy_backend_without_checks_stays_so_and_check_says_so(daemon):
+    by_hand = {**backend(BAD), "healthy": False}
+    made = daemon(table(backend(GOOD, http=nginx.OK), by_hand)).start().wait_ready()
+    assert made.healthy() == {GOOD: True, BAD: False}
+    warning = "tables[0].backends[1].healthy: is false, and this backend has no checks: it gets no new connections until you change that"
+    assert f"warning: {made.src}: {warning}" in made.log()
+    code, text, _ = ask(made)
+    assert code == 1 and f"{BAD} active unhealthy unhealthy" in words(text)
+    assert f'backend_healthy{{table="web",backend="{BAD}"}} 0\n' in made.get("/metrics")[2]
+    assert f"table web: {BAD}, no checks: unhealthy" in made.host.run(PROGRAM, "-c", str(made.conf), "-1", check=False).stdout
+    shown = made.host.run(str(CLI), "check", str(made.src), check=False)
+    assert warning in shown.stderr and shown.returncode == 1, shown
+    made.write_src(table(backend(GOOD), by_hand))  # no health checks at all
+    assert "has no checks" not in made.host.run(str(CLI), "check", str(made.src), check=False).stderr
 
 
 def test_panic(daemon):

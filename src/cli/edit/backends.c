@@ -130,7 +130,7 @@ static void note_missing_checks(const struct edit *edit, uint32_t t)
 	for (uint32_t i = 0; i < health->backend_count; i++) {
 		const struct check_targets *targets = &health->backends[i];
 
-		if (!targets->http && !targets->tcp && !targets->gue && !targets->fou && !targets->command)
+		if (!check_targets_any(targets))
 			continue;
 		command_note(
 			"%s: the new backend has no health checks, but others have; to copy them: --copy-checks-from %s",

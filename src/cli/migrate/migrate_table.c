@@ -8,6 +8,7 @@
 
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
+#include "healthcheck/config/http_settings.h"
 #include "table/file/json_locate.h"
 #include "table/file/json_reader.h"
 #include "table/file/table_json.h"
@@ -20,16 +21,25 @@ struct member {
 	const struct member *members; /* of the value, or of its elements if it is an array; NULL: it has none */
 };
 
+#define X(symbol, text) {.name = "http_" text},
+
 static const struct member timing_members[] = {
 	{.name = "interval_ms"},
 	{.name = "timeout_ms"},
 	{.name = "trigger"},
 	{.name = "trigger_healthy"},
 	{.name = "trigger_unhealthy"},
-	{0},
+	HTTP_TABLE_SETTINGS(X){0},
 };
 static const struct member check_members[] = {
-	{.name = "http"}, {.name = "http_uri"}, {.name = "tcp"}, {.name = "gue"}, {.name = "fou"}, {0}};
+	{.name = "http"},
+	{.name = "http_uri"},
+	{.name = "tcp"},
+	{.name = "gue"},
+	{.name = "fou"},
+	{.name = "command"},
+	HTTP_TABLE_SETTINGS(X){0},
+};
 static const struct member bind_members[] = {
 	{.name = "ip"}, {.name = "proto"}, {.name = "port"}, {.name = "port_start"}, {.name = "port_end"}, {0}};
 static const struct member backend_members[] = {

@@ -44,8 +44,15 @@ struct check_targets {
 	char *http_uri;
 	/* Name of a command in healthcheck.conf; NULL: no check of this kind. Owned. */
 	char *command;
+	/* The file says `healthy: false`. */
+	bool marked_unhealthy;
 	/* NULL: as the table has them. Owned. */
 	struct http_settings *http_settings;
 };
+
+static inline bool check_targets_any(const struct check_targets *targets)
+{
+	return targets->http || targets->tcp || targets->gue || targets->fou || targets->command;
+}
 
 #endif

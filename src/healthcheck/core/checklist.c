@@ -402,10 +402,22 @@ bool checklist_has(const struct checklist *list, enum check_kind kind)
 	return false;
 }
 
+bool checklist_is_marked(const struct checklist *list, uint32_t table, uint32_t backend)
+{
+	return list->document.health.tables[table].backends[backend].marked_unhealthy;
+}
+
+bool checklist_has_checks(const struct checklist *list, uint32_t table, uint32_t backend)
+{
+	return list->first[table][backend] < list->first[table][backend + 1];
+}
+
 enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend)
 {
 	enum damper_verdict verdict = DAMPER_HEALTHY;
 
+	if (!checklist_has_checks(list, table, backend) && checklist_is_marked(list, table, backend))
+		return DAMPER_UNHEALTHY;
 	for (size_t i = list->first[table][backend]; i < list->first[table][backend + 1]; i++) {
 		const struct check *check = list->checks[list->uses[i].check];
 

@@ -81,9 +81,13 @@ bool checklist_has(const struct checklist *list, enum check_kind kind);
 
 /*
  * Returns the verdict of all checks of a backend together: unhealthy if one is unhealthy, else unknown if one is
- * unknown, else healthy. A backend without checks is healthy.
+ * unknown, else healthy. A backend without checks is what src says, by default healthy.
  */
 enum damper_verdict checklist_verdict(const struct checklist *list, uint32_t table, uint32_t backend);
+
+/* Return whether src says `healthy: false` of a backend, and whether checks of it run. */
+bool checklist_is_marked(const struct checklist *list, uint32_t table, uint32_t backend);
+bool checklist_has_checks(const struct checklist *list, uint32_t table, uint32_t backend);
 
 /* Sets list->unknown and list->wavering. */
 void checklist_count(struct checklist *list);

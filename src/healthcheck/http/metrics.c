@@ -49,8 +49,7 @@ static void print_tables(FILE *to, const struct monitor *monitor)
 		label(to, table_label(set, t, buf));
 		fprintf(to, "\"} %" PRIu32 "\n", monitor->publisher.verdicts[t].kept);
 	}
-	family(to, "backend_healthy", "gauge",
-		"0 if the verdict of one of the backend's checks is unhealthy, even if dst has it as healthy");
+	family(to, "backend_healthy", "gauge", "0 if the backend's verdict is unhealthy, even if dst has it as healthy");
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
 			char ip[NETADDR_TEXT_MAX];

@@ -80,6 +80,7 @@ void lint_src(const struct table_document *document, const struct conf *conf, st
 	lint_timing(document, conf, faults);
 	lint_http(document, conf, faults);
 	lint_commands(document, conf, faults);
+	table_health_warn(&document->health, faults);
 	for (size_t i = 0; i < conf->table_count; i++)
 		if (!has_table(&document->set, conf->tables[i].name))
 			faults_warn(faults, NULL, "has no table '%s', but `tables` in healthcheck.conf names it",

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/publish/verdicts.h"
 
-/* The verdict of the backend's checks. A backend without a verdict keeps `healthy` from src. */
+/*
+ * The verdict of the backend's checks. A backend without a verdict keeps `healthy` from src. The set does not have that
+ * value any more after a panic.
+ */
 static bool is_healthy(const struct checklist *list, uint32_t table, uint32_t backend)
 {
-	const struct table_backend *entry = &list->document.set.tables[table].backends[backend];
 	enum damper_verdict verdict = checklist_verdict(list, table, backend);
 
-	return verdict == DAMPER_UNKNOWN ? entry->healthy : verdict == DAMPER_HEALTHY;
+	return verdict == DAMPER_UNKNOWN ? !checklist_is_marked(list, table, backend) : verdict == DAMPER_HEALTHY;
+}
+
+/* No check says that this backend is unhealthy, but src does. So it does not count, and panic does not change it. */
+static bool is_unhealthy_by_hand(const struct checklist *list, uint32_t table, uint32_t backend)
+{
+	return checklist_is_marked(list, table, backend) && !checklist_has_checks(list, table, backend);
 }
 
 static struct verdicts count(const struct checklist *list, uint32_t table, unsigned panic_threshold)
@@ -19,7 +27,7 @@ static struct verdicts count(const struct checklist *list, uint32_t table, unsig
 		uint8_t state = entry->backends[i].state;
 		bool healthy = is_healthy(list, table, i);
 
-		if (state == TABLE_INACTIVE)
+		if (state == TABLE_INACTIVE || is_unhealthy_by_hand(list, table, i))
 			continue;
 		verdicts.backends++;
 		verdicts.healthy += healthy;
@@ -38,8 +46,8 @@ bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct ver
 	for (uint32_t t = 0; t < set->count; t++) {
 		verdicts[t] = count(list, t, panic_threshold);
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
-			if (!table_document_set_healthy(
-				    &list->document, t, b, verdicts[t].panic || is_healthy(list, t, b)))
+			if (!table_document_set_healthy(&list->document, t, b,
+				    (verdicts[t].panic && !is_unhealthy_by_hand(list, t, b)) || is_healthy(list, t, b)))
 				return false;
 	}
 	return true;

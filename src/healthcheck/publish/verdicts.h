@@ -5,7 +5,8 @@
 
 #include "healthcheck/core/checklist.h"
 
-/* What the checks say about the backends of one table. Inactive backends do not count. */
+/* What the checks say about the backends of one table. Inactive backends do not count, and neither do those without
+ * checks that src has as unhealthy. */
 struct verdicts {
 	uint32_t backends, healthy;
 	/* So few backends are healthy that all count as healthy. */
@@ -17,7 +18,7 @@ struct verdicts {
 /*
  * Sets `healthy` of every backend in the list's document, and verdicts[table] of every table. If less than
  * panic_threshold percent of a table's backends are healthy, the table is in panic: all its backends are set to
- * healthy. Returns false if out of memory.
+ * healthy, except for those without checks. Returns false if out of memory.
  */
 bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES]);
 

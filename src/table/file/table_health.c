@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/table_health.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void override(unsigned *value, unsigned with)
@@ -28,6 +29,41 @@ void table_health_http(const struct table_health *health, uint32_t table, uint32
 	http_settings_override(settings, &health->http);
 	http_settings_override(settings, &health->tables[table].http);
 	http_settings_override(settings, health->tables[table].backends[backend].http_settings);
+}
+
+static bool has_checks(const struct table_health *health)
+{
+	for (uint32_t t = 0; t < health->count; t++)
+		for (uint32_t b = 0; b < health->tables[t].backend_count; b++)
+			if (check_targets_any(&health->tables[t].backends[b]))
+				return true;
+	return false;
+}
+
+void table_health_warn(const struct table_health *health, struct faults *faults)
+{
+	/* Without any check, health checks do not write this table. */
+	bool checked = has_checks(health);
+
+	for (uint32_t t = 0; checked && t < health->count; t++) {
+		uint32_t first = 0, count = 0;
+		char where[64], others[48] = "";
+
+		for (uint32_t b = 0; b < health->tables[t].backend_count; b++) {
+			const struct check_targets *targets = &health->tables[t].backends[b];
+
+			if (targets->marked_unhealthy && !check_targets_any(targets) && count++ == 0)
+				first = b;
+		}
+		if (!count)
+			continue;
+		snprintf(where, sizeof(where), "tables[%u].backends[%u].healthy", t, first);
+		if (count > 1)
+			snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
+		faults_warn(faults, where,
+			"is false, and this backend has no checks: it gets no new connections until you change that%s",
+			others);
+	}
 }
 
 static void free_targets(struct check_targets *targets)

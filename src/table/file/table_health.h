@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "common/faults.h"
 #include "healthcheck/config/settings.h"
 
 /* Settings of one table. */
@@ -29,6 +30,9 @@ void table_health_timing(const struct table_health *health, uint32_t table, stru
  * borrows them. */
 void table_health_http(
 	const struct table_health *health, uint32_t table, uint32_t backend, struct http_settings *settings);
+
+/* Adds a warning for each table with backends that have `healthy: false` and no checks, if other backends have checks. */
+void table_health_warn(const struct table_health *health, struct faults *faults);
 
 /* Frees everything. *health is then empty and can be used again. */
 void table_health_free(struct table_health *health);

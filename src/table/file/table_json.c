@@ -76,6 +76,7 @@ static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 		backend->healthy = json_is_true(value);
 	else
 		json_reader_reject(reader, value, JSON_TRUE, "true or false");
+	((struct backend_draft *)into)->targets->marked_unhealthy = !backend->healthy;
 }
 
 static void read_backend(struct json_reader *reader, json_t *value, struct backend_draft *draft)
@@ -453,6 +454,8 @@ static void read_and_lint(const char *text, size_t size, struct table_document *
 	faults->locate_context = &locate;
 	table_lint(&document->set, faults);
 	table_json_health_lint(&document->health, faults);
+	if (faults->thorough)
+		table_health_warn(&document->health, faults);
 	faults->locate = NULL;
 }
 

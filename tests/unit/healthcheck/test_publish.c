@@ -110,7 +110,7 @@ static void test_timing_of_a_table_overrides_that_of_the_file(void **state)
 	checklist_free(&list);
 }
 
-static void test_inactive_backend_is_not_checked_and_unchecked_backend_is_healthy(void **state)
+static void test_inactive_backend_is_not_checked(void **state)
 {
 	struct checklist list = make("{'tables': [" TABLE("a", "",
 		"{'ip': '10.1.0.1', 'state': 'inactive', 'healthchecks': {'tcp': 22}},"
@@ -118,7 +118,7 @@ static void test_inactive_backend_is_not_checked_and_unchecked_backend_is_health
 
 	(void)state;
 	assert_int_equal(list.check_count, 0);
-	assert_published(&list, 50, 0, "11");
+	assert_published(&list, 50, 0, "10");
 	checklist_free(&list);
 }
 
@@ -415,17 +415,55 @@ static void test_tunnel_vip_adds_checks_to_the_vips(void **state)
 	checklist_free(&list);
 }
 
+#define UNCHECKED(ip, more) "{'ip': '" ip "', 'state': 'active'" more "}"
+
+static void test_unhealthy_backend_without_checks_stays_as_it_is_written(void **state)
+{
+	static const char text[] = "{'tables': [" TABLE("a", "",
+		UNCHECKED("10.1.0.1", ", 'healthy': false") "," UNCHECKED("10.1.0.2", ", 'healthy': true") "," UNCHECKED(
+			"10.1.0.3", "") "," TCP("10.1.0.4", ", 'healthy': false")) "]}";
+	struct checklist list = make(text);
+
+	(void)state;
+	set(&list, "tcp 10.1.0.4:22", DAMPER_HEALTHY);
+	assert_published(&list, 50, 0, "0111");
+	assert_int_equal(checklist_verdict(&list, 0, 0), DAMPER_UNHEALTHY);
+	set(&list, "tcp 10.1.0.4:22", DAMPER_UNHEALTHY);
+	assert_published(&list, 50, 0, "0110");
+	/* It does not count: 2 of 3 are healthy. */
+	assert_published(&list, 66, 0, "0110");
+	/* Panic says that checks are wrong. No check says that it is unhealthy. */
+	assert_published(&list, 67, 0, "0111");
+	checklist_free(&list);
+}
+
+static void test_backend_without_a_verdict_keeps_healthy_from_src_after_a_panic(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE(
+		"a", "", TCP("10.1.0.1", ", 'healthy': false") "," TCP("10.1.0.2", "") "," TCP("10.1.0.3", "")) "]}");
+
+	(void)state;
+	set(&list, "tcp 10.1.0.2:22", DAMPER_UNHEALTHY);
+	set(&list, "tcp 10.1.0.3:22", DAMPER_HEALTHY);
+	assert_published(&list, 50, 0, "111");
+	set(&list, "tcp 10.1.0.2:22", DAMPER_HEALTHY);
+	assert_published(&list, 50, 0, "011");
+	checklist_free(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_shared_by_tables_runs_once),
 		cmocka_unit_test(test_timing_of_a_table_overrides_that_of_the_file),
-		cmocka_unit_test(test_inactive_backend_is_not_checked_and_unchecked_backend_is_healthy),
+		cmocka_unit_test(test_inactive_backend_is_not_checked),
 		cmocka_unit_test(test_every_check_of_a_backend_must_pass),
 		cmocka_unit_test(test_panic_counts_all_as_healthy_until_enough_are),
 		cmocka_unit_test(test_backends_that_only_panic_keeps_in_service_are_counted),
 		cmocka_unit_test(test_close_without_open),
 		cmocka_unit_test(test_backend_without_a_verdict_keeps_healthy_from_src),
+		cmocka_unit_test(test_unhealthy_backend_without_checks_stays_as_it_is_written),
+		cmocka_unit_test(test_backend_without_a_verdict_keeps_healthy_from_src_after_a_panic),
 		cmocka_unit_test(test_only_healthy_is_changed),
 		cmocka_unit_test(test_reload_keeps_checks_and_verdicts),
 		cmocka_unit_test(test_restart_keeps_verdicts),
