@@ -8,10 +8,15 @@ import subprocess
 import sys
 
 from lab.tools import TREE, LabError, program, read, write
-from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT
+from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, NETWORK, VIP4, VIP6
 
 DOWNLOAD = "/run/lab/www/download"
 DOWNLOAD_BYTES = 5_000_000
+# The network of the directors and the proxies.
+REDIRECT_CONF = f"""\
+allow_from = ["{NETWORK}"];
+allow_to = ["{VIP4}", "{VIP6}"];
+"""
 NGINX_CONF = """\
 daemon off;
 user root;
@@ -56,8 +61,10 @@ class Proxy:
         self.host = network.add_proxy(link)
         self.powered = True
         self.folder = f"/run/lab/{self.name}"
+        self.redirect_conf = f"{self.folder}/redirect.conf"
         self.nginx_conf, self.log = f"{self.folder}/nginx.conf", f"{self.folder}/services.log"
         os.mkdir(self.folder)
+        write(self.redirect_conf, REDIRECT_CONF)
 
     @property
     def address(self):
@@ -74,9 +81,9 @@ class Proxy:
                 sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
-    def attach(self, *options):
+    def attach(self, *options, device="eth0"):
         """Attaches glb-redirect, or replaces it by one with other options."""
-        self.host.run(program("glb-redirect"), "attach", "eth0", *options)
+        self.host.run(program("glb-redirect"), "attach", device, "--config-file", self.redirect_conf, *options)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
@@ -106,6 +113,9 @@ class Proxy:
 
     def stats(self):
         return json.loads(self.host.run(program("glb-redirect"), "stats", "eth0", "--json").stdout)["eth0"]
+
+    def redirect_status(self):
+        return json.loads(self.host.run(program("glb-redirect"), "status", "eth0", "--json").stdout)["eth0"]
 
     def power_off(self):
         self.network.unplug(self.link)

@@ -19,6 +19,7 @@ VIPS = (VIP4, VIP6)
 HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
 HEALTH_URI = "/health"
 
+NETWORK = "192.0.2.0/24"  # has the links of directors and proxies
 CLIENT_MTU = 1500
 # Room for a full packet of a client and its outer headers: 36 bytes, and 4 for each hop after the first. With an MTU of 1500 on
 # these links, large uploads would hang without a trace in any counter.

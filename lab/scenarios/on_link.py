@@ -21,7 +21,7 @@ def put_on_link(fleet, director, proxy):
     join(proxy.host, DEVICE, fleet.network, director.link)
     proxy.host.sysctl({"net.ipv4.conf.lo.forwarding": 1})  # for --forward fib
     # The sender of a frame on this link is the director, so second chances need the route. A macvlan has no native XDP.
-    proxy.host.run(program("glb-redirect"), "attach", DEVICE, "--forward", "fib", "--mode", "generic")
+    proxy.attach("--forward", "fib", "--mode", "generic", device=DEVICE)
     director.host.ip(f"route add {proxy.address}/32 dev eth0")
 
 

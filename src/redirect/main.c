@@ -10,6 +10,7 @@
 static const struct command *const commands[] = {
 	&attach_command,
 	&reload_command,
+	&follow_command,
 	&detach_command,
 	&status_command,
 	&stats_command,

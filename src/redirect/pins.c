@@ -21,9 +21,11 @@
 
 #define LINK      "link"
 #define COMPANION "companion"
+#define FOLLOWER  "follower:" /* and the number of a network namespace; longer than the name of an interface */
 
 /* A reader and a loader that replaces the program may run at the same time. */
-#define ATTEMPTS 5
+#define ATTEMPTS   5
+#define ATTEMPT_US 10000
 
 /* bpffs allows no dots in names. Names of interfaces have no colons, so a colon replaces each dot. */
 static void replace_characters(char *text, char from, char to)
@@ -166,17 +168,82 @@ void pins_close(struct pins *pins)
 	}
 }
 
-void pins_lock(void)
+int pins_lock(void)
 {
 	int folder = open(PINS_BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (folder >= 0)
 		flock(folder, LOCK_EX);
+	return folder;
+}
+
+void pins_unlock(int lock)
+{
+	if (lock >= 0)
+		close(lock);
+}
+
+static int check_bpffs(void)
+{
+	struct statfs fs;
+
+	return statfs(PINS_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC ? -ENODEV : 0;
 }
 
 static int make_folder(const char *path)
 {
 	return mkdir(path, 0700) != 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* Network namespaces may share a bpffs, so the folder that the follower locks is named by the namespace. */
+static int open_follower_folder(char path[PATH_SIZE])
+{
+	struct stat namespace;
+
+	if (stat("/proc/self/ns/net", &namespace) != 0)
+		return -errno;
+	snprintf(path, PATH_SIZE, PINS_ROOT "/" FOLLOWER "%llu", (unsigned long long)namespace.st_ino);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int pins_lock_follower(void)
+{
+	char path[PATH_SIZE];
+	int folder = open_follower_folder(path), error;
+
+	if (folder < 0) {
+		error = check_bpffs();
+		if (!error)
+			error = make_folder(PINS_ROOT);
+		if (!error)
+			error = make_folder(path);
+		if (error)
+			return error;
+		folder = open_follower_folder(path);
+		if (folder < 0)
+			return -errno;
+	}
+	/* pins_has_follower() has the lock for a moment. */
+	for (int i = 0; i < ATTEMPTS && flock(folder, LOCK_EX | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK || i == ATTEMPTS - 1) {
+			error = -errno;
+			close(folder);
+			return error;
+		}
+		usleep(ATTEMPT_US);
+	}
+	return folder;
+}
+
+bool pins_has_follower(void)
+{
+	char path[PATH_SIZE];
+	int folder = open_follower_folder(path);
+	bool has = folder >= 0 && flock(folder, LOCK_SH | LOCK_NB) != 0;
+
+	if (folder >= 0)
+		close(folder);
+	return has;
 }
 
 static int pin_map(const char *interface, uint32_t program_id, const char *name, int fd)
@@ -190,11 +257,11 @@ static int pin_map(const char *interface, uint32_t program_id, const char *name,
 int pins_put_program(const char *interface, const struct program *program)
 {
 	char path[PATH_SIZE], folder[PATH_SIZE];
-	struct statfs fs;
 	int error;
 
-	if (statfs(PINS_BPFFS, &fs) != 0 || fs.f_type != BPF_FS_MAGIC)
-		return -ENODEV;
+	error = check_bpffs();
+	if (error)
+		return error;
 	path_of(path, interface, "");
 	program_path(folder, interface, program->id, "");
 	error = make_folder(PINS_ROOT);

@@ -63,8 +63,16 @@ struct pins_location {
 
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location);
 
-/* Waits until no other loader changes pins, and keeps others out until this process ends. */
-void pins_lock(void);
+/* Waits until no other loader changes pins, and keeps others out until pins_unlock(), or until this process ends. */
+int pins_lock(void);
+void pins_unlock(int lock);
+
+/*
+ * Makes this process the one that follows the addresses of this network namespace, until it ends. Returns a descriptor, or
+ * -errno; -EWOULDBLOCK: another process is.
+ */
+int pins_lock_follower(void);
+bool pins_has_follower(void);
 
 /*
  * Pins the maps of a loaded program, which is not attached yet. Creates the interface's folder if it is missing.

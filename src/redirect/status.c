@@ -103,6 +103,8 @@ static void print_settings(const struct state *state)
 	if (!state->settings.frags)
 		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
 	allow_print(state->allow);
+	if (json_object_size(state->allow))
+		printf("  addresses of this host: %s\n", pins_has_follower() ? "followed" : "as of attach or reload");
 }
 
 static void print_text(const struct state *state)
@@ -150,6 +152,7 @@ static json_t *to_json(const struct state *state)
 		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
 		json_object_set_new(json, "frags", json_boolean(state->settings.frags));
 		json_object_update(json, state->allow);
+		json_object_set_new(json, "addresses_followed", json_boolean(pins_has_follower()));
 		json_object_set_new(json, "version", json_string(state->settings.version));
 		json_object_set_new(json, "warnings", *state->warning ? json_pack("[s]", state->warning) : json_array());
 	}

@@ -84,7 +84,7 @@ def test_attach_status_detach(proxy):
     assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",
                       "tc_program": TC_PROGRAM,
                       "open_to_any_sender": True, "allow_from": None, "allow_to": "local", "next_hops": None, "max_hops": 4,
-                      "config_file": None, "warnings": []}
+                      "config_file": None, "addresses_followed": False, "warnings": []}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
@@ -100,7 +100,8 @@ def test_options_reach_the_program(proxy):
     assert proxy.stats()["total"] == 1
     text = proxy("status")
     assert re.fullmatch(r"eth0: attached, generic mode, program \d+, version \S+\n"
-                        r"  port 6080, udp connected, syn-cookies off, forward sender\n" + re.escape(OPEN) + r"  tc program by \w+\n", text)
+                        r"  port 6080, udp connected, syn-cookies off, forward sender\n" + re.escape(OPEN)
+                        + r"  addresses of this host: as of attach or reload\n  tc program by \w+\n", text)
 
 
 def test_an_upgrade_keeps_counters(proxy):
@@ -448,7 +449,7 @@ def test_driver_that_refuses(proxy):
 
 def test_help(proxy):
     assert "usage: glb-redirect SUBCOMMAND" in proxy("--help")
-    for name in ("attach", "reload", "detach", "status", "stats"):
+    for name in ("attach", "reload", "follow", "detach", "status", "stats"):
         assert name in proxy("--help")
         assert f"usage: glb-redirect {name}" in proxy(name, "--help")
     options = [line for line in proxy("attach", "--help").splitlines() if line.startswith("  --")]

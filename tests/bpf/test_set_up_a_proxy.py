@@ -7,9 +7,11 @@ import re
 import pytest
 
 from lab.net import Namespace, connect
+from lab.tools import wait_until
 from support.tree import TREE
 
 PAGE = TREE / "docs/howto/set-up-a-proxy.md"
+CONF = re.search(r"^```conf\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)[1]
 EXAMPLES = re.findall(r"^```\w+\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -20,24 +22,37 @@ def shape(text):
     return re.sub(r" +\d+$", lambda match: f" {len(match[0])}", text, flags=re.MULTILINE)
 
 
+def set_up(proxy, glb_redirect, conf):
+    """Attaches with the configuration of the page, and starts the follower."""
+    conf.write_text(CONF)
+    proxy.run(glb_redirect, "attach", "eth0", "--config-file", conf)
+    follower = proxy.start(glb_redirect, "follow")
+    wait_until(lambda: "followed" in proxy.run(glb_redirect, "status").stdout, "glb-redirect follow")
+    return follower
+
+
 def test_there_are_examples():
     assert [command for command, _ in EXAMPLES] == ["glb-redirect check eth0 --vip 10.10.10.10,fdb4::10", "glb-redirect status", "glb-redirect stats eth0"]
 
 
 @pytest.mark.parametrize("command, shown", EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_example_prints_what_is_shown(glb_redirect, command, shown):
-    proxy, network = Namespace(), Namespace()
+def test_example_prints_what_is_shown(glb_redirect, command, shown, tmp_path):
+    proxy, network, follower = Namespace(), Namespace(), None
     try:
         connect(proxy, "eth0", network, "net0")
         if " check " in command:  # on a new host
             network.offload("net0", "gro", "on")
             proxy.ip("addr add 192.168.51.10/24 dev eth0", "route add default via 192.168.51.1")
         else:
-            proxy.run(glb_redirect, "attach", "eth0")
+            follower = set_up(proxy, glb_redirect, tmp_path / "redirect.conf")
         printed = proxy.run(glb_redirect, *command.split()[1:], check=" check " not in command).stdout
     finally:
+        if follower:
+            follower.kill()
+            follower.wait()
         proxy.close()
         network.close()
+    printed = printed.replace(str(tmp_path), "/etc/glb")
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in shape(shown).splitlines())
     assert re.fullmatch(pattern, shape(printed)), printed
 

@@ -19,17 +19,19 @@ def good(tmp_path):
     """{kind: a valid file}"""
     run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
     (tmp_path / "healthcheck.conf").write_text(HEALTHCHECK)
+    (tmp_path / "redirect.conf").write_text('allow_from = ["192.0.2.0/24"];\n')
     (tmp_path / "glb-director").write_text(ENVIRONMENT)
     return {
         "JSON table": tmp_path / "table.json",
         "binary table": tmp_path / "table.bin",
         "director.conf": write_conf(tmp_path / "director.conf"),
         "healthcheck.conf": tmp_path / "healthcheck.conf",
+        "redirect.conf": tmp_path / "redirect.conf",
         "environment file": tmp_path / "glb-director",
     }
 
 
-NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "glb-director", "x", "x.txt"]
+NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "redirect.conf", "glb-director", "x", "x.txt"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,7 +48,7 @@ def test_content_decides_the_kind_whatever_the_name(name, good, tmp_path):
 def test_the_kind_of_a_faulty_file_is_printed(good, tmp_path):
     bad = tmp_path / "bad"
     for kind, old, new in (("JSON table", '"tcp"', '"sctp"'), ("director.conf", "outbound_src_ip", "outbound_source_ip"),
-                           ("healthcheck.conf", "src", "source"), ("environment file", "EAL_ARGS", "EAL_ARG")):
+                           ("healthcheck.conf", "src", "source"), ("redirect.conf", "/24", "/33"), ("environment file", "EAL_ARGS", "EAL_ARG")):
         bad.write_text(good[kind].read_text().replace(old, new, 1))
         done = run("check", bad, code=CHECK_ERRORS)
         assert done.stdout.startswith(f"{bad}: invalid {kind}, ") and done.stderr.startswith(f"glb-director-cli: {bad}:")
@@ -67,7 +69,7 @@ def test_configurations_of_glb_in_json_are_not_taken_for_tables(tmp_path):
     ("", "table.json", "JSON table"), ("", "healthcheck.conf", "healthcheck.conf"), ("# only a comment\n", "my.conf", "director.conf"),
     ("", "old-healthcheck-2.conf", "healthcheck.conf"), ("frob = 1;\n", "x", "director.conf"), ("[1]", "x", "JSON table"),
     ("GLB", "glb-director", "environment file"), ("x", "glb-redirect", "environment file"), ("x", "glb-redirect.eth0", "environment file"),
-    ("", "x.bin", "binary table"), ("{}", "x.conf", "director.conf"),
+    ("", "x.bin", "binary table"), ("frob = 1;\n", "redirect.conf", "redirect.conf"), ("{}", "x.conf", "director.conf"),
 ])
 def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_path):
     (tmp_path / name).write_text(text)
@@ -76,7 +78,7 @@ def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_pat
 
 def test_option_kind_decides_for_all_files(good, tmp_path):
     for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf"),
-                       ("environment", "environment file")):
+                       ("redirect", "redirect.conf"), ("environment", "environment file")):
         run("check", "--kind", word, good[kind])
         for other in good:
             if other != kind:
@@ -86,7 +88,7 @@ def test_option_kind_decides_for_all_files(good, tmp_path):
                 assert f": {'invalid' if code == CHECK_ERRORS else 'valid'} {kind}, " in done.stdout
     done = run("check", "--kind", "table", good["JSON table"], code=USAGE)
     assert done.stderr.splitlines()[0] == (
-        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|environment")
+        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|redirect|environment")
 
 
 def test_stdin_is_checked_like_a_file(good):

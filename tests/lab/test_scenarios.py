@@ -95,6 +95,15 @@ def new_proxy_shares(result):
     assert len(result["details"]["added"]) == 4
 
 
+def strangers_are_refused(result):
+    counted = result["details"]["refused"]
+    assert counted["a stranger"] == {"drop_source": 30}
+    assert counted["a director to other hosts"] == {"drop_destination": 10, "drop_next_hop": 10}
+    assert counted["a packet that names two proxies 14 times"] == {"drop_hops": 1}
+    assert counted["frames of proxy-2 at proxy-1"] == {"not_for_us": 20}
+    assert counted["a proxy that lost its VIP"] == {"drop_destination": 10}
+
+
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -118,6 +127,7 @@ PROMISES = {
     "ecmp": others_stay,
     "on-link": ways_differ,
     "unnumbered": new_proxy_shares,
+    "strangers": strangers_are_refused,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,

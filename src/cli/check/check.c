@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "packet/slow.h"
 #include "program/installed.h"
+#include "redirect/config/redirect_conf.h"
 #include "table/file/json_text.h"
 #include "table/file/table_load.h"
 #include "table/table_lint.h"
@@ -91,6 +92,14 @@ static void check_table(struct subject *subject)
 		speed_warn(&subject->set, &subject->faults);
 }
 
+static void check_redirect(const char *path, struct faults *faults)
+{
+	struct redirect_conf conf;
+
+	redirect_conf_read(path, &conf, faults);
+	redirect_conf_free(&conf);
+}
+
 static void check_content(struct subject *subject)
 {
 	switch (subject->kind) {
@@ -99,6 +108,9 @@ static void check_content(struct subject *subject)
 		break;
 	case CHECK_HEALTHCHECK_CONF:
 		check_healthcheck(path_of(subject), &subject->faults);
+		break;
+	case CHECK_REDIRECT_CONF:
+		check_redirect(path_of(subject), &subject->faults);
 		break;
 	case CHECK_ENVIRONMENT:
 		check_environment(path_of(subject), &subject->faults);
@@ -256,7 +268,7 @@ static void check_all(struct results *results, char *const *names, size_t count,
 static void check_installed(struct results *results)
 {
 	static const char *const patterns[] = {INSTALLED_DIRECTOR_CONF, INSTALLED_TABLE_SOURCE, INSTALLED_TABLE,
-		INSTALLED_HEALTHCHECK_CONF, INSTALLED_ENVIRONMENT "/glb-director",
+		INSTALLED_HEALTHCHECK_CONF, INSTALLED_REDIRECT_CONF, INSTALLED_ENVIRONMENT "/glb-director",
 		INSTALLED_ENVIRONMENT "/glb-redirect", INSTALLED_ENVIRONMENT "/glb-redirect.*"};
 	glob_t found = {0};
 

@@ -10,6 +10,7 @@
 #include "cli/check/check_healthcheck.h"
 #include "common/file.h"
 #include "director/conf.h"
+#include "redirect/config/redirect_conf.h"
 
 #define HEAD_MAX 65536 /* bytes of the file that tell its kind */
 
@@ -20,6 +21,7 @@ static const struct {
 	[CHECK_BINARY_TABLE] = {"binary", "binary table"},
 	[CHECK_DIRECTOR_CONF] = {"director", "director.conf"},
 	[CHECK_HEALTHCHECK_CONF] = {"healthcheck", "healthcheck.conf"},
+	[CHECK_REDIRECT_CONF] = {"redirect", "redirect.conf"},
 	[CHECK_ENVIRONMENT] = {"environment", "environment file"},
 };
 
@@ -47,6 +49,7 @@ static enum check_kind kind_by_name(const char *path, char first)
 		{"*.json", CHECK_JSON_TABLE},
 		{"*.bin", CHECK_BINARY_TABLE},
 		{"*healthcheck*.conf", CHECK_HEALTHCHECK_CONF},
+		{"*redirect*.conf", CHECK_REDIRECT_CONF},
 		{"*.conf", CHECK_DIRECTOR_CONF},
 		{"*.env", CHECK_ENVIRONMENT},
 		{"glb-director", CHECK_ENVIRONMENT},
@@ -64,7 +67,7 @@ static enum check_kind kind_by_name(const char *path, char first)
 enum check_kind check_kind_of(const char *path, const char *name)
 {
 	static char head[HEAD_MAX + 1];
-	unsigned director, healthcheck;
+	unsigned director, healthcheck, redirect;
 	const char *start;
 	size_t size;
 
@@ -79,6 +82,9 @@ enum check_kind check_kind_of(const char *path, const char *name)
 		return CHECK_JSON_TABLE;
 	director = conf_count_keys_in(head);
 	healthcheck = check_healthcheck_keys_in(head);
+	redirect = redirect_conf_count_keys_in(head);
+	if (redirect > director && redirect > healthcheck)
+		return CHECK_REDIRECT_CONF;
 	if (director != healthcheck)
 		return director > healthcheck ? CHECK_DIRECTOR_CONF : CHECK_HEALTHCHECK_CONF;
 	return kind_by_name(name, *start);

@@ -10,12 +10,13 @@ enum check_kind {
 	CHECK_BINARY_TABLE,
 	CHECK_DIRECTOR_CONF,
 	CHECK_HEALTHCHECK_CONF,
+	CHECK_REDIRECT_CONF,
 	CHECK_ENVIRONMENT,
 	CHECK_KINDS,
 };
 
 /* The words of --kind, as --help shows them. */
-#define CHECK_KIND_WORDS "json|binary|director|healthcheck|environment"
+#define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|environment"
 
 /* The name for messages, for instance "JSON table". */
 const char *check_kind_name(enum check_kind kind);

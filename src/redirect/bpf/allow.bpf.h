@@ -132,8 +132,11 @@ static __always_inline int allow_path(const struct cursor *cursor, const struct 
 	return ALLOW_OK;
 }
 
-/* `inner` is at the inner packet, whose IP header is valid. */
-static __always_inline bool allow_destination(const struct cursor *inner, bool ipv6)
+/*
+ * Returns whether this host may keep the inner packet that begins at `inner`, and whose IP header is valid. outer_destination:
+ * the address of this host in the outer header. ICMP to it is allowed, because that is how glb-healthcheck checks the tunnel.
+ */
+static __always_inline bool allow_destination(const struct cursor *inner, bool ipv6, __be32 outer_destination)
 {
 	__u32 list = settings.allow_to_local ? REDIRECT_LIST_LOCAL : REDIRECT_LIST_TO;
 	__u32 words[4] = {0};
@@ -149,6 +152,8 @@ static __always_inline bool allow_destination(const struct cursor *inner, bool i
 
 		if (!ip)
 			return false;
+		if (ip->daddr == outer_destination && ip->protocol == IPPROTO_ICMP)
+			return true;
 		words[0] = ip->daddr;
 		list |= REDIRECT_IPV4;
 	}

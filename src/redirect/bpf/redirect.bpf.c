@@ -130,7 +130,7 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
-	if (!allow_destination(inner, ipv6))
+	if (!allow_destination(inner, ipv6, outer->ip->daddr))
 		return REDIRECT_DROP_DESTINATION;
 	outer_size = packet - (void *)outer->ip;
 	if (!propagate_ecn(outer->ip->tos, packet, ipv6))

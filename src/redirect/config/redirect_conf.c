@@ -82,7 +82,7 @@ static void read_allow_to(struct conf_reader *reader, const config_setting_t *at
 	if (!is_list(at)) {
 		conf_error(reader, at, NULL,
 			"%s is neither \"local\" nor a list like [\"203.0.113.10\", \"2001:db8::/64\"]",
-			conf_value(at, CONFIG_TYPE_ARRAY, value));
+			conf_value(at, CONFIG_TYPE_STRING, value));
 	} else if (config_setting_length(at) == 0) {
 		conf_error(reader, at, NULL,
 			"is empty, so this host would accept no packet; name the VIPs, or write \"local\"");
