@@ -38,6 +38,12 @@ struct inner {
 	struct flow_text flow;
 };
 
+static const char *const checksum_names[] = {
+	[DECODE_CHECKSUM_NONE] = "none",
+	[DECODE_CHECKSUM_RIGHT] = "right",
+	[DECODE_CHECKSUM_WRONG] = "wrong",
+};
+
 static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
 {
 	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &address);
@@ -81,15 +87,17 @@ static json_t *describe(const struct decode *decode, const struct decode_packet 
 			"destination", inner->flow.destination, "size", (int)packet->inner_size);
 	else
 		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size", (int)packet->inner_size);
-	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:o, s:i, s:o}", "number", (json_int_t)decode->number,
+	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:s, s:i, s:o, s:i, s:o}", "number", (json_int_t)decode->number,
 		"source", format_ipv4(packet->source, from), "destination", format_ipv4(packet->destination, to), "ttl",
-		packet->ttl, "udp_source_port", packet->source_port, "next_hop", packet->next_hop, "hops",
-		describe_hops(packet), "inner_protocol", packet->inner_protocol, "inner", about);
+		packet->ttl, "udp_source_port", packet->source_port, "udp_checksum",
+		checksum_names[packet->udp_checksum], "next_hop", packet->next_hop, "hops", describe_hops(packet),
+		"inner_protocol", packet->inner_protocol, "inner", about);
 }
 
 static void print(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
-	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX], next[16] = "", hops[UINT8_MAX * NETADDR_TEXT_MAX];
+	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX], next[16] = "", checksum[24] = "",
+							   hops[UINT8_MAX * NETADDR_TEXT_MAX];
 	size_t length = 0;
 
 	hops[0] = '\0';
@@ -97,8 +105,10 @@ static void print(const struct decode *decode, const struct decode_packet *packe
 		length += (size_t)snprintf(hops + length, sizeof(hops) - length, " %s", format_ipv4(packet->hops[i], to));
 	if (packet->hop_count)
 		snprintf(next, sizeof(next), "  next %u of", packet->next_hop);
-	cli_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s", decode->number, format_ipv4(packet->source, from),
-		format_ipv4(packet->destination, to), packet->ttl, packet->source_port, next, hops);
+	if (packet->udp_checksum != DECODE_CHECKSUM_NONE)
+		snprintf(checksum, sizeof(checksum), "  checksum %s", checksum_names[packet->udp_checksum]);
+	cli_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s%s", decode->number, format_ipv4(packet->source, from),
+		format_ipv4(packet->destination, to), packet->ttl, packet->source_port, checksum, next, hops);
 	if (inner->verdict == VERDICT_FORWARDED)
 		cli_print(6, "    %s %s > %s, %" PRIu32 " byte%s", inner->flow.what, inner->flow.source,
 			inner->flow.destination, packet->inner_size, text_plural(packet->inner_size));

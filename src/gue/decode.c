@@ -40,6 +40,19 @@ static enum decode_status parse_ipv4(struct span *at, struct decode_packet *pack
 	return DECODE_OK;
 }
 
+/* udp: the whole datagram, of `length` bytes. */
+static enum decode_checksum check_udp(const uint8_t *udp, uint16_t length, const struct decode_packet *packet)
+{
+	uint32_t sum = (uint32_t)IPPROTO_UDP + length;
+
+	if (load_be16(udp + 6) == 0)
+		return DECODE_CHECKSUM_NONE;
+	sum = net_checksum_add(sum, &packet->source, 4);
+	sum = net_checksum_add(sum, &packet->destination, 4);
+	sum = net_checksum_add(sum, udp, length);
+	return net_checksum_finish(sum) == 0 ? DECODE_CHECKSUM_RIGHT : DECODE_CHECKSUM_WRONG;
+}
+
 /* Moves *at to the GUE header, and ends it where the UDP datagram ends. */
 static enum decode_status parse_udp(struct span *at, uint16_t port, struct decode_packet *packet)
 {
@@ -54,6 +67,7 @@ static enum decode_status parse_udp(struct span *at, uint16_t port, struct decod
 	length = load_be16(udp + 4);
 	if (length < GUE_UDP_SIZE + GUE_BASE_SIZE || !span_cut(at, length))
 		return DECODE_TRUNCATED;
+	packet->udp_checksum = check_udp(udp, length, packet);
 	span_take(at, GUE_UDP_SIZE);
 	return DECODE_OK;
 }

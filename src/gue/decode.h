@@ -27,10 +27,17 @@ enum decode_status {
 #undef X
 };
 
+enum decode_checksum {
+	DECODE_CHECKSUM_NONE,
+	DECODE_CHECKSUM_RIGHT,
+	DECODE_CHECKSUM_WRONG,
+};
+
 struct decode_packet {
 	uint32_t source, destination; /* outer IPv4, network order */
 	uint8_t ttl;
 	uint16_t source_port; /* host order */
+	enum decode_checksum udp_checksum;
 	uint8_t inner_protocol;
 	uint8_t next_hop; /* index in hops, or hop_count if no hop is left */
 	uint8_t hop_count;

@@ -179,7 +179,7 @@ def test_decode_prints_what_replay_wrote(setup):
     found = run_json("lookup", setup / "table.json", "198.51.100.7:40000", "10.10.10.10:80", "--config",
                      setup / "director.conf")
     packet = run_json("decode", setup / "out.pcap")["packets"][0]
-    assert set(packet) == {"number", "source", "destination", "ttl", "udp_source_port", "next_hop", "hops",
+    assert set(packet) == {"number", "source", "destination", "ttl", "udp_source_port", "udp_checksum", "next_hop", "hops",
                            "inner_protocol", "inner"}
     assert [packet["destination"], *packet["hops"]] == [hop["ip"] for hop in found["hops"]]
     assert (packet["source"], packet["ttl"], packet["next_hop"]) == ("192.0.2.1", 64, 0)
@@ -191,6 +191,26 @@ def test_decode_prints_what_replay_wrote(setup):
                         f"next 0 of {packet['hops'][0]}")
     assert lines[1] == "    tcp 198.51.100.7:40000 > 10.10.10.10:80, 40 bytes"
     assert lines[-1] == "           2  ok"
+
+
+def test_decode_checks_the_outer_checksum(tmp_path):
+    """The name of a golden packet tells whether it arrived at the director with right checksums."""
+    packets = [packet for packet in PACKETS["packets"] if packet["verdict"] == "forwarded"]
+    capture = pcap.write(tmp_path / "out.pcap", [bytes.fromhex(packet["out"]) for packet in packets])
+    corrupted = ("bit flipped", "wrong header checksum", "tcp, checksum 0")
+
+    def expected(packet):
+        if not packet["config"].startswith("udp checksum"):
+            return "none"
+        is_read = "udp checksum 0" in packet["name"]  # as a whole, whatever its checksums are
+        return "wrong" if any(word in packet["name"] for word in corrupted) and not is_read else "right"
+
+    found = [packet["udp_checksum"] for packet in run_json("decode", capture)["packets"]]
+    names = [packet["name"] for packet in packets]
+    assert dict(zip(names, found)) == dict(zip(names, map(expected, packets)))
+    assert found.count("wrong") > 15 and found.count("right") > 100
+    text = " ".join(run("decode", capture).stdout.split())  # long lines are wrapped
+    assert [text.count(f" checksum {word} ") for word in ("right", "wrong", "none")] == [found.count("right"), found.count("wrong"), 0]
 
 
 def test_decode_summarises_each_kind_of_inner_packet(tmp_path):

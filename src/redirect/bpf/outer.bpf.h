@@ -4,7 +4,7 @@
  * fragment and has a whole UDP header with the configured destination port. The program passes all other
  * packets to the kernel, even if their headers are invalid. If a GUE packet has an invalid length or GUE
  * header, the program drops and counts it. It verifies no checksums: the director sends UDP without a
- * checksum, and the inner packet has its own.
+ * checksum unless it is told to, and the inner packet has its own.
  */
 #ifndef GLB_REDIRECT_OUTER_BPF_H
 #define GLB_REDIRECT_OUTER_BPF_H

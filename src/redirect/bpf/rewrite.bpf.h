@@ -63,7 +63,7 @@ static __always_inline void rewrite_to_next_hop(struct outer *outer)
 	ip->check = checksum_replace_address(ip->check, old_source, hop);
 	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
 	private_data->next_hop = index;
-	if (udp->check) { /* 0: no checksum; the director sends none */
+	if (udp->check) { /* 0: no checksum */
 		udp->check = checksum_replace_address(udp->check, old_source, hop);
 		udp->check = checksum_replace(udp->check, old_index_word, index_word);
 		if (!udp->check)
