@@ -149,11 +149,7 @@ static bool link_has_program(uint32_t link_id, uint32_t program_id)
 	return has;
 }
 
-/*
- * Writes the command that removes the program. It depends on how the program is attached. Without
- * CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
- */
-static void format_remedy(char *remedy, size_t size, const char *interface, uint32_t program_id)
+void explain_removal(char *remedy, size_t size, const char *interface, uint32_t program_id)
 {
 	uint32_t id = 0;
 	int error;
@@ -184,7 +180,7 @@ int explain_foreign(const char *interface, uint32_t program_id)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
-	format_remedy(remedy, sizeof(remedy), interface, program_id);
+	explain_removal(remedy, sizeof(remedy), interface, program_id);
 	return command_error("%s already has another XDP program, %sid %u, which is not pinned in " PINS_ROOT
 			     ": remove it first (%s)",
 		interface, name, program_id, remedy);

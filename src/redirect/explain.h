@@ -7,6 +7,7 @@
 #define GLB_REDIRECT_EXPLAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* `error` is the -errno of the operation that failed. */
@@ -30,5 +31,11 @@ int explain_elsewhere(const char *interface);
  * glb-redirect attached it when the interface had another name.
  */
 int explain_foreign(const char *interface, uint32_t program_id);
+
+/*
+ * Prints nothing: writes the command that removes an XDP program of another tool. It depends on how the program is attached.
+ * Without CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
+ */
+void explain_removal(char *remedy, size_t size, const char *interface, uint32_t program_id);
 
 #endif

@@ -143,8 +143,13 @@ def full_queue(proxy):
 
 
 def foreign_program(proxy):
-    proxy.shell(f"bpftool prog load {REDIRECT_OBJECT} /sys/fs/bpf/foreign type xdp\n"
+    proxy.shell(f"bpftool prog load {REDIRECT_OBJECT} /sys/fs/bpf/foreign\n"
                 "bpftool net attach xdp pinned /sys/fs/bpf/foreign dev eth0")
+
+
+def foreign_link(proxy):
+    proxy.attach()
+    proxy.shell("mv /sys/fs/bpf/glb-redirect/eth0/link /sys/fs/bpf/foreign; glb-redirect detach eth0")
 
 
 def deleted_interface(proxy):
@@ -212,7 +217,10 @@ FAULTS = [
     Fault("UDP server does not connect its sockets", lambda proxy: proxy.udp((VIP4, 443)), "warn", "udp", f"{VIP4}:443", "--udp first-hop",
           mends=False, attach=("--udp", "connected")),
     Fault("another XDP program", foreign_program, "fail", "program", "eth0", "another XDP program"),
+    Fault("another XDP program by a link", foreign_link, "fail", "program", "eth0", "another XDP program"),
     Fault("interface was deleted", deleted_interface, "fail", "program", "eth0", "was deleted"),
+    Fault("the tc program was removed", "rm -f /sys/fs/bpf/glb-redirect/eth0/companion; tc qdisc del dev eth0 clsact 2>/dev/null || true",
+          "fail", "checksums", "eth0", "damaged data can reach the services", attach=()),
     Fault("no bpffs", "while umount /sys/fs/bpf 2>/dev/null; do :; done", "fail", "bpffs", "/sys/fs/bpf", "there is no bpffs"),
 ]
 

@@ -108,5 +108,6 @@ bool sockets_serve_vip(const struct diag_socket *socket, const struct check_subj
 void check_allow(struct check *check);
 /* program.c */
 void check_program(struct check *check);
+void check_checksums(struct check *check);
 
 #endif

@@ -16,6 +16,7 @@ static const struct check_entry checks[] = {
 	{"bpffs", check_bpffs, false},
 	{"interface", check_interface, false},
 	{"program", check_program, true},
+	{"checksums", check_checksums, true},
 	{"transmit", check_transmit, true},
 	{"offloads", check_offloads, true},
 	{"mtu", check_mtu, true},

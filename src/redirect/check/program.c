@@ -8,6 +8,8 @@
 #include <bpf/libbpf.h>
 
 #include "redirect/check/check.h"
+#include "redirect/companion.h"
+#include "redirect/explain.h"
 #include "redirect/pins.h"
 
 /* No program of glb-redirect is pinned for the interface. */
@@ -18,15 +20,16 @@ static void check_unpinned(struct check *check)
 	char command[CHECK_COMMAND_MAX];
 	int error = bpf_xdp_query((int)check->subject->link->index, 0, &query);
 
-	snprintf(command, sizeof(command), "ip link set dev %s xdp off", name);
 	if (error)
 		check_ok(check, "not known: the kernel does not tell its XDP program: %s", strerror(-error));
 	else if (query.attach_mode == XDP_ATTACHED_NONE)
 		check_ok(check, "no XDP program is attached: glb-redirect attach %s", name);
-	else
+	else {
+		explain_removal(command, sizeof(command), name, query.prog_id);
 		check_add(check, CHECK_FAIL, name, command,
 			"another XDP program (id %u) is attached, which glb-redirect attach does not replace",
 			query.prog_id);
+	}
 }
 
 static void check_place(struct check *check, const struct pins *pins)
@@ -83,4 +86,27 @@ void check_program(struct check *check)
 		check_place(check, &pins);
 	if (!error)
 		pins_close(&pins);
+}
+
+void check_checksums(struct check *check)
+{
+	const char *name = check->subject->interface;
+	enum companion_place place;
+	char command[CHECK_COMMAND_MAX];
+	int error;
+
+	if (!check->subject->attached) {
+		check_ok(check, "attach also attaches the tc program that has inner checksums verified");
+		return;
+	}
+	error = companion_find(name, check->subject->link->index, &place);
+	snprintf(command, sizeof(command), "glb-redirect reload %s", name);
+	if (error)
+		check_ok(check, "not known: the kernel does not tell its tc programs: %s", strerror(-error));
+	else if (place == COMPANION_MISSING)
+		check_add(check, CHECK_FAIL, name, command,
+			"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services");
+	else
+		check_ok(check, "the tc program that has inner checksums verified is attached (%s)",
+			companion_name(place));
 }
