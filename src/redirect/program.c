@@ -73,14 +73,20 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	return read_id(program);
 }
 
+/*
+ * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
+ * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux 6.18).
+ */
 int program_load(struct program *program, struct redirect_settings *wanted, int counters)
 {
-	int error = load_once(program, wanted, counters, true);
+	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
+	int error = generic ? 0 : load_once(program, wanted, counters, true);
 
-	wanted->frags = !error;
-	if (!error)
+	wanted->frags = !generic && !error;
+	if (wanted->frags)
 		return 0;
-	program_unload(program);
+	if (error)
+		program_unload(program);
 	return load_once(program, wanted, counters, false);
 }
 

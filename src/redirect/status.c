@@ -100,7 +100,7 @@ static void print_settings(const struct state *state)
 {
 	printf(", version %.16s\n", state->settings.version);
 	loader_print_settings(&state->settings);
-	if (!state->settings.frags)
+	if (!state->settings.frags && state->location.mode != XDP_ATTACHED_SKB)
 		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
 	allow_print(state->allow);
 	if (json_object_size(state->allow))
