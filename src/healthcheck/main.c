@@ -42,7 +42,7 @@ static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 	(void)signal;
 	(void)events;
 	service_reloading();
-	http_reload_trust(monitor.env.http);
+	http_reload_certificates(monitor.env.http);
 	monitor_reload(&monitor, true);
 	if (monitor.ready)
 		service_ready();

@@ -33,6 +33,7 @@ def servers(proxies, tmp_path_factory):
     """Runs nginx and the peers that misbehave. Returns the folder with the certificate."""
     folder = tmp_path_factory.mktemp("servers")
     nginx.make_certificate(folder)
+    nginx.make_clients(folder)
     web = nginx.start(proxies, folder)
     misbehaving = peers.start(proxies)
     yield folder

@@ -3,7 +3,7 @@
 
 import subprocess
 
-OK, ERROR, H2, TLS, TLS_H2, OWN = 80, 81, 82, 443, 444, 8080
+OK, ERROR, H2, TLS, TLS_H2, TLS_CLIENT, OWN = 80, 81, 82, 443, 444, 445, 8080
 NAME = "www.example.com"
 
 CONFIG = """
@@ -28,16 +28,25 @@ SERVERS = """
     server {{ listen 82 http2; return 200 "$server_protocol $host $http_x_token\n"; }}
     server {{ listen 444 ssl http2; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               return 200 "$server_protocol\n"; }}
+    server {{ listen 445 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+              ssl_client_certificate {folder}/clients.pem; ssl_verify_client on; return 200 "hello $ssl_client_s_dn\n"; }}
     server {{ listen 443 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               return 200 "secret for $ssl_server_name\\n"; }}
 """
 
 
-def make_certificate(folder):
+def make_certificate(folder, name=NAME, prefix=""):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}",
-         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+         "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
+         "-keyout", folder / f"{prefix}key.pem", "-out", folder / f"{prefix}cert.pem"], check=True, capture_output=True)
+
+
+def make_clients(folder):
+    """Two client certificates, a-cert.pem and b-cert.pem, with their keys."""
+    for name in "ab":
+        make_certificate(folder, f"client-{name}", f"{name}-")
+    (folder / "clients.pem").write_text((folder / "a-cert.pem").read_text() + (folder / "b-cert.pem").read_text())
 
 
 def start(host, folder, servers=SERVERS):

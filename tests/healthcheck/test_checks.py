@@ -12,7 +12,7 @@ import peers
 import pytest
 from daemon import PROGRAM, Daemon, backend, table
 from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
-from support.tree import REDIRECT, TREE
+from support.tree import CLI, REDIRECT, TREE
 
 GUE_REDIRECT = 19524
 
@@ -206,6 +206,72 @@ def test_https(daemon, servers, options, port, expected):
     assert result == expected and name.startswith(f"https {PROXY}")
 
 
+def client(servers, cert="a-cert.pem", key="a-key.pem"):
+    return f'{{ tls = true; verify = false; cert_file = "{servers / cert}"; key_file = "{servers / key}"; }}'
+
+
+def test_client_certificate(daemon, servers):
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.TLS_CLIENT), http="{ tls = true; verify = false; }").values()
+    assert (result, reason) == ("bad_status", "status 400")
+    (result, reason), = once(daemon, backend(PROXY, http=nginx.TLS_CLIENT, http_body="hello CN=client-a"), http=client(servers)).values()
+    assert (result, reason) == ("passed", "status 200")
+
+
+def test_client_certificate_with_its_key_in_one_file_and_for_one_table(daemon, servers, tmp_path):
+    pair = tmp_path / "pair.pem"
+    pair.write_text((servers / "b-key.pem").read_text() + (servers / "b-cert.pem").read_text())
+    pair.chmod(0o600)
+    (result, reason), = once(
+        daemon, backend(PROXY, http=nginx.TLS_CLIENT, http_body="hello CN=client-b"), http=client(servers),
+        tables=f'( {{ name = "web"; http = {{ cert_file = "{pair}"; }}; }} )').values()
+    assert (result, reason) == ("passed", "status 200")
+
+
+@pytest.mark.parametrize("cert, key, expected", [
+    ("a-cert.pem", "b-key.pem", "b-key.pem: is not the key of the certificate"),
+    ("a-cert.pem", "a-cert.pem", "a-cert.pem: has no private key in PEM"),
+    ("a-key.pem", "a-key.pem", "a-key.pem: has no certificate in PEM"),
+    ("a-cert.pem", "encrypted.pem", "encrypted.pem: has an encrypted key: store it without a passphrase"),
+    ("/dev/zero", "a-key.pem", "/dev/zero: is no regular file of at most 1 MiB"),
+])
+def test_bad_client_certificate_is_an_error_at_start(daemon, servers, cert, key, expected):
+    subprocess.run(["openssl", "pkey", "-in", servers / "a-key.pem", "-aes256", "-passout", "pass:secret", "-out",
+                    servers / "encrypted.pem"], check=True, capture_output=True)
+    made = daemon(table(backend(PROXY, http=nginx.TLS_CLIENT)), http=client(servers, cert, key))
+    run = subprocess.run([PROGRAM, "-c", made.conf], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30)
+    assert run.returncode == 1 and f"{expected}\n" in run.stderr and "error: " in run.stderr
+    assert "client certificate: " in run.stderr and "PRIVATE" not in run.stderr
+
+
+def test_faults_of_client_certificates(daemon, servers):
+    key = servers / "b-key.pem"
+    for setting, expected in ((f'{{ key_file = "{key}"; }}', "http.key_file: given without cert_file; give both"),
+                              ('{ cert_file = "/nonexistent"; }', "http.cert_file: '/nonexistent' cannot be read")):
+        made = daemon(table(backend(PROXY)), http=setting)
+        assert expected in subprocess.run([CLI, "check", made.conf], capture_output=True, text=True, check=False).stderr
+    key.chmod(0o644)
+    made = daemon(table(backend(PROXY)), http=client(servers, "b-cert.pem", "b-key.pem"))
+    run = subprocess.run([CLI, "check", made.conf], capture_output=True, text=True, check=False)
+    key.chmod(0o600)
+    assert f"warning: {made.conf}:" in run.stderr and f"http.key_file: '{key}' can be read by every user: chmod o-r" in run.stderr
+
+
+def test_client_certificate_is_read_again_when_it_changes(daemon, servers, tmp_path):
+    """Its two files change one after the other. Meanwhile, the old pair stays in use."""
+    for name in ("cert.pem", "key.pem"):
+        (tmp_path / name).write_bytes((servers / f"a-{name}").read_bytes())
+    made = daemon(table(backend(PROXY, http=nginx.TLS_CLIENT, http_body="CN=client-a")), http=client(tmp_path, "cert.pem", "key.pem"),
+                  panic_threshold=0).start().wait_ready()
+    made.wait_healthy({PROXY: True})
+    (tmp_path / "cert.pem").write_bytes((servers / "b-cert.pem").read_bytes())
+    made.logged("key.pem: is not the key of the certificate; the certificate that was loaded before stays in use")
+    assert made.status()["tables"][0]["backends"][0]["checks"][0]["result"] == "passed"
+    (tmp_path / "key.pem").write_bytes((servers / "b-key.pem").read_bytes())
+    made.logged(f"client certificate {tmp_path}/cert.pem is valid again and in use")
+    made.wait_healthy({PROXY: False})
+    assert made.status()["tables"][0]["backends"][0]["checks"][0]["result"] == "bad_body"
+
+
 @pytest.mark.parametrize("address, port, expected", [
     (PROXY, nginx.OK, "passed"),
     (PROXY, peers.HANG, "passed"),
@@ -347,8 +413,11 @@ def test_example_configuration(tmp_path):
     """config/healthcheck.conf is valid as it is, and also with all of its commented-out keys set."""
     text = (TREE / "config" / "healthcheck.conf").read_text()
     # A comment is "# text". A key that is commented out is "#key" or, in a group, "#<tab>key".
+    key = tmp_path / "key"
+    key.touch(0o600)
     whole = re.sub(r"^#(?! )", "", text, flags=re.MULTILINE)
-    whole = re.sub(r"^reload = \{.*?^\};", "", whole, flags=re.MULTILINE | re.DOTALL).replace("/etc/glb/ca.pem", "/dev/null").replace(
+    whole = re.sub(r"^reload = \{.*?^\};", "", whole, flags=re.MULTILINE | re.DOTALL).replace("/etc/glb/ca.pem", "/dev/null").replace("/etc/glb/client.pem", "/dev/null").replace(
+        "/etc/glb/client.key", str(key)).replace(
         "/usr/lib/nagios/plugins/check_mysql", "/bin/true")
     for number, conf in enumerate((text, whole)):
         path = tmp_path / f"{number}.conf"

@@ -14,7 +14,8 @@ struct http {
 	struct http_multi multi;
 	struct transfer *idle;
 	struct http_trust *trust;
-	/* Whether files of trusted certificates are watched. */
+	struct http_identity *identities;
+	/* Whether files of certificates are watched. */
 	bool watch;
 };
 
@@ -117,23 +118,54 @@ static void set_connection(struct transfer *transfer, const struct probe *probe)
 	}
 }
 
-/* Returns NULL, or why the probe cannot run. */
+static struct ev_loop *watching_loop(const struct http *http)
+{
+	return http->watch ? http->multi.loop : NULL;
+}
+
+/* Return NULL, or why the probe cannot run. */
+static const char *set_trust(struct http *http, struct http_tls *tls, const struct conf_http *settings)
+{
+	const struct http_trust *trust = http_trust_of(&http->trust, settings->ca_file, watching_loop(http));
+
+	if (!trust)
+		return "out of memory";
+	tls->store = trust->store;
+	return trust->store ? NULL : trust->error;
+}
+
+static const char *set_identity(struct http *http, struct http_tls *tls, const struct conf_http *settings)
+{
+	tls->identity = http_identity_of(&http->identities, settings->cert_file, settings->key_file, watching_loop(http));
+	if (!tls->identity)
+		return "out of memory";
+	return tls->identity->key ? NULL : tls->identity->error;
+}
+
 static const char *set_tls(struct http *http, struct transfer *transfer, const struct conf_http *settings)
 {
-	const struct http_trust *trust = NULL;
+	struct http_tls *tls = &transfer->tls;
+	const char *why = NULL;
 
-	transfer->tls = (struct http_tls){0};
+	*tls = (struct http_tls){.verify = settings->verify};
 	if (!settings->tls)
 		return NULL;
-	if (settings->verify) {
-		trust = http_trust_of(&http->trust, settings->ca_file, http->watch ? http->multi.loop : NULL);
-		if (!trust)
-			return "out of memory";
-		if (!trust->store)
-			return trust->error;
-	}
-	http_tls_set(&transfer->tls, transfer->easy, trust ? trust->store : NULL, settings->verify);
-	return NULL;
+	if (settings->verify)
+		why = set_trust(http, tls, settings);
+	if (!why && settings->cert_file)
+		why = set_identity(http, tls, settings);
+	if (!why)
+		http_tls_set(tls, transfer->easy);
+	return why;
+}
+
+void http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults)
+{
+	struct http_tls tls;
+	const char *why = settings->tls && settings->cert_file ? set_identity(http, &tls, settings) : NULL;
+
+	if (why)
+		faults_error(faults, NULL, "%s", why);
 }
 
 static void start(struct probe *probe)
@@ -202,12 +234,15 @@ void http_close(struct http *http)
 	}
 	http_multi_close(&http->multi);
 	http_trust_free(&http->trust);
+	http_identity_free(&http->identities);
 	curl_global_cleanup();
 	free(http);
 }
 
-void http_reload_trust(struct http *http)
+void http_reload_certificates(struct http *http)
 {
+	for (struct http_identity *identity = http ? http->identities : NULL; identity; identity = identity->next)
+		http_identity_load(identity);
 	for (struct http_trust *trust = http ? http->trust : NULL; trust; trust = trust->next)
 		http_trust_load(trust);
 }

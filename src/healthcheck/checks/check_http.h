@@ -2,7 +2,7 @@
 /*
  * The http check: a request over a new connection, sent by libcurl. The check passes if the whole response arrives,
  * with an expected status and body. This file runs the transfers; http_request.c has the request and its expected
- * reply, http_tls.c and http_trust.c the verification of certificates, http_multi.c the event loop. One thread.
+ * reply, http_tls.c and http_trust.c the verification of certificates, http_identity.c our own, http_multi.c the event loop. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
@@ -13,14 +13,17 @@
 #include "healthcheck/checks/http_trust.h"
 #include "healthcheck/checks/probe.h"
 
-/* `watch`: read files of trusted certificates again when they change. Returns NULL and adds an error on failure. */
+/* `watch`: read files of certificates again when they change. Returns NULL and adds an error on failure. */
 struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults);
 
 /* No http probe may be running. */
 void http_close(struct http *http);
 
-/* Reads all files of trusted certificates again. `http` may be NULL. */
-void http_reload_trust(struct http *http);
+/* Loads the client certificate of these settings, if they have one. Adds an error if it was never loaded. */
+void http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults);
+
+/* Reads all files of certificates again. `http` may be NULL. */
+void http_reload_certificates(struct http *http);
 
 /* Returns the trust that https probes have used so far. `http` may be NULL. */
 const struct http_trust *http_trust_list(const struct http *http);

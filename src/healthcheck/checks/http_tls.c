@@ -46,15 +46,16 @@ static CURLcode on_context(CURL *easy, void *context, void *data)
 	/* This store is used in place of the one in which libcurl loads certificates. */
 	if (tls->store && !SSL_CTX_set1_verify_cert_store(context, tls->store))
 		return CURLE_FAILED_INIT;
+	if (tls->identity && !http_identity_use(tls->identity, context))
+		return CURLE_FAILED_INIT;
 	SSL_CTX_set_cert_verify_callback(context, verify_chain, tls);
 	return CURLE_OK;
 }
 
-void http_tls_set(struct http_tls *tls, CURL *easy, X509_STORE *store, bool verify)
+void http_tls_set(struct http_tls *tls, CURL *easy)
 {
-	*tls = (struct http_tls){.store = store, .verify = verify};
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->verify ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->verify ? 2L : 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 	/* libcurl would load these for each connection. */
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);

@@ -11,10 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "healthcheck/checks/http_identity.h"
+
 struct http_tls {
 	/* Borrowed until the connection is set up, which takes a reference. */
 	X509_STORE *store;
 	bool verify;
+	/* The client certificate; NULL: none. Borrowed likewise. */
+	const struct http_identity *identity;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
 	int64_t expires_s;
 };
@@ -22,7 +26,7 @@ struct http_tls {
 /* True if libcurl uses OpenSSL, which this module needs. */
 bool http_tls_usable(void);
 
-/* Makes the next transfer of the handle use `tls`, which must not move. `store` may be NULL if it does not verify. */
-void http_tls_set(struct http_tls *tls, CURL *easy, X509_STORE *store, bool verify);
+/* Makes the next transfer of the handle use `tls`, which must not move. Its store may be NULL if it does not verify. */
+void http_tls_set(struct http_tls *tls, CURL *easy);
 
 #endif

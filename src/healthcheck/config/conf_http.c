@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf/conf_reader.h"
@@ -68,6 +69,26 @@ static void read_file(struct conf_reader *reader, const config_setting_t *at, co
 		conf_error(reader, at, NULL, "'%s' cannot be read", *(char **)field);
 }
 
+static void read_key_file(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	struct stat file;
+
+	read_file(reader, at, key, field);
+	if (*(char **)field && stat(*(char **)field, &file) == 0 && (file.st_mode & S_IROTH))
+		conf_warn(reader, at, NULL, "'%s' can be read by every user: chmod o-r", *(char **)field);
+}
+
+/* Certificate and key go together, also if another group overrides them. The key may be in the certificate's file. */
+static void pair_files(struct conf_reader *reader, const config_setting_t *at, struct http_settings *settings)
+{
+	char **values = settings->values;
+
+	if (values[HTTP_KEY_FILE] && !values[HTTP_CERT_FILE])
+		conf_error(reader, at, "key_file", "given without cert_file; give both");
+	else if (values[HTTP_CERT_FILE] && !values[HTTP_KEY_FILE])
+		store(reader, at, &values[HTTP_KEY_FILE], values[HTTP_CERT_FILE]);
+}
+
 #define AT(setting) .offset = offsetof(struct http_settings, values) + sizeof(char *) * (setting)
 
 static const struct conf_key http_keys[] = {
@@ -76,6 +97,8 @@ static const struct conf_key http_keys[] = {
 	HTTP_TABLE_SETTINGS(X)
 #undef X
 		{.name = "ca_file", .read = read_file, AT(HTTP_CA_FILE)},
+	{.name = "cert_file", .read = read_file, AT(HTTP_CERT_FILE)},
+	{.name = "key_file", .read = read_key_file, AT(HTTP_KEY_FILE)},
 	{0},
 };
 
@@ -85,6 +108,7 @@ void conf_http_read(struct conf_reader *reader, const config_setting_t *at, cons
 
 	(void)key;
 	conf_read_group(reader, at, http_keys, field);
+	pair_files(reader, at, field);
 	fault = http_settings_fault(field);
 	if (fault)
 		conf_error(reader, at, NULL, "%s", fault);
@@ -136,7 +160,8 @@ struct conf_http *conf_http_make(const struct http_settings *settings, char *tex
 	http->http2 = values[HTTP_VERSION] && strcmp(values[HTTP_VERSION], "2") == 0;
 	if (copy(&http->host, values[HTTP_HOST]) && copy(&http->body, values[HTTP_BODY]) &&
 		copy(&http->method, values[HTTP_METHOD] ? values[HTTP_METHOD] : "GET") &&
-		copy(&http->headers, values[HTTP_HEADERS]) && copy(&http->ca_file, values[HTTP_CA_FILE]))
+		copy(&http->headers, values[HTTP_HEADERS]) && copy(&http->ca_file, values[HTTP_CA_FILE]) &&
+		copy(&http->cert_file, values[HTTP_CERT_FILE]) && copy(&http->key_file, values[HTTP_KEY_FILE]))
 		return http;
 	conf_http_put(http);
 	return NULL;
@@ -158,6 +183,8 @@ void conf_http_put(struct conf_http *http)
 	free(http->body);
 	free(http->headers);
 	free(http->ca_file);
+	free(http->cert_file);
+	free(http->key_file);
 	free(http->text);
 	free(http);
 }

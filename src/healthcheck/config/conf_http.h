@@ -25,6 +25,8 @@ struct conf_http {
 	char *headers;
 	/* File with the trusted certificates; NULL: those that the system trusts. */
 	char *ca_file;
+	/* Client certificate and its key, both or none. */
+	char *cert_file, *key_file;
 	/* Use HTTPS, and check its certificate. */
 	bool tls, verify;
 	/* Use HTTP/2: over TLS if the proxy offers it there, else with prior knowledge. */

@@ -20,9 +20,11 @@
 	X(VERIFY, "verify")    \
 	X(HEADERS, "headers")
 
-#define HTTP_SETTINGS(X)       \
-	HTTP_TABLE_SETTINGS(X) \
-	X(CA_FILE, "ca_file")
+#define HTTP_SETTINGS(X)          \
+	HTTP_TABLE_SETTINGS(X)    \
+	X(CA_FILE, "ca_file")     \
+	X(CERT_FILE, "cert_file") \
+	X(KEY_FILE, "key_file")
 
 enum http_setting {
 #define X(symbol, name) HTTP_##symbol,

@@ -226,6 +226,9 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 
 	if (!env->http && checklist_has(list, CHECK_HTTP))
 		env->http = http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
+	for (uint32_t i = 0; env->http && i < list->check_count; i++)
+		if (list->checks[i]->spec.http && (i == 0 || list->checks[i]->spec.http != list->checks[i - 1]->spec.http))
+			http_prepare(env->http, list->checks[i]->spec.http, faults);
 	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
 		env->tunnel = tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
 	if (!env->commands && checklist_has(list, CHECK_COMMAND))

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The client certificates of https checks, with their keys. A pair is parsed once and shared by all probes. It is read
+ * again when one of its files changes. If the files do not fit together, the last good pair stays in use, because
+ * whoever replaces them may not be done. One thread.
+ */
+#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
+#define GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+
+#include "healthcheck/monitor/watch.h"
+
+#define HTTP_IDENTITY_ERROR_MAX 512
+
+struct http_identity {
+	struct http_identity *next;
+	char *cert_file, *key_file;
+	/* The pair of the last load that succeeded, and the certificates that lead to its issuer; NULL: none did. */
+	X509 *cert;
+	STACK_OF(X509) * chain;
+	EVP_PKEY *key;
+	/* Why the files were refused; "" if they were loaded. It names the files, and nothing of their content. */
+	char error[HTTP_IDENTITY_ERROR_MAX];
+	struct watch watches[2];
+};
+
+/*
+ * Returns the identity of these files in *list, which it loads if it is new. If `loop` is not NULL, the files are
+ * watched. Returns NULL if out of memory.
+ */
+struct http_identity *http_identity_of(
+	struct http_identity **list, const char *cert_file, const char *key_file, struct ev_loop *loop);
+
+/* Reads the files again. */
+void http_identity_load(struct http_identity *identity);
+
+/* Makes new connections of the context use the pair, which must be loaded. Returns false if OpenSSL refuses it. */
+bool http_identity_use(const struct http_identity *identity, SSL_CTX *context);
+
+void http_identity_free(struct http_identity **list);
+
+#endif
