@@ -437,7 +437,7 @@ void monitor_close(struct monitor *monitor)
 
 	if (!monitor->text)
 		return;
-	if (!monitor->on_all_done && monitor->list.document.root) {
+	if (!monitor->on_all_done && monitor->list.document.text) {
 		state_file_save(monitor->conf->state_file, &monitor->list);
 		publisher_close(&monitor->publisher);
 	}

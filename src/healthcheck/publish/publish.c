@@ -95,8 +95,8 @@ static void write_table(struct publisher *publisher)
 	char *text = NULL;
 	size_t size = 0;
 
-	if (verdicts_apply(list, publisher->conf->panic_threshold, verdicts))
-		text = table_document_text(&list->document, &size);
+	verdicts_apply(list, publisher->conf->panic_threshold, verdicts);
+	text = table_document_text(&list->document, &size);
 	log_panics(publisher, verdicts);
 	memcpy(publisher->verdicts, verdicts, sizeof(verdicts));
 	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {

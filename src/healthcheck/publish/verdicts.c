@@ -39,16 +39,14 @@ static struct verdicts count(const struct checklist *list, uint32_t table, unsig
 	return verdicts;
 }
 
-bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES])
+void verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES])
 {
 	const struct table_set *set = &list->document.set;
 
 	for (uint32_t t = 0; t < set->count; t++) {
 		verdicts[t] = count(list, t, panic_threshold);
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
-			if (!table_document_set_healthy(&list->document, t, b,
-				    (verdicts[t].panic && !is_unhealthy_by_hand(list, t, b)) || is_healthy(list, t, b)))
-				return false;
+			set->tables[t].backends[b].healthy =
+				(verdicts[t].panic && !is_unhealthy_by_hand(list, t, b)) || is_healthy(list, t, b);
 	}
-	return true;
 }

@@ -16,10 +16,10 @@ struct verdicts {
 };
 
 /*
- * Sets `healthy` of every backend in the list's document, and verdicts[table] of every table. If less than
+ * Sets `healthy` of every backend in the list's set, and verdicts[table] of every table. If less than
  * panic_threshold percent of a table's backends are healthy, the table is in panic: all its backends are set to
- * healthy, except for those without checks. Returns false if out of memory.
+ * healthy, except for those without checks.
  */
-bool verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES]);
+void verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES]);
 
 #endif

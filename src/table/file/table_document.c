@@ -1,46 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/table_document.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "table/file/json_locate.h"
+
 void table_document_free(struct table_document *document)
 {
-	json_decref(document->root);
+	free(document->text);
 	table_set_free(&document->set);
 	table_health_free(&document->health);
 	*document = (struct table_document){0};
 }
 
-static json_t *table_at(const struct table_document *document, uint32_t table)
+/* The text is copied up to `done`. */
+struct copy {
+	struct json_locate locate;
+	FILE *to;
+	size_t done;
+};
+
+static void copy_until(struct copy *copy, size_t end)
 {
-	return json_array_get(json_object_get(document->root, "tables"), table);
+	fwrite(copy->locate.text + copy->done, 1, end - copy->done, copy->to);
+	copy->done = end;
 }
 
-static json_t *backend_at(const struct table_document *document, uint32_t table, uint32_t backend)
+/* Returns the size of the white space before `end`. */
+static size_t white_before(const char *text, size_t end)
 {
-	return json_array_get(json_object_get(table_at(document, table), "backends"), backend);
+	size_t begin = end;
+
+	while (begin > 0 && strchr(" \t\r\n", text[begin - 1]))
+		begin--;
+	return end - begin;
 }
 
-bool table_document_set_healthy(struct table_document *document, uint32_t table, uint32_t backend, bool healthy)
+/* Adds a last member, with the same white space as the member before it. A backend has one at least, its address. */
+static void add_member(struct copy *copy, const struct json_span *object, const char *value)
 {
-	document->set.tables[table].backends[backend].healthy = healthy;
-	return json_object_set_new(backend_at(document, table, backend), "healthy", json_boolean(healthy)) == 0;
+	const char *text = copy->locate.text, *white;
+	struct json_span first, last;
+	size_t count = json_locate_children(&copy->locate, object, &first, &last), size, colon;
+
+	size = white_before(text, last.key.at);
+	white = text + last.key.at - size;
+	if (count == 1 && !memchr(white, '\n', size)) {
+		white = " ";
+		size = 1;
+	}
+	for (colon = last.value.at; text[colon - 1] != '"'; colon--)
+		;
+	copy_until(copy, last.end);
+	fprintf(copy->to, ",%.*s\"healthy\"%.*s%s", (int)size, white, (int)(last.value.at - colon), text + colon, value);
+}
+
+static void copy_backend(struct copy *copy, uint32_t table, uint32_t backend, const char *value)
+{
+	const struct json_step steps[] = {
+		{.key = "tables"}, {.index = table}, {.key = "backends"}, {.index = backend}, {.key = "healthy"}};
+	enum { COUNT = sizeof(steps) / sizeof(steps[0]) };
+	struct json_span span;
+
+	if (json_locate(&copy->locate, steps, COUNT, &span) < COUNT) {
+		add_member(copy, &span, value);
+		return;
+	}
+	copy_until(copy, span.value.at);
+	fputs(value, copy->to);
+	copy->done = span.end;
 }
 
 char *table_document_text(const struct table_document *document, size_t *size)
 {
-	char *text = json_dumps(document->root, JSON_INDENT(2));
-	char *line;
+	const struct table_set *set = &document->set;
+	struct copy copy = {.locate = {.text = document->text, .size = document->size}};
+	char *text = NULL;
 
-	if (!text)
+	copy.to = open_memstream(&text, size);
+	if (!copy.to)
 		return NULL;
-	*size = strlen(text) + 1;
-	line = realloc(text, *size + 1);
-	if (!line) {
-		free(text);
-		return NULL;
-	}
-	memcpy(line + *size - 1, "\n", 2);
-	return line;
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
+			copy_backend(&copy, t, b, set->tables[t].backends[b].healthy ? "true" : "false");
+	copy_until(&copy, document->size);
+	if (fclose(copy.to) == 0)
+		return text;
+	free(text);
+	return NULL;
 }

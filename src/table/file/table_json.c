@@ -444,12 +444,13 @@ static void locate_path(void *locate, struct faults_place *place)
 	place->column = span.value.column;
 }
 
-static void read_and_lint(const char *text, size_t size, struct table_document *document, struct faults *faults)
+static void read_and_lint(
+	const char *text, size_t size, json_t *root, struct table_document *document, struct faults *faults)
 {
 	struct json_locate locate = {.text = text, .size = size};
 	struct json_reader reader = {.faults = faults, .locate = &locate};
 
-	read_root(&reader, document->root, document);
+	read_root(&reader, root, document);
 	faults->locate = locate_path;
 	faults->locate_context = &locate;
 	table_lint(&document->set, faults);
@@ -464,20 +465,26 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 	size_t errors = faults->errors;
 	char shown[JSON_READER_TEXT_MAX];
 	json_error_t where;
+	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 
-	*document = (struct table_document){.root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)};
-	if (!document->root && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+	*document = (struct table_document){0};
+	if (!root && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
 		faults_error(faults, NULL,
 			"begins with a byte order mark, which JSON does not have: save it as UTF-8 without one");
 		return -EINVAL;
 	}
-	if (!document->root) {
+	if (!root) {
 		faults_error_at(faults,
 			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},
 			"not JSON: %s", json_reader_text(where.text, 120, shown));
 		return -EINVAL;
 	}
-	read_and_lint(text, size, document, faults);
+	read_and_lint(text, size, root, document, faults);
+	json_decref(root);
+	document->text = strndup(text, size);
+	document->size = size;
+	if (!document->text)
+		faults_error(faults, NULL, "out of memory");
 	if (faults->errors == errors)
 		return 0;
 	table_document_free(document);
