@@ -59,6 +59,12 @@ def only_its_own_and_followed(result):
     step_by_step(result["details"]["down"])
 
 
+def one_write(result):
+    details = result["details"]
+    assert details["writes"] == details["reloads"] == 1 and details["seconds"] < 10
+    assert result["broken"] < details["held"]
+
+
 def drops_there_nothing_here(result):
     nat = result["details"]["nat"]
     assert nat["broken"] > 0 and nat["drop"] > 0
@@ -132,6 +138,7 @@ PROMISES = {
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,
     "cut-off": only_its_own_and_followed,
+    "correlated": one_write,
 }
 
 
@@ -149,7 +156,7 @@ def test_scenario(name, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(path.read_text())
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("proxy-killed", "cut-off"):
+    if name not in ("proxy-killed", "cut-off", "correlated"):
         assert result["broken"] == 0
     assert result["details"]["held"] >= HELD
     assert result["details"]["short"] > 0
