@@ -11,16 +11,19 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", linear=None):
+def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", linear=None, conf=None):
     """Runs the program on the frames and returns their Outcomes.
 
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
+    conf        path of a redirect.conf; None: everything is allowed
     linear      bytes in the first buffer of each frame; None: as many as the kernel wants
     """
     words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp]
     if interface:
         words += [interface, str(mtu), forward]
+    if conf:
+        words.append(str(conf))
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
     environment = {**os.environ, **({} if linear is None else {"LINEAR": str(linear)})}

@@ -44,6 +44,23 @@ class Sockets:
     cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number,) of a valid SYN cookie
 
 
+@dataclasses.dataclass(frozen=True)
+class Allow:
+    """The addresses that the program allows. Each list has networks of ipaddress; None: every address."""
+
+    macs: tuple = None  # of this host, in bytes
+    local: tuple = None  # addresses of this host
+    sources: tuple = None  # allow_from
+    destinations: tuple = None  # allow_to, or `local`
+    next_hops: tuple = None
+    max_hops: int = 30
+
+
+def _in(networks, address):
+    address = ipaddress.ip_address(address)
+    return networks is None or any(address.version == network.version and address in network for network in networks)
+
+
 class _Drop(Exception):
     pass
 
@@ -237,12 +254,17 @@ def syn_ack_with_cookie(link, inner, mss, cookie):
     return (link + ethertype + ip + segment).ljust(ETHERNET_MIN, b"\0")
 
 
-def decide(frame, sockets=None, port=19523, udp="first-hop", route=None):
+def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=Allow()):
     """route: with --forward fib, the MAC addresses (destination, then source) of the kernel's route to the next hop, if it gives any."""
     if not _names_the_port(frame, port):
         return Outcome(None, XDP_PASS, frame)
     ip_at = _link_length(frame)
     udp_at = ip_at + 4 * (frame[ip_at] & 15)
+    source, destination = frame[ip_at + 12 : ip_at + 16], frame[ip_at + 16 : ip_at + 20]
+    if (allow.macs is not None and frame[:6] not in allow.macs) or not _in(allow.local, destination):
+        return Outcome("not_for_us", XDP_PASS, frame)
+    if not _in(allow.sources, source):
+        return Outcome("drop_source", XDP_DROP, frame)
     # decode_gue() accepts only the default port.
     status, gue = decode_gue(frame[: udp_at + 2] + (19523).to_bytes(2, "big") + frame[udp_at + 4 :])
     if status != "ok":
@@ -258,6 +280,8 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None):
             if counter == UNCONNECTED and gue["hops"] == [gue["dst"]]:
                 if frame[ip_at + 8] <= 1:
                     return Outcome("drop_ttl", XDP_DROP, frame)
+                if not _in(allow.next_hops, gue["src"]):
+                    return Outcome("drop_next_hop", XDP_DROP, frame)
                 sender = ipaddress.ip_address(gue["src"]).packed
                 return Outcome("returned_to_first_hop", XDP_REDIRECT, _forward(frame, ip_at, sender, route, step=0))
             counter = counter or "accepted_last_resort"
@@ -265,8 +289,17 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None):
             counter = "forwarded_to_self"
         elif frame[ip_at + 8] <= 1:
             return Outcome("drop_ttl", XDP_DROP, frame)
+        elif gue["next_hop"] >= allow.max_hops:
+            return Outcome("drop_hops", XDP_DROP, frame)
+        elif not _in(allow.next_hops, gue["hops"][gue["next_hop"]]):
+            return Outcome("drop_next_hop", XDP_DROP, frame)
         else:
             hop = ipaddress.ip_address(gue["hops"][gue["next_hop"]]).packed
             counter = "forwarded_by_route" if route else "forwarded_to_alternate"
             return Outcome(counter, XDP_REDIRECT, _forward(frame, ip_at, hop, route))
+    inner = frame[inner_at:]
+    inner_destination = inner[16:20] if family == 4 else inner[24:40]
+    asks_this_host = family == 4 and inner_destination == destination and inner[9] == ICMP
+    if not asks_this_host and not _in(allow.destinations, inner_destination):
+        return Outcome("drop_destination", XDP_DROP, frame)
     return _keep(frame, ip_at, family, inner_at, counter)

@@ -222,7 +222,8 @@ def udp_checksum(src, dst, datagram):
 
 
 def gue_frame(
-    inner, hops=(OTHER_HOP,), next_hop=0, ttl=64, tos=0, tags=(), options=0, checksum=None, port=19523
+    inner, hops=(OTHER_HOP,), next_hop=0, ttl=64, tos=0, tags=(), options=0, checksum=None, port=19523,
+    src=DIRECTOR, dst=PROXY, mac=f.DIRECTOR_MAC,
 ):
     """`checksum`: the UDP checksum; None for no checksum, "right", or a number."""
     family = 6 if inner[0] >> 4 == 6 else 4
@@ -231,12 +232,12 @@ def gue_frame(
     gue += b"".join(f.ip(hop) for hop in hops) + inner
     datagram = f.udp(0x8ABC, port, gue)
     if checksum is not None:
-        value = udp_checksum(DIRECTOR, PROXY, datagram) if checksum == "right" else checksum
+        value = udp_checksum(src, dst, datagram) if checksum == "right" else checksum
         datagram = datagram[:6] + struct.pack(">H", value) + datagram[8:]
     total_length = 20 + 4 * options + len(datagram)
-    header = f.ipv4(DIRECTOR, PROXY, f.UDP, b"", f.nops(options), ttl=ttl, total_length=total_length)
+    header = f.ipv4(src, dst, f.UDP, b"", f.nops(options), ttl=ttl, total_length=total_length)
     outer = bytearray(header)
     outer[1] = tos
     outer[10:12] = bytes(2)
     outer[10:12] = struct.pack(">H", f.internet_checksum(bytes(outer)))
-    return f.ethernet(bytes(outer) + datagram, 0x0800, tags=tags)
+    return f.ethernet(bytes(outer) + datagram, 0x0800, tags=tags, dst=mac)

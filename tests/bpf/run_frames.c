@@ -84,7 +84,7 @@ static void run_frame(const struct program *program, const char *line, uint32_t 
 		.data_end = linear ? (uint32_t)atoi(linear) : opts.data_size_in, .ingress_ifindex = ifindex};
 	int error;
 
-	if (ifindex || linear) {
+	if (ifindex > 1 || linear) { /* the kernel takes lo, whose index is 1, by itself */
 		opts.ctx_in = &context;
 		opts.ctx_size_in = sizeof(context);
 	}
