@@ -9,7 +9,6 @@ import threading
 import pytest
 
 from cases import frames as f
-from lab.net import connect
 from lab.tools import wait_until
 from packets import gue_frame
 from test_loader import MALFORMED, PING, Proxy
@@ -28,9 +27,10 @@ def following(proxy):
     """Starts the follower, and ends it after the test."""
     running = []
 
-    def start():
+    def start(attached=True):
         running.append(proxy.namespace.start(proxy.glb_redirect, "follow", stderr=subprocess.PIPE))
-        wait_until(lambda: proxy.status()["addresses_followed"], "glb-redirect follow")
+        if attached:
+            wait_until(lambda: proxy.status()["addresses_followed"], "glb-redirect follow")
         return running[-1]
 
     yield start
@@ -40,10 +40,10 @@ def following(proxy):
         each.stderr.close()
 
 
-def ping(family, dst, **fields):
+def ping(family, to, **fields):
     if family == 6:
-        return gue_frame(f.ipv6("2001:db8::7", dst, f.ICMPV6, f.echo(6)), **fields)
-    return gue_frame(f.ipv4("198.51.100.7", dst, f.ICMP, f.echo(4)), **fields)
+        return gue_frame(f.ipv6("2001:db8::7", to, f.ICMPV6, f.echo(6)), **fields)
+    return gue_frame(f.ipv4("198.51.100.7", to, f.ICMP, f.echo(4)), **fields)
 
 
 def counts(proxy, frame, counter):
@@ -77,9 +77,9 @@ def test_local_route_to_a_prefix_is_followed(proxy, following, family, prefix, a
     """Anycast: the kernel accepts packets for a whole prefix that no interface has."""
     proxy("attach", "eth0")
     following()
-    proxy.namespace.ip(f"-{family} route add local {prefix} dev lo")
+    proxy.namespace.ip(f"route add local {prefix} dev lo")
     wait_counts(proxy, ping(family, address), "accepted_other")
-    proxy.namespace.ip(f"-{family} route del local {prefix} dev lo")
+    proxy.namespace.ip(f"route del local {prefix} dev lo")
     wait_counts(proxy, ping(family, address), "drop_destination")
 
 
@@ -115,11 +115,11 @@ def test_mac_address_of_the_bridge_or_bond_belongs_to_the_host(proxy, following,
 
 
 def test_interface_that_is_attached_later_is_followed(proxy, following):
-    following()
-    connect(proxy.namespace, "eth1", proxy.network, "net1")
+    following(attached=False)
     proxy("attach", "eth0")
     proxy("detach", "eth0")
     proxy("attach", "eth0")
+    wait_until(lambda: proxy.status()["addresses_followed"], "glb-redirect follow")
     change(proxy, 4, "add")
     wait_counts(proxy, ping(4, NEW[4]), "accepted_other")
 
@@ -185,7 +185,7 @@ def test_reload_applies_the_file_and_keeps_options_and_counters(proxy, tmp_path)
     assert (status["allow_from"], status["next_hops"], status["open_to_any_sender"]) == (["192.0.2.0/24"], [], False)
 
 
-@pytest.mark.parametrize("text, says", [('allow_form = [];\n', ":1: allow_form: unknown key"), (None, "cannot be read: No such file"), ("\0", "")])
+@pytest.mark.parametrize("text, says", [('allow_form = [];\n', ":1: allow_form: unknown key"), (None, ": cannot be opened: No such file"), ("\0", ": ")])
 def test_error_in_the_file_changes_nothing(proxy, tmp_path, text, says):
     conf = tmp_path / "redirect.conf"
     conf.write_text('allow_from = ["192.0.2.0/24"];\n')
@@ -193,7 +193,7 @@ def test_error_in_the_file_changes_nothing(proxy, tmp_path, text, says):
     before = proxy.status()
     conf.unlink() if text is None else conf.write_text(text)
     for words in (("reload", "eth0"), ("attach", "eth0", "--config-file", conf)):
-        assert f"glb-redirect: {conf}" + says in proxy(*words, code=1).replace(": cannot", "" + ": cannot") or not says
+        assert f"glb-redirect: {conf}" + says in proxy(*words, code=1)
     assert proxy.status() == before
     assert counts(proxy, PING, "accepted_other")
 
