@@ -45,7 +45,8 @@ static int detach(const struct command_args *args)
 	 * deleted, but then the program is detached already.
 	 */
 	bpf_link_detach(pins.link);
-	companion_remove(interface, pins.link_ifindex);
+	/* A detach that was killed here has left the tc program without the link that names the interface. */
+	companion_remove(interface, pins.link_ifindex ? pins.link_ifindex : if_nametoindex(interface));
 	pins_close(&pins);
 	pins_remove(interface);
 	printf("%s: detached\n", interface);

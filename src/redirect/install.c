@@ -11,6 +11,7 @@
 #include "redirect/explain.h"
 #include "redirect/interface.h"
 #include "redirect/loader.h"
+#include "redirect/losses.h"
 #include "redirect/program.h"
 
 static void print_result(const struct install *install, const struct program *program, const char *result)
@@ -21,6 +22,12 @@ static void print_result(const struct install *install, const struct program *pr
 	loader_print_settings(&install->settings);
 	allow_print(allow);
 	json_decref(allow);
+}
+
+static void finish(const struct install *install, const struct program *program, const char *result)
+{
+	losses_watch(install->interface, install->ifindex); /* status tells if it failed */
+	print_result(install, program, result);
 }
 
 /* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
@@ -85,7 +92,7 @@ int install_new(struct install *install)
 	if (code == COMMAND_OK)
 		code = link_new(install, &program);
 	if (code == COMMAND_OK) {
-		print_result(install, &program, "attached");
+		finish(install, &program, "attached");
 	} else {
 		companion_remove(install->interface, install->ifindex);
 		pins_remove(install->interface);
@@ -133,7 +140,7 @@ int install_replace(struct install *install, const struct pins *old)
 	if (code == COMMAND_OK)
 		code = put_companion(install, &program);
 	if (code == COMMAND_OK)
-		print_result(install, &program, "replaced the attached program");
+		finish(install, &program, "replaced the attached program");
 	program_unload(&program);
 	return code;
 }

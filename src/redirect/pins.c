@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/pins.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define NAME_SIZE (IFNAMSIZ + 32) /* bytes of a path below PINS_ROOT */
-#define PATH_SIZE (sizeof(PINS_ROOT) + NAME_SIZE + NAME_SIZE)
+#define NAME_SIZE (2 * IFNAMSIZ) /* bytes of the path of a pin in the folder of an interface */
+#define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + NAME_SIZE + 2)
 
 #define LINK      "link"
 #define COMPANION "companion"
@@ -45,13 +46,28 @@ static void path_of(char path[PATH_SIZE], const char *interface, const char *nam
 	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
 }
 
-/* The path of a pin of a program, or, if `name` is "", of the program's folder. */
-static void program_path(char path[PATH_SIZE], const char *interface, uint32_t program_id, const char *name)
+/* The path of a pin in a folder of the interface's folder, or, if `name` is "", of that folder. */
+static void pin_path(char path[PATH_SIZE], const char *interface, const char *folder, const char *name)
 {
 	char pin[NAME_SIZE];
 
-	snprintf(pin, sizeof(pin), "%u%s%s", program_id, *name ? "/" : "", name);
+	snprintf(pin, sizeof(pin), "%s%s%s", folder, *name ? "/" : "", name);
 	path_of(path, interface, pin);
+}
+
+/* The name of the folder of a program. */
+static const char *program_folder(char folder[IFNAMSIZ], uint32_t program_id)
+{
+	snprintf(folder, IFNAMSIZ, "%u", program_id);
+	return folder;
+}
+
+int pins_get(const char *interface, const char *folder, const char *name)
+{
+	char path[PATH_SIZE];
+
+	pin_path(path, interface, folder, name);
+	return bpf_obj_get(path);
 }
 
 static int read_link(struct pins *pins)
@@ -72,11 +88,9 @@ static int read_link(struct pins *pins)
 /* Sets *fd to the pinned map of the program, or leaves it at -1 if it is not pinned. */
 static int open_map(const char *interface, const struct pins *pins, const char *name, int *fd)
 {
-	char path[PATH_SIZE];
-	int opened;
+	char folder[IFNAMSIZ];
+	int opened = pins_get(interface, program_folder(folder, pins->program_id), name);
 
-	program_path(path, interface, pins->program_id, name);
-	opened = bpf_obj_get(path);
 	if (opened == -ENOENT)
 		return 0;
 	*fd = opened < 0 ? -1 : opened;
@@ -246,37 +260,42 @@ bool pins_has_follower(void)
 	return has;
 }
 
-static int pin_map(const char *interface, uint32_t program_id, const char *name, int fd)
+int pins_make_folder(const char *interface, const char *folder)
+{
+	char path[PATH_SIZE], above[PATH_SIZE];
+	int error = check_bpffs();
+
+	if (error)
+		return error;
+	path_of(above, interface, "");
+	pin_path(path, interface, folder, "");
+	error = make_folder(PINS_ROOT);
+	if (!error)
+		error = make_folder(above);
+	return error ? error : make_folder(path);
+}
+
+int pins_put(const char *interface, const char *folder, const char *name, int fd)
 {
 	char path[PATH_SIZE];
 
-	program_path(path, interface, program_id, name);
+	pin_path(path, interface, folder, name);
 	return bpf_obj_pin(fd, path);
 }
 
 int pins_put_program(const char *interface, const struct program *program)
 {
-	char path[PATH_SIZE], folder[PATH_SIZE];
-	int error;
+	char folder[IFNAMSIZ];
+	int error = pins_make_folder(interface, program_folder(folder, program->id));
 
-	error = check_bpffs();
-	if (error)
-		return error;
-	path_of(path, interface, "");
-	program_path(folder, interface, program->id, "");
-	error = make_folder(PINS_ROOT);
 	if (!error)
-		error = make_folder(path);
+		error = pins_put(interface, folder, "counters", program->counters);
 	if (!error)
-		error = make_folder(folder);
+		error = pins_put(interface, folder, "settings", program->settings);
 	if (!error)
-		error = pin_map(interface, program->id, "counters", program->counters);
+		error = pins_put(interface, folder, "lists", program->lists.prefixes);
 	if (!error)
-		error = pin_map(interface, program->id, "settings", program->settings);
-	if (!error)
-		error = pin_map(interface, program->id, "lists", program->lists.prefixes);
-	if (!error)
-		error = pin_map(interface, program->id, "generation", program->lists.generation);
+		error = pins_put(interface, folder, "generation", program->lists.generation);
 	return error;
 }
 
@@ -318,30 +337,35 @@ static bool remove_folder(const char *path)
 	return rmdir(path) == 0;
 }
 
-/* Removes the folders in the interface's folder, except that with the name `keep`. */
-static void remove_programs(const char *interface, const char *keep)
+void pins_remove_folder(const char *interface, const char *folder)
+{
+	char path[PATH_SIZE];
+
+	pin_path(path, interface, folder, "");
+	remove_folder(path);
+}
+
+/* keep: NULL for all folders in the interface's folder, else those of other programs than that of this folder. */
+static void remove_folders(const char *interface, const char *keep)
 {
 	char path[PATH_SIZE];
 	DIR *folder;
 
 	path_of(path, interface, "");
 	folder = opendir(path);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.' || strcmp(entry->d_name, keep) == 0 || strlen(entry->d_name) >= NAME_SIZE)
-			continue;
-		path_of(path, interface, entry->d_name);
-		remove_folder(path);
-	}
+	for (struct dirent *entry; folder && (entry = readdir(folder));)
+		if (keep ? isdigit((unsigned char)entry->d_name[0]) && strcmp(entry->d_name, keep) != 0
+			 : entry->d_name[0] != '.' && strlen(entry->d_name) < IFNAMSIZ)
+			pins_remove_folder(interface, entry->d_name);
 	if (folder)
 		closedir(folder);
 }
 
 void pins_remove_others(const char *interface, uint32_t program_id)
 {
-	char keep[NAME_SIZE];
+	char keep[IFNAMSIZ];
 
-	snprintf(keep, sizeof(keep), "%u", program_id);
-	remove_programs(interface, keep);
+	remove_folders(interface, program_folder(keep, program_id));
 }
 
 bool pins_remove(const char *interface)
@@ -349,7 +373,7 @@ bool pins_remove(const char *interface)
 	char path[PATH_SIZE];
 	bool removed;
 
-	remove_programs(interface, LINK);
+	remove_folders(interface, NULL);
 	path_of(path, interface, "");
 	removed = remove_folder(path);
 	rmdir(PINS_ROOT); /* fails while it has folders of other interfaces */
@@ -447,7 +471,7 @@ int pins_copy_counters(const struct pins *pins, int map, uint32_t count)
 	return error;
 }
 
-int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT])
+int pins_sum(int map, uint32_t count, uint64_t *values)
 {
 	int processors = libbpf_num_possible_cpus();
 	uint64_t *parts;
@@ -455,17 +479,22 @@ int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER
 
 	if (processors < 0)
 		return processors;
-	if (counter_entries(pins) != REDIRECT_COUNTER_COUNT)
-		return -EPROTO;
 	parts = calloc((size_t)processors, sizeof(*parts));
 	if (!parts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < REDIRECT_COUNTER_COUNT && !error; i++) {
-		error = bpf_map_lookup_elem(pins->counters, &i, parts);
+	for (uint32_t i = 0; i < count && !error; i++) {
+		error = bpf_map_lookup_elem(map, &i, parts);
 		values[i] = 0;
 		for (int processor = 0; processor < processors; processor++)
 			values[i] += parts[processor];
 	}
 	free(parts);
 	return error;
+}
+
+int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT])
+{
+	if (counter_entries(pins) != REDIRECT_COUNTER_COUNT)
+		return -EPROTO;
+	return pins_sum(pins->counters, REDIRECT_COUNTER_COUNT, values);
 }

@@ -8,7 +8,8 @@
  *   eth0/1234/counters    the map of counters
  *   eth0/1234/settings    the program's read-only data
  *   eth0/1234/lists       the addresses that the program allows
- *   eth0/1234/generation a number that changes with the lists
+ *   eth0/1234/generation  a number that changes with the lists
+ *   eth0/losses/          see losses.h
  *
  * The kernel replaces the program of a link atomically, and the link names the program that runs. So the pins are
  * consistent whenever a loader is killed: folders of other programs than the link's are leftovers, which the next
@@ -75,9 +76,15 @@ int pins_lock_follower(void);
 bool pins_has_follower(void);
 
 /*
- * Pins the maps of a loaded program, which is not attached yet. Creates the interface's folder if it is missing.
- * Returns -ENODEV if bpffs is not mounted.
+ * A folder in the interface's folder, and the pins in it. pins_make_folder() creates both if they are missing, and
+ * returns -ENODEV if bpffs is not mounted. pins_get() returns a descriptor or -errno.
  */
+int pins_make_folder(const char *interface, const char *folder);
+int pins_put(const char *interface, const char *folder, const char *name, int fd);
+int pins_get(const char *interface, const char *folder, const char *name);
+void pins_remove_folder(const char *interface, const char *folder);
+
+/* Pins the maps of a loaded program, which is not attached yet, in its folder. See pins_make_folder(). */
 int pins_put_program(const char *interface, const struct program *program);
 
 /* Pins the link of the first program, after pins_put_program(). */
@@ -102,6 +109,9 @@ int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 /* Both return -EPROTO if the pins are of a version with another layout. Counters are sums over all CPUs. */
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
 int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
+
+/* Sums the first `count` values of a map over all CPUs. */
+int pins_sum(int map, uint32_t count, uint64_t *values);
 
 /* Returns n if the pinned counters are the first n of ours, or 0 if they are others. */
 uint32_t pins_known_counters(const struct pins *pins);

@@ -12,6 +12,7 @@
 #include "redirect/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
+#include "redirect/losses.h"
 #include "redirect/pins.h"
 
 enum {
@@ -33,7 +34,9 @@ struct state {
 	struct redirect_settings settings;
 	json_t *allow; /* owned; members for the JSON object */
 	enum companion_place companion; /* of an attached program */
-	char warning[256]; /* about what the counters tell; "": none */
+	json_t *warnings; /* owned; an array of texts about what the counters tell */
+	bool counts_losses;
+	uint64_t losses[LOSSES_COUNT];
 };
 
 /* Warns if UDP servers seem not to connect their sockets. It costs them a detour with 2 hops, and connections with more. */
@@ -45,10 +48,21 @@ static void warn_of_listeners(const struct pins *pins, struct state *state)
 		return;
 	packets = values[REDIRECT_UDP_UNCONNECTED_LISTENER] + values[REDIRECT_RETURNED_TO_FIRST_HOP];
 	if (packets)
-		snprintf(state->warning, sizeof(state->warning),
-			"%" PRIu64
-			" UDP packets were for unconnected sockets (udp_unconnected_listener, returned_to_first_hop): if this grows with every packet of a connection, use --udp first-hop",
-			packets);
+		json_array_append_new(state->warnings,
+			json_sprintf(
+				"%" PRIu64
+				" UDP packets were for unconnected sockets (udp_unconnected_listener, returned_to_first_hop): if this grows with every packet of a connection, use --udp first-hop",
+				packets));
+}
+
+static void warn_of_losses(struct state *state)
+{
+	state->counts_losses = losses_read(state->interface, state->losses) == 0;
+	if (state->counts_losses && (state->losses[LOSSES_KERNEL] || state->losses[LOSSES_DRIVER]))
+		json_array_append_new(state->warnings,
+			json_sprintf("packets for the next hop were lost after the program: the kernel refused %" PRIu64
+				     ", the driver %" PRIu64,
+				state->losses[LOSSES_KERNEL], state->losses[LOSSES_DRIVER]));
 }
 
 /* Returns COMMAND_OK, or COMMAND_FAILED after an error message. */
@@ -57,7 +71,7 @@ static int read_state(const char *interface, struct state *state)
 	struct pins pins;
 	int error = pins_open(interface, &pins);
 
-	*state = (struct state){.interface = interface};
+	*state = (struct state){.interface = interface, .warnings = json_array()};
 	if (error == -ENOENT)
 		return command_error("%s: not attached", interface);
 	if (error)
@@ -67,6 +81,7 @@ static int read_state(const char *interface, struct state *state)
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
 	state->allow = allow_to_json(&state->settings, &pins.lists);
 	warn_of_listeners(&pins, state);
+	warn_of_losses(state);
 	error = pins_locate(interface, &pins, &state->location);
 	pins_close(&pins);
 	if (error)
@@ -75,6 +90,12 @@ static int read_state(const char *interface, struct state *state)
 		return COMMAND_OK;
 	error = companion_find(interface, state->ifindex, &state->companion);
 	return error ? explain_companion(interface, error) : COMMAND_OK;
+}
+
+static void free_state(struct state *state)
+{
+	json_decref(state->allow);
+	json_decref(state->warnings);
 }
 
 static bool is_attached(const struct state *state)
@@ -100,8 +121,6 @@ static void print_settings(const struct state *state)
 {
 	printf(", version %.16s\n", state->settings.version);
 	loader_print_settings(&state->settings);
-	if (!state->settings.frags && state->location.mode != XDP_ATTACHED_SKB)
-		puts("  frames of at most one page, because this kernel has no XDP fragments (Linux 5.18)");
 	allow_print(state->allow);
 	if (json_object_size(state->allow))
 		printf("  addresses of this host: %s\n", pins_has_follower() ? "followed" : "as of attach or reload");
@@ -109,6 +128,9 @@ static void print_settings(const struct state *state)
 
 static void print_text(const struct state *state)
 {
+	const json_t *warning;
+	size_t i;
+
 	switch (state->location.place) {
 	case PINS_GONE:
 		printf("%s: pinned, but its interface is gone\n", state->interface);
@@ -130,8 +152,9 @@ static void print_text(const struct state *state)
 	else
 		puts("\n  by a version with settings that version " GLB_VERSION " cannot read");
 	print_companion(state);
-	if (*state->warning)
-		printf("  warning: %s\n", state->warning);
+	if (!state->counts_losses)
+		puts("  packets for the next hop that the kernel or the driver loses are not counted (this needs the kernel's BTF)");
+	json_array_foreach(state->warnings, i, warning) printf("  warning: %s\n", json_string_value(warning));
 }
 
 static json_t *to_json(const struct state *state)
@@ -154,7 +177,11 @@ static json_t *to_json(const struct state *state)
 		json_object_update(json, state->allow);
 		json_object_set_new(json, "addresses_followed", json_boolean(pins_has_follower()));
 		json_object_set_new(json, "version", json_string(state->settings.version));
-		json_object_set_new(json, "warnings", *state->warning ? json_pack("[s]", state->warning) : json_array());
+		json_object_set_new(json, "lost",
+			state->counts_losses ? json_pack("{s:I, s:I}", "kernel", (json_int_t)state->losses[LOSSES_KERNEL],
+						       "driver", (json_int_t)state->losses[LOSSES_DRIVER])
+					     : json_null());
+		json_object_set(json, "warnings", state->warnings);
 	}
 	return json;
 }
@@ -170,6 +197,7 @@ static int print_interface(const char *interface, void *data)
 	struct state state;
 
 	if (read_state(interface, &state) != COMMAND_OK) {
+		free_state(&state);
 		printing->code = COMMAND_FAILED;
 		return 0; /* continue with the other interfaces */
 	}
@@ -179,7 +207,7 @@ static int print_interface(const char *interface, void *data)
 		json_object_set_new(printing->json, interface, to_json(&state));
 	else
 		print_text(&state);
-	json_decref(state.allow);
+	free_state(&state);
 	printing->count++;
 	return 0;
 }

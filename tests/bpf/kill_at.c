@@ -3,11 +3,13 @@
  * kill-at N COMMAND...
  *
  * Runs COMMAND, and kills it (SIGKILL) before its Nth system call that changes something that outlives the process: a
- * pin, a link, a map's value, a file, or what a message to the kernel's netlink changes. Exits with 137 if it killed
+ * pin, a link, a file, or what a message to the kernel's netlink changes. Exits with 137 if it killed
  * COMMAND, else with COMMAND's exit code. The first call is number 0.
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,24 +32,36 @@ static void fail(const char *operation)
 	exit(2);
 }
 
-/* Calls of bpf() that only read, or that make objects that end with the process. */
-static bool bpf_changes_nothing(uint64_t command)
+/* The other calls of bpf() only read, or make and fill objects that end with the process. */
+static bool bpf_changes(uint64_t command)
 {
-	return command == BPF_MAP_CREATE || command == BPF_PROG_LOAD || command == BPF_BTF_LOAD ||
-	       command == BPF_OBJ_GET || command == BPF_OBJ_GET_INFO_BY_FD || command == BPF_MAP_LOOKUP_ELEM ||
-	       command == BPF_MAP_FREEZE;
+	return command == BPF_OBJ_PIN || command == BPF_LINK_CREATE || command == BPF_LINK_UPDATE ||
+	       command == BPF_LINK_DETACH;
 }
 
-static bool changes_something(uint64_t number, uint64_t first)
+/* Whether the message to netlink at `address` of the child is not a request to read, such as RTM_GETLINK. */
+static bool netlink_changes(pid_t child, uint64_t address)
+{
+	struct nlmsghdr header;
+	long words[2];
+
+	for (int i = 0; i < 2; i++)
+		words[i] = ptrace(PTRACE_PEEKDATA, child, (char *)address + i * sizeof(long), NULL);
+	memcpy(&header, words, sizeof(header));
+	return header.nlmsg_type % 4 != RTM_GETLINK % 4;
+}
+
+static bool changes_something(pid_t child, uint64_t number, const __u64 *args)
 {
 	switch (number) {
 	case SYS_bpf:
-		return !bpf_changes_nothing(first);
+		return bpf_changes(args[0]);
+	case SYS_sendto:
+		return netlink_changes(child, args[1]);
 	case SYS_mkdir:
 	case SYS_rename:
 	case SYS_rmdir:
 	case SYS_sendmsg:
-	case SYS_sendto:
 	case SYS_unlink:
 	case SYS_unlinkat:
 		return true;
@@ -63,7 +77,7 @@ static bool is_before_a_change(pid_t child)
 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof(info), &info) < 0)
 		fail("PTRACE_GET_SYSCALL_INFO");
-	return info.op == PTRACE_SYSCALL_INFO_ENTRY && changes_something(info.entry.nr, info.entry.args[0]);
+	return info.op == PTRACE_SYSCALL_INFO_ENTRY && changes_something(child, info.entry.nr, info.entry.args);
 }
 
 static void wait_for(pid_t child, int *status)

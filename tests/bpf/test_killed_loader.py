@@ -58,9 +58,10 @@ def check_works(proxy, port=19523):
     counters = proxy.stats()
     assert counters["total"] == before + 1 == sum(counters.values()) - counters["total"]
     assert (proxy.status()["attached"], proxy.status()["port"]) == (True, port)
-    pins = {"link", str(proxy.status()["program_id"])} | ({"companion"} if HAS_TCX else set())
+    pins = {"link", "losses", str(proxy.status()["program_id"])} | ({"companion"} if HAS_TCX else set())
     assert set(proxy.namespace.run("ls", f"{PINS}/eth0").stdout.split()) == pins
     assert tc_programs(proxy.namespace) == 1
+    assert proxy.status()["lost"] == {"kernel": 0, "driver": 0}
 
 
 def test_first_attach_killed_then_attach(proxy):

@@ -18,7 +18,8 @@ ECHO = 7777
 
 def has_vlans():
     with contextlib.closing(Namespace()) as host:
-        return host.run("ip", "link", "add", "link", "lo", "name", "vlan5", "type", "vlan", "id", "5", check=False).returncode == 0
+        host.ip("link add v0 type veth peer name v1")
+        return host.run("ip", "link", "add", "link", "v0", "name", "vlan5", "type", "vlan", "id", "5", check=False).returncode == 0
 
 
 if not has_vlans():
@@ -30,14 +31,15 @@ class Tagged(Proxy):
 
     def __init__(self, glb_redirect):
         super().__init__(glb_redirect)
-        self.namespace.ip("link add link eth0 name eth0.10 type vlan id 10", "link set eth0.10 up")
+        self.namespace.ip("addr flush dev eth0", "link add link eth0 name eth0.10 type vlan id 10", "link set eth0.10 up")
         self.network.ip("link add link net0 name net0.10 type vlan id 10", "link set net0.10 up", f"addr add {PEER}/24 dev net0.10")
         self.network.offload("net0", "gro", "on")
 
     def address(self, device="eth0.10"):
         self.namespace.ip(
-            f"addr add {OWN}/24 dev {device}", f"addr add {VIP[4]}/32 dev lo", f"route add default via {PEER}",
+            f"addr add {OWN}/24 dev {device}", f"route add default via {PEER}",
             f"neigh replace {PEER} lladdr {mac(self.network, 'net0.10')} dev {device} nud permanent")
+        self.namespace.run(self.glb_redirect, "reload", "eth0", check=False)  # if it is attached
 
     def tags_in_frames(self):
         self.network.offload("net0", "txvlan", "off")

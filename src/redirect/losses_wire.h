@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by losses.bpf.c and its loader. Includes no header of the C library, which BPF programs do not have. */
+#ifndef GLB_REDIRECT_LOSSES_WIRE_H
+#define GLB_REDIRECT_LOSSES_WIRE_H
+
+#include <linux/types.h>
+
+/* The keys of the map `losses`. */
+enum losses_kind {
+	LOSSES_KERNEL, /* the kernel refused to redirect the packet, for example because the driver cannot send for XDP */
+	LOSSES_DRIVER, /* the driver refused the packet, for example because its queue was full */
+	LOSSES_COUNT,
+};
+
+/* Whose packets are counted: the interface with the XDP program. */
+struct losses_of {
+	__u32 ifindex;
+	__u32 network; /* inode number of the network namespace */
+};
+
+#endif
