@@ -184,6 +184,8 @@ FAULTS = [
     Fault("rp_filter is strict for all", "ip route del default; sysctl -qw net.ipv4.conf.all.rp_filter=1",
           "fail", "rp_filter", "eth0", "there is no default route"),
     Fault("MTU has no room", "ip link set eth0 mtu 1500", "warn", "mtu", "eth0", "large uploads can hang"),
+    Fault("path to a next hop is narrow", "ip route add 192.168.51.77 dev eth0 mtu 1500; echo 'next_hops = [\"192.168.51.0/24\", \"192.168.51.77\"];' >>$CONF",
+          "warn", "mtu", "192.168.51.77", "MTU of 1500", mends=False),
     Fault("replies are large", "ip route change default via 192.168.51.1", "warn", "mtu", "eth0", "MTU of 1600 is also that of replies", mends=False),
     Fault("interface is down", "ip link set eth0 down", "fail", "interface", "eth0", "it is down", whole=False),
     Fault("policy is drop", INPUT + "\n" + NO_POLICY, "fail", "firewall", None, "chain input of the table inet filter drops all packets"),
@@ -456,11 +458,21 @@ def test_without_privileges(proxy):
     (["check"], "check: missing operand"),
     (["check", "eth0", "--vip", "10.10.10"], "--vip: '10.10.10' is not an address or a prefix"),
     (["check", "eth0", "--vip", ""], "--vip: '' is not an address or a prefix"),
-    (["check", "eth0", "--vip", ",".join(["10.0.0.1"] * 257)], "more than 256 VIPs"),
 ])
 def test_wrong_usage(proxy, words, message):
     result = proxy.host.run(proxy.program, *words, check=False)
     assert (result.returncode, result.stdout) == (2, "") and message in result.stderr
+
+
+def test_more_vips_than_anyone_reads(proxy):
+    proxy.host.ip(*(f"addr add 10.20.{number // 250}.{number % 250 + 1}/32 dev lo" for number in range(1100)))
+    (finding,) = proxy.check()
+    assert finding["text"] == "only 1024 of 1102 VIPs are checked: name others with --vip"
+    proxy.host.ip("addr flush dev lo")
+    vips = ",".join(f"10.20.0.{number}" for number in range(20))
+    assert len([each for each in proxy.check("--vip", vips) if each["check"] == "vips"]) == 20
+    text = proxy.host.run(proxy.program, "check", "eth0", "--vip", vips, check=False).stdout
+    assert text.count("fail  vips: 10.20.0.") == 8 and "\n      vips: 12 more, which --json shows\n" in text
 
 
 def test_output_that_cannot_be_written_is_no_success(proxy):

@@ -79,26 +79,63 @@ const struct address *addresses_within(const struct addresses *addresses, const 
 	return NULL;
 }
 
-static int read_type(const struct nlmsghdr *message, void *data)
+static void read_metrics(const struct nlattr *metrics, struct default_route *route)
 {
-	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
-	bool *local = data;
+	const struct nlattr *attribute;
 
-	*local = message->nlmsg_type == RTM_NEWROUTE && route->rtm_type == RTN_LOCAL;
+	mnl_attr_for_each_nested(attribute, metrics)
+	{
+		if (mnl_attr_get_type(attribute) == RTAX_MTU)
+			route->mtu = mnl_attr_get_u32(attribute);
+		else if (mnl_attr_get_type(attribute) == RTAX_ADVMSS)
+			route->advmss = mnl_attr_get_u32(attribute);
+	}
+}
+
+struct lookup {
+	bool local;
+	uint32_t mtu;
+};
+
+static int read_route(const struct nlmsghdr *message, void *data)
+{
+	const struct rtmsg *info = mnl_nlmsg_get_payload(message);
+	struct default_route metrics = {0};
+	const struct nlattr *attribute;
+	struct lookup *lookup = data;
+
+	if (message->nlmsg_type != RTM_NEWROUTE)
+		return MNL_CB_OK;
+	lookup->local = info->rtm_type == RTN_LOCAL;
+	mnl_attr_for_each(attribute, message, sizeof(*info)) if (mnl_attr_get_type(attribute) == RTA_METRICS)
+		read_metrics(attribute, &metrics);
+	lookup->mtu = metrics.mtu;
 	return MNL_CB_OK;
 }
 
-bool addresses_is_local(const struct netaddr *address)
+static struct lookup look_up(const struct netaddr *address)
 {
 	char buf[NETLINK_REQUEST_MAX] = {0};
 	struct rtmsg *header;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, 0, sizeof(*header), (void **)&header);
-	bool local = false;
+	struct lookup lookup = {0};
 
 	header->rtm_family = address->family == NETADDR_V4 ? AF_INET : AF_INET6;
 	header->rtm_dst_len = (uint8_t)netaddr_bits(address);
 	mnl_attr_put(message, RTA_DST, netaddr_size(address), address->bytes);
-	return netlink_request(NETLINK_ROUTE, message, read_type, &local) == 0 && local;
+	if (netlink_request(NETLINK_ROUTE, message, read_route, &lookup) != 0)
+		lookup = (struct lookup){0};
+	return lookup;
+}
+
+bool addresses_is_local(const struct netaddr *address)
+{
+	return look_up(address).local;
+}
+
+uint32_t addresses_route_mtu(const struct netaddr *address)
+{
+	return look_up(address).mtu;
 }
 
 struct default_routes {
@@ -112,19 +149,6 @@ static void add_route(struct default_routes *routes, const struct default_route 
 		return;
 	routes->items[routes->count] = *route;
 	routes->items[routes->count++].link = link;
-}
-
-static void read_metrics(const struct nlattr *metrics, struct default_route *route)
-{
-	const struct nlattr *attribute;
-
-	mnl_attr_for_each_nested(attribute, metrics)
-	{
-		if (mnl_attr_get_type(attribute) == RTAX_MTU)
-			route->mtu = mnl_attr_get_u32(attribute);
-		else if (mnl_attr_get_type(attribute) == RTAX_ADVMSS)
-			route->advmss = mnl_attr_get_u32(attribute);
-	}
 }
 
 static void read_next_hops(

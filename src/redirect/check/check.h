@@ -18,7 +18,7 @@
 #include "redirect/links.h"
 #include "redirect/redirect.h"
 
-#define CHECK_MAX_VIPS    256
+#define CHECK_MAX_VIPS    1024 /* more are not checked */
 #define CHECK_COMMAND_MAX 512
 
 /* What the checks look at. Read once, before the first check. */
@@ -30,7 +30,7 @@ struct check_subject {
 	struct addresses addresses; /* of this host */
 	/* The VIPs that this proxy serves; empty: not known. A prefix that is no single address has VIPs in it. */
 	struct netprefix vips[CHECK_MAX_VIPS];
-	size_t vip_count;
+	size_t vip_count, vips_left_out;
 	/* redirect.conf: the file that the command line names, or that of the attached program; "": none. */
 	const char *config_file;
 	struct redirect_conf conf;

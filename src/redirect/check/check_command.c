@@ -33,6 +33,8 @@ static const struct check_entry checks[] = {
 	{"bound_sockets", check_bound_sockets, true},
 };
 
+#define MAX_PRINTED 8 /* findings of one check */
+
 /* Exit codes as of `glb-director-cli check`. */
 static const int codes[] = {[CHECK_OK] = COMMAND_OK, [CHECK_WARN] = 1, [CHECK_FAIL] = 2};
 static const char *const levels[] = {[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail"};
@@ -94,20 +96,40 @@ static const char *text_of(const json_t *finding, const char *key)
 	return text ? text : "";
 }
 
+static void print_finding(const json_t *finding)
+{
+	const char *object = text_of(finding, "object"), *command = text_of(finding, "command");
+
+	command_print(6, "%-4s  %s: %s%s%s", text_of(finding, "level"), text_of(finding, "check"), object,
+		*object ? ": " : "", text_of(finding, "text"));
+	if (*command)
+		printf("      run: %s\n", command);
+}
+
+static void print_more(const char *name, unsigned findings)
+{
+	if (findings > MAX_PRINTED)
+		printf("      %s: %u more, which --json shows\n", name, findings - MAX_PRINTED);
+}
+
 static void print_text(const struct check *check)
 {
+	const char *name = "";
+	unsigned findings = 0;
 	const json_t *finding;
 	size_t i;
 
 	json_array_foreach(check->findings, i, finding)
 	{
-		const char *object = text_of(finding, "object"), *command = text_of(finding, "command");
-
-		command_print(6, "%-4s  %s: %s%s%s", text_of(finding, "level"), text_of(finding, "check"), object,
-			*object ? ": " : "", text_of(finding, "text"));
-		if (*command)
-			printf("      run: %s\n", command);
+		if (strcmp(name, text_of(finding, "check")) != 0) {
+			print_more(name, findings);
+			name = text_of(finding, "check");
+			findings = 0;
+		}
+		if (++findings <= MAX_PRINTED)
+			print_finding(finding);
 	}
+	print_more(name, findings);
 	printf("%s: %u failure%s, %u warning%s\n", check->subject->interface, check->counts[CHECK_FAIL],
 		text_plural(check->counts[CHECK_FAIL]), check->counts[CHECK_WARN],
 		text_plural(check->counts[CHECK_WARN]));

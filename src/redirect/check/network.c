@@ -10,11 +10,12 @@
 
 /* In bytes. */
 #define CLIENT_MTU        1500 /* largest packet of most clients */
-#define OVERHEAD_ONE_HOP  36 /* IPv4, UDP and GUE headers without hops: docs/reference/gue.md */
-#define OVERHEAD_TWO_HOPS 40
+#define OVERHEAD_TWO_HOPS 40 /* IPv4, UDP and GUE headers with one hop after the first: docs/reference/gue.md */
 #define TCP_HEADERS_V4    40
 #define TCP_HEADERS_V6    60
 #define ROOMY_MTU         1600
+
+#define MAX_PATHS 256 /* to look up */
 
 static const char *prefix_text(const struct netprefix *prefix)
 {
@@ -111,7 +112,10 @@ void check_vips(struct check *check)
 		else if (strcmp(list + used - 4, " ...") != 0)
 			strcpy(list + used, " ...");
 	}
-	if (!reported)
+	if (subject->vips_left_out)
+		check_add(check, CHECK_WARN, "", NULL, "only %d of %zu VIPs are checked: name others with --vip",
+			CHECK_MAX_VIPS, CHECK_MAX_VIPS + subject->vips_left_out);
+	else if (!reported)
 		check_add(check, CHECK_OK, "", NULL, "this host has %s", list);
 }
 
@@ -240,6 +244,23 @@ static bool report_large_replies(struct check *check, uint32_t mtu)
 	return false;
 }
 
+/* Adds a finding if the path to a host that the list names is narrower than the interface. Returns whether it did. */
+static bool report_narrow_path(struct check *check, const struct redirect_prefixes *hosts)
+{
+	for (size_t i = 0; i < hosts->count && i < MAX_PATHS; i++) {
+		const struct netprefix *host = &hosts->items[i];
+		uint32_t mtu = is_single(host) ? addresses_route_mtu(&host->addr) : 0;
+
+		if (!mtu || mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS)
+			continue;
+		check_add(check, CHECK_WARN, prefix_text(host), NULL,
+			"the route to it, or its path, has an MTU of %u, and packets of %d bytes for the next hop need %d: raise it on the whole path",
+			mtu, CLIENT_MTU, CLIENT_MTU + OVERHEAD_TWO_HOPS);
+		return true;
+	}
+	return false;
+}
+
 void check_mtu(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
@@ -247,14 +268,16 @@ void check_mtu(struct check *check)
 	char command[CHECK_COMMAND_MAX];
 
 	if (mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS) {
-		if (!report_large_replies(check, subject->ip->mtu))
-			check_ok(check, "an MTU of %u has room for packets of %d bytes and %u hops", mtu, CLIENT_MTU,
-				1 + (mtu - CLIENT_MTU - OVERHEAD_ONE_HOP) / 4);
+		bool reported = report_narrow_path(check, &subject->conf.next_hops);
+
+		if (!report_large_replies(check, subject->ip->mtu) && !reported)
+			check_ok(check, "an MTU of %u has room for packets of %d bytes and the outer headers", mtu,
+				CLIENT_MTU);
 		return;
 	}
 	if ((!serves(subject, NETADDR_V4) || segments_fit(NETADDR_V4, mtu)) &&
 		(!serves(subject, NETADDR_V6) || segments_fit(NETADDR_V6, mtu))) {
-		check_ok(check, "an MTU of %u, and advmss on the default routes keeps clients' TCP segments small", mtu);
+		check_ok(check, "an MTU of %u; advmss on the default routes keeps clients' TCP segments small", mtu);
 		return;
 	}
 	snprintf(command, sizeof(command), "ip link set dev %s mtu %d", subject->interface, ROOMY_MTU);

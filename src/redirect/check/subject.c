@@ -11,12 +11,12 @@
 #include "redirect/check/ruleset.h"
 #include "redirect/pins.h"
 
-static int add_vip(struct check_subject *subject, const struct netprefix *vip)
+static void add_vip(struct check_subject *subject, const struct netprefix *vip)
 {
 	if (subject->vip_count == CHECK_MAX_VIPS)
-		return command_error("more than %d VIPs: name some with --vip", CHECK_MAX_VIPS);
-	subject->vips[subject->vip_count++] = *vip;
-	return COMMAND_OK;
+		subject->vips_left_out++;
+	else
+		subject->vips[subject->vip_count++] = *vip;
 }
 
 static int add_named(struct check_subject *subject, const char *list)
@@ -26,9 +26,10 @@ static int add_named(struct check_subject *subject, const char *list)
 	struct netprefix vip;
 
 	while (code == COMMAND_OK && (word = strsep(&rest, ",")))
-		code = netprefix_parse(word, &vip, NULL)
-			       ? add_vip(subject, &vip)
-			       : command_usage("--vip: '%s' is not an address or a prefix", word);
+		if (netprefix_parse(word, &vip, NULL))
+			add_vip(subject, &vip);
+		else
+			code = command_usage("--vip: '%s' is not an address or a prefix", word);
 	free(copy);
 	return code;
 }
@@ -42,28 +43,22 @@ static bool can_be_vip(const struct netaddr *address)
 	return netaddr_is_unicast(address) && !link_local;
 }
 
-static int add_addresses_of_lo(struct check_subject *subject)
+static void add_addresses_of_lo(struct check_subject *subject)
 {
-	int code = COMMAND_OK;
-
-	for (size_t i = 0; i < subject->addresses.count && code == COMMAND_OK; i++) {
+	for (size_t i = 0; i < subject->addresses.count; i++) {
 		const struct address *address = &subject->addresses.items[i];
 		const struct link *link = links_by_index(&subject->links, address->link);
 		struct netprefix vip = {.addr = address->address, .length = (uint8_t)netaddr_bits(&address->address)};
 
 		if (link && link->flags & IFF_LOOPBACK && can_be_vip(&address->address))
-			code = add_vip(subject, &vip);
+			add_vip(subject, &vip);
 	}
-	return code;
 }
 
-static int add_allowed(struct check_subject *subject)
+static void add_allowed(struct check_subject *subject)
 {
-	int code = COMMAND_OK;
-
-	for (size_t i = 0; i < subject->conf.allow_to.count && code == COMMAND_OK; i++)
-		code = add_vip(subject, &subject->conf.allow_to.items[i]);
-	return code;
+	for (size_t i = 0; i < subject->conf.allow_to.count; i++)
+		add_vip(subject, &subject->conf.allow_to.items[i]);
 }
 
 static void read_conf(struct check_subject *subject, const char *config_file)
@@ -114,7 +109,11 @@ int subject_read(const char *interface, const char *vips, const char *config_fil
 	subject->ruleset_error = ruleset_read(&subject->ruleset, &subject->ruleset_tables);
 	if (vips)
 		return add_named(subject, vips);
-	return subject->conf.allow_to.count ? add_allowed(subject) : add_addresses_of_lo(subject);
+	if (subject->conf.allow_to.count)
+		add_allowed(subject);
+	else
+		add_addresses_of_lo(subject);
+	return COMMAND_OK;
 }
 
 void subject_free(struct check_subject *subject)
