@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <linux/errqueue.h>
-#include <linux/icmp.h>
-#include <netinet/icmp6.h>
+#include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/net.h"
 #include "common/siphash.h"
 #include "healthcheck/checks/echo.h"
+#include "healthcheck/checks/error_result.h"
 #include "healthcheck/checks/probe.h"
 #include "healthcheck/checks/sockaddr.h"
+
+/* ICMP errors about earlier requests may come faster than requests are sent. */
+#define SEND_ATTEMPTS 16
 
 /* The sockets of one address family. */
 struct family_sockets {
@@ -160,13 +164,29 @@ static void on_udp(struct ev_loop *loop, ev_io *io, int events)
 	recv(io->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 }
 
+/*
+ * Connects the socket that never sends, which makes the kernel look up the route. Returns 0; or -errno of the route, which
+ * is no ICMP error about an earlier request. The socket keeps the source address of its first connect() until it is
+ * disconnected.
+ */
+static int connect_route(struct family_sockets *sockets, const struct netaddr *addr)
+{
+	const struct sockaddr disconnect = {.sa_family = AF_UNSPEC};
+	union sockaddr_any to;
+
+	if (connect(sockets->route, &disconnect, sizeof(disconnect)) < 0 ||
+		connect(sockets->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0)
+		return -errno;
+	return 0;
+}
+
 /* Finds the source address for packets to `addr`: the configured one, or the kernel's choice. Returns 0 or -errno. */
 static int source_for(struct family_sockets *sockets, const struct netaddr *addr, struct netaddr *source)
 {
 	const struct netaddr *given = conf_source(sockets->tunnel->conf, sockets->family);
-	const struct sockaddr disconnect = {.sa_family = AF_UNSPEC};
-	union sockaddr_any to, own;
+	union sockaddr_any own;
 	socklen_t size = sizeof(own);
+	int error;
 
 	if (given) {
 		*source = *given;
@@ -174,10 +194,10 @@ static int source_for(struct family_sockets *sockets, const struct netaddr *addr
 	}
 	if (sockets->route < 0)
 		return -EAFNOSUPPORT;
-	/* A UDP socket keeps the source address of its first connect() until it is disconnected. */
-	if (connect(sockets->route, &disconnect, sizeof(disconnect)) < 0 ||
-		connect(sockets->route, &to.sa, sockaddr_fill(&to, addr, 9)) < 0 ||
-		getsockname(sockets->route, &own.sa, &size) < 0)
+	error = connect_route(sockets, addr);
+	if (error)
+		return error;
+	if (getsockname(sockets->route, &own.sa, &size) < 0)
 		return -errno;
 	*source = sockaddr_netaddr(&own);
 	return 0;
@@ -192,32 +212,43 @@ static size_t write_request(const struct tunnel *tunnel, const struct check_spec
 	return (tunnel->conf->fou_gre ? echo_write_gre : echo_write)(to, source, &spec->inner, echo);
 }
 
+/*
+ * Sends one datagram. Returns 0 or -errno. An ICMP error about an earlier request, even to another proxy, makes sendto()
+ * fail with an error that says nothing about this proxy.
+ */
+static int send_datagram(struct family_sockets *outer, const uint8_t *packet, size_t size, const struct check_spec *spec)
+{
+	union sockaddr_any to;
+	socklen_t to_size = sockaddr_fill(&to, &spec->addr, spec->port);
+	int error = 0;
+
+	for (int attempt = 0; attempt < SEND_ATTEMPTS; attempt++) {
+		if (sendto(outer->udp, packet, size, MSG_DONTWAIT, &to.sa, to_size) >= 0)
+			return 0;
+		error = errno;
+		if (error_result_errno(error) == CHECK_NOT_RUN)
+			return -error;
+		error = connect_route(outer, &spec->addr);
+		if (error)
+			return error;
+	}
+	return -EAGAIN;
+}
+
 /* Returns 0 or -errno. The proxy sends its reply to the source address of the inner packet. */
 static int send_request(struct tunnel *tunnel, const struct check_spec *spec, const struct echo *echo)
 {
 	struct family_sockets *outer = sockets_of(tunnel, spec->addr.family);
 	struct family_sockets *inner = sockets_of(tunnel, spec->inner.family);
 	uint8_t packet[ECHO_TUNNEL_MAX_SIZE];
-	union sockaddr_any to;
 	struct netaddr source;
-	size_t size;
 	int error = source_for(inner, outer == inner ? &spec->addr : &spec->inner, &source);
 
 	if (error)
 		return error;
 	if (outer->udp < 0 || inner->icmp < 0)
 		return -EAFNOSUPPORT;
-	size = write_request(tunnel, spec, &source, echo, packet);
-	/* An ICMP error about an earlier request, even to another proxy, makes the next sendto() fail. */
-	for (int attempt = 0; attempt < 3; attempt++) {
-		if (sendto(outer->udp, packet, size, MSG_DONTWAIT, &to.sa,
-			    sockaddr_fill(&to, &spec->addr, spec->port)) >= 0)
-			return 0;
-		error = errno;
-		if (error == EAGAIN || error == ENOBUFS || error == ENETUNREACH)
-			break;
-	}
-	return -error;
+	return send_datagram(outer, packet, write_request(tunnel, spec, &source, echo, packet), spec);
 }
 
 static void start(struct probe *probe)
@@ -257,19 +288,27 @@ static void stop(struct probe *probe)
 	probe->state = NULL;
 }
 
-/* Lets only echo replies through. Other ICMP packets would wake the daemon for nothing. */
-static void filter_replies(const struct family_sockets *sockets)
+/*
+ * Lets only replies to requests of this daemon through, by type and identifier. The kernel drops the others, so that
+ * a flood of replies neither fills the socket's buffer nor takes time. The socket's data begins with the IPv4 header,
+ * or with the ICMPv6 header. Returns 0 or -1 with errno.
+ */
+static int filter_replies(const struct family_sockets *sockets)
 {
-	struct icmp_filter v4 = {.data = ~(1u << ICMP_ECHOREPLY)};
-	struct icmp6_filter v6;
+	bool v4 = sockets->family == NETADDR_V4;
+	struct sock_filter code[] = {
+		v4 ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
+		   : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v4 ? NET_ICMP_ECHO_REPLY : NET_ICMPV6_ECHO_REPLY, 0, 3),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, sockets->tunnel->identifier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-	if (sockets->family == NETADDR_V4) {
-		setsockopt(sockets->icmp, SOL_RAW, ICMP_FILTER, &v4, sizeof(v4));
-		return;
-	}
-	ICMP6_FILTER_SETBLOCKALL(&v6);
-	ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &v6);
-	setsockopt(sockets->icmp, IPPROTO_ICMPV6, ICMP6_FILTER, &v6, sizeof(v6));
+	return setsockopt(sockets->icmp, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struct faults *faults)
@@ -292,12 +331,12 @@ static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struc
 	sockets->route = socket(domain, SOCK_DGRAM | flags, 0);
 	if (sockets->icmp < 0 || sockets->udp < 0 || sockets->route < 0 ||
 		(source && bind(sockets->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
-		setsockopt(sockets->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0) {
+		setsockopt(sockets->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0 ||
+		filter_replies(sockets) < 0) {
 		faults_error(faults, NULL, "cannot open sockets for gue and fou checks%s: %s",
 			source ? " with the source address from the configuration" : "", strerror(errno));
 		return -EINVAL;
 	}
-	filter_replies(sockets);
 	ev_io_init(&sockets->icmp_io, on_icmp, sockets->icmp, EV_READ);
 	ev_io_init(&sockets->udp_io, on_udp, sockets->udp, EV_READ);
 	sockets->icmp_io.data = sockets->udp_io.data = sockets;

@@ -126,7 +126,8 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
 
 		counter(to, "tunnel_replies", "echo replies that belonged to a probe", tunnel->replies);
-		counter(to, "tunnel_foreign", "echo replies that were ignored: late, or not for a probe of this daemon",
+		counter(to, "tunnel_foreign",
+			"echo replies with the identifier of this daemon that were ignored: late, altered, or from another address",
 			tunnel->foreign);
 	}
 }
