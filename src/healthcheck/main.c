@@ -23,7 +23,7 @@
 #include "program/service.h"
 
 /* File descriptors that are not for probes: tunnel sockets, epoll, inotify, files, the HTTP server. */
-#define OTHER_DESCRIPTORS 64
+#define OTHER_DESCRIPTORS 128
 
 static struct conf conf;
 static struct monitor monitor;

@@ -116,6 +116,11 @@ def test_local_failure_changes_no_verdict(daemon, here):
     made.logged(f"error: check tcp {PROXY}:80 could not be run on this host, its verdict stays: Cannot assign requested address")
     wait_probes(made, 10)
     assert made.healthy() == {PROXY: True} and "unhealthy:" not in made.log()
+    check, = made.status()["tables"][0]["backends"][0]["checks"]  # its age shows that the verdict is old
+    assert (check["verdict"], check["result"]) == ("healthy", "not_run") and check["age_ms"] >= 10 * 200
+    assert "glb_healthcheck_checks_frozen 1\n" in made.get("/metrics")[2]
+    shown = made.host.run(PROGRAM, "status", "--config-file", str(made.conf), check=False).stdout
+    assert re.search(r"\n    its last result is [0-9]+ s old\n", shown), shown
 
 
 def test_stall_of_the_daemon_is_not_a_timeout(daemon):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which certificates https checks trust, also after the file changes."""
 
+import datetime
 import shutil
 import signal
+import subprocess
 
 import nginx
 import pytest
-from daemon import backend, table
+from daemon import PROGRAM, backend, table, wait_probes
 from lab.tools import wait_until
 from network import PROXY
 
@@ -77,6 +79,39 @@ def test_bad_file_keeps_the_old_trust_and_says_so(daemon, servers, tmp_path, bad
     assert result(made)[0] == "passed" and "bad_tls" not in made.log()
 
 
+def test_certificate_that_expires_soon_is_warned_about_once(daemon, servers):
+    """The test's certificate is valid for two days. It is also noted if it is not verified."""
+    end = subprocess.run(["openssl", "x509", "-enddate", "-noout", "-dateopt", "iso_8601", "-in", servers / "cert.pem"],
+                         check=True, capture_output=True, text=True).stdout.strip().removeprefix("notAfter=")
+    expires = int(datetime.datetime.fromisoformat(end.replace("Z", "+00:00")).timestamp())
+    for settings in (https(servers / "cert.pem"), "{ tls = true; verify = false; }"):
+        made = daemon(table(backend(PROXY, http=nginx.TLS)), http=settings).start().wait_ready()
+        wait_probes(made, 4)
+        check, = made.status()["tables"][0]["backends"][0]["checks"]
+        assert (check["result"], check["tls_expires"]) == ("passed", expires)
+        name = check["check"]
+        assert f'check_tls_expiry_timestamp_seconds{{check="{name}"}} {expires}\n' in made.get("/metrics")[2]
+        warning = f"warning: check {name}: a certificate of the proxy expires on {end[:10]}, in 1 day: renew it\n"
+        assert made.log().count(warning) == 1, made.log()
+        shown = made.host.run(PROGRAM, "status", "--config-file", str(made.conf)).stdout
+        assert f"\n    a certificate of the proxy expires on {end[:10]}\n" in shown
+        made.stop()
+        made.log_file.unlink()
+
+
+def test_refused_file_is_in_status_and_metrics(daemon, servers, tmp_path):
+    ca = tmp_path / "ca.pem"
+    shutil.copy(servers / "cert.pem", ca)
+    made = daemon(table(backend(PROXY, http=nginx.TLS)), http=https(ca)).start().wait_ready()
+    ca.write_text(GARBAGE)
+    made.logged("error: trusted certificates in")
+    trust, = made.status()["trust"]
+    assert (trust["file"], trust["loads"]) == (str(ca), 1) and "bad base64 decode" in trust["error"]
+    assert "glb_healthcheck_trust_bad 1\n" in made.get("/metrics")[2]
+    shown = made.host.run(PROGRAM, "status", "--config-file", str(made.conf), check=False)
+    assert shown.returncode == 1 and "glb-healthcheck 0.1.0: trusted certificates refused\n" in shown.stdout
+
+
 def test_sighup_reads_it_without_watching(daemon, servers, stranger, tmp_path):
     ca = tmp_path / "ca.pem"
     ca.write_text(stranger.read_text())
@@ -110,3 +145,14 @@ def test_tables_with_different_files_do_not_share_trust(daemon, servers, strange
     for _ in range(3):
         made.logged("table")
         assert [result(made, index)[0] for index in range(3)] == ["passed", "bad_tls", "bad_tls"]
+
+
+def test_reload_during_handshakes_fails_no_proxy(daemon, servers):
+    """Probes keep the trust with which they started."""
+    proxies = [backend(f"10.78.0.{i}", http=nginx.TLS) for i in range(1, 50)]
+    made = daemon(table(*proxies), http=https(servers / "cert.pem"), interval_ms=50, timeout_ms=5000).start().wait_ready()
+    for _ in range(40):
+        made.kill(signal.SIGHUP)
+        wait_probes(made, 10)
+    assert made.status()["trust"][0]["loads"] > 10
+    assert 'glb_healthcheck_probes_total{kind="http",result="bad_tls"} 0\n' in made.get("/metrics")[2]

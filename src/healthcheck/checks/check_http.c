@@ -130,7 +130,7 @@ static const char *set_trust(struct http *http, struct http_tls *tls, const stru
 
 	if (!trust)
 		return "out of memory";
-	tls->store = trust->store;
+	tls->trust = trust;
 	return trust->store ? NULL : trust->error;
 }
 

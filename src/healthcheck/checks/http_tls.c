@@ -44,7 +44,7 @@ static CURLcode on_context(CURL *easy, void *context, void *data)
 
 	(void)easy;
 	/* This store is used in place of the one in which libcurl loads certificates. */
-	if (tls->store && !SSL_CTX_set1_verify_cert_store(context, tls->store))
+	if (tls->trust && !SSL_CTX_set1_verify_cert_store(context, tls->trust->store))
 		return CURLE_FAILED_INIT;
 	if (tls->identity && !http_identity_use(tls->identity, context))
 		return CURLE_FAILED_INIT;

@@ -7,17 +7,17 @@
 #define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
 
 #include <curl/curl.h>
-#include <openssl/x509_vfy.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "healthcheck/checks/http_identity.h"
+#include "healthcheck/checks/http_trust.h"
 
 struct http_tls {
-	/* Borrowed until the connection is set up, which takes a reference. */
-	X509_STORE *store;
+	/* NULL: nothing is verified. Its store may be replaced until the connection takes a reference. */
+	const struct http_trust *trust;
 	bool verify;
-	/* The client certificate; NULL: none. Borrowed likewise. */
+	/* The client certificate; NULL: none. It may be replaced likewise. */
 	const struct http_identity *identity;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
 	int64_t expires_s;
@@ -26,7 +26,7 @@ struct http_tls {
 /* True if libcurl uses OpenSSL, which this module needs. */
 bool http_tls_usable(void);
 
-/* Makes the next transfer of the handle use `tls`, which must not move. Its store may be NULL if it does not verify. */
+/* Makes the next transfer of the handle use `tls`, which must not move. Its trust may be NULL if it does not verify. */
 void http_tls_set(struct http_tls *tls, CURL *easy);
 
 #endif

@@ -64,11 +64,26 @@ static void refuse(struct http_trust *trust, const char *why)
 		log_error("%s", trust->error);
 }
 
+static void look(const struct http_trust *trust, struct stat *now)
+{
+	if (!trust->file || stat(trust->file, now) < 0)
+		*now = (struct stat){0};
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
+	       memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
+}
+
 void http_trust_load(struct http_trust *trust)
 {
 	X509_STORE *store = X509_STORE_new();
 	const char *why;
 
+	/* Before the file is read: a change after that is seen as one. */
+	look(trust, &trust->seen);
 	ERR_clear_error();
 	why = store ? fill(store, trust) : "out of memory";
 	if (why) {
@@ -89,7 +104,11 @@ void http_trust_load(struct http_trust *trust)
 static void on_changed(void *data)
 {
 	struct http_trust *trust = data;
+	struct stat now;
 
+	look(trust, &now);
+	if (is_same_file(&now, &trust->seen))
+		return;
 	http_trust_load(trust);
 	if (!trust->error[0])
 		log_info("trusted certificates in %s were read again", trust->file);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "healthcheck/monitor/watch.h"
 
@@ -26,6 +27,8 @@ struct http_trust {
 	/* Why the file was refused; "" if it was loaded. */
 	char error[HTTP_TRUST_ERROR_MAX];
 	uint64_t loads, refused;
+	/* The file at the last load. */
+	struct stat seen;
 	struct watch watch;
 };
 

@@ -50,6 +50,29 @@ static void format_since(uint64_t changed_s, char buf[16])
 		strftime(buf, 16, now - changed < 24 * 60 * 60 ? "%H:%M:%S" : "%Y-%m-%d", &local);
 }
 
+/* A check that could not run keeps its verdict, which may be out of date. */
+static void print_age(const json_t *check, const char *result)
+{
+	uint64_t age_ms = number(check, "age_ms");
+
+	if (strcmp(result, "not_run") == 0 && age_ms)
+		lines_print(6, "    its last result is %" PRIu64 " s old", age_ms / 1000);
+}
+
+#define EXPIRY_WARNING_S (14 * 24 * 60 * 60)
+
+static void print_expiry(const json_t *check)
+{
+	time_t expires = (time_t)number(check, "tls_expires"), left = expires - time(NULL);
+	char date[16];
+	struct tm utc;
+
+	if (!expires || left > EXPIRY_WARNING_S || !gmtime_r(&expires, &utc))
+		return;
+	strftime(date, sizeof(date), "%Y-%m-%d", &utc);
+	lines_print(6, "    a certificate of the proxy %s on %s", left < 0 ? "has expired" : "expires", date);
+}
+
 static void print_check(const json_t *check)
 {
 	char name[256], latency[32], since[16];
@@ -63,6 +86,8 @@ static void print_check(const json_t *check)
 	if (strcmp(result, "passed") != 0 || against)
 		lines_print(6, "    %s: %s%s", result, string(check, "reason"),
 			against ? " (this contradicts the verdict, which does not change yet)" : "");
+	print_age(check, result);
+	print_expiry(check);
 	if (number(check, "flaps") && number(check, "held_ms"))
 		lines_print(6, "    it flaps: stays unhealthy for %" PRIu64 " s more", number(check, "held_ms") / 1000);
 }
@@ -157,6 +182,33 @@ static void print_parts(const json_t *status)
 	print_error(reload);
 }
 
+static void print_trust(const json_t *status)
+{
+	const json_t *trust;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "trust"), i, trust)
+	{
+		lines_print(INDENT, "trust   %s: loaded %" PRIu64 " time%s, refused %" PRIu64 " time%s",
+			string(trust, "file"), number(trust, "loads"), text_plural(number(trust, "loads")),
+			number(trust, "refused"), text_plural(number(trust, "refused")));
+		print_error(trust);
+	}
+}
+
+static bool trust_has_error(const json_t *status)
+{
+	const json_t *trust;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "trust"), i, trust)
+	{
+		if (*string(trust, "error"))
+			return true;
+	}
+	return false;
+}
+
 static bool has_error(const json_t *status, const char *part)
 {
 	return *string(json_object_get(status, part), "error");
@@ -185,6 +237,7 @@ static char *find_problems(const json_t *status)
 	fputs(has_error(status, "src") ? ", src refused" : "", to);
 	fputs(has_error(status, "dst") ? ", dst not written" : "", to);
 	fputs(has_error(status, "reload") ? ", reload failed" : "", to);
+	fputs(trust_has_error(status) ? ", trusted certificates refused" : "", to);
 	if (fclose(to) == 0)
 		return text;
 	free(text);
@@ -212,5 +265,6 @@ void client_print(const json_t *status)
 			    : "all backends healthy");
 	free(problems);
 	print_parts(status);
+	print_trust(status);
 	json_array_foreach(json_object_get(status, "tables"), i, table) print_table(table);
 }

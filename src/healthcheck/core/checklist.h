@@ -35,7 +35,17 @@ struct check {
 	uint64_t latency_us;
 	/* Unix time of the last change of the verdict; 0: none. */
 	int64_t changed_s;
+	/* Time of the last result that was not not_run, in ms of clock_now_ms(); 0: none. */
+	uint64_t judged_ms;
+	/* Unix time when the first certificate of the proxy's chain expires; 0: unknown. And when a warning was logged. */
+	int64_t tls_expires_s, tls_warned_s;
 };
+
+/* Returns how old the last result is that was not not_run; 0: there is none. */
+static inline uint64_t check_age_ms(const struct check *check, uint64_t now_ms)
+{
+	return check->judged_ms ? now_ms - check->judged_ms : 0;
+}
 
 /* A backend that depends on a check. */
 struct checklist_use {

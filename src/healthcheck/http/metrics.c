@@ -5,8 +5,9 @@
 
 #include "common/clock.h"
 #include "common/clock.h"
+#include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tunnel.h"
-#include "healthcheck/http/status.h"
+#include "healthcheck/http/page.h"
 
 /* Writes the header of a metric. `type` is a type of OpenMetrics. Samples of a counter end in _total. */
 static void family(FILE *to, const char *name, const char *type, const char *help)
@@ -32,52 +33,132 @@ static void label(FILE *to, const char *text)
 		fprintf(to, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-static void print_tables(FILE *to, const struct monitor *monitor)
+static void print_table(FILE *to, const struct monitor *monitor, const char *name, uint32_t table, uint32_t value)
 {
-	const struct table_set *set = &monitor->list.document.set;
 	char buf[16];
 
-	family(to, "table_panic", "gauge", "1 if too few backends are healthy, so that all count as healthy");
-	for (uint32_t t = 0; t < set->count; t++) {
-		fputs("glb_healthcheck_table_panic{table=\"", to);
-		label(to, table_label(set, t, buf));
-		fprintf(to, "\"} %d\n", monitor->publisher.verdicts[t].panic);
-	}
-	family(to, "table_kept_by_panic", "gauge", "unhealthy backends that are in service only because of panic");
-	for (uint32_t t = 0; t < set->count; t++) {
-		fputs("glb_healthcheck_table_kept_by_panic{table=\"", to);
-		label(to, table_label(set, t, buf));
-		fprintf(to, "\"} %" PRIu32 "\n", monitor->publisher.verdicts[t].kept);
-	}
-	family(to, "backend_healthy", "gauge", "0 if the backend's verdict is unhealthy, even if dst has it as healthy");
-	for (uint32_t t = 0; t < set->count; t++)
-		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
-			char ip[NETADDR_TEXT_MAX];
-
-			fputs("glb_healthcheck_backend_healthy{table=\"", to);
-			label(to, table_label(set, t, buf));
-			fprintf(to, "\",backend=\"%s\"} %d\n", netaddr_format(&set->tables[t].backends[b].addr, ip),
-				checklist_verdict(&monitor->list, t, b) != DAMPER_UNHEALTHY);
-		}
+	fprintf(to, "glb_healthcheck_%s{table=\"", name);
+	label(to, table_label(&monitor->list.document.set, table, buf));
+	fprintf(to, "\"} %" PRIu32 "\n", value);
 }
 
-static void print_checks(FILE *to, const struct monitor *monitor)
+static void print_panic(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
 {
-	const struct checklist *list = &monitor->list;
-	uint64_t held = 0, now = clock_now_ms();
+	(void)item;
+	if (table == 0)
+		family(to, "table_panic", "gauge", "1 if too few backends are healthy, so that all count as healthy");
+	print_table(to, monitor, "table_panic", table, monitor->publisher.verdicts[table].panic);
+}
 
-	family(to, "check_healthy", "gauge",
-		"1 if the check's verdict is healthy, 0 if unhealthy; absent before the first verdict");
-	for (uint32_t i = 0; i < list->check_count; i++) {
-		if (list->checks[i]->damper.verdict == DAMPER_UNKNOWN)
-			continue;
-		fputs("glb_healthcheck_check_healthy{check=\"", to);
-		label(to, list->checks[i]->name);
-		fprintf(to, "\"} %d\n", list->checks[i]->damper.verdict == DAMPER_HEALTHY);
+static void print_kept(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+{
+	(void)item;
+	if (table == 0)
+		family(to, "table_kept_by_panic", "gauge",
+			"unhealthy backends that are in service only because of panic");
+	print_table(to, monitor, "table_kept_by_panic", table, monitor->publisher.verdicts[table].kept);
+}
+
+static void print_backend(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+{
+	const struct table_set *set = &monitor->list.document.set;
+	char buf[16], ip[NETADDR_TEXT_MAX];
+
+	if (table == 0 && item == 0)
+		family(to, "backend_healthy", "gauge",
+			"0 if the backend's verdict is unhealthy, even if dst has it as healthy");
+	if (item == set->tables[table].backend_count)
+		return;
+	fputs("glb_healthcheck_backend_healthy{table=\"", to);
+	label(to, table_label(set, table, buf));
+	fprintf(to, "\",backend=\"%s\"} %d\n", netaddr_format(&set->tables[table].backends[item].addr, ip),
+		checklist_verdict(&monitor->list, table, item) != DAMPER_UNHEALTHY);
+}
+
+/* Writes the start of a sample of the check. */
+static void check_sample(FILE *to, const char *name, const struct check *check)
+{
+	fprintf(to, "glb_healthcheck_%s{check=\"", name);
+	label(to, check->name);
+	fputs("\"} ", to);
+}
+
+static void print_healthy(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+{
+	const struct check *check = monitor->list.checks[item];
+
+	(void)table;
+	if (check->damper.verdict == DAMPER_UNKNOWN)
+		return;
+	check_sample(to, "check_healthy", check);
+	fprintf(to, "%d\n", check->damper.verdict == DAMPER_HEALTHY);
+}
+
+static void print_age(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+{
+	const struct check *check = monitor->list.checks[item];
+
+	(void)table;
+	if (!check->judged_ms)
+		return;
+	check_sample(to, "check_result_age_seconds", check);
+	fprintf(to, "%.3f\n", (double)check_age_ms(check, clock_now_ms()) / 1e3);
+}
+
+static void print_expiry(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+{
+	const struct check *check = monitor->list.checks[item];
+
+	(void)table;
+	if (!check->tls_expires_s)
+		return;
+	check_sample(to, "check_tls_expiry_timestamp_seconds", check);
+	fprintf(to, "%" PRId64 "\n", check->tls_expires_s);
+}
+
+/* The header of a family that may have no samples. */
+#define HEADER(function, name, help)                                                                 \
+	static void function(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item) \
+	{                                                                                            \
+		(void)monitor;                                                                       \
+		(void)table;                                                                         \
+		(void)item;                                                                          \
+		family(to, name, "gauge", help);                                                     \
 	}
-	for (uint32_t i = 0; i < list->check_count; i++)
-		held += list->checks[i]->damper.flaps && damper_held_ms(&list->checks[i]->damper, now);
+
+HEADER(head_healthy, "check_healthy",
+	"1 if the check's verdict is healthy, 0 if unhealthy; absent before the first verdict")
+HEADER(head_age, "check_result_age_seconds", "time since the last result of the check that was not not_run")
+HEADER(head_expiry, "check_tls_expiry_timestamp_seconds",
+	"Unix time when the first certificate of the proxy's chain expires")
+
+static void print_checks(FILE *to, const struct checklist *list)
+{
+	uint64_t held = 0, frozen = 0, now = clock_now_ms();
+
+	for (uint32_t i = 0; i < list->check_count; i++) {
+		const struct check *check = list->checks[i];
+
+		held += check->damper.flaps && damper_held_ms(&check->damper, now);
+		frozen += check->probes && check->result == CHECK_NOT_RUN;
+	}
 	gauge(to, "checks_flapping", "checks that stay unhealthy for longer than hold_ms, because they flap", held);
+	gauge(to, "checks_frozen", "checks whose last probe could not run on this host, so that their verdict is old",
+		frozen);
+}
+
+static void print_trust(FILE *to, const struct http *http)
+{
+	uint64_t loads = 0, refused = 0, bad = 0;
+
+	for (const struct http_trust *trust = http_trust_list(http); trust; trust = trust->next) {
+		loads += trust->loads;
+		refused += trust->refused;
+		bad += trust->error[0] != '\0';
+	}
+	counter(to, "trust_loads", "how often files of trusted certificates were loaded", loads);
+	counter(to, "trust_refused", "how often files of trusted certificates were refused", refused);
+	gauge(to, "trust_bad", "number of files of trusted certificates that are refused", bad);
 }
 
 static void print_probes(FILE *to, const struct monitor_counters *counters)
@@ -132,21 +213,27 @@ static void print_daemon(FILE *to, const struct monitor *monitor)
 	}
 }
 
-char *status_metrics(const struct monitor *monitor)
+static void print_rest(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-
-	if (!to)
-		return NULL;
-	print_tables(to, monitor);
-	print_checks(to, monitor);
+	(void)table;
+	(void)item;
+	print_checks(to, &monitor->list);
+	print_trust(to, monitor->env.http);
 	print_probes(to, &monitor->counters);
 	print_daemon(to, monitor);
 	fputs("# EOF\n", to);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
 }
+
+const struct page_section page_metrics[] = {
+	{PAGE_TABLES, print_panic},
+	{PAGE_TABLES, print_kept},
+	{PAGE_BACKENDS, print_backend},
+	{PAGE_ONCE, head_healthy},
+	{PAGE_CHECKS, print_healthy},
+	{PAGE_ONCE, head_age},
+	{PAGE_CHECKS, print_age},
+	{PAGE_ONCE, head_expiry},
+	{PAGE_CHECKS, print_expiry},
+	{PAGE_ONCE, print_rest},
+	{0},
+};

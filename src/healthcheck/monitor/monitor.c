@@ -15,6 +15,7 @@
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
+#include "healthcheck/monitor/expiry.h"
 #include "healthcheck/monitor/guard.h"
 #include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
@@ -161,6 +162,12 @@ static void on_done(struct probe *probe)
 	check->result = probe->result;
 	check->latency_us = probe->latency_us;
 	memcpy(check->reason, probe->reason, sizeof(check->reason));
+	if (probe->result != CHECK_NOT_RUN)
+		check->judged_ms = clock_now_ms();
+	if (probe->tls_expires_s) {
+		check->tls_expires_s = probe->tls_expires_s;
+		expiry_warn(check, (int64_t)time(NULL));
+	}
 	monitor->counters.probes[check->spec.kind][probe->result]++;
 	if (probe->result == CHECK_PASSED)
 		monitor->counters.latency_us[check->spec.kind] += probe->latency_us;
