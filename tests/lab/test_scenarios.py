@@ -110,6 +110,11 @@ def strangers_are_refused(result):
     assert counted["a proxy that lost its VIP"] == {"drop_destination": 10}
 
 
+def damage_is_found(result):
+    damaged = result["details"]["damaged"]
+    assert len(damaged) == 4 and min(damaged.values()) > 0
+
+
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -134,6 +139,7 @@ PROMISES = {
     "on-link": ways_differ,
     "unnumbered": new_proxy_shares,
     "strangers": strangers_are_refused,
+    "corruption": damage_is_found,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
     "checks-killed": nothing_flaps,
