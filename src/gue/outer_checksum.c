@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All sums here are of 16-bit words loaded little-endian. A one's complement sum is the same in either byte order, except for the
- * order of its own bytes (RFC 1071 section 2).
+ * All sums here are of 16-bit words loaded little-endian. A one's complement sum is the same in either byte order, except
+ * for the order of its own bytes (RFC 1071 section 2).
  */
 #include "gue/outer_checksum.h"
 
@@ -73,8 +73,9 @@ static inline bool derive_ipv4(const uint8_t *ip, uint32_t size, uint32_t readab
 }
 
 /*
- * The same for IPv6 without extension headers. Its header has the addresses and the length of the pseudo-header, too. So they cancel
- * each other out, and what is left are the first word, the protocol with the hop limit, and the protocol of the pseudo-header, negated.
+ * The same for IPv6 without extension headers. Its header has the addresses and the length of the pseudo-header, too. So
+ * they cancel each other out. What is left are the first 4 bytes, the protocol with the hop limit, and the protocol of
+ * the pseudo-header, negated.
  */
 static inline bool derive_ipv6(const uint8_t *ip, uint32_t size, uint32_t readable, uint64_t *sum)
 {

@@ -41,8 +41,8 @@ struct count_key {
 typedef int count_compare(const void *a, const void *b);
 
 /*
- * Makes the things of `to` go on with the sums that things with the same key have in `old`. Of several with one key, the n-th goes
- * on with the n-th. May be called again, when the old sums have grown. Sorts both arrays.
+ * Makes the things of `to` go on with the sums that things with the same key have in `old`. Of several with one key, the
+ * n-th goes on with the n-th. May be called again, when the old sums have grown. Sorts both arrays.
  */
 void count_rows_carry(struct count_rows *rows, struct count_key *to, size_t to_count, const struct count_rows *old,
 	struct count_key *from, size_t from_count, count_compare *compare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The outer UDP checksum. The golden packets have the values; here are the limits of the memory that may be read, and rare sums. */
+/* The outer UDP checksum: the memory that is read, rare sums, and corrupted packets. The golden packets have its values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -166,8 +166,8 @@ static void test_a_packet_that_is_not_sent_counts_for_no_bind(void **state)
 }
 
 /*
- * Runs outboxes of `count` packets, of which about one in ten is for the second bind and has twice as many bytes. The queue accepts
- * `accepted` of them. Returns the packets of each of the two binds that it accepted.
+ * Runs outboxes of `count` packets, of which about one in ten is for the second bind and has twice as many bytes. The queue
+ * accepts `accepted` of them. Fills the packets and bytes that it accepted for each of the two binds.
  */
 static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t packets[2], uint64_t bytes[2])
 {
@@ -209,8 +209,8 @@ static void test_single_packets_are_counted_exactly(void **state)
 }
 
 /*
- * The numbers are not random from run to run, so this test always gives the same result. The bounds are three times the expected
- * error of docs/reference/counters.md.
+ * The numbers are not random from run to run, so this test always gives the same result. The bounds are three times the
+ * expected error of docs/reference/counters.md.
  */
 static void test_binds_of_90_and_10_percent_are_estimated_within_the_expected_error(void **state)
 {
