@@ -9,6 +9,10 @@
 #include "cli/speed.h"
 #include "common/text.h"
 #include "table/file/json_text.h"
+#include "table/file/table_health_text.h"
+#include "table/file/table_document.h"
+#include "table/file/table_json.h"
+#include "table/file/table_load.h"
 
 enum { TABLE = LIVE_OPTIONS, JSON };
 
@@ -19,6 +23,17 @@ static const struct command_option options[] = {
 	{0},
 };
 
+/* Returns the checks of a backend, with the settings that the file has for them; NULL: none, or the file has no checks. */
+static char *checks_of(const struct table_health *health, uint32_t table, uint32_t backend)
+{
+	struct http_settings http = {0};
+
+	if (!health->count || !check_targets_any(&health->tables[table].backends[backend]))
+		return NULL;
+	table_health_http(health, table, backend, &http);
+	return table_health_text(&health->tables[table].backends[backend], &http);
+}
+
 static json_t *describe_binds(const struct table *table)
 {
 	json_t *array = json_array();
@@ -28,31 +43,35 @@ static json_t *describe_binds(const struct table *table)
 	return array;
 }
 
-static json_t *describe_backends(const struct table *table, const struct shares *shares)
+static json_t *describe_backends(
+	const struct table *table, const struct shares *shares, const struct table_health *health, uint32_t index)
 {
 	json_t *array = json_array();
 
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
-		char text[NETADDR_TEXT_MAX];
+		char text[NETADDR_TEXT_MAX], *checks = checks_of(health, index, i);
 		json_t *counts = json_array();
 
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			json_array_append_new(counts, json_integer(shares_count(shares, i, hop)));
-		json_array_append_new(array,
-			json_pack("{s:s, s:s, s:b, s:f, s:f, s:o}", "ip", netaddr_format(&backend->addr, text), "state",
-				table_state_name(backend->state), "healthy", backend->healthy, "first_hop_percent",
-				shares_percent(shares, i, 0), "second_hop_percent",
-				table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0, "rows_by_hop", counts));
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s?}", "ip",
+				       netaddr_format(&backend->addr, text), "state", table_state_name(backend->state),
+				       "healthy", backend->healthy, "first_hop_percent", shares_percent(shares, i, 0),
+				       "second_hop_percent", table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
+				       "rows_by_hop", counts, "checks", checks));
+		free(checks);
 	}
 	return array;
 }
 
-static json_t *describe_table(const struct table *table, const struct shares *shares)
+static json_t *describe_table(
+	const struct table *table, const struct shares *shares, const struct table_health *health, uint32_t index)
 {
 	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
 		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "binds",
-		describe_binds(table), "backends", describe_backends(table, shares));
+		describe_binds(table), "backends", describe_backends(table, shares, health, index));
 }
 
 static void print_binds(const struct table *table)
@@ -89,7 +108,25 @@ static void print_backends(const struct table *table, const struct shares *share
 	}
 }
 
-static void print_table(const struct table_set *set, uint32_t index, const struct shares *shares)
+static void print_checks(const struct table *table, const struct table_health *health, uint32_t index)
+{
+	char addr[NETADDR_TEXT_MAX];
+	bool any = false;
+
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		char *checks = checks_of(health, index, i);
+
+		if (checks && !any)
+			puts("\n  backend         health checks");
+		any |= checks != NULL;
+		if (checks)
+			cli_print(18, "  %-14s  %s", netaddr_format(&table->backends[i].addr, addr), checks);
+		free(checks);
+	}
+}
+
+static void print_table(
+	const struct table_set *set, uint32_t index, const struct shares *shares, const struct table_health *health)
 {
 	const struct table *table = &set->tables[index];
 	char label[16];
@@ -101,10 +138,41 @@ static void print_table(const struct table_set *set, uint32_t index, const struc
 	printf("  imbalance %.3f: largest number of first hops / mean of %" PRIu32 " backend%s\n", shares->imbalance,
 		shares->used, text_plural(shares->used));
 	print_backends(table, shares);
+	print_checks(table, health, index);
+}
+
+static bool is_same_backends(const struct table_set *a, const struct table_set *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t t = 0; same && t < a->count; t++) {
+		same = a->tables[t].backend_count == b->tables[t].backend_count;
+		for (uint32_t i = 0; same && i < a->tables[t].backend_count; i++)
+			same = netaddr_compare(&a->tables[t].backends[i].addr, &b->tables[t].backends[i].addr) == 0;
+	}
+	return same;
+}
+
+/* Reads the health checks of a JSON table that could be loaded. They stay empty if it is binary, or if it
+ * was replaced since the set was read. */
+static void read_health(const char *path, uint32_t version, const struct table_set *set, struct table_document *document)
+{
+	struct faults ignored = {0};
+	char *text;
+	size_t size;
+
+	*document = (struct table_document){0};
+	if (version || table_load_text(path, &text, &size, &ignored))
+		return;
+	if (table_json_parse_document(text, size, document, &ignored) == 0 && !is_same_backends(&document->set, set))
+		table_document_free(document);
+	free(text);
+	faults_clear(&ignored);
 }
 
 /* Shows the tables from `first` up to, but without, `end`. */
-static int show(const char *path, const struct table_set *set, uint32_t version, uint32_t first, uint32_t end, bool json)
+static int show(const char *path, const struct table_set *set, const struct table_health *health, uint32_t version,
+	uint32_t first, uint32_t end, bool json)
 {
 	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
 	json_t *tables = json_array();
@@ -132,9 +200,9 @@ static int show(const char *path, const struct table_set *set, uint32_t version,
 			return command_error("%s: out of memory", path);
 		}
 		if (json)
-			json_array_append_new(tables, describe_table(&set->tables[i], &shares));
+			json_array_append_new(tables, describe_table(&set->tables[i], &shares, health, i));
 		else
-			print_table(set, i, &shares);
+			print_table(set, i, &shares, health);
 		shares_free(&shares);
 	}
 	if (json) {
@@ -155,6 +223,7 @@ static int run(const struct command_args *args)
 {
 	const char *path = args->operands[0], *name = args->options[TABLE];
 	uint32_t version, first = 0;
+	struct table_document document = {0};
 	struct table_set set;
 	int code = live_check(args, "show", 0);
 
@@ -165,8 +234,11 @@ static int run(const struct command_args *args)
 	code = COMMAND_FAILED;
 	if (!cli_load_table(path, &set, &version))
 		return COMMAND_FAILED;
+	read_health(path, version, &set, &document);
 	if (!name || cli_find_table(&set, path, name, &first))
-		code = show(path, &set, version, first, name ? first + 1 : set.count, args->options[JSON]);
+		code = show(path, &set, &document.health, version, first, name ? first + 1 : set.count,
+			args->options[JSON]);
+	table_document_free(&document);
 	table_set_free(&set);
 	return code;
 }

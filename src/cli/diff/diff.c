@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "cli/diff/check_diff.h"
 #include "cli/diff/diff_print.h"
 #include "common/text.h"
 
@@ -30,11 +31,19 @@ static int unknown_table(const struct table_set_diff *result, const char *name)
 	return code;
 }
 
-static int print(const struct table_set_diff *result, bool json)
+static int print(const struct table_set_diff *result, const struct command_args *args)
 {
-	if (json)
-		return cli_print_json(diff_describe(result));
+	json_t *checks = check_diff(args->operands[0], args->operands[1]), *line, *json;
+	size_t i;
+
+	if (args->options[JSON]) {
+		json = diff_describe(result);
+		json_object_set_new(json, "checks", checks);
+		return cli_print_json(json);
+	}
 	diff_print(result);
+	json_array_foreach(checks, i, line) cli_print(2, "%s", json_string_value(line));
+	json_decref(checks);
 	return COMMAND_OK;
 }
 
@@ -50,7 +59,7 @@ static int diff(const struct table_set *before, const struct table_set *after, c
 	if (name && !table_set_diff_select(&result, name))
 		code = unknown_table(&result, name);
 	else
-		code = print(&result, args->options[JSON]);
+		code = print(&result, args);
 	if (code == COMMAND_OK && table_diff_percent(result.broken, result.rows) > max_broken)
 		code = CLI_BROKEN;
 	table_set_diff_free(&result);

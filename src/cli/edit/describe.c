@@ -3,11 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-
-#define CHECKS_TEXT_MAX 256
+#include "table/file/table_health_text.h"
 
 /* The two versions of a table. */
 struct versions {
@@ -31,26 +31,6 @@ static void line(struct versions *versions, const char *format, ...)
 	versions->lines++;
 }
 
-/* Writes "http 80 /, gue 19523", or "none". Returns buf. */
-static const char *checks_text(const struct check_targets *targets, char buf[CHECKS_TEXT_MAX])
-{
-	const struct {
-		const char *name;
-		uint16_t port;
-		const char *uri;
-	} checks[] = {{"http", targets->http, targets->http_uri}, {"tcp", targets->tcp, NULL},
-		{"gue", targets->gue, NULL}, {"fou", targets->fou, NULL}};
-	size_t used = 0;
-
-	strcpy(buf, "none");
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-		if (checks[i].port && used < CHECKS_TEXT_MAX)
-			used += (size_t)snprintf(buf + used, CHECKS_TEXT_MAX - used, "%s%s %u%s%s", used ? ", " : "",
-				checks[i].name, checks[i].port, checks[i].uri ? " " : "",
-				checks[i].uri ? checks[i].uri : "");
-	return buf;
-}
-
 static const char *backend_text(const struct table_backend *backend, char buf[32])
 {
 	snprintf(buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : ", not healthy");
@@ -66,24 +46,42 @@ static uint32_t find_backend(const struct table *table, const struct netaddr *ad
 	return i;
 }
 
+/* Headers are compared apart, because the texts do not have their values. */
+static bool is_same_headers(const struct http_settings *a, const struct http_settings *b)
+{
+	const char *first = a ? a->values[HTTP_HEADERS] : NULL, *second = b ? b->values[HTTP_HEADERS] : NULL;
+
+	return strcmp(first ? first : "", second ? second : "") == 0;
+}
+
+static void describe_checks(
+	struct versions *versions, const char *addr, const struct check_targets *old, const struct check_targets *new)
+{
+	char *before = table_health_text(old, old->http_settings), *after = table_health_text(new, new->http_settings);
+
+	if (before && after && strcmp(before, after) != 0)
+		line(versions, "backend %s: checks: %s -> %s", addr, before, after);
+	else if (!is_same_headers(old->http_settings, new->http_settings))
+		line(versions, "backend %s: checks: other http_headers", addr);
+	free(before);
+	free(after);
+}
+
 static void describe_backend(struct versions *versions, uint32_t old, uint32_t new)
 {
 	const struct table_backend *before = &versions->old->backends[old], *after = &versions->new->backends[new];
-	char addr[NETADDR_TEXT_MAX], first[CHECKS_TEXT_MAX], second[CHECKS_TEXT_MAX];
+	char addr[NETADDR_TEXT_MAX], first[32], second[32];
 
 	netaddr_format(&after->addr, addr);
 	if (strcmp(backend_text(before, first), backend_text(after, second)) != 0)
 		line(versions, "backend %s: %s -> %s", addr, first, second);
-	checks_text(&versions->old_health->backends[old], first);
-	checks_text(&versions->new_health->backends[new], second);
-	if (strcmp(first, second) != 0)
-		line(versions, "backend %s: checks: %s -> %s", addr, first, second);
+	describe_checks(versions, addr, &versions->old_health->backends[old], &versions->new_health->backends[new]);
 }
 
 static void describe_backends(struct versions *versions)
 {
 	const struct table *old = versions->old, *new = versions->new;
-	char addr[NETADDR_TEXT_MAX], state[32], checks[CHECKS_TEXT_MAX];
+	char addr[NETADDR_TEXT_MAX], state[32];
 
 	for (uint32_t i = 0; i < old->backend_count; i++) {
 		uint32_t at = find_backend(new, &old->backends[i].addr);
@@ -94,11 +92,17 @@ static void describe_backends(struct versions *versions)
 		else
 			describe_backend(versions, i, at);
 	}
-	for (uint32_t i = 0; i < new->backend_count; i++)
-		if (find_backend(old, &new->backends[i].addr) == old->backend_count)
-			line(versions, "backend %s added: %s; checks: %s", netaddr_format(&new->backends[i].addr, addr),
-				backend_text(&new->backends[i], state),
-				checks_text(&versions->new_health->backends[i], checks));
+	for (uint32_t i = 0; i < new->backend_count; i++) {
+		const struct check_targets *targets = &versions->new_health->backends[i];
+		char *checks;
+
+		if (find_backend(old, &new->backends[i].addr) != old->backend_count)
+			continue;
+		checks = table_health_text(targets, targets->http_settings);
+		line(versions, "backend %s added: %s; checks: %s", netaddr_format(&new->backends[i].addr, addr),
+			backend_text(&new->backends[i], state), checks ? checks : "");
+		free(checks);
+	}
 }
 
 static bool is_same_bind(const struct table_bind *a, const struct table_bind *b)
@@ -143,6 +147,12 @@ static void describe_table(struct versions *versions)
 	if (old->interval_ms != new->interval_ms || old->timeout_ms != new->timeout_ms ||
 		old->trigger_healthy != new->trigger_healthy || old->trigger_unhealthy != new->trigger_unhealthy)
 		line(versions, "timing of the health checks changed");
+	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++) {
+		const char *before = versions->old_health->http.values[i], *after = versions->new_health->http.values[i];
+
+		if (strcmp(before ? before : "", after ? after : "") != 0)
+			line(versions, "http_%s of the health checks changed", http_setting_name(i));
+	}
 	describe_binds(versions, versions->old, versions->new, "removed");
 	describe_binds(versions, versions->new, versions->old, "added");
 	describe_backends(versions);
