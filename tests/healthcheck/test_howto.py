@@ -42,7 +42,7 @@ class Site:
         self.proxies.ip(*(f"address add {ip}/24 dev wire" for ip in PROXIES))
         self.tunnels = peers.start(self.proxies)
         (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip) for ip in PROXIES))]}))
-        program, subcommand, _, *words = block_with(" set ").split()
+        program, subcommand, _, *words = block_with("http_uri=/ gue").split()
         assert program == "glb-director-cli"
         subprocess.run([CLI, subcommand, folder / "src.json", *words], check=True, capture_output=True)
         checks = json.loads("{" + re.search(r'`("healthchecks": .*)`', PAGE)[1] + "}")["healthchecks"]
@@ -52,8 +52,8 @@ class Site:
     def configure(self, more=""):
         (self.folder / "healthcheck.conf").write_text(block_with("reload = {") + more)
 
-    def start_nginx(self, ip):
-        servers = f"server {{{{ listen {ip}:80; return 200; }}}}"
+    def start_nginx(self, ip, reply="return 200"):
+        servers = f"server {{{{ listen {ip}:80; {reply}; }}}}"
         self.web[ip] = nginx.start(self.proxies, self.folder / ip, servers)
         wait_until(lambda: self.accepts(ip), f"nginx on {ip}")
 
@@ -92,6 +92,25 @@ def test_check_once(site):
     run = subprocess.run(site.here.command(PROGRAM, *command[1:]), cwd=site.folder, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, check=False)
     assert comparable([*run.stdout.splitlines(), "$ echo $?", str(run.returncode)]) == comparable(shown)
+
+
+def test_check_more_than_a_port(site):
+    """The commands of step 6, with a program that the page only names."""
+    program = site.folder / "check_replicas"
+    program.write_text("#!/bin/sh\n[ $1 = -H ] && echo \"OK: 0 s behind | lag=0\"\n")
+    program.chmod(0o755)
+    site.configure(block_with("commands = (").replace("/usr/local/lib/check_replicas", str(program)))
+    for ip in PROXIES:
+        site.start_nginx(ip, 'return 200 "welcome to $host"')
+    shown = []
+    for line in block_with("http_body=welcome").splitlines():
+        if line.startswith("$ "):
+            words = line.removeprefix("$ ").split()
+            words[0] = {"glb-director-cli": str(CLI), "glb-healthcheck": PROGRAM}[words[0]]
+            run = subprocess.run(site.here.command(*words), cwd=site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, check=True)
+            shown += [line, *run.stdout.splitlines()]
+    assert comparable(shown) == comparable(block_with("http_body=welcome").splitlines())
 
 
 def test_watch_it(site):
