@@ -50,6 +50,23 @@ int file_lock(const char *path, pid_t *owner)
 	return -error;
 }
 
+static bool is_locked(int fd)
+{
+	return flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+pid_t file_lock_owner(const char *path)
+{
+	int fd = open_lock(path, O_RDONLY);
+	pid_t owner;
+
+	if (fd < 0)
+		return 0;
+	owner = is_locked(fd) ? owner_of(fd) : 0;
+	close(fd);
+	return owner;
+}
+
 bool file_is_locked(const char *path)
 {
 	int fd = open_lock(path, O_RDONLY);
@@ -57,7 +74,7 @@ bool file_is_locked(const char *path)
 
 	if (fd < 0)
 		return fd == -EACCES;
-	locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	locked = is_locked(fd);
 	close(fd);
 	return locked;
 }

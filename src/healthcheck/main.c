@@ -44,6 +44,7 @@ static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 	service_reloading();
 	http_reload_certificates(monitor.env.http);
 	monitor_reload(&monitor, true);
+	monitor.counters.signals++;
 	if (monitor.ready)
 		service_ready();
 }
@@ -168,7 +169,7 @@ static int ask_daemon(const struct options *options, struct faults *faults)
 	int status = EXIT_FAILURE;
 
 	if (conf_read_healthcheck(options->config_file, &conf, faults) == 0)
-		status = client_run(&conf, options->json);
+		status = options->reload ? client_reload(&conf) : client_run(&conf, options->json);
 	log_faults(faults, FAULTS_ERRORS);
 	faults_clear(faults);
 	conf_free(&conf);
@@ -185,9 +186,9 @@ int main(int argc, char **argv)
 	log_open("glb-healthcheck", options.debug);
 	child_withhold_capability();
 	signal(SIGPIPE, SIG_IGN);
-	if (options.status || options.check_once)
+	if (options.status || options.reload || options.check_once)
 		early_signals_unblock();
-	if (options.status)
+	if (options.status || options.reload)
 		return ask_daemon(&options, &faults);
 	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {
 		log_faults(&faults, FAULTS_ALL);

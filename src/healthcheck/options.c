@@ -21,14 +21,15 @@ static const struct command_option known[] = {
 
 static const struct command command = {
 	.name = "",
-	.operands = "[status]",
+	.operands = "[status | reload]",
 	.max_operands = 1,
 	.summary = "Check proxies, and write their health into a copy of the forwarding table",
 	.options = known,
 	.letters = "c1jdhV",
 	.note = "status asks a running glb-healthcheck for its state, and prints it. It exits\n"
 		"with 0 if all backends are healthy, and src, dst and reload have no error, else\n"
-		"with 1.\n"
+		"with 1. reload makes it read the table again, and exits with 1 if it refuses\n"
+		"the table.\n"
 		"\n"
 		"SIGHUP reads the table again. SIGTERM stops the program.\n"
 		"See glb-healthcheck(8) and glb-healthcheck.conf(5).",
@@ -38,23 +39,27 @@ struct options options_parse(int argc, char **argv)
 {
 	struct command_args args;
 	const char *file;
+	bool status, reload;
 	int code;
 
 	command_open("glb-healthcheck");
 	if (!command_parse(&command, argc, argv, &args, &code))
 		exit(code);
-	if (args.count && strcmp(args.operands[0], "status") != 0)
+	status = args.count && strcmp(args.operands[0], "status") == 0;
+	reload = args.count && strcmp(args.operands[0], "reload") == 0;
+	if (args.count && !status && !reload)
 		exit(command_usage("unexpected operand '%s'", args.operands[0]));
 	if (args.count && (args.options[CHECK_ONCE] || args.options[DEBUG]))
-		exit(command_usage("status takes neither --check-once nor --debug"));
-	if (!args.count && args.options[JSON])
+		exit(command_usage("%s takes neither --check-once nor --debug", args.operands[0]));
+	if (!status && args.options[JSON])
 		exit(command_usage("--json is an option of status: glb-healthcheck status --json"));
 	file = args.options[CONFIG_FILE];
 	return (struct options){
 		.config_file = file ? file : INSTALLED_HEALTHCHECK_CONF,
 		.check_once = args.options[CHECK_ONCE],
 		.debug = args.options[DEBUG],
-		.status = args.count,
+		.status = status,
+		.reload = reload,
 		.json = args.options[JSON],
 	};
 }

@@ -8,8 +8,8 @@
 struct options {
 	const char *config_file;
 	bool check_once, debug;
-	/* Ask a running daemon instead of being one. json: print its reply. */
-	bool status, json;
+	/* Ask a running daemon instead of being one. json: print its reply to `status`. */
+	bool status, reload, json;
 };
 
 /* Exits with 0 after --help and --version, and with 2 after a message about a usage error. */

@@ -546,6 +546,30 @@ def test_kill_during_a_write_leaves_a_whole_table(daemon):
     assert not leftovers()
 
 
+def test_reload_tells_whether_src_was_refused(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+
+    def reload():
+        run = made.host.run(PROGRAM, "reload", "--config-file", str(made.conf), check=False)
+        return run.returncode, run.stderr + run.stdout
+
+    assert reload() == (1, f"glb-healthcheck: no glb-healthcheck that writes {made.dst} runs\n")
+    made.start().wait_ready()
+    assert reload() == (0, "")
+    made.write_conf(watch=False)
+    made.src.write_text("{")
+    code, text = reload()
+    assert code == 1 and text.startswith(f"glb-healthcheck: src is refused, the last good table stays in use: {made.src}:1:1: not JSON")
+    made.write_conf(listen='"127.0.0.1:9"')  # edited, but the daemon was not restarted
+    code, text = reload()
+    assert code == 1 and f"process {made.pid()} got SIGHUP, but does not tell the result: see its log" in text
+    made.write_conf(listen='"none"')
+    assert reload() == (0, "")
+    made.write_conf()
+    made.write_src(table(backend(PROXY, http=nginx.OK)))
+    assert reload() == (0, "") and made.status()["src"]["signals"] == 5
+
+
 def test_second_daemon_on_one_output_refuses_to_start(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     folder, build = made.folder, f'{{ build = "{made.folder}/table.bin"; }}'
@@ -675,7 +699,7 @@ def test_address_in_use(daemon, here):
 
 @pytest.mark.parametrize("arguments, code, text", [
     (("-c", "x", "y"), 2, "glb-healthcheck: unexpected operand 'y'\nTry 'glb-healthcheck --help'.\n"),
-    (("--help",), 0, "usage: glb-healthcheck [status] [OPTIONS]\n"),
+    (("--help",), 0, "usage: glb-healthcheck [status | reload] [OPTIONS]\n"),
     (("-c", "/nonexistent"), 1, "glb-healthcheck: error: /nonexistent: cannot be opened: No such file or directory\n"),
 ])
 def test_command_line(arguments, code, text):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `glb-healthcheck status`: asks a running daemon for /status, and prints it for people. One thread; blocks. */
+/* `glb-healthcheck status` and `reload`: ask a running daemon for /status, and print what matters. One thread; blocks. */
 #ifndef GLB_HEALTHCHECK_CLIENT_CLIENT_H
 #define GLB_HEALTHCHECK_CLIENT_CLIENT_H
 
@@ -19,5 +19,9 @@ void client_print(const json_t *status);
 
 /* Does all of this, or prints the reply itself if as_json. Returns the exit code. */
 int client_run(const struct conf *conf, bool as_json);
+
+/* Sends SIGHUP to the daemon that writes dst of `conf`, and waits until it has read src. Returns the exit code, after an
+ * error message if it has refused src. */
+int client_reload(const struct conf *conf);
 
 #endif

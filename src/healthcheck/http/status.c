@@ -62,16 +62,16 @@ static void print_head(FILE *to, const struct monitor *monitor, uint32_t table, 
 	(void)table;
 	(void)item;
 	print_open(to,
-		json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o, s:s}, s:i, s:o}",
+		json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o, s:I}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o, s:s}, s:i, s:o}",
 			"version", GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src),
 			"loads", (json_int_t)monitor->counters.loads, "refused",
-			(json_int_t)monitor->counters.failed_loads, "error", json_text(monitor->error), "dst", "file",
-			json_text(monitor->conf->dst), "writes", (json_int_t)publisher->writes, "failed",
-			(json_int_t)publisher->failed_writes, "error", json_text(publisher->error), "reload", "state",
-			reload_hook_state_name(hook->state), "runs", (json_int_t)hook->runs, "failed",
-			(json_int_t)hook->failed_runs, "error", json_text(hook->error), "director",
-			reload_hook_director_name(hook->director), "running", (int)monitor_running(monitor), "trust",
-			trust_json(monitor->env.http)));
+			(json_int_t)monitor->counters.failed_loads, "error", json_text(monitor->error), "signals",
+			(json_int_t)monitor->counters.signals, "dst", "file", json_text(monitor->conf->dst), "writes",
+			(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
+			json_text(publisher->error), "reload", "state", reload_hook_state_name(hook->state), "runs",
+			(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error",
+			json_text(hook->error), "director", reload_hook_director_name(hook->director), "running",
+			(int)monitor_running(monitor), "trust", trust_json(monitor->env.http)));
 	fputs(",\n\"tables\":[", to);
 }
 

@@ -15,6 +15,8 @@ struct monitor_counters {
 	/* Sum over the probes that passed. */
 	uint64_t latency_us[CHECK_KIND_COUNT];
 	uint64_t transitions, loads, failed_loads;
+	/* SIGHUPs that were handled. */
+	uint64_t signals;
 };
 
 struct monitor {

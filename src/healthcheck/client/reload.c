@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/file_lock.h"
+#include "healthcheck/client/client.h"
+#include "program/command.h"
+
+#define POLLS   240 /* of a quarter of a second each: a minute */
+#define POLL_NS 250000000L
+
+/* Returns the member `src` of the daemon's status, which the caller frees. NULL after an error message. */
+static json_t *ask_src(const struct conf *conf)
+{
+	char *reply = client_fetch(conf);
+	json_t *status = reply ? json_loads(reply, 0, NULL) : NULL;
+	json_t *src = json_incref(json_object_get(status, "src"));
+
+	if (reply && !json_is_integer(json_object_get(src, "signals"))) {
+		command_error("the reply is not a status of glb-healthcheck");
+		json_decref(src);
+		src = NULL;
+	}
+	json_decref(status);
+	free(reply);
+	return src;
+}
+
+static json_int_t signals_of(const json_t *src)
+{
+	return json_integer_value(json_object_get(src, "signals"));
+}
+
+/* Waits until the daemon has handled one more signal, and says what it thinks of src then. */
+static int await_result(const struct conf *conf, json_int_t before)
+{
+	for (int i = 0; i < POLLS; i++) {
+		json_t *src = ask_src(conf);
+		const char *error = json_string_value(json_object_get(src, "error"));
+		bool done = src && signals_of(src) > before;
+		int code = COMMAND_OK;
+
+		if (done && error && *error)
+			code = command_error("src is refused, the last good table stays in use: %s", error);
+		json_decref(src);
+		if (!src)
+			return COMMAND_FAILED;
+		if (done)
+			return code;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+	return command_error("the daemon has not read src within a minute");
+}
+
+int client_reload(const struct conf *conf)
+{
+	pid_t pid = file_lock_owner(conf->dst);
+	json_t *src = pid && conf->listen_ip.family ? ask_src(conf) : NULL;
+	json_int_t before = signals_of(src);
+	bool told = src;
+
+	json_decref(src);
+	if (!pid)
+		return command_error("no glb-healthcheck that writes %s runs", conf->dst);
+	if (kill(pid, SIGHUP) < 0)
+		return command_error("SIGHUP to process %ld: %s", (long)pid, strerror(errno));
+	if (!conf->listen_ip.family)
+		return COMMAND_OK;
+	return told ? await_result(conf, before)
+		    : command_error("process %ld got SIGHUP, but does not tell the result: see its log", (long)pid);
+}
