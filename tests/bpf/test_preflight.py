@@ -15,8 +15,11 @@ import types
 
 import pytest
 
-from lab.net import Namespace, connect
-from lab.tools import LabError
+from cases import frames as f
+from host import HTTP, PROXY, UNKNOWN, packet
+from lab.net import Namespace, connect, mac
+from lab.tools import LabError, wait_until
+from packets import gue_frame
 from support.outputs import check_output
 from support.tree import BUILD, REDIRECT_OBJECT, TREE
 from test_loader import older_version
@@ -361,6 +364,22 @@ def test_a_driver_that_cannot_send_redirected_packets(proxy):
     assert proxy.check() == []
 
 
+def test_packets_for_the_next_hop_that_were_lost(proxy):
+    proxy.host.ip(f"addr add {PROXY}/32 dev eth0")
+    proxy.network.offload("net0", "gro", "off")
+    proxy.attach()
+    frame = gue_frame(packet(4, f.TCP, f.tcp(UNKNOWN, HTTP, b"data", 0x10)), ("192.168.51.1",))
+    with proxy.network.packet_socket("net0") as raw:
+        for _ in range(7):
+            raw.send(f.mac(mac(proxy.host, "eth0")) + frame[6:])
+    stats = lambda: json.loads(proxy.host.run(proxy.program, "stats", "eth0", "--json").stdout)["eth0"]
+    wait_until(lambda: stats()["forwarded_to_alternate"] == 7, "the program to get all packets")
+    proxy.network.offload("net0", "gro", "on")
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"]) == ("warn", "transmit", "eth0")
+    assert sum(map(int, re.search(r"refused (\d+), the driver (\d+)", finding["text"]).groups())) == 7
+
+
 @pytest.mark.parametrize("name, level, command", [("rx-lro", "fail", "ethtool -K eth0 lro off"), ("rx-gro-hw", "warn", "ethtool -K eth0 rx-gro-hw off")])
 def test_offloads_of_a_card(proxy, name, level, command):
     env = {"LD_PRELOAD": str(BUILD / "tests/bpf/fake-offloads.so"), "FAKE_OFFLOADS": name}
@@ -436,6 +455,15 @@ def test_a_program_of_another_version(proxy):
     (finding,) = proxy.check()
     assert (finding["level"], finding["check"], finding["object"]) == ("warn", "program", "eth0")
     assert "version unknown" in finding["text"] and finding["command"] == "systemctl reload glb-redirect@eth0"
+
+
+def test_the_unit_of_an_interface_with_a_special_name(proxy):
+    proxy.host.ip("link set eth1 down", "link set eth1 name lan-0", "link set lan-0 up")
+    proxy.host.run(proxy.program, "attach", "lan-0")
+    number = json.loads(proxy.host.run(proxy.program, "status", "--json").stdout)["lan-0"]["program_id"]
+    older_version(types.SimpleNamespace(namespace=proxy.host, folder=lambda: f"/sys/fs/bpf/glb-redirect/lan-0/{number}"), 0, 1)
+    commands = [each["command"] for each in proxy.check(interface="lan-0") if each["check"] == "program"]
+    assert commands == ["systemctl reload \"$(systemd-escape --template=glb-redirect@.service 'lan-0')\""]
 
 
 def test_a_renamed_interface(proxy):

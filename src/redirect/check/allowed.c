@@ -98,7 +98,7 @@ static bool report_unknown_addresses(struct check *check, const struct lists *li
 		for (size_t i = 0; i < host.local_count && !reported; i++)
 			if (!covers(&known, &host.local[i].addr)) {
 				check_add(check, CHECK_FAIL, netprefix_format(&host.local[i], text), command,
-					"this host got the address after the program was attached or reloaded, so the program refuses packets for it");
+					"this host got the address after the program was attached or reloaded, so the program refuses packets for it: glb-redirect-follow.service would tell it");
 				reported = true;
 			}
 	free(known.items);

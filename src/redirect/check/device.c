@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the interface and of its driver. */
+#include <inttypes.h>
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "redirect/check/check.h"
 #include "redirect/check/features.h"
+#include "redirect/losses.h"
 #include "redirect/system.h"
 #include "redirect/vlan.h"
 
@@ -83,16 +85,33 @@ void check_offloads(struct check *check)
 		check_ok(check, "no LRO, no hardware GRO, no VLAN tag is lost");
 }
 
+/* Adds a finding if packets for the next hop were lost although the driver can send them. Returns whether it did. */
+static bool report_losses(struct check *check)
+{
+	uint64_t lost[LOSSES_COUNT];
+
+	if (!check->subject->attached || losses_read(check->subject->interface, lost) != 0 ||
+		!(lost[LOSSES_KERNEL] || lost[LOSSES_DRIVER]))
+		return false;
+	check_add(check, CHECK_WARN, check->subject->interface, NULL,
+		"packets for the next hop were lost after the program: the kernel refused %" PRIu64
+		", the driver %" PRIu64 " since attach: see if glb-redirect status shows more of them",
+		lost[LOSSES_KERNEL], lost[LOSSES_DRIVER]);
+	return true;
+}
+
 void check_transmit(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
 	const char *name = subject->interface;
 	char command[CHECK_COMMAND_MAX];
-	bool can;
+	bool can, known = features_xdp_transmit(subject->link->index, &can);
 
+	if ((!known || can || subject->generic) && report_losses(check))
+		return;
 	if (subject->attached && subject->generic)
 		check_ok(check, "generic mode sends forwarded packets with any driver");
-	else if (!features_xdp_transmit(subject->link->index, &can))
+	else if (!known)
 		check_ok(check, "not known: Linux %s does not tell whether the driver can send what XDP redirects",
 			system_release());
 	else if (can)

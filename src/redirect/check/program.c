@@ -12,6 +12,8 @@
 #include "redirect/explain.h"
 #include "redirect/pins.h"
 
+#define UNIT_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
+
 /* No program of glb-redirect is pinned for the interface. */
 static void check_unpinned(struct check *check)
 {
@@ -60,7 +62,12 @@ static void check_version(struct check *check)
 	const char *name = check->subject->interface;
 	char command[CHECK_COMMAND_MAX];
 
-	snprintf(command, sizeof(command), "systemctl reload glb-redirect@%s", name);
+	/* systemd escapes the other characters. */
+	if (strspn(name, UNIT_CHARACTERS) == strlen(name))
+		snprintf(command, sizeof(command), "systemctl reload glb-redirect@%s", name);
+	else
+		snprintf(command, sizeof(command),
+			"systemctl reload \"$(systemd-escape --template=glb-redirect@.service '%s')\"", name);
 	if (strncmp(settings->version, GLB_VERSION, sizeof(settings->version)) == 0)
 		check_ok(check, "attached in %s mode, version %.16s", check->subject->generic ? "generic" : "native",
 			settings->version);
