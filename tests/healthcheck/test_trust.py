@@ -156,3 +156,16 @@ def test_reload_during_handshakes_fails_no_proxy(daemon, servers):
         wait_probes(made, 10)
     assert made.status()["trust"][0]["loads"] > 10
     assert 'glb_healthcheck_probes_total{kind="http",result="bad_tls"} 0\n' in made.get("/metrics")[2]
+
+
+def test_many_checks_share_one_copy_of_the_trust(daemon, servers, tmp_path):
+    """Parsing it for each probe made healthy proxies time out."""
+    ca = tmp_path / "ca.pem"
+    ca.write_text(200 * (servers / "cert.pem").read_text())
+    proxies = [backend(f"10.78.0.{i}", http=nginx.TLS) for i in range(1, 151)]
+    made = daemon(table(*proxies), http=https(ca), interval_ms=1000, timeout_ms=1000).start().wait_ready()
+    wait_probes(made, 450)
+    assert [trust["loads"] for trust in made.status()["trust"]] == [1]
+    page = made.get("/metrics")[2]
+    assert all(f'probes_total{{kind="http",result="{result}"}} 0\n' in page for result in ("timeout", "bad_tls", "reset"))
+    assert set(made.healthy().values()) == {True} and "unhealthy:" not in made.log()
