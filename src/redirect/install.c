@@ -2,6 +2,7 @@
 #include "redirect/install.h"
 
 #include <linux/if_link.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -12,6 +13,7 @@
 #include "redirect/interface.h"
 #include "redirect/loader.h"
 #include "redirect/losses.h"
+#include "redirect/next.h"
 #include "redirect/program.h"
 
 static void print_result(const struct install *install, const struct program *program, const char *result)
@@ -54,6 +56,16 @@ static int put_companion(const struct install *install, const struct program *pr
 	int error = companion_put(install->interface, install->ifindex, program->companion);
 
 	return error ? explain_companion(install->interface, error) : COMMAND_OK;
+}
+
+static int keep_next(const struct install *install, const struct pins *old, const struct program *program)
+{
+	int error = next_keep(install->interface, old, program);
+
+	return error ? command_error(
+			       "%s: the program that runs after this one (glb-redirect next) cannot run after this version: %s",
+			       install->interface, strerror(-error))
+		     : COMMAND_OK;
 }
 
 /* An older version of the program may have no companion. Then the new companion comes before the new program. */
@@ -132,6 +144,8 @@ int install_replace(struct install *install, const struct pins *old)
 		code = copy_counters(install, old, known, &program);
 	if (code == COMMAND_OK)
 		code = put_program(install, &program);
+	if (code == COMMAND_OK)
+		code = keep_next(install, old, &program);
 	if (code == COMMAND_OK)
 		code = put_companion_if_missing(install, &program);
 	if (code == COMMAND_OK)

@@ -14,7 +14,7 @@
 #include "redirect/redirect.h"
 
 /* Each command is defined in the file with its name, such as attach.c. */
-extern const struct command attach_command, check_command, detach_command, follow_command, reload_command,
+extern const struct command attach_command, check_command, detach_command, follow_command, next_command, reload_command,
 	stats_command, status_command;
 
 /* The interface on the command line, or NULL. */

@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&reload_command,
 	&follow_command,
 	&detach_command,
+	&next_command,
 	&status_command,
 	&stats_command,
 	&check_command,

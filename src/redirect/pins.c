@@ -55,10 +55,9 @@ static void pin_path(char path[PATH_SIZE], const char *interface, const char *fo
 	path_of(path, interface, pin);
 }
 
-/* The name of the folder of a program. */
-static const char *program_folder(char folder[IFNAMSIZ], uint32_t program_id)
+const char *pins_program_folder(char folder[PINS_FOLDER_MAX], uint32_t program_id)
 {
-	snprintf(folder, IFNAMSIZ, "%u", program_id);
+	snprintf(folder, PINS_FOLDER_MAX, "%u", program_id);
 	return folder;
 }
 
@@ -88,8 +87,8 @@ static int read_link(struct pins *pins)
 /* Sets *fd to the pinned map of the program, or leaves it at -1 if it is not pinned. */
 static int open_map(const char *interface, const struct pins *pins, const char *name, int *fd)
 {
-	char folder[IFNAMSIZ];
-	int opened = pins_get(interface, program_folder(folder, pins->program_id), name);
+	char folder[PINS_FOLDER_MAX];
+	int opened = pins_get(interface, pins_program_folder(folder, pins->program_id), name);
 
 	if (opened == -ENOENT)
 		return 0;
@@ -285,8 +284,8 @@ int pins_put(const char *interface, const char *folder, const char *name, int fd
 
 int pins_put_program(const char *interface, const struct program *program)
 {
-	char folder[IFNAMSIZ];
-	int error = pins_make_folder(interface, program_folder(folder, program->id));
+	char folder[PINS_FOLDER_MAX];
+	int error = pins_make_folder(interface, pins_program_folder(folder, program->id));
 
 	if (!error)
 		error = pins_put(interface, folder, "counters", program->counters);
@@ -296,6 +295,8 @@ int pins_put_program(const char *interface, const struct program *program)
 		error = pins_put(interface, folder, "lists", program->lists.prefixes);
 	if (!error)
 		error = pins_put(interface, folder, "generation", program->lists.generation);
+	if (!error)
+		error = pins_put(interface, folder, "next", program->next);
 	return error;
 }
 
@@ -337,6 +338,14 @@ static bool remove_folder(const char *path)
 	return rmdir(path) == 0;
 }
 
+void pins_remove_pin(const char *interface, const char *folder, const char *name)
+{
+	char path[PATH_SIZE];
+
+	pin_path(path, interface, folder, name);
+	unlink(path);
+}
+
 void pins_remove_folder(const char *interface, const char *folder)
 {
 	char path[PATH_SIZE];
@@ -363,9 +372,9 @@ static void remove_folders(const char *interface, const char *keep)
 
 void pins_remove_others(const char *interface, uint32_t program_id)
 {
-	char keep[IFNAMSIZ];
+	char keep[PINS_FOLDER_MAX];
 
-	remove_folders(interface, program_folder(keep, program_id));
+	remove_folders(interface, pins_program_folder(keep, program_id));
 }
 
 bool pins_remove(const char *interface)

@@ -9,6 +9,7 @@
  *   eth0/1234/settings    the program's read-only data
  *   eth0/1234/lists       the addresses that the program allows
  *   eth0/1234/generation  a number that changes with the lists
+ *   eth0/1234/next        the map with the next program (next.h), which is pinned beside it
  *   eth0/losses/          see losses.h
  *
  * The kernel replaces the program of a link atomically, and the link names the program that runs. So the pins are
@@ -30,6 +31,8 @@
 
 #define PINS_BPFFS "/sys/fs/bpf"
 #define PINS_ROOT  PINS_BPFFS "/glb-redirect"
+
+#define PINS_FOLDER_MAX 16 /* bytes of the name of a folder in an interface's folder */
 
 struct pins {
 	int link, counters, settings; /* file descriptors; -1: not pinned */
@@ -82,7 +85,11 @@ bool pins_has_follower(void);
 int pins_make_folder(const char *interface, const char *folder);
 int pins_put(const char *interface, const char *folder, const char *name, int fd);
 int pins_get(const char *interface, const char *folder, const char *name);
+void pins_remove_pin(const char *interface, const char *folder, const char *name);
 void pins_remove_folder(const char *interface, const char *folder);
+
+/* Writes the name of the folder of a program, and returns it. */
+const char *pins_program_folder(char folder[PINS_FOLDER_MAX], uint32_t program_id);
 
 /* Pins the maps of a loaded program, which is not attached yet, in its folder. See pins_make_folder(). */
 int pins_put_program(const char *interface, const struct program *program);

@@ -67,6 +67,7 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	program->program = bpf_program__fd(skeleton->progs.glb_redirect);
 	program->companion = bpf_program__fd(skeleton->progs.glb_checksum);
 	program->counters = bpf_map__fd(skeleton->maps.counters);
+	program->next = bpf_map__fd(skeleton->maps.next);
 	program->settings = bpf_map__fd(skeleton->maps.rodata);
 	program->lists.prefixes = bpf_map__fd(skeleton->maps.lists);
 	program->lists.generation = bpf_map__fd(skeleton->maps.bss);

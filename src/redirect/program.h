@@ -15,7 +15,7 @@ struct program {
 	struct redirect_bpf *skeleton;
 	uint32_t id; /* of the program, in the kernel */
 	/* File descriptors, which the skeleton owns. */
-	int program, companion, counters, settings;
+	int program, companion, counters, settings, next;
 	struct lists lists;
 };
 

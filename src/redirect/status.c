@@ -13,6 +13,7 @@
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/losses.h"
+#include "redirect/next.h"
 #include "redirect/pins.h"
 
 enum {
@@ -30,6 +31,7 @@ struct state {
 	struct pins_location location;
 	uint32_t ifindex; /* of the link; 0: the interface was deleted */
 	uint32_t program_id;
+	uint32_t next_id; /* of the next program, or 0 */
 	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
 	json_t *allow; /* owned; members for the JSON object */
@@ -78,6 +80,7 @@ static int read_state(const char *interface, struct state *state)
 		return explain_folder(interface, error);
 	state->ifindex = pins.link_ifindex;
 	state->program_id = pins.program_id;
+	state->next_id = next_find(interface, pins.program_id);
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
 	state->allow = allow_to_json(&state->settings, &pins.lists);
 	warn_of_listeners(&pins, state);
@@ -152,6 +155,8 @@ static void print_text(const struct state *state)
 	else
 		puts("\n  by a version with settings that version " GLB_VERSION " cannot read");
 	print_companion(state);
+	if (state->next_id)
+		printf("  next program %u\n", state->next_id);
 	if (!state->counts_losses)
 		puts("  packets for the next hop that the kernel or the driver loses are not counted (this needs the kernel's BTF)");
 	json_array_foreach(state->warnings, i, warning) printf("  warning: %s\n", json_string_value(warning));
@@ -177,6 +182,7 @@ static json_t *to_json(const struct state *state)
 		json_object_update(json, state->allow);
 		json_object_set_new(json, "addresses_followed", json_boolean(pins_has_follower()));
 		json_object_set_new(json, "version", json_string(state->settings.version));
+		json_object_set_new(json, "next_program", state->next_id ? json_integer(state->next_id) : json_null());
 		json_object_set_new(json, "lost",
 			state->counts_losses ? json_pack("{s:I, s:I}", "kernel", (json_int_t)state->losses[LOSSES_KERNEL],
 						       "driver", (json_int_t)state->losses[LOSSES_DRIVER])

@@ -78,6 +78,7 @@ def test_attach_status_detach(proxy):
     status = proxy.status()
     assert status.pop("program_id") > 0
     assert status.pop("version") in proxy("--version")
+    assert status.pop("next_program") is None
     assert status.pop("lost") == {"kernel": 0, "driver": 0}
     assert status.pop("frags") is (tuple(map(int, os.uname().release.split(".")[:2])) >= (5, 18))
     assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",

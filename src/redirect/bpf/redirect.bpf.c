@@ -29,6 +29,20 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* An XDP program of another tool, which gets every packet that this one passes. Usually empty. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} next SEC(".maps");
+
+static __always_inline int pass(struct xdp_md *context)
+{
+	bpf_tail_call(context, &next, 0);
+	return XDP_PASS;
+}
+
 static __always_inline void count(__u32 counter)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
@@ -172,13 +186,13 @@ int glb_redirect(struct xdp_md *context)
 	if (ends_early(outcome) && is_split_gue(context))
 		outcome = REDIRECT_DROP_SPLIT_HEADERS;
 	if (outcome == OUTER_NOT_GUE)
-		return XDP_PASS;
+		return pass(context);
 	count(REDIRECT_TOTAL);
 	count(outcome);
 	/* XDP_TX would lose packets on a veth pair, whatever is at the other end. */
 	if (is_sent(outcome))
 		return bpf_redirect(context->ingress_ifindex, 0);
-	return is_kept(outcome) ? XDP_PASS : XDP_DROP;
+	return is_kept(outcome) ? pass(context) : XDP_DROP;
 }
 
 /* Runs on tc ingress, after glb_redirect() and after GRO. Leaves the packet to the other tc programs of the interface. */
