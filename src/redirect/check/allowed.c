@@ -152,7 +152,9 @@ void check_allow(struct check *check)
 		check_ok(check, "not known: the pins of the program cannot be read");
 		return;
 	}
-	reported = report_refused_vip(check) | check_attached(check);
+	reported = report_refused_vip(check);
+	if (check_attached(check))
+		reported = true;
 	if (subject->conf.allow_from.any) {
 		check_add(check, CHECK_WARN, subject->interface, NULL,
 			"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from");
