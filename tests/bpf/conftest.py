@@ -11,13 +11,13 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", linear=None, conf=None):
+def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", conf=None, **environment):
     """Runs the program on the frames and returns their Outcomes.
 
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
     conf        path of a redirect.conf; None: everything is allowed
-    linear      bytes in the first buffer of each frame; None: as many as the kernel wants
+    environment in lower case, as run_frames.c names it
     """
     words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp]
     if interface:
@@ -26,8 +26,8 @@ def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, m
         words.append(str(conf))
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
-    environment = {**os.environ, **({} if linear is None else {"LINEAR": str(linear)})}
-    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, env=environment)
+    variables = {**os.environ, **{name.upper(): str(value) for name, value in environment.items() if value is not None}}
+    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, env=variables)
     assert result.returncode == 0, result.stderr
     outcomes = [_outcome(line) for line in result.stdout.splitlines()]
     assert len(outcomes) == len(frames)

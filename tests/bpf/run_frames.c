@@ -10,7 +10,11 @@
  * accepts frames for every MAC address and from and to every address, and passes them on to any hop, 30 times. With it,
  * the program checks the addresses of this network namespace and of the interface as `attach` makes it do.
  *
- * With the environment variable LINEAR=N, the first buffer of each frame has N bytes (Linux 6.18).
+ * Environment variables:
+ * LINEAR=N            the first buffer of each frame has N bytes (Linux 6.18)
+ * CHECKSUMS=N         the setting of that name, an enum redirect_checksums
+ * METADATA=N          the frame has N bytes of XDP metadata before the program runs
+ * The output begins with the metadata that the frame has after the run.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -27,7 +31,8 @@
 #include "redirect/pins.h"
 #include "redirect/program.h"
 
-#define MAX_FRAME 9100 /* bytes; Linux before 5.18 takes about 3500, because it needs the rest of a page */
+#define MAX_METADATA 252
+#define MAX_FRAME    9100 /* bytes; Linux before 5.18 takes about 3500, because it needs the rest of a page */
 
 static const char *const names[] = {
 #define X(symbol, name, help) [REDIRECT_##symbol] = name,
@@ -73,18 +78,30 @@ static void print_growth(const uint64_t *before, const uint64_t *after)
 	putchar('\n');
 }
 
+/* The value of an environment variable. */
+static uint32_t number(const char *name, uint32_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (uint32_t)atoi(text) : otherwise;
+}
+
 static void run_frame(const struct program *program, const char *line, uint32_t ifindex)
 {
 	uint64_t before[REDIRECT_COUNTER_COUNT], after[REDIRECT_COUNTER_COUNT];
-	uint8_t frame[MAX_FRAME], out[MAX_FRAME];
+	uint8_t frame[MAX_METADATA + MAX_FRAME] = {0}, out[sizeof(frame)];
+	uint32_t metadata = number("METADATA", 0);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
-		.data_size_in = (uint32_t)from_hex(line, frame), .data_size_out = sizeof(out), .repeat = 1);
-	const char *linear = getenv("LINEAR");
+		.data_size_in = metadata + (uint32_t)from_hex(line, frame + metadata), .data_size_out = sizeof(out),
+		.repeat = 1);
 	struct xdp_md context = {
-		.data_end = linear ? (uint32_t)atoi(linear) : opts.data_size_in, .ingress_ifindex = ifindex};
+		.data = metadata,
+		.data_end = number("LINEAR", opts.data_size_in),
+		.ingress_ifindex = ifindex,
+	};
 	int error;
 
-	if (ifindex > 1 || linear) { /* the kernel takes lo, whose index is 1, by itself */
+	if (ifindex > 1 || getenv("LINEAR") || metadata) { /* the kernel takes lo, whose index is 1, by itself */
 		opts.ctx_in = &context;
 		opts.ctx_size_in = sizeof(context);
 	}
@@ -139,7 +156,7 @@ static void allow(const struct program *program, const struct redirect_conf *con
 int main(int argc, char **argv)
 {
 	static char line[2 * MAX_FRAME + 2];
-	struct redirect_settings settings = {.max_hops = 30};
+	struct redirect_settings settings = {.max_hops = 30, .checksums = (uint16_t)number("CHECKSUMS", 0)};
 	struct redirect_conf conf;
 	struct program program;
 	uint32_t ifindex = 0;
