@@ -254,8 +254,8 @@ def test_damaged_ping_is_dropped_by_the_kernel(link, family):
     before = snmp(link.proxies["a"])[counter]
     for payload in (flip(echo, 30), echo):
         link.send(packet(family, protocol, payload, src=CLIENT[family], dst=VIP[family]), ("a",))
-    at, reply = 14 + (20 if family == 4 else 40), 0 if family == 4 else 129
-    while (frame := link.raw.recv(2000))[at] != reply or frame[at + 4 :][: len(echo) - 4] != echo[4:]:
+    at, reply = 14 + (20 if family == 4 else 40), b"\x00" if family == 4 else b"\x81"
+    while (frame := link.raw.recv(2000))[at : at + 1] != reply or frame[at + 4 :][: len(echo) - 4] != echo[4:]:
         pass
     assert snmp(link.proxies["a"])[counter] == before + 1
 
