@@ -27,9 +27,9 @@ static const struct command command = {
 	.options = known,
 	.letters = "c1jdhV",
 	.note = "status asks a running glb-healthcheck for its state, and prints it. It exits\n"
-		"with 0 if all backends are healthy, and src, dst and reload have no error, else\n"
-		"with 1. reload makes it read the table again, and exits with 1 if it refuses\n"
-		"the table.\n"
+		"with 0 if all backends are healthy, and src, dst, reload and trusted\n"
+		"certificates have no error, else with 1. reload makes it read the table again,\n"
+		"and exits with 1 if it refuses the table.\n"
 		"\n"
 		"SIGHUP reads the table again. SIGTERM stops the program.\n"
 		"See glb-healthcheck(8) and glb-healthcheck.conf(5).",
