@@ -11,7 +11,7 @@
 /* Asks the daemon that listens as `conf` says. Returns the reply, which the caller frees; NULL after an error message. */
 char *client_fetch(const struct conf *conf);
 
-/* True if every backend is healthy, and src, dst and reload have no error. */
+/* True if every backend is healthy, and src, dst, reload and trusted certificates have no error. */
 bool client_is_good(const json_t *status);
 
 /* Prints the members of /status in lines of at most 80 columns. */

@@ -35,13 +35,13 @@ struct check {
 	uint64_t latency_us;
 	/* Unix time of the last change of the verdict; 0: none. */
 	int64_t changed_s;
-	/* Time of the last result that was not not_run, in ms of clock_now_ms(); 0: none. */
+	/* Time at which the check last passed or failed, in ms of clock_now_ms(); 0: none. */
 	uint64_t judged_ms;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: unknown. And when a warning was logged. */
 	int64_t tls_expires_s, tls_warned_s;
 };
 
-/* Returns how old the last result is that was not not_run; 0: there is none. */
+/* Returns how long ago the check last passed or failed; 0: it did neither yet. */
 static inline uint64_t check_age_ms(const struct check *check, uint64_t now_ms)
 {
 	return check->judged_ms ? now_ms - check->judged_ms : 0;

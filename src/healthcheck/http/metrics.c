@@ -128,7 +128,7 @@ static void print_expiry(FILE *to, const struct monitor *monitor, uint32_t table
 
 HEADER(head_healthy, "check_healthy",
 	"1 if the check's verdict is healthy, 0 if unhealthy; absent before the first verdict")
-HEADER(head_age, "check_result_age_seconds", "time since the last result of the check that was not not_run")
+HEADER(head_age, "check_result_age_seconds", "time since the check last passed or failed")
 HEADER(head_expiry, "check_tls_expiry_timestamp_seconds",
 	"Unix time when the first certificate of the proxy's chain expires")
 

@@ -103,7 +103,7 @@ void check_checksums(struct check *check)
 	int error;
 
 	if (!check->subject->attached) {
-		check_ok(check, "attach also attaches the tc program that has inner checksums verified");
+		check_ok(check, "attach also attaches the tc program for inner checksums");
 		return;
 	}
 	error = companion_find(name, check->subject->link->index, &place);
@@ -114,6 +114,5 @@ void check_checksums(struct check *check)
 		check_add(check, CHECK_FAIL, name, command,
 			"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services");
 	else
-		check_ok(check, "the tc program that has inner checksums verified is attached (%s)",
-			companion_name(place));
+		check_ok(check, "the tc program for inner checksums is attached (%s)", companion_name(place));
 }
