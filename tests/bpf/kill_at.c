@@ -58,11 +58,16 @@ static bool changes_something(pid_t child, uint64_t number, const __u64 *args)
 		return bpf_changes(args[0]);
 	case SYS_sendto:
 		return netlink_changes(child, args[1]);
+#ifdef SYS_mkdir /* newer architectures have only the calls below */
 	case SYS_mkdir:
 	case SYS_rename:
 	case SYS_rmdir:
-	case SYS_sendmsg:
 	case SYS_unlink:
+#endif
+	case SYS_mkdirat:
+	case SYS_renameat:
+	case SYS_renameat2:
+	case SYS_sendmsg:
 	case SYS_unlinkat:
 		return true;
 	default:

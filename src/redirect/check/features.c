@@ -34,12 +34,16 @@ static bool ask(int fd, const char *interface, void *command)
 
 static uint32_t count_features(int fd, const char *interface)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t count;
-	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));
+	uint32_t count = 0;
 
-	return ask(fd, interface, &set) && set.count <= MAX_FEATURES ? set.count : 0;
+	if (info) {
+		*info = (struct ethtool_sset_info){.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES};
+		if (ask(fd, interface, info) && info->data[0] <= MAX_FEATURES)
+			count = info->data[0];
+	}
+	free(info);
+	return count;
 }
 
 /* Returns whether the feature `index` is active. */
