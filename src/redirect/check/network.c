@@ -218,8 +218,11 @@ static bool segments_fit(uint8_t family, uint32_t mtu)
 	return all && fitting == all;
 }
 
+/* Without VIPs, this host may serve both families. */
 static bool serves(const struct check_subject *subject, uint8_t family)
 {
+	if (!subject->vip_count)
+		return true;
 	for (size_t i = 0; i < subject->vip_count; i++)
 		if (subject->vips[i].addr.family == family)
 			return true;
