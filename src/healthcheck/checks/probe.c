@@ -28,7 +28,9 @@ static uint64_t stalled_us(const struct probe *probe, uint64_t now_us)
 	return pulse_meter_stalled(&probe->env->pulse.meter, now_us) - probe->stalled_us;
 }
 
-/* The timeout does not include stalls, unless they take longer than it. */
+/* The timeout does not include stalls, until they take longer than this many timeouts. */
+#define STALL_TIMEOUTS_MAX 3
+
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct probe *probe = timer->data;
@@ -36,7 +38,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 
 	(void)loop;
 	(void)events;
-	if (stalled <= probe->timeout_us && elapsed < probe->timeout_us + stalled) {
+	if (stalled <= STALL_TIMEOUTS_MAX * probe->timeout_us && elapsed < probe->timeout_us + stalled) {
 		wait_longer(probe, probe->timeout_us + stalled - elapsed);
 	} else if (!probe->overdue) {
 		probe->overdue = true;
@@ -74,6 +76,16 @@ void probe_cancel(struct probe *probe)
 		stop(probe);
 }
 
+/* True if the proxy had too little time for its reply, or may have given up because this process was stalled. */
+static bool is_blameless(const struct probe *probe, uint64_t stalled)
+{
+	if (probe->result == CHECK_PASSED || probe->result == CHECK_NOT_RUN)
+		return false;
+	if (probe->result == CHECK_TIMED_OUT)
+		return probe->latency_us < probe->timeout_us + stalled;
+	return stalled > probe->timeout_us;
+}
+
 void probe_end(struct probe *probe, enum check_result result, const char *format, ...)
 {
 	uint64_t now = clock_now_us(), stalled = stalled_us(probe, now);
@@ -86,8 +98,7 @@ void probe_end(struct probe *probe, enum check_result result, const char *format
 	va_end(args);
 	probe->result = result;
 	probe->latency_us = now - probe->started_us;
-	/* The proxy may have given up, or its reply may be on the way. */
-	if (result != CHECK_PASSED && result != CHECK_NOT_RUN && stalled > probe->timeout_us) {
+	if (is_blameless(probe, stalled)) {
 		probe->result = CHECK_NOT_RUN;
 		snprintf(probe->reason, sizeof(probe->reason),
 			"glb-healthcheck could not run for %.0f of %.0f ms: this host is too busy, or stopped it",
