@@ -9,13 +9,14 @@ import pytest
 from support.cli import backend, run, table
 
 SECRET = "s3cr3t"
-CHECKS = {"http": 80, "http_uri": "/status", "http_headers": {"X-Token": SECRET, "Accept": "*/*"}, "gue": 19523, "command": "db"}
+CHECKS = {"http": 80, "http_uri": "/status", "http_headers": {"X-Token": SECRET, "Accept": "*/*"}, "grpc": 50051, "grpc_service": "a.B",
+          "gue": 19523, "command": "db"}
 DOCUMENT = {
     "healthchecks": {"http_host": "www.example.com", "http_status": "200"},
     "tables": [table("web", [{**backend("192.168.50.10"), "healthchecks": CHECKS}, backend("192.168.50.11")],
                      hash_key=1, healthchecks={"http_status": "204"})],
 }
-TEXT = "http 80 /status (host www.example.com, status 204, headers X-Token Accept), gue 19523, command db"
+TEXT = "http 80 /status (host www.example.com, status 204, headers X-Token Accept), grpc 50051 a.B (host www.example.com), gue 19523, command db"
 
 
 def write(path, change=None):
@@ -48,7 +49,8 @@ def test_show_of_a_binary_table_has_no_checks(tmp_path):
 @pytest.mark.parametrize("change, expected", [
     (lambda document, checks: checks.update(gue=None), f"{TEXT} -> {TEXT.replace(', gue 19523', '')}"),
     (lambda document, checks: document["tables"][0]["healthchecks"].clear(), f"{TEXT} -> {TEXT.replace('204', '200')}"),
-    (lambda document, checks: checks.update(http_tls=True), f"{TEXT} -> {TEXT.replace('204,', '204, tls true,')}"),
+    (lambda document, checks: checks.update(http_tls=True), f"{TEXT} -> {TEXT.replace('204,', '204, tls true,').replace('com), gue', 'com, tls true), gue')}"),
+    (lambda document, checks: checks.pop("grpc_service"), f"{TEXT} -> {TEXT.replace(' a.B', '')}"),
     (lambda document, checks: checks.clear(), f"{TEXT} -> none"),
     (lambda document, checks: checks["http_headers"].update({"X-Token": SECRET + "2"}), "other http_headers"),
 ])

@@ -27,7 +27,8 @@ DOCUMENT = {
     "replaces": "0123456789abcdef",
     "tables": [
         table("web", [
-            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "tcp": 22, "gue": 19523, "fou": 19522, "command": "db", **HTTP}},
+            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "grpc": 50051,
+                                                  "grpc_service": "a.B", "tcp": 22, "gue": 19523, "fou": 19522, "command": "db", **HTTP}},
             backend("192.168.50.2", "draining", False),
         ], hash_key=0xFACE, hops=3, healthchecks={"interval_ms": 100, "timeout_ms": 50, **HTTP}, binds=[
             {"ip": "10.10.10.10", "proto": "tcp", "port": 80},

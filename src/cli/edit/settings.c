@@ -23,6 +23,8 @@ static const struct key backend_keys[] = {
 	{"healthy", false, false},
 	{"http", true, false},
 	{"http_uri", true, true},
+	{"grpc", true, false},
+	{"grpc_service", true, true},
 	{"tcp", true, false},
 	{"gue", true, false},
 	{"fou", true, false},

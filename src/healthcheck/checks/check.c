@@ -16,6 +16,7 @@ const char *check_kind_name(enum check_kind kind)
 {
 	static const char *const names[] = {
 		[CHECK_HTTP] = "http",
+		[CHECK_GRPC] = "grpc",
 		[CHECK_TCP] = "tcp",
 		[CHECK_GUE] = "gue",
 		[CHECK_FOU] = "fou",

@@ -18,7 +18,7 @@
 	X(REFUSED, "refused", "no process listens on the port")                                        \
 	X(RESET, "reset", "the connection was reset, or closed without a reply")                       \
 	X(UNREACHABLE, "unreachable", "the network reports that the host cannot be reached")           \
-	X(BAD_STATUS, "bad_status", "the HTTP status is not in the expected set")                      \
+	X(BAD_STATUS, "bad_status", "the status of HTTP or gRPC is not an expected one")               \
 	X(BAD_BODY, "bad_body", "the body does not contain the expected text")                         \
 	X(BAD_TLS, "bad_tls", "no TLS, or the certificate is not trusted for the name")                \
 	X(BAD_REPLY, "bad_reply", "the reply breaks the protocol or is too large")                     \
@@ -32,7 +32,7 @@ enum check_result {
 		CHECK_RESULT_COUNT
 };
 
-enum check_kind { CHECK_HTTP, CHECK_TCP, CHECK_GUE, CHECK_FOU, CHECK_COMMAND, CHECK_KIND_COUNT };
+enum check_kind { CHECK_HTTP, CHECK_GRPC, CHECK_TCP, CHECK_GUE, CHECK_FOU, CHECK_COMMAND, CHECK_KIND_COUNT };
 
 struct commands;
 struct conf;
@@ -47,7 +47,7 @@ struct check_spec {
 	enum check_kind kind;
 	struct netaddr addr;
 	uint16_t port;
-	/* Only for http. The check owns `uri`, and is a user of `http`. */
+	/* Only for http and grpc. The check owns `uri`, which is the name of the service in grpc, and is a user of `http`. */
 	char *uri;
 	struct conf_http *http;
 	/* Only for command. The configuration owns it. */

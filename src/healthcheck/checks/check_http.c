@@ -9,6 +9,7 @@
 #include "healthcheck/checks/http_request.h"
 #include "healthcheck/checks/http_tls.h"
 #include "healthcheck/config/conf.h"
+#include "healthcheck/grpc/grpc_request.h"
 
 struct http {
 	struct http_multi multi;
@@ -66,10 +67,12 @@ static void on_ended(CURL *easy, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
 	transfer->probe->tls_expires_s = transfer->tls.expires_s;
-	if (code == CURLE_OK)
-		http_request_judge(&transfer->request, transfer->probe);
-	else
+	if (code != CURLE_OK)
 		judge_error(transfer, code);
+	else if (transfer->probe->spec->kind == CHECK_GRPC)
+		grpc_request_judge(&transfer->request, transfer->probe);
+	else
+		http_request_judge(&transfer->request, transfer->probe);
 }
 
 static void free_transfer(struct transfer *transfer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The http check: a request over a new connection, sent by libcurl. The check passes if the whole response arrives,
- * with an expected status and body. This file runs the transfers; http_request.c has the request and its expected
+ * The http and grpc checks: a request over a new connection, sent by libcurl. The check passes if the whole response
+ * arrives, as expected. grpc/grpc_request.c has what differs for grpc. This file runs the transfers; http_request.c has the request and its expected
  * reply, http_tls.c and http_trust.c the verification of certificates, http_identity.c our own, http_multi.c the event loop. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H

@@ -7,6 +7,7 @@
 
 #include "common/endpoint.h"
 #include "healthcheck/config/conf.h"
+#include "healthcheck/grpc/grpc_request.h"
 
 /* The expected text must be in this many bytes at the start of the body. */
 #define SEARCH_MAX ((size_t)64 << 10)
@@ -44,9 +45,10 @@ static size_t take_body(char *bytes, size_t unit, size_t count, void *data)
 static bool set_url(CURL *easy, const struct check_spec *spec, const char *to)
 {
 	const char *scheme = spec->http->tls ? "https" : "http", *host = spec->http->host;
+	const char *path = spec->kind == CHECK_GRPC ? GRPC_PATH : spec->uri;
 	char url[4096];
-	int size = host ? snprintf(url, sizeof(url), "%s://%s:%u%s", scheme, host, spec->port, spec->uri)
-			: snprintf(url, sizeof(url), "%s://%s%s", scheme, to, spec->uri);
+	int size = host ? snprintf(url, sizeof(url), "%s://%s:%u%s", scheme, host, spec->port, path)
+			: snprintf(url, sizeof(url), "%s://%s%s", scheme, to, path);
 
 	return (size_t)size < sizeof(url) && curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK;
 }
@@ -103,8 +105,9 @@ static bool set_method(struct http_request *request, const struct conf_http *htt
 bool http_request_set(struct http_request *to, CURL *easy, const struct probe *probe)
 {
 	const struct conf_http *http = probe->spec->http;
+	bool grpc = probe->spec->kind == CHECK_GRPC;
 
-	*to = (struct http_request){.easy = easy, .body = to->body, .expects_body = http->body};
+	*to = (struct http_request){.easy = easy, .body = to->body, .expects_body = grpc || http->body};
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "glb-healthcheck/" GLB_VERSION);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 4096L);
@@ -112,9 +115,10 @@ bool http_request_set(struct http_request *to, CURL *easy, const struct probe *p
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, to);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, to);
-	if (http->body && !to->body)
+	if (to->expects_body && !to->body)
 		to->body = malloc(SEARCH_MAX);
-	return set_method(to, http) && set_target(to, probe->spec) && (to->body || !http->body);
+	return (grpc ? grpc_request_set(to, probe) : set_method(to, http)) && set_target(to, probe->spec) &&
+	       (to->body || !to->expects_body);
 }
 
 /* Over TLS, the proxy chooses the version of HTTP. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The request of one http probe and its expected reply, from the http settings of the check. One thread.
+ * The request of one http or grpc probe and its expected reply, from the http settings of the check. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_REQUEST_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_REQUEST_H

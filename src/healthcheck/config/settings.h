@@ -20,6 +20,9 @@
 #define CHECK_URI_MAX         2048 /* bytes */
 #define CHECK_COMMAND_MAX     64 /* bytes of a command's name */
 
+#define CHECK_GRPC_SERVICE_MAX  255 /* bytes */
+#define CHECK_GRPC_SERVICE_FORM "a name of 1 to 255 characters of ASCII without spaces and control characters"
+
 #define CHECK_COMMAND_NAME_FORM "a name of at most 64 letters, digits, '.', '_' and '-'"
 
 static inline bool check_command_name_is_valid(const char *name)
@@ -39,9 +42,11 @@ struct check_timing {
 
 /* The checks of one backend. A port is in host byte order; 0 means no check of this kind. */
 struct check_targets {
-	uint16_t http, tcp, gue, fou;
+	uint16_t http, grpc, tcp, gue, fou;
 	/* NULL means "/". */
 	char *http_uri;
+	/* Name of the service that the grpc check asks about; NULL: the whole server. Owned. */
+	char *grpc_service;
 	/* Name of a command in healthcheck.conf; NULL: no check of this kind. Owned. */
 	char *command;
 	/* The file says `healthy: false`. */
@@ -52,7 +57,7 @@ struct check_targets {
 
 static inline bool check_targets_any(const struct check_targets *targets)
 {
-	return targets->http || targets->tcp || targets->gue || targets->fou || targets->command;
+	return targets->http || targets->grpc || targets->tcp || targets->gue || targets->fou || targets->command;
 }
 
 #endif

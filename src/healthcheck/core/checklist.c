@@ -34,16 +34,16 @@ static void check_free(struct check *check)
 	free(check);
 }
 
-/* "http 192.168.50.10:80/", "gue 192.168.50.10:19523 to 203.0.113.10" */
+/* "http 192.168.50.10:80/", "grpc 192.168.50.10:50051/my.Service", "gue 192.168.50.10:19523 to 203.0.113.10" */
 static char *target_of(const struct check_spec *spec, const char *host)
 {
 	char to[ENDPOINT_TEXT_MAX], inner[NETADDR_TEXT_MAX], *target;
 	int size;
 
 	endpoint_text(&spec->addr, spec->port, to);
-	if (spec->kind == CHECK_HTTP)
-		size = asprintf(&target, "%s %s%s%s%s", spec->http->tls ? "https" : "http", to, spec->uri,
-			host ? " as " : "", host ? host : "");
+	if (spec->kind == CHECK_HTTP || spec->kind == CHECK_GRPC)
+		size = asprintf(&target, "%s%s %s%s%s%s%s", check_kind_name(spec->kind), spec->http->tls ? "s" : "", to,
+			spec->kind == CHECK_GRPC ? "/" : "", spec->uri, host ? " as " : "", host ? host : "");
 	else if (spec->kind == CHECK_COMMAND)
 		size = asprintf(&target, "command %s %s", spec->command->name, netaddr_format(&spec->addr, inner));
 	else if (spec->kind == CHECK_TCP)
@@ -177,17 +177,19 @@ static struct conf_http *http_of(struct builder *builder, uint32_t table, uint32
 	return http;
 }
 
-static void use_http(struct builder *builder, uint32_t table, uint32_t backend, const struct check_targets *targets)
+/* `uri` is the name of the service if the kind is grpc. */
+static void use_http(
+	struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind, uint16_t port, const char *uri)
 {
 	struct check_spec spec = {
-		.kind = CHECK_HTTP,
+		.kind = kind,
 		.addr = builder->list->document.set.tables[table].backends[backend].addr,
-		.port = targets->http,
+		.port = port,
 		.http = http_of(builder, table, backend),
 	};
 
 	if (spec.http)
-		use(builder, table, backend, &spec, targets->http_uri ? targets->http_uri : "/");
+		use(builder, table, backend, &spec, uri);
 	else
 		builder->failed = true;
 }
@@ -202,7 +204,10 @@ static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 	if (entry->backends[backend].state == TABLE_INACTIVE)
 		return;
 	if (targets->http)
-		use_http(builder, table, backend, targets);
+		use_http(builder, table, backend, CHECK_HTTP, targets->http, targets->http_uri ? targets->http_uri : "/");
+	if (targets->grpc)
+		use_http(builder, table, backend, CHECK_GRPC, targets->grpc,
+			targets->grpc_service ? targets->grpc_service : "");
 	if (targets->tcp) {
 		spec.kind = CHECK_TCP;
 		spec.port = targets->tcp;
@@ -293,8 +298,8 @@ static bool name_checks(struct checklist *list)
 	return good;
 }
 
-/* Checks per backend: http, tcp, command, and through each of two tunnels to the proxy and two VIPs. */
-#define CHECKS_MAX 9
+/* Checks per backend: http, grpc, tcp, command, and through each of two tunnels to the proxy and two VIPs. */
+#define CHECKS_MAX 10
 
 /* Frees what only the build needs. */
 static void builder_free(struct builder *builder)

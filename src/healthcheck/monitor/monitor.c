@@ -28,6 +28,7 @@
 
 static const struct probe_method *const methods[CHECK_KIND_COUNT] = {
 	[CHECK_HTTP] = &check_http,
+	[CHECK_GRPC] = &check_http,
 	[CHECK_TCP] = &check_tcp,
 	[CHECK_GUE] = &check_gue,
 	[CHECK_FOU] = &check_fou,
@@ -231,7 +232,7 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 {
 	struct check_env *env = &monitor->env;
 
-	if (!env->http && checklist_has(list, CHECK_HTTP))
+	if (!env->http && (checklist_has(list, CHECK_HTTP) || checklist_has(list, CHECK_GRPC)))
 		env->http = http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
 	for (uint32_t i = 0; env->http && i < list->check_count; i++)
 		if (list->checks[i]->spec.http && (i == 0 || list->checks[i]->spec.http != list->checks[i - 1]->spec.http))

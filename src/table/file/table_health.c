@@ -69,6 +69,7 @@ void table_health_warn(const struct table_health *health, struct faults *faults)
 static void free_targets(struct check_targets *targets)
 {
 	free(targets->http_uri);
+	free(targets->grpc_service);
 	free(targets->command);
 	http_settings_free(targets->http_settings);
 	free(targets->http_settings);

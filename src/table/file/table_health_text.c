@@ -12,14 +12,20 @@ static void print_names(FILE *to, const char *headers)
 		fprintf(to, " %.*s", (int)strcspn(line, ":"), line);
 }
 
-static void print_http(FILE *to, const struct http_settings *http)
+/* The settings that a grpc check uses, too. */
+static bool is_for_grpc(enum http_setting setting)
+{
+	return setting == HTTP_HOST || setting == HTTP_TLS || setting == HTTP_VERIFY;
+}
+
+static void print_http(FILE *to, const struct http_settings *http, bool grpc)
 {
 	const char *separator = " (";
 
 	for (enum http_setting i = 0; http && i < HTTP_SETTING_COUNT; i++) {
 		const char *value = http->values[i];
 
-		if (!value)
+		if (!value || (grpc && !is_for_grpc(i)))
 			continue;
 		fprintf(to, "%s%s", separator, http_setting_name(i));
 		if (i == HTTP_HEADERS)
@@ -36,7 +42,10 @@ static void print(FILE *to, const struct check_targets *targets, const struct ht
 	const struct {
 		const char *name;
 		uint16_t port;
-	} checks[] = {{"http", targets->http}, {"tcp", targets->tcp}, {"gue", targets->gue}, {"fou", targets->fou}};
+		/* What follows the port; NULL: nothing. */
+		const char *path;
+	} checks[] = {{"http", targets->http, targets->http_uri}, {"grpc", targets->grpc, targets->grpc_service},
+		{"tcp", targets->tcp, NULL}, {"gue", targets->gue, NULL}, {"fou", targets->fou, NULL}};
 	const char *separator = "";
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -44,10 +53,10 @@ static void print(FILE *to, const struct check_targets *targets, const struct ht
 			continue;
 		fprintf(to, "%s%s %u", separator, checks[i].name, checks[i].port);
 		separator = ", ";
-		if (i == 0 && targets->http_uri)
-			fprintf(to, " %s", targets->http_uri);
-		if (i == 0)
-			print_http(to, http);
+		if (checks[i].path)
+			fprintf(to, " %s", checks[i].path);
+		if (i <= 1)
+			print_http(to, http, i == 1);
 	}
 	if (targets->command)
 		fprintf(to, "%scommand %s", separator, targets->command);

@@ -71,6 +71,11 @@ static void read_http(struct json_reader *reader, json_t *value, void *into)
 	read_port(reader, value, &((struct draft *)into)->targets->http);
 }
 
+static void read_grpc(struct json_reader *reader, json_t *value, void *into)
+{
+	read_port(reader, value, &((struct draft *)into)->targets->grpc);
+}
+
 static void read_tcp(struct json_reader *reader, json_t *value, void *into)
 {
 	read_port(reader, value, &((struct draft *)into)->targets->tcp);
@@ -109,6 +114,26 @@ static void read_uri(struct json_reader *reader, json_t *value, void *into)
 	if (!is_uri(json_string_value(value)))
 		json_reader_reject(reader, value, JSON_STRING, expected);
 	else if (!(targets->http_uri = strdup(json_string_value(value))))
+		json_reader_error(reader, "out of memory");
+}
+
+static bool is_service(const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	for (size_t i = 0; i < size; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return size > 0 && size <= CHECK_GRPC_SERVICE_MAX;
+}
+
+static void read_service(struct json_reader *reader, json_t *value, void *into)
+{
+	struct check_targets *targets = ((struct draft *)into)->targets;
+
+	if (!is_service(json_string_value(value)))
+		json_reader_reject(reader, value, JSON_STRING, CHECK_GRPC_SERVICE_FORM);
+	else if (!(targets->grpc_service = strdup(json_string_value(value))))
 		json_reader_error(reader, "out of memory");
 }
 
@@ -195,8 +220,9 @@ void table_json_health_defaults(
 void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets)
 {
 	static const struct json_field fields[] = {{"http", NULL, read_http}, {"http_uri", NULL, read_uri},
-		{"tcp", NULL, read_tcp}, {"gue", NULL, read_gue}, {"fou", NULL, read_fou},
-		{"command", NULL, read_command}, HTTP_TABLE_SETTINGS(X)};
+		{"grpc", NULL, read_grpc}, {"grpc_service", NULL, read_service}, {"tcp", NULL, read_tcp},
+		{"gue", NULL, read_gue}, {"fou", NULL, read_fou}, {"command", NULL, read_command},
+		HTTP_TABLE_SETTINGS(X)};
 	struct http_settings http = {0}, none = {0};
 	struct draft draft = {.targets = targets, .http = &http};
 
