@@ -12,10 +12,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-static struct {
-	struct ethtool_gstrings header;
-	char names[256][ETH_GSTRING_LEN];
-} known;
+static char names[256][ETH_GSTRING_LEN];
+static unsigned known; /* names */
+
+static void learn(const struct ethtool_gstrings *strings)
+{
+	known = strings->len;
+	memcpy(names, strings->data, (size_t)known * ETH_GSTRING_LEN);
+}
 
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -33,11 +37,10 @@ int ioctl(int fd, unsigned long request, ...)
 	if (result != 0 || request != SIOCETHTOOL)
 		return result;
 	features = (void *)interface->ifr_data;
-	if (features->cmd == ETHTOOL_GSTRINGS && known.header.len == 0)
-		memcpy(&known, features,
-			sizeof(known.header) + ((struct ethtool_gstrings *)features)->len * ETH_GSTRING_LEN);
-	for (unsigned i = 0; wanted && features->cmd == ETHTOOL_GFEATURES && i < known.header.len; i++)
-		if (strstr(wanted, known.names[i]) && *known.names[i])
+	if (features->cmd == ETHTOOL_GSTRINGS && known == 0)
+		learn((void *)features);
+	for (unsigned i = 0; wanted && features->cmd == ETHTOOL_GFEATURES && i < known; i++)
+		if (strstr(wanted, names[i]) && *names[i])
 			features->features[i / 32].active |= 1u << i % 32;
 	return result;
 }
