@@ -7,8 +7,10 @@ A tc program on the router makes every frame arrive at the proxies as from a car
 """
 
 import contextlib
+import os
 import socket
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,7 @@ PROXY = {"a": "192.168.50.10", "b": "192.168.51.10"}
 PROXY6 = {"a": "fd50::10", "b": "fd51::10"}
 HTTP, UDP_PORT, CLIENT_PORT = 80, 5000, 40000
 MODES = ("native", "generic")
+VERSION = tuple(map(int, os.uname().release.split(".")[:2]))
 SEGMENTS, SIZE, DAMAGED = 5, 1000, 2  # the number of segments in a burst, their size, and the index of the damaged one
 HOPS = {"first hop": ("a", "b"), "second chance": ("b", "a")}
 # The names of the counters of TCP, UDP and ICMP.
@@ -39,12 +42,12 @@ def gateway(address):
 
 def snmp(host):
     """{name: value} of all counters of /proc/net/snmp and snmp6."""
-    words = host.run("cat", "/proc/net/snmp").stdout.split("\n")
+    words = Path(f"/proc/{host.pid}/net/snmp").read_text().split("\n")
     values = {}
     for names, numbers in zip(words[::2], words[1::2]):
         prefix = names.split(":")[0]
         values.update(zip((prefix + name for name in names.split()[1:]), map(int, numbers.split()[1:])))
-    for line in host.run("cat", "/proc/net/snmp6").stdout.splitlines():
+    for line in Path(f"/proc/{host.pid}/net/snmp6").read_text().splitlines():
         name, value = line.split()
         values[name] = int(value)
     return values
@@ -84,6 +87,8 @@ class Network:
                  f"addr add {VIP[4]}/32 dev lo", f"addr add {VIP[6]}/128 dev lo nodad",
                  f"route add default via {gateway(address)}", f"route add default via {gateway(address6)}")
         self.router.run("tc", "qdisc", "add", "dev", name, "clsact")
+        if VERSION < (5, 13):  # then the router gets a proxy's redirected packets only if its end has an XDP program, too
+            self.router.run(glb_redirect, "attach", name, "--port", "1")
         proxy.run(glb_redirect, "attach", "eth0", "--mode", mode, "--udp", "connected")
 
     def gro(self, state):
