@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "program/command.h"
-#include "redirect/host.h"
+#include "redirect/host/host.h"
 
 int allow_read(struct redirect_settings *settings, struct redirect_conf *conf)
 {

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "redirect/config/redirect_conf.h"
-#include "redirect/lists.h"
+#include "redirect/kernel/lists.h"
 #include "redirect/redirect.h"
 
 /*

@@ -8,9 +8,9 @@
 #include "redirect/attach_options.h"
 #include "redirect/explain.h"
 #include "redirect/install.h"
-#include "redirect/interface.h"
+#include "redirect/host/interface.h"
 #include "redirect/loader.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {

@@ -4,10 +4,10 @@
 
 #include <bpf/bpf.h>
 
-#include "redirect/companion.h"
+#include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 static const struct command_option options[] = {
 	{0},

@@ -11,8 +11,8 @@
 #include <bpf/bpf.h>
 
 #include "redirect/loader.h"
-#include "redirect/pins.h"
-#include "redirect/system.h"
+#include "redirect/kernel/pins.h"
+#include "redirect/host/system.h"
 
 #define KERNEL_WITHOUT_MEMLOCK 511 /* counts maps against the memory control group, not RLIMIT_MEMLOCK */
 

@@ -19,7 +19,7 @@
 #include "redirect/allow.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 #define SETTLE_MS 20 /* a change has several messages, such as a link, its addresses and their routes */
 #define RETRY_MS  1000

@@ -8,13 +8,13 @@
 #include <bpf/bpf.h>
 
 #include "redirect/allow.h"
-#include "redirect/companion.h"
+#include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
-#include "redirect/interface.h"
+#include "redirect/host/interface.h"
 #include "redirect/loader.h"
-#include "redirect/losses.h"
-#include "redirect/next.h"
-#include "redirect/program.h"
+#include "redirect/kernel/losses.h"
+#include "redirect/kernel/next.h"
+#include "redirect/kernel/program.h"
 
 static void print_result(const struct install *install, const struct program *program, const char *result)
 {

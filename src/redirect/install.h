@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "redirect/config/redirect_conf.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 #include "redirect/redirect.h"
 
 struct install {

@@ -4,9 +4,9 @@
 #include "redirect/allow.h"
 #include "redirect/explain.h"
 #include "redirect/install.h"
-#include "redirect/interface.h"
+#include "redirect/host/interface.h"
 #include "redirect/loader.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 static const struct command_option options[] = {
 	{0},

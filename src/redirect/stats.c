@@ -8,7 +8,7 @@
 
 #include "redirect/explain.h"
 #include "redirect/loader.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 #define WATCH_INTERVAL_S 1
 #define MAX_INTERFACES   64

@@ -9,12 +9,12 @@
 #include <jansson.h>
 
 #include "redirect/allow.h"
-#include "redirect/companion.h"
+#include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
-#include "redirect/losses.h"
-#include "redirect/next.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/losses.h"
+#include "redirect/kernel/next.h"
+#include "redirect/kernel/pins.h"
 
 enum {
 	OPTION_JSON,

@@ -26,10 +26,10 @@
 #include <bpf/libbpf.h>
 
 #include "redirect/config/redirect_conf.h"
-#include "redirect/host.h"
-#include "redirect/lists.h"
-#include "redirect/pins.h"
-#include "redirect/program.h"
+#include "redirect/host/host.h"
+#include "redirect/kernel/lists.h"
+#include "redirect/kernel/pins.h"
+#include "redirect/kernel/program.h"
 
 #define MAX_METADATA 252
 #define MAX_FRAME    9100 /* bytes; Linux before 5.18 takes about 3500, because it needs the rest of a page */

@@ -13,7 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "redirect/losses_wire.h"
+#include "redirect/kernel/losses_wire.h"
 
 /* The members of the kernel's structures that this file reads. The loader finds where they are. */
 #define OF_THE_KERNEL __attribute__((preserve_access_index))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 static enum netaddr_family family_of(uint8_t family)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "redirect/check/check.h"
-#include "redirect/host.h"
-#include "redirect/pins.h"
+#include "redirect/host/host.h"
+#include "redirect/kernel/pins.h"
 
 struct fault_list {
 	struct check *check;

@@ -15,7 +15,7 @@
 #include "redirect/check/addresses.h"
 #include "redirect/check/diag.h"
 #include "redirect/config/redirect_conf.h"
-#include "redirect/links.h"
+#include "redirect/host/links.h"
 #include "redirect/redirect.h"
 
 #define CHECK_MAX_VIPS    1024 /* more are not checked */

@@ -7,9 +7,9 @@
 
 #include "redirect/check/check.h"
 #include "redirect/check/features.h"
-#include "redirect/losses.h"
-#include "redirect/system.h"
-#include "redirect/vlan.h"
+#include "redirect/kernel/losses.h"
+#include "redirect/host/system.h"
+#include "redirect/host/vlan.h"
 
 void check_interface(struct check *check)
 {

@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 struct reading {
 	struct diag_sockets *sockets;

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 #define MAX_FEATURES 256 /* Linux 6.18 has less than 64 */
 

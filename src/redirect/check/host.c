@@ -6,8 +6,8 @@
 #include <sys/vfs.h>
 
 #include "redirect/check/check.h"
-#include "redirect/pins.h"
-#include "redirect/system.h"
+#include "redirect/kernel/pins.h"
+#include "redirect/host/system.h"
 
 void check_privileges(struct check *check)
 {

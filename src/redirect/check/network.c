@@ -6,7 +6,7 @@
 
 #include "common/text.h"
 #include "redirect/check/check.h"
-#include "redirect/system.h"
+#include "redirect/host/system.h"
 
 /* In bytes. */
 #define CLIENT_MTU        1500 /* largest packet of most clients */

@@ -8,9 +8,9 @@
 #include <bpf/libbpf.h>
 
 #include "redirect/check/check.h"
-#include "redirect/companion.h"
+#include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 #define UNIT_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "redirect/check/output.h"
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 static int count_table(const struct nlmsghdr *message, void *data)
 {

@@ -8,7 +8,7 @@
 #include "common/text.h"
 #include "redirect/check/check.h"
 #include "redirect/check/diag.h"
-#include "redirect/system.h"
+#include "redirect/host/system.h"
 
 #define ENOUGH_BACKLOG   128 /* connections; the usual minimum of servers */
 #define ENOUGH_SOMAXCONN 1024

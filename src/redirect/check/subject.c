@@ -9,7 +9,7 @@
 #include "gue/gue_wire.h"
 #include "program/command.h"
 #include "redirect/check/ruleset.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 static void add_vip(struct check_subject *subject, const struct netprefix *vip)
 {

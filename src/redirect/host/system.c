@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/system.h"
+#include "redirect/host/system.h"
 
 #include <linux/capability.h>
 #include <linux/ethtool.h>

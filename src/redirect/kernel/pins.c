@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 #include <ctype.h>
 #include <dirent.h>

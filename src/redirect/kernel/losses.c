@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/losses.h"
+#include "redirect/kernel/losses.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "losses.skel.h"
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 #define FOLDER "losses"
 #define COUNTS "counts" /* pinned last, so that it tells that all are pinned */

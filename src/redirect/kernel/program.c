@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/program.h"
+#include "redirect/kernel/program.h"
 
 #include <errno.h>
 #include <stdio.h>

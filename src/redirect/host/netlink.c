@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 #include <errno.h>
 #include <sys/socket.h>

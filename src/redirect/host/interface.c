@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/interface.h"
+#include "redirect/host/interface.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "program/command.h"
-#include "redirect/links.h"
-#include "redirect/system.h"
-#include "redirect/vlan.h"
+#include "redirect/host/links.h"
+#include "redirect/host/system.h"
+#include "redirect/host/vlan.h"
 
 /* Returns whether the kernel looks up routes of this family for eBPF. Without IPv6 in the kernel, IPv6 needs none. */
 static bool forwarding_is_on(const char *family)

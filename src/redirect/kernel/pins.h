@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redirect/lists.h"
-#include "redirect/program.h"
+#include "redirect/kernel/lists.h"
+#include "redirect/kernel/program.h"
 #include "redirect/redirect.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/next.h"
+#include "redirect/kernel/next.h"
 
 #include <errno.h>
 #include <string.h>

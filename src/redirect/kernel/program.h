@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redirect/lists.h"
+#include "redirect/kernel/lists.h"
 #include "redirect/redirect.h"
 
 struct redirect_bpf;

@@ -7,7 +7,7 @@
 #define GLB_REDIRECT_LISTS_H
 
 #include "redirect/config/redirect_conf.h"
-#include "redirect/host.h"
+#include "redirect/host/host.h"
 #include "redirect/redirect.h"
 
 /* The file descriptors of a program's maps. */

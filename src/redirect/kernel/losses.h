@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "redirect/losses_wire.h"
+#include "redirect/kernel/losses_wire.h"
 
 /* Starts to count, unless it counts already. The interface's folder must exist. Returns 0 or -errno. */
 int losses_watch(const char *interface, uint32_t ifindex);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/companion.h"
+#include "redirect/kernel/companion.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "redirect/pins.h"
+#include "redirect/kernel/pins.h"
 
 /* Of Linux 6.6. Debian 12 has older headers. */
 #define LINK_TYPE_TCX      ((enum bpf_link_type)11)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/lists.h"
+#include "redirect/kernel/lists.h"
 
 #include <errno.h>
 #include <stdbool.h>

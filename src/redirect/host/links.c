@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/links.h"
+#include "redirect/host/links.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redirect/netlink.h"
+#include "redirect/host/netlink.h"
 
 #define MAX_DEPTH 8 /* of masters on masters; the kernel allows no more */
 

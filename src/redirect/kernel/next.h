@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "redirect/pins.h"
-#include "redirect/program.h"
+#include "redirect/kernel/pins.h"
+#include "redirect/kernel/program.h"
 
 /* The id of the next program of an attached program, or 0. */
 uint32_t next_find(const char *interface, uint32_t program_id);

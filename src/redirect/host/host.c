@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/host.h"
+#include "redirect/host/host.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "redirect/links.h"
-#include "redirect/netlink.h"
+#include "redirect/host/links.h"
+#include "redirect/host/netlink.h"
 
 /* Returns a new zeroed item at the end of an array, or NULL. The array grows by doubling. */
 static void *append(void **items, size_t *count, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/vlan.h"
+#include "redirect/host/vlan.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "redirect/links.h"
+#include "redirect/host/links.h"
 
 #define MAX_DEPTH 4 /* of VLANs on VLANs */
 
