@@ -5,6 +5,7 @@
 usage: grpc_peers.py FOLDER_WITH_CERTIFICATE
 """
 
+import re
 import socket
 import struct
 import subprocess
@@ -17,6 +18,8 @@ LONGEST = 255 * "s"
 STATUSES = {"": b"\x08\x01", "up": b"\x08\x01", LONGEST: b"\x08\x01", "down": b"\x08\x02", "unknown": b"\x08\x00", "absent": b"\x08\x03",
             "odd": b"\x08\x09", "negative": b"\x08" + 9 * b"\xff" + b"\x01", "empty": b"", "garbage": b"\xff", "large": b"\x12\x88\x08" + bytes(1032)}
 
+# The DATA frame that ends a request about the whole server. A reply that comes before it may come before its stream, too.
+REQUEST = re.compile(rb"\0\0\x05\0[\0\x01]\0\0\0\x01\0{5}")
 SERVING = b"\0\0\0\0\x02\x08\x01"
 HEADERS = ((":status", "200"), ("content-type", "application/grpc"))
 PASSED = (("grpc-status", "0"),)
@@ -56,13 +59,13 @@ RAW = {60001 + number: reply for number, reply in enumerate([
     headers(HEADERS) + data(b"\x01" + SERVING[1:]) + headers(PASSED, end=True),
     headers(HEADERS) + data(2 * SERVING) + headers(PASSED, end=True),
     headers(HEADERS) + data(SERVING[:6]) + headers(PASSED, end=True),
-    headers(HEADERS) + 4 * data(bytes(16384)) + headers(PASSED, end=True),
-    headers(HEADERS) + 65 * data(bytes(16384)) + headers(PASSED, end=True),
     headers(((":status", "200"), ("content-type", "application/grpcx"))) + data(SERVING) + headers(PASSED, end=True),
     headers(((":status", "200"),)) + data(SERVING) + headers(PASSED, end=True),
     headers(((":status", "503"), *HEADERS[1:])) + data(SERVING) + headers(PASSED, end=True),
     headers(HEADERS) + data(SERVING) + frame(3, 0, struct.pack(">I", 2)),  # RST_STREAM, INTERNAL_ERROR
     headers(HEADERS) + data(SERVING) + frame(7, 0, struct.pack(">II", 0, 2), stream=0),  # GOAWAY, for stream 1, too
+    headers(HEADERS) + 4 * data(bytes(16384)) + headers(PASSED, end=True),
+    headers(HEADERS) + 65 * data(bytes(16384)) + headers(PASSED, end=True),
     headers(HEADERS) + data(SERVING),  # no end
     b"HTTP/1.1 200 OK\r\ngrpc-status: 0\r\ncontent-type: application/grpc\r\ncontent-length: 7\r\n\r\n" + SERVING,
 ])}
@@ -73,7 +76,12 @@ def serve_raw(listener, reply):
     def one(connection):
         with connection:
             try:
-                connection.recv(65536)
+                request = b""
+                while not REQUEST.search(request):
+                    part = connection.recv(65536)
+                    if not part:
+                        return
+                    request += part
                 connection.sendall(reply if reply.startswith(b"HTTP") else frame(4, 0, b"", stream=0) + reply)
                 while connection.recv(65536):
                     pass
