@@ -38,15 +38,26 @@ struct mark {
 /* Set if the driver does not support XDP metadata. checksum_reset() then treats all packets as marked. */
 __u32 marks_are_refused SEC(".data.marks") = 0;
 
-/* Returns the sum of 16-bit words from the cursor to the packet's end, in the order of memory. */
-static __always_inline __u64 checksum_sum(struct cursor *cursor)
+static __always_inline __u32 checksum_fold(__u64 sum)
 {
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/*
+ * Both return the sum of the 16-bit words in the frame's bytes from offset `at` to `end`, in the order of memory, folded to
+ * 16 bits. They return -1 if the program does not see all of these bytes. Global functions, so that the verifier looks at
+ * each loop once, and not again for every way to reach it.
+ */
+__noinline int checksum_blocks(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
 	__u64 even = 0, odd = 0;
-	__u16 *half;
-	__u8 *byte;
 
 	for (int i = 0; i < CHECKSUM_BLOCKS; i++) {
-		__u32 *words = cursor_take(cursor, CHECKSUM_BLOCK);
+		__u32 *words = cursor_take(&cursor, CHECKSUM_BLOCK);
 
 		if (!words)
 			break;
@@ -56,17 +67,38 @@ static __always_inline __u64 checksum_sum(struct cursor *cursor)
 			odd += words[word + 1];
 		}
 	}
+	return cursor.at == cursor.end ? (int)checksum_fold(even + odd) : -1;
+}
+
+/* For less than a block. */
+__noinline int checksum_tail(struct xdp_md *context, __u32 at, __u32 end)
+{
+	struct cursor cursor = cursor_within(context, at, end);
+	__u64 sum = 0;
+	__u16 *half;
+	__u8 *byte;
+
 	for (int i = 0; i < CHECKSUM_BLOCK / 4; i++) {
-		__u32 *word = cursor_take(cursor, sizeof(*word));
+		__u32 *word = cursor_take(&cursor, sizeof(*word));
 
 		if (!word)
 			break;
-		even += *word;
+		sum += *word;
 	}
-	half = cursor_take(cursor, sizeof(*half));
-	even += half ? *half : 0;
-	byte = cursor_take(cursor, sizeof(*byte));
-	return even + odd + (byte ? bpf_htons(*byte << 8) : 0);
+	half = cursor_take(&cursor, sizeof(*half));
+	sum += half ? *half : 0;
+	byte = cursor_take(&cursor, sizeof(*byte));
+	sum += byte ? bpf_htons(*byte << 8) : 0;
+	return cursor.at == cursor.end ? (int)checksum_fold(sum) : -1;
+}
+
+/* Returns the sum of the bytes from the cursor to its end, as above. */
+static __always_inline int checksum_sum(struct xdp_md *context, const struct cursor *cursor)
+{
+	__u32 size = cursor->end - cursor->at, middle = cursor->end - size % CHECKSUM_BLOCK;
+	int blocks = checksum_blocks(context, cursor->at, middle), tail = checksum_tail(context, middle, cursor->end);
+
+	return blocks < 0 || tail < 0 ? -1 : blocks + tail;
 }
 
 static __always_inline __u64 checksum_pseudo_header(const struct inner *inner, bool ipv6, __u32 length)
@@ -81,14 +113,6 @@ static __always_inline __u64 checksum_pseudo_header(const struct inner *inner, b
 	return sum;
 }
 
-static __always_inline bool checksum_is_right(__u64 sum)
-{
-#pragma unroll
-	for (int i = 0; i < 4; i++)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
-}
-
 /* True if the UDP length is that of the packet. *right: there is no checksum that could be wrong. */
 static __always_inline bool checksum_applies_to_udp(struct cursor *cursor, bool ipv6, __u32 length, bool *right)
 {
@@ -100,12 +124,12 @@ static __always_inline bool checksum_applies_to_udp(struct cursor *cursor, bool 
 	return true;
 }
 
-static __always_inline int checksum_verify(struct cursor *cursor, bool ipv6)
+static __always_inline int checksum_verify(struct xdp_md *context, struct cursor *cursor, bool ipv6)
 {
 	struct inner inner = {0};
 	bool right = false;
 	__u32 length;
-	__u64 sum;
+	int sum;
 
 	if (inner_parse(cursor, &inner, ipv6, false) != INNER_OK || inner.is_partial)
 		return CHECKSUM_UNKNOWN;
@@ -118,10 +142,12 @@ static __always_inline int checksum_verify(struct cursor *cursor, bool ipv6)
 	} else if (inner.protocol != IPPROTO_TCP) {
 		return CHECKSUM_UNKNOWN;
 	}
-	sum = checksum_pseudo_header(&inner, ipv6, length) + checksum_sum(cursor);
-	if (cursor->at != cursor->end)
+	sum = checksum_sum(context, cursor);
+	if (sum < 0)
 		return CHECKSUM_UNKNOWN;
-	return checksum_is_right(sum) ? CHECKSUM_RIGHT : CHECKSUM_WRONG;
+	if (checksum_fold(checksum_pseudo_header(&inner, ipv6, length) + sum) != 0xffff)
+		return CHECKSUM_WRONG;
+	return CHECKSUM_RIGHT;
 }
 
 /*
@@ -132,14 +158,14 @@ __noinline int checksum_verify_ipv4(struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return checksum_verify(&cursor, false);
+	return checksum_verify(context, &cursor, false);
 }
 
 __noinline int checksum_verify_ipv6(struct xdp_md *context, __u32 at, __u32 end)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return checksum_verify(&cursor, true);
+	return checksum_verify(context, &cursor, true);
 }
 
 /* Returns false if the driver does not support XDP metadata. Pointers into the packet are invalid afterwards. */
