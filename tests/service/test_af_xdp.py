@@ -13,7 +13,7 @@ from lab.tools import program, wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, DirectorProcess, write_table
-from support.tree import REDIRECT_OBJECT
+from support.tree import BUILD
 
 OURS = f"net_af_xdp0,iface=director,xdp_prog={program('bifurcate.bpf.o')}"
 OF_LIBXDP = "net_af_xdp0,iface=director"
@@ -66,7 +66,7 @@ class Host:
 
     def attach_foreign(self):
         run = self.link.director.run
-        run("/usr/sbin/bpftool", "prog", "load", str(REDIRECT_OBJECT), "/sys/fs/bpf/foreign", "type", "xdp")
+        run("/usr/sbin/bpftool", "prog", "load", str(BUILD / "tests/bpf/count_all_plain.bpf.o"), "/sys/fs/bpf/foreign")
         run("/usr/sbin/bpftool", "net", "attach", "xdp", "pinned", "/sys/fs/bpf/foreign", "dev", "director")
         return self.program()
 
@@ -138,7 +138,7 @@ def test_program_of_another_tool_stays(host, vdev):
     foreign = host.attach_foreign()
     for _ in range(2):
         log = host.refused(vdev)
-        assert f"error: director: it has an XDP program of another tool, 'glb_redirect' (id {foreign[0]})" in log
+        assert f"error: director: it has an XDP program of another tool, 'count_all' (id {foreign[0]})" in log
         assert "ip link set dev director xdp off" in log
         assert host.program() == foreign
 
