@@ -25,7 +25,7 @@ SERVERS = """
               location /moved {{ return 301 /; }}
               location /unchanged {{ return 304; }} }}
     server {{ listen 81; return 500; }}
-    server {{ listen 82 http2; return 200 "$server_protocol $host $http_x_token\n"; }}
+    server {{ listen 82 http2; location / {{ return 200 "$server_protocol $host $http_x_token\n"; }} location /bodies/ {{ root {folder}; }} }}
     server {{ listen 444 ssl http2; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               return 200 "$server_protocol\n"; }}
     server {{ listen 445 ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
@@ -40,6 +40,13 @@ def make_certificate(folder, name=NAME, prefix=""):
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
          "-keyout", folder / f"{prefix}key.pem", "-out", folder / f"{prefix}cert.pem"], check=True, capture_output=True)
+
+
+def make_bodies(folder, sizes):
+    """Files that port 82 serves as /bodies/SIZE."""
+    (folder / "bodies").mkdir(exist_ok=True)
+    for size in sizes:
+        (folder / "bodies" / str(size)).write_bytes(bytes(size))
 
 
 def make_clients(folder):

@@ -99,6 +99,15 @@ def test_http_settings_of_a_backend(daemon, settings, expected):
     assert result == expected, reason
 
 
+def test_bodies_of_http2_arrive_whatever_their_size(daemon, servers):
+    """libcurl must not wait for the socket while it has received data that it did not read."""
+    sizes = [0, 1, 4097, 16383, 16384, 16385, 20_000, 33_000, 61_440, 65_535, 65_536, 200_000, 900_000, 1 << 20]
+    nginx.make_bodies(servers, sizes)
+    backends = [backend(f"10.78.0.{i}", http=nginx.H2, http_version="2", http_uri=f"/bodies/{size}") for i, size in enumerate(sizes, 1)]
+    rows = daemon(table(*backends), timeout_ms=1000, interval_ms=2000).check_once()[1]
+    assert dict(zip(sizes, rows.values(), strict=True)) == dict.fromkeys(sizes, ("passed", "status 200"))
+
+
 def test_the_most_specific_http_setting_wins(daemon):
     """healthcheck.conf, its table, the document, the table, the backend: each overrides the ones before."""
     def hosts(conf, conf_table, document, of_table, of_backend):

@@ -12,6 +12,9 @@
 /* The expected text must be in this many bytes at the start of the body. */
 #define SEARCH_MAX ((size_t)64 << 10)
 
+/* Bytes. If libcurl 7.88 has a smaller buffer, it waits for the socket although it has the rest of a frame. */
+#define HTTP2_FRAME_MAX 16384L
+
 static size_t take_head(char *bytes, size_t unit, size_t count, void *data)
 {
 	struct http_request *request = data;
@@ -110,7 +113,7 @@ bool http_request_set(struct http_request *to, CURL *easy, const struct probe *p
 	*to = (struct http_request){.easy = easy, .body = to->body, .expects_body = grpc || http->body};
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "glb-healthcheck/" GLB_VERSION);
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 4096L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, grpc || http->http2 ? HTTP2_FRAME_MAX : 4096L);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_head);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, to);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
