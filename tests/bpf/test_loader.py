@@ -432,8 +432,9 @@ def test_without_privileges(proxy):
 
 
 def test_privileges_that_are_enough(proxy):
-    """The capabilities of the systemd unit suffice."""
+    """The capabilities and the limit of the systemd unit suffice."""
     proxy.namespace.run(
+        "prlimit", "--memlock=unlimited:unlimited",
         "setpriv", "--bounding-set=-all,+bpf,+perfmon,+net_admin", "--inh-caps=-all", proxy.glb_redirect, "attach", "eth0"
     )
     assert proxy.status()["attached"]
