@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import GATEWAY_MAC, log, run, show, stats, systemctl, wait
+from conftest import log, run, show, stats, systemctl, wait
 from support.tree import TREE
 
 DIRECTOR, HEALTHCHECK = "glb-director.service", "glb-healthcheck.service"
@@ -27,14 +27,15 @@ def walk(page, part, folder="/"):
 
 
 @pytest.fixture(scope="module")
-def environment(director_files):
+def environment(director_files, peer):
     """/etc/default/glb-director with the port of this machine, as flow-bifurcation.md shows it for a card.
 
-    The proxies of the pages do not exist. The director starts only with a next hop to one of them, so all are neighbours.
+    The director is ready only with a next hop to one of the pages' proxies, so the other end of its link has their addresses.
+    Neighbour entries by hand would not do: net_af_packet makes the kernel delete them when the port starts.
     """
     run("ip", "address", "replace", "192.168.50.2/24", "dev", "lb0")
     for proxy in range(10, 15):
-        run("ip", "neigh", "replace", f"192.168.50.{proxy}", "lladdr", GATEWAY_MAC, "dev", "lb0", "nud", "permanent")
+        peer.ip(f"addr add 192.168.50.{proxy}/24 dev lb1")
     systemctl("stop", DIRECTOR, HEALTHCHECK)
     run("bash", "-c", "rm -rf /var/lib/glb/*")
     assert director_files == Path("/etc/glb"), "the pages name /etc/glb"
