@@ -18,6 +18,14 @@ struct key {
 	bool is_text;
 };
 
+/* Backends and tables have the same HTTP settings. */
+#define HTTP_KEYS                                                                                   \
+	{"http_host", true, true}, {"http_method", true, true}, {"http_status", true, true},        \
+		{"http_body", true, true}, {"http_version", true, true}, {"http_tls", true, false}, \
+	{                                                                                           \
+		"http_verify", true, false                                                          \
+	}
+
 static const struct key backend_keys[] = {
 	{"state", false, true},
 	{"healthy", false, false},
@@ -29,13 +37,7 @@ static const struct key backend_keys[] = {
 	{"gue", true, false},
 	{"fou", true, false},
 	{"command", true, true},
-	{"http_host", true, true},
-	{"http_method", true, true},
-	{"http_status", true, true},
-	{"http_body", true, true},
-	{"http_version", true, true},
-	{"http_tls", true, false},
-	{"http_verify", true, false},
+	HTTP_KEYS,
 };
 
 static const struct key table_keys[] = {
@@ -46,13 +48,7 @@ static const struct key table_keys[] = {
 	{"trigger", true, false},
 	{"trigger_healthy", true, false},
 	{"trigger_unhealthy", true, false},
-	{"http_host", true, true},
-	{"http_method", true, true},
-	{"http_status", true, true},
-	{"http_body", true, true},
-	{"http_version", true, true},
-	{"http_tls", true, false},
-	{"http_verify", true, false},
+	HTTP_KEYS,
 };
 
 static const struct key *find_key(const struct key *keys, size_t count, const char *operand)

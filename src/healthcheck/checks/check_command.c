@@ -15,7 +15,7 @@
 #include "healthcheck/child.h"
 #include "healthcheck/config/conf_command.h"
 
-/* Of the child process: why the program cannot be run. */
+/* The child process reports this: why it cannot run the program. */
 #define FAILURE_FD (STDERR_FILENO + 1)
 
 /* One child process. It belongs to its probe; after the probe has ended, to the list of processes that are left. */
@@ -57,7 +57,7 @@ static void close_output(struct run *run)
 	close_pipe(&run->output);
 }
 
-/* What follows a '|' is performance data for Nagios. */
+/* Plugins of Nagios print performance data after a '|'. */
 static void take(struct run *run, const char *bytes, size_t size)
 {
 	run->size += size;
@@ -167,7 +167,7 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 
 	(void)loop;
 	(void)events;
-	/* What it has started in its group must end, too. A group keeps its number in use until it is empty. */
+	/* The processes that it started in its group must end, too. The kernel gives the number of a group to no other process until the group is empty. */
 	kill(-run->pid, SIGKILL);
 	run->pid = 0;
 	if (!run->probe) {

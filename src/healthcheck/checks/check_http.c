@@ -16,7 +16,7 @@ struct http {
 	struct transfer *idle;
 	struct http_trust *trust;
 	struct http_identity *identities;
-	/* Whether files of certificates are watched. */
+	/* True: files of certificates are read again when they change. */
 	bool watch;
 };
 
