@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "common/byteorder.h"
 #include "common/cpus.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"
 #include "table/table_build.h"

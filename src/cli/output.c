@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/content.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "program/command.h"
 
 static bool is_replaceable(const char *path, enum output_kind kind, bool force)

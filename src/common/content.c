@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/text.h"
 
 #define HEAD_MAX 65536 /* bytes of the file that tell what it is */

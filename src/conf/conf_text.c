@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "conf/conf_syntax.h"
 
 #define MAX_INCLUDES  10 /* nested; libconfig reports more */

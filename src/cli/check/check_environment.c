@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "redirect/attach_options.h"
 
 #define MAX_FILE_SIZE (1 << 20) /* bytes */

@@ -8,7 +8,7 @@
 
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "director/conf.h"
 #include "redirect/config/redirect_conf.h"
 

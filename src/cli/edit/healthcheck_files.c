@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "healthcheck/config/conf.h"
 #include "program/installed.h"
 

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/edit/bind_operand.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "table/file/json_text.h"
 #include "table/file/table_json.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "table/file/json_reader.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes, as for a table */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/file_lock.h"
+#include "common/file/file_lock.h"
 #include "healthcheck/client/client.h"
 #include "program/command.h"
 

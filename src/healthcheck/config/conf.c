@@ -8,7 +8,7 @@
 
 #include "common/content.h"
 #include "common/endpoint.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "conf/conf_reader.h"
 #include "table/table_guard.h"
 

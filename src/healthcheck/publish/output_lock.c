@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/file_lock.h"
+#include "common/file/file_lock.h"
 
 /* The descriptor stays open, because it holds the lock. */
 static int lock(const char *path, struct faults *faults)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/text.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "healthcheck/publish/director.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"

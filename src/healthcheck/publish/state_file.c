@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "program/log.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cpus.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "table/file/table_file.h"
 #include "table/file/table_file_layout.h"
 #include "table/file/table_json.h"

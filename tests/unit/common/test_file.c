@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/unit/table_helpers.h"
 
 static char folder[] = "/tmp/test_file.XXXXXX";

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"
 #include "tests/unit/table_helpers.h"

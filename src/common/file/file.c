@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file_rights.h"
+#include "common/file/file_rights.h"
 
 static const char *kind_of(mode_t mode)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/file_rights.h"
+#include "common/file/file_rights.h"
 
 #include <endian.h>
 #include <errno.h>

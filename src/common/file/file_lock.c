@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/file_lock.h"
+#include "common/file/file_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/file.h"
+#include "common/file/file.h"
 
 /* A lock file that is a link might lead anywhere, so it is refused. Returns a descriptor or -errno. */
 static int open_lock(const char *path, int flags)
