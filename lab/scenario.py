@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs scenarios. A scenario is a module in lab/scenarios that defines
+"""Runs scenarios. A scenario is a module in a folder of lab/scenarios that defines
 
     SUMMARY     what happens, for `lab/lab list`
     run(stage)  makes it happen, and checks the result

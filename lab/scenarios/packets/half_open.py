@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Between SYN-ACK and ACK the kernel has no socket, only a request. glb-redirect must find the request."""
 
-from lab.scenarios.by_hand import begin, moved
+from lab.scenarios.packets.by_hand import begin, moved
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """With SYN cookies the owner keeps no state until the ACK. Only the cookie in the ACK identifies the owner."""
 
-from lab.scenarios.by_hand import begin, moved
+from lab.scenarios.packets.by_hand import begin, moved
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK
 

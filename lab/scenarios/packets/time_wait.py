@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A socket in TIME_WAIT is not among the kernel's ordinary sockets. A repeated FIN must still get its ACK."""
 
-from lab.scenarios.by_hand import begin, moved
+from lab.scenarios.packets.by_hand import begin, moved
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK, FIN, RST
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A packet that belongs to no connection must get an RST, so that its client does not wait for a dead connection."""
 
-from lab.scenarios.by_hand import Counters, begin
+from lab.scenarios.packets.by_hand import Counters, begin
 from lab.topology import HTTP_PORT, VIPS
 from lab.wire import ACK, RST
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A router on the way, not the client, sends an ICMP error. Only the packet that it quotes names the connection."""
 
-from lab.scenarios.by_hand import begin, moved
+from lab.scenarios.packets.by_hand import begin, moved
 from lab.topology import BY_HAND4, HTTP_PORT, VIP4
 from lab.wire import ACK, frag_needed
 
