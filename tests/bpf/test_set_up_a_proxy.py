@@ -8,11 +8,10 @@ import pytest
 
 from lab.net import Namespace, connect
 from lab.tools import wait_until
-from support.tree import TREE
+from support.pages import block, commands, marked
 
-PAGE = TREE / "docs/howto/set-up-a-proxy.md"
-CONF = re.search(r"^```conf\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)[1]
-EXAMPLES = re.findall(r"^```\w+\n# (glb-redirect [^\n]*)\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
+PAGE = "docs/howto/set-up-a-proxy.md"
+(CONF,) = marked(PAGE, "conf")
 
 
 def shape(text):
@@ -31,12 +30,9 @@ def set_up(proxy, glb_redirect, conf):
     return follower
 
 
-def test_there_are_examples():
-    assert [command for command, _ in EXAMPLES] == ["glb-redirect check eth0 --vip 10.10.10.10,fdb4::10", "glb-redirect status", "glb-redirect stats eth0"]
-
-
-@pytest.mark.parametrize("command, shown", EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_example_prints_what_is_shown(glb_redirect, command, shown, tmp_path):
+@pytest.mark.parametrize("page, part", [(PAGE, "# glb-redirect check"), (PAGE, "# glb-redirect status"), (PAGE, "# glb-redirect stats")])
+def test_example_prints_what_is_shown(glb_redirect, page, part, tmp_path):
+    ((command, shown),) = commands(block(page, part))
     proxy, network, follower = Namespace(), Namespace(), None
     try:
         connect(proxy, "eth0", network, "net0")
@@ -53,14 +49,14 @@ def test_example_prints_what_is_shown(glb_redirect, command, shown, tmp_path):
         proxy.close()
         network.close()
     printed = printed.replace(str(tmp_path), "/etc/glb")
-    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in shape(shown).splitlines())
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in shape("\n".join(shown)).splitlines())
     assert re.fullmatch(pattern, shape(printed)), printed
 
 
 def test_commands_run_on_a_host_with_the_interface_of_the_page(glb_redirect):
     """Runs all blocks marked `root` in their order, on a host that has eth0, a default route and no connection tracking."""
-    blocks = re.findall(r"^```root\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    script = "".join(re.sub(r"^# (.*\n)(?:.*\n)*", r"\1", block) for block in blocks)
+    blocks = [*marked(PAGE, "root"), *marked("docs/reference/redirect.md", "root")]
+    script = "".join(re.sub(r"^# (.*\n)(?:.*\n)*", r"\1", text) for text in blocks)
     assert len(script.splitlines()) >= 14
     proxy, network = Namespace(), Namespace()
     try:

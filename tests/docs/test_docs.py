@@ -8,10 +8,9 @@ console  this test: lines after `$ ` (and `> `) are commands, the rest is what t
 lab      tests/lab, at the top of the tree, as root
 site     tests/healthcheck, with the proxies of docs/howto/health-checks.md
 root     tests/bpf, on a host in a network namespace
-host     tests/systemd, if the commands need systemd or the installed programs; nothing, if they need a network card or the whole tree.
-         This test checks their syntax.
+host     tests/systemd, or another test, if the commands need systemd or the installed programs. This test checks their syntax.
 
-Other marks are for text that is no command. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update,
+If no test runs a block, a comment before it says why: test_blocks.py. Other marks are for text that is no command. After a change of output: PYTHONPATH=.:tests python3 tests/docs/test_docs.py --update,
 and read the difference.
 """
 
@@ -27,13 +26,13 @@ from pathlib import Path
 
 import pytest
 
+from support.pages import COMMANDS, TEXTS, blocks, commands
 from support.tree import BUILD, TREE
 
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", TREE / "bench/targets.md", *(TREE / "docs").rglob("*.md")])
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool and others that pages name without their command.
 FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
-COMMANDS, TEXTS = {"console", "lab", "site", "root", "host"}, {"text", "json", "conf", "env", "ini"}
 INDEX = TREE / "docs/README.md"
 END = "@@ end of a command @@"
 
@@ -42,29 +41,9 @@ def name(page):
     return str(page.relative_to(TREE))
 
 
-def blocks(text):
-    """[(language, text)] of the fenced blocks."""
-    return re.findall(r"^```(\S*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def commands(block):
-    """[(command, printed lines)] of a console block."""
-    found = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            found.append((line[2:], []))
-        elif line.startswith("> ") and found and not found[-1][1]:
-            found[-1] = (f"{found[-1][0]}\n{line[2:]}", [])
-        else:
-            assert found, f"{line!r} comes before any command"
-            found[-1][1].append(line)
-    return found
-
-
 def run_all(lines):
     """Runs the commands in one shell, in the working folder that docs/README.md describes. Returns the output of each."""
-    (folder,) = [block for language, block in blocks(INDEX.read_text()) if language == "console"]
-    start = [command for command, _ in commands(folder)]
+    start = [command for command, _ in console_commands(INDEX)]
     programs = [str(BUILD / "src" / name) for name in ("cli", "director", "healthcheck", "redirect")]
     with tempfile.TemporaryDirectory() as home:
         script = "".join(f"{line}\nstatus=$?; echo '{END}'; (exit $status)\n" for line in [*start, *lines])
@@ -82,7 +61,7 @@ def matches(shown, printed):
 
 
 def console_commands(page):
-    return [command for language, block in blocks(page.read_text()) if language == "console" for command in commands(block)]
+    return [command for block in blocks(page) if block.mark == "console" for command in commands(block.text)]
 
 
 EXAMPLES = [page for page in PAGES if page != INDEX and console_commands(page)]
@@ -99,12 +78,9 @@ def test_examples_print_what_is_shown(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_says_what_runs_it(page):
-    text = page.read_text()
-    found = blocks(text)
-    assert len(re.findall(r"^ *```", text, flags=re.MULTILINE)) == 2 * len(found), "a fence is indented or not closed"
-    assert {language for language, _ in found} <= COMMANDS | TEXTS
-    for language, block in found:
-        assert language in COMMANDS or not re.search(r"^[$#] ", block, flags=re.MULTILINE), f"this block has commands:\n{block}"
+    found = blocks(page)
+    assert len(re.findall(r"^ *```", page.read_text(), flags=re.MULTILINE)) == 2 * len(found), "a fence is indented or not closed"
+    assert {block.mark for block in found} <= COMMANDS | TEXTS
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=name)
@@ -115,13 +91,13 @@ def test_pages_with_examples_name_the_working_folder(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_commands_that_are_not_run_have_valid_syntax(page):
-    for language, block in blocks(page.read_text()):
-        if language in ("host", "root"):
-            lines = block.splitlines()
+    for block in blocks(page):
+        if block.mark in ("host", "root"):
+            lines = block.text.splitlines()
             prompt = next((line[:2] for line in lines if line[:2] in ("$ ", "# ")), "")
             script = "\n".join(line.removeprefix(prompt) for line in lines if line.startswith(prompt))
             done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
-            assert done.stderr == "", block
+            assert done.stderr == "", block.text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -13,16 +13,11 @@ import pytest
 from daemon import PROGRAM, backend, table
 from lab.tools import wait_until
 from network import make_hosts
+from support.pages import block
 from support.tree import CLI, TREE
 
 PROXIES = ["192.168.50.10", "192.168.50.11", "192.168.50.12"]
-PAGE = (TREE / "docs/howto/health-checks.md").read_text()
-
-
-def block_with(text):
-    """Returns the fenced block that contains this text."""
-    (found,) = (block for block in re.findall(r"^```\w*\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL) if text in block)
-    return found
+PAGE = "docs/howto/health-checks.md"
 
 
 def comparable(lines):
@@ -42,15 +37,15 @@ class Site:
         self.proxies.ip(*(f"address add {ip}/24 dev wire" for ip in PROXIES))
         self.tunnels = peers.start(self.proxies)
         (folder / "src.json").write_text(json.dumps({"tables": [table(*(backend(ip) for ip in PROXIES))]}))
-        program, subcommand, _, *words = block_with("http_uri=/ gue").split()
+        program, subcommand, _, *words = block(PAGE, "http_uri=/ gue").split()
         assert program == "glb-director-cli"
         subprocess.run([CLI, subcommand, folder / "src.json", *words], check=True, capture_output=True)
-        checks = json.loads("{" + re.search(r'`("healthchecks": .*)`', PAGE)[1] + "}")["healthchecks"]
+        checks = json.loads("{" + re.search(r'`("healthchecks": .*)`', (TREE / PAGE).read_text())[1] + "}")["healthchecks"]
         (made,) = json.loads((folder / "src.json").read_text())["tables"]
         assert [each["healthchecks"] for each in made["backends"]] == [checks] * len(PROXIES)
 
     def configure(self, more=""):
-        (self.folder / "healthcheck.conf").write_text(block_with("reload = {") + more)
+        (self.folder / "healthcheck.conf").write_text(block(PAGE, "reload = {") + more)
 
     def start_nginx(self, ip, reply="return 200"):
         servers = f"server {{{{ listen {ip}:80; {reply}; }}}}"
@@ -86,7 +81,7 @@ def test_check_once(site):
     site.configure()
     for ip in PROXIES[:2]:
         site.start_nginx(ip)
-    first, *shown = block_with("--check-once").splitlines()
+    first, *shown = block(PAGE, "--check-once").splitlines()
     command = first.removeprefix("$ ").split()
     assert command[0] == "glb-healthcheck"
     run = subprocess.run(site.here.command(PROGRAM, *command[1:]), cwd=site.folder, stdout=subprocess.PIPE,
@@ -99,18 +94,18 @@ def test_check_more_than_a_port(site):
     program = site.folder / "check_replicas"
     program.write_text("#!/bin/sh\n[ $1 = -H ] && echo \"OK: 0 s behind | lag=0\"\n")
     program.chmod(0o755)
-    site.configure(block_with("commands = (").replace("/usr/local/lib/check_replicas", str(program)))
+    site.configure(block(PAGE, "commands = (").replace("/usr/local/lib/check_replicas", str(program)))
     for ip in PROXIES:
         site.start_nginx(ip, 'return 200 "welcome to $host"')
     shown = []
-    for line in block_with("http_body=welcome").splitlines():
+    for line in block(PAGE, "http_body=welcome").splitlines():
         if line.startswith("$ "):
             words = line.removeprefix("$ ").split()
             words[0] = {"glb-director-cli": str(CLI), "glb-healthcheck": PROGRAM}[words[0]]
             run = subprocess.run(site.here.command(*words), cwd=site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, check=True)
             shown += [line, *run.stdout.splitlines()]
-    assert comparable(shown) == comparable(block_with("http_body=welcome").splitlines())
+    assert comparable(shown) == comparable(block(PAGE, "http_body=welcome").splitlines())
 
 
 def test_watch_it(site):
@@ -139,4 +134,4 @@ def test_watch_it(site):
         daemon.wait()
     printed = log.read_text().splitlines()
     assert printed.pop() == "glb-healthcheck: info: stopped by signal 15"
-    assert comparable(printed) == comparable(block_with("unhealthy backend").splitlines())
+    assert comparable(printed) == comparable(block(PAGE, "unhealthy backend").splitlines())

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from support.pages import block
 from support.tree import TREE
 
 
@@ -15,7 +16,7 @@ from support.tree import TREE
 def shown():
     """The standard output of a whole run."""
     mark = new_mark()
-    process = start([DEMO], mark)
+    process = start([TREE / block("docs/tutorial/lab.md", "script/demo\n").strip()], mark)
     output, errors = process.communicate()
     print(output)
     assert (process.returncode, errors) == (0, "")

@@ -4,7 +4,8 @@
 import json
 
 import pytest
-from lab_process import assert_nothing_left, lab, new_mark
+from lab_process import assert_nothing_left, lab, new_mark, words
+from support.pages import block
 
 HELD = 200  # long-lived connections
 
@@ -171,4 +172,7 @@ def test_scenario(name, tmp_path):
     assert result["details"]["forwarded"] > 0
     assert result["capture"]["packets"] > 0 and result["capture"]["unknown"] == 0
     PROMISES[name](result)
+    if name == "service-stopped":
+        _, *shown = block("docs/howto/health-checks.md", "lab/lab scenario service-stopped").splitlines()
+        assert words(done.stdout.splitlines()) == words(shown)
     assert_nothing_left(mark)

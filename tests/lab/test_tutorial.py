@@ -6,32 +6,17 @@ The test runs the blocks marked `lab` in order, at the top of the tree. Lines af
 their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
 """
 
-import re
 import subprocess
 import tempfile
 
-from lab_process import environment, lab
+from lab_process import environment, lab, words
+from support.pages import commands, marked
 from support.tree import TREE
 
-PAGE = TREE / "docs/tutorial/lab.md"
-BLOCK = re.compile(r"^```lab\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = "docs/tutorial/lab.md"
 
 
-def commands(block):
-    """[(lines of the command, lines of its output)]"""
-    found = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            found.append(([line], []))
-        elif line.startswith("> ") and not found[-1][1]:
-            found[-1][0].append(line)
-        else:
-            found[-1][1].append(line)
-    return found
-
-
-def run(lines):
-    script = "\n".join(line[2:] for line in lines)
+def run(script):
     # A file, because programs in the background would hold a pipe open.
     with tempfile.TemporaryFile("w+") as output:
         subprocess.run(
@@ -41,38 +26,24 @@ def run(lines):
         return output.read().splitlines()
 
 
-def words(lines):
-    """The part of the output that is the same in each run. ECMP decides which proxy answers, or that none does."""
-    text = " ".join(re.sub(r"[\d.]+", "N", line) for line in lines)
-    return re.sub(r"(proxy-N|no answer)( (proxy-N|no answer))*", "ANSWERS", re.sub(r" +", " ", text))
-
-
-def printed(page):
-    """The text of the page with the output of a run now, and [(command, shown output, printed output)]."""
-    pairs = []
-
-    def block(match):
-        text = ""
-        for lines, shown in commands(match[1]):
-            output = run(lines)
-            pairs.append(("\n".join(lines), shown, output))
-            text += "\n".join([*lines, *output]) + "\n"
-        return f"```lab\n{text}```"
-
+def runs():
+    """[[(command, shown output, printed output)]] of the blocks."""
     try:
-        return BLOCK.sub(block, page), pairs
+        return [[(command, shown, run(command)) for command, shown in commands(block)] for block in marked(PAGE, "lab")]
     finally:
         lab("down")
         (TREE / "result.json").unlink(missing_ok=True)
 
 
 def test_tutorial_shows_the_output_of_its_commands():
-    _, pairs = printed(PAGE.read_text())
-    assert len(pairs) > 15
-    for command, shown, output in pairs:
+    examples = [example for block in runs() for example in block]
+    assert len(examples) > 15
+    for command, shown, output in examples:
         assert (command, words(output)) == (command, words(shown))
 
 
 if __name__ == "__main__":
-    after, _ = printed(PAGE.read_text())
-    PAGE.write_text(after)
+    page = (TREE / PAGE).read_text()
+    for old, examples in zip(marked(PAGE, "lab"), runs()):
+        page = page.replace(old, "".join("\n".join(["$ " + command.replace("\n", "\n> "), *output]) + "\n" for command, _, output in examples))
+    (TREE / PAGE).write_text(page)

@@ -2,28 +2,21 @@
 """Runs the commands of the how-to pages that need systemd, on the machine that test_units.py has left. They are the blocks marked
 `host` of first-table.md, health-checks.md, set-up-a-proxy.md and, for AF_XDP, flow-bifurcation.md."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from conftest import log, run, show, stats, systemctl, wait
-from support.tree import TREE
+from support.pages import block
 
 DIRECTOR, HEALTHCHECK = "glb-director.service", "glb-healthcheck.service"
 BUILT = Path("/var/lib/glb/forwarding_table.bin")
 PROXIES = "192.168.50.10,192.168.50.11,192.168.50.12"
 
 
-def blocks(page):
-    text = (TREE / "docs/howto" / page).read_text(encoding="utf-8")
-    return re.findall(r"^```\w+\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-
-
 def walk(page, part, folder="/"):
     """Runs the block that contains `part`. Returns what it prints."""
-    (block,) = (block for block in blocks(page) if part in block)
-    return run("bash", "-ec", f"cd {folder}\n{block}").stdout
+    return run("bash", "-ec", f"cd {folder}\n{block(page, part)}").stdout
 
 
 @pytest.fixture(scope="module")
@@ -48,43 +41,43 @@ def test_first_table_is_rolled_out(environment, tmp_path):
     (tmp_path / "mine").mkdir()
     run("glb-director-cli", "new", "--dir", str(tmp_path / "mine"), "--vip", "203.0.113.10:80/tcp", "--backend", PROXIES,
         "--source", "192.168.50.2")
-    walk("first-table.md", "install -m 0640", tmp_path)
+    walk("docs/howto/first-table.md", "install -m 0640", tmp_path)
     systemctl("start", DIRECTOR)
     assert show(DIRECTOR, "ActiveState") == "active" and stats()["generation"] == 1, log(DIRECTOR)
-    printed = walk("first-table.md", "systemctl reload glb-director")
+    printed = walk("docs/howto/first-table.md", "systemctl reload glb-director")
     assert "generation 2" in printed and stats()["generation"] == 2
 
 
 def test_checks_are_set_and_a_proxy_is_added_by_edit(environment):
-    assert "written" in walk("health-checks.md", "http=80 http_uri=/ gue=19523")
-    assert "reloaded: generation 3" in walk("first-table.md", "add 192.168.50.14")
+    assert "written" in walk("docs/howto/health-checks.md", "http=80 http_uri=/ gue=19523")
+    assert "reloaded: generation 3" in walk("docs/howto/first-table.md", "add 192.168.50.14")
     table = Path("/etc/glb/forwarding_table.json").read_text(encoding="utf-8")
     assert table.count('"gue": 19523') == 4 and "192.168.50.14" in table
 
 
 def test_health_checks_run_as_the_page_says(environment):
-    walk("health-checks.md", "systemd-sysusers")
-    walk("health-checks.md", "systemctl enable --now glb-healthcheck\n")
+    walk("docs/howto/health-checks.md", "systemd-sysusers")
+    walk("docs/howto/health-checks.md", "systemctl enable --now glb-healthcheck\n")
 
     def status():
         return run("glb-healthcheck", "status", check=False).stdout
 
     wait(lambda: "the director uses the new table" in " ".join(status().split()), f"the new table: {log(HEALTHCHECK)}")
     assert BUILT.owner() == "glb-healthcheck" and BUILT.group() == "root" and BUILT.stat().st_mode & 0o777 == 0o640
-    assert status().count("192.168.50.") >= 4
+    assert walk("docs/howto/health-checks.md", "glb-healthcheck status\n").count("192.168.50.") >= 4
 
 
 def test_proxy_is_set_up_and_undone(environment):
     run("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0peer")
     run("ip", "link", "set", "eth0", "up")
-    walk("set-up-a-proxy.md", "systemctl enable --now glb-redirect@eth0")
+    walk("docs/howto/set-up-a-proxy.md", "systemctl enable --now glb-redirect@eth0")
     assert "attached, " in run("glb-redirect", "status", "eth0").stdout
-    walk("set-up-a-proxy.md", "systemctl disable --now glb-redirect@eth0")
+    walk("docs/howto/set-up-a-proxy.md", "systemctl disable --now glb-redirect@eth0")
     assert "attached, " not in run("glb-redirect", "status", check=False).stdout.partition("eth0")[2]
 
 
 def test_map_of_vips_is_filled_and_removed(environment):
-    assert walk("flow-bifurcation.md", "systemctl enable --now glb-bifurcate").split() == ["203.0.113.10"]
-    walk("flow-bifurcation.md", "systemctl disable --now glb-bifurcate")
+    assert walk("docs/howto/flow-bifurcation.md", "systemctl enable --now glb-bifurcate").split() == ["203.0.113.10"]
+    walk("docs/howto/flow-bifurcation.md", "systemctl disable --now glb-bifurcate")
     assert not Path("/sys/fs/bpf/glb_vips").exists() and show(DIRECTOR, "ActiveState") == "inactive"
     systemctl("stop", HEALTHCHECK)
