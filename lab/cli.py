@@ -94,6 +94,7 @@ def parse(argv):
     play.add_argument("names", nargs="+", metavar="NAME")
     play.add_argument("--json", metavar="FILE", help="write the results to a file, not to standard output")
     play.add_argument("--seconds", type=number(1, 3600), help="time that the scenario waits, if it has a wait that can be set")
+    play.add_argument("--previous", type=os.path.abspath, metavar="BUILDDIR", help="build folder of the version that the scenario upgrades")
     add_ways(play)
     return parser.parse_args(argv)
 
@@ -179,6 +180,8 @@ def do_scenario(arguments):
         scenario.find(name)
         if arguments.seconds and not hasattr(scenario.SCENARIOS[name], "SECONDS"):
             raise LabError(f"--seconds: scenario '{name}' has no wait that can be set")
+        if arguments.previous and not hasattr(scenario.SCENARIOS[name], "UPGRADES"):
+            raise LabError(f"--previous: scenario '{name}' upgrades nothing")
     with _output(arguments.json) as file:
         results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
         file.write(json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n")

@@ -27,9 +27,10 @@ EXCEPTION_PATH = 'exception_path = "tap";\n'
 
 
 class Director:
-    def __init__(self, network, link, shape):
+    def __init__(self, network, link, shape, build):
         self.name, self.link, self.pmd, self.network = link.name, link, shape.pmd, network
         self.interface = "glb0" if shape.exception_path else "eth0"  # of the kernel
+        self.build = build  # of the programs on this host; the next start uses it
         self.host = network.add_director(link)
         self.folder = f"/run/lab/{self.name}"
         self.conf, self.source, self.table, self.log = (
@@ -42,13 +43,13 @@ class Director:
 
     def write_table(self, table):
         write(self.source, table.json())
-        cli("build-config", self.source, self.table)
+        cli("build-config", self.source, self.table, build=self.build)
 
     def build_table(self, table, name):
         """Builds a table beside the one in use. Returns its path."""
         source, built = f"{self.folder}/{name}.json", f"{self.folder}/{name}.bin"
         write(source, table.json())
-        cli("build-config", source, built)
+        cli("build-config", source, built, build=self.build)
         return built
 
     def install_table(self, path):
@@ -62,14 +63,14 @@ class Director:
             vdev = "net_af_xdp0,iface=eth0,busy_budget=0"  # all packets
         elif self.pmd == "af_xdp":
             # As glb-bifurcate.service does at boot. The director then keeps the map in step with its table.
-            self.host.run(program("glb-bifurcate"), "sync", self.table)
-            vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o')}"
+            self.host.run(program("glb-bifurcate", self.build), "sync", self.table)
+            vdev = f"net_af_xdp0,iface=eth0,busy_budget=0,xdp_prog={program('bifurcate.bpf.o', self.build)}"
         else:
             vdev = "net_af_packet0,iface=eth0,qdisc_bypass=1"
         # Opened here, so that a start that fails can log the reason.
         with open(self.log, "a") as log:
             self.process = self.host.start(
-                program("glb-director"), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
+                program("glb-director", self.build), *EAL, f"--file-prefix={self.name}", f"--vdev={vdev}", "--",
                 "--config-file", self.conf, "--forwarding-table", self.table,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         write(self.pid_file, f"{self.process.pid}\n")

@@ -2,6 +2,7 @@
 """The whole load balancer: network, directors, proxies, and the changes that operators make."""
 
 import ipaddress
+from pathlib import Path
 
 from lab import proxy as proxy_module
 from lab.bgp import BgpRoutes
@@ -9,7 +10,7 @@ from lab.director import Director
 from lab.healthcheck import Healthcheck
 from lab.proxy import Proxy
 from lab.table import Table
-from lab.tools import check_programs
+from lab.tools import BUILD, check_programs
 from lab.topology import Network, StaticRoutes, director_link, proxy_link
 
 
@@ -17,8 +18,10 @@ class Fleet:
     """Can only be made in a capsule."""
 
     def __init__(self, shape):
-        check_programs(shape.bgp)
         self.shape = shape
+        self.build = Path(shape.previous) if shape.previous else BUILD  # of the programs on new hosts
+        for build in {BUILD, self.build}:
+            check_programs(shape.bgp, build)
         self.network = Network()
         self.directors, self.proxies = {}, {}
         self.table = Table(hops=shape.hops)
@@ -51,14 +54,14 @@ class Fleet:
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""
-        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1))
+        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1), self.build)
         self.proxies[proxy.name] = proxy
         proxy.start()
         return proxy
 
     def start_director(self):
         """Starts a director with the current table, but without a route to it."""
-        director = Director(self.network, director_link(len(self.directors) + 1), self.shape)
+        director = Director(self.network, director_link(len(self.directors) + 1), self.shape, self.build)
         self.directors[director.name] = director
         director.write_table(self.table)
         director.start()

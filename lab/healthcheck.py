@@ -41,7 +41,7 @@ class Healthcheck:
             write(self.source, table.json())
         with open(self.log, "a") as log:
             self.process = self.director.host.start(
-                program("glb-healthcheck"), "--config-file", self.conf,
+                program("glb-healthcheck", self.director.build), "--config-file", self.conf,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait_ready(self):
@@ -56,6 +56,11 @@ class Healthcheck:
             return status["ready"] and status["reload"]["state"] == "done" and self.in_use()
 
         wait_until(ready, f"glb-healthcheck on {self.director.name}")
+
+    def stop(self):
+        self.process.terminate()
+        if self.process.wait(10) != 0:
+            raise LabError(f"glb-healthcheck on {self.director.name} ended with exit code {self.process.returncode}:\n{self.text()}")
 
     def kill(self):
         self.process.kill()

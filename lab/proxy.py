@@ -56,8 +56,9 @@ def make_download():
 
 
 class Proxy:
-    def __init__(self, network, link):
+    def __init__(self, network, link, build):
         self.name, self.link, self.network = link.name, link, network
+        self.build = build  # of the programs on this host
         self.host = network.add_proxy(link)
         self.powered = True
         self.folder = f"/run/lab/{self.name}"
@@ -83,7 +84,7 @@ class Proxy:
 
     def attach(self, *options, device="eth0"):
         """Attaches glb-redirect, or replaces it by one with other options."""
-        self.host.run(program("glb-redirect"), "attach", device, "--config-file", self.redirect_conf, *options)
+        self.host.run(program("glb-redirect", self.build), "attach", device, "--config-file", self.redirect_conf, *options)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
@@ -112,10 +113,10 @@ class Proxy:
         return os.path.exists(self.folder + HEALTH_URI)
 
     def stats(self):
-        return json.loads(self.host.run(program("glb-redirect"), "stats", "eth0", "--json").stdout)["eth0"]
+        return json.loads(self.host.run(program("glb-redirect", self.build), "stats", "eth0", "--json").stdout)["eth0"]
 
     def redirect_status(self):
-        return json.loads(self.host.run(program("glb-redirect"), "status", "eth0", "--json").stdout)["eth0"]
+        return json.loads(self.host.run(program("glb-redirect", self.build), "status", "eth0", "--json").stdout)["eth0"]
 
     def power_off(self):
         self.network.unplug(self.link)

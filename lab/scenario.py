@@ -5,6 +5,7 @@
     run(stage)  makes it happen, and checks the result
     SHAPE       optional: fields of topology.Shape that differ from the defaults
     SECONDS     optional: how long it waits, unless --seconds says otherwise
+    UPGRADES    optional: true if it replaces the programs of --previous by those of this build
 """
 
 import sys

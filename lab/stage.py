@@ -228,9 +228,9 @@ class Stage:
     def _directors_dropped_nothing(self):
         stats = [*self.fleet.retired, *(director.stats() for director in self.fleet.running())]
         dropped = {
-            key: sum(each[key] for each in stats)
-            for key in stats[0] if key.startswith("drop_") or key in NOT_FORWARDED
-        } if stats else {}
+            key: sum(each.get(key, 0) for each in stats)  # directors of another version may lack a counter
+            for key in set().union(*stats) if key.startswith("drop_") or key in NOT_FORWARDED
+        }
         lost = {key: count for key, count in dropped.items() if count}
         # With AF_PACKET the director also receives packets for its kernel, for instance ARP and ND.
         if self.fleet.shape.pmd == "af_packet":

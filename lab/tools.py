@@ -25,8 +25,8 @@ class LabError(Exception):
     """Its text says what failed and what to do."""
 
 
-def program(name):
-    path = BUILD / PROGRAMS[name]
+def program(name, build=BUILD):
+    path = build / PROGRAMS[name]
     if not path.exists():
         raise LabError(f"{path} is missing: run script/bootstrap and script/build")
     return str(path)
@@ -42,22 +42,22 @@ def check_tools(tools=TOOLS):
             raise LabError(f"{tool} is missing: run script/bootstrap")
 
 
-def check_programs(bgp):
+def check_programs(bgp, build=BUILD):
     for name in PROGRAMS:
-        program(name)
+        program(name, build)
     if bgp:
         check_tools(("bird", "birdc"))
 
 
-def cli(*arguments):
-    done = subprocess.run([program("glb-director-cli"), *arguments], capture_output=True, text=True)
+def cli(*arguments, build=BUILD):
+    done = subprocess.run([program("glb-director-cli", build), *arguments], capture_output=True, text=True)
     if done.returncode:
         raise LabError(f"glb-director-cli {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout
 
 
-def cli_json(*arguments):
-    return json.loads(cli(*arguments, "--json"))
+def cli_json(*arguments, build=BUILD):
+    return json.loads(cli(*arguments, "--json", build=build))
 
 
 def poll(condition, timeout_s):

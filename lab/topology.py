@@ -46,6 +46,7 @@ class Shape:
     bgp: bool = False
     healthcheck: bool = False
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
+    previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
 
 
 @dataclass(frozen=True)

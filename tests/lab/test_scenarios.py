@@ -19,6 +19,11 @@ def all_reloads(result):
     assert result["details"]["missed"] == {"director-1": 0, "director-2": 0}
 
 
+def same_build(result):
+    """script/upgrade-test runs it with two versions."""
+    assert result["details"]["previous"] == "this build"
+
+
 def only_its_own(result):
     assert result["broken"] == result["details"]["own"] >= HELD // 6
 
@@ -124,6 +129,7 @@ PROMISES = {
     "reloads": all_reloads,
     "skew": nothing_more,
     "hops": nothing_more,
+    "upgrade": same_build,
     "path-mtu": nothing_more,
     "half-open": nothing_more,
     "time-wait": nothing_more,
