@@ -410,8 +410,9 @@ static struct table_set known_set(void)
 
 static const struct corruption v2_cases[] = {
 	{0, 1, 'g', "f: byte 0: not a binary forwarding table: it does not begin with \"GLBD\" and a version"},
-	{4, 4, 1, "f: byte 4 (version): 1; expected 2 or 3"},
-	{4, 4, 0x02000000, "f: byte 4 (version): 33554432; expected 2 or 3"},
+	{4, 4, 1, "f: byte 4 (version): 1; expected 2 or 3: build the file with glb-director-cli of this release"},
+	{4, 4, 0x02000000,
+		"f: byte 4 (version): 33554432; expected 2 or 3: build the file with glb-director-cli of this release"},
 	{8, 4, 65, "f: byte 8 (table_count): 65; expected at most 64"},
 	{8, 4, 0, "f: byte 537648 (size): 537648; expected 24 bytes for 0 tables"},
 	{8, 4, 2, "f: byte 537648 (size): 537648; expected 1075272 bytes for 2 tables"},
@@ -440,7 +441,7 @@ static const struct corruption v2_cases[] = {
 };
 
 static const struct corruption v3_cases[] = {
-	{4, 4, 4, "f: byte 4 (version): 4; expected 2 or 3"},
+	{4, 4, 4, "f: byte 4 (version): 4; expected 2 or 3: build the file with glb-director-cli of this release"},
 	{8, 8, 262351, "f: byte 8 (total_size): 262351; expected 262352, the size of the file; build or copy it again"},
 	{8, 8, UINT64_MAX,
 		"f: byte 8 (total_size): 18446744073709551615; expected 262352, the size of the file; build or copy it again"},
