@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 from lab.tools import LabError, cli, cli_json, program, read, wait_until, write
-from lab.topology import GUE_MTU
+from lab.topology import VLAN
 
 # One lcore that may run on any CPU. Otherwise EAL would pin all directors of the lab to the same CPU.
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))))
@@ -24,20 +24,25 @@ hash_fields = {{ src_addr = true; src_port = true; }};
 idle = "sleep";
 """
 EXCEPTION_PATH = 'exception_path = "tap";\n'
+VLANS = f'accept_vlans = [{VLAN}];\noutbound_vlan = {VLAN};\nport_interfaces = ["eth0.{VLAN}"];\n'
 
 
 class Director:
     def __init__(self, network, link, shape, build):
-        self.name, self.link, self.pmd, self.network = link.name, link, shape.pmd, network
-        self.interface = "glb0" if shape.exception_path else "eth0"  # of the kernel
         self.build = build  # of the programs on this host; the next start uses it
+        self.name, self.link, self.network = link.name, link, network
+        # DPDK's other drivers for interfaces of the kernel receive no frames above a page.
+        self.pmd = "pcap" if shape.jumbo else shape.pmd
+        self.exception_path = shape.exception_path
+        self.interface = "glb0" if self.exception_path else shape.interface  # of the kernel
         self.host = network.add_director(link)
         self.folder = f"/run/lab/{self.name}"
         self.conf, self.source, self.table, self.log = (
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
-        write(self.conf, CONF.format(address=link.address, mtu=GUE_MTU) + (EXCEPTION_PATH if shape.exception_path else ""))
+        write(self.conf, CONF.format(address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
+              + VLANS * shape.vlan)
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
 
@@ -59,7 +64,9 @@ class Director:
 
     def start(self):
         """Returns at once; wait_ready() waits until the director forwards."""
-        if self.pmd == "af_xdp" and self.interface != "eth0":
+        if self.pmd == "pcap":
+            vdev = "net_pcap0,iface=eth0,phy_mac=1"
+        elif self.pmd == "af_xdp" and self.exception_path:
             vdev = "net_af_xdp0,iface=eth0,busy_budget=0"  # all packets
         elif self.pmd == "af_xdp":
             # As glb-bifurcate.service does at boot. The director then keeps the map in step with its table.
@@ -76,7 +83,7 @@ class Director:
         write(self.pid_file, f"{self.process.pid}\n")
 
     def wait_ready(self):
-        if self.interface != "eth0":
+        if self.exception_path:
             wait_until(self._has_interface, f"{self.name} to make {self.interface}")
             self.network.move_to_exception_path(self.host, self.link)
 

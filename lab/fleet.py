@@ -22,7 +22,7 @@ class Fleet:
         self.build = Path(shape.previous) if shape.previous else BUILD  # of the programs on new hosts
         for build in {BUILD, self.build}:
             check_programs(shape.bgp, build)
-        self.network = Network()
+        self.network = Network(shape)
         self.directors, self.proxies = {}, {}
         self.table = Table(hops=shape.hops)
         self.routes = (BgpRoutes if shape.bgp else StaticRoutes)(self.network.router)

@@ -6,6 +6,7 @@
     SHAPE       optional: fields of topology.Shape that differ from the defaults
     SECONDS     optional: how long it waits, unless --seconds says otherwise
     UPGRADES    optional: true if it replaces the programs of --previous by those of this build
+    missing()   optional: says what the kernel lacks, so that the scenario is skipped, or returns None
 """
 
 import sys
@@ -33,6 +34,10 @@ def run(name, shape, seconds):
     module, start = find(name), time.monotonic()
     result = Result(name, module.SUMMARY)
     print(f"{name}: {module.SUMMARY}", flush=True)
+    if missing := getattr(module, "missing", lambda: None)():
+        result.skipped = missing
+        say(f"skipped: {missing}")
+        return result.as_dict()
     fleet = Fleet(Shape(**{**getattr(module, "SHAPE", {}), **shape})).up()
     stage = Stage(fleet, result, say, seconds or getattr(module, "SECONDS", None))
     try:

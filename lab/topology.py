@@ -24,6 +24,9 @@ CLIENT_MTU = 1500
 # Room for a full packet of a client and its outer headers: 36 bytes, and 4 for each hop after the first. With an MTU of 1500 on
 # these links, large uploads would hang without a trace in any counter.
 GUE_MTU = 1600
+JUMBO_MTU = 9000
+OUTER_BYTES = 40  # of a row with two hops
+VLAN = 10
 
 # Several addresses, so that the hash can tell clients apart.
 CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 19)]
@@ -47,6 +50,21 @@ class Shape:
     healthcheck: bool = False
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
+    jumbo: bool = False  # an MTU of 9000; only for scenarios
+    vlan: bool = False  # the links of directors and proxies carry only tagged frames; only for scenarios
+
+    @property
+    def gue_mtu(self):
+        return JUMBO_MTU if self.jumbo else GUE_MTU
+
+    @property
+    def client_mtu(self):
+        return JUMBO_MTU - OUTER_BYTES if self.jumbo else CLIENT_MTU
+
+    @property
+    def interface(self):
+        """The interface of a host that has its addresses."""
+        return f"eth0.{VLAN}" if self.vlan else "eth0"
 
 
 @dataclass(frozen=True)
@@ -97,9 +115,10 @@ def make_host(name):
 
 
 class Network:
-    def __init__(self):
+    def __init__(self, shape):
+        self.shape = shape
         self.client, self.router = make_host("client"), make_host("router")
-        connect(self.client, "eth0", self.router, "to-client", mtu=CLIENT_MTU)
+        connect(self.client, "eth0", self.router, "to-client", mtu=shape.client_mtu)
         self._router()
         self._client()
 
@@ -132,11 +151,23 @@ class Network:
 
     def add_host(self, link):
         """Adds a host with a link to the router, and addresses on both ends."""
-        host = make_host(link.name)
-        connect(host, "eth0", self.router, link.device, mtu=GUE_MTU)
-        host.ip(f"addr add {link.address}/30 dev eth0", f"addr add {link.address6}/64 dev eth0 nodad")
+        host, port, interface = make_host(link.name), self.port(link), self.shape.interface
+        connect(host, "eth0", self.router, port, mtu=self.shape.gue_mtu)
+        if self.shape.vlan:
+            self._tag(host, "eth0", interface)
+            self._tag(self.router, port, link.device)
+        host.ip(f"addr add {link.address}/30 dev {interface}", f"addr add {link.address6}/64 dev {interface} nodad")
         self.router.ip(f"addr add {link.gateway}/30 dev {link.device}", f"addr add {link.gateway6}/64 dev {link.device} nodad")
         return host
+
+    def port(self, link):
+        """The router's end of the cable to a host. With VLANs, link.device is a VLAN of it."""
+        return f"tr-{link.name}" if self.shape.vlan else link.device
+
+    def _tag(self, host, port, interface):
+        """Adds a VLAN interface. Its tags are in the frames, where XDP sees them, and not beside the frames."""
+        host.offload(port, "rxvlan", "off", "txvlan", "off")
+        host.ip(f"link add link {port} name {interface} type vlan id {VLAN}", f"link set {interface} up")
 
     def add_director(self, link):
         host = self.add_host(link)
@@ -144,7 +175,7 @@ class Network:
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
         host.ip(f"route add default via {link.gateway}", f"route add default via {link.gateway6}")
         host.offloads_off("eth0")
-        self.router.offloads_off(link.device)
+        self.router.offloads_off(self.port(link))
         return host
 
     def add_proxy(self, link):
@@ -152,11 +183,11 @@ class Network:
         # The default route is the link on which GUE arrives, as rp_filter would require. Its MTU is that of the client's link.
         host.ip(
             f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad",
-            f"route add default via {link.gateway} mtu {CLIENT_MTU}",
-            f"route add default via {link.gateway6} mtu {CLIENT_MTU}")
+            f"route add default via {link.gateway} mtu {self.shape.client_mtu}",
+            f"route add default via {link.gateway6} mtu {self.shape.client_mtu}")
         host.offloads_off("eth0")
         # A veth receives packets that XDP redirects only if it has NAPI, which GRO turns on.
-        self.router.offload(link.device, "tx", "off", "gro", "on")
+        self.router.offload(self.port(link), "tx", "off", "gro", "on")
         return host
 
     def move_to_exception_path(self, host, link):

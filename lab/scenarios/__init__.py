@@ -7,7 +7,7 @@ FOLDERS = {
     "changes": ("swap", "proxies", "directors", "both", "reloads", "skew", "hops", "upgrade"),
     "packets": (
         "path-mtu", "half-open", "time-wait", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",
-        "corruption",
+        "corruption", "jumbo", "vlan",
     ),
     "routes": ("bgp", "bgp-flood", "small-underlay", "ecmp", "on-link", "unnumbered"),
     "failures": ("proxy-killed", "service-stopped", "all-failing", "checks-killed", "cut-off", "correlated"),
