@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -18,7 +19,9 @@
 #include "director/startup.h"
 #include "director/workers.h"
 #include "program/early_signals.h"
+#include "program/installed.h"
 #include "program/log.h"
+#include "program/not_configured.h"
 #include "worker/worker.h"
 
 static struct director director = {.port_wake = -1};
@@ -31,6 +34,9 @@ static int open_table(void)
 
 	if (error)
 		log_faults(&faults, FAULTS_ALL);
+	if (error && access(director.options.forwarding_table, F_OK) < 0 && errno == ENOENT)
+		log_error("there is no forwarding table yet: start glb-healthcheck, or run glb-director-cli build-config %s %s",
+			INSTALLED_TABLE_SOURCE, director.options.forwarding_table);
 	faults_clear(&faults);
 	director.reload.max_shrink = director.conf.max_shrink;
 	return error;
@@ -103,7 +109,13 @@ int main(int argc, char **argv)
 	log_open("glb-director", director.options.debug);
 	control_block_signals();
 	sched_getaffinity(0, sizeof(cpus), &cpus);
-	if (startup_conf(&director) || startup_eal(argc, argv))
+	error = startup_conf(&director);
+	if (error == -ENOENT) {
+		log_error("the director is not configured yet: glb-director-cli new --dir DIR writes a first director.conf; read " INSTALLED_PAGES
+			  "/howto/first-director.md");
+		return EXIT_NOT_CONFIGURED;
+	}
+	if (error || startup_eal(argc, argv))
 		return EXIT_FAILURE;
 	error = serve(startup_control_cpus(&cpus));
 	for (uint16_t i = 0; i < director.exception_count; i++)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "healthcheck/checks/check_http.h"
@@ -20,6 +21,7 @@
 #include "healthcheck/publish/output_lock.h"
 #include "program/early_signals.h"
 #include "program/log.h"
+#include "program/not_configured.h"
 #include "program/service.h"
 
 /* File descriptors that are not for probes: tunnel sockets, epoll, inotify, files, the HTTP server. */
@@ -176,12 +178,22 @@ static int ask_daemon(const struct options *options, struct faults *faults)
 	return status;
 }
 
+/* Says what to do if a file that the operator writes does not exist yet. */
+static void explain_missing(const struct options *options, int status)
+{
+	if (status == EXIT_NOT_CONFIGURED)
+		log_error("glb-healthcheck is not configured yet: glb-healthcheck.conf(5) has an example of this file");
+	else if (conf.src && access(conf.src, F_OK) < 0 && errno == ENOENT)
+		log_error("there is no table yet: glb-director-cli new --dir DIR writes a first one; src in %s names its path",
+			options->config_file);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = options_parse(argc, argv);
 	struct faults faults = {.file = options.config_file};
 	struct ev_loop *loop;
-	int status = EXIT_FAILURE;
+	int error, status = EXIT_FAILURE;
 
 	log_open("glb-healthcheck", options.debug);
 	child_withhold_capability();
@@ -190,7 +202,10 @@ int main(int argc, char **argv)
 		early_signals_unblock();
 	if (options.status || options.reload)
 		return ask_daemon(&options, &faults);
-	if (conf_read_healthcheck(options.config_file, &conf, &faults) == 0 && raise_descriptors()) {
+	error = conf_read_healthcheck(options.config_file, &conf, &faults);
+	if (error == -ENOENT && !options.check_once)
+		status = EXIT_NOT_CONFIGURED;
+	if (!error && raise_descriptors()) {
 		log_faults(&faults, FAULTS_ALL);
 		faults_clear(&faults);
 		loop = ev_default_loop(EVFLAG_AUTO);
@@ -200,6 +215,8 @@ int main(int argc, char **argv)
 			status = options.check_once ? check_once(loop, &faults) : serve(loop, &faults);
 	}
 	log_faults(&faults, FAULTS_ALL);
+	if (!options.check_once && status != EXIT_SUCCESS)
+		explain_missing(&options, status);
 	faults_clear(&faults);
 	conf_free(&conf);
 	return status;

@@ -180,11 +180,6 @@ def test_missing_hugepages_are_named(start):
     start.assert_fails("hugepages", "--no-huge")
 
 
-def test_missing_config_file_is_named(start):
-    start.config, start.config_file = None, start.folder / "nonesuch.conf"
-    start.assert_fails("nonesuch.conf", "No such file")
-
-
 def test_config_syntax_error_names_the_file(start):
     start.config = None
     start.config_file.write_text("outbound_src_ip = \n", encoding="ascii")
@@ -252,6 +247,23 @@ def test_flow_path_with_a_missing_port_or_queue_is_named(start, path):
 def test_missing_table_is_named(start):
     start.table = start.folder / "nonesuch.bin"
     start.assert_fails("nonesuch.bin", "No such file")
+    start.assert_fails("there is no forwarding table yet", "glb-healthcheck", "build-config /", f" {start.table}")
+
+
+def test_missing_configuration_has_an_exit_code_of_its_own(start):
+    """The unit does not restart the director then, and the last line says what to do."""
+    start.config, start.config_file = None, start.folder / "nonesuch.conf"
+    done = start.run()
+    first, last = done.stderr.splitlines()
+    assert done.returncode == 6 and first.endswith("nonesuch.conf: cannot be opened: No such file or directory")
+    assert "not configured yet: glb-director-cli new" in last and last.endswith("/doc/glb-director/howto/first-director.md")
+
+
+@pytest.mark.parametrize("broken", ("", "\0", "outbound_src_ip ="))
+def test_faulty_configuration_has_the_exit_code_of_errors(start, broken):
+    start.config = None
+    start.config_file.write_text(broken)
+    assert start.run().returncode == 1
 
 
 def test_folder_as_table_is_an_error(start):
