@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from lab.tools import BUILD, PROGRAMS, LabError
+from lab.tools import BUILD, COMMAND, LabError, program_folders
 
 MARK = "GLB_LAB_CAPSULE"
 # If unshare(1) dies, the kernel kills its child, which is process 1 of the capsule, and so all processes in the capsule.
@@ -81,12 +81,12 @@ def find_or_fail(name):
     pid = find(name)
     if pid is None:
         others = ", ".join(running_labs())
-        raise LabError(f"lab '{name}' is not up" + (f"; these labs are: {others}" if others else ": run lab/lab up"))
+        raise LabError(f"lab '{name}' is not up" + (f"; these labs are: {others}" if others else f": run {COMMAND} up"))
     return pid
 
 
 def start(name, command):
-    if not launch(name, command, "run lab/lab down, or choose another --name"):
+    if not launch(name, command, f"run {COMMAND} down, or choose another --name"):
         raise LabError("the lab did not start: see the message above")
 
 
@@ -186,8 +186,7 @@ def host_argv(pid, host, command):
 
 
 def inside_argv(pid, command):
-    folders = sorted({BUILD / os.path.dirname(path) for path in PROGRAMS.values()})
-    path = ":".join([*map(str, folders), os.environ.get("PATH", os.defpath)])
+    path = ":".join([*program_folders(), os.environ.get("PATH", os.defpath)])
     return ["nsenter", f"--target={pid}", "--all", "--", "env", f"PATH={path}", f"GLB_BUILD={BUILD}", *command]
 
 

@@ -7,7 +7,6 @@
   lab/lab exec HOST CMD  run a command on a host
   lab/lab down           stop the lab
   lab/lab demo           run the demo; with --keep its lab stays up
-                         (script/demo builds first and then runs it)
   lab/lab list           list the scenarios
   lab/lab scenario NAME  run a scenario, or `all`, each in its own lab
 
@@ -26,7 +25,7 @@ import textwrap
 
 from lab import capsule, demo, scenario, status
 from lab.fleet import Fleet
-from lab.tools import LabError, check_tools
+from lab.tools import COMMAND, LabError, check_tools
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
 
 DEMO_NAME = "main"
@@ -69,9 +68,9 @@ def shape_values(arguments):
 
 def parse(argv):
     parser = argparse.ArgumentParser(
-        prog="lab/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="lab/lab up|down|status|shell|exec|demo|scenario|list [OPTIONS]")
-    commands = parser.add_subparsers(prog="lab/lab", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+        prog=COMMAND, description=__doc__.replace("lab/lab", COMMAND), formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{COMMAND} up|down|status|shell|exec|demo|scenario|list [OPTIONS]")
+    commands = parser.add_subparsers(prog=COMMAND, dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
 
     def command(name, function, **options):
         made = commands.add_parser(name, **options)
@@ -127,7 +126,7 @@ def in_capsule_up(arguments):
 def do_demo(arguments):
     if not arguments.keep:
         return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
-    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), "run lab/lab down") else 1
+    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), f"run {COMMAND} down") else 1
 
 
 def in_capsule_demo(arguments):

@@ -12,7 +12,7 @@ from lab.fleet import Fleet
 from lab.healthcheck import INTERVAL_MS, TRIGGER, follow
 from lab.proxy import DOWNLOAD_BYTES
 from lab.stage import Capture, Result, Stage
-from lab.tools import cli_json
+from lab.tools import COMMAND, cli_json
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6, VIPS, Shape
 
 SHORT_CONNECTIONS = 600  # to measure the shares of the proxies
@@ -20,14 +20,14 @@ STOPPED, STOPPING = "proxy-3", "stopping"  # the proxy whose service stops, and 
 DOWNLOAD_PORT, DOWNLOAD_S = 16000, 8
 BAR = 30  # characters for 100 %
 
-KEPT = """\
+KEPT = f"""\
 The lab is still up. Try:
 
-  lab/lab status
-  lab/lab exec client curl -s http://203.0.113.10/
-  lab/lab shell proxy-1
-  lab/lab exec director-2 curl -s 127.0.0.1:19521/status
-  lab/lab down
+  {COMMAND} status
+  {COMMAND} exec client curl -s http://203.0.113.10/
+  {COMMAND} shell proxy-1
+  {COMMAND} exec director-2 curl -s 127.0.0.1:19521/status
+  {COMMAND} down
 """
 
 

@@ -15,13 +15,13 @@ import time
 from lab.fleet import Fleet
 from lab.scenarios import SCENARIOS
 from lab.stage import Result, Stage
-from lab.tools import LabError
+from lab.tools import COMMAND, LabError
 from lab.topology import Shape
 
 
 def find(name):
     if name not in SCENARIOS:
-        raise LabError(f"there is no scenario '{name}': lab/lab list prints all")
+        raise LabError(f"there is no scenario '{name}': {COMMAND} list prints all")
     return SCENARIOS[name]
 
 

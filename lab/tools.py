@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sysconfig
 import time
 from pathlib import Path
 
@@ -17,6 +18,9 @@ PROGRAMS = {
     "glb-bifurcate": "src/bifurcate/glb-bifurcate",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
+# The package glb-lab has no source tree: it runs the installed programs.
+INSTALLED = not (TREE / "meson.build").exists()
+COMMAND = "glb-lab" if INSTALLED else "lab/lab"
 POLL_S = 0.02
 TIMEOUT_S = 30  # of a wait that normally takes a fraction of a second; the machine may be busy
 
@@ -26,10 +30,20 @@ class LabError(Exception):
 
 
 def program(name, build=BUILD):
-    path = build / PROGRAMS[name]
+    path = installed_path(name) if INSTALLED and build == BUILD else build / PROGRAMS[name]
     if not path.exists():
-        raise LabError(f"{path} is missing: run script/bootstrap and script/build")
+        remedy = "install glb-director, glb-healthcheck and glb-redirect" if INSTALLED else "run script/bootstrap and script/build"
+        raise LabError(f"{path} is missing: {remedy}")
     return str(path)
+
+
+def installed_path(name):
+    library = Path("/usr/lib", sysconfig.get_config_var("MULTIARCH") or "", "glb-director")
+    return (library if name.endswith(".o") else Path("/usr/bin")) / name
+
+
+def program_folders():
+    return sorted({os.path.dirname(program(name)) for name in PROGRAMS})
 
 
 # The tools that every lab needs. Those of a single scenario report their absence themselves.
@@ -39,7 +53,7 @@ TOOLS = ("bpftool", "curl", "ethtool", "ip", "mount", "nginx", "nsenter", "ping"
 def check_tools(tools=TOOLS):
     for tool in tools:
         if not any(os.access(os.path.join(folder, tool), os.X_OK) for folder in os.get_exec_path()):
-            raise LabError(f"{tool} is missing: run script/bootstrap")
+            raise LabError(f"{tool} is missing: {'install its package' if INSTALLED else 'run script/bootstrap'}")
 
 
 def check_programs(bgp, build=BUILD):
