@@ -62,3 +62,63 @@ debian_base() {
 	tar -C "$work" --numeric-owner -cf "$tar.part" . && mv "$tar.part" "$tar"
 	rm -rf "$work"
 }
+
+# lock FILE: waits until no other script holds FILE. The script holds it until it ends.
+lock() {
+	exec 9>"$1"
+	flock -n 9 || { echo "${0##*/}: waiting for another process that uses $1"; flock 9; }
+}
+
+# unpack_base SUITE ROOT: makes the folder ROOT a fresh minimal Debian.
+unpack_base() {
+	debian_base "$1"
+	rm -rf "$2" "$2.part"
+	mkdir -p "$2.part"
+	tar -C "$2.part" -xf "$cache/debian-$1.tar"
+	mv "$2.part" "$2"
+}
+
+# in_root [--overlay FOLDER] [--no-network] ROOT COMMAND [ARGUMENT...]: runs COMMAND as root of the system in the folder ROOT. With
+# --overlay, what COMMAND changes is in FOLDER/upper, and ROOT stays as it is. The mounts are in a separate mount namespace. All
+# processes end with this script, even by kill -9.
+in_root() {
+	local over='' network=() inside status=0
+	[ "$1" != --overlay ] || { over=$2; mkdir -p "$2"/{upper,work,root}; shift 2; }
+	[ "$1" != --no-network ] || { network=(--net); shift; }
+	# shellcheck disable=SC2016
+	setpriv --pdeathsig KILL unshare "${network[@]}" --mount --propagation private --pid --fork --kill-child=KILL bash -euc '
+		over=$1 root=$2
+		shift 2
+		if [ -n "$over" ]; then
+			mount -t overlay -o "lowerdir=$root,upperdir=$over/upper,workdir=$over/work" overlay "$over/root"
+			root=$over/root
+		else
+			# unshare --mount in the chroot needs / to be a mount point.
+			mount --bind "$root" "$root"
+		fi
+		mount -t proc proc "$root/proc"
+		mount -t sysfs sysfs "$root/sys"
+		mount --rbind /dev "$root/dev"
+		mount -t tmpfs tmpfs "$root/run"
+		mount -t tmpfs tmpfs "$root/tmp"
+		cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+		cd "$root"
+		exec chroot . /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive "$@"' in_root "$over" "$@" 9>&- &
+	inside=$!
+	# shellcheck disable=SC2064
+	trap "kill -KILL $inside 2>/dev/null; exit 130" INT TERM HUP
+	wait $inside || status=$?
+	trap - INT TERM HUP
+	return $status
+}
+
+# hardened FILE: fails unless the linker's and the compiler's protections are in this program, and no debug information.
+hardened() {
+	local name=${1##*/} has
+	has=$(readelf -hldW --dyn-syms "$1")
+	for want in 'DYN (Position-Independent Executable' GNU_RELRO BIND_NOW\\\|'Flags:.* NOW' __stack_chk_fail '__[a-z]*_chk\>'; do
+		grep -q "$want" <<<"$has" || die "$name is not hardened: readelf shows no $want"
+	done
+	! readelf -SW "$1" | grep -q '\.debug_' || die "$name has debug information"
+}
