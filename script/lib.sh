@@ -45,13 +45,15 @@ debian_sources() {
 
 # debian_base SUITE: makes $cache/debian-SUITE.tar, a minimal Debian with security updates, unless it is less than a month old.
 debian_base() {
-	local suite=$1 tar=$cache/debian-$1.tar work
+	local suite=$1 tar=$cache/debian-$1.tar work steps=/usr/share/debootstrap/scripts/$1
 	[ -z "$(find "$tar" -mtime -30 2>/dev/null)" ] || return 0
 	command -v debootstrap >/dev/null || die "debootstrap is missing: run script/bootstrap"
+	# An older debootstrap does not know the names of later suites. It installs them like sid.
+	[ -e "$steps" ] || steps=${steps%/*}/sid
 	mkdir -p "$cache"
 	work=$(mktemp -d "$cache/debootstrap.XXXXXX")
 	echo "debootstrap $suite from $mirror (cached in $tar)"
-	debootstrap --variant=minbase "$suite" "$work" "$mirror" >"$cache/debootstrap-$suite.log" 2>&1 || {
+	debootstrap --variant=minbase "$suite" "$work" "$mirror" "$steps" >"$cache/debootstrap-$suite.log" 2>&1 || {
 		tail -n 5 "$cache/debootstrap-$suite.log" >&2
 		rm -rf "$work"
 		die "debootstrap $suite failed; its log is $cache/debootstrap-$suite.log"

@@ -38,8 +38,7 @@ def run(stage):
     fleet, directors = stage.fleet, list(stage.fleet.directors.values())
     stage.start_load()
     stage.start_capture()
-    codes = [health(director)[0] for director in directors]
-    stage.expect("the health of both directors is ok", codes == [0, 0], codes)
+    wait_until(lambda: [health(director)[0] for director in directors] == [0, 0], "the health of both directors is ok")
     got = full_pings(fleet.client)
     stage.expect("proxies reply to full pings", got == len(CLIENTS4), got)
 
