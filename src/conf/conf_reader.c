@@ -158,6 +158,30 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at, co
 		conf_error(reader, at, NULL, "out of memory");
 }
 
+bool conf_read_prefix(struct conf_reader *reader, const config_setting_t *at, struct netprefix *prefix)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX], fixed[NETPREFIX_TEXT_MAX];
+	bool host_bits = false;
+
+	if (!text || !netprefix_parse(text, prefix, &host_bits)) {
+		conf_error(reader, at, NULL, "%s is not an address or a prefix like \"192.0.2.0/24\"",
+			conf_value(at, CONFIG_TYPE_STRING, value));
+		return false;
+	}
+	if (host_bits)
+		conf_error(reader, at, NULL, "%s has bits after the prefix; write \"%s\", or the address alone",
+			conf_value(at, CONFIG_TYPE_STRING, value), netprefix_format(prefix, fixed));
+	return !host_bits;
+}
+
+bool conf_is_list(const config_setting_t *at)
+{
+	int type = config_setting_type(at);
+
+	return type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST;
+}
+
 static const struct conf_retired *find_retired(const struct conf_reader *reader, const char *word)
 {
 	const struct conf_retired *retired = reader->retired;

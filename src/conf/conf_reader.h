@@ -6,6 +6,7 @@
 #ifndef GLB_CONF_CONF_READER_H
 #define GLB_CONF_CONF_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <libconfig.h>
@@ -52,6 +53,13 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at, co
 
 /* *field is an enum whose values are the indices of the choices. */
 void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+
+/*
+ * Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. A list of them
+ * is an array or a list of libconfig.
+ */
+bool conf_read_prefix(struct conf_reader *reader, const config_setting_t *at, struct netprefix *prefix);
+bool conf_is_list(const config_setting_t *at);
 
 /*
  * Reads the file `path` and calls `read` with the root group. Returns 0; or -EINVAL: the faults have errors; or another

@@ -11,7 +11,7 @@
 
 #include "common/text.h"
 #include "healthcheck/checks/check_http.h"
-#include "healthcheck/child.h"
+#include "program/child.h"
 #include "healthcheck/client/client.h"
 #include "healthcheck/http/server.h"
 #include "healthcheck/monitor/monitor.h"

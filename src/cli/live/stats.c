@@ -30,7 +30,7 @@ static json_t *read_snapshot(const struct command_args *args, int *code)
 	snapshot = snapshot_read(&telemetry, SNAPSHOT_ALL, NULL);
 	telemetry_close(&telemetry);
 	if (snapshot)
-		json_object_set_new(snapshot, "pid", json_integer(telemetry.pid));
+		json_object_set_new(snapshot, "pid", json_integer(telemetry.socket.pid));
 	else
 		*code = COMMAND_FAILED;
 	return snapshot;

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "healthcheck/child.h"
+#include "conf/conf_argv.h"
+#include "program/child.h"
 #include "healthcheck/config/conf_command.h"
 
 /* The child process reports this: why it cannot run the program. */
@@ -213,7 +214,7 @@ static _Noreturn void be_child(const struct run *run, int output, int failure)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		    locale[] = "LC_ALL=C.UTF-8";
-	char *environment[] = {path, locale, NULL}, buf[CONF_COMMAND_FAULT_MAX];
+	char *environment[] = {path, locale, NULL}, buf[CONF_ARGV_FAULT_MAX];
 	const char *program = run->command->arguments[0], *fault;
 	char **arguments;
 
@@ -224,7 +225,7 @@ static _Noreturn void be_child(const struct run *run, int output, int failure)
 	output = fcntl(output, F_DUPFD_CLOEXEC, FAILURE_FD + 2);
 	dup3(failure, FAILURE_FD, O_CLOEXEC);
 	child_prepare(output, FAILURE_FD + 1);
-	fault = conf_command_fault(program, buf);
+	fault = conf_argv_fault(program, buf);
 	arguments = fault ? NULL : arguments_of(run->command, &run->addr);
 	if (arguments) {
 		execve(program, arguments, environment);

@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/config/conf_command.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "conf/conf_reader.h"
+#include "conf/conf_argv.h"
 #include "healthcheck/config/settings.h"
-
-#define ARGUMENTS_MAX 64
-
-/* Returns true if every user may replace the files in the folder of this path. */
-static bool is_in_open_folder(const char *path)
-{
-	char folder[PATH_MAX], *end;
-	struct stat found;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	end = strrchr(folder, '/');
-	if (!end)
-		return true;
-	end[end == folder] = '\0';
-	return stat(folder, &found) < 0 || ((found.st_mode & S_IWOTH) && !(found.st_mode & S_ISVTX));
-}
-
-const char *conf_command_fault(const char *path, char buf[CONF_COMMAND_FAULT_MAX])
-{
-	char real[PATH_MAX];
-	struct stat file;
-
-	if (path[0] != '/')
-		return "is not a full path, which begins with '/'";
-	if (!realpath(path, real) || stat(real, &file) < 0 || faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0) {
-		snprintf(buf, CONF_COMMAND_FAULT_MAX, "cannot be run: %s", strerror(errno));
-		return buf;
-	}
-	if (!S_ISREG(file.st_mode))
-		return "cannot be run: it is not a file";
-	if (file.st_mode & S_IWOTH)
-		return "can be changed by every user: chmod o-w";
-	if (is_in_open_folder(path) || is_in_open_folder(real))
-		return "can be replaced by every user: chmod o-w its folder";
-	return NULL;
-}
 
 static void read_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
@@ -61,49 +19,12 @@ static void read_name(struct conf_reader *reader, const config_setting_t *at, co
 		conf_read_string(reader, at, key, field);
 }
 
-/* Returns true for an argument like "{host}", which somebody expects to be replaced. */
-static bool is_unknown_placeholder(const char *text)
-{
-	size_t size = strlen(text);
-
-	return size > 2 && text[0] == '{' && text[size - 1] == '}' && strcmp(text, CONF_COMMAND_IP) != 0 &&
-	       strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_") == size - 2;
-}
-
-static void read_argument(struct conf_reader *reader, const config_setting_t *at, char **argument)
-{
-	const char *text = config_setting_get_string(at), *fault;
-	char value[CONF_VALUE_MAX], buf[CONF_COMMAND_FAULT_MAX];
-	bool first = config_setting_index(at) == 0;
-
-	if (!text)
-		conf_error(reader, at, NULL, "%s is not a string", conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (first && (fault = conf_command_fault(text, buf)))
-		conf_error(reader, at, NULL, "%s %s", conf_value(at, CONFIG_TYPE_STRING, value), fault);
-	else if (is_unknown_placeholder(text))
-		conf_error(reader, at, NULL, "%s is not known; " CONF_COMMAND_IP " stands for the address of the proxy",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (!(*argument = strdup(text)))
-		conf_error(reader, at, NULL, "out of memory");
-}
-
 static void read_arguments(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	int count = config_setting_is_array(at) || config_setting_is_list(at) ? config_setting_length(at) : 0;
-	char **arguments;
+	static const struct conf_argv_place places[] = {{CONF_COMMAND_IP, "the address of the proxy"}, {0}};
 
 	(void)key;
-	if (count == 0 || count > ARGUMENTS_MAX) {
-		conf_error(reader, at, NULL, "is not a list of 1 to %d strings: [\"/full/path\", \"ARGUMENT\"]",
-			ARGUMENTS_MAX);
-		return;
-	}
-	arguments = calloc((size_t)count + 1, sizeof(*arguments));
-	*(char ***)field = arguments;
-	if (!arguments)
-		conf_error(reader, at, NULL, "out of memory");
-	for (int i = 0; arguments && i < count; i++)
-		read_argument(reader, config_setting_get_elem(at, (unsigned)i), &arguments[i]);
+	conf_argv_read(reader, at, places, field);
 }
 
 static void read_command(struct conf_reader *reader, const config_setting_t *at, struct conf_commands *commands)
@@ -159,9 +80,7 @@ const struct conf_command *conf_commands_find(const struct conf_commands *comman
 void conf_commands_free(struct conf_commands *commands)
 {
 	for (size_t i = 0; i < commands->count; i++) {
-		for (char **argument = commands->items[i].arguments; argument && *argument; argument++)
-			free(*argument);
-		free(commands->items[i].arguments);
+		conf_argv_free(commands->items[i].arguments);
 		free(commands->items[i].name);
 	}
 	free(commands->items);

@@ -22,8 +22,6 @@ struct conf_commands {
 /* In an argument, this text stands for the address of the proxy. */
 #define CONF_COMMAND_IP "{ip}"
 
-#define CONF_COMMAND_FAULT_MAX 192
-
 struct config_setting_t; /* libconfig's */
 struct conf_key;
 struct conf_reader;
@@ -36,8 +34,5 @@ void conf_commands_read(
 const struct conf_command *conf_commands_find(const struct conf_commands *commands, const char *name);
 
 void conf_commands_free(struct conf_commands *commands);
-
-/* Returns NULL if the program can be run and only its owner and group can change it; else why not, in buf. */
-const char *conf_command_fault(const char *path, char buf[CONF_COMMAND_FAULT_MAX]);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "healthcheck/child.h"
+#include "program/child.h"
 #include "healthcheck/core/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
 #include "program/log.h"

@@ -11,23 +11,16 @@
 static bool read_prefix(
 	struct conf_reader *reader, const config_setting_t *at, enum netaddr_family family, struct netprefix *prefix)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX], fixed[NETPREFIX_TEXT_MAX];
-	bool host_bits = false;
+	char value[CONF_VALUE_MAX];
 
-	if (!text || !netprefix_parse(text, prefix, &host_bits)) {
-		conf_error(reader, at, NULL, "%s is not an address or a prefix like \"192.0.2.0/24\"",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	} else if (host_bits) {
-		conf_error(reader, at, NULL, "%s has bits after the prefix; write \"%s\", or the address alone",
-			conf_value(at, CONFIG_TYPE_STRING, value), netprefix_format(prefix, fixed));
-	} else if (family && prefix->addr.family != family) {
+	if (!conf_read_prefix(reader, at, prefix))
+		return false;
+	if (family && prefix->addr.family != family) {
 		conf_error(reader, at, NULL, "%s is not IPv4, but directors and proxies send to IPv4 addresses only",
 			conf_value(at, CONFIG_TYPE_STRING, value));
-	} else {
-		return true;
+		return false;
 	}
-	return false;
+	return true;
 }
 
 static void read_list(struct conf_reader *reader, const config_setting_t *at, enum netaddr_family family,
@@ -47,20 +40,13 @@ static void read_list(struct conf_reader *reader, const config_setting_t *at, en
 			prefixes->count++;
 }
 
-static bool is_list(const config_setting_t *at)
-{
-	int type = config_setting_type(at);
-
-	return type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST;
-}
-
 static void read_allow_from(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	char value[CONF_VALUE_MAX];
 
 	(void)key;
-	if (!is_list(at))
+	if (!conf_is_list(at))
 		conf_error(reader, at, NULL, "%s is not a list like [\"192.0.2.0/24\", \"198.51.100.7\"]",
 			conf_value(at, CONFIG_TYPE_ARRAY, value));
 	else if (config_setting_length(at) == 0)
@@ -79,7 +65,7 @@ static void read_allow_to(struct conf_reader *reader, const config_setting_t *at
 	(void)key;
 	if (text && strcmp(text, "local") == 0)
 		return; /* the default */
-	if (!is_list(at)) {
+	if (!conf_is_list(at)) {
 		conf_error(reader, at, NULL,
 			"%s is neither \"local\" nor a list like [\"203.0.113.10\", \"2001:db8::/64\"]",
 			conf_value(at, CONFIG_TYPE_STRING, value));
@@ -98,7 +84,7 @@ static void read_next_hops(struct conf_reader *reader, const config_setting_t *a
 	char value[CONF_VALUE_MAX];
 
 	(void)key;
-	if (!is_list(at))
+	if (!conf_is_list(at))
 		conf_error(reader, at, NULL, "%s is not a list like [\"192.0.2.0/24\"]",
 			conf_value(at, CONFIG_TYPE_ARRAY, value));
 	else

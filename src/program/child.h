@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the processes that the daemon starts may have: no capability, descriptor or signal setting of the daemon. */
-#ifndef GLB_HEALTHCHECK_CHILD_H
-#define GLB_HEALTHCHECK_CHILD_H
+#ifndef GLB_PROGRAM_CHILD_H
+#define GLB_PROGRAM_CHILD_H
 
 /*
  * For the daemon at start: programs that it runs do not get CAP_NET_RAW, which is for its own raw sockets. The daemon

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/child.h"
+#include "program/child.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
