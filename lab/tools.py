@@ -16,6 +16,7 @@ PROGRAMS = {
     "glb-healthcheck": "src/healthcheck/glb-healthcheck",
     "glb-redirect": "src/redirect/glb-redirect",
     "glb-bifurcate": "src/bifurcate/glb-bifurcate",
+    "glb-announce": "src/announce/glb-announce",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
 # The package glb-lab has no source tree: it runs the installed programs.

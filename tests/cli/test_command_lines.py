@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from support.tree import BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT, TREE
+from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT, TREE
 
-PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE)}
-WITH_SUBCOMMANDS = ("glb-director-cli", "glb-redirect", "glb-bifurcate")
+PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE)}
+WITH_SUBCOMMANDS = ("glb-director-cli", "glb-redirect", "glb-bifurcate", "glb-announce")
 
 
 def call(program, *words, **kwargs):
@@ -59,6 +59,9 @@ WRONG = [
     ("glb-bifurcate", [], "a subcommand is missing"),
     ("glb-bifurcate", ["sync", "a", "b"], "sync: unexpected operand 'b'"),
     ("glb-bifurcate", ["show", "x"], "show: unexpected operand 'x'"),
+    ("glb-announce", [], "a subcommand is missing"),
+    ("glb-announce", ["run", "x"], "run: unexpected operand 'x'"),
+    ("glb-announce", ["withdraw", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
     ("glb-healthcheck", ["x"], "unexpected operand 'x'"),
     ("glb-healthcheck", ["status", "x"], "unexpected operand 'x'"),
     ("glb-healthcheck", ["stat"], "unexpected operand 'stat'"),
@@ -105,6 +108,8 @@ FAILS = [
     ("glb-redirect", 1, ["status", "none0"]),
     ("glb-redirect", 1, ["stats", "none0"]),
     ("glb-bifurcate", 1, ["sync", "/nonexistent"]),
+    ("glb-announce", 1, ["check", "--config-file", "/nonexistent"]),
+    ("glb-announce", 1, ["status", "--config-file", "/nonexistent"]),
     ("glb-healthcheck", 6, ["--config-file", "/nonexistent"]),
     ("glb-director", 6, ["--", "--config-file", "/nonexistent", "--forwarding-table", "/nonexistent"]),
 ]

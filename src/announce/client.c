@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The subcommands that operators use while the daemon runs: status, withdraw, announce. */
+#include "announce/commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "announce/operator_switch.h"
+#include "common/clock.h"
+#include "common/file/file.h"
+#include "common/file/file_lock.h"
+#include "common/text.h"
+#include "program/installed.h"
+
+#define STATUS_MAX (4 << 20)
+#define POLL_MS    50
+
+enum { JSON = COMMANDS_OPTIONS };
+enum { REASON = COMMANDS_OPTIONS, TIMEOUT };
+
+static const struct command_option status_options[] = {
+	COMMANDS_OPTION_LIST,
+	[JSON] = {"json", NULL, "print JSON"},
+	{0},
+};
+
+static const struct command_option withdraw_options[] = {
+	COMMANDS_OPTION_LIST,
+	[REASON] = {"reason", "TEXT", "the reason, for the log and for status"},
+	[TIMEOUT] = {"timeout", "SECONDS", "seconds to wait until the VIPs are withdrawn (default: 10)"},
+	{0},
+};
+
+static const struct command_option announce_options[] = {
+	COMMANDS_OPTION_LIST,
+	{0},
+};
+
+/* Returns the text of the status file, which the caller frees; NULL: faults says why. */
+static char *read_status(const struct announce_conf *conf, struct faults *faults)
+{
+	char *text = NULL;
+	size_t size;
+
+	faults->file = NULL;
+	if (!file_is_locked(conf->status_file)) {
+		faults_error(faults, NULL, "glb-announce does not run: systemctl start glb-announce");
+		return NULL;
+	}
+	faults->file = conf->status_file;
+	file_read(conf->status_file, "a status", STATUS_MAX, &text, &size, faults);
+	return text;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void print_vip(const json_t *vip)
+{
+	const char *state = text_of(vip, "state"), *wish = text_of(vip, "wish");
+	time_t since = (time_t)json_integer_value(json_object_get(vip, "since"));
+	char when[48] = "";
+	struct tm fields;
+
+	if (since)
+		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", gmtime_r(&since, &fields));
+	command_print(2, "%s: %s%s%s%s: %s", text_of(vip, "prefix"), state, when,
+		strcmp(state, wish) == 0 ? "" : ", should be ", strcmp(state, wish) == 0 ? "" : wish,
+		text_of(vip, "reason"));
+}
+
+static void print_status(const json_t *status)
+{
+	const json_t *director = json_object_get(status, "director"), *operator= json_object_get(status, "operator");
+	const json_t *driver = json_object_get(status, "driver"), *vip;
+	size_t i;
+
+	command_print(2, "director: %s: %s", text_of(director, "state"), text_of(director, "reason"));
+	if (json_is_object(operator)) {
+		struct operator_switch state = {
+			.since_s = (uint64_t)json_integer_value(json_object_get(operator, "since"))};
+		char line[300];
+
+		snprintf(state.by, sizeof(state.by), "%s", text_of(operator, "by"));
+		snprintf(state.reason, sizeof(state.reason), "%s", text_of(operator, "reason"));
+		command_print(2, "operator: %s", operator_switch_text(&state, line));
+	}
+	if (*text_of(driver, "error"))
+		command_print(2, "driver: %s: %s", text_of(driver, "file"), text_of(driver, "error"));
+	json_array_foreach(json_object_get(status, "vips"), i, vip) print_vip(vip);
+}
+
+/* Returns whether every VIP is in this state. There may be none. */
+static bool all_are(const json_t *status, const char *state)
+{
+	const json_t *vip;
+	size_t i;
+
+	json_array_foreach(
+		json_object_get(status, "vips"), i, vip) if (strcmp(text_of(vip, "state"), state) != 0) return false;
+	return true;
+}
+
+static int run_status(const struct command_args *args)
+{
+	struct announce_conf conf;
+	struct faults faults = {0};
+	char *text = commands_read(args, &conf, NULL) ? read_status(&conf, &faults) : NULL;
+	json_t *status = text ? json_loads(text, 0, NULL) : NULL;
+	bool good = json_array_size(json_object_get(status, "vips")) && all_are(status, "announced") &&
+		    !*text_of(json_object_get(status, "driver"), "error");
+
+	if (text && !status)
+		command_error("%s: is not JSON; restart glb-announce", conf.status_file);
+	else if (status && args->options[JSON])
+		printf("%s\n", text);
+	else if (status)
+		print_status(status);
+	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
+	faults_clear(&faults);
+	json_decref(status);
+	free(text);
+	commands_free(&conf, NULL);
+	return good ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static void pause_ms(unsigned ms)
+{
+	struct timespec time = clock_timespec(ms * UINT64_C(1000));
+
+	nanosleep(&time, NULL);
+}
+
+/* Waits until the daemon has withdrawn all VIPs because of the switch. Returns the exit code. */
+static int wait_withdrawn(const struct announce_conf *conf, unsigned timeout_s)
+{
+	uint64_t end = clock_now_ms() + timeout_s * UINT64_C(1000);
+	bool done = false;
+
+	if (!file_is_locked(conf->status_file)) {
+		command_note(
+			"glb-announce does not run, so it withdrew nothing now; it will announce nothing when it starts");
+		return COMMAND_OK;
+	}
+	while (!done && clock_now_ms() < end) {
+		struct faults faults = {0}; /* a daemon that has just started writes its status soon */
+		char *text = read_status(conf, &faults);
+		json_t *status = text ? json_loads(text, 0, NULL) : NULL;
+
+		done = json_is_object(json_object_get(status, "operator")) && all_are(status, "withdrawn");
+		faults_clear(&faults);
+		json_decref(status);
+		free(text);
+		if (!done)
+			pause_ms(POLL_MS);
+	}
+	if (done)
+		return COMMAND_OK;
+	return command_error("the VIPs are not withdrawn after %u s: glb-announce status tells why", timeout_s);
+}
+
+static int run_withdraw(const struct command_args *args)
+{
+	const char *wait = args->options[TIMEOUT];
+	struct faults faults = {0};
+	struct announce_conf conf;
+	uint32_t timeout = 10;
+	int code = COMMAND_FAILED;
+
+	if (wait && !text_number(wait, 1, 3600, &timeout))
+		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	if (commands_read(args, &conf, NULL)) {
+		faults.file = conf.switch_file;
+		if (operator_switch_withdraw(conf.switch_file, args->options[REASON], &faults) == 0)
+			code = wait_withdrawn(&conf, timeout);
+		else
+			command_error(
+				"%s; nothing was changed. To withdraw the VIPs without this file: systemctl stop glb-announce",
+				faults_first_error(&faults));
+	}
+	faults_clear(&faults);
+	commands_free(&conf, NULL);
+	return code;
+}
+
+static int run_announce(const struct command_args *args)
+{
+	struct faults faults = {0};
+	struct announce_conf conf;
+	int code = COMMAND_FAILED;
+
+	if (commands_read(args, &conf, NULL) && operator_switch_announce(conf.switch_file, &faults) == 0)
+		code = COMMAND_OK;
+	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
+	faults_clear(&faults);
+	if (code == COMMAND_OK && !file_is_locked(conf.status_file))
+		command_note("glb-announce does not run: systemctl start glb-announce");
+	commands_free(&conf, NULL);
+	return code;
+}
+
+const struct command status_command = {
+	.name = "status",
+	.run = run_status,
+	.operands = "",
+	.summary = "Print which VIPs are announced, and why not",
+	.options = status_options,
+};
+
+const struct command withdraw_command = {
+	.name = "withdraw",
+	.run = run_withdraw,
+	.operands = "",
+	.summary = "Withdraw all VIPs of this host, also after a restart, until they are announced again",
+	.options = withdraw_options,
+};
+
+const struct command announce_command = {
+	.name = "announce",
+	.run = run_announce,
+	.operands = "",
+	.summary = "End what withdraw began: VIPs are announced as soon as the director forwards",
+	.options = announce_options,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the subcommands of glb-announce. One thread. Only the files of the subcommands print. */
+#ifndef GLB_ANNOUNCE_COMMANDS_H
+#define GLB_ANNOUNCE_COMMANDS_H
+
+#include "announce/config/announce_conf.h"
+#include "announce/config/driver_conf.h"
+#include "program/command.h"
+
+/* The first option of every subcommand. */
+enum { COMMANDS_CONFIG_FILE, COMMANDS_OPTIONS };
+
+#define COMMANDS_OPTION_LIST \
+	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_ANNOUNCE_CONF ")"}
+
+extern const struct command run_command, check_command, status_command, withdraw_command, announce_command;
+
+/*
+ * Reads the configuration, and the driver file that it names unless `driver` is NULL. Prints all faults. False: it has errors.
+ * commands_free() frees both in either case.
+ */
+bool commands_read(const struct command_args *args, struct announce_conf *conf, struct driver_conf *driver);
+void commands_free(struct announce_conf *conf, struct driver_conf *driver);
+
+#endif

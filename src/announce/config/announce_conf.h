@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * announce.conf in libconfig syntax (keys: docs/reference/announce.md#announceconf), read once into plain data. Nothing changes a
+ * struct announce_conf after announce_conf_read(). One thread.
+ */
+#ifndef GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
+#define GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/faults.h"
+#include "common/netaddr.h"
+
+/* More VIPs than this are not announced one by one. */
+#define ANNOUNCE_MAX_VIPS 1024
+
+/* What happens to the VIPs while the director does not say whether it can forward. */
+enum announce_fail {
+	ANNOUNCE_FAIL_CLOSED, /* they are withdrawn */
+	ANNOUNCE_FAIL_STATIC, /* they stay as they are */
+};
+
+struct announce_conf {
+	/* All are owned. */
+	char *driver, *file_prefix, *status_file, *switch_file;
+	/* The prefixes to announce. If `vips` is missing: those of the table's binds, and vip_count is 0. */
+	bool all_binds;
+	size_t vip_count;
+	struct netprefix *vips;
+	unsigned interval_ms, timeout_ms;
+	/* Answers in a row that announce, and that withdraw. */
+	unsigned rise, fall;
+	unsigned hold_ms, hold_max_ms;
+	unsigned reassert_ms, withdraw_ms;
+	enum announce_fail fail;
+};
+
+/*
+ * Reads and validates the file `path`. Adds all faults with their line and key. 0, or -EINVAL: faults has errors, or another -errno:
+ * the file cannot be read, and faults has an error that says so. The caller calls announce_conf_free() in either case.
+ */
+int announce_conf_read(const char *path, struct announce_conf *conf, struct faults *faults);
+void announce_conf_free(struct announce_conf *conf);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "announce/config/driver_conf.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_argv.h"
+
+/* The texts of driver files that a VIP replaces. */
+static const struct conf_argv_place places[] = {
+	{"{prefix}", "203.0.113.10/32"},
+	{"{address}", "203.0.113.10"},
+	{"{length}", "32"},
+	{"{family}", "ipv4 or ipv6"},
+	{"{name}", "203_0_113_10"},
+	{0},
+};
+
+enum { VALUE_MAX = NETPREFIX_TEXT_MAX + 4 };
+
+/* "203_0_113_10" for a host, "203_0_113_0_24" for a prefix. */
+static void write_name(const struct netprefix *prefix, char value[VALUE_MAX])
+{
+	char text[NETPREFIX_TEXT_MAX];
+
+	snprintf(value, VALUE_MAX, "%s", netprefix_format(prefix, text));
+	for (char *c = value; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+}
+
+/* Writes the value of a place, which is known. */
+static void write_value(const char *place, const struct netprefix *prefix, char value[VALUE_MAX])
+{
+	char address[NETADDR_TEXT_MAX];
+
+	netaddr_format(&prefix->addr, address);
+	if (strncmp(place, "{prefix}", 8) == 0)
+		snprintf(value, VALUE_MAX, "%s/%u", address, prefix->length);
+	else if (strncmp(place, "{address}", 9) == 0)
+		snprintf(value, VALUE_MAX, "%s", address);
+	else if (strncmp(place, "{length}", 8) == 0)
+		snprintf(value, VALUE_MAX, "%u", prefix->length);
+	else if (strncmp(place, "{family}", 8) == 0)
+		snprintf(value, VALUE_MAX, "%s", prefix->addr.family == NETADDR_V4 ? "ipv4" : "ipv6");
+	else
+		write_name(prefix, value);
+}
+
+static const struct conf_argv_place *place_at(const char *text)
+{
+	for (const struct conf_argv_place *place = places; place->text; place++)
+		if (strncmp(text, place->text, strlen(place->text)) == 0)
+			return place;
+	return NULL;
+}
+
+char *driver_conf_expand(const char *text, const struct netprefix *prefix, enum driver_quoting quoting)
+{
+	char *expanded = NULL, value[VALUE_MAX];
+	size_t size;
+	FILE *out = open_memstream(&expanded, &size);
+
+	while (out && *text) {
+		const struct conf_argv_place *place = *text == '{' ? place_at(text) : NULL;
+
+		if (!place) {
+			fputc(*text++, out);
+			continue;
+		}
+		write_value(text, prefix, value);
+		for (const char *c = value; *c; c++)
+			fprintf(out, "%s%c", *c == '.' && quoting == DRIVER_REGEX ? "\\" : "", *c);
+		text += strlen(place->text);
+	}
+	if (out && fclose(out) == 0)
+		return expanded;
+	free(expanded);
+	return NULL;
+}
+
+static void read_arguments(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	(void)key;
+	conf_argv_read(reader, at, places, field);
+}
+
+/* The output of one run tells about all VIPs. */
+static void read_check(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	static const struct conf_argv_place none[] = {{0}};
+
+	(void)key;
+	conf_argv_read(reader, at, none, field);
+}
+
+static void read_announced(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	static const struct netprefix example = {.addr = {.family = NETADDR_V4}, .length = 32};
+	size_t errors = reader->faults->errors;
+	char **text = field, *pattern, error[128];
+	regex_t regex;
+	int code;
+
+	conf_read_string(reader, at, key, field);
+	if (reader->faults->errors != errors || !conf_argv_check_places(reader, at, places))
+		return;
+	pattern = driver_conf_expand(*text, &example, DRIVER_REGEX);
+	code = pattern ? regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+	free(pattern);
+	if (!code) {
+		regfree(&regex);
+		return;
+	}
+	regerror(code, NULL, error, sizeof(error));
+	conf_error(reader, at, NULL, "is not an extended regular expression: %s", error);
+}
+
+#define MEMBER(name) .offset = offsetof(struct driver_conf, name)
+
+static const struct conf_key keys[] = {
+	{.name = "announce",
+		.read = read_arguments,
+		MEMBER(announce),
+		.required = "[\"/full/path\", \"ARGUMENT\"], the command that announces a VIP"},
+	{.name = "withdraw",
+		.read = read_arguments,
+		MEMBER(withdraw),
+		.required = "[\"/full/path\", \"ARGUMENT\"], the command that withdraws a VIP"},
+	{.name = "check", .read = read_check, MEMBER(check)},
+	{.name = "announced", .read = read_announced, MEMBER(announced)},
+	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 60000},
+	{0},
+};
+
+static void read_root(struct conf_reader *reader, const config_setting_t *root)
+{
+	const config_setting_t *check = config_setting_get_member(root, "check");
+	const config_setting_t *announced = config_setting_get_member(root, "announced");
+
+	conf_read_group(reader, root, keys, reader->conf);
+	if (check && !announced)
+		conf_error(reader, root, "announced",
+			"missing; write what the output of check has for a VIP that is announced");
+	if (announced && !check)
+		conf_error(reader, root, "check", "missing, but announced describes its output; write the command");
+}
+
+int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *faults)
+{
+	struct conf_reader reader = {.conf = conf, .faults = faults};
+
+	*conf = (struct driver_conf){.timeout_ms = 5000};
+	return conf_read_file(path, &reader, read_root);
+}
+
+void driver_conf_free(struct driver_conf *conf)
+{
+	conf_argv_free(conf->announce);
+	conf_argv_free(conf->withdraw);
+	conf_argv_free(conf->check);
+	free(conf->announced);
+	*conf = (struct driver_conf){0};
+}

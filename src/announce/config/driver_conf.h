@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Driver files, which say how a routing daemon is told to announce a VIP (docs/reference/announce.md#driver-files). Read once, then
+ * constant. One thread.
+ */
+#ifndef GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
+#define GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
+
+#include "common/faults.h"
+#include "common/netaddr.h"
+
+struct driver_conf {
+	/* Programs with arguments, which end with NULL. All are owned. `check` is NULL if there is none. */
+	char **announce, **withdraw, **check;
+	/* A regular expression (POSIX, extended) that the output of `check` matches if a VIP is announced. */
+	char *announced;
+	unsigned timeout_ms;
+};
+
+/* Returns like announce_conf_read(). The caller calls driver_conf_free() in either case. */
+int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *faults);
+void driver_conf_free(struct driver_conf *conf);
+
+enum driver_quoting {
+	DRIVER_PLAIN,
+	DRIVER_REGEX, /* dots of addresses match dots only */
+};
+
+/* Returns the text with the values of the prefix in place of {prefix} and so on; the caller frees it. NULL: out of memory. */
+char *driver_conf_expand(const char *text, const struct netprefix *prefix, enum driver_quoting quoting);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "announce/driver.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "announce/run.h"
+#include "common/text.h"
+
+#define OUTPUT_MAX       1024 /* of a command that sets */
+#define CHECK_OUTPUT_MAX (4 << 20)
+
+static void free_arguments(char **arguments)
+{
+	for (char **argument = arguments; argument && *argument; argument++)
+		free(*argument);
+	free(arguments);
+}
+
+static char **expand(char *const *arguments, const struct netprefix *prefix)
+{
+	size_t count = 0;
+	char **expanded;
+
+	while (arguments[count])
+		count++;
+	expanded = calloc(count + 1, sizeof(*expanded));
+	for (size_t i = 0; expanded && i < count; i++) {
+		expanded[i] = driver_conf_expand(arguments[i], prefix, DRIVER_PLAIN);
+		if (expanded[i])
+			continue;
+		free_arguments(expanded);
+		return NULL;
+	}
+	return expanded;
+}
+
+/* Returns the last line that has text, because programs print greetings first. */
+static const char *last_line(char *output)
+{
+	size_t size = strlen(output);
+	char *line;
+
+	while (size && strchr(" \t\r\n", output[size - 1]))
+		output[--size] = '\0';
+	line = strrchr(output, '\n');
+	text_mend(line ? line + 1 : output);
+	return line ? line + 1 : output;
+}
+
+/* Runs the command, and explains a failure. */
+static bool run(char *const argv[], unsigned timeout_ms, char *output, size_t size, char error[DRIVER_ERROR_MAX])
+{
+	int code = run_program(argv, timeout_ms, output, size);
+
+	if (code == 0)
+		return true;
+	if (code == -ETIMEDOUT)
+		snprintf(error, DRIVER_ERROR_MAX, "%s was killed, because it did not end within %u ms", argv[0],
+			timeout_ms);
+	else if (code < 0)
+		snprintf(error, DRIVER_ERROR_MAX, "%s could not be started: %s", argv[0], strerror(-code));
+	else if (code > 128)
+		snprintf(error, DRIVER_ERROR_MAX, "%s was killed by signal %d", argv[0], code - 128);
+	else
+		snprintf(error, DRIVER_ERROR_MAX, "%s failed with exit code %d: %.160s", argv[0], code,
+			last_line(output));
+	return false;
+}
+
+bool driver_set(
+	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX])
+{
+	char **argv = expand(announce ? conf->announce : conf->withdraw, prefix), output[OUTPUT_MAX];
+	bool done = false;
+
+	if (argv)
+		done = run(argv, conf->timeout_ms, output, sizeof(output), error);
+	else
+		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
+	free_arguments(argv);
+	return done;
+}
+
+char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])
+{
+	char *output = malloc(CHECK_OUTPUT_MAX);
+
+	if (!output)
+		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
+	else if (run(conf->check, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error))
+		return output;
+	free(output);
+	return NULL;
+}
+
+bool driver_is_announced(const struct driver_conf *conf, const struct netprefix *prefix, const char *printed)
+{
+	char *pattern = driver_conf_expand(conf->announced, prefix, DRIVER_REGEX);
+	regex_t regex;
+	bool found = false;
+
+	if (pattern && regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB | REG_NEWLINE) == 0) {
+		found = regexec(&regex, printed, 0, NULL, 0) == 0;
+		regfree(&regex);
+	}
+	free(pattern);
+	return found;
+}

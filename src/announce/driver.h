@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks as run_program() does. One thread. */
+#ifndef GLB_ANNOUNCE_DRIVER_H
+#define GLB_ANNOUNCE_DRIVER_H
+
+#include <stdbool.h>
+
+#include "announce/config/driver_conf.h"
+
+#define DRIVER_ERROR_MAX 256
+
+/* Announces or withdraws a prefix. Doing so again changes nothing. Returns false, and in `error` what failed. */
+bool driver_set(
+	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX]);
+
+/* Runs the check. Returns what it printed, which the caller frees; or NULL, and in `error` what failed. */
+char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX]);
+
+/* Returns whether the prefix is announced, if the check printed this. */
+bool driver_is_announced(const struct driver_conf *conf, const struct netprefix *prefix, const char *printed);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The operator's switch: a file that exists while an operator has withdrawn the VIPs of this host. It survives restarts. `glb-announce
+ * withdraw` and `glb-announce announce` change it, and the daemon reads it. Not thread-safe.
+ */
+#ifndef GLB_ANNOUNCE_OPERATOR_SWITCH_H
+#define GLB_ANNOUNCE_OPERATOR_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/faults.h"
+
+struct operator_switch {
+	bool withdrawn;
+	/* Only if withdrawn. Empty or 0 if the file does not tell. */
+	char by[64], reason[160];
+	uint64_t since_s; /* Unix time */
+};
+
+/*
+ * Reads the file. A file that has no valid content counts as withdrawn, because it exists. Returns 0; or -errno with an error in
+ * faults: it cannot be read, and *state is unchanged.
+ */
+int operator_switch_read(const char *path, struct operator_switch *state, struct faults *faults);
+
+/* Withdraws; `by` and since_s are set here. Or ends that. Both return 0, or -errno with an error in faults. */
+int operator_switch_withdraw(const char *path, const char *reason, struct faults *faults);
+int operator_switch_announce(const char *path, struct faults *faults);
+
+/* Writes "root withdrew the VIPs at 2026-11-22 12:30:00 UTC: REASON" to buf, and returns buf. */
+const char *operator_switch_text(const struct operator_switch *state, char buf[300]);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "announce/status.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/file/file.h"
+#include "common/text.h"
+#include "program/log.h"
+
+static json_t *describe_vip(const struct daemon *daemon, const struct vip *vip, uint64_t now_ms)
+{
+	char prefix[NETPREFIX_TEXT_MAX];
+	const char *reason;
+	enum vips_state wish = daemon_wish(daemon, vip, &reason);
+
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I}", "prefix", netprefix_format(&vip->prefix, prefix), "state",
+		vips_state_name(vip->state), "wish", vips_state_name(wish), "since", (json_int_t)vip->changed_s,
+		"reason", reason, "held_ms", (json_int_t)damper_held_ms(&vip->damper, now_ms));
+}
+
+static json_t *describe_switch(const struct operator_switch *state)
+{
+	if (!state->withdrawn)
+		return json_null();
+	return json_pack(
+		"{s:s, s:s, s:I}", "by", state->by, "reason", state->reason, "since", (json_int_t)state->since_s);
+}
+
+static json_t *describe(const struct daemon *daemon)
+{
+	json_t *vips = json_array();
+	uint64_t now_ms = clock_now_ms();
+
+	for (size_t i = 0; i < daemon->vips.count; i++)
+		json_array_append_new(vips, describe_vip(daemon, &daemon->vips.items[i], now_ms));
+	return json_pack("{s:s, s:i, s:I, s:I, s:b, s:{s:s, s:s, s:I, s:I}, s:o, s:{s:s, s:s}, s:o}", "version",
+		GLB_VERSION, "pid", (int)getpid(), "started", (json_int_t)daemon->started_s, "updated",
+		(json_int_t)time(NULL), "stopping", daemon->stopping, "director", "state", daemon->director.state,
+		"reason", daemon->director.reason, "pid", daemon->director.pid, "generation",
+		daemon->director.generation, "operator", describe_switch(&daemon->operator_switch), "driver", "file",
+		daemon->conf->driver, "error", daemon->driver_error, "vips", vips);
+}
+
+void status_write(const struct daemon *daemon)
+{
+	static bool failed;
+	struct faults faults = {.file = daemon->conf->status_file};
+	json_t *json = describe(daemon);
+	char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+
+	json_decref(json);
+	if (!text)
+		faults_error(&faults, NULL, "the status has text that is not UTF-8");
+	else
+		file_replace(daemon->conf->status_file, NULL, text, strlen(text), &faults);
+	free(text);
+	if (faults.errors && !failed)
+		log_error("%s; glb-announce goes on without this file", faults_first_error(&faults));
+	failed = faults.errors;
+	faults_clear(&faults);
+}
+
+size_t status_read_prefixes(const char *path, struct netprefix *prefixes, size_t max)
+{
+	json_t *status = json_load_file(path, 0, NULL), *vip;
+	size_t count = 0, i;
+
+	json_array_foreach(json_object_get(status, "vips"), i, vip)
+	{
+		const char *text = json_string_value(json_object_get(vip, "prefix"));
+
+		if (count < max && text && netprefix_parse(text, &prefixes[count], NULL))
+			count++;
+	}
+	json_decref(status);
+	return count;
+}
+
+void status_line(const struct daemon *daemon, char *line, size_t size)
+{
+	size_t announced = 0;
+	char who[300];
+
+	for (size_t i = 0; i < daemon->vips.count; i++)
+		announced += daemon->vips.items[i].state == VIPS_ANNOUNCED;
+	snprintf(line, size, "announces %zu of %zu VIP%s; %s%s%s", announced, daemon->vips.count,
+		text_plural(daemon->vips.count),
+		daemon->operator_switch.withdrawn ? operator_switch_text(&daemon->operator_switch, who)
+						  : daemon->director.reason,
+		daemon->driver_error[0] ? "; " : "", daemon->driver_error);
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What operators do: status, withdraw, announce, two daemons, a daemon that was killed."""
+
+import json
+import signal
+
+from conftest import VIP
+
+from lab.tools import wait_until
+from support.service_manager import ServiceManager
+
+ON, ON6 = "glb_203_0_113_10", "glb_2001_db8_f__10"
+
+
+def test_withdrawal_survives_a_restart_and_tells_who_did_it(announcer, director):
+    announcer.environment["SUDO_USER"] = "alice"
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.call("withdraw", "--reason", "new memory")
+        assert announcer.announced == []
+        assert f"{VIP}: withdrawn: alice withdrew the VIPs at 20" in announcer.log and " UTC: new memory\n" in announcer.log
+        assert announcer.stop() == 0
+    with announcer:
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+        shown = announcer.call("status", code=1).stdout
+        assert "operator: alice withdrew the VIPs at 20" in shown
+        announcer.call("announce")
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_rounds(director)
+        assert json.loads(announcer.call("status", "--json").stdout)["operator"] is None
+
+
+def test_withdraw_and_announce_may_be_repeated(announcer, director):
+    with announcer:
+        for _ in range(2):
+            announcer.call("withdraw")
+        for _ in range(2):
+            announcer.call("announce")
+        announcer.wait_announced(ON, ON6)
+
+
+def test_withdraw_before_the_daemon_runs(announcer, director):
+    assert "it will announce nothing when it starts" in announcer.call("withdraw").stderr
+    with announcer:
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+
+
+def test_damaged_switch_keeps_the_vips_withdrawn(announcer, director):
+    (announcer.folder / "withdrawn.json").write_text("{")
+    with announcer:
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+        assert "an operator withdrew the VIPs at an unknown time" in announcer.call("status", code=1).stdout
+
+
+def test_withdraw_that_cannot_write_says_what_to_do_instead(announcer, director):
+    announcer.configure(switch_file="missing/withdrawn.json")
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        stderr = announcer.call("withdraw", code=1).stderr
+        assert "nothing was changed. To withdraw the VIPs without this file: systemctl stop glb-announce" in stderr
+        assert announcer.announced == sorted([ON, ON6])
+
+
+def test_withdraw_waits_for_a_routing_daemon_that_fails(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        (announcer.folder / "broken").touch()
+        assert "the VIPs are not withdrawn after 1 s" in announcer.call("withdraw", "--timeout", "1", code=1).stderr
+
+
+def test_second_daemon_is_refused_with_the_number_of_the_first(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        assert f"another glb-announce runs with this status_file: process {announcer.process.pid}" in announcer.call("run", code=1).stderr
+        assert announcer.announced == sorted([ON, ON6])
+
+
+def test_killed_daemon_leaves_the_vips_and_a_new_one_takes_them_over(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+        assert announcer.announced == sorted([ON, ON6])
+        assert "glb-announce does not run" in announcer.call("status", code=1).stderr
+    before = announcer.changes
+    with announcer:
+        announcer.wait_rounds(director, 10)
+        assert announcer.changes == before  # nothing was withdrawn in between
+        director.fail()
+        announcer.wait_announced()
+
+
+def test_vips_of_a_killed_daemon_are_withdrawn_if_the_director_is_gone(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    director.kill()
+    with announcer:
+        announcer.wait_announced()
+        assert f"{VIP}: withdrawn: glb-director does not run\n" in announcer.log
+
+
+def test_status_file_that_cannot_be_written_does_not_stop_the_daemon(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        (announcer.folder / "status.json").unlink()
+        (announcer.folder / "status.json").mkdir()
+        director.fail()
+        announcer.wait_announced()
+        announcer.wait_log("status.json: ")
+
+
+def test_service_manager_is_told(announcer, director):
+    with ServiceManager() as manager:
+        announcer.environment.update(NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="10000000")
+        with announcer:
+            assert manager.next() == ["READY=1"]
+            manager.wait_for("STATUS=announces 2 of 2 VIPs; glb-director is ok")
+            manager.wait_for("WATCHDOG=1")
+            director.fail()
+            manager.wait_for("STATUS=announces 0 of 2 VIPs; glb-director is failing: link_down: port 0 (eth0): the link is down")
+            announcer.process.send_signal(signal.SIGTERM)
+            manager.wait_for("STOPPING=1")
+            assert announcer.process.wait(30) == 0
+
+
+def test_stop_waits_only_if_something_was_announced(announcer, director):
+    announcer.configure(withdraw_ms=200)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        assert announcer.stop() == 0
+    assert announcer.log.count("waits 200 ms for the routers") == 1 and announcer.announced == []
+    director.fail()
+    with announcer:
+        wait_until(lambda: announcer.status()["pid"] == announcer.process.pid, "the status")
+        announcer.wait_rounds(director)
+        assert announcer.stop() == 0
+    assert announcer.log.count("waits 200 ms") == 1
+
+

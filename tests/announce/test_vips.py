@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When glb-announce announces a VIP, and when it withdraws it."""
+
+import pytest
+from conftest import VIP, VIP6, FakeDirector
+
+from lab.tools import wait_until
+
+ON, ON6 = "glb_203_0_113_10", "glb_2001_db8_f__10"
+
+
+def test_vips_of_the_binds_are_announced_once_the_director_forwards(announcer, director):
+    director.fail("starting")
+    with announcer:
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+        director.health = {"state": "ok", "reasons": {}}
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_rounds(director)
+        assert announcer.stop() == 0
+    assert announcer.changes == [f"enable {ON}", f"enable {ON6}", f"disable {ON}", f"disable {ON6}"]
+    assert f"notice: {VIP}: announced: glb-director is ok, and table web has a good backend\n" in announcer.log
+    assert f"notice: {VIP}: withdrawn: glb-announce stops\n" in announcer.log
+
+
+@pytest.mark.parametrize("state", ("failing", "starting", "stopping", "later"))
+def test_director_that_cannot_forward_loses_all_vips_and_gets_them_back(announcer, director, state):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.fail(state)
+        announcer.wait_announced()
+        director.health = {"state": "degraded", "reasons": {}}
+        announcer.wait_announced(ON, ON6)
+    reason = "glb-director is stopping" if state == "stopping" else f"glb-director is {state}: link_down: port 0 (eth0): the link is down"
+    assert f"notice: {VIP}: withdrawn: {reason}\n" in announcer.log
+
+
+def test_killed_director_loses_its_vips_at_once(announcer, director):
+    announcer.configure(interval_ms=60000, timeout_ms=60000, rise=1)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.kill()
+        announcer.wait_announced()
+        assert f"{VIP}: withdrawn: glb-director has ended\n" in announcer.log
+
+
+def test_restart_between_two_rounds_is_seen(announcer, director, folder):
+    announcer.configure(interval_ms=60000, timeout_ms=60000, rise=1)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.kill()
+        with FakeDirector(folder, pid=101):
+            announcer.wait_log(f"{VIP6}: withdrawn: ")
+
+
+def test_vip_without_a_good_backend_is_withdrawn_alone(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.set_tables(("web", 0, [VIP]), ("web6", 1, [VIP6]))
+        announcer.wait_announced(ON6)
+        assert f"{VIP}: withdrawn: no table of this VIP has a good backend, for instance table web\n" in announcer.log
+        director.set_tables(("web", 0, [VIP]), ("web6", 1, [VIP6]), ("tls", 2, [VIP]))
+        announcer.wait_announced(ON, ON6)
+
+
+def test_vip_that_leaves_the_table_is_withdrawn_and_forgotten(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.set_tables(("web6", 1, [VIP6]))
+        announcer.wait_announced(ON6)
+        wait_until(lambda: [vip["prefix"] for vip in announcer.status()["vips"]] == [VIP6], "one VIP")
+    assert f"{VIP}: withdrawn: neither the configuration nor the forwarding table has it any more\n" in announcer.log
+
+
+def test_listed_vips_need_a_bind(announcer, director):
+    announcer.configure(vips=["203.0.113.0/24", "198.51.100.7"])
+    with announcer:
+        announcer.wait_announced("glb_203_0_113_0_24")
+        wait_until(lambda: announcer.status()["vips"][1]["state"] == "withdrawn", "the other VIP")
+        assert announcer.status()["vips"][1]["reason"] == "the forwarding table has no bind with this VIP"
+
+
+def test_large_prefixes_are_announced_only_if_they_are_listed(announcer, director):
+    director.set_tables(("all", 1, ["0.0.0.0/0", "203.0.113.0/24", "10.0.0.0/8", "::/0", "2001:db8::/47", "2001:db8::/48"]))
+    with announcer:
+        announcer.wait_announced("glb_203_0_113_0_24", "glb_2001_db8___48")
+        assert "4 prefixes of the binds are not announced, because they are larger than /24 or /48" in announcer.log
+
+
+@pytest.mark.parametrize("fail, expected", (("closed", []), ("static", [ON, ON6])))
+def test_silence_withdraws_or_changes_nothing(announcer, director, fail, expected):
+    announcer.configure(fail=fail)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.silent = True
+        wait_until(lambda: announcer.status()["director"]["state"] == "unknown", "silence")
+        announcer.wait_announced(*sorted(expected))
+        assert "does not say whether it forwards" in announcer.status()["director"]["reason"]
+        director.kill()
+        announcer.wait_announced()
+
+
+def test_table_of_many_binds_is_read_in_pages(announcer, director):
+    director.set_tables(("web", 1, [f"203.0.113.{i}" for i in range(1, 101)]))
+    with announcer:
+        wait_until(lambda: len(announcer.announced) == 100, "100 VIPs")
+        director.set_tables(("web", 1, [f"203.0.113.{i}" for i in range(1, 101) if i != 77]))
+        wait_until(lambda: len(announcer.announced) == 99, "99 VIPs")
+        assert "glb_203_0_113_77" not in announcer.announced
+
+
+def test_hold_keeps_a_vip_withdrawn(announcer, director):
+    announcer.configure(hold_ms=3600000, hold_max_ms=3600000)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.fail()
+        announcer.wait_announced()
+        director.health = {"state": "ok", "reasons": {}}
+        announcer.wait_rounds(director, 10)
+        assert announcer.announced == []
+        assert all(vip["held_ms"] > 3000000 for vip in announcer.status()["vips"])
