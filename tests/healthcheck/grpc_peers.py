@@ -16,7 +16,7 @@ from pathlib import Path
 SERVER, TLS, WITHOUT_HEALTH = 50051, 50052, 50053
 LONGEST = 255 * "s"
 STATUSES = {"": b"\x08\x01", "up": b"\x08\x01", LONGEST: b"\x08\x01", "down": b"\x08\x02", "unknown": b"\x08\x00", "absent": b"\x08\x03",
-            "odd": b"\x08\x09", "negative": b"\x08" + 9 * b"\xff" + b"\x01", "empty": b"", "garbage": b"\xff", "large": b"\x12\x88\x08" + bytes(1032)}
+            "shop.Orders": b"\x08\x02", "odd": b"\x08\x09", "negative": b"\x08" + 9 * b"\xff" + b"\x01", "empty": b"", "garbage": b"\xff", "large": b"\x12\x88\x08" + bytes(1032)}
 
 # The DATA frame that ends a request about the whole server. A reply that comes before it may come before its stream, too.
 REQUEST = re.compile(rb"\0\0\x05\0[\0\x01]\0\0\0\x01\0{5}")

@@ -7,6 +7,7 @@ import socket
 import subprocess
 from itertools import groupby
 
+import grpc_peers
 import nginx
 import peers
 import pytest
@@ -25,6 +26,19 @@ def comparable(lines):
     lines = [re.sub(r" +\d+\.\d ms", " N ms", line).rstrip() for line in lines]
     return [line for changes, run in groupby(lines, lambda line: " -> " in line)
             for line in (sorted(run) if changes else run)]
+
+
+def printed(site, text):
+    """Runs the commands of a block. Returns them with what they print now."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            words = line.removeprefix("$ ").split()
+            words[0] = {"glb-director-cli": str(CLI), "glb-healthcheck": PROGRAM}[words[0]]
+            run = subprocess.run(site.here.command(*words), cwd=site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, check=False)
+            lines += [line, *run.stdout.splitlines()]
+    return comparable(lines)
 
 
 class Site:
@@ -97,15 +111,18 @@ def test_check_more_than_a_port(site):
     site.configure(block(PAGE, "commands = (").replace("/usr/local/lib/check_replicas", str(program)))
     for ip in PROXIES:
         site.start_nginx(ip, 'return 200 "welcome to $host"')
-    shown = []
-    for line in block(PAGE, "http_body=welcome").splitlines():
-        if line.startswith("$ "):
-            words = line.removeprefix("$ ").split()
-            words[0] = {"glb-director-cli": str(CLI), "glb-healthcheck": PROGRAM}[words[0]]
-            run = subprocess.run(site.here.command(*words), cwd=site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, check=True)
-            shown += [line, *run.stdout.splitlines()]
-    assert comparable(shown) == comparable(block(PAGE, "http_body=welcome").splitlines())
+    assert printed(site, block(PAGE, "http_body=welcome")) == comparable(block(PAGE, "http_body=welcome").splitlines())
+
+
+def test_check_a_grpc_service(site):
+    site.configure()
+    nginx.make_certificate(site.folder)
+    server = grpc_peers.start(site.proxies, site.folder)
+    for ip in PROXIES:
+        site.start_nginx(ip)
+    assert printed(site, block(PAGE, "grpc=50051")) == comparable(block(PAGE, "grpc=50051").splitlines())
+    server.terminate()
+    server.wait()
 
 
 def test_watch_it(site):
