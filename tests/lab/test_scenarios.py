@@ -118,7 +118,7 @@ def strangers_are_refused(result):
 
 def damage_is_found(result):
     damaged = result["details"]["damaged"]
-    assert len(damaged) == 4 and min(damaged.values()) > 0
+    assert len(damaged) == 6 and min(damaged.values()) > 0
 
 
 def full_frames_pass(result):

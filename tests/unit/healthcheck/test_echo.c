@@ -106,6 +106,27 @@ static void test_reply_is_read_back(void **state)
 	assert_false(echo_read_reply(packet + 40, size - 40, NETADDR_V4, &echo));
 }
 
+/* The kernel does not verify the ICMPv4 checksum for raw sockets. Every other byte of the reply is compared. */
+static void test_a_flipped_bit_makes_another_reply(void **state)
+{
+	struct netaddr v4 = address("192.0.2.1");
+	uint8_t packet[ECHO_MAX_SIZE];
+	struct echo echo;
+	size_t size = echo_write(packet, &v4, &v4, &request);
+
+	(void)state;
+	packet[20] = 0;
+	for (size_t bit = 8 * 20; bit < 8 * size; bit++) {
+		bool in_checksum = bit / 8 == 22 || bit / 8 == 23;
+		bool same;
+
+		packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		same = echo_read_reply_ipv4(packet, size, &echo) && memcmp(&echo, &request, sizeof(echo)) == 0;
+		assert_int_equal(same, in_checksum);
+		packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_gue_header_has_no_hops),
 		cmocka_unit_test(test_gre_header_has_a_key_of_zero),
 		cmocka_unit_test(test_reply_is_read_back),
+		cmocka_unit_test(test_a_flipped_bit_makes_another_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
