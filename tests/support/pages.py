@@ -45,6 +45,24 @@ def marked(page, mark):
     return found
 
 
+def prose(page):
+    """The text of a page without blocks, code in backticks and comments."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "", (TREE / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(`+)(?!`).*?\1(?!`)", "``", text, flags=re.DOTALL)
+
+
+def anchors(page):
+    """The anchors that GitHub gives to the headings of a page. A repeated heading gets a number."""
+    text = re.sub(r"^```.*?^```$", "", (TREE / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE):
+        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        repeated = sum(each == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", each) is not None for each in found)
+        found.append(f"{anchor}-{repeated}" if repeated else anchor)
+    return set(found)
+
+
 def commands(text):
     """[(command, printed lines)] of a block. The prompt `$ ` or `# ` stands before each command, and `> ` before its other lines."""
     found, prompt = [], text[:2]
