@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-director-cli: build-config, check, show, lookup, diff, and the common behaviour of all subcommands."""
+"""glb-director-cli: check, show, and the common behaviour of all subcommands."""
 
 import json
 import os
@@ -10,24 +10,16 @@ import pytest
 
 from support import pcap
 from support.cli import (
-    BROKEN, CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table, with_ipv6_backend,
+    CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table, with_ipv6_backend,
     with_own_keys, write_conf, write_tables,
 )
-from model import load_tables, read_v2, write_v2
+from model import read_v2
 from support.tree import CLI, TREE
 
 
-def addresses(hops):
-    return [".".join(map(str, hop.address)) for hop in hops]
-
-
-def model_row(table, row):
-    """The addresses of a row, by the model."""
-    return addresses(table.row(row))
-
-
 def model_rows(table):
-    return list(map(addresses, table.all_rows()))
+    """The addresses of each row, by the model."""
+    return [[".".join(map(str, hop.address)) for hop in row] for row in table.all_rows()]
 
 
 SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
@@ -98,120 +90,7 @@ def test_lost_output_is_an_error(tmp_path):
             assert "cannot write to standard output" in done.stderr
 
 
-# build-config
-
-
-def test_build_config_is_quiet_and_version_2_has_the_bytes_of_the_model(tmp_path):
-    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
-    for options in ([], ["--format", "2"]):
-        done = run("build-config", source, target, *options)
-        assert (done.stdout, done.stderr) == ("", "")
-    assert target.read_bytes() == write_v2(load_tables(json.loads(source.read_text())))
-
-
-def test_build_config_warns_when_version_3_replaces_version_2_unasked(tmp_path):
-    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
-    run("build-config", source, target, "--format", "2")
-    source.write_text("{}")
-    assert "version" not in run("build-config", source, target, code=FAILED).stderr
-    write_tables(source, table())
-    assert run("build-config", source, target, "--format", "2").stderr == ""
-    assert run("build-config", source, target).stderr == (
-        f"glb-director-cli: warning: {target}: was version 2 and is now version 3, which GLB's directors cannot read; "
-        "for them use --format 2\n")
-    assert run("build-config", source, target).stderr == ""
-    run("build-config", source, target, "--format", "2")
-    assert run("build-config", source, target, "--format", "3").stderr == ""
-
-
-@pytest.mark.parametrize("damage", ["half overwritten in place", "one bit of hash_key"])
-def test_only_version_3_reveals_damage(tmp_path, damage):
-    """Every value of the damaged file is valid. docs/reference/table-binary.md says so."""
-    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
-    other = write_tables(tmp_path / "other.json", table(seed=f"{7:032x}"))
-    for version, hash_key_at in (("2", 24 + 13320), ("3", 40)):
-        run("build-config", other, target, "--format", version)
-        rest = target.read_bytes()
-        run("build-config", source, target, "--format", version)
-        data = bytearray(target.read_bytes())
-        digest = run_json("show", target)["digest"]
-        if damage == "one bit of hash_key":
-            data[hash_key_at] ^= 1
-        else:
-            assert len(rest) == len(data)
-            data[len(data) // 2:] = rest[len(data) // 2:]
-        target.write_bytes(data)
-        if version == "2":
-            assert run_json("show", target)["digest"] != digest
-            run("check", target)
-        else:
-            assert "(digest): " in run("show", target, code=FAILED).stderr
-            assert "(digest): " in run("check", target, code=CHECK_ERRORS).stderr
-
-
-@pytest.mark.parametrize("member", [{"hops": 3}, {"backends": 257}, {"binds": 257}])
-def test_version_2_is_refused_if_it_cannot_hold_the_table(tmp_path, member):
-    if "binds" in member:
-        member = {"binds": [{"ip": f"10.0.{i // 256}.{i % 256}", "proto": "udp", "port": 53} for i in range(257)]}
-    source, target = write_tables(tmp_path / "table.json", table(**member)), tmp_path / "table.bin"
-    assert "version 3" in run("build-config", source, target, "--verbose").stdout
-    assert target.read_bytes()[:8] == b"GLBD\x03\0\0\0"
-    target.unlink()
-    assert "version 2" in run("build-config", source, target, "--format", "2", code=FAILED).stderr
-    assert not target.exists()
-
-
-def test_verbose_prints_version_size_and_the_digest_of_show(tmp_path):
-    source, target = write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin"
-    for version in (2, 3):
-        told = run("build-config", source, target, "--format", version, "--verbose").stdout
-        digest = run_json("show", target)["digest"]
-        assert " ".join(told.split()) == f"{target}: version {version}, {target.stat().st_size} bytes, digest {digest}"
-        assert run_json("show", target)["version"] == version
-        assert digest == run_json("show", source)["digest"]
-
-
-def test_bad_source_keeps_the_old_output_and_lists_every_fault(tmp_path):
-    target = tmp_path / "table.bin"
-    run("build-config", write_tables(tmp_path / "table.json", table()), target)
-    before = target.read_bytes()
-    bad = table(backends=[backend("10.0.0.300"), backend("10.0.0.1", state="lazy")], hash_key=1, color="red")
-    source = write_tables(tmp_path / "bad.json", bad)
-    lines = run("build-config", source, target, code=FAILED).stderr.splitlines()
-    assert len(lines) == 3
-    found = {}
-    for line in lines:
-        column, path, found[path] = re.fullmatch(rf"glb-director-cli: {source}:1:(\d+): (\S+): (.*)", line).groups()
-        assert source.read_text()[int(column) - 1:].startswith({
-            "tables[0].backends[0].ip": '"10.0.0.300"', "tables[0].backends[1].state": '"lazy"', "tables[0].color": '"color"'}[path])
-    assert "10.0.0.300" in found["tables[0].backends[0].ip"] and "lazy" in found["tables[0].backends[1].state"]
-    assert target.read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "table.bin", "table.json"]
-
-
-def test_build_config_prints_warnings_and_succeeds(tmp_path):
-    source = write_tables(tmp_path / "table.json", table("a"), table("b", hash_key=2))
-    done = run("build-config", source, tmp_path / "table.bin")
-    assert done.stderr.startswith(f"glb-director-cli: warning: {source}:1:")
-    assert (tmp_path / "table.bin").exists()
-
-
-def test_build_config_names_files_that_it_cannot_read_or_write(tmp_path):
-    source = write_tables(tmp_path / "table.json", table())
-    missing = tmp_path / "missing" / "table"
-    assert str(missing) in run("build-config", missing, tmp_path / "x", code=FAILED).stderr
-    assert str(missing.parent) in run("build-config", source, missing, code=FAILED).stderr
-
-
 # check
-
-
-@pytest.fixture
-def files(tmp_path):
-    """A folder with a valid file of each kind."""
-    run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
-    write_conf(tmp_path / "director.conf")
-    return tmp_path
 
 
 def test_check_detects_the_kind_by_name_or_content(files):
@@ -456,144 +335,6 @@ def test_show_of_an_empty_table_file(tmp_path):
     source = write_tables(tmp_path / "table.json")
     assert "0 tables" in run("show", source).stdout
     assert run_json("show", source)["tables"] == []
-
-
-# lookup
-
-
-def lookup(path, *args, conf, **kwargs):
-    return run_json("lookup", path, *args, "--config", conf, **kwargs)
-
-
-def test_lookup_gives_the_reason_of_each_hop(tmp_path):
-    conf = write_conf(tmp_path / "director.conf")
-    states = {1: "draining", 2: "active", 3: "filling", 4: "inactive"}
-    backends = [backend(f"192.168.50.{i}", state) for i, state in states.items()]
-    source = write_tables(tmp_path / "table.json", table(backends=backends, hops=3))
-    model = load_tables(json.loads(source.read_text()))[0]
-    reasons = set()
-    for client in range(60):
-        found = lookup(source, f"198.51.100.{client}:1", "10.10.10.10:80", conf=conf)
-        assert [hop["ip"] for hop in found["hops"]] == model_row(model, found["row"])
-        for hop in found["hops"]:
-            assert hop["state"] == states[int(hop["ip"][-1])]
-            assert hop["healthy"] and not hop["alt"] and hop["row"] == found["row"]
-            reasons.add((hop["ip"][-1], hop["reason"]))
-        owner = [hop["ip"] for hop in found["hops"] if hop["reason"] == "natural owner"]
-        assert len(owner) == 1 or found["hops"][0]["reason"].startswith("first good")
-    assert not any("192.168.50.4" in reason for _, reason in reasons)  # inactive backends are not in the order
-    assert ("1", "natural owner") in reasons
-    assert ("2", "first good: 192.168.50.1 is draining") in reasons
-    assert ("3", "natural owner") in reasons
-    assert ("3", "place 3 in natural order") in reasons
-
-
-def test_the_missing_default_of_config_is_told_as_such(files):
-    hint = "this path is the default of --config: name your director.conf with --config FILE"
-    words = ["lookup", files / "table.json", "198.51.100.1:1", "10.10.10.10:80"]
-    if not os.path.exists("/etc/glb/director.conf"):
-        assert hint in run(*words, code=FAILED).stderr
-    assert hint not in run(*words, "--config", "none", code=FAILED).stderr
-
-
-def test_lookup_says_that_no_backend_is_good(tmp_path):
-    conf = write_conf(tmp_path / "director.conf")
-    backends = [backend("192.168.50.1", healthy=False), backend("192.168.50.2", "draining")]
-    source = write_tables(tmp_path / "table.json", table(backends=backends))
-    firsts = {lookup(source, f"198.51.100.{i}:1", "10.10.10.10:80", conf=conf)["hops"][0]["reason"] for i in range(20)}
-    assert firsts == {"natural owner; none is good, it is the first healthy",
-                      "place 2 in natural order; none is good, it is the first healthy"}
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("192.168.50.1", healthy=False)] * 1))
-    found = lookup(source, "198.51.100.1:1", "10.10.10.10:80", conf=conf)
-    assert [hop["reason"] for hop in found["hops"]] == ["natural owner; none is healthy"]
-
-
-def test_lookup_in_a_binary_table_gives_only_the_place_in_the_row(files):
-    found = lookup(files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", conf=files / "director.conf")
-    assert [hop["reason"] for hop in found["hops"]] == [f"hop {i} of row {found['row']}" for i in (1, 2)]
-    text = run("lookup", files / "table.bin", "198.51.100.1:1", "10.10.10.10:80", "--config",
-               files / "director.conf").stdout
-    assert "JSON has the seed" in text and all(len(line) <= 80 for line in text.splitlines())
-
-
-def test_lookup_with_alt_hash_fields_prints_both_rows(tmp_path):
-    conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_addr": True, "src_port": True})
-    source = write_tables(tmp_path / "table.json", table(backends=8))
-    model = load_tables(json.loads(source.read_text()))[0]
-    found = lookup(source, "198.51.100.1:4000", "10.10.10.10:80", conf=conf)
-    rows = model_row(model, found["row"]) + model_row(model, found["alt_row"])
-    assert [hop["ip"] for hop in found["hops"]] == list(dict.fromkeys(rows))
-    assert [hop["alt"] for hop in found["hops"]] == [False] * 2 + [True] * (len(found["hops"]) - 2)
-    assert [hop["row"] for hop in found["hops"]] == [found["alt_row" if hop["alt"] else "row"] for hop in found["hops"]]
-
-
-def test_lookup_prints_the_bind_or_why_none_matches(tmp_path):
-    conf = write_conf(tmp_path / "director.conf")
-    closed = write_conf(tmp_path / "closed.conf", forward_icmp_ping_responses=False, exception_path="tap")
-    binds = [{"ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90},
-             {"ip": "10.10.10.10", "proto": "tcp", "port": 80}, {"ip": "fdb4::/64", "proto": "tcp", "port": 443}]
-    source = write_tables(tmp_path / "table.json", table(binds=binds))
-    run("build-config", source, tmp_path / "table.bin")
-
-    def ask(*args, conf=conf):
-        return lookup(source, *args, conf=conf)
-
-    assert ask("1.2.3.4:1", "10.10.10.10:80")["bind"]["proto"] == "tcp"
-    assert ask("1.2.3.4:1", "10.10.10.10:90", "--proto", "udp")["bind"] == {
-        "ip": "10.10.10.0/24", "proto": "udp", "port_start": 80, "port_end": 90}
-    assert ask("1.2.3.4", "10.10.10.99", "--proto", "icmp")["bind"]["ip"] == "10.10.10.0/24"
-    assert ask("[2001:db8::1]:7", "[fdb4::5]:443")["bind"]["ip"] == "fdb4::/64"
-    assert ask("2001:db8::1", "[fdb4::5]:443")["source"] == "2001:db8::1"
-    assert ask("2001:db8::1", "[fdb4:0::5]:443")["destination"] == "[fdb4::5]:443"
-    assert "udp_source_port" not in ask("2001:db8::1", "[fdb4::5]:443")
-    miss = ask("1.2.3.4:1", "10.10.10.10:81")
-    assert (miss["verdict"], miss["reason"]) == (
-        "drop_unmatched", "binds cover the destination address, but not this protocol and port")
-    assert ask("1.2.3.4:1", "10.10.11.1:80")["reason"] == "no bind covers the destination address"
-    ping = ask("1.2.3.4", "10.10.10.10", "--proto", "icmp", conf=closed)
-    assert (ping["verdict"], ping["reason"]) == ("exception", "forward_icmp_ping_responses is off")
-    assert "drop_unmatched: no bind covers" in run(
-        "lookup", source, "1.2.3.4:1", "10.10.11.1:80", "--config", conf).stdout
-
-
-def test_hint_of_an_echo_request_changes_the_outer_port(tmp_path):
-    conf = write_conf(tmp_path / "director.conf")
-    source = write_tables(tmp_path / "table.json", table())
-    plain = lookup(source, "1.2.3.4", "10.10.10.10", "--proto", "icmp", conf=conf)
-    hinted = lookup(source, "1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "4660", conf=conf)
-    assert "udp_source_port" not in plain
-    assert hinted["udp_source_port"] == 0x8000 | (int(hinted["hash"], 16) ^ 4660) & 0x7FFF
-
-
-@pytest.mark.parametrize("args, message", [
-    (["1.2.3:1", "10.10.10.10:80"], "SRC: '1.2.3:1' is not ADDRESS or ADDRESS:PORT"),
-    (["1.2.3.4:65536", "10.10.10.10:80"], "SRC: '1.2.3.4:65536' is not ADDRESS or ADDRESS:PORT"),
-    (["1.2.3.4:", "10.10.10.10:80"], "SRC: '1.2.3.4:' is not ADDRESS or ADDRESS:PORT"),
-    (["[::1", "[::1]:80"], "SRC: '[::1' is not ADDRESS or ADDRESS:PORT"),
-    (["::1", "[::1]80"], "DST: '[::1]80' is not ADDRESS or ADDRESS:PORT"),
-    (["1.2.3.4:1", "[::1]:80"], "'1.2.3.4:1' and '[::1]:80' have different address families"),
-    (["1.2.3.4:1", "::1:80"], "'1.2.3.4:1' and '::1:80' have different address families (IPv6 with a port is [ADDRESS]:PORT)"),
-    (["1.2.3.4:1", "10.10.10.10"], "DST: '10.10.10.10' has no port; tcp needs one"),
-    (["[::2]:1", "::1:80"], "DST: '::1:80' has no port; tcp needs one (IPv6 with a port is [ADDRESS]:PORT)"),
-    (["1.2.3.4", "10.10.10.10:80"], "SRC: '1.2.3.4' has no port, but the configured hash includes it"),
-    (["1.2.3.4:1", "10.10.10.10:80", "--proto", "sctp"], "--proto: 'sctp' is not tcp, udp or icmp"),
-    (["1.2.3.4:1", "10.10.10.10", "--proto", "icmp"], "echo requests have no ports: give addresses only"),
-    (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is only for --proto icmp; the hint of TCP and UDP is the source port"),
-    (["1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "x"], "--hint: 'x' is not a number from 0 to 65535"),
-])
-def test_lookup_usage_errors_name_the_offender(tmp_path, args, message):
-    conf = write_conf(tmp_path / "director.conf", hash_fields={"src_port": True})
-    source = write_tables(tmp_path / "table.json", table())
-    done = run("lookup", source, *args, "--config", conf, code=USAGE)
-    assert done.stderr.splitlines()[0] == f"glb-director-cli: lookup: {message}"
-
-
-def test_lookup_refuses_bad_files(tmp_path):
-    source = write_tables(tmp_path / "table.json", table())
-    flow = ["1.2.3.4:1", "10.10.10.10:80"]
-    bad = write_conf(tmp_path / "bad.conf", outbound_mtu=1, idle=1)
-    error = run("lookup", source, *flow, "--config", bad, code=FAILED).stderr
-    assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
 
 
 def test_tables_without_names_are_called_by_their_index(tmp_path):
