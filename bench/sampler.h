@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Samples where the main lcore spends its time: a timer interrupts the lcore and records the address of
- * the interrupted instruction. The measured code is the shipped one, without instrumentation. stages.py
+ * the interrupted instruction. The measured code is the shipped one, without instrumentation. figures/stages.py
  * maps the addresses to stages.
  */
 #ifndef GLB_BENCH_SAMPLER_H

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "director/bifurcation.h"
 #include "director/control/control.h"
-#include "director/control/telemetry.h"
+#include "director/telemetry/telemetry.h"
 #include "director/startup.h"
 #include "director/workers.h"
 #include "program/early_signals.h"

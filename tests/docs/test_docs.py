@@ -209,7 +209,7 @@ def test_reference_of_counters_is_that_of_the_header(page, heading, path, macro)
 
 
 def test_reference_of_telemetry_has_every_key():
-    sources = "".join(path.read_text() for path in (TREE / "src/director/control").glob("telemetry*.c"))
+    sources = "".join(path.read_text() for path in (TREE / "src/director/telemetry").glob("*.c"))
     keys = set(re.findall(r'(?:add_dict_\w+|telemetry_reply_text)\(\s*\w+, "(\w+)"', sources))
     page = (TREE / "docs/reference/telemetry.md").read_text()
     assert len(keys) >= 35
@@ -253,8 +253,8 @@ def test_settings_of_the_unit_exist():
 
 
 def test_measured_pages_have_the_figures_of_performance_json(monkeypatch):
-    """After a new measurement run bench/publish.py FILE."""
-    monkeypatch.syspath_prepend(TREE / "bench")
+    """After a new measurement run bench/figures/publish.py FILE."""
+    monkeypatch.syspath_prepend(TREE / "bench/figures")
     publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
     assert list(publish.PAGES) == MEASURED
     rows = json.loads(publish.PAGE.with_suffix(".json").read_text())
@@ -266,7 +266,7 @@ def test_measured_pages_have_the_figures_of_performance_json(monkeypatch):
 
 
 def test_figures_of_a_part_of_the_scenarios_are_not_published(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(TREE / "bench")
+    monkeypatch.syspath_prepend(TREE / "bench/figures")
     publish = importlib.import_module("publish")
     rows = [row for row in json.loads(publish.PAGE.with_suffix(".json").read_text()) if row["what"] != "4 hops"]
     (tmp_path / "part.json").write_text(json.dumps(rows))
@@ -283,7 +283,7 @@ def test_figures_of_a_part_of_the_scenarios_are_not_published(monkeypatch, tmp_p
 
 def test_profile_names_functions_that_exist(monkeypatch):
     """The time of a function that does not exist would silently count for the stage around it."""
-    monkeypatch.syspath_prepend(TREE / "bench")
+    monkeypatch.syspath_prepend(TREE / "bench/figures")
     functions = importlib.import_module("stages").STAGE_OF
     sources = "".join(path.read_text() for folder in ("src", "bench") for path in (TREE / folder).rglob("*.[ch]"))
     prefixes = re.findall(r"ISA_NAME\((\w+)\)", sources)
@@ -293,7 +293,7 @@ def test_profile_names_functions_that_exist(monkeypatch):
 
 @pytest.mark.parametrize("page", MEASURED, ids=name)
 def test_handwritten_text_of_measured_pages_has_no_figures(page):
-    """Cycles, milliseconds and ratios may stand only where bench/publish.py writes them."""
+    """Cycles, milliseconds and ratios may stand only where bench/figures/publish.py writes them."""
     words = re.sub(r"<!--begin.*?<!--end-->|<!--is.*?<!---->", "", page.read_text(), flags=re.DOTALL)
     assert re.findall(r"\d[\d.]*\s*(?:cy|cycles|ms|MB|GHz|M/s|%|times|x)\b", words) == []
 

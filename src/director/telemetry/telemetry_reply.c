@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 
 #include <stdio.h>
 

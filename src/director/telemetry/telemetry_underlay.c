@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_commands.h"
+#include "director/telemetry/telemetry_commands.h"
 
 #include <errno.h>
 
 #include "common/clock.h"
 #include "common/netaddr.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 #include "director/control/underlay_report.h"
 
 static void add_address(struct rte_tel_data *data, const char *key, uint32_t address)

@@ -4,8 +4,8 @@
  * returns 0, or returns -errno, and there is no reply. parameters: the text after the first comma of the request; NULL: there
  * is none. Commands run in telemetry threads of DPDK.
  */
-#ifndef GLB_DIRECTOR_CONTROL_TELEMETRY_COMMANDS_H
-#define GLB_DIRECTOR_CONTROL_TELEMETRY_COMMANDS_H
+#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
+#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
 
 #include "director/director.h"
 

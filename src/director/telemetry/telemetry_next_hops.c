@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_commands.h"
+#include "director/telemetry/telemetry_commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 #include "director/nexthop/neighbours.h"
 #include "director/nexthop/nexthop.h"
 

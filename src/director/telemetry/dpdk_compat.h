@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The differences between the DPDK releases that the director supports. Only this file looks at RTE_VERSION. */
-#ifndef GLB_DIRECTOR_CONTROL_DPDK_COMPAT_H
-#define GLB_DIRECTOR_CONTROL_DPDK_COMPAT_H
+#ifndef GLB_DIRECTOR_TELEMETRY_DPDK_COMPAT_H
+#define GLB_DIRECTOR_TELEMETRY_DPDK_COMPAT_H
 
 #include <rte_telemetry.h>
 #include <rte_version.h>

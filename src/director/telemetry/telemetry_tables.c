@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_commands.h"
+#include "director/telemetry/telemetry_commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 #include "director/workers.h"
 
 #define PAGE      32 /* binds, and as many backends, per reply: about 11 KB of TELEMETRY_REPLY_SIZE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_commands.h"
+#include "director/telemetry/telemetry_commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 
 static struct rte_tel_data *describe_reason(const struct health_reason *reason)
 {

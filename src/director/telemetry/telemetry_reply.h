@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Helpers for the replies of telemetry commands: what DPDK's functions lack, or what DPDK 22.11 gets wrong. */
-#ifndef GLB_DIRECTOR_CONTROL_TELEMETRY_REPLY_H
-#define GLB_DIRECTOR_CONTROL_TELEMETRY_REPLY_H
+#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
+#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
 
-#include "director/control/dpdk_compat.h"
+#include "director/telemetry/dpdk_compat.h"
 
 #define TELEMETRY_REPLY_SIZE 16384 /* DPDK leaves out the values that do not fit a reply of this size */
 #define TELEMETRY_TEXT_SIZE  128 /* of a string in a reply, with its terminating zero */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry_commands.h"
+#include "director/telemetry/telemetry_commands.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_reply.h"
 #include "packet/steer.h"
 
 #define USAGE "expected SRC,SPORT,DST,DPORT,PROTO; PROTO is tcp, udp, or icmp (an echo request, with ports 0)"

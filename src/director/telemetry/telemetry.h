@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The director's commands of DPDK telemetry (docs/reference/telemetry.md). They run in threads of DPDK. */
-#ifndef GLB_DIRECTOR_CONTROL_TELEMETRY_H
-#define GLB_DIRECTOR_CONTROL_TELEMETRY_H
+#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_H
+#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_H
 
 #include "director/control/control.h"
 #include "director/director.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/telemetry.h"
+#include "director/telemetry/telemetry.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "director/control/telemetry_commands.h"
-#include "director/control/telemetry_reply.h"
+#include "director/telemetry/telemetry_commands.h"
+#include "director/telemetry/telemetry_reply.h"
 
 #define RELOAD_TIMEOUT_MS 60000
 

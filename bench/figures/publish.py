@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: bench/publish.py FILE.json
+"""Usage: bench/figures/publish.py FILE.json
 
 Publishes what `script/bench --json FILE.json` measured. It writes the numbers and tables between the markers of
 docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside it. The text outside
@@ -15,7 +15,7 @@ from pathlib import Path
 import tables
 from plot import svg
 
-TREE = Path(__file__).resolve().parents[1]
+TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/explanation/performance.md"
 PAGES = (PAGE, TREE / "bench/targets.md")
 MARKED = re.compile(r"<!--begin ([\w-]+)-->\n(.*?)<!--end-->|<!--is ([\w-]+)-->(.*?)<!---->", flags=re.DOTALL)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: bench/stages.py PROGRAM SAMPLES FILE.json
+"""Usage: bench/figures/stages.py PROGRAM SAMPLES FILE.json
 
 Adds to the figures in FILE.json, which `script/bench --json FILE.json` wrote, the share of time that each stage takes. SAMPLES has the
 addresses of instructions that a timer interrupted. The debug information of PROGRAM says which function, inlined or not, has each one.
