@@ -59,6 +59,8 @@ debian_base() {
 		die "debootstrap $suite failed; its log is $cache/debootstrap-$suite.log"
 	}
 	debian_sources "$suite" >"$work/etc/apt/sources.list"
+	# A host that uses a snapshot of Debian has turned this check off.
+	apt-config dump Acquire::Check-Valid-Until >"$work/etc/apt/apt.conf.d/90valid-until" || true
 	rm -rf "$work"/var/cache/apt/archives/*.deb "$work"/var/lib/apt/lists/*
 	chmod 755 "$work"
 	tar -C "$work" --numeric-owner -cf "$tar.part" . && mv "$tar.part" "$tar"
