@@ -94,6 +94,7 @@ def parse(argv):
     play.add_argument("--json", metavar="FILE", help="write the results to a file, not to standard output")
     play.add_argument("--seconds", type=number(1, 3600), help="time that the scenario waits, if it has a wait that can be set")
     play.add_argument("--previous", type=os.path.abspath, metavar="BUILDDIR", help="build folder of the version that the scenario upgrades")
+    play.add_argument("--reloads", type=number(1, 10000), help="how many reloads the scenario makes, if it makes any")
     add_ways(play)
     return parser.parse_args(argv)
 
@@ -106,6 +107,7 @@ def parse_inside(argv):
     parser.add_argument("--shape", type=json.loads, default={})
     parser.add_argument("--scenario")
     parser.add_argument("--seconds", type=int)
+    parser.add_argument("--reloads", type=int)
     return parser.parse_args(argv[1:])
 
 
@@ -181,8 +183,10 @@ def do_scenario(arguments):
             raise LabError(f"--seconds: scenario '{name}' has no wait that can be set")
         if arguments.previous and not hasattr(scenario.SCENARIOS[name], "UPGRADES"):
             raise LabError(f"--previous: scenario '{name}' upgrades nothing")
+        if arguments.reloads and not hasattr(scenario.SCENARIOS[name], "RELOADS"):
+            raise LabError(f"--reloads: scenario '{name}' makes no reloads")
     with _output(arguments.json) as file:
-        results = [_play(name, shape_values(arguments), arguments.seconds) for name in names]
+        results = [_play(name, shape_values(arguments), arguments) for name in names]
         file.write(json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n")
     return 0 if all(result["passed"] or result["skipped"] for result in results) else 1
 
@@ -197,12 +201,13 @@ def _output(path):
         raise LabError(f"--json: {path}: {error.strerror}") from None
 
 
-def _play(name, shape, seconds):
+def _play(name, shape, settings):
     """Runs a scenario in a new capsule, which returns the result through a pipe."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
-    if seconds:
-        argv += ["--seconds", str(seconds)]
+    for option in ("seconds", "reloads"):
+        if value := getattr(settings, option):
+            argv += [f"--{option}", str(value)]
     process = subprocess.Popen(capsule.dying_with_us(capsule.capsule_argv(argv)), pass_fds=[theirs])
     os.close(theirs)
     with os.fdopen(ours) as pipe:
@@ -214,7 +219,7 @@ def _play(name, shape, seconds):
 
 def in_capsule_scenario(arguments):
     capsule.enter_capsule()
-    result = scenario.run(arguments.scenario, arguments.shape, arguments.seconds)
+    result = scenario.run(arguments.scenario, arguments.shape, arguments.seconds, arguments.reloads)
     with os.fdopen(int(arguments.fds), "w") as pipe:
         json.dump(result, pipe)
 

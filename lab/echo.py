@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The echo service of a proxy, for long-lived connections. Run as `echo.py NAME PORT`. Prints "ready" when it listens.
+"""The echo service of a proxy, for long-lived connections. Run as `echo.py NAME PORT ADDRESS...`. Prints "ready" when it listens.
 
 It answers each line with the proxy's name and the line. After the line "upload N" it reads N bytes, and answers with the proxy's
 name and the SHA-256 of the bytes.
@@ -23,7 +23,7 @@ async def upload(reader, size):
     return digest.hexdigest().encode()
 
 
-async def serve(name, port):
+async def serve(name, port, addresses):
     async def connection(reader, writer):
         try:
             while line := await reader.readline():
@@ -37,11 +37,10 @@ async def serve(name, port):
         finally:
             writer.close()
 
-    # A socket per family, as most services listen.
-    server = await asyncio.start_server(connection, ["0.0.0.0", "::"], port, backlog=1024, limit=LINE_LIMIT)
+    server = await asyncio.start_server(connection, addresses, port, backlog=1024, limit=LINE_LIMIT)
     print("ready", flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1].encode(), int(sys.argv[2])))
+    asyncio.run(serve(sys.argv[1].encode(), int(sys.argv[2]), sys.argv[3:]))

@@ -54,7 +54,7 @@ class Fleet:
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""
-        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1), self.build)
+        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1), self.build, self.shape.haproxy)
         self.proxies[proxy.name] = proxy
         proxy.start()
         return proxy

@@ -203,7 +203,7 @@ class Load:
             raise Broken("reset")
         head, _, body = answer.partition(b"\r\n\r\n")
         proxy = body.decode().strip()
-        if not head.startswith(b"HTTP/1.1 200 ") or f"X-Proxy: {proxy}" not in head.decode():
+        if not head.startswith(b"HTTP/1.1 200 ") or f"x-proxy: {proxy}" not in head.decode().lower():
             raise Broken("wrong data")
         return proxy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy on its own host: glb-redirect in front of the kernel's TCP, nginx, and an echo service."""
+"""A proxy on its own host: glb-redirect in front of the kernel's TCP, nginx, and an echo service. HAProxy can stand before both."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from lab.haproxy import LOCAL, LOCAL_ECHO_PORT, LOCAL_HTTP_PORT, Haproxy
 from lab.tools import TREE, LabError, program, read, write
 from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, NETWORK, VIP4, VIP6
 
@@ -34,8 +35,7 @@ http {{
 	uwsgi_temp_path {folder}/uwsgi;
 	scgi_temp_path {folder}/scgi;
 	server {{
-		listen {port} backlog=1024;
-		listen [::]:{port} backlog=1024;
+		{listen}
 		root /run/lab/www;
 		add_header X-Proxy {name} always;
 		location = / {{ return 200 "{name}\\n"; }}
@@ -56,7 +56,7 @@ def make_download():
 
 
 class Proxy:
-    def __init__(self, network, link, build):
+    def __init__(self, network, link, build, haproxy=False):
         self.name, self.link, self.network = link.name, link, network
         self.build = build  # of the programs on this host
         self.host = network.add_proxy(link)
@@ -66,6 +66,7 @@ class Proxy:
         self.nginx_conf, self.log = f"{self.folder}/nginx.conf", f"{self.folder}/services.log"
         os.mkdir(self.folder)
         write(self.redirect_conf, REDIRECT_CONF)
+        self.haproxy = Haproxy(self.host, self.folder) if haproxy else None
 
     @property
     def address(self):
@@ -74,12 +75,21 @@ class Proxy:
     def start(self):
         """Returns at once; wait_ready() waits."""
         self.attach()
-        write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, port=HTTP_PORT, health=HEALTH_URI))
+        if self.haproxy:
+            self._start_services([LOCAL], LOCAL_HTTP_PORT, LOCAL_ECHO_PORT)
+            self.haproxy.start()
+        else:
+            # A socket per family, as most services listen.
+            self._start_services(["0.0.0.0", "::"], HTTP_PORT, ECHO_PORT)
+
+    def _start_services(self, addresses, http_port, echo_port):
+        listen = "\n\t\t".join(f"listen {f'[{each}]' if ':' in each else each}:{http_port} backlog=1024;" for each in addresses)
+        write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, listen=listen, health=HEALTH_URI))
         self.pass_checks(True)
         self.start_nginx()
         with open(self.log, "a") as log:
             self.echo = self.host.start(
-                sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(ECHO_PORT),
+                sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(echo_port), *addresses,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def attach(self, *options, device="eth0"):
@@ -89,6 +99,8 @@ class Proxy:
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
             raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")
+        if self.haproxy:
+            self.haproxy.wait_ready()
 
     def start_nginx(self):
         with open(self.log, "a") as log:

@@ -7,6 +7,7 @@
     SECONDS     optional: how long it waits, unless --seconds says otherwise
     UPGRADES    optional: true if it replaces the programs of --previous by those of this build
     missing()   optional: says what the kernel lacks, so that the scenario is skipped, or returns None
+    RELOADS     optional: how many reloads it makes, unless --reloads says otherwise
 """
 
 import sys
@@ -29,7 +30,7 @@ def say(text):
     print(f"  {text}", flush=True)
 
 
-def run(name, shape, seconds):
+def run(name, shape, seconds=None, reloads=None):
     """Runs a scenario in this capsule. Returns the result as a dictionary."""
     module, start = find(name), time.monotonic()
     result = Result(name, module.SUMMARY)
@@ -39,7 +40,7 @@ def run(name, shape, seconds):
         say(f"skipped: {missing}")
         return result.as_dict()
     fleet = Fleet(Shape(**{**getattr(module, "SHAPE", {}), **shape})).up()
-    stage = Stage(fleet, result, say, seconds or getattr(module, "SECONDS", None))
+    stage = Stage(fleet, result, say, seconds or getattr(module, "SECONDS", None), reloads or getattr(module, "RELOADS", None))
     try:
         module.run(stage)
     except (LabError, OSError) as error:

@@ -86,9 +86,9 @@ def was_refused(broken, labels):
 
 
 class Stage:
-    def __init__(self, fleet, result, say, seconds=None):
+    def __init__(self, fleet, result, say, seconds=None, reloads=None):
         self.fleet, self.result, self.say = fleet, result, say
-        self.seconds = seconds  # of the scenario's wait, see SECONDS in scenario.py
+        self.seconds, self.reloads = seconds, reloads  # see SECONDS and RELOADS in scenario.py
         self.load = self.capture = None
 
     # Load

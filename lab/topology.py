@@ -51,6 +51,7 @@ class Shape:
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
     jumbo: bool = False  # an MTU of 9000; only for scenarios
+    haproxy: bool = False  # on the proxies, in front of nginx and the echo service; only for scenarios
     vlan: bool = False  # the links of directors and proxies carry only tagged frames; only for scenarios
 
     @property

@@ -31,8 +31,8 @@ from support.tree import BUILD, TREE
 
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", TREE / "bench/targets.md", *(TREE / "docs").rglob("*.md")])
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
-# Options of EAL, ethtool and others that pages name without their command.
-FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+# Options of EAL, ethtool, Envoy and others that pages name without their command.
+FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--concurrency", "--drain-time-s", "--parent-shutdown-time-s", "--restart-epoch", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 INDEX = TREE / "docs/README.md"
 END = "@@ end of a command @@"
 

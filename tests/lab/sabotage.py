@@ -2,7 +2,7 @@
 """Usage: sabotage.py NAME
 
 Runs a scenario that must fail, and prints its result: `load`, in which one director has another table than the others, or a scenario
-of the lab in which a next hop is wrong.
+of the lab in which something is done wrong.
 """
 
 import json
@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from lab import segment  # noqa: E402
 from lab.capsule import enter_capsule  # noqa: E402
 from lab.fleet import Fleet  # noqa: E402
+from lab.haproxy import Haproxy  # noqa: E402
 from lab.net import mac  # noqa: E402
 from lab.scenarios import SCENARIOS  # noqa: E402
 from lab.stage import Result, Stage  # noqa: E402
@@ -74,9 +75,22 @@ def unnumbered(stage):
     SCENARIOS["unnumbered"].run(stage)
 
 
+def haproxy(stage):
+    """HAProxy is restarted, not reloaded."""
+    def restart(each):
+        each.process.terminate()
+        each.process.wait()
+        each.start()
+        each.wait_ready()
+
+    Haproxy.reload = restart
+    stage.reloads = 3
+    SCENARIOS["haproxy"].run(stage)
+
+
 def main(name):
     enter_capsule()
-    run = {"load": load, "ecmp": ecmp, "on-link": on_link, "unnumbered": unnumbered}[name]
+    run = {"load": load, "ecmp": ecmp, "on-link": on_link, "unnumbered": unnumbered, "haproxy": haproxy}[name]
     shape = {"proxies": 6} if name == "load" else getattr(SCENARIOS[name], "SHAPE", {})
     stage = Stage(Fleet(Shape(**shape)).up(), Result(name, run.__doc__), lambda text: None)
     try:

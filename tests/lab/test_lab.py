@@ -168,8 +168,9 @@ def test_load_detects_directors_that_disagree():
     ("ecmp", ["the director no longer uses it", "the flows of spine-3 move", "no connection breaks"]),
     ("on-link", ["each proxy on the link has its own MAC address", "proxy-2 gets its packets one way"]),
     ("unnumbered", ["no packet had no next hop"]),
+    ("haproxy", ["every reload took effect", "no proxy sends an RST", "no connection breaks"]),
 ])
-def test_scenarios_detect_a_wrong_next_hop(name, expectations):
+def test_scenarios_detect_what_is_done_wrong(name, expectations):
     failed = sabotage(name)["failed"]
     for expectation in expectations:
         assert any(each.startswith(expectation) for each in failed), failed
@@ -185,6 +186,7 @@ def test_lab_needs_root():
     (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
     (["scenario", "swap", "--json", "/nowhere/result.json"], "--json: /nowhere/result.json: No such file or directory"),
     (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait that can be set"),
+    (["scenario", "swap", "--reloads", "5"], "--reloads: scenario 'swap' makes no reloads"),
     (["exec", "client", "true"], "is not up"),
 ])
 def test_errors_name_the_offender(arguments, says):

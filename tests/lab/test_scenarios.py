@@ -24,6 +24,10 @@ def same_build(result):
     assert result["details"]["previous"] == "this build"
 
 
+def no_resets(result):
+    assert (result["details"]["reloads"], result["details"]["resets"]) == (30, 0)
+
+
 def only_its_own(result):
     assert result["broken"] == result["details"]["own"] >= HELD // 6
 
@@ -139,6 +143,7 @@ PROMISES = {
     "skew": nothing_more,
     "hops": nothing_more,
     "upgrade": same_build,
+    "haproxy": no_resets,
     "path-mtu": nothing_more,
     "half-open": nothing_more,
     "time-wait": nothing_more,

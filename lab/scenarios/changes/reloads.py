@@ -16,8 +16,8 @@ def run(stage):
     before = [director.stats()["generation"] for director in fleet.running()]
 
     start = time.monotonic()
-    for number in range(RELOADS):
-        if number == RELOADS // 2:
+    for number in range(stage.reloads):
+        if number == stage.reloads // 2:
             stage.start_capture()
         for director in fleet.running():
             director.install_table(files["draining" if number % 2 == 0 else "active"])
@@ -27,7 +27,7 @@ def run(stage):
 
     after = [director.stats() for director in fleet.running()]
     done = [stats["generation"] - old for stats, old in zip(after, before, strict=True)]
-    stage.expect("every reload took effect", done == [RELOADS] * len(done), done)
+    stage.expect("every reload took effect", done == [stage.reloads] * len(done), done)
     stage.expect("no reload failed", not any(stats["reload_failures"] for stats in after))
     stage.settle()
     missed = {director.name: director.missed() for director in fleet.running()}
@@ -35,5 +35,5 @@ def run(stage):
     stage.note("missed", missed)
     stage.note("reload_seconds", round(took, 1))
     stage.note("reloads", done)
-    stage.say(f"{RELOADS} reloads on each of {len(done)} directors")
+    stage.say(f"{stage.reloads} reloads on each of {len(done)} directors")
     stage.finish()
