@@ -93,8 +93,8 @@ class Stage:
 
     # Load
 
-    def start_load(self, quiet=False):
-        self.load = Load(self.fleet.client)
+    def start_load(self, quiet=False, **options):
+        self.load = Load(self.fleet.client, **options)
         first = self.load.first
         self.expect("every long-lived connection opens", not first["held_broken"], first["held_broken"])
         shares = ", ".join(f"{name} {count}" for name, count in first["held_by_proxy"].items())

@@ -7,7 +7,7 @@ import pytest
 from lab_process import assert_nothing_left, lab, new_mark, words
 from support.pages import block
 
-HELD = 200  # long-lived connections
+HELD, HELD_IN_A_MACHINE = 200, 24  # long-lived connections; the second number is for the scenario that runs in a virtual machine
 
 
 def nothing_more(result):
@@ -190,10 +190,11 @@ def test_scenario(name, tmp_path):
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
     if name not in ("proxy-killed", "cut-off", "correlated"):
         assert result["broken"] == 0
-    assert result["details"]["held"] >= HELD
+    held = HELD_IN_A_MACHINE if name == "vlan" else HELD
+    assert result["details"]["held"] >= held
     assert result["details"]["short"] > 0
     assert result["connections"] >= result["details"]["held"] + result["details"]["short"]
-    assert result["details"]["exchanges"] > 2 * HELD
+    assert result["details"]["exchanges"] > 2 * held
     assert result["details"]["forwarded"] > 0
     assert result["capture"]["packets"] > 0 and result["capture"]["unknown"] == 0
     PROMISES[name](result)
