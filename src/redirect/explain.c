@@ -149,11 +149,23 @@ static bool link_has_program(uint32_t link_id, uint32_t program_id)
 	return has;
 }
 
+bool explain_is_dispatcher(const char *interface, uint32_t program_id)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), PINS_BPFFS "/xdp/dispatch-%u-%u", if_nametoindex(interface), program_id);
+	return access(path, F_OK) == 0;
+}
+
 void explain_removal(char *remedy, size_t size, const char *interface, uint32_t program_id)
 {
 	uint32_t id = 0;
 	int error;
 
+	if (explain_is_dispatcher(interface, program_id)) {
+		snprintf(remedy, size, "xdp-loader unload %s --all", interface);
+		return;
+	}
 	while ((error = bpf_link_get_next_id(id, &id)) == 0)
 		if (link_has_program(id, program_id)) {
 			snprintf(remedy, size, "bpftool link detach id %u", id);
@@ -175,12 +187,16 @@ int explain_foreign(const char *interface, uint32_t program_id)
 	if (*search.interface)
 		return command_error("%s was called %s when the program was attached: run glb-redirect detach %s first",
 			interface, search.interface, search.interface);
+	explain_removal(remedy, sizeof(remedy), interface, program_id);
+	if (explain_is_dispatcher(interface, program_id))
+		return command_error(
+			"%s already has the dispatcher of libxdp, id %u, which glb-redirect does not join: remove it first (%s). glb-redirect next then runs another program after this one",
+			interface, program_id, remedy);
 	fd = bpf_prog_get_fd_by_id(program_id);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && *info.name)
 		snprintf(name, sizeof(name), "'%s' ", info.name);
 	if (fd >= 0)
 		close(fd);
-	explain_removal(remedy, sizeof(remedy), interface, program_id);
 	return command_error("%s already has another XDP program, %sid %u, which is not pinned in " PINS_ROOT
 			     ": remove it first (%s)",
 		interface, name, program_id, remedy);

@@ -4,6 +4,8 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import socket
 
 import pytest
@@ -12,6 +14,7 @@ from cases import frames as f
 from host import FAMILY, UNKNOWN, VIP, packet
 from lab.tools import wait_until
 from packets import gue_frame
+from support.pages import block, commands
 from support.tree import BUILD
 from test_loader import PINS, Proxy
 
@@ -105,3 +108,63 @@ def test_what_is_no_fitting_program_is_refused(proxy):
     assert "give the path of a pinned program, or --none" in proxy("next", "eth0", code=2)
     assert "give the path of a pinned program, or --none" in proxy("next", "eth0", OTHER, "--none", code=2)
     assert "eth9: not attached" in proxy("next", "eth9", OTHER, code=1)
+
+
+def test_commands_of_the_page(proxy, tmp_path):
+    kind = "frags" if HAS_FRAGS and proxy.mode == "native" else "plain"
+    shutil.copy(BUILD / f"tests/bpf/count_all_{kind}.bpf.o", tmp_path / "filter.bpf.o")
+    path = {**os.environ, "PATH": f"{os.path.dirname(proxy.glb_redirect)}:{os.environ['PATH']}"}
+    for command, shown in commands(block("docs/howto/set-up-a-proxy.md", "glb-redirect next eth0")):
+        printed = proxy.namespace.run("bash", "-c", command, cwd=tmp_path, env=path).stdout
+        assert re.sub(r"\d+$", "N", printed, flags=re.MULTILINE).splitlines() == [re.sub(r"\d+$", "N", line) for line in shown]
+
+
+# Other tools that attach by libxdp
+
+
+def refused(proxy, number):
+    """What attach and check say about the dispatcher of libxdp. Returns the command that removes it."""
+    said, remedy = proxy("attach", "eth0", code=1), "xdp-loader unload eth0 --all"
+    assert said == (
+        f"glb-redirect: eth0 already has the dispatcher of libxdp, id {number}, which glb-redirect does not join: remove it first ({remedy}). "
+        "glb-redirect next then runs another program after this one\n")
+    report = json.loads(proxy.namespace.run(proxy.glb_redirect, "check", "eth0", "--json", check=False).stdout)
+    (finding,) = (each for each in report["findings"] if each["check"] == "program")
+    assert (finding["level"], finding["command"]) == ("fail", remedy) and "the dispatcher of libxdp" in finding["text"]
+    return remedy
+
+
+def attached_id(proxy):
+    (link,) = json.loads(proxy.namespace.run("ip", "-json", "-details", "link", "show", "eth0").stdout)
+    return link["xdp"]["prog"]["id"]
+
+
+def test_dispatcher_of_libxdp_is_named(proxy):
+    """libxdp pins the programs of a dispatcher in a folder with its name. A killed tool can leave the folder without the program."""
+    proxy("detach", "eth0")
+    proxy.namespace.run("ip", "link", "set", "dev", "eth0", "xdpgeneric" if proxy.mode == "generic" else "xdpdrv", "pinned", OTHER)
+    number = attached_id(proxy)
+    index = json.loads(proxy.namespace.run("ip", "-json", "link", "show", "eth0").stdout)[0]["ifindex"]
+    folder = f"/sys/fs/bpf/xdp/dispatch-{index}-"
+    proxy.namespace.run("mkdir", "-p", f"{folder}{number + 1}")
+    assert f"another XDP program, 'count_all' id {number}" in proxy("attach", "eth0", code=1)
+    proxy.namespace.run("mkdir", f"{folder}{number}")
+    refused(proxy, number)
+    proxy.namespace.run("ip", "link", "set", "dev", "eth0", "xdpgeneric" if proxy.mode == "generic" else "xdpdrv", "off")
+    proxy("attach", "eth0", "--mode", proxy.mode)
+
+
+@pytest.mark.skipif(not shutil.which("xdp-loader"), reason="xdp-loader of the package xdp-tools is missing")
+def test_dispatcher_of_libxdp_is_not_joined(proxy):
+    """The tool of libxdp attaches two programs. Its own command removes them, and one of them runs after glb-redirect."""
+    proxy("detach", "eth0")
+    load = ("xdp-loader", "load", "-m", "skb" if proxy.mode == "generic" else "native", "eth0", str(BUILD / "tests/bpf/count_all_plain.bpf.o"))
+    for _ in range(2):
+        proxy.namespace.run(*load)
+    remedy = refused(proxy, attached_id(proxy))
+    proxy.namespace.run(*remedy.split())
+    proxy("attach", "eth0", "--mode", proxy.mode)
+    proxy("next", "eth0", OTHER)
+    assert proxy.namespace.run(*load, check=False).returncode != 0
+    proxy.receive([PING])
+    wait_until(lambda: counted(proxy) == 1, "the program that runs after glb-redirect")

@@ -30,7 +30,7 @@ def set_up(proxy, glb_redirect, conf):
     return follower
 
 
-@pytest.mark.parametrize("page, part", [(PAGE, "# glb-redirect check"), (PAGE, "# glb-redirect status"), (PAGE, "# glb-redirect stats")])
+@pytest.mark.parametrize("page, part", [(PAGE, "# glb-redirect check"), (PAGE, "# glb-redirect status\n"), (PAGE, "# glb-redirect stats")])
 def test_example_prints_what_is_shown(glb_redirect, page, part, tmp_path):
     ((command, shown),) = commands(block(page, part))
     proxy, network, follower = Namespace(), Namespace(), None

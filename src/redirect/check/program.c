@@ -29,7 +29,9 @@ static void check_unpinned(struct check *check)
 	else {
 		explain_removal(command, sizeof(command), name, query.prog_id);
 		check_add(check, CHECK_FAIL, name, command,
-			"another XDP program (id %u) is attached, which glb-redirect attach does not replace",
+			explain_is_dispatcher(name, query.prog_id)
+				? "the dispatcher of libxdp (id %u) is attached, which glb-redirect does not join: glb-redirect next runs another program after this one"
+				: "another XDP program (id %u) is attached, which glb-redirect attach does not replace",
 			query.prog_id);
 	}
 }
