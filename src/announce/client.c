@@ -72,7 +72,8 @@ static void print_vip(const json_t *vip)
 
 	if (since)
 		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", gmtime_r(&since, &fields));
-	command_print(2, "%s: %s%s%s%s: %s", text_of(vip, "prefix"), state, when,
+	command_print(2, "%s%s: %s%s%s%s: %s", text_of(vip, "prefix"),
+		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, when,
 		strcmp(state, wish) == 0 ? "" : ", should be ", strcmp(state, wish) == 0 ? "" : wish,
 		text_of(vip, "reason"));
 }
@@ -80,7 +81,7 @@ static void print_vip(const json_t *vip)
 static void print_status(const json_t *status)
 {
 	const json_t *director = json_object_get(status, "director"), *operator= json_object_get(status, "operator");
-	const json_t *driver = json_object_get(status, "driver"), *vip;
+	const json_t *driver = json_object_get(status, "driver"), *probe = json_object_get(status, "probe"), *vip;
 	size_t i;
 
 	command_print(2, "director: %s: %s", text_of(director, "state"), text_of(director, "reason"));
@@ -93,29 +94,47 @@ static void print_status(const json_t *status)
 		snprintf(state.reason, sizeof(state.reason), "%s", text_of(operator, "reason"));
 		command_print(2, "operator: %s", operator_switch_text(&state, line));
 	}
+	if (json_is_object(probe))
+		command_print(2, "probe: %s: %s: %s", text_of(probe, "address"),
+			json_is_true(json_object_get(probe, "proven")) ? "proven" : "not proven",
+			text_of(probe, "reason"));
 	if (*text_of(driver, "error"))
 		command_print(2, "driver: %s: %s", text_of(driver, "file"), text_of(driver, "error"));
 	json_array_foreach(json_object_get(status, "vips"), i, vip) print_vip(vip);
 }
 
-/* Returns whether every VIP is in this state. There may be none. */
+/* Returns how many VIPs there are, without the address of the probe, and in *in_state how many of them are in this state. */
+static size_t count_vips(const json_t *status, const char *state, size_t *in_state)
+{
+	size_t i, count = 0;
+	const json_t *vip;
+
+	*in_state = 0;
+	json_array_foreach(json_object_get(status, "vips"), i, vip)
+	{
+		if (json_is_true(json_object_get(vip, "probe")))
+			continue;
+		count++;
+		*in_state += strcmp(text_of(vip, "state"), state) == 0;
+	}
+	return count;
+}
+
 static bool all_are(const json_t *status, const char *state)
 {
-	const json_t *vip;
-	size_t i;
+	size_t in_state;
 
-	json_array_foreach(
-		json_object_get(status, "vips"), i, vip) if (strcmp(text_of(vip, "state"), state) != 0) return false;
-	return true;
+	return count_vips(status, state, &in_state) == in_state;
 }
 
 static int run_status(const struct command_args *args)
 {
 	struct announce_conf conf;
 	struct faults faults = {0};
-	char *text = commands_read(args, &conf, NULL) ? read_status(&conf, &faults) : NULL;
+	size_t announced;
+	char *text = commands_read(args, &conf) ? read_status(&conf, &faults) : NULL;
 	json_t *status = text ? json_loads(text, 0, NULL) : NULL;
-	bool good = json_array_size(json_object_get(status, "vips")) && all_are(status, "announced") &&
+	bool good = count_vips(status, "announced", &announced) && all_are(status, "announced") &&
 		    !*text_of(json_object_get(status, "driver"), "error");
 
 	if (text && !status)
@@ -128,7 +147,7 @@ static int run_status(const struct command_args *args)
 	faults_clear(&faults);
 	json_decref(status);
 	free(text);
-	commands_free(&conf, NULL);
+	announce_conf_free(&conf);
 	return good ? COMMAND_OK : COMMAND_FAILED;
 }
 
@@ -177,7 +196,7 @@ static int run_withdraw(const struct command_args *args)
 
 	if (wait && !text_number(wait, 1, 3600, &timeout))
 		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
-	if (commands_read(args, &conf, NULL)) {
+	if (commands_read(args, &conf)) {
 		faults.file = conf.switch_file;
 		if (operator_switch_withdraw(conf.switch_file, args->options[REASON], &faults) == 0)
 			code = wait_withdrawn(&conf, timeout);
@@ -187,7 +206,7 @@ static int run_withdraw(const struct command_args *args)
 				faults_first_error(&faults));
 	}
 	faults_clear(&faults);
-	commands_free(&conf, NULL);
+	announce_conf_free(&conf);
 	return code;
 }
 
@@ -197,13 +216,13 @@ static int run_announce(const struct command_args *args)
 	struct announce_conf conf;
 	int code = COMMAND_FAILED;
 
-	if (commands_read(args, &conf, NULL) && operator_switch_announce(conf.switch_file, &faults) == 0)
+	if (commands_read(args, &conf) && operator_switch_announce(conf.switch_file, &faults) == 0)
 		code = COMMAND_OK;
 	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
 	faults_clear(&faults);
 	if (code == COMMAND_OK && !file_is_locked(conf.status_file))
 		command_note("glb-announce does not run: systemctl start glb-announce");
-	commands_free(&conf, NULL);
+	announce_conf_free(&conf);
 	return code;
 }
 

@@ -4,7 +4,6 @@
 #define GLB_ANNOUNCE_COMMANDS_H
 
 #include "announce/config/announce_conf.h"
-#include "announce/config/driver_conf.h"
 #include "program/command.h"
 
 /* The first option of every subcommand. */
@@ -13,13 +12,13 @@ enum { COMMANDS_CONFIG_FILE, COMMANDS_OPTIONS };
 #define COMMANDS_OPTION_LIST \
 	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_ANNOUNCE_CONF ")"}
 
-extern const struct command run_command, check_command, status_command, withdraw_command, announce_command;
+extern const struct command run_command, check_command, status_command, withdraw_command, announce_command,
+	release_command;
 
-/*
- * Reads the configuration, and the driver file that it names unless `driver` is NULL. Prints all faults. False: it has errors.
- * commands_free() frees both in either case.
- */
-bool commands_read(const struct command_args *args, struct announce_conf *conf, struct driver_conf *driver);
-void commands_free(struct announce_conf *conf, struct driver_conf *driver);
+/* The path of the configuration. */
+const char *commands_path(const struct command_args *args);
+
+/* Reads the configuration without the driver file, and prints all faults. False: it has errors. The caller frees it in either case. */
+bool commands_read(const struct command_args *args, struct announce_conf *conf);
 
 #endif

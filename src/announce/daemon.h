@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop of glb-announce: asks the director, decides for each VIP, and tells the routing daemon. One thread. Everything that blocks
- * has a timeout.
+ * The state of `glb-announce run`, and its loop: round_ask() asks the director and decides for each VIP, and actions_run() tells the
+ * routing daemon. One thread. Everything that blocks has a timeout.
  */
 #ifndef GLB_ANNOUNCE_DAEMON_H
 #define GLB_ANNOUNCE_DAEMON_H
 
-#include "announce/config/announce_conf.h"
-#include "announce/config/driver_conf.h"
+#include "announce/config/settings.h"
 #include "announce/director.h"
 #include "announce/driver.h"
 #include "announce/operator_switch.h"
+#include "announce/probe.h"
 #include "announce/vips.h"
 
 struct daemon {
-	const struct announce_conf *conf;
-	const struct driver_conf *driver;
+	const char *path; /* of the configuration */
+	struct settings settings;
 	struct director director;
+	/* With the address of the probe, if there is one. */
 	struct vips vips;
+	struct probe probe;
+	/* Whether the probe proves that the director forwards. No VIP, but damped in the same way: "announced" means proven. */
+	struct vip proof;
 	struct operator_switch operator_switch;
 	bool stopping;
-	uint64_t started_s, changed_s; /* Unix time */
+	uint64_t started_s; /* Unix time */
 	/* When the routing daemon is asked again whether it still does what it was told. */
 	uint64_t reassert_ms;
 	/* The last command failed: why, how often in a row, and when the next attempt is. "": it did not. */
@@ -30,10 +34,8 @@ struct daemon {
 	bool changed; /* the status file is old */
 };
 
-/* Runs until SIGTERM or SIGINT, which must be blocked. Returns the exit code. */
-int daemon_run(const struct announce_conf *conf, const struct driver_conf *driver);
-
-/* Returns what the VIP should be now. *reason: why. */
-enum vips_state daemon_wish(const struct daemon *daemon, const struct vip *vip, const char **reason);
+/* Runs until SIGTERM or SIGINT, which must be blocked. `settings` are those of the file `path`, and daemon_run() frees them. Returns
+ * the exit code. */
+int daemon_run(const char *path, const struct settings *settings);
 
 #endif

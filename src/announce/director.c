@@ -304,7 +304,8 @@ static bool has(const struct netprefix *prefixes, size_t count, const struct net
 	return false;
 }
 
-size_t director_prefixes(const struct director *director, struct netprefix *prefixes, size_t max, size_t *left_out)
+size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
+	size_t max, size_t *left_out)
 {
 	size_t count = 0;
 
@@ -312,7 +313,7 @@ size_t director_prefixes(const struct director *director, struct netprefix *pref
 	for (size_t i = 0; i < director->bind_count; i++) {
 		const struct netprefix *prefix = &director->binds[i].prefix;
 
-		if (has(prefixes, count, prefix))
+		if (has(prefixes, count, prefix) || netprefix_covers(prefix, probe))
 			continue;
 		if (count < max && !is_too_large(prefix))
 			prefixes[count++] = *prefix;

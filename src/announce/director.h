@@ -46,9 +46,11 @@ enum vips_answer director_answer(
 	const struct director *director, const struct netprefix *prefix, char reason[VIPS_REASON_MAX]);
 
 /*
- * Writes the prefixes of all binds that may be announced, each once, and returns their number. At most `max`. *left_out: how many
+ * Writes the prefixes of all binds that may be announced, each once, and returns their number. At most `max`, and none that covers the
+ * address of the probe. *left_out: how many
  * others there are, which are too many or larger than /24 (IPv4) or /48 (IPv6).
  */
-size_t director_prefixes(const struct director *director, struct netprefix *prefixes, size_t max, size_t *left_out);
+size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
+	size_t max, size_t *left_out);
 
 #endif

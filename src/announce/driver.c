@@ -2,10 +2,13 @@
 #include "announce/driver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "announce/run.h"
 #include "common/text.h"
@@ -71,7 +74,46 @@ static bool run(char *const argv[], unsigned timeout_ms, char *output, size_t si
 	return false;
 }
 
-bool driver_set(
+/* Writes a line to the pipe, completely or not at all. Does not wait for its reader. */
+static bool write_line(const struct driver_conf *conf, const char *text, char error[DRIVER_ERROR_MAX])
+{
+	int fd = open(conf->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat file;
+	bool is_pipe, done = false;
+	char *line = NULL;
+
+	if (fd < 0) {
+		snprintf(error, DRIVER_ERROR_MAX, "%s: %s", conf->pipe,
+			errno == ENXIO ? "nobody reads this pipe" : strerror(errno));
+		return false;
+	}
+	is_pipe = fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode);
+	if (!is_pipe)
+		snprintf(error, DRIVER_ERROR_MAX, "%s: is not a pipe", conf->pipe);
+	else if (asprintf(&line, "%s\n", text) < 0)
+		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
+	else if (!(done = write(fd, line, strlen(line)) == (ssize_t)strlen(line)))
+		snprintf(error, DRIVER_ERROR_MAX, "%s: cannot be written: its reader has stopped reading", conf->pipe);
+	free(line);
+	close(fd);
+	return done;
+}
+
+static bool set_by_pipe(
+	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX])
+{
+	char *text = driver_conf_expand(announce ? conf->announce_line : conf->withdraw_line, prefix, DRIVER_PLAIN);
+	bool done = false;
+
+	if (text)
+		done = write_line(conf, text, error);
+	else
+		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
+	free(text);
+	return done;
+}
+
+static bool set_by_command(
 	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX])
 {
 	char **argv = expand(announce ? conf->announce : conf->withdraw, prefix), output[OUTPUT_MAX];
@@ -83,6 +125,12 @@ bool driver_set(
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
 	free_arguments(argv);
 	return done;
+}
+
+bool driver_set(
+	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX])
+{
+	return (conf->pipe ? set_by_pipe : set_by_command)(conf, prefix, announce, error);
 }
 
 char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])

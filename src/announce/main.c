@@ -2,7 +2,7 @@
 /* glb-announce: announces the VIPs of a director that forwards, and withdraws them when it does not. */
 #include "announce/commands.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "announce/daemon.h"
@@ -10,38 +10,28 @@
 #include "program/early_signals.h"
 #include "program/installed.h"
 #include "program/log.h"
-
-#include <errno.h>
+#include "program/not_configured.h"
 
 static const struct command_option options[] = {
 	COMMANDS_OPTION_LIST,
 	{0},
 };
 
-bool commands_read(const struct command_args *args, struct announce_conf *conf, struct driver_conf *driver)
+const char *commands_path(const struct command_args *args)
 {
 	const char *path = args->options[COMMANDS_CONFIG_FILE];
-	struct faults faults = {.file = path ? path : INSTALLED_ANNOUNCE_CONF};
-	bool read;
 
-	*conf = (struct announce_conf){0};
-	if (driver)
-		*driver = (struct driver_conf){0};
-	read = announce_conf_read(faults.file, conf, &faults) == 0;
-	if (read && driver) {
-		faults.file = conf->driver;
-		read = driver_conf_read(conf->driver, driver, &faults) == 0;
-	}
+	return path ? path : INSTALLED_ANNOUNCE_CONF;
+}
+
+bool commands_read(const struct command_args *args, struct announce_conf *conf)
+{
+	struct faults faults = {.file = commands_path(args)};
+	bool read = announce_conf_read(faults.file, conf, &faults) == 0;
+
 	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
 	faults_clear(&faults);
 	return read;
-}
-
-void commands_free(struct announce_conf *conf, struct driver_conf *driver)
-{
-	announce_conf_free(conf);
-	if (driver)
-		driver_conf_free(driver);
 }
 
 /* The lock says which process announces. The kernel ends it with the process. */
@@ -63,25 +53,36 @@ static bool lock(const struct announce_conf *conf)
 
 static int run(const struct command_args *args)
 {
-	struct announce_conf conf;
-	struct driver_conf driver;
-	int code = COMMAND_FAILED;
+	const char *path = commands_path(args);
+	struct faults faults = {0};
+	struct settings settings;
+	int error;
 
 	log_open("glb-announce", false);
-	if (commands_read(args, &conf, &driver) && lock(&conf))
-		code = daemon_run(&conf, &driver);
-	commands_free(&conf, &driver);
-	return code;
+	error = settings_read(path, &settings, &faults);
+	log_faults(&faults, FAULTS_ALL);
+	faults_clear(&faults);
+	if (!error && lock(&settings.conf))
+		return daemon_run(path, &settings);
+	settings_free(&settings);
+	if (error == -ENOENT) {
+		log_error("glb-announce is not configured yet: " INSTALLED_PAGES
+			  "/examples/announce.conf is an example of this file");
+		return EXIT_NOT_CONFIGURED;
+	}
+	return COMMAND_FAILED;
 }
 
 static int check(const struct command_args *args)
 {
-	struct announce_conf conf;
-	struct driver_conf driver;
-	bool good = commands_read(args, &conf, &driver);
+	struct faults faults = {0};
+	struct settings settings;
+	int error = settings_read(commands_path(args), &settings, &faults);
 
-	commands_free(&conf, &driver);
-	return good ? COMMAND_OK : COMMAND_FAILED;
+	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
+	faults_clear(&faults);
+	settings_free(&settings);
+	return error ? COMMAND_FAILED : COMMAND_OK;
 }
 
 const struct command run_command = {
@@ -106,6 +107,7 @@ static const struct command *const commands[] = {
 	&status_command,
 	&withdraw_command,
 	&announce_command,
+	&release_command,
 };
 
 static const struct command_program program = {

@@ -10,7 +10,12 @@
 /* Writes the file. A failure is logged once, until it succeeds again. */
 void status_write(const struct daemon *daemon);
 
-/* Reads the prefixes of the VIPs in a status file, at most `max`. Returns their number; 0: there is no such file, or it is damaged. */
+#define STATUS_MAX_PREFIXES (ANNOUNCE_MAX_VIPS + 1)
+
+/*
+ * Reads the prefixes of a status file that may be announced: at most `max`. Returns their number; 0: there are none, or the file is
+ * missing or damaged.
+ */
 size_t status_read_prefixes(const char *path, struct netprefix *prefixes, size_t max);
 
 /* Writes the line for `systemctl status`. */

@@ -67,7 +67,20 @@ static struct vip *find(const struct vips *vips, const struct netprefix *prefix)
 	return NULL;
 }
 
-bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count)
+/* There is room for one more. */
+static void keep(struct vips *vips, const struct netprefix *prefix, bool is_probe)
+{
+	struct vip *vip = find(vips, prefix);
+
+	if (!vip) {
+		vip = &vips->items[vips->count++];
+		*vip = (struct vip){.prefix = *prefix};
+	}
+	vip->gone = false;
+	vip->is_probe = is_probe;
+}
+
+bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count, const struct netprefix *probe)
 {
 	struct vip *items = realloc(vips->items, (vips->count + count + 1) * sizeof(*items));
 
@@ -76,14 +89,10 @@ bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t co
 	vips->items = items;
 	for (size_t i = 0; i < vips->count; i++)
 		items[i].gone = true;
-	for (size_t i = 0; i < count; i++) {
-		struct vip *vip = find(vips, &prefixes[i]);
-
-		if (vip)
-			vip->gone = false;
-		else
-			items[vips->count++] = (struct vip){.prefix = prefixes[i]};
-	}
+	for (size_t i = 0; i < count; i++)
+		keep(vips, &prefixes[i], false);
+	if (probe)
+		keep(vips, probe, true);
 	return true;
 }
 

@@ -47,6 +47,7 @@ struct vip {
 	enum vips_state state;
 	uint64_t changed_s; /* Unix time of the last change of `state`; 0: none */
 	bool repeat; /* the command is run again, because nobody knows whether it still holds */
+	bool is_probe; /* it is the address of the probe */
 	bool gone; /* neither the configuration nor the table has it any more */
 };
 
@@ -60,10 +61,10 @@ bool vips_feed(
 	struct vip *vip, enum vips_answer answer, const char *reason, const struct vips_rule *rule, uint64_t now_ms);
 
 /*
- * Makes these the prefixes of the VIPs. A VIP that stays keeps everything. A VIP that is no longer there gets `gone`, until
+ * Makes these the prefixes of the VIPs, and adds `probe` unless it is NULL. A VIP that stays keeps everything. A VIP that is no longer there gets `gone`, until
  * vips_forget() finds it withdrawn. Returns false: out of memory, and nothing has changed.
  */
-bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count);
+bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count, const struct netprefix *probe);
 void vips_forget(struct vips *vips);
 void vips_free(struct vips *vips);
 

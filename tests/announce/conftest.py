@@ -116,6 +116,8 @@ class FakeDirector:
 
 
 def value_of(value):
+    if isinstance(value, dict):
+        return "{ " + "".join(f"{key} = {value_of(each)}; " for key, each in value.items()) + "}"
     return json.dumps(value) if not isinstance(value, bool) else str(value).lower()
 
 
@@ -133,6 +135,7 @@ class Announcer:
         self.write_driver(DRIVER)
         self.configure()
         self.process = None
+        self.prefix = []  # words before the command of the daemon
 
     def write_driver(self, text):
         (self.folder / "driver.conf").write_text(text.format(folder=self.folder), encoding="ascii")
@@ -154,7 +157,7 @@ class Announcer:
 
     def start(self):
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(self.command("run"), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment)
+            self.process = subprocess.Popen([*self.prefix, *self.command("run")], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment)
         return self
 
     def __enter__(self):

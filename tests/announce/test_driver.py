@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The routing daemon fails, hangs, is missing, or is restarted."""
 
+import os
+
 import pytest
-from conftest import DRIVER, VIP
+from conftest import DRIVER, VIP, VIP6
 
 from lab.tools import wait_until
 
@@ -39,7 +41,8 @@ def test_failing_command_is_logged_once_and_tried_again(announcer, director):
         (announcer.folder / "broken").unlink()
         announcer.wait_announced(ON, ON6)
         announcer.wait_log("work again")
-        assert announcer.log.count("exit code 3") == 1 and announcer.status()["driver"]["error"] == ""
+        wait_until(lambda: announcer.status()["driver"]["error"] == "", "the status without an error")
+        assert announcer.log.count("exit code 3") == 1
 
 
 def test_hanging_command_is_killed_and_does_not_stop_the_daemon(announcer, director):
@@ -74,3 +77,77 @@ def test_stop_that_cannot_withdraw_says_so(announcer, director, trouble, code):
         (announcer.folder / trouble).touch()
         assert announcer.stop() == code
     assert "VIPs may still be announced, because the routing daemon could not be told" in announcer.log
+
+
+class Pipe:
+    """The reader of a pipe, like ExaBGP."""
+
+    DRIVER = """pipe = "{folder}/pipe";
+announce_line = "announce route {{prefix}} next-hop self";
+withdraw_line = "withdraw route {{prefix}} next-hop self";
+"""
+
+    def __init__(self, announcer):
+        announcer.write_driver(self.DRIVER)
+        self.path = announcer.folder / "pipe"
+        os.mkfifo(self.path)
+        self._reader = None
+        self.lines = []
+
+    def open(self):
+        self._reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def close(self):
+        os.close(self._reader)
+        self.lines = []
+
+    def read(self):
+        try:
+            self.lines += os.read(self._reader, 65536).decode().splitlines()
+        except BlockingIOError:
+            pass
+        return self.lines
+
+    def wait(self, line):
+        wait_until(lambda: line in self.read(), lambda: f"{line}: {self.lines}")
+
+
+def test_lines_in_a_pipe_and_a_reader_that_is_restarted(announcer, director):
+    pipe = Pipe(announcer)
+    with announcer:
+        announcer.wait_log(f"{pipe.path}: nobody reads this pipe; glb-announce tries again")
+        pipe.open()
+        pipe.wait("announce route 203.0.113.10/32 next-hop self")
+        pipe.wait("announce route 2001:db8:f::10/128 next-hop self")
+        pipe.close()
+        wait_until(lambda: "nobody reads" in announcer.status()["driver"]["error"], "the error")
+        pipe.open()
+        pipe.wait("announce route 2001:db8:f::10/128 next-hop self")
+        director.fail()
+        pipe.wait("withdraw route 203.0.113.10/32 next-hop self")
+        announcer.stop()
+        pipe.close()
+
+
+def test_full_pipe_is_an_error_and_no_line_is_cut(announcer, director):
+    pipe = Pipe(announcer)
+    pipe.open()
+    with open(pipe.path, "wb", buffering=0) as other:
+        os.set_blocking(other.fileno(), False)
+        for size in (100, 1):
+            while other.write(b"x\n" * size):
+                pass
+    with announcer:
+        announcer.wait_log(f"{pipe.path}: cannot be written: its reader has stopped reading")
+        assert set(pipe.read()) == {"x"}
+        pipe.wait("announce route 203.0.113.10/32 next-hop self")
+        announcer.process.kill()
+    assert {line for line in pipe.read() if line != "x"} <= {f"announce route {each} next-hop self" for each in (f"{VIP}/32", f"{VIP6}/128")}
+
+
+def test_file_is_no_pipe(announcer, director):
+    announcer.write_driver(Pipe.DRIVER)
+    (announcer.folder / "pipe").write_text("kept")
+    with announcer:
+        announcer.wait_log("pipe: is not a pipe")
+    assert (announcer.folder / "pipe").read_text() == "kept"

@@ -4,7 +4,7 @@
 import json
 import signal
 
-from conftest import VIP
+from conftest import VIP, VIP6
 
 from lab.tools import wait_until
 from support.service_manager import ServiceManager
@@ -140,3 +140,65 @@ def test_stop_waits_only_if_something_was_announced(announcer, director):
     assert announcer.log.count("waits 200 ms") == 1
 
 
+
+
+def test_release_withdraws_what_a_killed_daemon_has_left(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        assert "glb-announce runs: stop it instead" in announcer.call("release", code=1).stderr
+        announcer.stop(signal.SIGKILL)
+    assert f"{VIP}: withdrawn: glb-announce ended without withdrawing it" in announcer.call("release").stderr
+    assert announcer.announced == []
+    assert announcer.call("release").stderr == ""
+
+
+def test_release_after_a_clean_stop_does_nothing(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop()
+    calls = announcer.calls
+    assert announcer.call("release").stderr == "" and announcer.calls == calls
+
+
+def test_release_leaves_everything_if_it_fails_static(announcer, director):
+    announcer.configure(fail="static")
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    announcer.call("release")
+    assert announcer.announced == sorted([ON, ON6])
+
+
+def test_release_that_fails_remembers_the_vips(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    (announcer.folder / "broken").touch()
+    assert f"{VIP}: may still be announced: " in announcer.call("release", code=1).stderr
+    (announcer.folder / "broken").unlink()
+    announcer.call("release")
+    assert announcer.announced == []
+
+
+def test_reload_uses_a_new_configuration_without_withdrawing(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.configure(vips=[VIP6, "203.0.113.0/24"])
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_announced(ON6, "glb_203_0_113_0_24")
+        assert announcer.changes == [f"enable {ON}", f"enable {ON6}", f"disable {ON}", "enable glb_203_0_113_0_24"]
+        announcer.configure(vips=["nonsense"])
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_log("has errors; the last configuration stays in use")
+        assert "vips[0]: 'nonsense' is not an address or a prefix" in announcer.log
+        announcer.configure(status_file="other.json")
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_log("status_file has changed: restart glb-announce")
+        announcer.wait_rounds(director)
+        assert announcer.announced == sorted([ON6, "glb_203_0_113_0_24"])
+
+
+def test_daemon_that_nobody_has_configured_exits_with_6(announcer):
+    (announcer.folder / "announce.conf").unlink()
+    assert "glb-announce is not configured yet: " in announcer.call("run", code=6).stderr
+    announcer.call("release")

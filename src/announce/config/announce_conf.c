@@ -68,11 +68,40 @@ static void read_vips(struct conf_reader *reader, const config_setting_t *at, co
 		read_vip(reader, config_setting_get_elem(at, (unsigned)i), conf);
 }
 
+static void read_address(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at);
+	char value[CONF_VALUE_MAX];
+
+	(void)key;
+	if (!text || !netaddr_parse(text, field) || !netaddr_is_unicast(field))
+		conf_error(reader, at, NULL, "%s is not a unicast address", conf_value(at, CONFIG_TYPE_STRING, value));
+}
+
 #define MEMBER(name) .offset = offsetof(struct announce_conf, name)
 #define NUMBER(key, least, most)                                                                     \
 	{                                                                                            \
 		.name = #key, .read = conf_read_unsigned, MEMBER(key), .min = (least), .max = (most) \
 	}
+
+static void read_probe(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+#define PROBE(name) .offset = offsetof(struct announce_probe, name)
+	static const struct conf_key keys[] = {
+		{.name = "address", .read = read_address, PROBE(address), .required = "an address of this director alone"},
+		{.name = "source", .read = read_address, PROBE(source)},
+		{.name = "interval_ms", .read = conf_read_unsigned, PROBE(interval_ms), .min = 100, .max = 60000},
+		{.name = "rise", .read = conf_read_unsigned, PROBE(rise), .min = 1, .max = 1000},
+		{.name = "fall", .read = conf_read_unsigned, PROBE(fall), .min = 0, .max = 1000},
+		{0},
+	};
+	struct announce_probe *probe = field;
+
+	(void)key;
+	conf_read_group(reader, at, keys, probe);
+	if (probe->source.family && probe->address.family && probe->source.family != probe->address.family)
+		conf_error(reader, at, "source", "is not of the same family as address");
+}
 
 static const char *const fails[] = {"closed", "static", NULL};
 
@@ -92,6 +121,7 @@ static const struct conf_key keys[] = {
 	NUMBER(reassert_ms, 100, 3600000),
 	NUMBER(withdraw_ms, 0, 600000),
 	{.name = "fail", .read = conf_read_choice, MEMBER(fail), .choices = fails},
+	{.name = "probe", .read = read_probe, MEMBER(probe)},
 	{.name = "status_file", .read = read_path, MEMBER(status_file)},
 	{.name = "switch_file", .read = read_path, MEMBER(switch_file)},
 	{0},
@@ -117,6 +147,10 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 				conf->hold_max_ms, conf->hold_ms);
 		conf->hold_max_ms = conf->hold_ms;
 	}
+	for (size_t i = 0; i < conf->vip_count; i++)
+		if (conf->probe.address.family && netprefix_covers(&conf->vips[i], &conf->probe.address))
+			conf_error(reader, root, "vips",
+				"one of them has the address of the probe, but all directors announce VIPs, and the probe must reach this director");
 }
 
 int announce_conf_read(const char *path, struct announce_conf *conf, struct faults *faults)
@@ -133,6 +167,7 @@ int announce_conf_read(const char *path, struct announce_conf *conf, struct faul
 		.hold_max_ms = 300000,
 		.reassert_ms = 5000,
 		.withdraw_ms = 2000,
+		.probe = {.interval_ms = 1000, .rise = 3, .fall = 10},
 	};
 	return conf_read_file(path, &reader, read_root);
 }

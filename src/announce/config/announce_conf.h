@@ -21,6 +21,15 @@ enum announce_fail {
 	ANNOUNCE_FAIL_STATIC, /* they stay as they are */
 };
 
+/* A ping that goes through the director to a proxy and back. */
+struct announce_probe {
+	struct netaddr address; /* of this director alone; family NETADDR_NONE: there is no probe */
+	struct netaddr source; /* NETADDR_NONE: the kernel chooses */
+	unsigned interval_ms; /* a reply must come before the next request */
+	/* Replies in a row that prove that the director forwards, and missing ones that disprove it; fall 0: they never do. */
+	unsigned rise, fall;
+};
+
 struct announce_conf {
 	/* All are owned. */
 	char *driver, *file_prefix, *status_file, *switch_file;
@@ -34,6 +43,7 @@ struct announce_conf {
 	unsigned hold_ms, hold_max_ms;
 	unsigned reassert_ms, withdraw_ms;
 	enum announce_fail fail;
+	struct announce_probe probe;
 };
 
 /*

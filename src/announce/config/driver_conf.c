@@ -119,22 +119,56 @@ static void read_announced(struct conf_reader *reader, const config_setting_t *a
 	conf_error(reader, at, NULL, "is not an extended regular expression: %s", error);
 }
 
+static void read_line(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	size_t errors = reader->faults->errors;
+
+	conf_read_string(reader, at, key, field);
+	if (reader->faults->errors == errors && conf_argv_check_places(reader, at, places) &&
+		strpbrk(*(char **)field, "\r\n"))
+		conf_error(reader, at, NULL, "has a line break; write one line, without its end");
+}
+
 #define MEMBER(name) .offset = offsetof(struct driver_conf, name)
 
 static const struct conf_key keys[] = {
-	{.name = "announce",
-		.read = read_arguments,
-		MEMBER(announce),
-		.required = "[\"/full/path\", \"ARGUMENT\"], the command that announces a VIP"},
-	{.name = "withdraw",
-		.read = read_arguments,
-		MEMBER(withdraw),
-		.required = "[\"/full/path\", \"ARGUMENT\"], the command that withdraws a VIP"},
+	{.name = "announce", .read = read_arguments, MEMBER(announce)},
+	{.name = "withdraw", .read = read_arguments, MEMBER(withdraw)},
+	{.name = "pipe", .read = conf_read_string, MEMBER(pipe)},
+	{.name = "announce_line", .read = read_line, MEMBER(announce_line)},
+	{.name = "withdraw_line", .read = read_line, MEMBER(withdraw_line)},
 	{.name = "check", .read = read_check, MEMBER(check)},
 	{.name = "announced", .read = read_announced, MEMBER(announced)},
 	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 60000},
 	{0},
 };
+
+static void require(struct conf_reader *reader, const config_setting_t *root, const char *name, const char *what)
+{
+	if (!config_setting_get_member(root, name))
+		conf_error(reader, root, name, "missing; write %s", what);
+}
+
+static void exclude(struct conf_reader *reader, const config_setting_t *root, const char *name, const char *other)
+{
+	const config_setting_t *at = config_setting_get_member(root, name);
+
+	if (at)
+		conf_error(reader, at, NULL, "is not possible together with %s; delete one of the two", other);
+}
+
+static void check_kind(struct conf_reader *reader, const config_setting_t *root)
+{
+	if (config_setting_get_member(root, "pipe")) {
+		require(reader, root, "announce_line", "the line that announces a VIP");
+		require(reader, root, "withdraw_line", "the line that withdraws a VIP");
+		exclude(reader, root, "announce", "pipe");
+		exclude(reader, root, "withdraw", "pipe");
+	} else {
+		require(reader, root, "announce", "[\"/full/path\", \"ARGUMENT\"], the command that announces a VIP");
+		require(reader, root, "withdraw", "[\"/full/path\", \"ARGUMENT\"], the command that withdraws a VIP");
+	}
+}
 
 static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
@@ -142,6 +176,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	const config_setting_t *announced = config_setting_get_member(root, "announced");
 
 	conf_read_group(reader, root, keys, reader->conf);
+	check_kind(reader, root);
 	if (check && !announced)
 		conf_error(reader, root, "announced",
 			"missing; write what the output of check has for a VIP that is announced");
@@ -163,5 +198,8 @@ void driver_conf_free(struct driver_conf *conf)
 	conf_argv_free(conf->withdraw);
 	conf_argv_free(conf->check);
 	free(conf->announced);
+	free(conf->pipe);
+	free(conf->announce_line);
+	free(conf->withdraw_line);
 	*conf = (struct driver_conf){0};
 }

@@ -10,8 +10,12 @@
 #include "common/netaddr.h"
 
 struct driver_conf {
-	/* Programs with arguments, which end with NULL. All are owned. `check` is NULL if there is none. */
-	char **announce, **withdraw, **check;
+	/* All are owned. Programs with arguments, which end with NULL. If there is a pipe, announce and withdraw are NULL. */
+	char **announce, **withdraw;
+	/* A pipe whose reader takes lines, and the lines; or NULL. */
+	char *pipe, *announce_line, *withdraw_line;
+	/* A program with arguments; NULL: there is none. */
+	char **check;
 	/* A regular expression (POSIX, extended) that the output of `check` matches if a VIP is announced. */
 	char *announced;
 	unsigned timeout_ms;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the routing daemon do what each VIP should be. One thread; blocks as run_program() does. */
+#ifndef GLB_ANNOUNCE_ACTIONS_H
+#define GLB_ANNOUNCE_ACTIONS_H
+
+#include "announce/daemon.h"
+
+/*
+ * Runs the commands for VIPs that should change, and at times checks that the routing daemon still does what it was told. Ends at the
+ * first command that fails, and waits before it tries again, unless the daemon is stopping. Returns false if a VIP may not be as it
+ * should.
+ */
+bool actions_run(struct daemon *daemon);
+
+#endif
