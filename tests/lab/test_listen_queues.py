@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/howto/proxies.md: what happens to connections in the listen queue of nginx and HAProxy when these are reloaded or restarted.
+"""docs/howto/proxies.md and change-proxies.md: what happens to connections in the listen queue of nginx and HAProxy when these are reloaded or restarted.
 
 The configurations are those of the page. A full queue is made without timing: HAProxy may have one connection, and the workers of
 nginx are stopped by a signal. The kernel completes the handshakes.
@@ -267,6 +267,15 @@ def test_page_shows_the_length_of_the_queue(service):
     for command, shown in commands(block("docs/howto/proxies.md", "# ss -Hltn")):
         printed = service.host.run("sh", "-c", command).stdout.splitlines()
         assert [line.split() for line in printed] == [line.split() for line in shown]
+
+
+def test_connections_of_a_drained_proxy_are_counted(service):
+    nginx_conf(service, 1)
+    start_nginx(service, 1)
+    held = service.connect(1) + service.connect(1, VIP6)
+    assert [ask(each) for each in held] == ["answered"] * 2
+    ((command, shown),) = commands(block("docs/howto/change-proxies.md", "ss -Hnt"))
+    assert service.host.run("sh", "-c", command).stdout.splitlines() == shown
 
 
 def test_reload_of_nginx_changes_the_backlog(service):
