@@ -69,6 +69,7 @@ debian_base() {
 
 # lock FILE: waits until no other script holds FILE. The script holds it until it ends.
 lock() {
+	mkdir -p "$(dirname "$1")"
 	exec 9>"$1"
 	flock -n 9 || { echo "${0##*/}: waiting for another process that uses $1"; flock 9; }
 }
