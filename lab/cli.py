@@ -59,6 +59,7 @@ def add_shape(parser):
 def add_ways(parser):
     parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="driver of the directors, af_xdp unless given")
     parser.add_argument("--bgp", action="store_true", default=None, help="BGP routes (BIRD 2 with BFD) instead of static ones")
+    parser.add_argument("--announce", choices=("bird", "frr"), help="BGP routes that glb-announce announces through this daemon")
 
 
 def shape_values(arguments):

@@ -5,10 +5,11 @@ import ipaddress
 from pathlib import Path
 
 from lab import proxy as proxy_module
-from lab.bgp import BgpRoutes
 from lab.director import Director
 from lab.healthcheck import Healthcheck
 from lab.proxy import Proxy
+from lab.routing.announce import AnnouncedRoutes
+from lab.routing.bgp import BgpRoutes
 from lab.table import Table
 from lab.tools import BUILD, check_programs
 from lab.topology import Network, StaticRoutes, director_link, proxy_link
@@ -21,12 +22,18 @@ class Fleet:
         self.shape = shape
         self.build = Path(shape.previous) if shape.previous else BUILD  # of the programs on new hosts
         for build in {BUILD, self.build}:
-            check_programs(shape.bgp, build)
+            check_programs(shape.bgp, shape.announce, build)
         self.network = Network(shape)
         self.directors, self.proxies = {}, {}
         self.table = Table(hops=shape.hops)
-        self.routes = (BgpRoutes if shape.bgp else StaticRoutes)(self.network.router)
+        self.routes = self._routes(shape, self.network.router)
         self.retired = []  # last counters of stopped directors
+
+    @staticmethod
+    def _routes(shape, router):
+        if shape.announce:
+            return AnnouncedRoutes(router, shape.announce)
+        return (BgpRoutes if shape.bgp else StaticRoutes)(router)
 
     @property
     def client(self):

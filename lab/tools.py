@@ -30,8 +30,12 @@ class LabError(Exception):
     """Its text says what failed and what to do."""
 
 
+def path_of(name, build=BUILD):
+    return installed_path(name) if INSTALLED and build == BUILD else build / PROGRAMS[name]
+
+
 def program(name, build=BUILD):
-    path = installed_path(name) if INSTALLED and build == BUILD else build / PROGRAMS[name]
+    path = path_of(name, build)
     if not path.exists():
         remedy = "install glb-director, glb-healthcheck and glb-redirect" if INSTALLED else "run script/bootstrap and script/build"
         raise LabError(f"{path} is missing: {remedy}")
@@ -44,7 +48,7 @@ def installed_path(name):
 
 
 def program_folders():
-    return sorted({os.path.dirname(program(name)) for name in PROGRAMS})
+    return sorted({os.path.dirname(path_of(name)) for name in PROGRAMS})
 
 
 # The tools that every lab needs. Those of a single scenario report their absence themselves.
@@ -57,9 +61,10 @@ def check_tools(tools=TOOLS):
             raise LabError(f"{tool} is missing: {'install its package' if INSTALLED else 'run script/bootstrap'}")
 
 
-def check_programs(bgp, build=BUILD):
+def check_programs(bgp, announce, build=BUILD):
     for name in PROGRAMS:
-        program(name, build)
+        if announce or name != "glb-announce":
+            program(name, build)
     if bgp:
         check_tools(("bird", "birdc"))
 

@@ -47,6 +47,7 @@ class Shape:
     hops: int = 2
     pmd: str = "af_xdp"
     bgp: bool = False
+    announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
     healthcheck: bool = False
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios

@@ -9,7 +9,7 @@ FOLDERS = {
         "path-mtu", "half-open", "time-wait", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",
         "corruption", "jumbo", "vlan",
     ),
-    "routes": ("bgp", "bgp-flood", "small-underlay", "ecmp", "on-link", "unnumbered"),
+    "routes": ("bgp", "bgp-flood", "announce-bird", "announce-frr", "small-underlay", "ecmp", "on-link", "unnumbered"),
     "failures": ("proxy-killed", "service-stopped", "all-failing", "checks-killed", "cut-off", "correlated"),
 }
 SCENARIOS = {

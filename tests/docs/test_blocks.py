@@ -17,7 +17,7 @@ from support.tree import TREE
 
 TOPS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
 PAGES = [*TOPS, "bench/targets.md", *sorted(str(path.relative_to(TREE)) for path in (TREE / "docs").rglob("*.md"))]
-STARTS = r"^(?:sudo |[$#] )?(?:apt|apt-get|systemctl|journalctl|ip|birdc|vtysh|podman|docker|buildah|glb-[a-z-]+|(?:script|lab|bench)/\S+) [a-z-]"
+STARTS = r"^(?:sudo |[$#] )?(?:apt|apt-get|systemctl|journalctl|ip(?! prefix-list)|birdc|vtysh|podman|docker|buildah|glb-[a-z-]+|(?:script|lab|bench)/\S+) [a-z-]"
 
 
 def constants(tree):

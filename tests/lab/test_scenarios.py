@@ -89,6 +89,12 @@ def sessions_stay_up(result):
     assert seen["drop_exception_limited"] == seen["exception_limited_other"] and seen["drop_exception_full"] == 0
 
 
+def planned_changes_lose_nothing(result):
+    planned, failures = result["details"]["planned_ms"], result["details"]["failures_ms"]
+    assert planned == {"withdrawn by the operator": 0, "stopped": 0, "started": 0, "gets a dead table": 0}
+    assert set(failures) == {"killed", "freezes", "loses its path to the router"}
+
+
 def routers_are_heard(result):
     assert sum(result["details"]["told"].values()) > 0
 
@@ -158,6 +164,8 @@ PROMISES = {
     "vlan": tags_stay,
     "bgp": nothing_more,
     "bgp-flood": sessions_stay_up,
+    "announce-bird": planned_changes_lose_nothing,
+    "announce-frr": planned_changes_lose_nothing,
     "small-underlay": routers_are_heard,
     "ecmp": others_stay,
     "on-link": ways_differ,
@@ -188,7 +196,7 @@ def test_scenario(name, tmp_path):
         assert f"skipped: {result['skipped']}" in done.stdout and not result["passed"]
         pytest.skip(result["skipped"])
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("proxy-killed", "cut-off", "correlated"):
+    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated"):
         assert result["broken"] == 0
     held = HELD_IN_A_MACHINE if name == "vlan" else HELD
     assert result["details"]["held"] >= held

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares docs/tutorial/lab.md with the output of its commands. To update the page:
-PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py
+"""Compares docs/tutorial/lab.md and docs/howto/bgp.md with the output of their commands. To update a page:
+PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py docs/tutorial/lab.md
 
 The test runs the blocks marked `lab` in order, at the top of the tree. Lines after `$ ` and `> ` are commands, the other lines are
 their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
 """
 
 import subprocess
+import sys
 import tempfile
+
+import pytest
 
 from lab_process import environment, lab, words
 from support.pages import commands, marked
 from support.tree import TREE
 
-PAGE = "docs/tutorial/lab.md"
+PAGES = [("docs/tutorial/lab.md", "lab"), ("docs/howto/bgp.md", "lab")]
 
 
 def run(script):
@@ -26,24 +29,26 @@ def run(script):
         return output.read().splitlines()
 
 
-def runs():
+def runs(page, mark):
     """[[(command, shown output, printed output)]] of the blocks."""
     try:
-        return [[(command, shown, run(command)) for command, shown in commands(block)] for block in marked(PAGE, "lab")]
+        return [[(command, shown, run(command)) for command, shown in commands(block)] for block in marked(page, mark)]
     finally:
         lab("down")
         (TREE / "result.json").unlink(missing_ok=True)
 
 
-def test_tutorial_shows_the_output_of_its_commands():
-    examples = [example for block in runs() for example in block]
-    assert len(examples) > 15
+@pytest.mark.parametrize("page, mark", PAGES)
+def test_page_shows_the_output_of_its_commands(page, mark):
+    examples = [example for block in runs(page, mark) for example in block]
+    assert len(examples) > 10
     for command, shown, output in examples:
         assert (command, words(output)) == (command, words(shown))
 
 
 if __name__ == "__main__":
-    page = (TREE / PAGE).read_text()
-    for old, examples in zip(marked(PAGE, "lab"), runs()):
-        page = page.replace(old, "".join("\n".join(["$ " + command.replace("\n", "\n> "), *output]) + "\n" for command, _, output in examples))
-    (TREE / PAGE).write_text(page)
+    path = sys.argv[1]
+    text = (TREE / path).read_text()
+    for old, blocks in zip(marked(path, "lab"), runs(path, "lab")):
+        text = text.replace(old, "".join("\n".join(["$ " + command.replace("\n", "\n> "), *output]) + "\n" for command, _, output in blocks))
+    (TREE / path).write_text(text)

@@ -4,7 +4,7 @@
 import subprocess
 import sys
 
-from lab.bgp import numbered
+from lab.routing.bgp import numbered
 from lab.net import mac
 from lab.tools import TREE, LabError, check_tools
 from lab.topology import VIP4

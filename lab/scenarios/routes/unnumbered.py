@@ -3,7 +3,7 @@
 
 import json
 
-from lab.bgp import LOG, Bird, numbered
+from lab.routing.bgp import LOG, Bird, numbered
 from lab.net import mac
 from lab.segment import next_hops, wait_next_hops
 from lab.tools import check_tools, wait_until

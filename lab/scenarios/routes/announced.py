@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shared code of the scenarios with glb-announce. This module is not a scenario."""
+
+import re
+import signal
+import subprocess
+import time
+
+from lab.net import mac
+from lab.tools import LabError
+from lab.topology import VIP4, VIP6
+
+PING_MS = 10  # between two echo requests
+IN_FLIGHT = 20  # a busy machine sends requests in a burst, and the replies to the last of them may be missing
+PINGS = 2  # clients of each family whose packets pass the director
+MORE_CLIENTS = (("-4", "icmp", VIP4, "198.51.100.{}/24"), ("-6", "ipv6-icmp", VIP6, "2001:db8:c::{}/64"))
+FIRST, LAST = 100, 180  # their last numbers
+
+
+class Pings:
+    """Clients that ping the VIPs through one director, by the ECMP hash of the router."""
+
+    def __init__(self, network, director):
+        self.processes, link = [], mac(network.client, "eth0")
+        for family, protocol, vip, form in MORE_CLIENTS:
+            for address in self._clients(network.router, director, family, protocol, vip, form):
+                source = address.split("/")[0]
+                network.client.run("ip", "addr", "replace", address, "dev", "eth0", *(["nodad"] if family == "-6" else []))
+                # A new IPv6 address does not hear the first question of the router, which asks again only after a second.
+                network.router.ip(f"neigh replace {source} lladdr {link} nud permanent dev to-client")
+                self.processes.append(network.client.start(
+                    "ping", "-n", "-i", str(PING_MS / 1000), "-I", source, vip, stdout=subprocess.PIPE))
+
+    @staticmethod
+    def _clients(router, director, family, protocol, vip, form):
+        found = []
+        for number in range(FIRST, LAST):
+            address = form.format(number)
+            way = router.run(
+                "ip", family, "route", "get", vip, "from", address.split("/")[0], "iif", "to-client", "ipproto", protocol).stdout
+            if f"dev {director.link.device}" in way:
+                found.append(address)
+            if len(found) == PINGS:
+                return found
+        raise LabError(f"the router sends no client of {form} to {director.name}")
+
+    def outage_ms(self):
+        """Ends the pings. Returns for how long a client got no reply, to within PING_MS."""
+        for process in self.processes:
+            process.send_signal(signal.SIGINT)
+        return PING_MS * max(longest_gap(process.communicate()[0]) for process in self.processes)
+
+
+def longest_gap(printed):
+    """The largest number of requests in a row without a reply. The replies to the last requests may not have arrived yet."""
+    sent = int(re.search(r"(\d+) packets transmitted", printed)[1])
+    replies = [0, *sorted({int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", printed)}), sent + 1]
+    gaps = [after - before - 1 for before, after in zip(replies, replies[1:])]
+    return max(*gaps[:-1], gaps[-1] - IN_FLIGHT, 0)
+
+
+class Events:
+    """Does something to a director, waits for the routes, and notes for how long its clients got no reply."""
+
+    def __init__(self, stage):
+        self.stage, self.fleet, self.routes = stage, stage.fleet, stage.fleet.routes
+        self.planned, self.failures = {}, {}
+
+    def plan(self, name, director, act, *left):
+        """`left`: the directors that the router must use afterwards."""
+        self.planned[name] = outage = self._do(name, director, act, left)
+        self.stage.expect(f"{name}: no client loses a packet", outage == 0, f"{outage} ms")
+
+    def fail(self, name, director, act, *left):
+        self.failures[name] = self._do(name, director, act, left)
+
+    def _do(self, name, director, act, left):
+        pings = Pings(self.fleet.network, director)
+        time.sleep(0.2)
+        start = time.monotonic()
+        act()
+        self.routes.wait_for(*(each.name for each in left))
+        took = time.monotonic() - start
+        time.sleep(2 * IN_FLIGHT * PING_MS / 1000)
+        outage = pings.outage_ms()
+        self.stage.say(f"{director.name}: {name}: new routes after {1000 * took:.0f} ms, no reply for {outage} ms")
+        return outage
+
+
+def run(stage):
+    fleet, routes = stage.fleet, stage.fleet.routes
+    one, two, three = fleet.directors.values()
+    stage.start_load()
+    stage.start_capture()
+    events = Events(stage)
+
+    def stop():
+        """As systemd does: glb-announce withdraws and waits, then the director stops."""
+        routes.announcers[one.name].stop()
+        stage.expect("the router uses other directors before this one stops", one.name not in set.union(*routes.used()))
+        fleet.retired.append(one.stop())
+
+    def start():
+        one.start()
+        one.wait_ready()
+        routes.announcers[one.name].start()
+
+    events.plan("withdrawn by the operator", two, lambda: routes.announcers[two.name].tell("withdraw"), one, three)
+    routes.announcers[two.name].tell("announce")
+    events.plan("stopped", one, stop, two, three)
+    events.plan("started", two, start, one, two, three)
+    events.plan("gets a dead table", three, lambda: three.reload(all_draining(fleet)), one, two)
+    three.reload(fleet.table)
+    routes.wait_for(*fleet.directors)
+    report = stage.load.report()
+    broken = report["held_broken"] + report["short_broken"]
+    stage.expect("the planned changes break no connection", not broken, broken[:5])
+    stage.load.mark("failures")
+    events.fail("killed", one, one.kill, two, three)
+    events.fail("freezes", two, lambda: two.process.send_signal(signal.SIGSTOP), three)
+    two.process.send_signal(signal.SIGCONT)  # it must report its counters
+    routes.wait_for(two.name, three.name)
+    events.fail("loses its path to the router", three, lambda: cut(fleet.network.router, three), two)
+    stage.note("planned_ms", events.planned)
+    stage.note("failures_ms", events.failures)
+    stage.settle()
+    # A client's packets are lost until the routes follow. TCP sends them again, in most cases within the 3 s of the load.
+    stage.finish(allowed_broken=("failures", *fleet.proxies))
+
+
+def all_draining(fleet):
+    table = fleet.table
+    for proxy in fleet.proxies.values():
+        table = table.changed(proxy.address, state="draining")
+    return table
+
+
+def cut(router, director):
+    """Drops all packets of a director's link on the router. The link stays up, as behind a switch."""
+    chains = (f"add chain netdev cut {hook} {{ type filter hook {hook} device {director.link.device} priority 0; policy drop; }}\n"
+              for hook in ("ingress", "egress"))
+    router.run("nft", "-f", "-", input="add table netdev cut\n" + "".join(chains))
