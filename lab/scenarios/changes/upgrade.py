@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All programs are upgraded and rolled back: glb-redirect on the proxies, then one director after the other, each with its
-health checks.
+health checks. docs/howto/upgrading.md has the same order.
 
 With --previous these are two versions. Without it, both are this build, and only the procedure is tested.
 """
@@ -39,17 +39,17 @@ def upgrade_all(stage, build, done):
 
 
 def upgrade_director(stage, director, build):
-    """Withdraw, stop, install, start, announce. The director reads the table that the other version wrote."""
+    """As the packages do it: the health checks are replaced first, beside the running director. Then withdraw, stop, start, announce."""
     fleet = stage.fleet
-    missed = director.missed()
-    stage.expect("the port of the director lost no packet", missed == 0, missed)
-    fleet.stop_director(director.name)
     director.build = build
-    director.start()
-    director.wait_ready()
     director.healthcheck.stop()
     director.healthcheck.start()
     director.healthcheck.wait_ready()
+    missed = director.missed()
+    stage.expect("the port of the director lost no packet", missed == 0, missed)
+    fleet.stop_director(director.name)
+    director.start()
+    director.wait_ready()
     fleet.routes.add(director)
 
 
