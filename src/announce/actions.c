@@ -11,6 +11,8 @@
 #include "program/log.h"
 
 #define DRIVER_RETRY_MAX_MS 8000u
+/* Then the director is asked again, before the other VIPs follow. */
+#define ROUND_MAX_MS 3000u
 
 static void set_state(struct daemon *daemon, struct vip *vip, enum vips_state state)
 {
@@ -114,6 +116,8 @@ bool actions_run(struct daemon *daemon)
 			continue;
 		if (!set_vip(daemon, vip, wish, reason))
 			return false;
+		if (!daemon->stopping && clock_now_ms() - now > ROUND_MAX_MS)
+			break;
 	}
 	vips_forget(&daemon->vips);
 	return true;

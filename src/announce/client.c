@@ -67,14 +67,17 @@ static void print_vip(const json_t *vip)
 {
 	const char *state = text_of(vip, "state"), *wish = text_of(vip, "wish");
 	time_t since = (time_t)json_integer_value(json_object_get(vip, "since"));
-	char when[48] = "";
+	char when[48] = "", other[32] = "";
 	struct tm fields;
 
 	if (since)
 		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", gmtime_r(&since, &fields));
-	command_print(2, "%s%s: %s%s%s%s: %s", text_of(vip, "prefix"),
-		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, when,
-		strcmp(state, wish) == 0 ? "" : ", should be ", strcmp(state, wish) == 0 ? "" : wish,
+	if (strcmp(wish, "unknown") == 0)
+		snprintf(other, sizeof(other), ", not decided yet");
+	else if (strcmp(state, wish) != 0)
+		snprintf(other, sizeof(other), ", should be %s", wish);
+	command_print(2, "%s%s: %s%s%s: %s", text_of(vip, "prefix"),
+		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, when, other,
 		text_of(vip, "reason"));
 }
 

@@ -43,15 +43,29 @@ static void report(struct daemon *daemon)
 	daemon->changed = false;
 }
 
-/* Waits for the next round, for a signal, or for the end of the director. */
-static void wait_ms(int director, uint64_t ms)
+#define ALIVE_MS 5000u /* less than half of WatchdogSec= in the unit */
+
+/* Waits for this time, for a signal, or for the end of the director. Returns false after the time. */
+static bool wait_ms(int director, uint64_t ms)
 {
 	struct pollfd fd = {.fd = director, .events = POLLIN};
 	struct timespec timeout = clock_timespec(ms * 1000);
 	sigset_t none;
 
 	sigemptyset(&none);
-	ppoll(&fd, 1, &timeout, &none);
+	return ppoll(&fd, 1, &timeout, &none) != 0;
+}
+
+static void wait_until(const struct daemon *daemon, uint64_t next_ms)
+{
+	uint64_t now;
+
+	service_alive();
+	while ((now = clock_now_ms()) < next_ms) {
+		if (wait_ms(daemon->director.socket.fd, next_ms - now < ALIVE_MS ? next_ms - now : ALIVE_MS))
+			return;
+		service_alive();
+	}
 }
 
 /* Reads the configuration again. One with errors changes nothing. The lock is on the status file, so that cannot change. */
@@ -87,20 +101,18 @@ static void reload(struct daemon *daemon)
 static void loop(struct daemon *daemon)
 {
 	while (!stop_signal) {
-		uint64_t next = clock_now_ms() + daemon->settings.conf.interval_ms, now;
+		uint64_t next = clock_now_ms() + daemon->settings.conf.interval_ms;
 
 		round_ask(daemon);
 		report(daemon); /* before the commands, so that a successor knows what this process may have announced */
 		actions_run(daemon);
 		report(daemon);
-		service_alive();
+		if (!reload_signal)
+			wait_until(daemon, next);
 		if (reload_signal) {
 			reload_signal = 0;
 			reload(daemon);
-			continue;
 		}
-		now = clock_now_ms();
-		wait_ms(daemon->director.socket.fd, now < next ? next - now : 0);
 	}
 }
 

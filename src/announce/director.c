@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 enum {
 	PAGE = 32, /* binds of a reply: docs/reference/telemetry.md */
 	MAX_FIRST = 1 << 15, /* more than a table has: ends the loop if another program replies */
@@ -37,6 +39,7 @@ __attribute__((format(printf, 3, 4))) static void answer(
 	va_start(args, format);
 	vsnprintf(director->reason, sizeof(director->reason), format, args);
 	va_end(args);
+	text_mend(director->reason); /* a character may be cut */
 }
 
 void director_open(struct director *director)
@@ -140,6 +143,7 @@ static bool ask_health(struct director *director)
 	if (!health)
 		return false;
 	snprintf(director->state, sizeof(director->state), "%s", *state ? state : "unknown");
+	text_mend(director->state);
 	if (good)
 		answer(director, VIPS_GOOD, "glb-director is %s", state);
 	else if (strcmp(state, "stopping") == 0)

@@ -50,7 +50,6 @@ static const char *last_line(char *output)
 	while (size && strchr(" \t\r\n", output[size - 1]))
 		output[--size] = '\0';
 	line = strrchr(output, '\n');
-	text_mend(line ? line + 1 : output);
 	return line ? line + 1 : output;
 }
 
@@ -71,6 +70,7 @@ static bool run(char *const argv[], unsigned timeout_ms, char *output, size_t si
 	else
 		snprintf(error, DRIVER_ERROR_MAX, "%s failed with exit code %d: %.160s", argv[0], code,
 			last_line(output));
+	text_mend(error); /* a character may be cut */
 	return false;
 }
 

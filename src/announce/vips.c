@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 const char *vips_state_name(enum vips_state state)
 {
 	static const char *const names[] = {
@@ -22,6 +24,7 @@ static bool decide(struct vip *vip, enum vips_state wish, const char *reason)
 		return false;
 	vip->wish = wish;
 	snprintf(vip->reason, sizeof(vip->reason), "%s", reason);
+	text_mend(vip->reason); /* a character may be cut */
 	return true;
 }
 
@@ -50,7 +53,8 @@ bool vips_feed(struct vip *vip, enum vips_answer answer, const char *reason, con
 	if (vip->damper.verdict == DAMPER_UNKNOWN)
 		vip->damper.verdict = DAMPER_UNHEALTHY; /* so that `rise` good answers are needed */
 	for (unsigned i = 0; i < steps; i++)
-		damper_step(&vip->damper, good, &rule->damper, now_ms);
+		vip->fell |= damper_step(&vip->damper, good, &rule->damper, now_ms) && !good;
+	vip->damper.recovered &= vip->fell;
 	if (vip->damper.verdict == DAMPER_HEALTHY)
 		return decide(vip, VIPS_ANNOUNCED, reason);
 	if (answer == VIPS_GONE || vip->wish != VIPS_UNKNOWN)

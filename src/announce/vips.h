@@ -38,6 +38,8 @@ struct vips_rule {
 struct vip {
 	struct netprefix prefix;
 	struct damper damper;
+	/* It was good, and then bad. Before that, becoming good is no recovery, after which the hold would double. */
+	bool fell;
 	/* Bad answers in a row before the first decision. */
 	unsigned bad;
 	/* What the answers lead to; VIPS_UNKNOWN: not decided yet, so the VIP stays as it is. */

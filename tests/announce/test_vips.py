@@ -36,7 +36,7 @@ def test_director_that_cannot_forward_loses_all_vips_and_gets_them_back(announce
 
 
 def test_killed_director_loses_its_vips_at_once(announcer, director):
-    announcer.configure(interval_ms=60000, timeout_ms=60000, rise=1)
+    announcer.configure(interval_ms=60000, timeout_ms=10000, rise=1)
     with announcer:
         announcer.wait_announced(ON, ON6)
         director.kill()
@@ -45,7 +45,7 @@ def test_killed_director_loses_its_vips_at_once(announcer, director):
 
 
 def test_restart_between_two_rounds_is_seen(announcer, director, folder):
-    announcer.configure(interval_ms=60000, timeout_ms=60000, rise=1)
+    announcer.configure(interval_ms=60000, timeout_ms=10000, rise=1)
     with announcer:
         announcer.wait_announced(ON, ON6)
         director.kill()
@@ -107,6 +107,16 @@ def test_table_of_many_binds_is_read_in_pages(announcer, director):
         director.set_tables(("web", 1, [f"203.0.113.{i}" for i in range(1, 101) if i != 77]))
         wait_until(lambda: len(announcer.announced) == 99, "99 VIPs")
         assert "glb_203_0_113_77" not in announcer.announced
+
+
+def test_texts_that_are_cut_stay_valid(announcer, director):
+    """Texts are cut to fixed sizes, perhaps within a character, and JSON has only whole ones."""
+    director.set_tables(("ä" * 200, 0, [VIP]), ("web6", 1, [VIP6]))
+    with announcer:
+        announcer.wait_announced(ON6)
+        wait_until(lambda: "for instance table ää" in announcer.status()["vips"][0]["reason"], "the reason")
+        (announcer.folder / "broken").write_text("ß" * 300)
+        wait_until(lambda: "ßß" in announcer.status()["driver"]["error"], "the error")
 
 
 def test_hold_keeps_a_vip_withdrawn(announcer, director):

@@ -113,7 +113,7 @@ static const struct conf_key keys[] = {
 	{.name = "vips", .read = read_vips},
 	{.name = "file_prefix", .read = conf_read_string, MEMBER(file_prefix)},
 	NUMBER(interval_ms, 100, 60000),
-	NUMBER(timeout_ms, 100, 60000),
+	NUMBER(timeout_ms, 100, 10000),
 	NUMBER(rise, 1, 1000),
 	NUMBER(fall, 1, 1000),
 	NUMBER(hold_ms, 0, 3600000),

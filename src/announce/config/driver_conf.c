@@ -139,7 +139,7 @@ static const struct conf_key keys[] = {
 	{.name = "withdraw_line", .read = read_line, MEMBER(withdraw_line)},
 	{.name = "check", .read = read_check, MEMBER(check)},
 	{.name = "announced", .read = read_announced, MEMBER(announced)},
-	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 60000},
+	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 10000},
 	{0},
 };
 
