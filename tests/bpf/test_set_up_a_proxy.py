@@ -74,3 +74,21 @@ def test_commands_run_on_a_host_with_the_interface_of_the_page(glb_redirect):
     finally:
         proxy.close()
         network.close()
+
+
+def test_commands_of_the_mtu_page():
+    proxy, network = Namespace(), Namespace()
+    try:
+        connect(proxy, "eth0", network, "net0", mtu=1600)
+        proxy.ip("link set eth0 mtu 1500", "addr add 192.168.51.10/24 dev eth0", "route add default via 192.168.51.1")
+        network.ip("addr add 192.168.51.1/24 dev net0")
+        raise_mtu, ping, lower_mss = marked("docs/howto/mtu.md", "root")
+        assert proxy.run("bash", "-ec", ping, check=False).returncode != 0
+        proxy.run("bash", "-ec", raise_mtu)
+        assert "mtu 1500" in proxy.run("ip", "route", "show", "default").stdout
+        assert "1 received" in proxy.run("bash", "-ec", ping).stdout
+        proxy.run("bash", "-ec", lower_mss)
+        assert "advmss 1400" in proxy.run("ip", "route", "show", "default").stdout
+    finally:
+        proxy.close()
+        network.close()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks the sizes in docs/howto/mtu.md: against the reference, and against what glb-director-cli replay forwards and drops."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.utils import wrpcap
+
+from support.tree import CLI, TREE
+
+VIP, VIP6, CLIENT, CLIENT6 = "203.0.113.10", "2001:db8:113::10", "198.51.100.7", "2001:db8::7"
+PAGE = (TREE / "docs/howto/mtu.md").read_text(encoding="utf-8")
+
+
+def table(heading):
+    """{hops: the other numbers} of the table whose header begins with this text."""
+    rows = PAGE.split(f"| {heading}")[1].split("\n\n")[0]
+    return {int(hops): [int(number) for number in rest.split(" | ")] for hops, rest in re.findall(r"^\| (\d+) \| ([\d |]+) \|$", rows, flags=re.MULTILINE)}
+
+
+SIZES, LIMITS = table("hops | outer headers"), table("hops | largest packet")
+
+
+def outer(hops):
+    """Bytes of the outer headers, as docs/reference/gue.md says."""
+    first, each = re.search(r"the outer headers have (\d+) \+ (\d+)n bytes", (TREE / "docs/reference/gue.md").read_text()).groups()
+    return int(first) + int(each) * (hops - 1)
+
+
+def test_tables_follow_from_the_reference():
+    assert list(SIZES) == list(LIMITS) == list(range(1, 9))
+    for hops in SIZES:
+        assert SIZES[hops] == [outer(hops), 1500 + outer(hops), 9000 + outer(hops), 1280 + outer(hops)]
+        inner = 1500 - outer(hops)
+        assert LIMITS[hops] == [inner, inner - 40, inner - 60]
+
+
+def test_values_in_the_text_fit_the_tables():
+    """1600 has room for 8 hops, advmss is the MSS of two hops and IPv6, and the ping has the size of the MTU."""
+    assert "1600 has room for 8 hops" in PAGE and SIZES[8][1] <= 1600
+    assert re.findall(r"advmss (\d+)", PAGE) == [str(LIMITS[2][2])]
+    assert re.findall(r"ping -M do -c 1 -s (\d+)", PAGE) == [str(1600 - 28)]
+
+
+def replayed(folder, hops, mtu, packets):
+    """{verdict: packets} of what the director would do. Above 4 hops, half of them are of the second hash."""
+    document = json.loads((TREE / "config/forwarding_table.json").read_text(encoding="utf-8"))
+    backends = [{"ip": f"192.168.50.{10 + number}", "state": "active"} for number in range(200)]
+    web = {**document["tables"][0], "hops": hops if hops <= 4 else hops // 2, "backends": backends}
+    web["binds"] = [{"ip": ip, "proto": "tcp", "port": 80} for ip in (VIP, VIP6)]
+    (folder / "table.json").write_text(json.dumps({"tables": [web]}))
+    (folder / "director.conf").write_text(
+        f'outbound_src_ip = "192.168.50.2";\noutbound_gateway_mac = "02:00:00:00:00:fe";\noutbound_mtu = {mtu};\nhash_fields = {{ src_addr = true; }};\n'
+        + ("alt_hash_fields = { src_port = true; };\n" if hops > 4 else ""))
+    wrpcap(str(folder / "in.pcap"), packets)
+    done = subprocess.run([CLI, "replay", "table.json", "in.pcap", "--config", "director.conf", "--json"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {name: number for name, number in json.loads(done.stdout)["verdicts"].items() if number}
+
+
+def packet(size, version=4):
+    """A client's packet with this number of bytes from its IP header on."""
+    ip, header = (IP(src=CLIENT, dst=VIP, flags="DF"), 20) if version == 4 else (IPv6(src=CLIENT6, dst=VIP6), 40)
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / ip / TCP(sport=40000, dport=80, flags="A") / Raw(bytes(size - header - 20))
+
+
+@pytest.mark.parametrize("hops", [2, 3, 4, 6, 8])
+def test_the_director_forwards_the_largest_packet_and_drops_a_larger_one(tmp_path, hops):
+    inner, mss, mss6 = LIMITS[hops]
+    packets = [packet(mss + 40), packet(mss6 + 60, 6), packet(inner + 1), packet(inner + 1, 6)]
+    assert replayed(tmp_path, hops, 1500, packets) == {"forwarded": 2, "drop_too_big": 2}
+    for size, mtu in ((1500, SIZES[hops][1]), (9000, SIZES[hops][2]), (1280, SIZES[hops][3])):
+        assert replayed(tmp_path, hops, mtu, [packet(size), packet(size, 6)]) == {"forwarded": 2}
+        assert replayed(tmp_path, hops, mtu - 1, [packet(size), packet(size, 6)]) == {"drop_too_big": 2}
