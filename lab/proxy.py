@@ -94,7 +94,7 @@ class Proxy:
 
     def attach(self, *options, device="eth0"):
         """Attaches glb-redirect, or replaces it by one with other options."""
-        self.host.run(program("glb-redirect", self.build), "attach", device, "--config-file", self.redirect_conf, *options)
+        return self.host.run(program("glb-redirect", self.build), "attach", device, "--config-file", self.redirect_conf, *options)
 
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":

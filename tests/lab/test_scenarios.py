@@ -24,6 +24,11 @@ def same_build(result):
     assert result["details"]["previous"] == "this build"
 
 
+def keeps_counters(result):
+    same_build(result)
+    assert (result["details"]["replaced"], result["details"]["counters_restarted"]) == (12, 0)
+
+
 def no_resets(result):
     assert (result["details"]["reloads"], result["details"]["resets"]) == (30, 0)
 
@@ -149,6 +154,7 @@ PROMISES = {
     "skew": nothing_more,
     "hops": nothing_more,
     "upgrade": same_build,
+    "redirect-upgrade": keeps_counters,
     "haproxy": no_resets,
     "path-mtu": nothing_more,
     "half-open": nothing_more,
