@@ -12,9 +12,9 @@ import pytest
 
 from conftest import OWN, PEER, VIP, capabilities, log, run, show, stats, systemctl, table, wait
 
-CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK = 1 << 12, 1 << 13, 1 << 14
+CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_BPF = 1 << 12, 1 << 13, 1 << 14, 1 << 39
 DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.service", "glb-redirect@px0.service"
-BIFURCATE = "glb-bifurcate.service"
+BIFURCATE, FOLLOW = "glb-bifurcate.service", "glb-redirect-follow.service"
 TABLE = Path("/var/lib/glb/forwarding_table.bin")
 
 
@@ -126,6 +126,25 @@ def test_redirect_follows_its_interface(odd_interface):
         assert "lan-0: attached, native mode" in run("glb-redirect", "status", "lan-0").stdout
     systemctl("disable", "--now", odd_interface)
     assert "lan-0" not in run("glb-redirect", "status", check=False).stdout
+
+
+def addresses_are_followed():
+    return json.loads(run("glb-redirect", "status", "--json", "px0").stdout)["px0"]["addresses_followed"]
+
+
+def test_follow_runs_while_a_program_is_attached(odd_interface):
+    systemctl("start", odd_interface)
+    assert show(FOLLOW, "ActiveState") == "active" and addresses_are_followed()
+    assert capabilities(FOLLOW) == CAP_NET_ADMIN | CAP_BPF
+    os.kill(int(show(FOLLOW, "MainPID")), signal.SIGKILL)
+    wait(lambda: show(FOLLOW, "NRestarts") == "1" and show(FOLLOW, "ActiveState") == "active", "a restart")
+    assert addresses_are_followed()
+    systemctl("stop", odd_interface)
+    assert show(FOLLOW, "ActiveState") == "active", "px0 still needs it"
+    systemctl("stop", REDIRECT)
+    wait(lambda: show(FOLLOW, "ActiveState") == "inactive", "the end of the last program")
+    systemctl("start", REDIRECT)
+    assert show(FOLLOW, "ActiveState") == "active" and addresses_are_followed()
 
 
 def test_healthcheck_runs_as_its_user_and_writes_the_table(peer, service, director_files):
