@@ -80,7 +80,7 @@ static int read_state(const char *interface, struct state *state)
 		return explain_folder(interface, error);
 	state->ifindex = pins.link_ifindex;
 	state->program_id = pins.program_id;
-	state->next_id = next_find(interface, pins.program_id);
+	state->next_id = next_find(&pins);
 	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
 	state->allow = allow_to_json(&state->settings, &pins.lists);
 	warn_of_listeners(&pins, state);

@@ -141,51 +141,26 @@ struct link_header {
 	__be16 tags[ETHERNET_MAX_TAGS][2]; /* Ethernet type of the tag, tag control information */
 };
 
-static __always_inline bool link_header_save(struct xdp_md *context, __u32 tags, struct link_header *link)
+/* Copies `size` bytes at the cursor to `saved`, or back. `size` must be a compile-time constant. */
+static __always_inline bool copy_bytes(struct cursor *cursor, void *saved, __u32 size, bool back)
 {
-	struct cursor cursor = cursor_of(context);
-	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
+	void *bytes = cursor_take(cursor, size);
 
-	if (!addresses)
-		return false;
-	__builtin_memcpy(link->addresses, addresses, sizeof(link->addresses));
-	for (int i = 0; i < ETHERNET_MAX_TAGS; i++) {
-		__be16 *tag;
-
-		if (i >= tags)
-			break;
-		tag = cursor_take(&cursor, sizeof(link->tags[i]));
-		if (!tag)
-			return false;
-		__builtin_memcpy(link->tags[i], tag, sizeof(link->tags[i]));
-	}
-	return true;
+	if (bytes)
+		__builtin_memcpy(back ? bytes : saved, back ? saved : bytes, size);
+	return bytes;
 }
 
-static __always_inline bool link_header_restore(
-	struct xdp_md *context, __u32 tags, const struct link_header *link, __be16 ethertype)
+static __always_inline bool link_header_copy(struct cursor *cursor, __u32 tags, struct link_header *link, bool back)
 {
-	struct cursor cursor = cursor_of(context);
-	__u8 *addresses = cursor_take(&cursor, sizeof(link->addresses));
-	__be16 *type;
-
-	if (!addresses)
+	if (!copy_bytes(cursor, link->addresses, sizeof(link->addresses), back))
 		return false;
-	__builtin_memcpy(addresses, link->addresses, sizeof(link->addresses));
 	for (int i = 0; i < ETHERNET_MAX_TAGS; i++) {
-		__be16 *tag;
-
 		if (i >= tags)
 			break;
-		tag = cursor_take(&cursor, sizeof(link->tags[i]));
-		if (!tag)
+		if (!copy_bytes(cursor, link->tags[i], sizeof(link->tags[i]), back))
 			return false;
-		__builtin_memcpy(tag, link->tags[i], sizeof(link->tags[i]));
 	}
-	type = cursor_take(&cursor, sizeof(*type));
-	if (!type)
-		return false;
-	*type = ethertype;
 	return true;
 }
 
@@ -195,10 +170,14 @@ static __always_inline bool link_header_restore(
  */
 static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size, bool ipv6)
 {
+	__be16 type = ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+	struct cursor cursor = cursor_of(context);
 	struct link_header link;
 
-	return link_header_save(context, tags, &link) && bpf_xdp_adjust_head(context, size) == 0 &&
-	       link_header_restore(context, tags, &link, ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
+	if (!link_header_copy(&cursor, tags, &link, false) || bpf_xdp_adjust_head(context, size) != 0)
+		return false;
+	cursor = cursor_of(context);
+	return link_header_copy(&cursor, tags, &link, true) && copy_bytes(&cursor, &type, sizeof(type), true);
 }
 
 #endif

@@ -10,7 +10,6 @@
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 
-#define MAP     "next"
 #define PROGRAM "next_program"
 
 static const uint32_t key;
@@ -24,24 +23,11 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static int open_pin(const char *interface, uint32_t program_id, const char *name)
+uint32_t next_find(const struct pins *pins)
 {
-	char folder[PINS_FOLDER_MAX];
-
-	return pins_get(interface, pins_program_folder(folder, program_id), name);
-}
-
-uint32_t next_find(const char *interface, uint32_t program_id)
-{
-	int map = open_pin(interface, program_id, MAP);
 	uint32_t id;
 
-	if (map < 0)
-		return 0;
-	if (bpf_map_lookup_elem(map, &key, &id) != 0)
-		id = 0;
-	close(map);
-	return id;
+	return pins->next >= 0 && bpf_map_lookup_elem(pins->next, &key, &id) == 0 ? id : 0;
 }
 
 /* Puts a program into a map and pins it in the folder of the program to which the map belongs. */
@@ -59,7 +45,8 @@ static int put(const char *interface, uint32_t program_id, int map, int next)
 
 int next_keep(const char *interface, const struct pins *old, const struct program *program)
 {
-	int next = open_pin(interface, old->program_id, PROGRAM), error;
+	char folder[PINS_FOLDER_MAX];
+	int next = pins_get(interface, pins_program_folder(folder, old->program_id), PROGRAM), error;
 
 	if (next < 0)
 		return next == -ENOENT ? 0 : next;
@@ -68,13 +55,13 @@ int next_keep(const char *interface, const struct pins *old, const struct progra
 	return error;
 }
 
-static int set(const char *interface, uint32_t program_id, int map, const char *path)
+static int set(const char *interface, const struct pins *pins, const char *path)
 {
 	int next = bpf_obj_get(path), error;
 
 	if (next < 0)
 		return command_error("cannot open the pinned program %s: %s", path, strerror(-next));
-	error = put(interface, program_id, map, next);
+	error = put(interface, pins->program_id, pins->next, next);
 	close(next);
 	if (error == -EINVAL || error == -EBADF)
 		return command_error(
@@ -82,16 +69,16 @@ static int set(const char *interface, uint32_t program_id, int map, const char *
 			interface, path);
 	if (error)
 		return explain_folder(interface, error);
-	printf("%s: next program is %u\n", interface, next_find(interface, program_id));
+	printf("%s: next program is %u\n", interface, next_find(pins));
 	return COMMAND_OK;
 }
 
-static int unset(const char *interface, uint32_t program_id, int map)
+static int unset(const char *interface, const struct pins *pins)
 {
 	char folder[PINS_FOLDER_MAX];
-	int error = bpf_map_delete_elem(map, &key);
+	int error = bpf_map_delete_elem(pins->next, &key);
 
-	pins_remove_pin(interface, pins_program_folder(folder, program_id), PROGRAM);
+	pins_remove_pin(interface, pins_program_folder(folder, pins->program_id), PROGRAM);
 	if (error == -ENOENT)
 		return command_error("%s: there is no next program", interface);
 	if (error)
@@ -104,7 +91,7 @@ static int next(const struct command_args *args)
 {
 	const char *interface = loader_interface(args), *path = args->count > 1 ? args->operands[1] : NULL;
 	struct pins pins;
-	int error, code, map;
+	int error, code;
 
 	if (!path == !args->options[OPTION_NONE])
 		return command_usage("give the path of a pinned program, or --none");
@@ -114,13 +101,10 @@ static int next(const struct command_args *args)
 		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
-	map = open_pin(interface, pins.program_id, MAP);
-	if (map < 0)
-		code = explain_folder(interface, map);
+	if (pins.next < 0)
+		code = explain_folder(interface, -ENOENT);
 	else
-		code = path ? set(interface, pins.program_id, map, path) : unset(interface, pins.program_id, map);
-	if (map >= 0)
-		close(map);
+		code = path ? set(interface, &pins, path) : unset(interface, &pins);
 	pins_close(&pins);
 	return code;
 }

@@ -15,7 +15,7 @@
 #include "redirect/kernel/program.h"
 
 /* The id of the next program of an attached program, or 0. */
-uint32_t next_find(const char *interface, uint32_t program_id);
+uint32_t next_find(const struct pins *pins);
 
 /*
  * Gives `program`, which is not attached yet, and whose maps are pinned, the next program of the attached one, if that

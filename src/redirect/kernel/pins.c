@@ -24,6 +24,14 @@
 #define COMPANION "companion"
 #define FOLLOWER  "follower:" /* and the number of a network namespace; longer than the name of an interface */
 
+/* The maps that are pinned in the folder of a program, and their descriptors in a struct pins or a struct program. */
+#define MAPS 5
+static const char *const map_names[MAPS] = {"counters", "settings", "lists", "generation", "next"};
+#define MAP_FDS(of)                                                                                           \
+	{                                                                                                     \
+		&(of)->counters, &(of)->settings, &(of)->lists.prefixes, &(of)->lists.generation, &(of)->next \
+	}
+
 /* A reader and a loader that replaces the program may run at the same time. */
 #define ATTEMPTS   5
 #define ATTEMPT_US 10000
@@ -98,23 +106,18 @@ static int open_map(const char *interface, const struct pins *pins, const char *
 
 static int open_once(const char *interface, struct pins *pins)
 {
+	int *const fds[MAPS] = MAP_FDS(pins);
 	char path[PATH_SIZE];
 	int error;
 
-	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1, .lists = {-1, -1}};
+	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1, .next = -1, .lists = {-1, -1}};
 	path_of(path, interface, LINK);
 	pins->link = bpf_obj_get(path);
 	if (pins->link < 0)
 		return pins->link;
 	error = read_link(pins);
-	if (!error)
-		error = open_map(interface, pins, "counters", &pins->counters);
-	if (!error)
-		error = open_map(interface, pins, "settings", &pins->settings);
-	if (!error)
-		error = open_map(interface, pins, "lists", &pins->lists.prefixes);
-	if (!error)
-		error = open_map(interface, pins, "generation", &pins->lists.generation);
+	for (int i = 0; i < MAPS && !error; i++)
+		error = open_map(interface, pins, map_names[i], fds[i]);
 	if (error)
 		pins_close(pins);
 	return error;
@@ -169,16 +172,20 @@ int pins_locate(const char *interface, const struct pins *pins, struct pins_loca
 	return error;
 }
 
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 void pins_close(struct pins *pins)
 {
-	int *const fds[] = {
-		&pins->link, &pins->counters, &pins->settings, &pins->lists.prefixes, &pins->lists.generation};
+	int *const fds[MAPS] = MAP_FDS(pins);
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
+	for (int i = 0; i < MAPS; i++)
+		close_fd(fds[i]);
+	close_fd(&pins->link);
 }
 
 int pins_lock(void)
@@ -284,19 +291,12 @@ int pins_put(const char *interface, const char *folder, const char *name, int fd
 
 int pins_put_program(const char *interface, const struct program *program)
 {
+	const int *const fds[MAPS] = MAP_FDS(program);
 	char folder[PINS_FOLDER_MAX];
 	int error = pins_make_folder(interface, pins_program_folder(folder, program->id));
 
-	if (!error)
-		error = pins_put(interface, folder, "counters", program->counters);
-	if (!error)
-		error = pins_put(interface, folder, "settings", program->settings);
-	if (!error)
-		error = pins_put(interface, folder, "lists", program->lists.prefixes);
-	if (!error)
-		error = pins_put(interface, folder, "generation", program->lists.generation);
-	if (!error)
-		error = pins_put(interface, folder, "next", program->next);
+	for (int i = 0; i < MAPS && !error; i++)
+		error = pins_put(interface, folder, map_names[i], *fds[i]);
 	return error;
 }
 

@@ -35,7 +35,7 @@
 #define PINS_FOLDER_MAX 16 /* bytes of the name of a folder in an interface's folder */
 
 struct pins {
-	int link, counters, settings; /* file descriptors; -1: not pinned */
+	int link, counters, settings, next; /* file descriptors; -1: not pinned */
 	struct lists lists;
 	/* The interface of the link, in whichever network namespace it is; 0: it was deleted. */
 	uint32_t link_ifindex;
