@@ -4,6 +4,7 @@
 The frames arrive on lo, whose MAC address is 0, because Linux older than 5.15 runs the program on no other interface.
 """
 
+import functools
 import ipaddress
 import random
 
@@ -11,7 +12,7 @@ import pytest
 
 from cases import frames as f
 from conftest import run_frames
-from host import CLIENT, PROXY, VIP, packet
+from host import CLIENT, PROXY, VIP, Host, packet
 from model_of_proxy import XDP_DROP, XDP_PASS, Allow, decide
 from packets import DIRECTOR, KINDS, OTHER_HOP, gue_frame, kind
 from test_decision import CASES, HOPS
@@ -30,18 +31,18 @@ MODEL = Allow(macs=(bytes(6),), local=networks(*LOCAL), sources=networks(DIRECTO
               destinations=networks(*LOCAL), next_hops=networks(DIRECTOR, "198.18.0.0/15"), max_hops=4)
 
 
+def run_on(host, folder, conf, frames, **options):
+    """Runs each frame twice, because the program remembers what it found in a list."""
+    path = folder / "redirect.conf"
+    path.write_text(conf)
+    outcomes = run_frames(host.namespace, [frame for frame in frames for _ in range(2)], interface="lo", conf=path, **options)
+    assert outcomes[::2] == outcomes[1::2]
+    return outcomes[::2]
+
+
 @pytest.fixture
 def run(host, tmp_path):
-    """Runs each frame twice, because the program remembers what it found in a list."""
-
-    def run_with(conf, frames, **options):
-        path = tmp_path / "redirect.conf"
-        path.write_text(conf)
-        outcomes = run_frames(host.namespace, [frame for frame in frames for _ in range(2)], interface="lo", conf=path, **options)
-        assert outcomes[::2] == outcomes[1::2]
-        return outcomes[::2]
-
-    return run_with
+    return functools.partial(run_on, host, tmp_path)
 
 
 def to_lo(inner, *hops, **fields):
@@ -160,12 +161,14 @@ def test_returned_packet_needs_an_allowed_next_hop(host, run):
 
 
 @pytest.mark.parametrize("udp", ["first-hop", "connected"])
-def test_matrix_of_the_decision(host, run, udp):
+def test_matrix_of_the_decision(tmp_path, udp):
     """Every kind of packet with every list of hops, from an allowed sender and from a stranger."""
-    frames = [to_lo(kind.build(host, family), src=source, **HOPS[hops][0]) for family, kind, hops in CASES
-              for source in (DIRECTOR, "198.18.7.7", "203.0.113.9")]
-    outcomes = run(LISTED, frames, udp=udp)
-    assert outcomes == [decide(frame, host.sockets, udp=udp, allow=MODEL) for frame in frames]
+    host = Host()  # a new one, because its sockets in TIME_WAIT last only 60 s
+    with host.close:
+        frames = [to_lo(kind.build(host, family), src=source, **HOPS[hops][0]) for family, kind, hops in CASES
+                  for source in (DIRECTOR, "198.18.7.7", "203.0.113.9")]
+        outcomes = run_on(host, tmp_path, LISTED, frames, udp=udp)
+        assert outcomes == [decide(frame, host.sockets, udp=udp, allow=MODEL) for frame in frames]
     assert {"drop_source", "drop_next_hop", "drop_hops"} <= set(counters(outcomes))
 
 
