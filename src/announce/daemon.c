@@ -68,7 +68,18 @@ static void wait_until(const struct daemon *daemon, uint64_t next_ms)
 	}
 }
 
-/* Reads the configuration again. One with errors changes nothing. The lock is on the status file, so that cannot change. */
+/* The lock is on the status file. Other commands may not withdraw what the old ones have announced. */
+static void refuse_changes(const struct settings *from, const struct settings *to, struct faults *faults)
+{
+	faults->file = NULL;
+	if (strcmp(to->conf.status_file, from->conf.status_file) != 0)
+		faults_error(faults, NULL, "status_file has changed: restart glb-announce");
+	if (!driver_conf_is_same(&from->driver, &to->driver))
+		faults_error(faults, to->conf.driver,
+			"announces or withdraws in another way than before: restart glb-announce, which first withdraws in the old way");
+}
+
+/* Reads the configuration again. One with errors changes nothing. */
 static void reload(struct daemon *daemon)
 {
 	struct faults faults = {0};
@@ -78,8 +89,8 @@ static void reload(struct daemon *daemon)
 
 	service_reloading();
 	error = settings_read(daemon->path, &settings, &faults);
-	if (!error && strcmp(settings.conf.status_file, daemon->settings.conf.status_file) != 0)
-		faults_error(&faults, NULL, "status_file has changed: restart glb-announce");
+	if (!error)
+		refuse_changes(&daemon->settings, &settings, &faults);
 	if (!faults.errors && probe_open(&probe, &settings.conf.probe, &faults)) {
 		settings_free(&daemon->settings);
 		probe_close(&daemon->probe);

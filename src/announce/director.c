@@ -278,7 +278,8 @@ enum vips_answer director_answer(
 	for (size_t i = 0; i < director->bind_count; i++) {
 		const struct director_table *table = &director->tables[director->binds[i].table];
 
-		if (!overlaps(&director->binds[i].prefix, prefix))
+		/* A program that is no director may list fewer tables than before. */
+		if (director->binds[i].table >= director->table_count || !overlaps(&director->binds[i].prefix, prefix))
 			continue;
 		if (table->good_backends) {
 			snprintf(reason, VIPS_REASON_MAX, "%.60s, and table %.63s has a good backend", director->reason,

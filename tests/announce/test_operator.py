@@ -4,7 +4,7 @@
 import json
 import signal
 
-from conftest import VIP, VIP6
+from conftest import DRIVER, VIP, VIP6
 
 from lab.tools import wait_until
 from support.service_manager import ServiceManager
@@ -194,6 +194,10 @@ def test_reload_uses_a_new_configuration_without_withdrawing(announcer, director
         announcer.configure(status_file="other.json")
         announcer.process.send_signal(signal.SIGHUP)
         announcer.wait_log("status_file has changed: restart glb-announce")
+        announcer.configure()
+        announcer.write_driver(DRIVER.replace("disable", "delete"))
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_log("driver.conf: announces or withdraws in another way than before: restart glb-announce")
         announcer.wait_rounds(director)
         assert announcer.announced == sorted([ON6, "glb_203_0_113_0_24"])
 

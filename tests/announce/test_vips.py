@@ -119,6 +119,27 @@ def test_texts_that_are_cut_stay_valid(announcer, director):
         wait_until(lambda: "ßß" in announcer.status()["driver"]["error"], "the error")
 
 
+NONSENSE = (None, [], {}, "text", 7, {"state": 7}, {"tables": []}, {"generation": "x", "tables": {"0": 1, "1": []}},
+            {"generation": 1, "tables": {"0": {"name": 5, "good_backends": -1}}}, {"error": "no"},
+            {"generation": 2, "binds": {"0": 5, "1": {"bind": 5}, "2": {"bind": ""}, "3": {"bind": "1.2.3.4.5 tcp"}}, "truncated": 1})
+
+
+@pytest.mark.parametrize("question", ("/glb/health", "/glb/tables", "/glb/tables,0,0"))
+def test_nonsense_neither_announces_nor_ends_the_daemon(announcer, director, question):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        for nonsense in NONSENSE:
+            director.answers = {question: nonsense}
+            director.generation += 1
+            announcer.wait_rounds(director)
+        director.answers = {}
+        director.generation += 1
+        announcer.wait_announced(ON, ON6)
+        assert announcer.process.poll() is None
+        director.answers = {"/glb/tables": {"generation": director.generation, "tables": {}}}  # the binds remain, and their tables do not
+        announcer.wait_announced()
+
+
 def test_hold_keeps_a_vip_withdrawn(announcer, director):
     announcer.configure(hold_ms=3600000, hold_max_ms=3600000)
     with announcer:

@@ -192,6 +192,25 @@ int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *
 	return conf_read_file(path, &reader, read_root);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_arguments(char *const *a, char *const *b)
+{
+	while (a && b && *a && same_text(*a, *b))
+		a++, b++;
+	return a == b || (a && b && same_text(*a, *b));
+}
+
+bool driver_conf_is_same(const struct driver_conf *a, const struct driver_conf *b)
+{
+	return same_arguments(a->announce, b->announce) && same_arguments(a->withdraw, b->withdraw) &&
+	       same_text(a->pipe, b->pipe) && same_text(a->announce_line, b->announce_line) &&
+	       same_text(a->withdraw_line, b->withdraw_line);
+}
+
 void driver_conf_free(struct driver_conf *conf)
 {
 	conf_argv_free(conf->announce);

@@ -6,6 +6,8 @@
 #ifndef GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
 #define GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
 
+#include <stdbool.h>
+
 #include "common/faults.h"
 #include "common/netaddr.h"
 
@@ -24,6 +26,9 @@ struct driver_conf {
 /* Returns like announce_conf_read(). The caller calls driver_conf_free() in either case. */
 int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *faults);
 void driver_conf_free(struct driver_conf *conf);
+
+/* Returns whether both announce and withdraw in the same way, so that one withdraws what the other has announced. */
+bool driver_conf_is_same(const struct driver_conf *a, const struct driver_conf *b);
 
 enum driver_quoting {
 	DRIVER_PLAIN,
