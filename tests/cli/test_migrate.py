@@ -37,6 +37,13 @@ def director(**changes):
     return {key: value for key, value in document.items() if value is not None}
 
 
+def without_notes(text):
+    """The result without the comments at its end, which are the notes."""
+    head, title, _ = text.partition("\n# Notes of the conversion:\n")
+    assert title, text
+    return head
+
+
 def errors_of(path):
     """The errors that `check` reports, except for GLB's example keys: migrate cannot change keys."""
     done = subprocess.run([CLI, "check", "--json", path], capture_output=True, text=True)
@@ -71,7 +78,7 @@ def test_result_of_director_conf_passes_check(tmp_path, name):
 
 def test_packaged_director_conf(tmp_path):
     text, notes = migrate(glb.FILES / "packaged-director.conf")
-    assert text == """\
+    assert without_notes(text) == """\
 # Converted from a director.conf of GitHub's GLB Director. glb-director.conf(5) has all keys.
 
 outbound_gateway_mac = "00:11:22:33:44:55";
@@ -95,7 +102,7 @@ lcores = {
 
 def test_packaged_healthcheck_conf(tmp_path):
     text, notes = migrate(glb.FILES / "packaged-healthcheck.conf")
-    assert text.split("\n\n", 1)[1] == """\
+    assert without_notes(text).split("\n\n", 1)[1] == """\
 forwarding_table = {
 \tsrc = "/etc/glb/forwarding_table.src.json";
 \tdst = "/etc/glb/forwarding_table.checked.json";
@@ -110,6 +117,37 @@ fou_gre = true;
 """
     assert [line.split(": ")[3] for line in notes.splitlines()] == [
         "reload_command", "forwarding_table.dst", "panic_threshold", "max_shrink", "listen"]
+
+
+@pytest.mark.parametrize("name", [*DIRECTORS, "packaged-healthcheck.conf"])
+def test_result_ends_with_the_notes(tmp_path, name):
+    """So that nobody has to keep what the terminal showed."""
+    text, notes = migrate(glb.FILES / name)
+    lines = [line.removeprefix(f"glb-director-cli: note: {glb.FILES / name}: ") for line in notes.splitlines()]
+    assert text == without_notes(text) + "\n# Notes of the conversion:\n" + "".join(f"# - {line}\n" for line in lines) and len(lines) >= 3
+
+
+def test_keys_without_counterpart_stay_as_comments_with_their_value(tmp_path):
+    document = director(statsd_port="28125", kni_ip="192.0.2.9", frob={"a": [1, "x"]}, lcores=lcores(**{"lcore-3": {"kni": True}}))
+    out = tmp_path / "out.conf"
+    migrate(write(tmp_path, document), out)
+    for line in ('statsd_port: GLB sends its metrics to statsd', 'the value of GLB is "28125"', '# - kni_ip: "192.0.2.9" is left out',
+                 'its value is {"a":[1,"x"]}', 'lcores.lcore-3: is left out: it has no work that exists here; its value is {"kni":true}'):
+        assert any(each.startswith("# - ") and line in each for each in out.read_text().splitlines()), line
+    assert errors_of(out) == []
+
+
+@pytest.mark.parametrize("bad", ["x\naccept_vlans = [1];", "x\r\naccept_vlans = [1];", "x\x1b[31m", "\u2028x", "x" * 5000, "*/ x"])
+def test_no_text_of_the_file_becomes_a_setting(tmp_path, bad):
+    document = director(lcores=lcores(**{bad: {"kni": True}}), flow_paths=[{"rx_port": 0, "rx_queue": 0, "tx_port": 0, "tx_queue": 0, bad: bad}],
+                        **{bad: bad, "kni_ip": bad, "statsd_port": bad, "hash_fields": {"src_addr": True, bad: bad}})
+    out = tmp_path / "out.conf"
+    _, notes = migrate(write(tmp_path, document), out)
+    assert "\x1b" not in out.read_text() + notes and max(map(len, out.read_text().splitlines())) < 1000
+    known = {"outbound_gateway_mac", "outbound_src_ip", "hash_fields", "accept_macs", "exception_path", "num_worker_queues", "flow_paths",
+             "lcores", "forward_icmp_ping_responses", "rx_drop_en"}
+    assert set(re.findall(r"^(\w+) =", out.read_text(), re.M)) <= known
+    assert errors_of(out) == []
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -241,8 +279,8 @@ def test_hash_fields(tmp_path):
 @pytest.mark.parametrize("changes, note", [
     ({"statsd_port": "28125"}, "statsd_port: GLB sends its metrics to statsd, this director does not"),
     ({}, "statsd_port: GLB sends its metrics to statsd"),  # also without the key
-    ({"kni_ip": "192.0.2.9"}, "kni_ip: is left out: give the address to the interface"),
-    ({"frob": 1}, "'frob' is left out"),
+    ({"kni_ip": "192.0.2.9"}, 'kni_ip: "192.0.2.9" is left out: give the address to the interface'),
+    ({"frob": 1}, "'frob' is left out: GLB does not know this key, and ignores it; its value is 1\n"),
     ({"flow_paths": [{"rx_port": 0, "rx_queue": 0, "tx_port": 0, "vlan": 3}]}, "flow_paths[0].tx_queue: is written as 0"),
     ({"flow_paths": [{"rx_port": 0, "rx_queue": 0, "tx_port": 0, "vlan": 3}]}, "flow_paths[0]: 'vlan' is left out"),
 ])

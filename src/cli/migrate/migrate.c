@@ -12,7 +12,6 @@
 
 #include "cli/cli.h"
 #include "common/file/file.h"
-#include "table/file/json_reader.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes, as for a table */
 
@@ -50,9 +49,18 @@ void migrate_put_value(struct migration *migration, const char *where, const jso
 	}
 }
 
+const char *migrate_value_text(const json_t *value, char buf[JSON_READER_TEXT_MAX])
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+
+	json_reader_text(text ? text : "", 120, buf);
+	free(text);
+	return buf;
+}
+
 void migrate_note_unknown(struct migration *migration, const char *where, json_t *object, const char *const *known)
 {
-	char shown[JSON_READER_TEXT_MAX];
+	char shown[JSON_READER_TEXT_MAX], text[JSON_READER_TEXT_MAX];
 	const char *key;
 	json_t *value;
 
@@ -64,8 +72,8 @@ void migrate_note_unknown(struct migration *migration, const char *where, json_t
 			name++;
 		if (!*name)
 			faults_warn(&migration->notes, where,
-				"'%s' is left out: GLB does not know this key, and ignores it",
-				json_reader_text(key, 64, shown));
+				"'%s' is left out: GLB does not know this key, and ignores it; its value is %s",
+				json_reader_text(key, 64, shown), migrate_value_text(value, text));
 	}
 }
 
@@ -148,6 +156,27 @@ static void write_result(struct migration *migration, const char *from, const ch
 	}
 }
 
+struct comments {
+	FILE *to;
+	size_t prefix; /* bytes of the name of the file, which the comments leave out */
+};
+
+static void put_comment(void *context, bool warning, const char *text)
+{
+	const struct comments *comments = context;
+
+	(void)warning;
+	fprintf(comments->to, "# - %s\n", text + comments->prefix);
+}
+
+static void put_notes(struct migration *migration)
+{
+	struct comments comments = {migration->to, strlen(migration->notes.file) + strlen(": ")};
+
+	fputs("\n# Notes of the conversion:\n", migration->to);
+	faults_report(&migration->notes, FAULTS_WARNINGS, put_comment, &comments);
+}
+
 static const struct migrate_kind *convert(struct migration *migration, const char *from, const char *path)
 {
 	const struct migrate_kind *kind = parse(migration) ? find_kind(migration) : NULL;
@@ -159,6 +188,8 @@ static const struct migrate_kind *convert(struct migration *migration, const cha
 	migration->to = open_memstream(&text, &size);
 	if (migration->to) {
 		kind->convert(migration);
+		if (kind->keeps_notes)
+			put_notes(migration);
 		if (fclose(migration->to) != 0)
 			faults_error(&migration->errors, NULL, "out of memory");
 	} else {

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "common/faults.h"
+#include "table/file/json_reader.h"
 
 /* A file that is being converted. */
 struct migration {
@@ -32,12 +33,16 @@ struct migrate_kind {
 	void (*convert)(struct migration *migration);
 	/* Reads the result as its program does, and adds the errors. */
 	void (*check)(const char *text, size_t size, struct faults *faults);
+	bool keeps_notes; /* the result ends with the notes, as comments that begin with # */
 };
 
 extern const struct migrate_kind migrate_table, migrate_director, migrate_healthcheck, migrate_environment;
 
 /* Writes a JSON string or number, true or false in libconfig's syntax. Adds an error about `where` for other values. */
 void migrate_put_value(struct migration *migration, const char *where, const json_t *value);
+
+/* Writes a JSON value on one line for a note. It is cut if it is long. Returns buf. */
+const char *migrate_value_text(const json_t *value, char buf[JSON_READER_TEXT_MAX]);
 
 /* Adds a note about each member of the object that is not in `known`, which ends with NULL. `where` is the object's path. */
 void migrate_note_unknown(struct migration *migration, const char *where, json_t *object, const char *const *known);

@@ -126,13 +126,14 @@ static void put_lcore(struct migration *migration, json_t *lcores, const char *n
 		"rx", "tx", "dist", "work", "kni", "flow_paths", "num_dist_workers", "work_source", NULL};
 	bool rx = is_true(lcore, "rx"), tx = is_true(lcore, "tx"), work = is_true(lcore, "work");
 	json_t *indices = json_object_get(lcore, "flow_paths"), *index;
-	char where[128];
+	char where[128], text[JSON_READER_TEXT_MAX];
 	size_t i;
 
 	snprintf(where, sizeof(where), "lcores.%.64s", name);
 	migrate_note_unknown(migration, where, lcore, known);
 	if (!rx && !tx && !work && !is_true(lcore, "dist")) {
-		faults_warn(&migration->notes, where, "is left out: it has no work that exists here");
+		faults_warn(&migration->notes, where, "is left out: it has no work that exists here; its value is %s",
+			migrate_value_text(lcore, text));
 		return;
 	}
 	fprintf(migration->to, "\t%s = {%s%s", name, rx ? " rx = true;" : "", tx ? " tx = true;" : "");
@@ -161,6 +162,7 @@ static void put_lcore(struct migration *migration, json_t *lcores, const char *n
 static void put_lcores(struct migration *migration)
 {
 	json_t *lcores = json_object_get(migration->root, "lcores"), *lcore;
+	char shown[JSON_READER_TEXT_MAX];
 	const char *name;
 
 	if (!lcores)
@@ -173,7 +175,8 @@ static void put_lcores(struct migration *migration)
 		if (strncmp(name, LCORE_NAME, prefix) == 0 && name[strspn(name + prefix, "0123456789") + prefix] == '\0')
 			put_lcore(migration, lcores, name, lcore);
 		else
-			faults_warn(&migration->notes, "lcores", "'%.64s' is left out: GLB knows only lcore-N", name);
+			faults_warn(&migration->notes, "lcores", "'%s' is left out: GLB knows only lcore-N",
+				json_reader_text(name, 64, shown));
 	}
 	fputs("};\n", migration->to);
 }
@@ -202,11 +205,17 @@ static void put_accept_macs(struct migration *migration)
 
 static void note_lost(struct migration *migration)
 {
+	const json_t *port = json_object_get(migration->root, "statsd_port");
+	const json_t *address = json_object_get(migration->root, "kni_ip");
+	char text[JSON_READER_TEXT_MAX];
+
 	faults_warn(&migration->notes, "statsd_port",
-		"GLB sends its metrics to statsd, this director does not: read them with `glb-director-cli stats` or from the telemetry socket");
-	if (json_object_get(migration->root, "kni_ip"))
+		"GLB sends its metrics to statsd, this director does not: read them with `glb-director-cli stats` or from the telemetry socket%s%s",
+		port ? "; the value of GLB is " : "", port ? migrate_value_text(port, text) : "");
+	if (address)
 		faults_warn(&migration->notes, "kni_ip",
-			"is left out: give the address to the interface of exception_path with `ip address add`");
+			"%s is left out: give the address to the interface of exception_path with `ip address add`",
+			migrate_value_text(address, text));
 	if (json_object_get(migration->root, "lcores"))
 		faults_warn(&migration->notes, "lcores",
 			"flow_paths and lcores are kept; without both, each worker lcore polls queues of its own, which is faster");
@@ -250,4 +259,4 @@ static void check(const char *text, size_t size, struct faults *faults)
 	migrate_check_file(text, size, read_result, faults);
 }
 
-const struct migrate_kind migrate_director = {"director.conf", matches, convert, check};
+const struct migrate_kind migrate_director = {"director.conf", matches, convert, check, true};

@@ -141,4 +141,4 @@ static void check(const char *text, size_t size, struct faults *faults)
 		faults_clear(faults);
 }
 
-const struct migrate_kind migrate_environment = {"environment file", matches, convert, check};
+const struct migrate_kind migrate_environment = {"environment file", matches, convert, check, false};

@@ -148,4 +148,4 @@ static void check(const char *text, size_t size, struct faults *faults)
 	migrate_check_file(text, size, read_result, faults);
 }
 
-const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, check};
+const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, check, true};

@@ -331,4 +331,4 @@ static void check(const char *text, size_t size, struct faults *faults)
 	table_set_free(&set);
 }
 
-const struct migrate_kind migrate_table = {"JSON table", matches, convert, check};
+const struct migrate_kind migrate_table = {"JSON table", matches, convert, check, false};
