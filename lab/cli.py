@@ -58,8 +58,9 @@ def add_shape(parser):
 
 def add_ways(parser):
     parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="driver of the directors, af_xdp unless given")
-    parser.add_argument("--bgp", action="store_true", default=None, help="BGP routes (BIRD 2 with BFD) instead of static ones")
-    parser.add_argument("--announce", choices=("bird", "frr"), help="BGP routes that glb-announce announces through this daemon")
+    routes = parser.add_mutually_exclusive_group()
+    routes.add_argument("--bgp", action="store_true", default=None, help="BGP routes (BIRD 2 with BFD) instead of static ones")
+    routes.add_argument("--announce", choices=("bird", "frr"), help="BGP routes that glb-announce announces through this daemon")
 
 
 def shape_values(arguments):
@@ -182,6 +183,8 @@ def do_scenario(arguments):
         scenario.find(name)
         if arguments.seconds and not hasattr(scenario.SCENARIOS[name], "SECONDS"):
             raise LabError(f"--seconds: scenario '{name}' has no wait that can be set")
+        if arguments.announce and getattr(scenario.SCENARIOS[name], "SHAPE", {}).get("bgp"):
+            raise LabError(f"--announce: scenario '{name}' stops and freezes BIRD itself, without glb-announce")
         if arguments.previous and not hasattr(scenario.SCENARIOS[name], "UPGRADES"):
             raise LabError(f"--previous: scenario '{name}' upgrades nothing")
         if arguments.reloads and not hasattr(scenario.SCENARIOS[name], "RELOADS"):

@@ -185,6 +185,9 @@ def test_lab_needs_root():
 @pytest.mark.parametrize("arguments, says", [
     (["scenario", "nonsense"], "there is no scenario 'nonsense'"),
     (["scenario", "swap", "--json", "/nowhere/result.json"], "--json: /nowhere/result.json: No such file or directory"),
+    (["scenario", "bgp", "--announce", "bird"], "--announce: scenario 'bgp' stops and freezes BIRD itself"),
+    (["scenario", "swap", "--previous", "/nowhere"], "--previous: scenario 'swap' upgrades nothing"),
+    (["scenario", "upgrade", "--previous", "/nowhere"], "/nowhere/src/director/glb-director is missing"),
     (["scenario", "swap", "--seconds", "5"], "--seconds: scenario 'swap' has no wait that can be set"),
     (["scenario", "swap", "--reloads", "5"], "--reloads: scenario 'swap' makes no reloads"),
     (["exec", "client", "true"], "is not up"),
