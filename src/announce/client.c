@@ -204,8 +204,7 @@ static int run_withdraw(const struct command_args *args)
 		if (operator_switch_withdraw(conf.switch_file, args->options[REASON], &faults) == 0)
 			code = wait_withdrawn(&conf, timeout);
 		else
-			command_error(
-				"%s; nothing was changed. To withdraw the VIPs without this file: systemctl stop glb-announce",
+			command_error("%s. To withdraw the VIPs without this file: systemctl stop glb-announce",
 				faults_first_error(&faults));
 	}
 	faults_clear(&faults);

@@ -4,7 +4,7 @@
 import os
 
 import pytest
-from conftest import DRIVER, VIP, VIP6
+from announcer import DRIVER, VIP, VIP6
 
 from lab.tools import wait_until
 

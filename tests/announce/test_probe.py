@@ -4,7 +4,7 @@
 import os
 
 import pytest
-from conftest import VIP, VIP6
+from announcer import VIP, VIP6
 
 from lab.net import Namespace
 from lab.tools import wait_until
@@ -19,7 +19,7 @@ class Host:
         self.namespace.sysctl({"net.ipv6.conf.lo.accept_dad": 0})
         self.namespace.ip("link set lo up")
         self.address = address
-        announcer.configure(probe={"address": address, "interval_ms": 100, "rise": 3, "fall": 3, **keys})
+        announcer.configure(probe={"address": address, "interval_ms": 50, "rise": 3, "fall": 3, **keys})
         announcer.prefix = self.namespace.command()
         bind = next(bind for each, _, bind in FAMILIES if each == address)
         director.set_tables(("web", 1, [VIP, bind]), ("web6", 1, [VIP6]))

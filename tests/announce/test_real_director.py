@@ -5,7 +5,7 @@ import json
 import signal
 
 import pytest
-from conftest import Announcer
+from announcer import Announcer
 
 from lab.tools import wait_until
 from support import pcap, traffic
@@ -128,4 +128,5 @@ def test_two_announcers_ask_one_director(make, announcer, folder):
     second.configure(file_prefix=PREFIX, vips=["0.0.0.0/1"])
     with announcer, second:
         pair.wait_all()
-        assert pair.director.telemetry.ask("/glb/health")["state"] == "ok"
+        wait_until(lambda: second.status()["director"]["state"] == "ok", "the second one")
+        wait_until(lambda: pair.director.telemetry.ask("/glb/health")["state"] == "ok", "a third connection")

@@ -2,7 +2,7 @@
 """When glb-announce announces a VIP, and when it withdraws it."""
 
 import pytest
-from conftest import VIP, VIP6, FakeDirector
+from announcer import VIP, VIP6, FakeDirector
 
 from lab.tools import wait_until
 
@@ -131,7 +131,7 @@ def test_nonsense_neither_announces_nor_ends_the_daemon(announcer, director, que
         for nonsense in NONSENSE:
             director.answers = {question: nonsense}
             director.generation += 1
-            announcer.wait_rounds(director)
+            announcer.wait_rounds(director, 1)
         director.answers = {}
         director.generation += 1
         announcer.wait_announced(ON, ON6)

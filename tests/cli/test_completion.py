@@ -9,10 +9,10 @@ import subprocess
 import pytest
 
 from support.cli import backend, run, table, write_tables
-from support.tree import BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT, TREE
+from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT, TREE
 
 FOLDER = TREE / "src" / "program" / "completion"
-PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE)}
+PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE)}
 
 
 @pytest.fixture
@@ -87,6 +87,8 @@ def fish(words, folder):
     (["glb-redirect", "attach", "l"], {"lo"}),
     (["glb-redirect", "attach", "lo", "--udp", "c"], {"connected"}),
     (["glb-bifurcate", "s"], {"sync", "show"}),
+    (["glb-announce", "w"], {"withdraw"}),
+    (["glb-announce", "withdraw", "--re"], {"--reason"}),
     (["glb-healthcheck", "--che"], {"--check-once"}),
     (["glb-healthcheck", "s"], {"status"}),
     (["glb-healthcheck", "status", "--j"], {"--json"}),

@@ -90,7 +90,7 @@ static void read_probe(struct conf_reader *reader, const config_setting_t *at, c
 	static const struct conf_key keys[] = {
 		{.name = "address", .read = read_address, PROBE(address), .required = "an address of this director alone"},
 		{.name = "source", .read = read_address, PROBE(source)},
-		{.name = "interval_ms", .read = conf_read_unsigned, PROBE(interval_ms), .min = 100, .max = 60000},
+		{.name = "interval_ms", .read = conf_read_unsigned, PROBE(interval_ms), .min = 20, .max = 60000},
 		{.name = "rise", .read = conf_read_unsigned, PROBE(rise), .min = 1, .max = 1000},
 		{.name = "fall", .read = conf_read_unsigned, PROBE(fall), .min = 0, .max = 1000},
 		{0},
@@ -112,7 +112,7 @@ static const struct conf_key keys[] = {
 		.required = "the path of a driver file, such as \"/etc/glb/announce.d/bird.conf\""},
 	{.name = "vips", .read = read_vips},
 	{.name = "file_prefix", .read = conf_read_string, MEMBER(file_prefix)},
-	NUMBER(interval_ms, 100, 60000),
+	NUMBER(interval_ms, 20, 60000),
 	NUMBER(timeout_ms, 100, 10000),
 	NUMBER(rise, 1, 1000),
 	NUMBER(fall, 1, 1000),

@@ -22,4 +22,4 @@ _glb_complete()
 	fi
 	COMPREPLY=("${words[@]}" "${files[@]}")
 }
-complete -F _glb_complete glb-director glb-director-cli glb-healthcheck glb-redirect glb-bifurcate
+complete -F _glb_complete glb-director glb-director-cli glb-healthcheck glb-redirect glb-bifurcate glb-announce
