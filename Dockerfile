@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Image with glb-director and glb-director-cli. Build it with `docker build .`, or with script/image on a machine without a registry.
-#
-# Run it with the device of the port, with hugepages, and only with the privileges that the director needs:
-#
-#   docker run --network host --read-only --tmpfs /run --cap-drop ALL --cap-add IPC_LOCK --cap-add NET_ADMIN --cap-add NET_RAW \
-#     --security-opt no-new-privileges --ulimit memlock=-1 --device /dev/vfio --volume /dev/hugepages:/dev/hugepages \
-#     --volume /etc/glb:/etc/glb:ro --volume /var/lib/glb:/var/lib/glb:ro IMAGE -l 0-2 -a 0000:3b:02.0 -- \
-#     --config-file /etc/glb/director.conf --forwarding-table /var/lib/glb/forwarding_table.bin
-#
-# A VFIO port needs IPC_LOCK. AF_PACKET ports and the exception path also need NET_ADMIN and NET_RAW. AF_XDP ports also need SYS_ADMIN and
-# --volume /sys/fs/bpf:/sys/fs/bpf. The user is root, which owns /dev/vfio and hugepages. Most subcommands of glb-director-cli need no
-# privileges: run them with --user nobody --entrypoint glb-director-cli.
-ARG BASE=docker.io/library/debian:bookworm
+# Image with all programs. Build it with `docker build .`, or with script/image on a machine without a registry.
+# docs/howto/containers.md runs a director and its health checks from it.
+ARG BASE=docker.io/library/debian:bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
@@ -26,11 +16,22 @@ RUN script/build build --prefix=/usr --buildtype=release -Dtests=false && \
 FROM ${BASE}
 LABEL org.opencontainers.image.title="GLB Director" \
       org.opencontainers.image.description="Stateless layer 4 load balancer" \
-      org.opencontainers.image.licenses="BSD-3-Clause"
+      org.opencontainers.image.licenses="BSD-3-Clause" \
+      org.opencontainers.image.version="0.1.0"
+# The user has a fixed number, so that files of the host can belong to it. It owns the folders of tables and telemetry, and named volumes
+# that are mounted there get owner and mode from here. The group root may use them too, because root without CAP_DAC_OVERRIDE needs it.
 COPY --from=build /runtime-packages /tmp/
 RUN apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(cat /tmp/runtime-packages) && \
-    rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/* /tmp/*
+    rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/* /tmp/* && \
+    groupadd --gid 19523 glb && \
+    useradd --uid 19523 --gid glb --no-log-init --home-dir /var/lib/glb --shell /usr/sbin/nologin glb
 COPY --from=build /out/ /
+RUN install -d -o glb -g root -m 2770 /var/lib/glb /run/dpdk
+USER 19523:19523
+# DPDK and glb-director-cli look for the director's socket below $XDG_RUNTIME_DIR/dpdk. Root needs no variable for the same folder.
+ENV XDG_RUNTIME_DIR=/run
+# `health` exits with 1 if the director is degraded, but forwards. A health check of Docker knows only 0 and 1.
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=2 CMD glb-director-cli health --timeout 3; [ $? -lt 2 ]
 ENTRYPOINT ["glb-director"]
 CMD ["--help"]

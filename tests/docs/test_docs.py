@@ -33,6 +33,7 @@ PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool, Envoy and others that pages name without their command.
 FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--concurrency", "--drain-time-s", "--parent-shutdown-time-s", "--restart-epoch", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+FOREIGN_OPTIONS |= {"--cap-add", "--device", "--restart", "--stop-timeout", "--ulimit", "--user", "--volume"}  # of podman and docker
 INDEX = TREE / "docs/README.md"
 END = "@@ end of a command @@"
 
