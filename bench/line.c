@@ -8,6 +8,8 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "director/dpdk_compat.h"
+
 #define PATIENCE_S 5 /* ends a pass that lost frames; the caller counts them */
 
 /* Ends the pass if all frames were sent. Called at an empty poll when the worker holds no frames. */
@@ -59,7 +61,7 @@ static uint16_t take(void *tx_queue, struct rte_mbuf **mbufs, uint16_t count)
 }
 
 /* Reports an empty queue. The queue never overflows, so a distributor may leave frames in it. */
-static uint32_t waiting(void *queue)
+static dpdk_queue_count waiting(void *queue)
 {
 	(void)queue;
 	return 0;

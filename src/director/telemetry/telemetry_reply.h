@@ -3,7 +3,7 @@
 #ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
 #define GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
 
-#include "director/telemetry/dpdk_compat.h"
+#include "director/dpdk_compat.h"
 
 #define TELEMETRY_REPLY_SIZE 16384 /* DPDK leaves out the values that do not fit a reply of this size */
 #define TELEMETRY_TEXT_SIZE  128 /* of a string in a reply, with its terminating zero */

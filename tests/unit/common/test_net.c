@@ -39,7 +39,7 @@ static void test_ethernet_is_skipped_with_up_to_two_tags(void **state)
 
 static void test_a_frame_that_ends_in_its_headers_is_refused(void **state)
 {
-	static const uint8_t frame[22] = "\1\2\3\4\5\6\7\10\11\12\13\14\x88\xa8\x00\x07\x81\x00\x00\x08\x08\x00";
+	static const uint8_t frame[22] = "\1\2\3\4\5\6\7\10\11\12\13\14\x88\xa8\x00\x07\x81\x00\x00\x08\x08";
 	uint16_t type;
 
 	(void)state;

@@ -93,7 +93,7 @@ static void start(struct probe *probe)
 	ev_timer_start(scene->env.loop, &scene->stall);
 }
 
-static void stop(struct probe *probe)
+static void cancel(struct probe *probe)
 {
 	struct scene *scene = container_of(probe, struct scene, probe);
 
@@ -108,7 +108,7 @@ static void done(struct probe *probe)
 
 static enum check_result play(struct scene *scene, unsigned timeout_ms)
 {
-	static const struct probe_method method = {start, stop};
+	static const struct probe_method method = {start, cancel};
 
 	scene->env.loop = ev_loop_new(EVFLAG_AUTO);
 	pulse_open(&scene->env.pulse, scene->env.loop);

@@ -49,7 +49,7 @@ static void run(const char *command)
 	assert_int_equal(system(command), 0);
 }
 
-static void stop(struct ev_loop *loop, ev_timer *timer, int events)
+static void end_loop(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)timer;
 	(void)events;
@@ -61,7 +61,7 @@ static void run_loop(struct fixture *fixture, double seconds)
 	ev_timer timer;
 
 	ev_now_update(fixture->loop);
-	ev_timer_init(&timer, stop, seconds, 0);
+	ev_timer_init(&timer, end_loop, seconds, 0);
 	ev_timer_start(fixture->loop, &timer);
 	ev_run(fixture->loop, 0);
 	ev_timer_stop(fixture->loop, &timer);

@@ -18,7 +18,9 @@ static void add_bind(uint32_t table, struct netaddr addr, uint8_t length, uint8_
 	struct table *to = &set.tables[table];
 	struct table_bind *bind;
 
-	to->binds = realloc(to->binds, (to->bind_count + 1) * sizeof(*to->binds));
+	/* Room for the next power of two. */
+	if ((to->bind_count & (to->bind_count - 1)) == 0)
+		to->binds = realloc(to->binds, (2 * to->bind_count + 1) * sizeof(*to->binds));
 	bind = &to->binds[to->bind_count++];
 	*bind = (struct table_bind){{addr, length}, start, end, protocol};
 	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&addr), length);
