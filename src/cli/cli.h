@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "common/faults.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 #include "packet/routes.h"
 #include "program/command.h"
 #include "table/table.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/capture.h"
+#include "cli/replay/capture.h"
 #include "cli/cli.h"
 #include "cli/flow_text.h"
 #include "common/byteorder.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "director/conf.h"
+#include "director/conf/conf.h"
 #include "director/control/reload.h"
 #include "director/control/underlay_report.h"
 #include "director/health/health_watch.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 #define PLAN_MAX_PORTS  32
 #define PLAN_MAX_LCORES CONF_MAX_LCORES

@@ -19,7 +19,7 @@ def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, m
     conf        path of a redirect.conf; None: everything is allowed
     environment in lower case, as run_frames.c names it
     """
-    words = [str(BUILD / "tests/bpf/run-frames"), str(port), udp]
+    words = [str(BUILD / "tests/bpf/programs/run-frames"), str(port), udp]
     if interface:
         words += [interface, str(mtu), forward]
     if conf:

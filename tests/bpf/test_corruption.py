@@ -106,7 +106,7 @@ class Network:
         for name in PROXY:
             self.router.run("tc", "filter", "del", "dev", name, "egress", check=False)
             if present:
-                self.router.run("tc", "filter", "add", "dev", name, "egress", "bpf", "da", "obj", str(BUILD / "tests/bpf/card.bpf.o"),
+                self.router.run("tc", "filter", "add", "dev", name, "egress", "bpf", "da", "obj", str(BUILD / "tests/bpf/programs/card.bpf.o"),
                                 "sec", "tc")
 
     def send(self, inner, hops):

@@ -27,7 +27,7 @@ def proxy(glb_redirect):
 
 def kill_at(proxy, point, *words):
     """Runs glb-redirect until its change number `point`. Returns False if it ended before."""
-    done = proxy.namespace.run(str(BUILD / "tests/bpf/kill-at"), str(point), proxy.glb_redirect, *words, check=False)
+    done = proxy.namespace.run(str(BUILD / "tests/bpf/programs/kill-at"), str(point), proxy.glb_redirect, *words, check=False)
     assert done.returncode in (0, KILLED), done.stderr
     return done.returncode == KILLED
 

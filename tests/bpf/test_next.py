@@ -27,7 +27,7 @@ DATAGRAM = gue_frame(packet(4, f.UDP, f.udp(UNKNOWN, PORT, b"data")))
 def load(proxy, frags, path=OTHER):
     """Loads another program, and pins it and its map."""
     kind = "frags" if frags else "plain"
-    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(BUILD / f"tests/bpf/count_all_{kind}.bpf.o"), path, "pinmaps", f"{path}_maps")
+    proxy.namespace.run("/usr/sbin/bpftool", "prog", "load", str(BUILD / f"tests/bpf/programs/count_all_{kind}.bpf.o"), path, "pinmaps", f"{path}_maps")
 
 
 def counted(proxy):
@@ -112,7 +112,7 @@ def test_what_is_no_fitting_program_is_refused(proxy):
 
 def test_commands_of_the_page(proxy, tmp_path):
     kind = "frags" if HAS_FRAGS and proxy.mode == "native" else "plain"
-    shutil.copy(BUILD / f"tests/bpf/count_all_{kind}.bpf.o", tmp_path / "filter.bpf.o")
+    shutil.copy(BUILD / f"tests/bpf/programs/count_all_{kind}.bpf.o", tmp_path / "filter.bpf.o")
     path = {**os.environ, "PATH": f"{os.path.dirname(proxy.glb_redirect)}:{os.environ['PATH']}"}
     for command, shown in commands(block("docs/howto/set-up-a-proxy.md", "glb-redirect next eth0")):
         printed = proxy.namespace.run("bash", "-c", command, cwd=tmp_path, env=path).stdout
@@ -158,7 +158,7 @@ def test_dispatcher_of_libxdp_is_named(proxy):
 def test_dispatcher_of_libxdp_is_not_joined(proxy):
     """The tool of libxdp attaches two programs. Its own command removes them, and one of them runs after glb-redirect."""
     proxy("detach", "eth0")
-    load = ("xdp-loader", "load", "-m", "skb" if proxy.mode == "generic" else "native", "eth0", str(BUILD / "tests/bpf/count_all_plain.bpf.o"))
+    load = ("xdp-loader", "load", "-m", "skb" if proxy.mode == "generic" else "native", "eth0", str(BUILD / "tests/bpf/programs/count_all_plain.bpf.o"))
     for _ in range(2):
         proxy.namespace.run(*load)
     remedy = refused(proxy, attached_id(proxy))

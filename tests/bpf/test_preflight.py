@@ -382,7 +382,7 @@ def test_packets_for_the_next_hop_that_were_lost(proxy):
 
 @pytest.mark.parametrize("name, level, command", [("rx-lro", "fail", "ethtool -K eth0 lro off"), ("rx-gro-hw", "warn", "ethtool -K eth0 rx-gro-hw off")])
 def test_offloads_of_a_card(proxy, name, level, command):
-    env = {"LD_PRELOAD": str(BUILD / "tests/bpf/fake-offloads.so"), "FAKE_OFFLOADS": name}
+    env = {"LD_PRELOAD": str(BUILD / "tests/bpf/programs/fake-offloads.so"), "FAKE_OFFLOADS": name}
     (finding,) = proxy.check(env=env)
     assert (finding["level"], finding["check"], finding["object"], finding["command"]) == (level, "offloads", "eth0", command)
 

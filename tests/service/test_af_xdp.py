@@ -66,7 +66,7 @@ class Host:
 
     def attach_foreign(self):
         run = self.link.director.run
-        run("/usr/sbin/bpftool", "prog", "load", str(BUILD / "tests/bpf/count_all_plain.bpf.o"), "/sys/fs/bpf/foreign")
+        run("/usr/sbin/bpftool", "prog", "load", str(BUILD / "tests/bpf/programs/count_all_plain.bpf.o"), "/sys/fs/bpf/foreign")
         run("/usr/sbin/bpftool", "net", "attach", "xdp", "pinned", "/sys/fs/bpf/foreign", "dev", "director")
         return self.program()
 

@@ -9,7 +9,7 @@
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
 #include "common/file/file.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 #include "redirect/config/redirect_conf.h"
 
 #define HEAD_MAX 65536 /* bytes of the file that tell its kind */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/migrate/migrate.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 #define LCORE_NAME "lcore-"
 

@@ -13,7 +13,7 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 #define PORT_MAX_QUEUES 256 /* receive queues per port; also transmit queues per port */
 

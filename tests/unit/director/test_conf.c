@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 /* What follows a word that is no value, up to what to write instead. */
 #define NO_VALUE   " is not a number, true, false, or text in double quotes; write "

@@ -4,7 +4,7 @@
 #define GLB_DIRECTOR_CONF_LCORES_H
 
 #include "conf/conf_reader.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 /* Readers of the two keys, for struct conf_key. */
 void conf_read_flow_paths(

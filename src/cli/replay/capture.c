@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/capture.h"
+#include "cli/replay/capture.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/conf_lcores.h"
+#include "director/conf/conf_lcores.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/netaddr.h"
 #include "director/admission/conf_admission.h"
-#include "director/conf_interfaces.h"
-#include "director/conf_lcores.h"
+#include "director/conf/conf_interfaces.h"
+#include "director/conf/conf_lcores.h"
 #include "table/table_guard.h"
 
 bool conf_parse_mac(const char *text, uint8_t mac[6])

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/capture.h"
+#include "cli/replay/capture.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/replay_list.h"
+#include "cli/replay/replay_list.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "packet/pipeline.h"

@@ -4,7 +4,7 @@
 #define GLB_DIRECTOR_CONF_INTERFACES_H
 
 #include "conf/conf_reader.h"
-#include "director/conf.h"
+#include "director/conf/conf.h"
 
 /* For `read` of a key. The field is a char[CONF_INTERFACE_SIZE]; of conf_read_port_interfaces() it is not used. */
 void conf_read_interface(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/conf_interfaces.h"
+#include "director/conf/conf_interfaces.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/replay_list.h"
+#include "cli/replay/replay_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
