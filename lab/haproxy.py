@@ -12,6 +12,7 @@ from lab.topology import ECHO_PORT, HTTP_PORT
 
 LOCAL = "127.0.0.1"
 LOCAL_HTTP_PORT, LOCAL_ECHO_PORT = 8080, 7001
+CLIENT_HEADER = "x-client"  # of each response: the address that HAProxy takes for the client's
 ANSWER_S = 5  # limit for an answer of the master process
 CONF = f"""\
 global
@@ -25,6 +26,7 @@ frontend http
 	mode http
 	bind :{HTTP_PORT}
 	bind :::{HTTP_PORT} v6only
+	http-response set-header {CLIENT_HEADER} %[src]
 	default_backend nginx
 backend nginx
 	mode http

@@ -3,7 +3,8 @@
 
 import json
 
-from lab.topology import VIP4, VIP6
+from lab.haproxy import CLIENT_HEADER
+from lab.topology import CLIENTS4, CLIENTS6, VIP4, VIP6
 
 SUMMARY = "HAProxy in front of the services reloads under load, on one proxy after the other: no connection is reset"
 SHAPE = {"haproxy": True}
@@ -31,10 +32,20 @@ def overflows(proxy):
     return int(proxy.host.run("nstat", "-asz", "TcpExtListenDrops").stdout.split()[-2])
 
 
+def seen_client(client, address, vip):
+    """The address that HAProxy sees when a client with this address asks it."""
+    host = f"[{vip}]" if ":" in vip else vip
+    head = client.run("curl", "-sS", "-o", "/dev/null", "-D", "-", "--max-time", "5", "--interface", address, f"http://{host}/").stdout
+    return next((line.split(": ")[1] for line in head.splitlines() if line.startswith(f"{CLIENT_HEADER}: ")), None)
+
+
 def run(stage):
     fleet = stage.fleet
     fleet.network.router.run("nft", "-f", "-", input=RULES)
     first = stage.start_load()
+    for address, vip in ((CLIENTS4[3], VIP4), (CLIENTS6[3], VIP6)):
+        seen = seen_client(fleet.client, address, vip)
+        stage.expect("HAProxy sees the client's address without the PROXY protocol", seen == address, (seen, address))
     proxies = list(fleet.proxies.values())
     for number in range(stage.reloads):
         if number == stage.reloads // 2:
