@@ -14,9 +14,9 @@ BUILT = Path("/var/lib/glb/forwarding_table.bin")
 PROXIES = "192.168.50.10,192.168.50.11,192.168.50.12"
 
 
-def walk(page, part, folder="/"):
+def walk(page, part, folder="/", check=True):
     """Runs the block that contains `part`. Returns what it prints."""
-    return run("bash", "-ec", f"cd {folder}\n{block(page, part)}").stdout
+    return run("bash", "-ec", f"cd {folder}\n{block(page, part)}", check=check).stdout
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,8 @@ def test_health_checks_run_as_the_page_says(environment):
 
     wait(lambda: "the director uses the new table" in " ".join(status().split()), f"the new table: {log(HEALTHCHECK)}")
     assert BUILT.owner() == "glb-healthcheck" and BUILT.group() == "root" and BUILT.stat().st_mode & 0o777 == 0o640
-    assert walk("docs/howto/health-checks.md", "glb-healthcheck status\n").count("192.168.50.") >= 4
+    # The exit code is 1, because nothing serves HTTP.
+    assert walk("docs/howto/health-checks.md", "glb-healthcheck status\n", check=False).count("192.168.50.") >= 4
 
 
 def test_proxy_is_set_up_and_undone(environment):
