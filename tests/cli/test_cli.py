@@ -160,7 +160,8 @@ def test_example_files_are_valid_but_for_their_keys(tmp_path):
 
 
 def published_keys():
-    pages = [TREE / "README.md", *(TREE / "config").iterdir(), *(TREE / "docs").glob("**/*.md"), *(TREE / "docs").glob("**/*.scd")]
+    examples = [path for path in (TREE / "config").rglob("*") if path.is_file()]
+    pages = [TREE / "README.md", *examples, *(TREE / "docs").glob("**/*.md"), *(TREE / "docs").glob("**/*.scd")]
     found = {key for page in pages for key in KEY.findall(page.read_text())}
     # The keys in the documentation and the tests of GLB.
     return sorted(found | {"12345678901234561234567890123456", "34567890123456783456789012345678"})
