@@ -8,11 +8,13 @@
 
 #include "announce/round.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "program/log.h"
 
 #define DRIVER_RETRY_MAX_MS 8000u
 /* Then the director is asked again, before the other VIPs follow. */
 #define ROUND_MAX_MS 3000u
+#define STOP_MAX_MS  20000u
 
 static void set_state(struct daemon *daemon, struct vip *vip, enum vips_state state)
 {
@@ -23,38 +25,44 @@ static void set_state(struct daemon *daemon, struct vip *vip, enum vips_state st
 	daemon->changed = true;
 }
 
-static void driver_failed(struct daemon *daemon, const char *error)
+/* Notes a failure of a command that is tried again later. It is logged once. */
+static void failed(struct daemon *daemon, struct vips_retry *retry, const char *error)
 {
-	uint64_t wait = damper_backoff_ms(++daemon->driver_failures);
+	uint64_t wait = damper_backoff_ms(++retry->failures);
 
-	if (strcmp(daemon->driver_error, error) != 0)
+	if (retry->failures == 1)
 		log_error("%s; glb-announce tries again", error);
-	snprintf(daemon->driver_error, sizeof(daemon->driver_error), "%s", error);
-	daemon->driver_retry_ms = clock_now_ms() + (wait < DRIVER_RETRY_MAX_MS ? wait : DRIVER_RETRY_MAX_MS);
+	snprintf(daemon->driver_error, sizeof(daemon->driver_error), "%.255s", error);
+	text_mend(daemon->driver_error); /* a character may be cut */
+	retry->next_ms = clock_now_ms() + (wait < DRIVER_RETRY_MAX_MS ? wait : DRIVER_RETRY_MAX_MS);
 	daemon->changed = true;
 }
 
-static void driver_works(struct daemon *daemon)
+/* Clears the error when no command fails any longer. */
+static void clear_error(struct daemon *daemon)
 {
-	if (!daemon->driver_error[0])
+	if (!daemon->driver_error[0] || daemon->check_retry.failures)
 		return;
+	for (size_t i = 0; i < daemon->vips.count; i++)
+		if (daemon->vips.items[i].retry.failures)
+			return;
 	log_notice("the commands of %s work again", daemon->settings.conf.driver);
 	daemon->driver_error[0] = '\0';
-	daemon->driver_failures = 0;
 	daemon->changed = true;
 }
 
 /* Sets one VIP. Returns false if the command failed. */
 static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish, const char *reason)
 {
-	char error[DRIVER_ERROR_MAX], prefix[NETPREFIX_TEXT_MAX];
+	char error[DRIVER_ERROR_MAX], whole[DRIVER_ERROR_MAX + NETPREFIX_TEXT_MAX + 4], prefix[NETPREFIX_TEXT_MAX];
 
 	netprefix_format(&vip->prefix, prefix);
 	if (!driver_set(&daemon->settings.driver, &vip->prefix, wish == VIPS_ANNOUNCED, error)) {
-		driver_failed(daemon, error);
+		snprintf(whole, sizeof(whole), "%s: %s", prefix, error);
+		failed(daemon, &vip->retry, whole);
 		return false;
 	}
-	driver_works(daemon);
+	vip->retry = (struct vips_retry){0};
 	vip->repeat = false;
 	if (vip->state != wish)
 		log_notice("%s: %s: %s", prefix, vips_state_name(wish), reason);
@@ -77,10 +85,10 @@ static bool look(struct daemon *daemon)
 	}
 	printed = driver_check(&daemon->settings.driver, error);
 	if (!printed) {
-		driver_failed(daemon, error);
+		failed(daemon, &daemon->check_retry, error);
 		return false;
 	}
-	driver_works(daemon);
+	daemon->check_retry = (struct vips_retry){0};
 	for (size_t i = 0; i < daemon->vips.count; i++) {
 		struct vip *vip = &daemon->vips.items[i];
 		bool announced = driver_is_announced(&daemon->settings.driver, &vip->prefix, printed);
@@ -95,30 +103,40 @@ static bool look(struct daemon *daemon)
 	return true;
 }
 
-bool actions_run(struct daemon *daemon)
+/* Runs the commands for the VIPs that should get to this state. Ends after a while. Returns false if a VIP did not get there. */
+static bool set_all(struct daemon *daemon, enum vips_state wanted, uint64_t end_ms)
 {
-	uint64_t now = clock_now_ms();
+	bool done = true;
 
-	if (!daemon->stopping && now < daemon->driver_retry_ms && daemon->driver_error[0])
-		return false;
-	if (daemon->stopping || now >= daemon->reassert_ms) {
-		if (!look(daemon) && !daemon->stopping)
-			return false;
-		daemon->reassert_ms = now + daemon->settings.conf.reassert_ms;
-		daemon->changed = true;
-	}
-	for (size_t i = 0; i < daemon->vips.count; i++) {
+	for (size_t i = 0; i < daemon->vips.count && clock_now_ms() < end_ms; i++) {
 		struct vip *vip = &daemon->vips.items[i];
 		const char *reason;
 		enum vips_state wish = round_wish(daemon, vip, &reason);
 
-		if (wish == VIPS_UNKNOWN || (vip->state == wish && !vip->repeat))
+		if (wish != wanted || (vip->state == wish && !vip->repeat))
 			continue;
-		if (!set_vip(daemon, vip, wish, reason))
-			return false;
-		if (!daemon->stopping && clock_now_ms() - now > ROUND_MAX_MS)
-			break;
+		if (!daemon->stopping && clock_now_ms() < vip->retry.next_ms)
+			done = false;
+		else
+			done &= set_vip(daemon, vip, wish, reason);
 	}
+	return done && clock_now_ms() < end_ms;
+}
+
+bool actions_run(struct daemon *daemon)
+{
+	uint64_t now = clock_now_ms(), end = now + (daemon->stopping ? STOP_MAX_MS : ROUND_MAX_MS);
+	bool done;
+
+	if (daemon->stopping || (now >= daemon->reassert_ms && now >= daemon->check_retry.next_ms)) {
+		if (look(daemon))
+			daemon->reassert_ms = now + daemon->settings.conf.reassert_ms;
+		daemon->changed = true;
+	}
+	/* A VIP whose command fails must not keep others from being withdrawn. */
+	done = set_all(daemon, VIPS_WITHDRAWN, end);
+	done &= set_all(daemon, VIPS_ANNOUNCED, end);
+	clear_error(daemon);
 	vips_forget(&daemon->vips);
-	return true;
+	return done;
 }

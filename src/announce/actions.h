@@ -6,9 +6,8 @@
 #include "announce/daemon.h"
 
 /*
- * Runs the commands for VIPs that should change, and at times checks that the routing daemon still does what it was told. Ends at the
- * first command that fails, and waits before it tries again, unless the daemon is stopping. Returns false if a VIP may not be as it
- * should.
+ * Runs the commands for VIPs that should change, those to withdraw first, and at times checks that the routing daemon still does what it
+ * was told. A command that fails is tried again later; the other VIPs go on. Returns false if a VIP may not be as it should.
  */
 bool actions_run(struct daemon *daemon);
 

@@ -27,10 +27,9 @@ struct daemon {
 	uint64_t started_s; /* Unix time */
 	/* When the routing daemon is asked again whether it still does what it was told. */
 	uint64_t reassert_ms;
-	/* The last command failed: why, how often in a row, and when the next attempt is. "": it did not. */
+	/* Why a command failed, the last one that did; "": none fails now. */
 	char driver_error[DRIVER_ERROR_MAX];
-	unsigned driver_failures;
-	uint64_t driver_retry_ms;
+	struct vips_retry check_retry;
 	bool changed; /* the status file is old */
 };
 

@@ -35,6 +35,12 @@ struct vips_rule {
 	bool fail_static; /* silence changes nothing */
 };
 
+/* A command that failed: how often in a row, and when it is tried again. */
+struct vips_retry {
+	unsigned failures;
+	uint64_t next_ms;
+};
+
 struct vip {
 	struct netprefix prefix;
 	struct damper damper;
@@ -48,6 +54,7 @@ struct vip {
 	/* Owned by the daemon, not by vips_feed(). */
 	enum vips_state state;
 	uint64_t changed_s; /* Unix time of the last change of `state`; 0: none */
+	struct vips_retry retry; /* of the command that sets `state` */
 	bool repeat; /* the command is run again, because nobody knows whether it still holds */
 	bool is_probe; /* it is the address of the probe */
 	bool gone; /* neither the configuration nor the table has it any more */

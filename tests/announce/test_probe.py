@@ -127,4 +127,4 @@ def test_source_that_this_host_does_not_have_refuses_the_start(announcer, make_h
     make_host(FAMILIES[0][0], source="198.51.100.99")
     with announcer:
         assert announcer.process.wait(30) == 1
-    assert "probe.source: this host does not have the address" in announcer.log
+    announcer.wait_log("probe.source: this host does not have the address")

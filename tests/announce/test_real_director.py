@@ -74,7 +74,7 @@ def test_kill(make, announcer):
         assert announcer.status()["director"]["pid"] == pair.director.process.pid
         pair.director.process.kill()
         pair.wait(0)
-        assert announcer.log.count(": withdrawn: glb-director has ended\n") == pair.count
+        announcer.wait_log(": withdrawn: glb-director has ended\n", pair.count)
 
 
 def test_stop_is_seen_before_the_director_ends(make, announcer):
@@ -84,7 +84,7 @@ def test_stop_is_seen_before_the_director_ends(make, announcer):
         pair.director.process.send_signal(signal.SIGTERM)
         pair.wait(0)
         assert pair.director.process.poll() is None
-        assert announcer.log.count(": withdrawn: glb-director is stopping\n") == pair.count
+        announcer.wait_log(": withdrawn: glb-director is stopping\n", pair.count)
 
 
 def test_stalls(make, announcer):
@@ -95,11 +95,11 @@ def test_stalls(make, announcer):
         pair.wait_all()
         with Frozen(pid):  # the main lcore is the worker
             pair.wait(0)
-        assert "withdrawn: glb-director is failing: worker_stuck: lcore 0: " in announcer.log
+        announcer.wait_log("withdrawn: glb-director is failing: worker_stuck: lcore 0: ")
         pair.wait_all()
         pair.director.process.send_signal(signal.SIGSTOP)
         pair.wait(0)
-        assert "no reply before the timeout; the director may still be busy" in announcer.log
+        announcer.wait_log("no reply before the timeout; the director may still be busy")
         pair.director.process.send_signal(signal.SIGCONT)
         pair.wait_all()
 
@@ -110,12 +110,12 @@ def test_table_without_good_backends(make, announcer):
         pair.wait_all()
         pair.reload(0, 1, 2)
         pair.wait(0)
-        assert "withdrawn: glb-director is failing: no_good_backend: forwarding table: " in announcer.log
+        announcer.wait_log("withdrawn: glb-director is failing: no_good_backend: forwarding table: ")
         pair.reload()
         pair.wait_all()
         pair.reload(0)
         wait_until(lambda: 0 < len(announcer.announced) < pair.count, "some VIPs")
-        assert "withdrawn: no table of this VIP has a good backend, for instance table " in announcer.log
+        announcer.wait_log("withdrawn: no table of this VIP has a good backend, for instance table ")
 
 
 def test_two_announcers_ask_one_director(make, announcer, folder):

@@ -19,8 +19,8 @@ def test_vips_of_the_binds_are_announced_once_the_director_forwards(announcer, d
         announcer.wait_rounds(director)
         assert announcer.stop() == 0
     assert announcer.changes == [f"enable {ON}", f"enable {ON6}", f"disable {ON}", f"disable {ON6}"]
-    assert f"notice: {VIP}: announced: glb-director is ok, and table web has a good backend\n" in announcer.log
-    assert f"notice: {VIP}: withdrawn: glb-announce stops\n" in announcer.log
+    announcer.wait_log(f"notice: {VIP}: announced: glb-director is ok, and table web has a good backend\n")
+    announcer.wait_log(f"notice: {VIP}: withdrawn: glb-announce stops\n")
 
 
 @pytest.mark.parametrize("state", ("failing", "starting", "stopping", "later"))
@@ -32,7 +32,7 @@ def test_director_that_cannot_forward_loses_all_vips_and_gets_them_back(announce
         director.health = {"state": "degraded", "reasons": {}}
         announcer.wait_announced(ON, ON6)
     reason = "glb-director is stopping" if state == "stopping" else f"glb-director is {state}: link_down: port 0 (eth0): the link is down"
-    assert f"notice: {VIP}: withdrawn: {reason}\n" in announcer.log
+    announcer.wait_log(f"notice: {VIP}: withdrawn: {reason}\n")
 
 
 def test_killed_director_loses_its_vips_at_once(announcer, director):
@@ -41,7 +41,7 @@ def test_killed_director_loses_its_vips_at_once(announcer, director):
         announcer.wait_announced(ON, ON6)
         director.kill()
         announcer.wait_announced()
-        assert f"{VIP}: withdrawn: glb-director has ended\n" in announcer.log
+        announcer.wait_log(f"{VIP}: withdrawn: glb-director has ended\n")
 
 
 def test_restart_between_two_rounds_is_seen(announcer, director, folder):
@@ -58,7 +58,7 @@ def test_vip_without_a_good_backend_is_withdrawn_alone(announcer, director):
         announcer.wait_announced(ON, ON6)
         director.set_tables(("web", 0, [VIP]), ("web6", 1, [VIP6]))
         announcer.wait_announced(ON6)
-        assert f"{VIP}: withdrawn: no table of this VIP has a good backend, for instance table web\n" in announcer.log
+        announcer.wait_log(f"{VIP}: withdrawn: no table of this VIP has a good backend, for instance table web\n")
         director.set_tables(("web", 0, [VIP]), ("web6", 1, [VIP6]), ("tls", 2, [VIP]))
         announcer.wait_announced(ON, ON6)
 
@@ -69,7 +69,7 @@ def test_vip_that_leaves_the_table_is_withdrawn_and_forgotten(announcer, directo
         director.set_tables(("web6", 1, [VIP6]))
         announcer.wait_announced(ON6)
         wait_until(lambda: [vip["prefix"] for vip in announcer.status()["vips"]] == [VIP6], "one VIP")
-    assert f"{VIP}: withdrawn: neither the configuration nor the forwarding table has it any more\n" in announcer.log
+    announcer.wait_log(f"{VIP}: withdrawn: neither the configuration nor the forwarding table has it any more\n")
 
 
 def test_listed_vips_need_a_bind(announcer, director):
@@ -84,7 +84,7 @@ def test_large_prefixes_are_announced_only_if_they_are_listed(announcer, directo
     director.set_tables(("all", 1, ["0.0.0.0/0", "203.0.113.0/24", "10.0.0.0/8", "::/0", "2001:db8::/47", "2001:db8::/48"]))
     with announcer:
         announcer.wait_announced("glb_203_0_113_0_24", "glb_2001_db8___48")
-        assert "4 prefixes of the binds are not announced, because they are larger than /24 or /48" in announcer.log
+        announcer.wait_log("4 prefixes of the binds are not announced, because they are larger than /24 or /48")
 
 
 @pytest.mark.parametrize("fail, expected", (("closed", []), ("static", [ON, ON6])))
