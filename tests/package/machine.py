@@ -36,7 +36,7 @@ class Machine:
         own = [str(folder / f"glb-{self.name}") for folder in CGROUPS]
         keep = ["--keep-unit"] if not Path("/run/systemd/system").exists() else []
         nspawn = ["systemd-nspawn", "--boot", f"--directory={self.root}", f"--machine={self.name}", "--register=no", *keep,
-                  "--private-network", "--capability=all", "--console=pipe", "--link-journal=no", f"--bind-ro={MIRROR}:/mirror", "--bind-ro=/sys/module"]
+                  "--private-network", "--capability=all", "--system-call-filter=bpf", "--console=pipe", "--link-journal=no", f"--bind-ro={MIRROR}:/mirror", "--bind-ro=/sys/module"]
         with open(self.work / "console", "w", encoding="utf-8") as console:
             self.process = subprocess.Popen(
                 ["sh", "-ec", _start(own if keep else [], nspawn)],
@@ -64,7 +64,9 @@ class Machine:
         environment = ["env", "-i", "HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "SYSTEMD_PAGER="]
         done = subprocess.run(self.command(*environment, "bash", "-c", f"cd; {script}"), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        assert not check or done.returncode == 0, f"{self.name}: {script}: exit code {done.returncode}: {done.stdout}"
+        if check and done.returncode != 0:
+            journal = self.run("journalctl --sync; journalctl --no-pager -n 20", check=False).stdout
+            raise AssertionError(f"{self.name}: {script}: exit code {done.returncode}: {done.stdout}\n{journal}")
         return done
 
     def output(self, script):
