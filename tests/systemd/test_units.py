@@ -15,6 +15,7 @@ from conftest import OWN, PEER, VIP, capabilities, log, run, show, stats, system
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_BPF = 1 << 12, 1 << 13, 1 << 14, 1 << 39
 DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.service", "glb-redirect@px0.service"
 BIFURCATE, FOLLOW = "glb-bifurcate.service", "glb-redirect-follow.service"
+ANNOUNCE = "glb-announce.service"
 TABLE = Path("/var/lib/glb/forwarding_table.bin")
 
 
@@ -222,6 +223,29 @@ def test_director_restarts_and_stops(peer):
     for unit in (DIRECTOR, HEALTHCHECK):
         assert show(unit, "Result") == "success", log(unit)
     assert forwards(peer) is None
+
+
+@pytest.fixture(scope="module")
+def told(director_files):
+    """A file with the commands that glb-announce gave to a routing daemon. Its unit may write to its runtime folder only."""
+    path = Path("/run/glb-announce/told")
+    commands = "".join(f'{word} = ["/bin/sh", "-c", "echo {word} {{prefix}} >>{path}"];\n' for word in ("announce", "withdraw"))
+    (director_files / "announce.d/told.conf").write_text(commands, encoding="ascii")
+    (director_files / "announce.conf").write_text(
+        f'driver = "{director_files}/announce.d/told.conf";\nvips = ["{VIP}"];\nrise = 1;\nhold_ms = 0;\nreassert_ms = 3600000;\n'
+        "withdraw_ms = 1000;\n", encoding="ascii")
+    systemctl("start", DIRECTOR)
+    systemctl("start", ANNOUNCE)
+    wait(lambda: path.exists() and path.read_text(encoding="ascii") == f"announce {VIP}/32\n", f"the announcement; {log(ANNOUNCE)}")
+    yield lambda: path.read_text(encoding="ascii").replace(f" {VIP}/32", "").split()
+    systemctl("stop", DIRECTOR)
+
+
+def test_restart_of_the_director_withdraws_the_vips_first(told):
+    announcer = show(ANNOUNCE, "MainPID")
+    systemctl("restart", DIRECTOR)
+    wait(lambda: told() == ["announce", "withdraw", "announce"], "the second announcement")
+    assert show(ANNOUNCE, "MainPID") != announcer
 
 
 def install_table(*vips):
