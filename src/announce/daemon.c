@@ -190,7 +190,7 @@ int daemon_run(const char *path, const struct settings *settings)
 	} else if (!open_vips(&daemon)) {
 		log_error("out of memory");
 	} else {
-		report(&daemon); /* so that `status` works as soon as systemctl returns */
+		status_write(&daemon); /* so that `status` works as soon as systemctl returns */
 		service_ready();
 		loop(&daemon);
 		code = stop(&daemon);
