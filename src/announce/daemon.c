@@ -56,6 +56,13 @@ static bool wait_ms(int director, uint64_t ms)
 	return ppoll(&fd, 1, &timeout, &none) != 0;
 }
 
+/* Signals arrive only in ppoll(), and no round waits if it took longer than the interval, or if the director's socket is readable. */
+static bool must_stop(void)
+{
+	wait_ms(-1, 0);
+	return stop_signal;
+}
+
 static void wait_until(const struct daemon *daemon, uint64_t next_ms)
 {
 	uint64_t now;
@@ -111,7 +118,7 @@ static void reload(struct daemon *daemon)
 
 static void loop(struct daemon *daemon)
 {
-	while (!stop_signal) {
+	while (!must_stop()) {
 		uint64_t next = clock_now_ms() + daemon->settings.conf.interval_ms;
 
 		round_ask(daemon);

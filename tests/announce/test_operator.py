@@ -143,7 +143,18 @@ def test_stop_waits_only_if_something_was_announced(announcer, director):
     assert announcer.log.count("waits 200 ms") == 1
 
 
-
+def test_signals_arrive_while_each_round_takes_longer_than_the_interval(announcer, director):
+    """The director hangs, and so each question takes timeout_ms."""
+    announcer.configure(fail="static", timeout_ms=100)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.silent = True
+        wait_until(lambda: announcer.status()["director"]["state"] == "unknown", "silence")
+        announcer.configure(fail="static", timeout_ms=100, vips=[VIP])
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_announced(ON)
+        assert announcer.stop() == 0
+    assert announcer.announced == []
 
 def test_release_withdraws_what_a_killed_daemon_has_left(announcer, director):
     with announcer:
