@@ -97,6 +97,8 @@ static bool look(struct daemon *daemon)
 		if (vip->state != VIPS_UNKNOWN && vip->state != state)
 			log_warning("%s: the routing daemon has it %s, although it was told otherwise",
 				netprefix_format(&vip->prefix, prefix), vips_state_name(state));
+		/* The check may overlook a VIP, so what should be withdrawn is withdrawn once more. */
+		vip->repeat |= vip->state == VIPS_ANNOUNCED && !announced;
 		set_state(daemon, vip, state);
 	}
 	free(printed);

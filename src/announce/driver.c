@@ -53,13 +53,13 @@ static const char *last_line(char *output)
 	return line ? line + 1 : output;
 }
 
-/* Runs the command, and explains a failure. */
-static bool run(char *const argv[], unsigned timeout_ms, char *output, size_t size, char error[DRIVER_ERROR_MAX])
+/* Runs the command, and explains a failure. Returns what run_program() returns. */
+static int run(char *const argv[], unsigned timeout_ms, char *output, size_t size, char error[DRIVER_ERROR_MAX])
 {
 	int code = run_program(argv, timeout_ms, output, size);
 
 	if (code == 0)
-		return true;
+		return 0;
 	if (code == -ETIMEDOUT)
 		snprintf(error, DRIVER_ERROR_MAX, "%s was killed, because it did not end within %u ms", argv[0],
 			timeout_ms);
@@ -71,7 +71,7 @@ static bool run(char *const argv[], unsigned timeout_ms, char *output, size_t si
 		snprintf(error, DRIVER_ERROR_MAX, "%s failed with exit code %d: %.160s", argv[0], code,
 			last_line(output));
 	text_mend(error); /* a character may be cut */
-	return false;
+	return code;
 }
 
 /* Writes a line to the pipe, completely or not at all. Does not wait for its reader. */
@@ -113,18 +113,28 @@ static bool set_by_pipe(
 	return done;
 }
 
+/* FRR refuses to withdraw what it does not announce, for instance after it was restarted. */
+static bool is_known_withdrawn(const struct driver_conf *conf, const struct netprefix *prefix)
+{
+	char error[DRIVER_ERROR_MAX], *printed = conf->check ? driver_check(conf, error) : NULL;
+	bool withdrawn = printed && !driver_is_announced(conf, prefix, printed);
+
+	free(printed);
+	return withdrawn;
+}
+
 static bool set_by_command(
 	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX])
 {
 	char **argv = expand(announce ? conf->announce : conf->withdraw, prefix), output[OUTPUT_MAX];
-	bool done = false;
+	int code = -ENOMEM;
 
 	if (argv)
-		done = run(argv, conf->timeout_ms, output, sizeof(output), error);
+		code = run(argv, conf->timeout_ms, output, sizeof(output), error);
 	else
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
 	free_arguments(argv);
-	return done;
+	return code == 0 || (code > 0 && !announce && is_known_withdrawn(conf, prefix));
 }
 
 bool driver_set(
@@ -139,8 +149,12 @@ char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])
 
 	if (!output)
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
-	else if (run(conf->check, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error))
-		return output;
+	else if (run(conf->check, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error) == 0) {
+		if (strlen(output) < CHECK_OUTPUT_MAX - 1)
+			return output;
+		snprintf(error, DRIVER_ERROR_MAX, "%s printed more than 4 MiB: write a check that prints the VIPs only",
+			conf->check[0]);
+	}
 	free(output);
 	return NULL;
 }

@@ -26,15 +26,19 @@ static int withdraw(const struct settings *settings)
 	static struct netprefix prefixes[STATUS_MAX_PREFIXES];
 	size_t count = status_read_prefixes(settings->conf.status_file, prefixes, STATUS_MAX_PREFIXES);
 	char text[NETPREFIX_TEXT_MAX], error[DRIVER_ERROR_MAX];
+	bool failed = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!driver_set(&settings->driver, &prefixes[i], false, error)) {
-			log_error("%s: may still be announced: %s", netprefix_format(&prefixes[i], text), error);
-			return COMMAND_FAILED;
+		netprefix_format(&prefixes[i], text);
+		if (driver_set(&settings->driver, &prefixes[i], false, error)) {
+			log_notice("%s: withdrawn: glb-announce ended without withdrawing it", text);
+			continue;
 		}
-		log_notice("%s: withdrawn: glb-announce ended without withdrawing it",
-			netprefix_format(&prefixes[i], text));
+		log_error("%s: may still be announced: %s", text, error);
+		failed = true;
 	}
+	if (failed)
+		return COMMAND_FAILED;
 	if (count && unlink(settings->conf.status_file) < 0)
 		log_warning("%s: cannot be removed: %s", settings->conf.status_file, strerror(errno));
 	return COMMAND_OK;

@@ -97,6 +97,29 @@ def test_stop_that_cannot_withdraw_says_so(announcer, director, trouble, code):
     announcer.wait_log("VIPs may still be announced, because the routing daemon could not be told")
 
 
+def test_stop_withdraws_what_the_check_does_not_find(announcer, director):
+    """For instance because `announced` does not match what a new version of the routing daemon prints."""
+    announcer.configure(reassert_ms=60000)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.daemon.write_text(announcer.daemon.read_text().replace("Static master4", "static master4"))
+        assert announcer.stop() == 0
+    assert announcer.announced == []
+
+
+def test_check_that_prints_too_much_is_an_error(announcer, director):
+    """What it prints is cut, so nobody knows what the rest says."""
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        text = announcer.daemon.read_text()
+        announcer.daemon.write_text(text.replace("show)", "show) head -c 4194304 /dev/zero | tr '\\0' '\\n';"))
+        announcer.wait_log("daemon printed more than 4 MiB")
+        assert "the routing daemon has it withdrawn" not in announcer.log
+        announcer.daemon.write_text(text)
+        announcer.wait_log("work again")
+        assert announcer.announced == sorted([ON, ON6])
+
+
 class Pipe:
     """The reader of a pipe, like ExaBGP."""
 

@@ -166,6 +166,17 @@ def test_release_withdraws_what_a_killed_daemon_has_left(announcer, director):
     assert announcer.call("release").stderr == ""
 
 
+def test_release_takes_a_vip_for_withdrawn_that_the_check_does_not_find(announcer, director):
+    """FRR was restarted, too. It refuses to withdraw what it does not announce."""
+    announcer.daemon.write_text(announcer.daemon.read_text().replace("rm -f", "rm"))
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    (announcer.folder / "on" / ON).unlink()
+    announcer.call("release")
+    assert announcer.announced == []
+
+
 def test_release_after_a_clean_stop_does_nothing(announcer, director):
     with announcer:
         announcer.wait_announced(ON, ON6)
@@ -190,6 +201,20 @@ def test_release_that_fails_remembers_the_vips(announcer, director):
     (announcer.folder / "broken").touch()
     assert f"{VIP}: may still be announced: " in announcer.call("release", code=1).stderr
     (announcer.folder / "broken").unlink()
+    announcer.call("release")
+    assert announcer.announced == []
+
+
+def test_release_withdraws_the_vips_after_one_whose_command_fails(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    text = announcer.daemon.read_text()
+    announcer.daemon.write_text(text.replace("case $1 in", f"[ $2 != {ON} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
+    stderr = announcer.call("release", code=1).stderr
+    assert f"{VIP}: may still be announced: " in stderr and f"{VIP6}: withdrawn: " in stderr
+    assert announcer.announced == [ON]
+    announcer.daemon.write_text(text)
     announcer.call("release")
     assert announcer.announced == []
 
