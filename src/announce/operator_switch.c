@@ -31,7 +31,12 @@ int operator_switch_read(const char *path, struct operator_switch *state, struct
 	json_t *file;
 	int error;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT) {
+	if (access(path, F_OK) < 0) {
+		error = errno;
+		if (error != ENOENT) {
+			faults_error(faults, NULL, "%s", strerror(error));
+			return -error;
+		}
 		*state = (struct operator_switch){0};
 		return 0;
 	}
@@ -41,8 +46,10 @@ int operator_switch_read(const char *path, struct operator_switch *state, struct
 		*state = (struct operator_switch){0};
 		return 0;
 	}
-	if (error)
+	if (error) {
+		*state = (struct operator_switch){.withdrawn = true, .reason = "the switch_file cannot be read"};
 		return error;
+	}
 	file = json_loadb(text, size, 0, NULL);
 	*state = (struct operator_switch){.withdrawn = true};
 	take_text(file, "by", state->by, sizeof(state->by));

@@ -59,6 +59,19 @@ def test_damaged_switch_keeps_the_vips_withdrawn(announcer, director):
         assert "an operator withdrew the VIPs at an unknown time" in announcer.call("status", code=1).stdout
 
 
+@pytest.mark.parametrize("content", ("folder", "large"))
+def test_switch_that_cannot_be_read_keeps_the_vips_withdrawn(announcer, director, content):
+    path = announcer.folder / "withdrawn.json"
+    if content == "folder":
+        path.mkdir()
+    else:
+        announcer.call("withdraw", "--reason", "x" * 70000)
+    with announcer:
+        announcer.wait_log("withdrawn.json: ")
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+
+
 def test_withdraw_that_cannot_write_says_what_to_do_instead(announcer, director):
     announcer.configure(switch_file="missing/withdrawn.json")
     with announcer:
