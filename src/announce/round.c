@@ -85,8 +85,10 @@ static void ask_probe(struct daemon *daemon, uint64_t now)
 	}
 	if (vip->state != VIPS_ANNOUNCED || !probe_step(&daemon->probe, now, &replied))
 		return;
-	if (!replied && !conf->fall && daemon->proof.wish == VIPS_ANNOUNCED)
+	if (!replied && !conf->fall && daemon->proof.wish != VIPS_WITHDRAWN) {
+		daemon->proof.damper.streak = 0; /* of the replies before a proof */
 		return;
+	}
 	snprintf(reason, sizeof(reason), "no ping to the address of the probe came back%s%s",
 		daemon->probe.error[0] ? ": " : "", daemon->probe.error);
 	if (replied)

@@ -2,6 +2,7 @@
 """The probe: VIPs are announced only after pings came back. The kernel of a network namespace replies instead of a proxy."""
 
 import os
+import signal
 
 import pytest
 from announcer import VIP, VIP6
@@ -90,6 +91,23 @@ def test_fall_of_zero_keeps_a_proof(announcer, director, make_host):
         host.reply(False)
         announcer.wait_rounds(director, 10)
         assert announcer.announced == sorted([ON, ON6, FAMILIES[0][1]])
+
+
+def test_fall_of_zero_keeps_the_vips_after_a_reload_or_a_restart(announcer, director, make_host):
+    host = make_host(FAMILIES[0][0], fall=0)
+    host.reply()
+    with announcer:
+        announcer.wait_announced(ON, ON6, FAMILIES[0][1])
+        host.reply(False)
+        announcer.process.send_signal(signal.SIGHUP)
+        announcer.wait_log("announce.conf is in use")
+        announcer.wait_rounds(director, 10)
+        assert announcer.announced == sorted([ON, ON6, FAMILIES[0][1]])
+        announcer.stop(signal.SIGKILL)
+    before = announcer.changes
+    with announcer:
+        announcer.wait_rounds(director, 10)
+        assert announcer.changes == before
 
 
 def test_probe_goes_on_while_an_operator_has_withdrawn_the_vips(announcer, director, make_host):
