@@ -24,7 +24,7 @@ def proxy(machines, network):
 
 def test_nothing_is_attached_after_the_installation(proxy):
     printed = walk(proxy, block(INSTALLING, "apt-get install -y glb-redirect"))
-    assert "glb-redirect is attached to no interface" in printed
+    assert "systemctl enable --now glb-redirect@eth0" in printed
     files = {line.split()[0]: line.split()[1] for line in proxy.output("systemctl list-unit-files --no-legend 'glb-*'").splitlines()}
     assert files["glb-redirect@.service"] == "disabled" and "enabled" not in files.values()
     assert proxy.output("systemctl list-units --all --no-legend 'glb-*'") == ""
