@@ -70,8 +70,8 @@ static void print_vip(const json_t *vip)
 	char when[48] = "", other[32] = "";
 	struct tm fields;
 
-	if (since)
-		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", gmtime_r(&since, &fields));
+	if (since && gmtime_r(&since, &fields))
+		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", &fields);
 	if (strcmp(wish, "unknown") == 0)
 		snprintf(other, sizeof(other), ", not decided yet");
 	else if (strcmp(state, wish) != 0)

@@ -102,8 +102,8 @@ const char *operator_switch_text(const struct operator_switch *state, char buf[3
 	char when[40] = "an unknown time";
 	struct tm fields;
 
-	if (since)
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&since, &fields));
+	if (since && gmtime_r(&since, &fields)) /* a file that somebody else wrote may have any number */
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &fields);
 	snprintf(buf, 300, "%s withdrew the VIPs at %s%s%s", state->by[0] ? state->by : "an operator", when,
 		state->reason[0] ? ": " : "", state->reason);
 	return buf;

@@ -26,7 +26,9 @@ static const char *time_text(const json_t *object, const char *key, char buf[32]
 	time_t seconds = (time_t)json_integer_value(json_object_get(object, key));
 	struct tm fields;
 
-	strftime(buf, 32, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&seconds, &fields));
+	if (!gmtime_r(&seconds, &fields))
+		return "an unknown time";
+	strftime(buf, 32, "%Y-%m-%d %H:%M:%S UTC", &fields);
 	return buf;
 }
 

@@ -59,6 +59,17 @@ def test_damaged_switch_keeps_the_vips_withdrawn(announcer, director):
         assert "an operator withdrew the VIPs at an unknown time" in announcer.call("status", code=1).stdout
 
 
+def test_switch_with_a_time_that_no_calendar_has(announcer, director):
+    """A script has written nanoseconds."""
+    (announcer.folder / "withdrawn.json").write_text('{"by": "bob", "reason": "disk", "since": 1763843400000000000}')
+    with announcer:
+        announcer.wait_rounds(director)
+        assert announcer.announced == []
+        shown = announcer.call("status", code=1).stdout
+        assert "operator: bob withdrew the VIPs at an unknown time: disk" in shown
+        assert announcer.stop() == 0
+
+
 @pytest.mark.parametrize("content", ("folder", "large"))
 def test_switch_that_cannot_be_read_keeps_the_vips_withdrawn(announcer, director, content):
     path = announcer.folder / "withdrawn.json"
