@@ -162,15 +162,12 @@ static int stop(struct daemon *daemon)
 }
 
 /*
- * Begins with the VIPs that an earlier process may have left announced, for instance because it was killed. Those that the
- * configuration or the table has no longer are then withdrawn.
+ * Begins with what an earlier process knew. VIPs that it left announced, for instance because it was killed, are withdrawn if the
+ * configuration and the table have them no longer. A hold goes on, because systemd restarts this process with a director that crashed.
  */
 static bool open_vips(struct daemon *daemon)
 {
-	static struct netprefix prefixes[STATUS_MAX_PREFIXES];
-	size_t count = status_read_prefixes(daemon->settings.conf.status_file, prefixes, STATUS_MAX_PREFIXES);
-
-	return vips_replace(&daemon->vips, prefixes, count, NULL) && round_use_vips(daemon);
+	return status_read(&daemon->settings.conf, &daemon->vips) && round_use_vips(daemon);
 }
 
 static void catch_signals(void)

@@ -23,23 +23,30 @@ static const struct command_option options[] = {
 
 static int withdraw(const struct settings *settings)
 {
-	static struct netprefix prefixes[STATUS_MAX_PREFIXES];
-	size_t count = status_read_prefixes(settings->conf.status_file, prefixes, STATUS_MAX_PREFIXES);
 	char text[NETPREFIX_TEXT_MAX], error[DRIVER_ERROR_MAX];
-	bool failed = false;
+	bool failed = false, any = false;
+	struct vips vips;
 
-	for (size_t i = 0; i < count; i++) {
-		netprefix_format(&prefixes[i], text);
-		if (driver_set(&settings->driver, &prefixes[i], false, error)) {
+	if (!status_read(&settings->conf, &vips)) {
+		log_error("out of memory");
+		return COMMAND_FAILED;
+	}
+	for (size_t i = 0; i < vips.count; i++) {
+		if (vips.items[i].state == VIPS_WITHDRAWN)
+			continue;
+		any = true;
+		netprefix_format(&vips.items[i].prefix, text);
+		if (driver_set(&settings->driver, &vips.items[i].prefix, false, error)) {
 			log_notice("%s: withdrawn: glb-announce ended without withdrawing it", text);
 			continue;
 		}
 		log_error("%s: may still be announced: %s", text, error);
 		failed = true;
 	}
+	vips_free(&vips);
 	if (failed)
 		return COMMAND_FAILED;
-	if (count && unlink(settings->conf.status_file) < 0)
+	if (any && unlink(settings->conf.status_file) < 0)
 		log_warning("%s: cannot be removed: %s", settings->conf.status_file, strerror(errno));
 	return COMMAND_OK;
 }

@@ -19,10 +19,10 @@ static json_t *describe_vip(const struct daemon *daemon, const struct vip *vip, 
 	const char *reason;
 	enum vips_state wish = round_wish(daemon, vip, &reason);
 
-	return json_pack("{s:s, s:b, s:s, s:s, s:I, s:s, s:I}", "prefix", netprefix_format(&vip->prefix, prefix),
+	return json_pack("{s:s, s:b, s:s, s:s, s:I, s:s, s:I, s:i}", "prefix", netprefix_format(&vip->prefix, prefix),
 		"probe", vip->is_probe, "state", vips_state_name(vip->state), "wish", vips_state_name(wish), "since",
 		(json_int_t)vip->changed_s, "reason", reason, "held_ms",
-		(json_int_t)damper_held_ms(&vip->damper, now_ms));
+		(json_int_t)damper_held_ms(&vip->damper, now_ms), "flaps", (int)vip->damper.flaps);
 }
 
 static json_t *describe_switch(const struct operator_switch *state)
@@ -84,23 +84,51 @@ static bool is_withdrawn(const json_t *vip, const char *key)
 	return text && strcmp(text, vips_state_name(VIPS_WITHDRAWN)) == 0;
 }
 
-/* A VIP that was about to be announced when the file was written may be announced, too. */
-size_t status_read_prefixes(const char *path, struct netprefix *prefixes, size_t max)
+static uint64_t integer(const json_t *object, const char *key, uint64_t max)
 {
-	json_t *status = json_load_file(path, 0, NULL), *vip;
-	size_t count = 0, i;
+	json_int_t value = json_integer_value(json_object_get(object, key));
 
-	json_array_foreach(json_object_get(status, "vips"), i, vip)
+	if (value < 0)
+		return 0;
+	return (uint64_t)value < max ? (uint64_t)value : max;
+}
+
+/* A VIP that was about to be announced when the file was written may be announced. The hold went on since then. */
+static struct vip restore(
+	const json_t *json, const struct netprefix *prefix, unsigned max_ms, uint64_t age_ms, uint64_t now_ms)
+{
+	struct vip vip = {.prefix = *prefix, .is_probe = json_is_true(json_object_get(json, "probe"))};
+	uint64_t held_ms = integer(json, "held_ms", max_ms);
+
+	if (is_withdrawn(json, "state") && is_withdrawn(json, "wish"))
+		vip.state = VIPS_WITHDRAWN;
+	vip.damper.flaps = (unsigned)integer(json, "flaps", 32);
+	vip.fell = held_ms || vip.damper.flaps;
+	if (held_ms > age_ms)
+		vip.damper.held_until_ms = now_ms + held_ms - age_ms;
+	return vip;
+}
+
+bool status_read(const struct announce_conf *conf, struct vips *vips)
+{
+	json_t *status = json_load_file(conf->status_file, 0, NULL), *json;
+	uint64_t now_s = (uint64_t)time(NULL), updated_s = integer(status, "updated", now_s), now_ms = clock_now_ms();
+	struct netprefix prefix;
+	size_t i;
+
+	*vips = (struct vips){.items = calloc(STATUS_MAX_VIPS, sizeof(*vips->items))};
+	json_array_foreach(json_object_get(status, "vips"), i, json)
 	{
-		const char *text = json_string_value(json_object_get(vip, "prefix"));
+		const char *text = json_string_value(json_object_get(json, "prefix"));
 
-		if (is_withdrawn(vip, "state") && is_withdrawn(vip, "wish"))
-			continue;
-		if (count < max && text && netprefix_parse(text, &prefixes[count], NULL))
-			count++;
+		if (!vips->items || vips->count == STATUS_MAX_VIPS)
+			break;
+		if (text && netprefix_parse(text, &prefix, NULL) && !vips_find(vips, &prefix))
+			vips->items[vips->count++] =
+				restore(json, &prefix, conf->hold_max_ms, (now_s - updated_s) * 1000, now_ms);
 	}
 	json_decref(status);
-	return count;
+	return vips->items;
 }
 
 void status_line(const struct daemon *daemon, char *line, size_t size)

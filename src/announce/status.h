@@ -10,13 +10,13 @@
 /* Writes the file. A failure is logged once, until it succeeds again. */
 void status_write(const struct daemon *daemon);
 
-#define STATUS_MAX_PREFIXES (ANNOUNCE_MAX_VIPS + 1)
+#define STATUS_MAX_VIPS (ANNOUNCE_MAX_VIPS + 1) /* with the address of the probe */
 
 /*
- * Reads the prefixes of a status file that may be announced: at most `max`. Returns their number; 0: there are none, or the file is
- * missing or damaged.
+ * Reads what an earlier process knew of its VIPs: how long they stay withdrawn (at most hold_max_ms), how often they flapped, and VIPS_WITHDRAWN for those that
+ * it had withdrawn. All others may be announced. No VIPs: the file is missing or damaged. Returns false: out of memory.
  */
-size_t status_read_prefixes(const char *path, struct netprefix *prefixes, size_t max);
+bool status_read(const struct announce_conf *conf, struct vips *vips);
 
 /* Writes the line for `systemctl status`. */
 void status_line(const struct daemon *daemon, char *line, size_t size);

@@ -62,7 +62,7 @@ bool vips_feed(struct vip *vip, enum vips_answer answer, const char *reason, con
 	return feed_undecided(vip, good, reason, rule);
 }
 
-static struct vip *find(const struct vips *vips, const struct netprefix *prefix)
+struct vip *vips_find(const struct vips *vips, const struct netprefix *prefix)
 {
 	for (size_t i = 0; i < vips->count; i++)
 		if (vips->items[i].prefix.length == prefix->length &&
@@ -74,7 +74,7 @@ static struct vip *find(const struct vips *vips, const struct netprefix *prefix)
 /* There is room for one more. */
 static void keep(struct vips *vips, const struct netprefix *prefix, bool is_probe)
 {
-	struct vip *vip = find(vips, prefix);
+	struct vip *vip = vips_find(vips, prefix);
 
 	if (!vip) {
 		vip = &vips->items[vips->count++];

@@ -75,6 +75,8 @@ bool vips_feed(
  */
 bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count, const struct netprefix *probe);
 void vips_forget(struct vips *vips);
+/* Returns NULL if there is none. */
+struct vip *vips_find(const struct vips *vips, const struct netprefix *prefix);
 void vips_free(struct vips *vips);
 
 /* "unknown", "announced", "withdrawn" */

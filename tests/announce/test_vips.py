@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """When glb-announce announces a VIP, and when it withdraws it."""
 
+import json
+
 import pytest
 from announcer import VIP, VIP6, FakeDirector
 
@@ -150,3 +152,40 @@ def test_hold_keeps_a_vip_withdrawn(announcer, director):
         announcer.wait_rounds(director, 10)
         assert announcer.announced == []
         assert all(vip["held_ms"] > 3000000 for vip in announcer.status()["vips"])
+
+
+def test_a_hold_goes_on_in_the_next_process(announcer, director):
+    """systemd restarts glb-announce with a director that crashes again and again."""
+    announcer.configure(hold_ms=3600000, hold_max_ms=3600000)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.fail()
+        announcer.wait_announced()
+    director.health = {"state": "ok", "reasons": {}}
+    with announcer:
+        announcer.wait_rounds(director, 10)
+        assert announcer.announced == []
+        assert all(vip["held_ms"] > 3000000 for vip in announcer.status()["vips"])
+
+
+def test_flaps_are_counted_over_restarts(announcer, director):
+    announcer.configure(hold_ms=400, hold_max_ms=3600000)
+    for flaps in range(3):
+        with announcer:
+            announcer.wait_announced(ON, ON6)
+            director.fail()
+            announcer.wait_announced()
+        assert [vip["flaps"] for vip in announcer.status()["vips"]] == [flaps, flaps]
+        director.health = {"state": "ok", "reasons": {}}
+
+
+@pytest.mark.parametrize("member", ({"held_ms": -1}, {"held_ms": 1 << 62, "flaps": 1 << 62}, {"flaps": -5}, {"held_ms": "x", "flaps": []}))
+def test_nonsense_in_the_status_of_an_earlier_process(announcer, director, member):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+    status = announcer.status()
+    for vip in status["vips"]:
+        vip.update(member, state="announced")
+    (announcer.folder / "status.json").write_text(json.dumps({**status, "updated": 1, "vips": status["vips"] * 2}))
+    with announcer:
+        announcer.wait_announced(ON, ON6)
