@@ -17,6 +17,8 @@ DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.servi
 BIFURCATE, FOLLOW = "glb-bifurcate.service", "glb-redirect-follow.service"
 ANNOUNCE = "glb-announce.service"
 TABLE = Path("/var/lib/glb/forwarding_table.bin")
+TOLD = Path("/run/glb-announce/told")
+VIP6 = "2001:db8:113::10"  # of the same table as VIP
 
 
 def forwards(peer):
@@ -226,26 +228,137 @@ def test_director_restarts_and_stops(peer):
 
 
 @pytest.fixture(scope="module")
-def told(director_files):
-    """A file with the commands that glb-announce gave to a routing daemon. Its unit may write to its runtime folder only."""
-    path = Path("/run/glb-announce/told")
-    commands = "".join(f'{word} = ["/bin/sh", "-c", "echo {word} {{prefix}} >>{path}"];\n' for word in ("announce", "withdraw"))
+def announced(director_files):
+    """glb-announce.service announces the VIP to a routing daemon that writes each command and its time (uptime in seconds) to TOLD."""
+    commands = "".join(f'{word} = ["/bin/sh", "-c", "read up _ </proc/uptime; echo {word} {{prefix}} $up >>{TOLD}"];\n'
+                       for word in ("announce", "withdraw"))
     (director_files / "announce.d/told.conf").write_text(commands, encoding="ascii")
-    (director_files / "announce.conf").write_text(
-        f'driver = "{director_files}/announce.d/told.conf";\nvips = ["{VIP}"];\nrise = 1;\nhold_ms = 0;\nreassert_ms = 3600000;\n'
-        "withdraw_ms = 1000;\n", encoding="ascii")
-    systemctl("start", DIRECTOR)
-    systemctl("start", ANNOUNCE)
-    wait(lambda: path.exists() and path.read_text(encoding="ascii") == f"announce {VIP}/32\n", f"the announcement; {log(ANNOUNCE)}")
-    yield lambda: path.read_text(encoding="ascii").replace(f" {VIP}/32", "").split()
+    conf = director_files / "announce.conf"
+    conf.write_text(f'driver = "{director_files}/announce.d/told.conf";\nvips = ["{VIP}"];\nrise = 1;\nhold_ms = 0;\n'
+                    "reassert_ms = 3600000;\nwithdraw_ms = 1000;\n", encoding="ascii")
+    systemctl("enable", ANNOUNCE)
+    systemctl("start", DIRECTOR)  # starts glb-announce, too
+    wait(lambda: told() == ["announce"], lambda: f"the announcement; {log(ANNOUNCE)}")
+    yield conf
+    systemctl("disable", ANNOUNCE)
     systemctl("stop", DIRECTOR)
 
 
-def test_restart_of_the_director_withdraws_the_vips_first(told):
-    announcer = show(ANNOUNCE, "MainPID")
+def commands(prefix=f"{VIP}/32"):
+    """What the routing daemon was told for this prefix so far: (command, monotonic time in microseconds, rounded down to 10 ms). Without
+    `check` in the driver file glb-announce repeats commands; only the first one counts."""
+    lines = [line.split() for line in (TOLD.read_text(encoding="ascii").splitlines() if TOLD.exists() else [])]
+    mine = [(word, float(up) * 1e6) for word, line_prefix, up in lines if line_prefix == prefix]
+    return [command for number, command in enumerate(mine) if number == 0 or mine[number - 1][0] != command[0]]
+
+
+def told(prefix=f"{VIP}/32"):
+    return [word for word, _ in commands(prefix)]
+
+
+def told_at(number):
+    return commands()[number][1]
+
+
+def time_of(unit, name):
+    """Of a unit that runs. systemd forgets the times of a unit that nothing needs."""
+    return int(show(unit, f"{name}TimestampMonotonic"))
+
+
+def journal():
+    """The messages of both units, with their monotonic times in microseconds."""
+    run("journalctl", "--sync")
+    lines = run("journalctl", "--output=json", f"--unit={DIRECTOR}", f"--unit={ANNOUNCE}").stdout.splitlines()
+    return [(str(entry["MESSAGE"]), int(entry["__MONOTONIC_TIMESTAMP"])) for entry in map(json.loads, lines)]
+
+
+def wait_told(before, *more):
+    """Waits until the routing daemon was told `more` after `before`, and both units run."""
+    wait(lambda: len(told()) >= len(before) + len(more), lambda: f"{more} after {before}: {told()}; {log(ANNOUNCE)}")
+    for unit in (DIRECTOR, ANNOUNCE):
+        wait(lambda unit=unit: show(unit, "ActiveState") == "active", f"{unit} to be ready")
+    assert told() == [*before, *more]
+
+
+def test_restart_of_the_director_withdraws_the_vips_first(announced):
+    before, announcer = told(), show(ANNOUNCE, "MainPID")
     systemctl("restart", DIRECTOR)
-    wait(lambda: told() == ["announce", "withdraw", "announce"], "the second announcement")
+    wait_told(before, "withdraw", "announce")
     assert show(ANNOUNCE, "MainPID") != announcer
+
+
+def test_stop_of_the_director_withdraws_and_waits_first(announced):
+    """The director still forwards while the routers learn of the withdrawal."""
+    before, lines = told(), len(journal())
+    assert show(ANNOUNCE, "KillMode") == "mixed"  # else systemd kills the commands that withdraw, too
+    systemctl("stop", DIRECTOR)
+    assert told() == [*before, "withdraw"]
+    said = [(word, at) for message, at in journal()[lines:] for word in ("Stopping glb-a", "Stopped glb-a", "Stopping glb-d", "Stopped glb-d")
+            if message.startswith(word)]
+    assert [word for word, _ in said] == ["Stopping glb-a", "Stopped glb-a", "Stopping glb-d", "Stopped glb-d"]
+    assert said[1][1] >= told_at(-1) + 1000000, "withdraw_ms"
+    for unit in (ANNOUNCE, DIRECTOR):
+        assert show(unit, "Result") == "success", log(unit)
+    systemctl("start", DIRECTOR)
+    wait_told(before, "withdraw", "announce")
+
+
+def test_killed_director_is_withdrawn_at_once_and_announced_when_it_is_ready(announced):
+    """systemd restarts the director by a restart job, which PartOf= passes on: glb-announce is a new process afterwards."""
+    before, announcer, restarts = told(), show(ANNOUNCE, "MainPID"), show(ANNOUNCE, "NRestarts")
+    os.kill(int(show(DIRECTOR, "MainPID")), signal.SIGKILL)
+    wait_told(before, "withdraw", "announce")
+    assert told_at(-2) < time_of(DIRECTOR, "ExecMainStart")
+    assert time_of(DIRECTOR, "ActiveEnter") <= time_of(ANNOUNCE, "ExecMainStart")
+    assert show(ANNOUNCE, "MainPID") != announcer and show(ANNOUNCE, "NRestarts") == restarts
+
+
+def test_killed_glb_announce_is_withdrawn_by_release(announced):
+    before, director = told(), show(DIRECTOR, "MainPID")
+    os.kill(int(show(ANNOUNCE, "MainPID")), signal.SIGKILL)
+    wait_told(before, "withdraw", "announce")
+    assert told_at(-2) < time_of(ANNOUNCE, "ExecMainStart") and show(DIRECTOR, "MainPID") == director
+    assert log(ANNOUNCE).count("withdrawn: glb-announce ended without withdrawing it") == 1
+
+
+def test_release_withdraws_if_the_director_is_killed_too(announced):
+    before = told()
+    for unit in (ANNOUNCE, DIRECTOR):
+        os.kill(int(show(unit, "MainPID")), signal.SIGKILL)
+    wait_told(before, "withdraw", "announce")
+    assert told_at(-2) < time_of(DIRECTOR, "ExecMainStart")
+
+
+def test_watchdog_restarts_a_glb_announce_that_hangs(announced):
+    """The test does not wait for the unit's 60 seconds."""
+    assert show(ANNOUNCE, "WatchdogUSec") == "1min"
+    drop_in = Path(f"/run/systemd/system/{ANNOUNCE}.d/watchdog.conf")
+    drop_in.parent.mkdir(parents=True)
+    drop_in.write_text("[Service]\nWatchdogSec=10s\n", encoding="ascii")
+    systemctl("daemon-reload")
+    before = told()
+    systemctl("restart", ANNOUNCE)
+    wait_told(before, "withdraw", "announce")
+    os.kill(int(show(ANNOUNCE, "MainPID")), signal.SIGSTOP)
+    wait_told(before, "withdraw", "announce", "withdraw", "announce")
+    assert "Watchdog timeout" in log(ANNOUNCE)
+    drop_in.unlink()
+    systemctl("daemon-reload")
+
+
+def test_reload_of_glb_announce(announced):
+    """Configuration with errors changes nothing. With another VIP, only that one is announced or withdrawn."""
+    before, announcer, good = told(), show(ANNOUNCE, "MainPID"), announced.read_text(encoding="ascii")
+    announced.write_text(good + "vip = 1;\n", encoding="ascii")
+    assert systemctl("reload", ANNOUNCE, check=False).returncode != 0
+    assert told() == before
+    announced.write_text(good.replace(f'"{VIP}"', f'"{VIP}", "{VIP6}"'), encoding="ascii")
+    systemctl("reload", ANNOUNCE)
+    wait(lambda: told(f"{VIP6}/128") == ["announce"], lambda: f"the second VIP; {log(ANNOUNCE)}")
+    announced.write_text(good, encoding="ascii")
+    systemctl("reload", ANNOUNCE)
+    wait(lambda: told(f"{VIP6}/128") == ["announce", "withdraw"], lambda: f"the end of the second VIP; {log(ANNOUNCE)}")
+    assert told() == before and show(ANNOUNCE, "MainPID") == announcer and show(ANNOUNCE, "ActiveState") == "active"
 
 
 def install_table(*vips):
@@ -262,6 +375,8 @@ def vips():
 @pytest.fixture(scope="module")
 def af_xdp(director_files):
     """The director's unit with an AF_XDP port, as docs/howto/flow-bifurcation.md says."""
+    systemctl("disable", "--now", ANNOUNCE)
+    systemctl("stop", DIRECTOR)
     (program,) = Path("/usr").glob("**/glb-director/bifurcate.bpf.o")
     environment = director_files.parent / "default/glb-director"
     text = environment.read_text(encoding="ascii")
