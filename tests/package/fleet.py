@@ -68,9 +68,10 @@ class Fleet:
         machine.run("DEBIAN_FRONTEND=noninteractive apt-get install -y nginx-light")
         machine.write("/etc/nginx/sites-enabled/default", SITE.format(name=name))
         machine.run("systemctl enable --now nginx; systemctl reload nginx")
-        echo = subprocess.Popen(["nsenter", f"--target={machine.pid}", "--net", sys.executable, "-B", TREE / "lab/echo.py", name, str(ECHO_PORT)],
+        echo = subprocess.Popen(["nsenter", f"--target={machine.pid}", "--net", sys.executable, "-B", TREE / "lab/echo.py", name, str(ECHO_PORT), "0.0.0.0"],
                                 stdout=subprocess.PIPE, text=True)
         assert echo.stdout.readline() == "ready\n"
+        assert machine.output(f"exec 3<>/dev/tcp/127.0.0.1/{ECHO_PORT}; echo hello >&3; head -n 1 <&3") == f"{name} hello"
         self.services.append(echo)
 
     def addresses(self, name, text):
