@@ -79,8 +79,8 @@ class Machine:
         return self.output(f"journalctl --sync; journalctl --no-pager --output=cat --unit={unit}")
 
     def path(self, path):
-        """The path of a file of the machine, on this host. Links to absolute paths do not lead into the machine."""
-        return self.root / str(path).lstrip("/")
+        """The path of a file of the machine, on this host. Its links are followed in the machine: here, absolute ones lead to our own files."""
+        return self.root / host("chroot", self.root, "realpath", "--canonicalize-missing", path).stdout.strip().lstrip("/")
 
     def write(self, path, text):
         self.path(path).parent.mkdir(parents=True, exist_ok=True)
