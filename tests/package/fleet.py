@@ -7,6 +7,7 @@
 Each machine has a link of its own to the router, so that no bridge is needed. The router has the same address on all links of a network.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -95,9 +96,35 @@ class Fleet:
                 for name in names]
         return "\n".join([self.routes(), *(each.stdout for each in said)])
 
+    def load(self, held=60, short=2):
+        return Load(self.client, held, short)
+
     def close(self):
         for each in (*self.services, *(machine.process for machine in self.machines.values())):
             each.kill()
             each.wait()
         for each in (*self.machines.values(), self.router, self.client):
             each.close()
+
+
+class Load:
+    """Long-lived connections and a stream of short ones, by lab/load.py."""
+
+    def __init__(self, client, held, short):
+        settings = {"vips": [VIP], "sources": {"4": CLIENTS}, "held": held, "short": short, "echo_port": ECHO_PORT, "http_port": HTTP_PORT}
+        self.process = client.start(sys.executable, "-B", f"{TREE}/lab/load.py", json.dumps(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._answer()
+
+    def _answer(self):
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def stop(self):
+        report = self.ask("stop")
+        self.process.stdin.close()
+        self.process.wait(10)
+        return report

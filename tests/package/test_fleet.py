@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From packages to two proxies and a pair of directors with BGP, by the pages. The pages' example addresses are replaced by those of the
-fleet, as a reader does it. The tests run in this order."""
+"""From packages to a pair of directors with BGP, by the pages: a proxy is drained, the directors are upgraded and go back, all under load.
+The pages' example addresses are replaced by those of the fleet, as a reader does it. The tests run in this order."""
 
 import pytest
 
+from conftest import version
 from fleet import ECHO_PORT, HOSTS, Fleet, reader
 from lab.tools import wait_until
-from machine import BOOT_TIMEOUT_S
+from machine import BOOT_TIMEOUT_S, NEW, OLD
 from support.pages import block
+from traffic import forwarded
 from walk import walk
 
 INSTALLING = "docs/howto/installing.md"
@@ -15,6 +17,7 @@ FIRST = "docs/howto/first-director.md"
 PROXY = "docs/howto/set-up-a-proxy.md"
 CHECKS = "docs/howto/health-checks.md"
 BGP = "docs/howto/bgp.md"
+UPGRADE = "docs/howto/upgrading.md"
 DIRECTORS, PROXIES = ("director-1", "director-2"), ("proxy-1", "proxy-2")
 
 
@@ -23,6 +26,12 @@ def fleet(work):
     made = Fleet(f"{work}/fleet")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def load(fleet):
+    """It starts when a test first needs it, and runs until the last one."""
+    return fleet.load()
 
 
 def each(fleet, names):
@@ -89,3 +98,75 @@ def test_vips_are_announced_by_bgp(fleet):
         assert "director: " in machine.run(block(BGP, "glb-announce check\n"), check=False).stdout
     fleet.route(block(BGP, "protocol bgp director_1_4 from director"))
     wait_until(lambda: all(HOSTS[name][1] in fleet.routes() for name in DIRECTORS), lambda: fleet.explain(DIRECTORS), BOOT_TIMEOUT_S)
+
+
+def test_both_directors_forward(fleet, load):
+    before = [forwarded(machine) for machine in each(fleet, DIRECTORS)]
+    wait_until(lambda: all(forwarded(machine) > count for machine, count in zip(each(fleet, DIRECTORS), before)), lambda: load.ask("report"))
+    assert set(load.ask("report")["held_by_proxy"]) == set(PROXIES)
+
+
+def edit(fleet, words):
+    """Publishes the same change on all directors, as change-proxies.md says: the health checks of each read src again."""
+    for machine in each(fleet, DIRECTORS):
+        generation = machine.output("glb-director-cli stats | grep -o 'generation [0-9]*' | head -n 1")
+        machine.run(f"glb-director-cli edit /etc/glb/forwarding_table.json {words}")
+        wait(lambda m=machine, g=generation: m.output("glb-director-cli stats | grep -o 'generation [0-9]*' | head -n 1") != g, machine, "glb-healthcheck")
+
+
+def test_drained_proxy_gets_no_new_connection(fleet, load):
+    edit(fleet, "drain 192.168.51.10")
+    load.ask("mark settling")
+    load.ask("mark drained")
+    wait_until(lambda: sum(load.ask("report")["short_by_label"].get("drained", {}).values()) > 50, lambda: load.ask("report"))
+    report = load.ask("report")
+    assert report["short_by_label"]["drained"].get("proxy-1", 0) <= 2  # those that were being opened
+    assert report["held_by_proxy"]["proxy-1"] > 0
+    edit(fleet, "undrain 192.168.51.10")
+    load.ask("mark back")
+    wait_until(lambda: load.ask("report")["short_by_label"].get("back", {}).get("proxy-1", 0) > 10, "new connections to the proxy")
+
+
+def ready(fleet, machine):
+    """The next machine is not touched before this one is announced again."""
+    wait_until(lambda: HOSTS[machine.name][1] in fleet.routes(), lambda: fleet.explain([machine.name]), BOOT_TIMEOUT_S)
+    assert "(deleted)" not in machine.output("readlink /proc/$(systemctl show --value --property=MainPID glb-director)/exe")
+
+
+def installed(machine, package):
+    return machine.output(f"dpkg-query -W -f '${{Version}}' {package}")
+
+
+def yes(text):
+    """The reader answers apt's question."""
+    return text.replace("apt-get install", "apt-get install -y")
+
+
+def test_proxies_are_upgraded(fleet, load):
+    for machine in each(fleet, PROXIES):
+        machine.repository(OLD, NEW)
+        walk(machine, yes(block(UPGRADE, "--only-upgrade glb-redirect")))
+        assert installed(machine, "glb-redirect") == version(NEW, "glb-redirect")
+
+
+def test_directors_are_upgraded_one_after_the_other(fleet, load):
+    for machine in each(fleet, DIRECTORS):
+        machine.repository(OLD, NEW)
+        walk(machine, yes(block(UPGRADE, "--only-upgrade glb-director ")))
+        assert installed(machine, "glb-announce") == version(NEW)
+        ready(fleet, machine)
+        walk(machine, block(UPGRADE, "glb-director-cli show --live"))
+
+
+def test_directors_go_back(fleet, load):
+    for machine in each(fleet, DIRECTORS):
+        walk(machine, "cd /srv/glb-director\n" + yes(block(UPGRADE, "--allow-downgrades")).replace("_OLD_", f"_{version(OLD)}_"))
+        assert installed(machine, "glb-announce") == version(OLD)
+        ready(fleet, machine)
+
+
+def test_no_connection_broke(fleet, load):
+    report = load.stop()
+    assert (report["held_broken"], report["short_broken"]) == ([], [])
+    assert report["held"] > 50 and report["short"] > 200
+    print(f"0 of {report['held'] + report['short']} connections broke")
