@@ -15,19 +15,20 @@
 #define GREETING_MAX 1024
 #define REPLY_MAX    (1 << 20) /* bytes, the largest max_output_len that is plausible */
 
-/*
- * Writes the path at which EAL creates the socket (eal_create_runtime_dir()). Returns false if it is
- * too long for a socket.
- */
-static bool socket_path(const char *prefix, char *path, size_t size)
+/* EAL's folder for sockets depends on the user; eal_create_runtime_dir() chooses it. */
+static const char *runtime_folder(void)
 {
 	const char *base = getenv("RUNTIME_DIRECTORY");
 
 	if (!base)
 		base = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
-	if (!base)
-		base = "/tmp";
-	return snprintf(path, size, "%s/dpdk/%s/dpdk_telemetry.v2", base, prefix) < (int)size;
+	return base ? base : "/tmp";
+}
+
+/* Writes the path of the socket. Returns false if it is too long for a socket. */
+static bool socket_path(const char *prefix, char *path, size_t size)
+{
+	return snprintf(path, size, "%s/dpdk/%s/dpdk_telemetry.v2", runtime_folder(), prefix) < (int)size;
 }
 
 /* Returns the part of a socket's path that begins with the prefix. */
@@ -163,22 +164,52 @@ void telemetry_join_text(json_t *object, const char *key)
 	}
 }
 
-int telemetry_socket_open(
-	struct telemetry_socket *telemetry, const char *prefix, unsigned timeout_ms, struct faults *faults)
+/* Connects to telemetry->path. Returns 0 or -errno. */
+static int open_path(struct telemetry_socket *telemetry, unsigned timeout_ms, struct faults *faults)
 {
-	int error;
+	int error = connect_to(telemetry, timeout_ms, faults);
 
-	telemetry->fd = -1;
-	if (!socket_path(prefix, telemetry->path, sizeof(telemetry->path))) {
-		faults_error(faults, NULL, "the file prefix '%s' is too long for a socket's path", prefix);
-		return -ENAMETOOLONG;
-	}
-	error = connect_to(telemetry, timeout_ms, faults);
 	if (!error)
 		error = greet(telemetry, faults);
 	if (error)
 		telemetry_socket_close(telemetry);
 	return error;
+}
+
+int telemetry_socket_open(
+	struct telemetry_socket *telemetry, const char *prefix, unsigned timeout_ms, struct faults *faults)
+{
+	telemetry->fd = -1;
+	if (!socket_path(prefix, telemetry->path, sizeof(telemetry->path))) {
+		faults_error(faults, NULL, "the file prefix '%s' is too long for a socket's path", prefix);
+		return -ENAMETOOLONG;
+	}
+	return open_path(telemetry, timeout_ms, faults);
+}
+
+bool telemetry_socket_open_process(struct telemetry_socket *telemetry, pid_t pid, unsigned timeout_ms)
+{
+	struct faults faults = {0}; /* about other programs */
+	bool is_open = false;
+	char pattern[256];
+	glob_t found;
+
+	telemetry->fd = -1;
+	snprintf(pattern, sizeof(pattern), "%s/dpdk/*/dpdk_telemetry.v2", runtime_folder());
+	if (glob(pattern, 0, NULL, &found))
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && !is_open; i++) {
+		if (snprintf(telemetry->path, sizeof(telemetry->path), "%s", found.gl_pathv[i]) >=
+				(int)sizeof(telemetry->path) ||
+			open_path(telemetry, timeout_ms, &faults))
+			continue;
+		is_open = telemetry->pid == pid;
+		if (!is_open)
+			telemetry_socket_close(telemetry);
+	}
+	globfree(&found);
+	faults_clear(&faults);
+	return is_open;
 }
 
 void telemetry_socket_close(struct telemetry_socket *telemetry)

@@ -6,6 +6,9 @@
 #ifndef GLB_PROGRAM_TELEMETRY_SOCKET_H
 #define GLB_PROGRAM_TELEMETRY_SOCKET_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include <jansson.h>
 
 #include "common/faults.h"
@@ -26,6 +29,8 @@ struct telemetry_socket {
  */
 int telemetry_socket_open(
 	struct telemetry_socket *socket, const char *prefix, unsigned timeout_ms, struct faults *faults);
+/* Connects to the director that is this process, whatever its --file-prefix is. Returns false if it is not found. */
+bool telemetry_socket_open_process(struct telemetry_socket *socket, pid_t pid, unsigned timeout_ms);
 void telemetry_socket_close(struct telemetry_socket *socket);
 
 /*

@@ -2,20 +2,15 @@
 #include "healthcheck/publish/director.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DIGEST    "digest "
-#define REPLY_MAX 65536 /* bytes; DPDK's replies have at most 16 KiB */
-#define PATIENCE  ((struct timeval){.tv_sec = 2})
+#include "program/telemetry_socket.h"
+
+#define DIGEST      "digest "
+#define PATIENCE_MS 2000
 
 /* Reads to the end of the output, and keeps its start. */
 static void read_all(int fd, char *output, size_t size)
@@ -73,101 +68,29 @@ bool director_of_unit(const char *unit, struct director_table *table)
 	return true;
 }
 
-static int connect_to(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval patience = PATIENCE;
-	int fd;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -1;
-	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
-		connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static json_t *receive(int fd)
-{
-	char *text = malloc(REPLY_MAX);
-	ssize_t size = text ? recv(fd, text, REPLY_MAX, 0) : -1;
-	json_t *json = size > 0 ? json_loadb(text, (size_t)size, 0, NULL) : NULL;
-
-	free(text);
-	return json;
-}
-
-/* Copies a string that the director may have split into KEY, KEY_2, KEY_3 and so on. */
 static void copy_text(const json_t *object, const char *key, char *text, size_t size)
 {
-	const char *part = json_string_value(json_object_get(object, key));
-	size_t used = 0;
-	char name[32];
+	const char *value = json_string_value(json_object_get(object, key));
 
-	for (int i = 2; part && used < size; i++) {
-		used += (size_t)snprintf(text + used, size - used, "%s", part);
-		snprintf(name, sizeof(name), "%s_%d", key, i);
-		part = json_string_value(json_object_get(object, name));
-	}
-}
-
-static bool ask(int fd, struct director_table *table)
-{
-	static const char command[] = "/glb/stats";
-	json_t *reply = send(fd, command, strlen(command), MSG_NOSIGNAL) < 0 ? NULL : receive(fd);
-	const json_t *stats = json_object_get(reply, command);
-
-	*table = (struct director_table){
-		.generation = (uint64_t)json_integer_value(json_object_get(stats, "generation")),
-		.failures = (uint64_t)json_integer_value(json_object_get(stats, "reload_failures")),
-	};
-	copy_text(stats, "digest", table->digest, sizeof(table->digest));
-	copy_text(stats, "table_path", table->path, sizeof(table->path));
-	copy_text(stats, "last_error", table->error, sizeof(table->error));
-	json_decref(reply);
-	return table->digest[0];
-}
-
-/* Asks the program that listens at the path, if it is this process. */
-static bool ask_at(const char *path, pid_t pid, struct director_table *table)
-{
-	int fd = connect_to(path);
-	json_t *greeting = fd < 0 ? NULL : receive(fd);
-	bool told = json_integer_value(json_object_get(greeting, "pid")) == pid && ask(fd, table);
-
-	json_decref(greeting);
-	if (fd >= 0)
-		close(fd);
-	return told;
-}
-
-/* EAL's folder for sockets depends on the user; eal_create_runtime_dir() chooses it. */
-static const char *runtime_folder(void)
-{
-	const char *folder = getenv("RUNTIME_DIRECTORY");
-
-	if (!folder)
-		folder = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
-	return folder ? folder : "/tmp";
+	snprintf(text, size, "%s", value ? value : "");
 }
 
 bool director_of_process(pid_t pid, struct director_table *table)
 {
-	char pattern[256];
-	bool told = false;
-	glob_t found;
+	struct telemetry_socket socket;
+	struct faults faults = {0}; /* the caller says that the director does not tell */
+	json_t *stats = NULL;
 
 	*table = (struct director_table){0};
-	snprintf(pattern, sizeof(pattern), "%s/dpdk/*/dpdk_telemetry.v2", runtime_folder());
-	if (glob(pattern, 0, NULL, &found))
-		return false;
-	for (size_t i = 0; i < found.gl_pathc && !told; i++)
-		told = ask_at(found.gl_pathv[i], pid, table);
-	globfree(&found);
-	return told;
+	if (telemetry_socket_open_process(&socket, pid, PATIENCE_MS))
+		telemetry_socket_ask(&socket, "/glb/stats", &stats, &faults);
+	telemetry_socket_close(&socket);
+	faults_clear(&faults);
+	table->generation = (uint64_t)json_integer_value(json_object_get(stats, "generation"));
+	table->failures = (uint64_t)json_integer_value(json_object_get(stats, "reload_failures"));
+	copy_text(stats, "digest", table->digest, sizeof(table->digest));
+	copy_text(stats, "table_path", table->path, sizeof(table->path));
+	copy_text(stats, "last_error", table->error, sizeof(table->error));
+	json_decref(stats);
+	return table->digest[0];
 }
