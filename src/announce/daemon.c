@@ -104,7 +104,7 @@ static void reload(struct daemon *daemon)
 		daemon->settings = settings;
 		daemon->probe = probe;
 		daemon->probe.conf = &daemon->settings.conf.probe;
-		daemon->proof = (struct vip){0}; /* the VIPs stay as they are until there is a new proof */
+		daemon->proof = (struct decision){0}; /* the VIPs stay as they are until there is a new proof */
 		round_use_vips(daemon);
 		log_notice("%s is in use", daemon->path);
 	} else {

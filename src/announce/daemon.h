@@ -20,8 +20,8 @@ struct daemon {
 	/* With the address of the probe, if there is one. */
 	struct vips vips;
 	struct probe probe;
-	/* Whether the probe proves that the director forwards. No VIP, but damped in the same way: "announced" means proven. */
-	struct vip proof;
+	/* Whether pings come back, which proves that the director forwards. */
+	struct decision proof;
 	struct operator_switch operator_switch;
 	bool stopping;
 	uint64_t started_s; /* Unix time */
@@ -33,8 +33,10 @@ struct daemon {
 	bool changed; /* the status file is old */
 };
 
-/* Runs until SIGTERM or SIGINT, which must be blocked. `settings` are those of the file `path`, and daemon_run() frees them. Returns
- * the exit code. */
+/*
+ * Runs until SIGTERM or SIGINT, which must be blocked. `settings` are those of the file `path`, and daemon_run() frees them. Returns
+ * the exit code.
+ */
 int daemon_run(const char *path, const struct settings *settings);
 
 #endif

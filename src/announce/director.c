@@ -31,7 +31,7 @@ static const char *text(const json_t *object, const char *key)
 }
 
 __attribute__((format(printf, 3, 4))) static void answer(
-	struct director *director, enum vips_answer answer, const char *format, ...)
+	struct director *director, enum answer answer, const char *format, ...)
 {
 	va_list args;
 
@@ -45,7 +45,7 @@ __attribute__((format(printf, 3, 4))) static void answer(
 void director_open(struct director *director)
 {
 	*director = (struct director){.socket = {.fd = -1}};
-	answer(director, VIPS_SILENT, "the director was not asked yet");
+	answer(director, ANSWER_SILENT, "the director was not asked yet");
 	strcpy(director->state, "unknown");
 }
 
@@ -74,9 +74,9 @@ static void fail(struct director *director, int error, struct faults *faults)
 	telemetry_socket_close(&director->socket);
 	strcpy(director->state, "unknown");
 	if (ended)
-		answer(director, VIPS_GONE, "%s", connected ? "glb-director has ended" : "glb-director does not run");
+		answer(director, ANSWER_GONE, "%s", connected ? "glb-director has ended" : "glb-director does not run");
 	else
-		answer(director, VIPS_SILENT, "glb-director does not say whether it forwards: %s",
+		answer(director, ANSWER_SILENT, "glb-director does not say whether it forwards: %s",
 			faults_first_error(faults));
 	faults_clear(faults);
 }
@@ -99,7 +99,7 @@ static bool connect_to(struct director *director, const struct announce_conf *co
 	forget_binds(director);
 	if (!before || before == director->pid)
 		return true;
-	answer(director, VIPS_GONE, "glb-director was restarted");
+	answer(director, ANSWER_GONE, "glb-director was restarted");
 	return false;
 }
 
@@ -121,13 +121,13 @@ static void explain_failing(struct director *director, const json_t *health)
 	const char *key;
 	json_t *reason;
 
-	answer(director, VIPS_BAD, "glb-director is %s", text(health, "state"));
+	answer(director, ANSWER_BAD, "glb-director is %s", text(health, "state"));
 	json_object_foreach(json_object_get(health, "reasons"), key, reason)
 	{
 		if (strcmp(text(reason, "severity"), "failing") != 0)
 			continue;
 		telemetry_join_text(reason, "text");
-		answer(director, VIPS_BAD, "glb-director is %s: %s: %s: %s", text(health, "state"),
+		answer(director, ANSWER_BAD, "glb-director is %s: %s: %s: %s", text(health, "state"),
 			text(reason, "cause"), text(reason, "object"), text(reason, "text"));
 		return;
 	}
@@ -145,11 +145,11 @@ static bool ask_health(struct director *director)
 	snprintf(director->state, sizeof(director->state), "%s", *state ? state : "unknown");
 	text_mend(director->state);
 	if (good)
-		answer(director, VIPS_GOOD, "glb-director is %s", state);
+		answer(director, ANSWER_GOOD, "glb-director is %s", state);
 	else if (strcmp(state, "stopping") == 0)
-		answer(director, VIPS_GONE, "glb-director is stopping");
+		answer(director, ANSWER_GONE, "glb-director is stopping");
 	else if (!*state)
-		answer(director, VIPS_SILENT, "glb-director sent a health without a state");
+		answer(director, ANSWER_SILENT, "glb-director sent a health without a state");
 	else
 		explain_failing(director, health);
 	json_decref(health);
@@ -253,7 +253,7 @@ static bool ask_tables(struct director *director)
 	for (unsigned try = 0; try < TRIES && outcome == AGAIN; try++)
 		outcome = read_once(director);
 	if (outcome == AGAIN)
-		answer(director, VIPS_SILENT, "glb-director does not send its tables");
+		answer(director, ANSWER_SILENT, "glb-director does not send its tables");
 	return outcome == NEW;
 }
 
@@ -267,33 +267,35 @@ static bool overlaps(const struct netprefix *a, const struct netprefix *b)
 	return netprefix_covers(a, &b->addr) || netprefix_covers(b, &a->addr);
 }
 
-enum vips_answer director_answer(
-	const struct director *director, const struct netprefix *prefix, char reason[VIPS_REASON_MAX])
+enum answer director_answer(
+	const struct director *director, const struct netprefix *prefix, char reason[DECISION_REASON_MAX])
 {
 	const struct director_table *bad = NULL;
 
-	snprintf(reason, VIPS_REASON_MAX, "%s", director->reason);
-	if (director->answer != VIPS_GOOD)
+	snprintf(reason, DECISION_REASON_MAX, "%s", director->reason);
+	if (director->answer != ANSWER_GOOD)
 		return director->answer;
 	for (size_t i = 0; i < director->bind_count; i++) {
-		const struct director_table *table = &director->tables[director->binds[i].table];
+		const struct director_bind *bind = &director->binds[i];
+		const struct director_table *table;
 
 		/* A program that is no director may list fewer tables than before. */
-		if (director->binds[i].table >= director->table_count || !overlaps(&director->binds[i].prefix, prefix))
+		if (bind->table >= director->table_count || !overlaps(&bind->prefix, prefix))
 			continue;
+		table = &director->tables[bind->table];
 		if (table->good_backends) {
-			snprintf(reason, VIPS_REASON_MAX, "%.60s, and table %.63s has a good backend", director->reason,
-				table->name);
-			return VIPS_GOOD;
+			snprintf(reason, DECISION_REASON_MAX, "%.60s, and table %.63s has a good backend",
+				director->reason, table->name);
+			return ANSWER_GOOD;
 		}
 		bad = table;
 	}
 	if (bad)
-		snprintf(reason, VIPS_REASON_MAX, "no table of this VIP has a good backend, for instance table %s",
+		snprintf(reason, DECISION_REASON_MAX, "no table of this VIP has a good backend, for instance table %s",
 			bad->name);
 	else
-		snprintf(reason, VIPS_REASON_MAX, "the forwarding table has no bind with this VIP");
-	return VIPS_BAD;
+		snprintf(reason, DECISION_REASON_MAX, "the forwarding table has no bind with this VIP");
+	return ANSWER_BAD;
 }
 
 static bool is_too_large(const struct netprefix *prefix)

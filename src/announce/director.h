@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the running director says, over one telemetry connection that stays open: when the director ends, the kernel closes the
- * connection, so that not even a short restart is missed. Blocks for the timeout at most, for each question. One thread.
+ * Asks the running director over one telemetry connection, which stays open. The kernel closes it when the director ends, so even a
+ * short restart is seen. Each question blocks for the timeout at most. One thread.
  */
 #ifndef GLB_ANNOUNCE_DIRECTOR_H
 #define GLB_ANNOUNCE_DIRECTOR_H
 
 #include "announce/config/announce_conf.h"
-#include "announce/vips.h"
+#include "announce/decision.h"
 #include "program/telemetry_socket.h"
 
 struct director_bind {
@@ -23,15 +23,15 @@ struct director_table {
 struct director {
 	struct telemetry_socket socket;
 	json_int_t pid; /* of the last connection; 0: there was none */
-	/* Of the forwarding table that `binds` and `tables` are from; 0: they are empty. */
+	/* Counts the forwarding tables of the director. `binds` and `tables` are those of this one; 0: they are empty. */
 	json_int_t generation;
 	struct director_bind *binds; /* owned */
 	size_t bind_count;
 	struct director_table *tables; /* owned */
 	size_t table_count;
-	/* The last answer for all VIPs, and why. */
-	enum vips_answer answer;
-	char reason[VIPS_REASON_MAX];
+	/* The last answer, which holds for all VIPs, and why. */
+	enum answer answer;
+	char reason[DECISION_REASON_MAX];
 	char state[16]; /* "ok", "failing" ...; "unknown" */
 };
 
@@ -42,13 +42,12 @@ void director_close(struct director *director);
 bool director_ask(struct director *director, const struct announce_conf *conf);
 
 /* Returns the last answer for a VIP, and writes why. */
-enum vips_answer director_answer(
-	const struct director *director, const struct netprefix *prefix, char reason[VIPS_REASON_MAX]);
+enum answer director_answer(
+	const struct director *director, const struct netprefix *prefix, char reason[DECISION_REASON_MAX]);
 
 /*
- * Writes the prefixes of all binds that may be announced, each once, and returns their number. At most `max`, and none that covers the
- * address of the probe. *left_out: how many
- * others there are, which are too many or larger than /24 (IPv4) or /48 (IPv6).
+ * Writes the prefixes of the binds that may be announced, each once, and returns their number, at most `max`. Leaves out prefixes that
+ * cover the address of the probe. *left_out: how many others are too many, or larger than /24 (IPv4) or /48 (IPv6).
  */
 size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
 	size_t max, size_t *left_out);

@@ -54,18 +54,18 @@ static struct vip *find_probe(struct daemon *daemon)
 	return NULL;
 }
 
-static void feed_proof(struct daemon *daemon, enum vips_answer answer, const char *reason, uint64_t now)
+static void feed_proof(struct daemon *daemon, enum answer answer, const char *reason, uint64_t now)
 {
 	const struct announce_probe *conf = daemon->probe.conf;
-	const struct vips_rule rule = {
+	const struct decision_rule rule = {
 		.damper = {.trigger_healthy = conf->rise, .trigger_unhealthy = conf->fall ? conf->fall : 1}};
 	char address[NETADDR_TEXT_MAX];
 
-	if (!vips_feed(&daemon->proof, answer, reason, &rule, now))
+	if (!decision_feed(&daemon->proof, answer, reason, &rule, now))
 		return;
 	daemon->changed = true;
 	log_notice("probe of %s: forwarding is %s: %s", netaddr_format(&conf->address, address),
-		daemon->proof.wish == VIPS_ANNOUNCED ? "proven" : "not proven", reason);
+		daemon->proof.verdict == DECISION_GOOD ? "proven" : "not proven", reason);
 }
 
 /* A proof is worth something only while the address of the probe is announced. */
@@ -73,34 +73,34 @@ static void ask_probe(struct daemon *daemon, uint64_t now)
 {
 	const struct announce_probe *conf = daemon->probe.conf;
 	const struct vip *vip = find_probe(daemon);
-	char reason[VIPS_REASON_MAX];
+	char reason[DECISION_REASON_MAX];
 	bool replied;
 
 	if (!probe_exists(&daemon->probe) || !vip)
 		return;
-	if (vip->wish == VIPS_WITHDRAWN) {
+	if (vip->decision.verdict == DECISION_BAD) {
 		probe_rest(&daemon->probe);
-		feed_proof(daemon, VIPS_GONE, vip->reason, now);
+		feed_proof(daemon, ANSWER_GONE, vip->decision.reason, now);
 		return;
 	}
 	if (vip->state != VIPS_ANNOUNCED || !probe_step(&daemon->probe, now, &replied))
 		return;
-	if (!replied && !conf->fall && daemon->proof.wish != VIPS_WITHDRAWN) {
+	if (!replied && !conf->fall && daemon->proof.verdict != DECISION_BAD) {
 		daemon->proof.damper.streak = 0; /* of the replies before a proof */
 		return;
 	}
 	snprintf(reason, sizeof(reason), "no ping to the address of the probe came back%s%s",
 		daemon->probe.error[0] ? ": " : "", daemon->probe.error);
 	if (replied)
-		feed_proof(daemon, VIPS_GOOD, "pings to the address of the probe come back", now);
+		feed_proof(daemon, ANSWER_GOOD, "pings to the address of the probe come back", now);
 	else
-		feed_proof(daemon, VIPS_BAD, reason, now);
+		feed_proof(daemon, ANSWER_BAD, reason, now);
 }
 
 void round_ask(struct daemon *daemon)
 {
 	const struct announce_conf *conf = &daemon->settings.conf;
-	const struct vips_rule rule = {
+	const struct decision_rule rule = {
 		.damper = {.trigger_healthy = conf->rise,
 			.trigger_unhealthy = conf->fall,
 			.hold_ms = conf->hold_ms,
@@ -108,7 +108,7 @@ void round_ask(struct daemon *daemon)
 		.fail_static = conf->fail == ANNOUNCE_FAIL_STATIC,
 	};
 	struct faults faults = {.file = conf->switch_file};
-	char reason[VIPS_REASON_MAX];
+	char reason[DECISION_REASON_MAX];
 	uint64_t now;
 
 	if (director_ask(&daemon->director, conf) && !round_use_vips(daemon))
@@ -116,9 +116,9 @@ void round_ask(struct daemon *daemon)
 	now = clock_now_ms();
 	for (size_t i = 0; i < daemon->vips.count; i++) {
 		struct vip *vip = &daemon->vips.items[i];
-		enum vips_answer answer = director_answer(&daemon->director, &vip->prefix, reason);
+		enum answer answer = director_answer(&daemon->director, &vip->prefix, reason);
 
-		daemon->changed |= vips_feed(vip, answer, reason, &rule, now);
+		daemon->changed |= decision_feed(&vip->decision, answer, reason, &rule, now);
 	}
 	ask_probe(daemon, now);
 	if (operator_switch_read(conf->switch_file, &daemon->operator_switch, &faults))
@@ -126,16 +126,27 @@ void round_ask(struct daemon *daemon)
 	faults_clear(&faults);
 }
 
-/* What the answers of the director and the proof lead to. */
+static enum vips_state wish_of(const struct decision *decision)
+{
+	static const enum vips_state wishes[] = {
+		[DECISION_NONE] = VIPS_UNKNOWN,
+		[DECISION_GOOD] = VIPS_ANNOUNCED,
+		[DECISION_BAD] = VIPS_WITHDRAWN,
+	};
+
+	return wishes[decision->verdict];
+}
+
+/* A VIP is announced if the director forwards its packets, and if the probe has proven that it forwards at all. */
 static enum vips_state wish_of_answers(const struct daemon *daemon, const struct vip *vip, const char **reason)
 {
-	*reason = vip->reason[0] ? vip->reason : daemon->director.reason;
-	if (vip->wish != VIPS_ANNOUNCED || !probe_exists(&daemon->probe) || vip->is_probe)
-		return vip->wish;
-	if (daemon->proof.wish != VIPS_ANNOUNCED)
+	*reason = vip->decision.reason[0] ? vip->decision.reason : daemon->director.reason;
+	if (vip->decision.verdict != DECISION_GOOD || !probe_exists(&daemon->probe) || vip->is_probe)
+		return wish_of(&vip->decision);
+	if (daemon->proof.verdict != DECISION_GOOD)
 		*reason = daemon->proof.reason[0] ? daemon->proof.reason
 						  : "no ping to the address of the probe came back yet";
-	return daemon->proof.wish;
+	return wish_of(&daemon->proof);
 }
 
 enum vips_state round_wish(const struct daemon *daemon, const struct vip *vip, const char **reason)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each VIP should be, from what the director, the probe and the operator say. One thread. */
+/* Decides what each VIP should be: the director, the probe and the operator each have a say. One thread. */
 #ifndef GLB_ANNOUNCE_ROUND_H
 #define GLB_ANNOUNCE_ROUND_H
 

@@ -22,7 +22,7 @@ static json_t *describe_vip(const struct daemon *daemon, const struct vip *vip, 
 	return json_pack("{s:s, s:b, s:s, s:s, s:I, s:s, s:I, s:i}", "prefix", netprefix_format(&vip->prefix, prefix),
 		"probe", vip->is_probe, "state", vips_state_name(vip->state), "wish", vips_state_name(wish), "since",
 		(json_int_t)vip->changed_s, "reason", reason, "held_ms",
-		(json_int_t)damper_held_ms(&vip->damper, now_ms), "flaps", (int)vip->damper.flaps);
+		(json_int_t)damper_held_ms(&vip->decision.damper, now_ms), "flaps", (int)vip->decision.damper.flaps);
 }
 
 static json_t *describe_switch(const struct operator_switch *state)
@@ -40,7 +40,7 @@ static json_t *describe_probe(const struct daemon *daemon)
 	if (!probe_exists(&daemon->probe))
 		return json_null();
 	return json_pack("{s:s, s:b, s:s}", "address", netaddr_format(&daemon->probe.conf->address, address), "proven",
-		daemon->proof.wish == VIPS_ANNOUNCED, "reason", daemon->proof.reason);
+		daemon->proof.verdict == DECISION_GOOD, "reason", daemon->proof.reason);
 }
 
 static json_t *describe(const struct daemon *daemon)
@@ -102,10 +102,10 @@ static struct vip restore(
 
 	if (is_withdrawn(json, "state") && is_withdrawn(json, "wish"))
 		vip.state = VIPS_WITHDRAWN;
-	vip.damper.flaps = (unsigned)integer(json, "flaps", 32);
-	vip.fell = held_ms || vip.damper.flaps;
+	vip.decision.damper.flaps = (unsigned)integer(json, "flaps", 32);
+	vip.decision.fell = held_ms || vip.decision.damper.flaps;
 	if (held_ms > age_ms)
-		vip.damper.held_until_ms = now_ms + held_ms - age_ms;
+		vip.decision.damper.held_until_ms = now_ms + held_ms - age_ms;
 	return vip;
 }
 
@@ -143,8 +143,8 @@ void status_line(const struct daemon *daemon, char *line, size_t size)
 		count += !vip->is_probe;
 		announced += !vip->is_probe && vip->state == VIPS_ANNOUNCED;
 	}
-	unproven = probe_exists(&daemon->probe) && daemon->director.answer == VIPS_GOOD &&
-		   daemon->proof.wish == VIPS_WITHDRAWN;
+	unproven = probe_exists(&daemon->probe) && daemon->director.answer == ANSWER_GOOD &&
+		   daemon->proof.verdict == DECISION_BAD;
 	snprintf(line, size, "announces %zu of %zu VIP%s; %s%s%s%s%s", announced, count, text_plural(count),
 		daemon->operator_switch.withdrawn ? operator_switch_text(&daemon->operator_switch, who)
 						  : daemon->director.reason,

@@ -15,7 +15,7 @@
 /* More VIPs than this are not announced one by one. */
 #define ANNOUNCE_MAX_VIPS 1024
 
-/* What happens to the VIPs while the director does not say whether it can forward. */
+/* What happens to the VIPs while the director runs and does not answer. */
 enum announce_fail {
 	ANNOUNCE_FAIL_CLOSED, /* they are withdrawn */
 	ANNOUNCE_FAIL_STATIC, /* they stay as they are */
