@@ -173,16 +173,21 @@ def hosts(pid):
     return sorted(os.listdir(f"/proc/{pid}/root/run/hosts"))
 
 
-def host_argv(pid, host, command):
-    """The command line that runs `command` on a host of the lab whose process 1 is `pid`, in the host's folder."""
+def holder(pid, host):
+    """The pid, in the capsule, of a process on a host of the lab whose process 1 is `pid`."""
     names = hosts(pid)
     if host not in names:
         raise LabError(f"the lab has no host '{host}'; its hosts are {', '.join(names)}")
     with open(f"/proc/{pid}/root/run/hosts/{host}") as file:
-        holder = file.read().strip()
+        return file.read().strip()
+
+
+def host_argv(pid, host, command):
+    """The command line that runs `command` on a host of the lab whose process 1 is `pid`, in the host's folder."""
+    target = holder(pid, host)
     folder = f"/run/lab/{host}" if os.path.isdir(f"/proc/{pid}/root/run/lab/{host}") else "/run/lab"
     return inside_argv(
-        pid, ["nsenter", f"--target={holder}", "--net", "--mount", "--uts", "--", "env", f"--chdir={folder}", *command])
+        pid, ["nsenter", f"--target={target}", "--net", "--mount", "--uts", "--", "env", f"--chdir={folder}", *command])
 
 
 def inside_argv(pid, command):

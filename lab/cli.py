@@ -5,6 +5,8 @@
   lab/lab status         print the lab's hosts and their counters
   lab/lab shell HOST     open a shell on a host
   lab/lab exec HOST CMD  run a command on a host
+  lab/lab forward HOST PORT
+                         make a port of a host reachable for a browser
   lab/lab down           stop the lab
   lab/lab demo           run the demo; with --keep its lab stays up
   lab/lab list           list the scenarios
@@ -23,7 +25,7 @@ import subprocess
 import sys
 import textwrap
 
-from lab import capsule, demo, scenario, status
+from lab import capsule, demo, forward, scenario, status
 from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
@@ -71,7 +73,7 @@ def shape_values(arguments):
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog=COMMAND, description=__doc__.replace("lab/lab", COMMAND), formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=f"{COMMAND} up|down|status|shell|exec|demo|scenario|list [OPTIONS]")
+        usage=f"{COMMAND} up|down|status|shell|exec|forward|demo|scenario|list [OPTIONS]")
     commands = parser.add_subparsers(prog=COMMAND, dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
 
     def command(name, function, **options):
@@ -83,10 +85,13 @@ def parse(argv):
     add_shape(up)
     shell = command("shell", do_shell)
     run = command("exec", do_exec)
-    for each in (up, command("down", do_down), command("status", do_status), shell, run):
+    carry = command("forward", do_forward)
+    for each in (up, command("down", do_down), command("status", do_status), shell, run, carry):
         each.add_argument("--name", default="main", type=lab_name, help="name of the lab, `main` unless given")
-    for each in (shell, run):
+    for each in (shell, run, carry):
         each.add_argument("host")
+    carry.add_argument("port", type=number(1, 65535), metavar="PORT", help="TCP port on 127.0.0.1 of the host")
+    carry.add_argument("--local", type=number(1, 65535), metavar="PORT", help="port on 127.0.0.1 of this machine, the same unless given")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
     command("list", do_list)
     show = command("demo", do_demo)
@@ -170,6 +175,10 @@ def do_exec(arguments):
     if not words:
         raise LabError("exec: the command is missing")
     return subprocess.run(capsule.host_argv(pid, arguments.host, words)).returncode
+
+
+def do_forward(arguments):
+    forward.run(capsule.find_or_fail(arguments.name), arguments.host, arguments.port, arguments.local)
 
 
 def do_list(_):

@@ -6,10 +6,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
 import pytest
+from lab.proxy import DOWNLOAD_BYTES
 from lab.tools import wait_until
 from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 from support.tree import TREE
@@ -98,6 +100,42 @@ def test_healthcheck_checks_each_proxy_and_follows_the_operators_table(up):
     on(name, "director-1", "sed", "-i", "0,/active/s//draining/", "healthcheck.json")
     show = "glb-director-cli show forwarding_table.bin --json".split()
     wait_until(lambda: "draining" in on(name, "director-1", *show), "the operators' table")
+
+
+def forwarded(name, *arguments, mark):
+    """A running `lab/lab forward`, and the line that it prints."""
+    process = start([LAB, "forward", "--name", name, *arguments], mark)
+    return process, process.stdout.readline()
+
+
+def test_a_port_of_a_host_is_forwarded_until_the_lab_ends(up):
+    name, mark = up("--directors", "1", "--proxies", "1")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        local = str(free.getsockname()[1])
+    process, line = forwarded(name, "proxy-1", "80", "--local", local, mark=mark)
+    assert line == f"http://127.0.0.1:{local}/ is port 80 of proxy-1, until the lab ends or you press Ctrl-C\n"
+    url = f"http://127.0.0.1:{local}/download"
+    sizes = [subprocess.run(["curl", "-s", url], capture_output=True, check=True).stdout for _ in range(3)]
+    assert [len(each) for each in sizes] == [DOWNLOAD_BYTES] * 3
+    again = lab("forward", "--name", name, "proxy-1", "80", "--local", local)
+    assert (again.returncode, again.stderr) == (1, f"lab: 127.0.0.1:{local}: Address already in use: choose another --local\n")
+    assert "the lab has no host 'proxy-9'; its hosts are client," in lab("forward", "--name", name, "proxy-9", "80").stderr
+    # A client whose connection is open when the lab ends does not keep the namespace.
+    with socket.create_connection(("127.0.0.1", int(local))):
+        assert lab("down", "--name", name).returncode == 0
+        assert process.communicate(timeout=10)[1] == "" and process.returncode == 0
+
+
+def test_forward_of_a_port_without_a_server_closes_the_connection_and_goes_on(up):
+    name, mark = up("--directors", "1", "--proxies", "1")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        local = str(free.getsockname()[1])
+    process, _ = forwarded(name, "proxy-1", "81", "--local", local, mark=mark)
+    for _ in range(2):
+        assert subprocess.run(["curl", "-s", f"http://127.0.0.1:{local}/"]).returncode == 52  # an empty reply
+        assert process.stdout.readline() == "proxy-1: 127.0.0.1:81: Connection refused\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=10)[1] == "" and process.returncode == 0
 
 
 def test_two_labs_run_side_by_side(up):
@@ -202,8 +240,8 @@ def test_errors_name_the_offender(arguments, says):
 
 @pytest.mark.parametrize("arguments, says", [
     (["up", "--name", "two words"], "argument --name: 'two words' is not a name of 1 to 64 letters"),
-    ([], "usage: lab/lab up|down|status|shell|exec|demo|scenario|list "),
-    (["nonsense"], "(choose from 'up', 'shell', 'exec', 'down', 'status', 'list', 'demo', 'scenario')"),
+    ([], "usage: lab/lab up|down|status|shell|exec|forward|demo|scenario|list "),
+    (["nonsense"], "(choose from 'up', 'shell', 'exec', 'forward', 'down', 'status', 'list', 'demo', 'scenario')"),
 ])
 def test_usage_errors(arguments, says):
     done = lab(*arguments)
