@@ -22,7 +22,7 @@ static void add_fault(void *context, bool warning, const char *text)
 	/* The text begins with the file, and perhaps the line, but the finding names the file already. */
 	if (strncmp(text, list->file, size) == 0 && text[size] == ':')
 		text += size + 1 + (text[size + 1] == ' ');
-	check_add(list->check, warning ? CHECK_WARN : CHECK_FAIL, list->file, NULL, "%s%s",
+	check_add(list->check, warning ? FINDINGS_WARN : FINDINGS_FAIL, list->file, NULL, "%s%s",
 		isdigit((unsigned char)*text) ? "line " : "", text);
 }
 
@@ -60,7 +60,7 @@ static bool report_old_file(struct check *check, const struct lists *lists)
 {
 	const struct check_subject *subject = check->subject;
 	const struct redirect_conf *conf = &subject->conf;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 
 	if (strcmp(subject->config_file, subject->settings.config_file) != 0 ||
 		(conf->max_hops == subject->settings.max_hops && conf->allow_to_local == subject->settings.allow_to_local &&
@@ -69,7 +69,7 @@ static bool report_old_file(struct check *check, const struct lists *lists)
 			!differs(lists, REDIRECT_LIST_NEXT_HOP, &conf->next_hops)))
 		return false;
 	snprintf(command, sizeof(command), "glb-redirect reload %s", subject->interface);
-	check_add(check, CHECK_WARN, subject->config_file, command,
+	check_add(check, FINDINGS_WARN, subject->config_file, command,
 		"it was changed since the program was attached or reloaded");
 	return true;
 }
@@ -86,7 +86,7 @@ static bool covers(const struct redirect_prefixes *prefixes, const struct netadd
 static bool report_unknown_addresses(struct check *check, const struct lists *lists)
 {
 	const struct check_subject *subject = check->subject;
-	char command[CHECK_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
+	char command[FINDINGS_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
 	struct redirect_prefixes known = {0};
 	bool reported = false;
 	struct host host;
@@ -97,7 +97,7 @@ static bool report_unknown_addresses(struct check *check, const struct lists *li
 	if (lists_read(lists, REDIRECT_LIST_LOCAL, &known) == 0)
 		for (size_t i = 0; i < host.local_count && !reported; i++)
 			if (!covers(&known, &host.local[i].addr)) {
-				check_add(check, CHECK_FAIL, netprefix_format(&host.local[i], text), command,
+				check_add(check, FINDINGS_FAIL, netprefix_format(&host.local[i], text), command,
 					"this host got the address after the program was attached or reloaded, so the program refuses packets for it: glb-redirect-follow.service would tell it");
 				reported = true;
 			}
@@ -132,7 +132,7 @@ static bool report_refused_vip(struct check *check)
 	for (size_t i = 0; i < subject->vip_count && !conf->allow_to_local; i++) {
 		if (covers(&conf->allow_to, &subject->vips[i].addr))
 			continue;
-		check_add(check, CHECK_FAIL, netprefix_format(&subject->vips[i], text), NULL,
+		check_add(check, FINDINGS_FAIL, netprefix_format(&subject->vips[i], text), NULL,
 			"allow_to in %s does not have it, so the program drops packets for it", subject->config_file);
 		reported = true;
 	}
@@ -156,7 +156,7 @@ void check_allow(struct check *check)
 	if (check_attached(check))
 		reported = true;
 	if (subject->conf.allow_from.any) {
-		check_add(check, CHECK_WARN, subject->interface, NULL,
+		check_add(check, FINDINGS_WARN, subject->interface, NULL,
 			"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from");
 		reported = true;
 	}

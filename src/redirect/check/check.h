@@ -12,14 +12,14 @@
 #include <jansson.h>
 
 #include "common/netaddr.h"
+#include "program/findings.h"
 #include "redirect/check/addresses.h"
 #include "redirect/check/diag.h"
 #include "redirect/config/redirect_conf.h"
 #include "redirect/host/links.h"
 #include "redirect/redirect.h"
 
-#define CHECK_MAX_VIPS    1024 /* more are not checked */
-#define CHECK_COMMAND_MAX 512
+#define CHECK_MAX_VIPS 1024 /* more are not checked */
 
 /* What the checks look at. Read once, before the first check. */
 struct check_subject {
@@ -47,28 +47,17 @@ struct check_subject {
 	int ruleset_error, ruleset_tables;
 };
 
-enum check_level {
-	CHECK_OK,
-	CHECK_WARN, /* works, but not as well or as safely as it could, or only until something happens */
-	CHECK_FAIL, /* loses or corrupts packets of clients */
-};
-
-/* The findings of all checks. */
+/* What the checks have found. */
 struct check {
 	const struct check_subject *subject;
-	const char *name; /* of the check that runs */
-	json_t *findings; /* as docs/reference/redirect.md describes them */
-	unsigned counts[CHECK_FAIL + 1]; /* of findings, by level */
+	struct findings findings; /* as docs/reference/redirect.md describes them */
 };
 
-/*
- * Adds a finding. object: what it is about, "" for the host. command: what mends it; NULL: no command does, and the text says
- * what to do.
- */
-void check_add(struct check *check, enum check_level level, const char *object, const char *command, const char *format,
-	...) __attribute__((format(printf, 5, 6)));
+/* As findings_add(). */
+void check_add(struct check *check, enum findings_level level, const char *object, const char *command,
+	const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Adds a finding of the level CHECK_OK about the interface. */
+/* Adds a finding of the level FINDINGS_OK about the interface. */
 void check_ok(struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A member of the table of checks. */

@@ -15,26 +15,26 @@ void check_interface(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
 	const struct link *link = subject->link, *vrf;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 
 	if (!link) {
-		check_add(check, CHECK_FAIL, subject->interface, NULL,
+		check_add(check, FINDINGS_FAIL, subject->interface, NULL,
 			"there is no such interface in this network namespace");
 		return;
 	}
 	vrf = links_vrf(&subject->links, link);
 	if (link->type != ARPHRD_ETHER && link->type != ARPHRD_LOOPBACK) {
-		check_add(check, CHECK_FAIL, link->name, NULL,
+		check_add(check, FINDINGS_FAIL, link->name, NULL,
 			"it has no Ethernet headers: use the interface that receives GUE with Ethernet headers");
 	} else if (vrf) {
 		snprintf(command, sizeof(command), "ip link set dev %s nomaster", link->name);
-		check_add(check, CHECK_FAIL, link->name, command,
+		check_add(check, FINDINGS_FAIL, link->name, command,
 			"it belongs to the VRF %s, and the kernel does not find the sockets of a VRF for XDP", vrf->name);
 	} else if (!(link->flags & IFF_UP)) {
 		snprintf(command, sizeof(command), "ip link set dev %s up", link->name);
-		check_add(check, CHECK_FAIL, link->name, command, "it is down");
+		check_add(check, FINDINGS_FAIL, link->name, command, "it is down");
 	} else if (!(link->flags & IFF_RUNNING)) {
-		check_add(check, CHECK_WARN, link->name, NULL,
+		check_add(check, FINDINGS_WARN, link->name, NULL,
 			"it has no carrier: see the cable, the switch or the other end");
 	} else {
 		char driver[SYSTEM_DRIVER_MAX];
@@ -49,12 +49,12 @@ static bool report_vlan(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
 	enum vlan_stripping stripping;
-	char command[CHECK_COMMAND_MAX], vlan[IFNAMSIZ];
+	char command[FINDINGS_COMMAND_MAX], vlan[IFNAMSIZ];
 
 	if (subject->generic || vlan_find(subject->interface, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
 		return false;
 	snprintf(command, sizeof(command), "ethtool -K %s rxvlan off", subject->interface);
-	check_add(check, stripping == VLAN_STRIPPED ? CHECK_FAIL : CHECK_WARN, subject->interface, command,
+	check_add(check, stripping == VLAN_STRIPPED ? FINDINGS_FAIL : FINDINGS_WARN, subject->interface, command,
 		"rxvlan is on: the card removes the tags of %s before XDP sees them, so packets for the next hop leave without a tag (on veth also run ethtool -K PEER txvlan off)",
 		vlan);
 	return true;
@@ -64,7 +64,7 @@ void check_offloads(struct check *check)
 {
 	const char *name = check->subject->interface;
 	bool reported = report_vlan(check);
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	struct features features;
 
 	if (!features_read(name, &features)) {
@@ -73,12 +73,12 @@ void check_offloads(struct check *check)
 	}
 	if (features.lro) {
 		snprintf(command, sizeof(command), "ethtool -K %s lro off", name);
-		check_add(check, CHECK_FAIL, name, command,
+		check_add(check, FINDINGS_FAIL, name, command,
 			"LRO is on: it merges packets before XDP sees them, and drivers refuse native mode");
 	}
 	if (features.gro_hw) {
 		snprintf(command, sizeof(command), "ethtool -K %s rx-gro-hw off", name);
-		check_add(check, CHECK_WARN, name, command,
+		check_add(check, FINDINGS_WARN, name, command,
 			"hardware GRO is on: it can merge packets before XDP sees them, and many drivers refuse native mode");
 	}
 	if (!reported && !features.lro && !features.gro_hw)
@@ -93,7 +93,7 @@ static bool report_losses(struct check *check)
 	if (!check->subject->attached || losses_read(check->subject->interface, lost) != 0 ||
 		!(lost[LOSSES_KERNEL] || lost[LOSSES_DRIVER]))
 		return false;
-	check_add(check, CHECK_WARN, check->subject->interface, NULL,
+	check_add(check, FINDINGS_WARN, check->subject->interface, NULL,
 		"packets for the next hop were lost after the program: the kernel refused %" PRIu64
 		", the driver %" PRIu64 " since attach: see if glb-redirect status shows more of them",
 		lost[LOSSES_KERNEL], lost[LOSSES_DRIVER]);
@@ -104,7 +104,7 @@ void check_transmit(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
 	const char *name = subject->interface;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	bool can, known = features_xdp_transmit(subject->link->index, &can);
 
 	if ((!known || can || subject->generic) && report_losses(check))
@@ -117,13 +117,13 @@ void check_transmit(struct check *check)
 	else if (can)
 		check_ok(check, "the driver can send what XDP redirects");
 	else if (strcmp(subject->link->kind, "veth") == 0)
-		check_add(check, subject->attached ? CHECK_FAIL : CHECK_WARN, name, NULL,
+		check_add(check, subject->attached ? FINDINGS_FAIL : FINDINGS_WARN, name, NULL,
 			"the other end of this veth pair has no GRO, so packets for the next hop are lost: run ethtool -K PEER gro on there, or attach with --mode generic");
 	else {
 		snprintf(command, sizeof(command), "glb-redirect %s%s%sattach %s --mode generic",
 			subject->attached ? "detach " : "", subject->attached ? name : "",
 			subject->attached ? "; glb-redirect " : "", name);
-		check_add(check, subject->attached ? CHECK_FAIL : CHECK_WARN, name, command,
+		check_add(check, subject->attached ? FINDINGS_FAIL : FINDINGS_WARN, name, command,
 			"its driver cannot send what XDP redirects (no ndo_xdp_xmit), so packets for the next hop are lost in native mode");
 	}
 }

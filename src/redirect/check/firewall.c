@@ -7,7 +7,7 @@
 
 #include "common/text.h"
 #include "redirect/check/check.h"
-#include "redirect/check/output.h"
+#include "program/output_of.h"
 #include "redirect/check/ruleset.h"
 
 #define SSH_PORT     22
@@ -20,14 +20,14 @@ static bool has_rules(struct check *check)
 
 	if (!subject->ruleset_error) {
 		if (!subject->ruleset)
-			check_add(check, CHECK_OK, "", NULL, "there are no nftables");
+			check_add(check, FINDINGS_OK, "", NULL, "there are no nftables");
 		return subject->ruleset;
 	}
 	if (subject->ruleset_tables < 0)
-		check_add(check, CHECK_WARN, "nftables", NULL, "not known: the kernel does not list its tables: %s",
+		check_add(check, FINDINGS_WARN, "nftables", NULL, "not known: the kernel does not list its tables: %s",
 			strerror(-subject->ruleset_error));
 	else
-		check_add(check, CHECK_WARN, "nftables", NULL,
+		check_add(check, FINDINGS_WARN, "nftables", NULL,
 			"not known: there are %d tables, but 'nft -j list ruleset' failed: %s", subject->ruleset_tables,
 			subject->ruleset_error == -ENOENT ? "nft is not installed" : strerror(-subject->ruleset_error));
 	return false;
@@ -93,14 +93,14 @@ static bool receives(const json_t *chain)
 
 static void report_drop(struct check *check, const json_t *chain, const struct netprefix *vip)
 {
-	char command[CHECK_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
+	char command[FINDINGS_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
 	const char *family = ruleset_text(chain, "family"), *table = ruleset_text(chain, "table"),
 		   *name = ruleset_text(chain, "name");
 
 	netprefix_format(vip, text);
 	snprintf(command, sizeof(command), "nft insert rule %s %s %s %s daddr %s accept", family, table, name,
 		vip->addr.family == NETADDR_V4 ? "ip" : "ip6", text);
-	check_add(check, CHECK_FAIL, text, command, "chain %s of the table %s %s drops all packets for it", name,
+	check_add(check, FINDINGS_FAIL, text, command, "chain %s of the table %s %s drops all packets for it", name,
 		family, table);
 }
 
@@ -127,7 +127,7 @@ void check_firewall(struct check *check)
 		}
 	}
 	if (!reported)
-		check_add(check, CHECK_OK, "", NULL, "no chain of nftables drops all packets for a VIP");
+		check_add(check, FINDINGS_OK, "", NULL, "no chain of nftables drops all packets for a VIP");
 }
 
 /* Returns whether the rule is in a chain that incoming packets pass before connection tracking. */
@@ -183,7 +183,7 @@ static bool report_tracking(struct check *check, const struct netprefix *vip)
 {
 	const struct check_subject *subject = check->subject;
 	const char *word = vip->addr.family == NETADDR_V4 ? "ip" : "ip6";
-	char command[CHECK_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
+	char command[FINDINGS_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
 	const json_t *object, *tracking = NULL;
 	bool drops_invalid = false;
 	size_t i;
@@ -206,7 +206,7 @@ static bool report_tracking(struct check *check, const struct netprefix *vip)
 	snprintf(command, sizeof(command),
 		"nft 'add table inet glb; add chain inet glb pre { type filter hook prerouting priority raw; }; add chain inet glb out { type filter hook output priority raw; }; add rule inet glb pre %s daddr %s notrack; add rule inet glb out %s saddr %s notrack'",
 		word, text, word, text);
-	check_add(check, drops_invalid ? CHECK_FAIL : CHECK_WARN, text, command,
+	check_add(check, drops_invalid ? FINDINGS_FAIL : FINDINGS_WARN, text, command,
 		"the table %s %s tracks its connections: %s", ruleset_text(tracking, "family"),
 		ruleset_text(tracking, "table"),
 		drops_invalid
@@ -224,7 +224,7 @@ void check_conntrack(struct check *check)
 	for (size_t i = 0; subject->ruleset && i < subject->vip_count; i++)
 		reported |= report_tracking(check, &subject->vips[i]);
 	if (!reported && !subject->ruleset_error)
-		check_add(check, CHECK_OK, "", NULL, "no rule of nftables tracks connections to the VIPs");
+		check_add(check, FINDINGS_OK, "", NULL, "no rule of nftables tracks connections to the VIPs");
 }
 
 /* Returns the number of rules that legacy iptables have in the kernel, or -1 if it is not known. *tables: whether it has any. */
@@ -267,13 +267,13 @@ void check_iptables(struct check *check)
 			continue;
 		reported = true;
 		if (rules < 0)
-			check_add(check, CHECK_WARN, families[i].program, NULL,
+			check_add(check, FINDINGS_WARN, families[i].program, NULL,
 				"not known: the kernel has tables of legacy iptables, but this program failed or is not installed");
 		else
-			check_add(check, CHECK_WARN, families[i].program, NULL,
+			check_add(check, FINDINGS_WARN, families[i].program, NULL,
 				"legacy iptables have %d rule%s, which this check does not understand: see that they neither drop nor track packets for the VIPs",
 				rules, text_plural((uint64_t)rules));
 	}
 	if (!reported)
-		check_add(check, CHECK_OK, "", NULL, "legacy iptables have no rules");
+		check_add(check, FINDINGS_OK, "", NULL, "legacy iptables have no rules");
 }

@@ -14,11 +14,11 @@ void check_privileges(struct check *check)
 	char missing[SYSTEM_CAPABILITIES_MAX];
 
 	if (system_missing_capabilities(missing))
-		check_add(check, CHECK_FAIL, "", NULL,
+		check_add(check, FINDINGS_FAIL, "", NULL,
 			"this process lacks %s, so it cannot see everything that it checks: run glb-redirect check as root",
 			missing);
 	else
-		check_add(check, CHECK_OK, "", NULL, "all capabilities that glb-redirect needs");
+		check_add(check, FINDINGS_OK, "", NULL, "all capabilities that glb-redirect needs");
 }
 
 void check_kernel(struct check *check)
@@ -36,7 +36,7 @@ void check_kernel(struct check *check)
 	char lacks[256] = "";
 
 	if (version < SYSTEM_OLDEST_KERNEL) {
-		check_add(check, CHECK_FAIL, "", NULL, "Linux %s is too old: glb-redirect needs 5.10 or newer",
+		check_add(check, FINDINGS_FAIL, "", NULL, "Linux %s is too old: glb-redirect needs 5.10 or newer",
 			system_release());
 		return;
 	}
@@ -44,7 +44,7 @@ void check_kernel(struct check *check)
 		if (version < features[i].version)
 			snprintf(lacks + strlen(lacks), sizeof(lacks) - strlen(lacks), "%s %s",
 				*lacks ? "," : ", without", features[i].feature);
-	check_add(check, CHECK_OK, "", NULL, "Linux %s%s", system_release(), lacks);
+	check_add(check, FINDINGS_OK, "", NULL, "Linux %s%s", system_release(), lacks);
 }
 
 void check_bpffs(struct check *check)
@@ -52,8 +52,8 @@ void check_bpffs(struct check *check)
 	struct statfs fs;
 
 	if (statfs(PINS_BPFFS, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
-		check_add(check, CHECK_OK, "", NULL, "a bpffs is mounted on " PINS_BPFFS);
+		check_add(check, FINDINGS_OK, "", NULL, "a bpffs is mounted on " PINS_BPFFS);
 	else
-		check_add(check, CHECK_FAIL, PINS_BPFFS, "mount -t bpf bpf " PINS_BPFFS,
+		check_add(check, FINDINGS_FAIL, PINS_BPFFS, "mount -t bpf bpf " PINS_BPFFS,
 			"there is no bpffs, in which attach pins the program");
 }

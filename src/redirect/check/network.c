@@ -43,7 +43,7 @@ static void report_missing(struct check *check, const struct netprefix *vip)
 {
 	const struct check_subject *subject = check->subject;
 	const char *consequence = "the kernel drops clients' packets";
-	char command[CHECK_COMMAND_MAX] = "";
+	char command[FINDINGS_COMMAND_MAX] = "";
 
 	if (is_single(vip))
 		snprintf(command, sizeof(command), "ip address add %s/%u dev lo%s", prefix_text(vip), vip->length,
@@ -52,7 +52,7 @@ static void report_missing(struct check *check, const struct netprefix *vip)
 		consequence = "glb-redirect drops clients' packets (allow_to is \"local\")";
 	else if (forwards(subject, vip->addr.family))
 		consequence = "the kernel routes clients' packets out again, because forwarding is on";
-	check_add(check, CHECK_FAIL, prefix_text(vip), *command ? command : NULL, "%s, so %s",
+	check_add(check, FINDINGS_FAIL, prefix_text(vip), *command ? command : NULL, "%s, so %s",
 		is_single(vip) ? "it is not an address of this host" : "this host has no address in it", consequence);
 }
 
@@ -62,7 +62,7 @@ static bool report_vip(struct check *check, const struct netprefix *vip)
 	const struct check_subject *subject = check->subject;
 	const struct address *address = addresses_within(&subject->addresses, vip);
 	const struct link *link = address ? links_by_index(&subject->links, address->link) : NULL;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 
 	if (!address && is_single(vip) && addresses_is_local(&vip->addr))
 		return false; /* a local route (AnyIP) */
@@ -78,13 +78,13 @@ static bool report_vip(struct check *check, const struct netprefix *vip)
 		prefix_text(vip), address->prefix_length, link->name, prefix_text(vip), netaddr_bits(&address->address),
 		vip->addr.family == NETADDR_V6 ? " nodad" : "");
 	if (address->unusable)
-		check_add(check, CHECK_FAIL, prefix_text(vip), is_single(vip) ? command : NULL,
+		check_add(check, FINDINGS_FAIL, prefix_text(vip), is_single(vip) ? command : NULL,
 			"the kernel does not use it on %s, because another host has it, too (duplicate address detection)",
 			link->name);
 	else if (!(link->flags & IFF_UP))
-		check_add(check, CHECK_FAIL, prefix_text(vip), NULL, "it is on %s, which is down", link->name);
+		check_add(check, FINDINGS_FAIL, prefix_text(vip), NULL, "it is on %s, which is down", link->name);
 	else if (!(link->flags & (IFF_LOOPBACK | IFF_NOARP)))
-		check_add(check, CHECK_WARN, prefix_text(vip), is_single(vip) ? command : NULL,
+		check_add(check, FINDINGS_WARN, prefix_text(vip), is_single(vip) ? command : NULL,
 			"it is on %s, so every proxy claims it on its network: put it on lo", link->name);
 	else
 		return false;
@@ -98,7 +98,7 @@ void check_vips(struct check *check)
 	bool reported = false;
 
 	if (!subject->vip_count) {
-		check_add(check, CHECK_FAIL, "lo", "ip address add VIP/32 dev lo",
+		check_add(check, FINDINGS_FAIL, "lo", "ip address add VIP/32 dev lo",
 			"it has no VIP: add the VIPs, or name them with --vip if they are elsewhere");
 		return;
 	}
@@ -113,10 +113,10 @@ void check_vips(struct check *check)
 			strcpy(list + used, " ...");
 	}
 	if (subject->vips_left_out)
-		check_add(check, CHECK_WARN, "", NULL, "only %d of %zu VIPs are checked: name others with --vip",
+		check_add(check, FINDINGS_WARN, "", NULL, "only %d of %zu VIPs are checked: name others with --vip",
 			CHECK_MAX_VIPS, CHECK_MAX_VIPS + subject->vips_left_out);
 	else if (!reported)
-		check_add(check, CHECK_OK, "", NULL, "this host has %s", list);
+		check_add(check, FINDINGS_OK, "", NULL, "this host has %s", list);
 }
 
 /* Returns whether a default route of this family leaves by the interface. *others: whether there is another one. */
@@ -138,7 +138,7 @@ static bool has_default_route(uint32_t link, uint8_t family, bool *others)
 static bool report_rp_filter(struct check *check, const struct link *link)
 {
 	long all = 0, own = 0;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	bool others;
 
 	system_setting(&all, "net/ipv4/conf/all/rp_filter");
@@ -149,7 +149,7 @@ static bool report_rp_filter(struct check *check, const struct link *link)
 		return false;
 	/* '/' as separator, because names of interfaces have dots. */
 	snprintf(command, sizeof(command), "sysctl -w net/ipv4/conf/%s/rp_filter=2", link->name);
-	check_add(check, CHECK_FAIL, link->name, command,
+	check_add(check, FINDINGS_FAIL, link->name, command,
 		"rp_filter is strict, and %s: the kernel drops packets of clients whose route does not use %s",
 		others ? "the default route uses another interface" : "there is no default route", link->name);
 	return true;
@@ -192,7 +192,7 @@ void check_arp(struct check *check)
 			if (!is_single(vip) || !netprefix_covers(&segment, &vip->addr) || all > 0 || own > 0 ||
 				vip->addr.family != NETADDR_V4 || netaddr_compare(&vip->addr, &address->address) == 0)
 				continue;
-			check_add(check, CHECK_WARN, prefix_text(vip),
+			check_add(check, FINDINGS_WARN, prefix_text(vip),
 				"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
 				"it belongs to the network of %s, where this host answers ARP requests for it",
 				subject->ip->name);
@@ -239,7 +239,7 @@ static bool report_large_replies(struct check *check, uint32_t mtu)
 	for (int i = 0; i < count && mtu > CLIENT_MTU; i++)
 		if (routes[i].link == subject->ip->index && routes[i].main && !routes[i].mtu &&
 			serves(subject, routes[i].family)) {
-			check_add(check, CHECK_WARN, subject->ip->name, NULL,
+			check_add(check, FINDINGS_WARN, subject->ip->name, NULL,
 				"its MTU of %u is also that of replies to clients (default route of IPv%d): put 'mtu %d' on the default route (ip route change default ... mtu %d)",
 				mtu, routes[i].family == NETADDR_V4 ? 4 : 6, CLIENT_MTU, CLIENT_MTU);
 			return true;
@@ -256,7 +256,7 @@ static bool report_narrow_path(struct check *check, const struct redirect_prefix
 
 		if (!mtu || mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS)
 			continue;
-		check_add(check, CHECK_WARN, prefix_text(host), NULL,
+		check_add(check, FINDINGS_WARN, prefix_text(host), NULL,
 			"the route to it, or its path, has an MTU of %u, and packets of %d bytes for the next hop need %d: raise it on the whole path",
 			mtu, CLIENT_MTU, CLIENT_MTU + OVERHEAD_TWO_HOPS);
 		return true;
@@ -268,7 +268,7 @@ void check_mtu(struct check *check)
 {
 	const struct check_subject *subject = check->subject;
 	uint32_t mtu = subject->link->mtu;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 
 	if (mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS) {
 		bool reported = report_narrow_path(check, &subject->conf.next_hops);
@@ -284,7 +284,7 @@ void check_mtu(struct check *check)
 		return;
 	}
 	snprintf(command, sizeof(command), "ip link set dev %s mtu %d", subject->interface, ROOMY_MTU);
-	check_add(check, CHECK_WARN, subject->interface, command,
+	check_add(check, FINDINGS_WARN, subject->interface, command,
 		"an MTU of %u has no room for packets of %d bytes and the outer headers (%d bytes with two hops), so large uploads can hang: raise it on the whole path, or set 'advmss %u' on the default routes",
 		mtu, CLIENT_MTU, OVERHEAD_TWO_HOPS, mtu - OVERHEAD_TWO_HOPS - TCP_HEADERS_V6);
 }

@@ -19,7 +19,7 @@ static void check_unpinned(struct check *check)
 {
 	const char *name = check->subject->interface;
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	int error = bpf_xdp_query((int)check->subject->link->index, 0, &query);
 
 	if (error)
@@ -28,7 +28,7 @@ static void check_unpinned(struct check *check)
 		check_ok(check, "no XDP program is attached: glb-redirect attach %s", name);
 	else {
 		explain_removal(command, sizeof(command), name, query.prog_id);
-		check_add(check, CHECK_FAIL, name, command,
+		check_add(check, FINDINGS_FAIL, name, command,
 			explain_is_dispatcher(name, query.prog_id)
 				? "the dispatcher of libxdp (id %u) is attached, which glb-redirect does not join: glb-redirect next runs another program after this one"
 				: "another XDP program (id %u) is attached, which glb-redirect attach does not replace",
@@ -39,7 +39,7 @@ static void check_unpinned(struct check *check)
 static void check_place(struct check *check, const struct pins *pins)
 {
 	const char *name = check->subject->interface;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	struct pins_location location;
 	int error = pins_locate(name, pins, &location);
 
@@ -47,14 +47,14 @@ static void check_place(struct check *check, const struct pins *pins)
 	if (error)
 		check_ok(check, "not known: the kernel does not tell its XDP program: %s", strerror(-error));
 	else if (location.place == PINS_GONE)
-		check_add(check, CHECK_FAIL, name, command,
+		check_add(check, FINDINGS_FAIL, name, command,
 			"the program was attached to an interface of this name that was deleted: attach it again after this command");
 	else if (location.place == PINS_RENAMED)
-		check_add(check, CHECK_FAIL, name, command,
+		check_add(check, FINDINGS_FAIL, name, command,
 			"the program is attached to the interface that had this name, and is called %s now",
 			location.name);
 	else if (location.place == PINS_ELSEWHERE)
-		check_add(check, CHECK_FAIL, name, NULL,
+		check_add(check, FINDINGS_FAIL, name, NULL,
 			"the program of this name belongs to another network namespace: mount a separate bpffs in each namespace");
 }
 
@@ -62,7 +62,7 @@ static void check_version(struct check *check)
 {
 	const struct redirect_settings *settings = &check->subject->settings;
 	const char *name = check->subject->interface;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 
 	/* systemd escapes the other characters. */
 	if (strspn(name, UNIT_CHARACTERS) == strlen(name))
@@ -74,7 +74,7 @@ static void check_version(struct check *check)
 		check_ok(check, "attached in %s mode, version %.16s", check->subject->generic ? "generic" : "native",
 			settings->version);
 	else
-		check_add(check, CHECK_WARN, name, command,
+		check_add(check, FINDINGS_WARN, name, command,
 			"the attached program has version %.16s, but " GLB_VERSION
 			" is installed: replace it (without systemd: glb-redirect attach %s with the same options)",
 			*settings->version ? settings->version : "unknown", name);
@@ -101,7 +101,7 @@ void check_checksums(struct check *check)
 {
 	const char *name = check->subject->interface;
 	enum companion_place place;
-	char command[CHECK_COMMAND_MAX];
+	char command[FINDINGS_COMMAND_MAX];
 	int error;
 
 	if (!check->subject->attached) {
@@ -113,7 +113,7 @@ void check_checksums(struct check *check)
 	if (error)
 		check_ok(check, "not known: the kernel does not tell its tc programs: %s", strerror(-error));
 	else if (place == COMPANION_MISSING)
-		check_add(check, CHECK_FAIL, name, command,
+		check_add(check, FINDINGS_FAIL, name, command,
 			"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services");
 	else
 		check_ok(check, "the tc program for inner checksums is attached (%s)", companion_name(place));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redirect/check/output.h"
+#include "program/output_of.h"
 #include "redirect/host/netlink.h"
 
 static int count_table(const struct nlmsghdr *message, void *data)

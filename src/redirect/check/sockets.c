@@ -53,7 +53,7 @@ static bool knows_sockets(struct check *check)
 	int error = check->subject->sockets_error;
 
 	if (error)
-		check_add(check, CHECK_OK, "", NULL, "not known: the kernel does not list its sockets: %s",
+		check_add(check, FINDINGS_OK, "", NULL, "not known: the kernel does not list its sockets: %s",
 			strerror(-error));
 	return !error;
 }
@@ -66,11 +66,11 @@ static void check_route_lookups(struct check *check)
 	system_setting(&ipv4, "net/ipv4/conf/lo/forwarding");
 	system_setting(&ipv6, "net/ipv6/conf/lo/forwarding");
 	if (settings->syn_cookies && !(ipv4 && ipv6))
-		check_add(check, CHECK_WARN, "lo",
+		check_add(check, FINDINGS_WARN, "lo",
 			"sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1",
 			"the program with --syn-cookies on finds no routes, because forwarding is off on lo, so the kernel answers SYN floods");
 	else if (settings->forward == REDIRECT_FORWARD_FIB && !ipv4)
-		check_add(check, CHECK_FAIL, "lo", "sysctl -w net.ipv4.conf.lo.forwarding=1",
+		check_add(check, FINDINGS_FAIL, "lo", "sysctl -w net.ipv4.conf.lo.forwarding=1",
 			"the program with --forward fib finds no routes, because forwarding is off on lo, so it sends packets for the next hop to their sender");
 }
 
@@ -81,9 +81,9 @@ void check_syn_cookies(struct check *check)
 	check_route_lookups(check);
 	system_setting(&value, "net/ipv4/tcp_syncookies");
 	if (value)
-		check_add(check, CHECK_OK, "", NULL, "SYN cookies protect from SYN floods");
+		check_add(check, FINDINGS_OK, "", NULL, "SYN cookies protect from SYN floods");
 	else
-		check_add(check, CHECK_WARN, "", "sysctl -w net.ipv4.tcp_syncookies=1",
+		check_add(check, FINDINGS_WARN, "", "sysctl -w net.ipv4.tcp_syncookies=1",
 			"net.ipv4.tcp_syncookies is 0, so a SYN flood keeps clients out");
 }
 
@@ -119,7 +119,7 @@ static void check_listener(struct check *check, const struct diag_socket *socket
 	socket_text(socket, text);
 	backlogs->listeners++;
 	if (socket->waiting > socket->backlog) {
-		check_add(check, CHECK_FAIL, text, NULL,
+		check_add(check, FINDINGS_FAIL, text, NULL,
 			"%u connections wait for the service and no more fit, so the kernel drops new ones: see why it does not accept them, or raise its backlog",
 			socket->waiting);
 		backlogs->full++;
@@ -134,11 +134,11 @@ static void report_backlogs(struct check *check, const struct backlogs *backlogs
 	uint64_t overflows = tcp_counter("ListenOverflows");
 
 	if (*backlogs->small)
-		check_add(check, CHECK_WARN, backlogs->small, NULL,
+		check_add(check, FINDINGS_WARN, backlogs->small, NULL,
 			"fewer than %d connections can wait for the service, so bursts of new ones are lost: raise the backlog in its configuration",
 			ENOUGH_BACKLOG);
 	else if (!backlogs->full && somaxconn >= ENOUGH_SOMAXCONN)
-		check_add(check, CHECK_OK, "", NULL,
+		check_add(check, FINDINGS_OK, "", NULL,
 			"%zu listening socket%s, no queue is full; TcpExtListenOverflows is %" PRIu64,
 			backlogs->listeners, text_plural(backlogs->listeners), overflows);
 }
@@ -162,7 +162,7 @@ void check_backlog(struct check *check)
 
 	system_setting(&somaxconn, "net/core/somaxconn");
 	if (somaxconn < ENOUGH_SOMAXCONN)
-		check_add(check, CHECK_WARN, "", "sysctl -w net.core.somaxconn=4096",
+		check_add(check, FINDINGS_WARN, "", "sysctl -w net.core.somaxconn=4096",
 			"net.core.somaxconn is %ld, and no listen backlog can be larger: the services need a restart after it was raised",
 			somaxconn);
 	if (knows_sockets(check)) {
@@ -176,7 +176,7 @@ void check_backlog(struct check *check)
 				check_listener(check, socket, &backlogs);
 		}
 		if (!servers && has_vip(subject))
-			check_add(check, CHECK_WARN, "", NULL,
+			check_add(check, FINDINGS_WARN, "", NULL,
 				"no socket serves a VIP: start the service, and let it listen on the VIPs or on all addresses");
 		else
 			report_backlogs(check, &backlogs, somaxconn);
@@ -199,7 +199,7 @@ void check_udp(struct check *check)
 	bool reported = false;
 
 	if (subject->settings.udp != REDIRECT_UDP_CONNECTED) {
-		check_add(check, CHECK_OK, "", NULL, "the first hop accepts UDP");
+		check_add(check, FINDINGS_OK, "", NULL, "the first hop accepts UDP");
 		return;
 	}
 	if (knows_sockets(check)) {
@@ -210,12 +210,12 @@ void check_udp(struct check *check)
 			if (socket->protocol != IPPROTO_UDP || socket->connected || !is_on_vip(socket, subject) ||
 				has_connected(sockets, socket))
 				continue;
-			check_add(check, CHECK_WARN, socket_text(socket, text), NULL,
+			check_add(check, FINDINGS_WARN, socket_text(socket, text), NULL,
 				"no socket on this port is connected, but --udp connected needs servers that connect a socket for each client: attach with --udp first-hop unless the server does");
 			reported = true;
 		}
 		if (!reported)
-			check_add(check, CHECK_OK, "", NULL,
+			check_add(check, FINDINGS_OK, "", NULL,
 				"--udp connected, and the UDP servers have connected sockets");
 	}
 }
@@ -243,12 +243,12 @@ void check_bound_sockets(struct check *check)
 
 			if (!link || socket->connected || !sockets_serve_vip(socket, subject) || !is_above(subject, link))
 				continue;
-			check_add(check, CHECK_FAIL, socket_text(socket, text), NULL,
+			check_add(check, FINDINGS_FAIL, socket_text(socket, text), NULL,
 				"it is bound to %s, so the program on %s does not find its connections: do not bind it to an interface, or attach to %s with --mode generic",
 				link->name, subject->interface, link->name);
 			reported = true;
 		}
 		if (!reported)
-			check_add(check, CHECK_OK, "", NULL, "the program finds the sockets of all services");
+			check_add(check, FINDINGS_OK, "", NULL, "the program finds the sockets of all services");
 	}
 }

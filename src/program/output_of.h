@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs another program and reads what it prints. Blocks until it ends, at most OUTPUT_TIMEOUT_S. One thread. */
-#ifndef GLB_REDIRECT_CHECK_OUTPUT_H
-#define GLB_REDIRECT_CHECK_OUTPUT_H
+/* Runs another program and reads what it prints. Blocks until it ends, at most OUTPUT_OF_TIMEOUT_S. One thread. */
+#ifndef GLB_PROGRAM_OUTPUT_OF_H
+#define GLB_PROGRAM_OUTPUT_OF_H
 
 #include <stddef.h>
 
-#define OUTPUT_TIMEOUT_S 20
-#define OUTPUT_MAX       (256u << 20) /* bytes; a rule set with a million elements has less */
+#define OUTPUT_OF_TIMEOUT_S 20
+#define OUTPUT_OF_MAX       (256u << 20) /* bytes; a rule set with a million elements has less */
 
 /*
  * words: the program's name, which is searched in PATH and in the folders of system programs, and its arguments, with NULL at

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/check/output.h"
+#include "program/output_of.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,14 +52,14 @@ static int append(int in, char **text, size_t *size)
 		return errno == EINTR ? 1 : -errno;
 	*size += (size_t)got;
 	(*text)[*size] = '\0';
-	if (*size > OUTPUT_MAX)
+	if (*size > OUTPUT_OF_MAX)
 		return -EFBIG;
 	return got > 0;
 }
 
 static int collect(int in, char **text, size_t *size)
 {
-	uint64_t end = clock_now_ns() + OUTPUT_TIMEOUT_S * 1000000000ull;
+	uint64_t end = clock_now_ns() + OUTPUT_OF_TIMEOUT_S * 1000000000ull;
 	int more = 1;
 
 	while (more > 0) {
