@@ -32,14 +32,14 @@ static void finish(const struct install *install, const struct program *program,
 	print_result(install, program, result);
 }
 
-/* counters: a map to count in, or -1. The caller calls program_unload() in either case. */
-static int load(struct install *install, int counters, struct program *program)
+/* The caller calls program_unload() in either case. */
+static int load(struct install *install, const struct program_counts *counts, struct program *program)
 {
 	int error;
 
 	/* In generic mode GRO runs before XDP, if at all, so the kernel can verify every packet. */
 	install->settings.checksums = install->generic ? REDIRECT_CHECKSUMS_KERNEL : REDIRECT_CHECKSUMS_PROGRAM;
-	error = program_load(program, &install->settings, counters);
+	error = program_load(program, &install->settings, counts);
 	return error ? explain_load(error, install->debug)
 		     : allow_fill(&program->lists, &install->conf, install->ifindex);
 }
@@ -95,7 +95,7 @@ static int link_new(const struct install *install, const struct program *program
 int install_new(struct install *install)
 {
 	struct program program;
-	int code = load(install, -1, &program);
+	int code = load(install, &PROGRAM_COUNTS_NEW, &program);
 
 	if (code == COMMAND_OK)
 		code = put_program(install, &program);
@@ -136,8 +136,12 @@ static int update_link(const struct install *install, const struct pins *old, co
 int install_replace(struct install *install, const struct pins *old)
 {
 	uint32_t known = pins_known_counters(old);
+	const struct program_counts counts = {
+		.counters = known == REDIRECT_COUNTER_COUNT ? old->counters : -1,
+		.hops = pins_has_hops(old) ? old->hops : -1,
+	};
 	struct program program;
-	int code = load(install, known == REDIRECT_COUNTER_COUNT ? old->counters : -1, &program);
+	int code = load(install, &counts, &program);
 
 	pins_remove_others(install->interface, old->program_id);
 	if (code == COMMAND_OK)

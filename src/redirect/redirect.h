@@ -57,6 +57,12 @@ enum redirect_counter {
 		REDIRECT_COUNTER_COUNT,
 };
 
+/*
+ * The program also counts each packet that this host accepts by the hop at which it does: 0 is the first hop. The last
+ * value counts that hop and later ones; the director writes at most this many hops.
+ */
+#define REDIRECT_HOPS 8
+
 enum redirect_udp {
 	REDIRECT_UDP_FIRST_HOP, /* the first hop accepts all UDP */
 	/* A hop accepts UDP for its connected sockets, and packets that open a QUIC connection. */

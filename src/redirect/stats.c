@@ -12,6 +12,7 @@
 
 #define WATCH_INTERVAL_S 1
 #define MAX_INTERFACES   64
+#define USUAL_HOPS       2 /* a row of a forwarding table usually has this many */
 
 enum {
 	OPTION_JSON,
@@ -33,6 +34,8 @@ static const char *const names[] = {
 struct sample {
 	char interface[IFNAMSIZ];
 	uint64_t values[REDIRECT_COUNTER_COUNT];
+	bool has_hops; /* false: the program is of a version that does not count them */
+	uint64_t hops[REDIRECT_HOPS];
 };
 
 struct samples {
@@ -56,6 +59,7 @@ static int take_sample(const char *interface, void *data)
 		return explain_folder(interface, error);
 	snprintf(sample->interface, sizeof(sample->interface), "%s", interface);
 	error = pins_read_counters(&pins, sample->values);
+	sample->has_hops = pins_read_hops(&pins, sample->hops) == 0;
 	pins_close(&pins);
 	if (error == -EPROTO)
 		return command_error("%s: the attached program has other counters than version " GLB_VERSION
@@ -82,13 +86,33 @@ static int take_samples(const struct command_args *args, struct samples *samples
 	return code;
 }
 
-/* Returns the interface's values in the earlier samples, or NULL if it was not attached then. */
-static const uint64_t *earlier_values(const struct samples *earlier, const char *interface)
+/* Returns the interface's sample among the earlier ones, or NULL if it was not attached then. */
+static const struct sample *earlier_sample(const struct samples *earlier, const char *interface)
 {
 	for (int i = 0; earlier && i < earlier->count; i++)
 		if (strcmp(earlier->items[i].interface, interface) == 0)
-			return earlier->items[i].values;
+			return &earlier->items[i];
 	return NULL;
+}
+
+static void print_value(const char *name, uint64_t value, const uint64_t *before)
+{
+	printf("  %-30s %15" PRIu64, name, value);
+	if (before)
+		printf(" %+12" PRId64 "/s", (int64_t)(value - *before) / WATCH_INTERVAL_S);
+	putchar('\n');
+}
+
+/* Does not print the hops that few tables have and no packet had. */
+static void print_hops(const struct sample *sample, const struct sample *before)
+{
+	char name[32];
+
+	for (int hop = 0; hop < REDIRECT_HOPS && sample->has_hops; hop++) {
+		snprintf(name, sizeof(name), "accepted_at_hop_%d", hop + 1);
+		if (sample->hops[hop] || hop < USUAL_HOPS)
+			print_value(name, sample->hops[hop], before ? &before->hops[hop] : NULL);
+	}
 }
 
 static void print_text(const struct samples *samples, const struct samples *earlier)
@@ -97,17 +121,22 @@ static void print_text(const struct samples *samples, const struct samples *earl
 		fputs("\033[H\033[J", stdout);
 	for (int i = 0; i < samples->count; i++) {
 		const struct sample *sample = &samples->items[i];
-		const uint64_t *before = earlier_values(earlier, sample->interface);
+		const struct sample *before = earlier_sample(earlier, sample->interface);
 
 		printf("%s%s\n", i ? "\n" : "", sample->interface);
-		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++) {
-			printf("  %-30s %15" PRIu64, names[counter], sample->values[counter]);
-			if (before)
-				printf(" %+12" PRId64 "/s",
-					(int64_t)(sample->values[counter] - before[counter]) / WATCH_INTERVAL_S);
-			putchar('\n');
-		}
+		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
+			print_value(names[counter], sample->values[counter], before ? &before->values[counter] : NULL);
+		print_hops(sample, before);
 	}
+}
+
+static json_t *hops_to_json(const struct sample *sample)
+{
+	json_t *hops = json_array();
+
+	for (int hop = 0; hop < REDIRECT_HOPS && sample->has_hops; hop++)
+		json_array_append_new(hops, json_integer((json_int_t)sample->hops[hop]));
+	return hops;
 }
 
 static void print_json(const struct samples *samples, size_t flags)
@@ -120,6 +149,7 @@ static void print_json(const struct samples *samples, size_t flags)
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
 			json_object_set_new(
 				values, names[counter], json_integer((json_int_t)samples->items[i].values[counter]));
+		json_object_set_new(values, "accepted_at_hop", hops_to_json(&samples->items[i]));
 		json_object_set_new(json, samples->items[i].interface, values);
 	}
 	json_dumpf(json, stdout, flags | JSON_PRESERVE_ORDER);

@@ -2,6 +2,7 @@
 """Tests of glb-redirect in the kernel, against a model of a proxy. They need root, but no kernel modules."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -36,13 +37,15 @@ def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, m
 
 def _outcome(line):
     verdict, frame, *grown = line.split()
-    counter = None
+    counter = hop = None
     if grown:
-        # The program counts a packet in `total` and in exactly one other counter.
+        # The program counts a packet in `total` and in exactly one other counter, and at most at one hop.
         total, counter = grown[0].split(",")
         assert total == "total=1" and counter.endswith("=1"), line
         counter = counter[: -len("=1")]
-    return Outcome(counter, int(verdict), bytes.fromhex(frame))
+    if grown[1:]:
+        (hop,) = re.fullmatch(r"hop(\d+)=1", grown[1]).groups()
+    return Outcome(counter, int(verdict), bytes.fromhex(frame), hop and int(hop))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A model of a proxy's decision on a frame (docs/reference/redirect.md#the-decision), with which the tests compare the program.
 
-decide() returns the counter (None: not GUE), the XDP verdict, and the frame after the run.
+decide() returns the counter (None: not GUE), the XDP verdict, the frame after the run, and the hop.
 """
 
 import dataclasses
@@ -18,6 +18,7 @@ SYN, RST, ACK = 0x02, 0x04, 0x10
 NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
 DROP = "drop"
 UNCONNECTED = "udp_unconnected_listener"
+COUNTED_HOPS = 8
 
 # RFC 6040, figure 4: rows by the inner field, columns by the outer one.
 DECAPSULATED_ECN = {
@@ -33,6 +34,7 @@ class Outcome:
     counter: str  # None: not GUE
     verdict: int
     frame: bytes
+    hop: int = None  # at which this host accepted the packet: 1 is the first one, 8 also stands for later ones
 
 
 @dataclasses.dataclass
@@ -209,7 +211,14 @@ def _with_ecn(family, inner, ecn):
     return bytes(inner)
 
 
-def _keep(frame, ip_at, family, inner_at, counter):
+def _hop(gue, counter):
+    """A packet with one later hop, which is not this host, came back from that hop if only an unconnected socket takes it."""
+    if counter == UNCONNECTED and len(gue["hops"]) == 1:
+        return 1
+    return min(gue["next_hop"] + 1, COUNTED_HOPS)
+
+
+def _keep(frame, ip_at, family, inner_at, counter, hop):
     outer, inner = frame[ip_at + 1] & 3, frame[inner_at:]
     inner_ecn = inner[1] & 3 if family == 4 else inner[1] >> 4 & 3
     ecn = DECAPSULATED_ECN[inner_ecn][outer]
@@ -217,7 +226,7 @@ def _keep(frame, ip_at, family, inner_at, counter):
         return Outcome("drop_ecn", XDP_DROP, frame)
     ethertype = b"\x08\x00" if family == 4 else b"\x86\xdd"
     stripped = frame[: ip_at - 2] + ethertype + _with_ecn(family, inner, ecn)
-    return Outcome(counter, XDP_PASS, stripped)
+    return Outcome(counter, XDP_PASS, stripped, hop)
 
 
 # The MSS values that the kernel can encode in a cookie, and the MSS that it assumes if a SYN has no MSS option.
@@ -302,4 +311,4 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
     asks_this_host = family == 4 and inner_destination == destination and inner[9] == ICMP
     if not asks_this_host and not _in(allow.destinations, inner_destination):
         return Outcome("drop_destination", XDP_DROP, frame)
-    return _keep(frame, ip_at, family, inner_at, counter)
+    return _keep(frame, ip_at, family, inner_at, counter, _hop(gue, counter))

@@ -44,7 +44,13 @@ class Proxy:
                 raw.send(frame)
 
     def stats(self, interface="eth0"):
-        return json.loads(self("stats", interface, "--json"))[interface]
+        """The counters. Each packet is counted in `total` and in exactly one other."""
+        counters = json.loads(self("stats", interface, "--json"))[interface]
+        del counters["accepted_at_hop"]
+        return counters
+
+    def hops(self, interface="eth0"):
+        return json.loads(self("stats", interface, "--json"))[interface]["accepted_at_hop"]
 
     def status(self, interface="eth0"):
         return json.loads(self("status", interface, "--json"))[interface]

@@ -37,6 +37,7 @@ struct outer {
 	struct gue_private *private_data;
 	bool has_next_hop;
 	__be32 next_hop; /* the last hop if there is no next one */
+	__u32 passed; /* how many hops have passed the packet on */
 	bool returns; /* the packet goes back to the hop that sent it, so the index of its next hop stays */
 };
 
@@ -106,6 +107,7 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 	outer->gue = gue;
 	outer->private_data = private_data;
 	outer->has_next_hop = private_data->next_hop < private_data->hop_count;
+	outer->passed = private_data->next_hop;
 	if (private_data->hop_count) {
 		__u32 index = private_data->next_hop - !outer->has_next_hop;
 		__be32 *address;

@@ -29,6 +29,14 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* Accepted packets by the hop at which this host accepted them, like `counters`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, REDIRECT_HOPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} hops SEC(".maps");
+
 /* An XDP program of another tool, which gets every packet that this one passes. Usually empty. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -46,6 +54,15 @@ static __always_inline int pass(struct xdp_md *context)
 static __always_inline void count(__u32 counter)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		++*value;
+}
+
+static __always_inline void count_hop(__u32 passed)
+{
+	__u32 hop = passed < REDIRECT_HOPS ? passed : REDIRECT_HOPS - 1;
+	__u64 *value = bpf_map_lookup_elem(&hops, &hop);
 
 	if (value)
 		++*value;
@@ -70,9 +87,12 @@ static __always_inline int unconnected_outcome(struct outer *outer)
 {
 	struct gue_private *private_data = outer->private_data;
 
-	/* At the first hop, to which the last one returned the packet, the last hop is another host. */
-	if (private_data->hop_count != 1 || outer->next_hop != outer->ip->daddr)
+	if (private_data->hop_count != 1)
 		return REDIRECT_UDP_UNCONNECTED_LISTENER;
+	if (outer->next_hop != outer->ip->daddr) {
+		outer->passed = 0; /* this is the first hop, to which the last one returned the packet */
+		return REDIRECT_UDP_UNCONNECTED_LISTENER;
+	}
 	outer->next_hop = outer->ip->saddr;
 	outer->returns = true;
 	return outer->ip->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
@@ -192,7 +212,11 @@ int glb_redirect(struct xdp_md *context)
 	/* XDP_TX would lose packets on a veth pair, whatever is at the other end. */
 	if (is_sent(outcome))
 		return bpf_redirect(context->ingress_ifindex, 0);
-	return is_kept(outcome) ? pass(context) : XDP_DROP;
+	if (!is_kept(outcome))
+		return XDP_DROP;
+	if (outcome != REDIRECT_NOT_FOR_US)
+		count_hop(outer.passed);
+	return pass(context);
 }
 
 /* Runs on tc ingress, after glb_redirect() and after GRO. Leaves the packet to the other tc programs of the interface. */

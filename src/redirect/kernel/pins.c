@@ -25,11 +25,12 @@
 #define FOLLOWER  "follower:" /* and the number of a network namespace; longer than the name of an interface */
 
 /* The maps that are pinned in the folder of a program, and their descriptors in a struct pins or a struct program. */
-#define MAPS 5
-static const char *const map_names[MAPS] = {"counters", "settings", "lists", "generation", "next"};
-#define MAP_FDS(of)                                                                                           \
-	{                                                                                                     \
-		&(of)->counters, &(of)->settings, &(of)->lists.prefixes, &(of)->lists.generation, &(of)->next \
+#define MAPS 6
+static const char *const map_names[MAPS] = {"counters", "hops", "settings", "lists", "generation", "next"};
+#define MAP_FDS(of)                                                                                            \
+	{                                                                                                      \
+		&(of)->counters, &(of)->hops, &(of)->settings, &(of)->lists.prefixes, &(of)->lists.generation, \
+			&(of)->next                                                                            \
 	}
 
 /* A reader and a loader that replaces the program may run at the same time. */
@@ -110,7 +111,7 @@ static int open_once(const char *interface, struct pins *pins)
 	char path[PATH_SIZE];
 	int error;
 
-	*pins = (struct pins){.link = -1, .counters = -1, .settings = -1, .next = -1, .lists = {-1, -1}};
+	*pins = (struct pins){.link = -1, .counters = -1, .hops = -1, .settings = -1, .next = -1, .lists = {-1, -1}};
 	path_of(path, interface, LINK);
 	pins->link = bpf_obj_get(path);
 	if (pins->link < 0)
@@ -450,6 +451,11 @@ static uint32_t counter_entries(const struct pins *pins)
 	return map_entries(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
 }
 
+bool pins_has_hops(const struct pins *pins)
+{
+	return map_entries(pins->hops, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t)) == REDIRECT_HOPS;
+}
+
 uint32_t pins_known_counters(const struct pins *pins)
 {
 	uint32_t entries = counter_entries(pins);
@@ -506,4 +512,9 @@ int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER
 	if (counter_entries(pins) != REDIRECT_COUNTER_COUNT)
 		return -EPROTO;
 	return pins_sum(pins->counters, REDIRECT_COUNTER_COUNT, values);
+}
+
+int pins_read_hops(const struct pins *pins, uint64_t values[REDIRECT_HOPS])
+{
+	return pins_has_hops(pins) ? pins_sum(pins->hops, REDIRECT_HOPS, values) : -EPROTO;
 }

@@ -6,6 +6,7 @@
  *   eth0/link
  *   eth0/companion       the link of the tc program (companion.h), if the kernel has tcx
  *   eth0/1234/counters    the map of counters
+ *   eth0/1234/hops        the map that counts accepted packets by hop
  *   eth0/1234/settings    the program's read-only data
  *   eth0/1234/lists       the addresses that the program allows
  *   eth0/1234/generation  a number that changes with the lists
@@ -35,7 +36,7 @@
 #define PINS_FOLDER_MAX 16 /* bytes of the name of a folder in an interface's folder */
 
 struct pins {
-	int link, counters, settings, next; /* file descriptors; -1: not pinned */
+	int link, counters, hops, settings, next; /* file descriptors; -1: not pinned */
 	struct lists lists;
 	/* The interface of the link, in whichever network namespace it is; 0: it was deleted. */
 	uint32_t link_ifindex;
@@ -113,9 +114,14 @@ bool pins_remove(const char *interface);
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 
-/* Both return -EPROTO if the pins are of a version with another layout. Counters are sums over all CPUs. */
+/* They return -EPROTO if the pins are of a version with another layout. Counters are sums over all CPUs. */
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
 int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
+
+int pins_read_hops(const struct pins *pins, uint64_t values[REDIRECT_HOPS]);
+
+/* False: the program is of a version that does not count hops, or counts other ones. */
+bool pins_has_hops(const struct pins *pins);
 
 /* Sums the first `count` values of a map over all CPUs. */
 int pins_sum(int map, uint32_t count, uint64_t *values);

@@ -41,7 +41,14 @@ static void accept_frags(struct redirect_bpf *skeleton)
 		skeleton->progs.glb_redirect, bpf_program__flags(skeleton->progs.glb_redirect) | BPF_F_XDP_HAS_FRAGS);
 }
 
-static int load_once(struct program *program, const struct redirect_settings *wanted, int counters, bool frags)
+/* fd: of a map to use in place of `map`, or -1. */
+static int take_over(struct bpf_map *map, int fd)
+{
+	return fd < 0 ? 0 : bpf_map__reuse_fd(map, fd);
+}
+
+static int load_once(struct program *program, const struct redirect_settings *wanted,
+	const struct program_counts *counts, bool frags)
 {
 	struct redirect_bpf *skeleton = redirect_bpf__open();
 	struct redirect_settings *settings;
@@ -56,17 +63,17 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
 	if (frags)
 		accept_frags(skeleton);
-	if (counters >= 0) {
-		error = bpf_map__reuse_fd(skeleton->maps.counters, counters);
-		if (error)
-			return error;
-	}
-	error = redirect_bpf__load(skeleton);
+	error = take_over(skeleton->maps.counters, counts->counters);
+	if (!error)
+		error = take_over(skeleton->maps.hops, counts->hops);
+	if (!error)
+		error = redirect_bpf__load(skeleton);
 	if (error)
 		return error;
 	program->program = bpf_program__fd(skeleton->progs.glb_redirect);
 	program->companion = bpf_program__fd(skeleton->progs.glb_checksum);
 	program->counters = bpf_map__fd(skeleton->maps.counters);
+	program->hops = bpf_map__fd(skeleton->maps.hops);
 	program->next = bpf_map__fd(skeleton->maps.next);
 	program->settings = bpf_map__fd(skeleton->maps.rodata);
 	program->lists.prefixes = bpf_map__fd(skeleton->maps.lists);
@@ -78,17 +85,17 @@ static int load_once(struct program *program, const struct redirect_settings *wa
  * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
  * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux 6.18).
  */
-int program_load(struct program *program, struct redirect_settings *wanted, int counters)
+int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
 {
 	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
-	int error = generic ? 0 : load_once(program, wanted, counters, true);
+	int error = generic ? 0 : load_once(program, wanted, counts, true);
 
 	wanted->frags = !generic && !error;
 	if (wanted->frags)
 		return 0;
 	if (error)
 		program_unload(program);
-	return load_once(program, wanted, counters, false);
+	return load_once(program, wanted, counts, false);
 }
 
 void program_unload(struct program *program)

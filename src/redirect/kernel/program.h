@@ -15,19 +15,26 @@ struct program {
 	struct redirect_bpf *skeleton;
 	uint32_t id; /* of the program, in the kernel */
 	/* File descriptors, which the skeleton owns. */
-	int program, companion, counters, settings, next;
+	int program, companion, counters, hops, settings, next;
 	struct lists lists;
 };
+
+/* Descriptors of the maps to count in, or -1 for a new map. */
+struct program_counts {
+	int counters, hops;
+};
+
+#define PROGRAM_COUNTS_NEW ((struct program_counts){-1, -1})
 
 /* Returns a hash of the names of the first `count` counters, which identifies this list. */
 uint32_t program_layout(uint32_t count);
 
 /*
  * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
- * counters: the descriptor of a map to count in, or -1 for a new one. Returns 0 or -errno. The caller calls
- * program_unload() in either case. The lists of the new program are empty: it accepts no packet.
+ * Returns 0 or -errno. The caller calls program_unload() in either case. The lists of the new program are empty: it accepts
+ * no packet.
  */
-int program_load(struct program *program, struct redirect_settings *wanted, int counters);
+int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts);
 void program_unload(struct program *program);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Runs the redirect program in the kernel (BPF_PROG_TEST_RUN) on the frames on standard input, one per
  * line in hexadecimal. For each it prints the XDP verdict as a number, the frame after the run, and the
- * counters that grew: "2 0200... total=1,accepted_syn=1". The program looks up sockets in the network
+ * counters that grew: "2 0200... total=1,accepted_syn=1 hop1=1". The program looks up sockets in the network
  * namespace of this process. With INTERFACE, the frames arrive on this interface, and unless MTU is 0,
  * the program sends SYN cookies. The next word is --forward. Without CONFIG-FILE, which is a redirect.conf, the program
  * accepts frames for every MAC address and from and to every address, and passes them on to any hop, 30 times. With it,
@@ -46,11 +46,17 @@ static void fail(const char *operation, int error)
 	exit(1);
 }
 
-static void read_counters(const struct program *program, uint64_t values[REDIRECT_COUNTER_COUNT])
-{
-	struct pins pins = {.link = -1, .settings = -1, .counters = program->counters};
-	int error = pins_read_counters(&pins, values);
+struct counts {
+	uint64_t counters[REDIRECT_COUNTER_COUNT], hops[REDIRECT_HOPS];
+};
 
+static void read_counters(const struct program *program, struct counts *counts)
+{
+	struct pins pins = {.link = -1, .settings = -1, .counters = program->counters, .hops = program->hops};
+	int error = pins_read_counters(&pins, counts->counters);
+
+	if (!error)
+		error = pins_read_hops(&pins, counts->hops);
 	if (error)
 		fail("cannot read the counters", -error);
 }
@@ -65,16 +71,21 @@ static size_t from_hex(const char *line, uint8_t *frame)
 	return size;
 }
 
-static void print_growth(const uint64_t *before, const uint64_t *after)
+static void print_growth(const struct counts *before, const struct counts *after)
 {
 	const char *separator = " ";
 
 	for (int i = 0; i < REDIRECT_COUNTER_COUNT; i++) {
-		if (before[i] == after[i])
+		uint64_t grown = after->counters[i] - before->counters[i];
+
+		if (!grown)
 			continue;
-		printf("%s%s=%llu", separator, names[i], (unsigned long long)(after[i] - before[i]));
+		printf("%s%s=%llu", separator, names[i], (unsigned long long)grown);
 		separator = ",";
 	}
+	for (int i = 0; i < REDIRECT_HOPS; i++)
+		if (before->hops[i] != after->hops[i])
+			printf(" hop%d=%llu", i + 1, (unsigned long long)(after->hops[i] - before->hops[i]));
 	putchar('\n');
 }
 
@@ -88,7 +99,7 @@ static uint32_t number(const char *name, uint32_t otherwise)
 
 static void run_frame(const struct program *program, const char *line, uint32_t ifindex)
 {
-	uint64_t before[REDIRECT_COUNTER_COUNT], after[REDIRECT_COUNTER_COUNT];
+	struct counts before, after;
 	uint8_t frame[MAX_METADATA + MAX_FRAME] = {0}, out[sizeof(frame)];
 	uint32_t metadata = number("METADATA", 0);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_out = out,
@@ -106,15 +117,15 @@ static void run_frame(const struct program *program, const char *line, uint32_t 
 		opts.ctx_size_in = sizeof(context);
 	}
 
-	read_counters(program, before);
+	read_counters(program, &before);
 	error = bpf_prog_test_run_opts(program->program, &opts);
 	if (error)
 		fail("BPF_PROG_TEST_RUN", -error);
-	read_counters(program, after);
+	read_counters(program, &after);
 	printf("%u ", opts.retval);
 	for (uint32_t i = 0; i < opts.data_size_out; i++)
 		printf("%02x", out[i]);
-	print_growth(before, after);
+	print_growth(&before, &after);
 }
 
 static void allow_all(const struct program *program)
@@ -178,7 +189,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 7)
 		read_conf(argv[6], &settings, &conf);
-	error = program_load(&program, &settings, -1);
+	error = program_load(&program, &settings, &PROGRAM_COUNTS_NEW);
 	if (error)
 		fail("cannot load the program", -error);
 	if (argc == 7)
