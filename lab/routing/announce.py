@@ -92,6 +92,7 @@ class AnnouncedRoutes:
             self.announce(director)
             self._configure()
         self.wait_for(*set.union(*self.used()), director.name)
+        self._wait_bfd()
 
     def withdraw(self, director):
         """Stops glb-announce, as systemd does before it stops the director."""
@@ -115,6 +116,13 @@ class AnnouncedRoutes:
         """Waits for the routes of all directors that run."""
         self._configure()
         self.wait_for(*self.announcers)
+        self._wait_bfd()
+
+    def _wait_bfd(self):
+        """BGP does not wait for BFD. A path that is lost before BFD is up is noticed after the hold time only."""
+        families = len((VIP4, VIP6))
+        wait_until(lambda: self.daemon.bfd_up() == families * len(self.links) and
+                   all(each.bfd_up() == families for each in self.daemons.values()), "the BFD sessions")
 
     def _configure(self):
         """Configures the router's neighbors, and waits until all routing daemons have read their configurations."""

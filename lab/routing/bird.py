@@ -101,11 +101,10 @@ class Daemon:
         self.write(conf)
         self.host.run("birdc", "configure")
 
-    def established(self):
-        """The number of BGP sessions that are up."""
+    def bfd_up(self):
+        """The number of BFD sessions that are up."""
         self.check()
-        shown = self.host.run("birdc", "show", "protocols", check=False).stdout
-        return len(re.findall(r" BGP .*Established", shown))
+        return len(re.findall(r"^\S+ +\S+ +Up ", self.host.run("birdc", "show", "bfd", "sessions", check=False).stdout, re.MULTILINE))
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

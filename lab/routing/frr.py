@@ -130,12 +130,10 @@ class Daemon:
         self.host.run("tee", "/etc/frr/frr.conf", input=conf)
         self.host.run("vtysh", "-b")
 
-    def established(self):
-        """The number of BGP sessions that are up."""
+    def bfd_up(self):
+        """The number of BFD sessions that are up."""
         self.check()
-        shown = json.loads(self.host.run("vtysh", "-c", "show bgp summary json").stdout or "{}")
-        return sum(peer["state"] == "Established" for family in shown.values() if isinstance(family, dict)
-                   for peer in family.get("peers", {}).values())
+        return sum(peer["status"] == "up" for peer in json.loads(self.host.run("vtysh", "-c", "show bfd peers json").stdout or "[]"))
 
     def kill(self):
         for process in self.processes:
