@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/net.h"
-#include "healthcheck/checks/sockaddr.h"
+#include "program/sockaddr.h"
 
 /* Packets that are read in a step, so that a flood of replies takes little time. */
 #define READ_MAX 256

@@ -76,11 +76,11 @@ class Daemon:
             rows[check] = (result, reason)
         return run.returncode, rows
 
-    def get(self, path, method="GET"):
+    def get(self, path, method="GET", **headers):
         with self.host:
             connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
             connection.connect()
-        connection.request(method, path)
+        connection.request(method, path, headers=headers)
         response = connection.getresponse()
         body = response.read().decode()
         connection.close()

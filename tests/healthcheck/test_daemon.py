@@ -507,7 +507,7 @@ def test_status_and_metrics(daemon):
     first, second = json.loads(body)["tables"][0]["backends"]
     assert first["verdict"] == "healthy" and second["verdict"] == "unhealthy"
     assert [check["reason"] for check in first["checks"]] == ["status 200", "echo reply"]
-    status, kind, body = made.get("/metrics")
+    status, kind, body = made.get("/metrics", Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
     assert status == 200 and kind.startswith("application/openmetrics-text; version=1.0.0")
     assert body.endswith("# EOF\n")
     assert f'glb_healthcheck_backend_healthy{{table="q\\"\\\\",backend="{ELSEWHERE}"}} 0\n' in body
@@ -516,14 +516,24 @@ def test_status_and_metrics(daemon):
         if not line.startswith("#"):
             name = line.split("{")[0].split(" ")[0]
             assert any(name == f or name in (f + "_total", f + "_sum", f + "_count") for f in families), line
-    assert made.get("/")[0] == 404
+    assert made.get("/other")[::2] == (404, "not found; there are /status /metrics\n")
     assert (made.get("/status", "HEAD")[::2], made.get("/status", "POST")[0]) == ((200, ""), 405)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/plain"}], ids=["none", "any", "text"])
+def test_client_that_does_not_ask_for_openmetrics_gets_the_text_format_of_prometheus(daemon, headers):
+    made = daemon(table(backend(PROXY, gue=peers.GUE))).start().wait_ready()
+    status, kind, body = made.get("/metrics", **headers)
+    assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert "# TYPE glb_healthcheck_writes_total counter\n" in body and "# EOF" not in body
+    run = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
 def test_reference_lists_every_metric_and_result(daemon):
     text = (TREE / "docs/reference/healthcheck.md").read_text()
     made = daemon(table(backend(PROXY, gue=peers.GUE))).start().wait_ready()
-    served = {line.split()[2].removeprefix("glb_healthcheck_") for line in made.get("/metrics")[2].splitlines()
+    served = {line.split()[2].removeprefix("glb_healthcheck_") for line in made.get("/metrics", Accept="application/openmetrics-text")[2].splitlines()
               if line.startswith("# TYPE")}
     section = text.split("## GET /metrics")[1].split("## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "healthcheck/checks/sockaddr.h"
+#include "program/sockaddr.h"
 #include "healthcheck/config/conf.h"
 
 struct tcp {

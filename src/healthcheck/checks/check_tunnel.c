@@ -14,7 +14,7 @@
 #include "healthcheck/checks/echo.h"
 #include "healthcheck/checks/error_result.h"
 #include "healthcheck/checks/probe.h"
-#include "healthcheck/checks/sockaddr.h"
+#include "program/sockaddr.h"
 
 /* ICMP errors about earlier requests may come faster than requests are sent. */
 #define SEND_ATTEMPTS 16

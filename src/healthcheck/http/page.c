@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/http/page.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* A piece ends when it has this many bytes. */
-#define PIECE_SIZE 16384
-
 struct page {
 	const struct monitor *monitor;
 	/* The list of this load. */
 	uint64_t loads;
 	const struct page_section *section;
+	struct openmetrics metrics;
 	uint32_t table, item;
-	/* The piece, and how much of it was read. */
-	char *text;
-	size_t size, read;
 };
 
+static bool begin(struct page *page, const struct monitor *monitor, const struct page_section *sections,
+	enum openmetrics_format format)
+{
+	*page = (struct page){
+		.monitor = monitor,
+		.loads = monitor->counters.loads,
+		.section = sections,
+		.metrics = {.format = format, .prefix = "glb_healthcheck_"},
+	};
+	return true;
+}
+
+static bool begin_status(void *page, void *monitor)
+{
+	return begin(page, monitor, page_status, OPENMETRICS_1_0);
+}
+
+static bool begin_metrics(void *page, void *monitor)
+{
+	return begin(page, monitor, page_metrics, OPENMETRICS_1_0);
+}
+
+static bool begin_legacy_metrics(void *page, void *monitor)
+{
+	return begin(page, monitor, page_metrics, OPENMETRICS_LEGACY);
+}
+
 /* Prints one item and steps to the next one. */
-static void step(struct page *page, FILE *to)
+static void step(struct page *page)
 {
 	const struct table_set *set = &page->monitor->list.document.set;
 	const struct page_section *section = page->section;
@@ -27,14 +46,14 @@ static void step(struct page *page, FILE *to)
 
 	switch (section->over) {
 	case PAGE_ONCE:
-		section->print(to, page->monitor, 0, 0);
+		section->print(&page->metrics, page->monitor, 0, 0);
 		break;
 	case PAGE_TABLES:
 	case PAGE_BACKENDS:
 		end = page->table >= set->count;
 		if (end)
 			break;
-		section->print(to, page->monitor, page->table, page->item);
+		section->print(&page->metrics, page->monitor, page->table, page->item);
 		if (section->over == PAGE_TABLES || page->item++ == set->tables[page->table].backend_count) {
 			page->item = 0;
 			page->table++;
@@ -43,7 +62,7 @@ static void step(struct page *page, FILE *to)
 	case PAGE_CHECKS:
 		end = page->item >= page->monitor->list.check_count;
 		if (!end)
-			section->print(to, page->monitor, 0, page->item++);
+			section->print(&page->metrics, page->monitor, 0, page->item++);
 		break;
 	}
 	if (!end)
@@ -52,47 +71,23 @@ static void step(struct page *page, FILE *to)
 	page->table = page->item = 0;
 }
 
-static bool fill(struct page *page)
+static enum http_more write_step(void *state, FILE *to)
 {
-	FILE *to;
+	struct page *page = state;
 
-	free(page->text);
-	page->text = NULL;
-	page->size = page->read = 0;
-	to = open_memstream(&page->text, &page->size);
-	if (!to)
-		return false;
-	while (page->section->print && ftell(to) < PIECE_SIZE)
-		step(page, to);
-	return fclose(to) == 0;
+	if (page->loads != page->monitor->counters.loads)
+		return HTTP_ABORT;
+	page->metrics.to = to;
+	step(page);
+	return page->section->print ? HTTP_MORE : HTTP_END;
 }
 
-struct page *page_open(const struct monitor *monitor, const struct page_section *sections)
-{
-	struct page *page = calloc(1, sizeof(*page));
+#define JSON  "application/json"
+#define STATE .state_size = sizeof(struct page), .write = write_step
 
-	if (page)
-		*page = (struct page){.monitor = monitor, .loads = monitor->counters.loads, .section = sections};
-	return page;
-}
-
-ssize_t page_read(struct page *page, char *to, size_t size)
-{
-	if (page->read == page->size) {
-		if (!page->section->print)
-			return 0;
-		if (page->loads != page->monitor->counters.loads || !fill(page))
-			return -1;
-	}
-	if (size > page->size - page->read)
-		size = page->size - page->read;
-	memcpy(to, page->text + page->read, size);
-	page->read += size;
-	return (ssize_t)size;
-}
-
-void page_close(struct page *page)
-{
-	free(page->text);
-	free(page);
-}
+const struct http_route page_routes[] = {
+	{.path = "/status", .type = JSON, .begin = begin_status, STATE},
+	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_metrics, STATE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy_metrics, STATE},
+	{0},
+};

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serves GET /status and GET /metrics over HTTP. libmicrohttpd runs in the daemon's event loop, without threads. */
+/* Serves GET /status and GET /metrics over HTTP in the daemon's event loop. */
 #ifndef GLB_HEALTHCHECK_HTTP_SERVER_H
 #define GLB_HEALTHCHECK_HTTP_SERVER_H
 
 #include "healthcheck/monitor/monitor.h"
 
-struct MHD_Daemon;
-struct client;
+struct http_server;
 
 struct server {
-	struct MHD_Daemon *daemon;
+	/* NULL: not open. */
+	struct http_server *http;
 	struct ev_loop *loop;
-	const struct monitor *monitor;
-	/* Oldest first. The number does not include those that are being disconnected. */
-	struct client *clients;
-	unsigned client_count;
 	ev_io io;
 	ev_timer timer;
 };

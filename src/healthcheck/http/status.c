@@ -54,14 +54,14 @@ static void print_open(FILE *to, json_t *object)
 	json_decref(object);
 }
 
-static void print_head(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+static void print_head(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
 {
 	const struct publisher *publisher = &monitor->publisher;
 	const struct reload_hook *hook = &publisher->reload_hook;
 
 	(void)table;
 	(void)item;
-	print_open(to,
+	print_open(page->to,
 		json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o, s:I}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o, s:s}, s:i, s:o}",
 			"version", GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src),
 			"loads", (json_int_t)monitor->counters.loads, "refused",
@@ -72,7 +72,7 @@ static void print_head(FILE *to, const struct monitor *monitor, uint32_t table, 
 			(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error",
 			json_text(hook->error), "director", reload_hook_director_name(hook->director), "running",
 			(int)monitor_running(monitor), "trust", trust_json(monitor->env.http)));
-	fputs(",\n\"tables\":[", to);
+	fputs(",\n\"tables\":[", page->to);
 }
 
 static void print_table_head(FILE *to, const struct monitor *monitor, uint32_t table)
@@ -87,28 +87,28 @@ static void print_table_head(FILE *to, const struct monitor *monitor, uint32_t t
 	fputs(",\"backends\":[", to);
 }
 
-static void print_backend(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+static void print_backend(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
 {
 	json_t *backend;
 
 	if (item == 0)
-		print_table_head(to, monitor, table);
+		print_table_head(page->to, monitor, table);
 	if (item == monitor->list.document.set.tables[table].backend_count) {
-		fputs("]}", to);
+		fputs("]}", page->to);
 		return;
 	}
 	backend = backend_json(&monitor->list, table, item);
-	fputs(item ? ",\n" : "\n", to);
-	json_dumpf(backend, to, JSON_COMPACT);
+	fputs(item ? ",\n" : "\n", page->to);
+	json_dumpf(backend, page->to, JSON_COMPACT);
 	json_decref(backend);
 }
 
-static void print_end(FILE *to, const struct monitor *monitor, uint32_t table, uint32_t item)
+static void print_end(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
 {
 	(void)monitor;
 	(void)table;
 	(void)item;
-	fputs("]}\n", to);
+	fputs("]}\n", page->to);
 }
 
 const struct page_section page_status[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Converts struct netaddr to and from the addresses of socket calls. Ports are in host byte order. */
-#ifndef GLB_HEALTHCHECK_CHECKS_SOCKADDR_H
-#define GLB_HEALTHCHECK_CHECKS_SOCKADDR_H
+#ifndef GLB_PROGRAM_SOCKADDR_H
+#define GLB_PROGRAM_SOCKADDR_H
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "program/http/http_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "program/http/http_clients.h"
+#include "program/sockaddr.h"
+
+enum {
+	/* 32 clients, and room for those that are being disconnected. */
+	CONNECTIONS_MAX = 64,
+	/* Connections that one run accepts. */
+	ACCEPT_MAX = 16,
+	BACKLOG = 64,
+	/* A client that sends and takes nothing for this time is disconnected. */
+	CONNECTION_TIMEOUT_S = 10,
+	/* A piece of a page ends when it has this many bytes. */
+	PIECE_SIZE = 16384,
+	/* Bytes that are sent at once. */
+	BLOCK_SIZE = 32768,
+	NOT_FOUND_SIZE = 512,
+};
+
+struct http_server {
+	struct MHD_Daemon *daemon;
+	const struct http_route *routes;
+	void *context;
+	struct http_clients clients;
+	/* Readable when `listener` or the daemon is. */
+	int epoll;
+	int listener;
+	/* Closed for a moment when there are no file descriptors left, so that a connection can be accepted and closed. */
+	int reserve;
+};
+
+/* A page that is being written. */
+struct page {
+	const struct http_route *route;
+	enum http_more more;
+	/* The piece, and how much of it was sent. */
+	char *text;
+	size_t size, sent;
+	char state[] __attribute__((aligned(16)));
+};
+
+static void on_connection(
+	void *data, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode what)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct http_server *server = data;
+
+	if (what != MHD_CONNECTION_NOTIFY_STARTED)
+		http_clients_remove(&server->clients, *context);
+	else if (info)
+		*context = http_clients_add(&server->clients, info->connect_fd);
+}
+
+static enum MHD_Result respond(
+	struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response)
+{
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	/* An idle connection would take the place of another client. */
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = MHD_queue_response(connection, code, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result respond_text(struct MHD_Connection *connection, unsigned code, const char *text)
+{
+	return respond(connection, code, "text/plain; charset=utf-8",
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
+}
+
+static enum MHD_Result respond_not_found(struct MHD_Connection *connection, const struct http_route *routes)
+{
+	char text[NOT_FOUND_SIZE] = "not found; there are";
+	size_t size = strlen(text);
+
+	for (const struct http_route *route = routes; route->path; route++)
+		if (!route->accept && size < sizeof(text) - 2)
+			size += (size_t)snprintf(text + size, sizeof(text) - size - 1, " %s", route->path);
+	strcat(text, "\n");
+	return respond_text(connection, MHD_HTTP_NOT_FOUND, text);
+}
+
+/* Writes the next piece. False: out of memory. */
+static bool fill(struct page *page)
+{
+	FILE *to;
+
+	free(page->text);
+	page->text = NULL;
+	page->size = page->sent = 0;
+	to = open_memstream(&page->text, &page->size);
+	if (!to)
+		return false;
+	while (page->more == HTTP_MORE && ftell(to) < PIECE_SIZE)
+		page->more = page->route->write(page->state, to);
+	return fclose(to) == 0;
+}
+
+static ssize_t read_page(void *data, uint64_t position, char *to, size_t size)
+{
+	struct page *page = data;
+
+	(void)position;
+	if (page->sent == page->size && page->more == HTTP_MORE && !fill(page))
+		page->more = HTTP_ABORT;
+	if (page->more == HTTP_ABORT)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (page->sent == page->size)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (size > page->size - page->sent)
+		size = page->size - page->sent;
+	memcpy(to, page->text + page->sent, size);
+	page->sent += size;
+	return (ssize_t)size;
+}
+
+static void close_page(void *data)
+{
+	struct page *page = data;
+
+	if (page->route->end)
+		page->route->end(page->state);
+	free(page->text);
+	free(page);
+}
+
+static enum MHD_Result respond_page(
+	const struct http_server *server, struct MHD_Connection *connection, const struct http_route *route)
+{
+	struct page *page = calloc(1, sizeof(*page) + route->state_size);
+	struct MHD_Response *response;
+
+	if (!page || !route->begin(page->state, server->context)) {
+		free(page);
+		return respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	}
+	page->route = route;
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page, page, close_page);
+	if (!response) {
+		close_page(page);
+		return respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
+	return respond(connection, MHD_HTTP_OK, route->type, response);
+}
+
+static const struct http_route *find_route(
+	const struct http_route *routes, struct MHD_Connection *connection, const char *path)
+{
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+
+	for (const struct http_route *route = routes; route->path; route++)
+		if (strcmp(route->path, path) == 0 && (!route->accept || (accept && strstr(accept, route->accept))))
+			return route;
+	return NULL;
+}
+
+static enum MHD_Result handle_request(void *data, struct MHD_Connection *connection, const char *url,
+	const char *method, const char *version, const char *upload, size_t *upload_size, void **state)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const struct http_server *server = data;
+	struct http_client *client = info ? info->socket_context : NULL;
+	const struct http_route *route;
+
+	(void)version;
+	(void)upload;
+	(void)upload_size;
+	(void)state;
+	if (client)
+		client->served = true;
+	/* HEAD gets the response of GET. The library leaves the body out. */
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return respond_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n");
+	route = find_route(server->routes, connection, url);
+	return route ? respond_page(server, connection, route) : respond_not_found(connection, server->routes);
+}
+
+/* There are no file descriptors left. The client must not stay in the queue, where it would wake the caller for ever. */
+static void refuse_one(struct http_server *server)
+{
+	int fd;
+
+	close(server->reserve);
+	fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void accept_clients(struct http_server *server)
+{
+	for (unsigned i = 0; i < ACCEPT_MAX; i++) {
+		union sockaddr_any address;
+		socklen_t size = sizeof(address);
+		int fd = accept4(server->listener, &address.sa, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			MHD_add_connection(server->daemon, fd, &address.sa, size);
+		else if (errno == EMFILE || errno == ENFILE)
+			refuse_one(server);
+		else if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+int http_server_run(struct http_server *server)
+{
+	MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+	accept_clients(server);
+	MHD_run(server->daemon);
+	if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
+		return -1;
+	return timeout_ms < INT32_MAX ? (int)timeout_ms : INT32_MAX;
+}
+
+int http_server_descriptor(const struct http_server *server)
+{
+	return server->epoll;
+}
+
+static int listen_on(const struct netaddr *address, uint16_t port)
+{
+	union sockaddr_any to;
+	socklen_t size = sockaddr_fill(&to, address, port);
+	int fd = socket(to.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1, error;
+
+	if (fd < 0)
+		return -errno;
+	/* After a restart, old connections in TIME_WAIT must not keep the address. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (to.sa.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	if (bind(fd, &to.sa, size) == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static bool watch(int epoll, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* Returns 0 or -errno. */
+static int open_all(struct http_server *server, const struct netaddr *address, uint16_t port)
+{
+	const union MHD_DaemonInfo *info = NULL;
+
+	server->listener = listen_on(address, port);
+	if (server->listener < 0)
+		return server->listener;
+	server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	server->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (server->reserve < 0 || server->epoll < 0)
+		return -errno;
+	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handle_request,
+		server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)CONNECTION_TIMEOUT_S, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (!info)
+		return errno ? -errno : -ENOMEM;
+	return watch(server->epoll, server->listener) && watch(server->epoll, info->epoll_fd) ? 0 : -errno;
+}
+
+int http_server_open(struct http_server **server, const struct netaddr *address, uint16_t port,
+	const struct http_route *routes, void *context)
+{
+	struct http_server *made = calloc(1, sizeof(*made));
+	int error;
+
+	*server = NULL;
+	if (!made)
+		return -ENOMEM;
+	*made = (struct http_server){.routes = routes, .context = context, .epoll = -1, .listener = -1, .reserve = -1};
+	error = open_all(made, address, port);
+	if (error)
+		http_server_close(made);
+	else
+		*server = made;
+	return error;
+}
+
+void http_server_close(struct http_server *server)
+{
+	if (!server)
+		return;
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	if (server->listener >= 0)
+		close(server->listener);
+	if (server->epoll >= 0)
+		close(server->epoll);
+	if (server->reserve >= 0)
+		close(server->reserve);
+	free(server);
+}
