@@ -129,10 +129,10 @@ static bool report_refused_vip(struct check *check)
 	char text[NETPREFIX_TEXT_MAX];
 	bool reported = false;
 
-	for (size_t i = 0; i < subject->vip_count && !conf->allow_to_local; i++) {
-		if (covers(&conf->allow_to, &subject->vips[i].addr))
+	for (size_t i = 0; i < subject->vips.count && !conf->allow_to_local; i++) {
+		if (covers(&conf->allow_to, &subject->vips.items[i].addr))
 			continue;
-		check_add(check, FINDINGS_FAIL, netprefix_format(&subject->vips[i], text), NULL,
+		check_add(check, FINDINGS_FAIL, netprefix_format(&subject->vips.items[i], text), NULL,
 			"allow_to in %s does not have it, so the program drops packets for it", subject->config_file);
 		reported = true;
 	}

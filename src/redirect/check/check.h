@@ -13,13 +13,12 @@
 
 #include "common/netaddr.h"
 #include "program/findings.h"
-#include "redirect/check/addresses.h"
-#include "redirect/check/diag.h"
+#include "redirect/host/addresses.h"
+#include "redirect/host/diag.h"
 #include "redirect/config/redirect_conf.h"
 #include "redirect/host/links.h"
+#include "redirect/host/vips.h"
 #include "redirect/redirect.h"
-
-#define CHECK_MAX_VIPS 1024 /* more are not checked */
 
 /* What the checks look at. Read once, before the first check. */
 struct check_subject {
@@ -28,9 +27,7 @@ struct check_subject {
 	const struct link *link; /* the interface; NULL: there is none */
 	const struct link *ip; /* the bridge or bond to which it belongs, or itself; NULL: there is no interface */
 	struct addresses addresses; /* of this host */
-	/* The VIPs that this proxy serves; empty: not known. A prefix that is no single address has VIPs in it. */
-	struct netprefix vips[CHECK_MAX_VIPS];
-	size_t vip_count, vips_left_out;
+	struct vips vips; /* that this proxy serves; empty: not known */
 	/* redirect.conf: the file that the command line names, or that of the attached program; "": none. */
 	const char *config_file;
 	struct redirect_conf conf;

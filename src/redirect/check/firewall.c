@@ -118,8 +118,8 @@ void check_firewall(struct check *check)
 	{
 		const json_t *chain = ruleset_chain(object);
 
-		for (size_t j = 0; chain && receives(chain) && j < subject->vip_count; j++) {
-			set_packets(subject, &subject->vips[j], &packets);
+		for (size_t j = 0; chain && receives(chain) && j < subject->vips.count; j++) {
+			set_packets(subject, &subject->vips.items[j], &packets);
 			if (ruleset_has_family(chain, packets.vip.addr.family) && drops(subject, chain, &packets)) {
 				report_drop(check, chain, &packets.vip);
 				reported = true;
@@ -221,8 +221,8 @@ void check_conntrack(struct check *check)
 	bool reported = false;
 
 	/* check_firewall() says so if the rules are not known. */
-	for (size_t i = 0; subject->ruleset && i < subject->vip_count; i++)
-		reported |= report_tracking(check, &subject->vips[i]);
+	for (size_t i = 0; subject->ruleset && i < subject->vips.count; i++)
+		reported |= report_tracking(check, &subject->vips.items[i]);
 	if (!reported && !subject->ruleset_error)
 		check_add(check, FINDINGS_OK, "", NULL, "no rule of nftables tracks connections to the VIPs");
 }

@@ -97,24 +97,24 @@ void check_vips(struct check *check)
 	char list[256] = "";
 	bool reported = false;
 
-	if (!subject->vip_count) {
+	if (!subject->vips.count) {
 		check_add(check, FINDINGS_FAIL, "lo", "ip address add VIP/32 dev lo",
 			"it has no VIP: add the VIPs, or name them with --vip if they are elsewhere");
 		return;
 	}
-	for (size_t i = 0; i < subject->vip_count; i++) {
+	for (size_t i = 0; i < subject->vips.count; i++) {
 		size_t used = strlen(list);
 
-		reported |= report_vip(check, &subject->vips[i]);
+		reported |= report_vip(check, &subject->vips.items[i]);
 		if (sizeof(list) - used > NETPREFIX_TEXT_MAX + 8)
 			snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-				prefix_text(&subject->vips[i]));
+				prefix_text(&subject->vips.items[i]));
 		else if (strcmp(list + used - 4, " ...") != 0)
 			strcpy(list + used, " ...");
 	}
-	if (subject->vips_left_out)
+	if (subject->vips.left_out)
 		check_add(check, FINDINGS_WARN, "", NULL, "only %d of %zu VIPs are checked: name others with --vip",
-			CHECK_MAX_VIPS, CHECK_MAX_VIPS + subject->vips_left_out);
+			VIPS_MAX, VIPS_MAX + subject->vips.left_out);
 	else if (!reported)
 		check_add(check, FINDINGS_OK, "", NULL, "this host has %s", list);
 }
@@ -186,8 +186,8 @@ void check_arp(struct check *check)
 		struct netprefix segment = {.addr = address->address, .length = address->prefix_length};
 
 		netprefix_mask(segment.addr.bytes, netaddr_size(&segment.addr), segment.length);
-		for (size_t j = 0; j < subject->vip_count && address->link == subject->ip->index; j++) {
-			const struct netprefix *vip = &subject->vips[j];
+		for (size_t j = 0; j < subject->vips.count && address->link == subject->ip->index; j++) {
+			const struct netprefix *vip = &subject->vips.items[j];
 
 			if (!is_single(vip) || !netprefix_covers(&segment, &vip->addr) || all > 0 || own > 0 ||
 				vip->addr.family != NETADDR_V4 || netaddr_compare(&vip->addr, &address->address) == 0)
@@ -221,10 +221,10 @@ static bool segments_fit(uint8_t family, uint32_t mtu)
 /* Without VIPs, this host may serve both families. */
 static bool serves(const struct check_subject *subject, uint8_t family)
 {
-	if (!subject->vip_count)
+	if (!subject->vips.count)
 		return true;
-	for (size_t i = 0; i < subject->vip_count; i++)
-		if (subject->vips[i].addr.family == family)
+	for (size_t i = 0; i < subject->vips.count; i++)
+		if (subject->vips.items[i].addr.family == family)
 			return true;
 	return false;
 }

@@ -7,8 +7,9 @@
 
 #include "common/text.h"
 #include "redirect/check/check.h"
-#include "redirect/check/diag.h"
+#include "redirect/host/diag.h"
 #include "redirect/host/system.h"
+#include "redirect/host/tcp_counters.h"
 
 #define ENOUGH_BACKLOG   128 /* connections; the usual minimum of servers */
 #define ENOUGH_SOMAXCONN 1024
@@ -26,25 +27,9 @@ static const char *socket_text(const struct diag_socket *socket, char text[SOCKE
 	return text;
 }
 
-static bool is_any(const struct netaddr *address)
-{
-	static const uint8_t zero[sizeof(address->bytes)];
-
-	return memcmp(address->bytes, zero, sizeof(zero)) == 0;
-}
-
-/* Returns whether the socket has this VIP, or one of this prefix, as its own address. */
-static bool is_on_vip(const struct diag_socket *socket, const struct check_subject *subject)
-{
-	for (size_t i = 0; i < subject->vip_count; i++)
-		if (netprefix_covers(&subject->vips[i], &socket->address))
-			return true;
-	return false;
-}
-
 bool sockets_serve_vip(const struct diag_socket *socket, const struct check_subject *subject)
 {
-	return is_any(&socket->address) || is_on_vip(socket, subject);
+	return diag_is_any(socket) || vips_find(&subject->vips, &socket->address);
 }
 
 /* Adds a finding if the sockets are not known. Returns whether they are. */
@@ -87,25 +72,6 @@ void check_syn_cookies(struct check *check)
 			"net.ipv4.tcp_syncookies is 0, so a SYN flood keeps clients out");
 }
 
-/* Returns a counter of the line TcpExt in /proc/net/netstat; 0 if there is none. */
-static uint64_t tcp_counter(const char *wanted)
-{
-	static char names[8192], values[8192];
-	FILE *file = fopen("/proc/self/net/netstat", "re");
-	char *name, *value, *rest_names = names, *rest_values = values;
-	uint64_t found = 0;
-
-	while (file && fgets(names, sizeof(names), file) && fgets(values, sizeof(values), file))
-		if (strncmp(names, "TcpExt:", 7) == 0)
-			break;
-	if (file)
-		fclose(file);
-	while ((name = strsep(&rest_names, " \n")) && (value = strsep(&rest_values, " \n")))
-		if (strcmp(name, wanted) == 0)
-			sscanf(value, "%" SCNu64, &found);
-	return found;
-}
-
 struct backlogs {
 	size_t listeners, full;
 	char small[256]; /* a list of sockets */
@@ -118,7 +84,7 @@ static void check_listener(struct check *check, const struct diag_socket *socket
 
 	socket_text(socket, text);
 	backlogs->listeners++;
-	if (socket->waiting > socket->backlog) {
+	if (diag_is_full(socket)) {
 		check_add(check, FINDINGS_FAIL, text, NULL,
 			"%u connections wait for the service and no more fit, so the kernel drops new ones: see why it does not accept them, or raise its backlog",
 			socket->waiting);
@@ -131,8 +97,9 @@ static void check_listener(struct check *check, const struct diag_socket *socket
 
 static void report_backlogs(struct check *check, const struct backlogs *backlogs, long somaxconn)
 {
-	uint64_t overflows = tcp_counter("ListenOverflows");
+	uint64_t counters[TCP_COUNTER_COUNT];
 
+	tcp_counters_read(counters);
 	if (*backlogs->small)
 		check_add(check, FINDINGS_WARN, backlogs->small, NULL,
 			"fewer than %d connections can wait for the service, so bursts of new ones are lost: raise the backlog in its configuration",
@@ -140,14 +107,14 @@ static void report_backlogs(struct check *check, const struct backlogs *backlogs
 	else if (!backlogs->full && somaxconn >= ENOUGH_SOMAXCONN)
 		check_add(check, FINDINGS_OK, "", NULL,
 			"%zu listening socket%s, no queue is full; TcpExtListenOverflows is %" PRIu64,
-			backlogs->listeners, text_plural(backlogs->listeners), overflows);
+			backlogs->listeners, text_plural(backlogs->listeners), counters[TCP_COUNTER_LISTEN_OVERFLOWS]);
 }
 
 /* Without a VIP on this host, which check_vips() reports, no socket could serve one. */
 static bool has_vip(const struct check_subject *subject)
 {
-	for (size_t i = 0; i < subject->vip_count; i++)
-		if (addresses_within(&subject->addresses, &subject->vips[i]))
+	for (size_t i = 0; i < subject->vips.count; i++)
+		if (addresses_within(&subject->addresses, &subject->vips.items[i]))
 			return true;
 	return false;
 }
@@ -207,8 +174,8 @@ void check_udp(struct check *check)
 			const struct diag_socket *socket = &sockets->items[i];
 			char text[SOCKET_TEXT_MAX];
 
-			if (socket->protocol != IPPROTO_UDP || socket->connected || !is_on_vip(socket, subject) ||
-				has_connected(sockets, socket))
+			if (socket->protocol != IPPROTO_UDP || socket->connected ||
+				!vips_find(&subject->vips, &socket->address) || has_connected(sockets, socket))
 				continue;
 			check_add(check, FINDINGS_WARN, socket_text(socket, text), NULL,
 				"no socket on this port is connected, but --udp connected needs servers that connect a socket for each client: attach with --udp first-hop unless the server does");

@@ -11,14 +11,6 @@
 #include "redirect/check/ruleset.h"
 #include "redirect/kernel/pins.h"
 
-static void add_vip(struct check_subject *subject, const struct netprefix *vip)
-{
-	if (subject->vip_count == CHECK_MAX_VIPS)
-		subject->vips_left_out++;
-	else
-		subject->vips[subject->vip_count++] = *vip;
-}
-
 static int add_named(struct check_subject *subject, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *word;
@@ -27,38 +19,11 @@ static int add_named(struct check_subject *subject, const char *list)
 
 	while (code == COMMAND_OK && (word = strsep(&rest, ",")))
 		if (netprefix_parse(word, &vip, NULL))
-			add_vip(subject, &vip);
+			vips_add(&subject->vips, &vip);
 		else
 			code = command_usage("--vip: '%s' is not an address or a prefix", word);
 	free(copy);
 	return code;
-}
-
-/* Returns whether other hosts can send to this address of lo. */
-static bool can_be_vip(const struct netaddr *address)
-{
-	bool link_local =
-		address->family == NETADDR_V6 && address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0) == 0x80;
-
-	return netaddr_is_unicast(address) && !link_local;
-}
-
-static void add_addresses_of_lo(struct check_subject *subject)
-{
-	for (size_t i = 0; i < subject->addresses.count; i++) {
-		const struct address *address = &subject->addresses.items[i];
-		const struct link *link = links_by_index(&subject->links, address->link);
-		struct netprefix vip = {.addr = address->address, .length = (uint8_t)netaddr_bits(&address->address)};
-
-		if (link && link->flags & IFF_LOOPBACK && can_be_vip(&address->address))
-			add_vip(subject, &vip);
-	}
-}
-
-static void add_allowed(struct check_subject *subject)
-{
-	for (size_t i = 0; i < subject->conf.allow_to.count; i++)
-		add_vip(subject, &subject->conf.allow_to.items[i]);
 }
 
 static void read_conf(struct check_subject *subject, const char *config_file)
@@ -110,9 +75,9 @@ int subject_read(const char *interface, const char *vips, const char *config_fil
 	if (vips)
 		return add_named(subject, vips);
 	if (subject->conf.allow_to.count)
-		add_allowed(subject);
+		vips_add_prefixes(&subject->vips, &subject->conf.allow_to);
 	else
-		add_addresses_of_lo(subject);
+		vips_add_of_lo(&subject->vips, &subject->addresses, &subject->links);
 	return COMMAND_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "redirect/check/addresses.h"
+#include "redirect/host/addresses.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The IP addresses of this host, and its default routes. Plain data; one thread. */
-#ifndef GLB_REDIRECT_CHECK_ADDRESSES_H
-#define GLB_REDIRECT_CHECK_ADDRESSES_H
+#ifndef GLB_REDIRECT_ADDRESSES_H
+#define GLB_REDIRECT_ADDRESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/host/diag.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redirect/host/netlink.h"
+
+static const uint8_t families[] = {AF_INET, AF_INET6};
+
+struct reading {
+	struct diag_sockets *sockets;
+	uint8_t protocol;
+};
+
+/* Returns the information about a socket, or NULL if the message has none. */
+static const struct inet_diag_msg *info_of(const struct nlmsghdr *message)
+{
+	const struct inet_diag_msg *info = mnl_nlmsg_get_payload(message);
+
+	return message->nlmsg_type == SOCK_DIAG_BY_FAMILY && mnl_nlmsg_get_payload_len(message) >= sizeof(*info) ? info
+														 : NULL;
+}
+
+static struct netaddr local_address(const struct inet_diag_msg *info)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const uint8_t *bytes = (const uint8_t *)info->id.idiag_src;
+
+	if (info->idiag_family == AF_INET)
+		return netaddr_from_bytes(NETADDR_V4, bytes);
+	if (memcmp(bytes, mapped, sizeof(mapped)) == 0)
+		return netaddr_from_bytes(NETADDR_V4, bytes + sizeof(mapped));
+	return netaddr_from_bytes(NETADDR_V6, bytes);
+}
+
+static bool is_v6only(const struct nlmsghdr *message)
+{
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each(attribute, message, sizeof(struct inet_diag_msg))
+	{
+		if (mnl_attr_get_type(attribute) == INET_DIAG_SKV6ONLY)
+			return mnl_attr_get_u8(attribute);
+	}
+	return false;
+}
+
+static int add_socket(const struct nlmsghdr *message, void *data)
+{
+	const struct inet_diag_msg *info = info_of(message);
+	const struct reading *reading = data;
+	struct diag_sockets *sockets = reading->sockets;
+	struct diag_socket *items;
+
+	if (!info)
+		return MNL_CB_OK;
+	items = realloc(sockets->items, (sockets->count + 1) * sizeof(*items));
+	if (!items) {
+		errno = ENOMEM;
+		return MNL_CB_ERROR;
+	}
+	sockets->items = items;
+	sockets->items[sockets->count++] = (struct diag_socket){
+		.protocol = reading->protocol,
+		.connected = info->idiag_state == TCP_ESTABLISHED,
+		.address = local_address(info),
+		.v6only = is_v6only(message),
+		.port = ntohs(info->id.idiag_sport),
+		.link = info->id.idiag_if,
+		.waiting = info->idiag_rqueue,
+		.backlog = info->idiag_wqueue,
+	};
+	return MNL_CB_OK;
+}
+
+/* Calls `each` for all sockets in these states, a set of bits. */
+static int dump(uint8_t family, uint8_t protocol, uint32_t states, mnl_cb_t each, void *data)
+{
+	char buf[NETLINK_REQUEST_MAX] = {0};
+	struct inet_diag_req_v2 *header;
+	struct nlmsghdr *message = netlink_begin(buf, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*header), (void **)&header);
+
+	header->sdiag_family = family;
+	header->sdiag_protocol = protocol;
+	header->idiag_states = states;
+	return netlink_request(NETLINK_INET_DIAG, message, each, data);
+}
+
+int diag_read(struct diag_sockets *sockets)
+{
+	struct reading tcp = {sockets, IPPROTO_TCP}, udp = {sockets, IPPROTO_UDP};
+	int error = 0;
+
+	*sockets = (struct diag_sockets){0};
+	for (int i = 0; i < 2 && !error; i++) {
+		error = dump(families[i], IPPROTO_TCP, 1u << TCP_LISTEN, add_socket, &tcp);
+		if (!error)
+			error = dump(families[i], IPPROTO_UDP, UINT32_MAX, add_socket, &udp);
+	}
+	return error;
+}
+
+void diag_free(struct diag_sockets *sockets)
+{
+	free(sockets->items);
+	*sockets = (struct diag_sockets){0};
+}
+
+bool diag_is_any(const struct diag_socket *socket)
+{
+	static const uint8_t zero[sizeof(socket->address.bytes)];
+
+	return memcmp(socket->address.bytes, zero, sizeof(zero)) == 0;
+}
+
+bool diag_serves(const struct diag_socket *socket, const struct netprefix *address)
+{
+	if (!diag_is_any(socket))
+		return netprefix_covers(address, &socket->address);
+	return socket->address.family == address->addr.family ||
+	       (socket->address.family == NETADDR_V6 && !socket->v6only);
+}
+
+bool diag_is_full(const struct diag_socket *socket)
+{
+	return socket->waiting > socket->backlog;
+}
+
+struct counting {
+	diag_connection *each;
+	void *data;
+};
+
+static int count(const struct nlmsghdr *message, void *data)
+{
+	const struct inet_diag_msg *info = info_of(message);
+	const struct counting *counting = data;
+
+	if (info) {
+		struct netaddr local = local_address(info);
+
+		counting->each(&local, ntohs(info->id.idiag_sport), counting->data);
+	}
+	return MNL_CB_OK;
+}
+
+int diag_established(diag_connection *each, void *data)
+{
+	struct counting counting = {each, data};
+	int error = 0;
+
+	for (int i = 0; i < 2 && !error; i++)
+		error = dump(families[i], IPPROTO_TCP, 1u << TCP_ESTABLISHED, count, &counting);
+	return error;
+}

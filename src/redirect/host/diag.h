@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sockets of this network namespace, as the kernel lists them (inet_diag). Plain data; one thread. */
+#ifndef GLB_REDIRECT_DIAG_H
+#define GLB_REDIRECT_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/netaddr.h"
+
+struct diag_socket {
+	uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
+	bool connected; /* UDP only */
+	struct netaddr address; /* local; all zero: any address; an IPv4-mapped one is given as IPv4 */
+	bool v6only; /* accepts no IPv4 */
+	uint16_t port;
+	uint32_t link; /* index of the interface to which it is bound; 0: none */
+	/* TCP only: connections that wait for accept(), and the backlog. */
+	uint32_t waiting, backlog;
+};
+
+struct diag_sockets {
+	struct diag_socket *items;
+	size_t count;
+};
+
+/* Reads the listening TCP sockets, and all UDP sockets. Returns 0 or -errno. The caller calls diag_free() in either case. */
+int diag_read(struct diag_sockets *sockets);
+void diag_free(struct diag_sockets *sockets);
+
+/* Returns whether the socket accepts packets for every address of its families. */
+bool diag_is_any(const struct diag_socket *socket);
+
+/* Returns whether a listening TCP socket accepts packets for the address, or for one of this prefix. */
+bool diag_serves(const struct diag_socket *socket, const struct netprefix *address);
+
+/* Returns whether no more connections can wait for accept(), so that the kernel drops new ones. */
+bool diag_is_full(const struct diag_socket *socket);
+
+/*
+ * Calls `each` with the local address and port of every established TCP connection. The kernel needs about a second for a
+ * million. It does not stop the connections meanwhile, so one that opens or closes may be missing, or be seen twice.
+ */
+typedef void diag_connection(const struct netaddr *local, uint16_t port, void *data);
+int diag_established(diag_connection *each, void *data);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/host/vips.h"
+
+static bool has(const struct vips *vips, const struct netprefix *vip)
+{
+	for (size_t i = 0; i < vips->count; i++)
+		if (vips->items[i].length == vip->length && netaddr_compare(&vips->items[i].addr, &vip->addr) == 0)
+			return true;
+	return false;
+}
+
+void vips_add(struct vips *vips, const struct netprefix *vip)
+{
+	if (has(vips, vip))
+		return;
+	if (vips->count == VIPS_MAX)
+		vips->left_out++;
+	else
+		vips->items[vips->count++] = *vip;
+}
+
+void vips_add_prefixes(struct vips *vips, const struct redirect_prefixes *prefixes)
+{
+	for (size_t i = 0; i < prefixes->count; i++)
+		vips_add(vips, &prefixes->items[i]);
+}
+
+/* Returns whether other hosts can send to this address of lo. */
+static bool can_be_vip(const struct netaddr *address)
+{
+	bool link_local =
+		address->family == NETADDR_V6 && address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0) == 0x80;
+
+	return netaddr_is_unicast(address) && !link_local;
+}
+
+void vips_add_of_lo(struct vips *vips, const struct addresses *addresses, const struct links *links)
+{
+	for (size_t i = 0; i < addresses->count; i++) {
+		const struct address *address = &addresses->items[i];
+		const struct link *link = links_by_index(links, address->link);
+		struct netprefix vip = {.addr = address->address, .length = (uint8_t)netaddr_bits(&address->address)};
+
+		if (link && link->flags & IFF_LOOPBACK && can_be_vip(&address->address))
+			vips_add(vips, &vip);
+	}
+}
+
+const struct netprefix *vips_find(const struct vips *vips, const struct netaddr *address)
+{
+	for (size_t i = 0; i < vips->count; i++)
+		if (netprefix_covers(&vips->items[i], address))
+			return &vips->items[i];
+	return NULL;
+}
