@@ -98,12 +98,12 @@ class Daemon:
         host.run("sh", "-ec", MOUNTS)
         self.log = f"/run/lab/frr-{host.name}.log"
         self.conf, self.processes, self.fresh = conf, [], True
-        self.start("zebra")
+        self.start("zebra", "--v6-rr-semantics")  # otherwise it deletes an IPv6 route before it adds the changed one
 
-    def start(self, name):
+    def start(self, name, *options):
         with open(self.log, "a") as log:
             self.processes.append(self.host.start(
-                f"{FOLDER}/{name}", "-A", "127.0.0.1", "--log", "stdout", stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+                f"{FOLDER}/{name}", "-A", "127.0.0.1", *options, "--log", "stdout", stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
     def wait_sockets(self, *names):
         wait_until(lambda: all(self.host.run("test", "-S", f"/run/frr/{name}", check=False).returncode == 0 for name in names),

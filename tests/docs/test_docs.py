@@ -34,6 +34,7 @@ MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool, Envoy and others that pages name without their command.
 FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--concurrency", "--drain-time-s", "--parent-shutdown-time-s", "--restart-epoch", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 FOREIGN_OPTIONS |= {"--cap-add", "--device", "--restart", "--stop-timeout", "--ulimit", "--user", "--volume"}  # of podman and docker
+FOREIGN_OPTIONS |= {"--v6-rr-semantics"}  # of FRR
 INDEX = TREE / "docs/README.md"
 END = "@@ end of a command @@"
 
@@ -132,7 +133,7 @@ def help_of(program, *arguments):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_options_named_alone_exist(page, own_options):
-    named = set(re.findall(r"`(--[a-z-]*)[^`]*`", page.read_text()))
+    named = set(re.findall(r"`(--[a-z0-9-]*)[^`]*`", page.read_text()))
     assert named <= own_options | FOREIGN_OPTIONS
 
 

@@ -95,7 +95,7 @@ def sessions_stay_up(result):
 
 
 def planned_changes_lose_nothing(result):
-    planned, failures = result["details"]["planned_ms"], result["details"]["failures_ms"]
+    planned, failures = result["details"]["planned_lost"], result["details"]["failures_ms"]
     assert planned == {"withdrawn by the operator": 0, "stopped": 0, "started": 0, "gets a dead table": 0}
     assert set(failures) == {"killed", "freezes", "loses its path to the router"}
 

@@ -7,30 +7,52 @@ import subprocess
 import time
 
 from lab.net import mac
-from lab.tools import LabError
+from lab.tools import LabError, read, wait_until
 from lab.topology import VIP4, VIP6
 
 PING_MS = 10  # between two echo requests
-IN_FLIGHT = 20  # a busy machine sends requests in a burst, and the replies to the last of them may be missing
-NOISE = 3  # requests: a machine that is far too busy loses single packets at any time
+SETTLE_S = 0.4  # after the router's last change; replies that are later than this count as lost
 PINGS = 2  # clients of each family whose packets pass the director
 MORE_CLIENTS = (("-4", "icmp", VIP4, "198.51.100.{}/24"), ("-6", "ipv6-icmp", VIP6, "2001:db8:c::{}/64"))
 FIRST, LAST = 100, 180  # their last numbers
 
 
+class Ping:
+    """A client that pings a VIP."""
+
+    def __init__(self, client, source, vip):
+        self.output = f"/run/lab/ping-{source}"
+        with open(self.output, "w") as output:
+            self.process = client.start("ping", "-n", "-D", "-i", str(PING_MS / 1000), "-I", source, vip, stdout=output)
+
+    def replies(self):
+        """[(number of the request, time of its reply)], sorted"""
+        found = re.findall(r"^\[([\d.]+)\] .* icmp_seq=(\d+) ttl", read(self.output), re.MULTILINE)
+        return sorted((int(number), float(when)) for when, number in found)
+
+    def wait_reply(self):
+        """Returns the number of a request whose reply came after this call."""
+        start = time.time()
+        return wait_until(lambda: max((number for number, when in self.replies() if when > start), default=0), "a reply to a ping")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
+
 class Pings:
-    """Clients that ping the VIPs through one director, by the ECMP hash of the router."""
+    """Clients that ping the VIPs through one director, by the ECMP hash of the router. They have replies when they are made."""
 
     def __init__(self, network, director):
-        self.processes, self.start, link = [], time.time(), mac(network.client, "eth0")
+        self.pings, link = [], mac(network.client, "eth0")
         for family, protocol, vip, form in MORE_CLIENTS:
             for address in self._clients(network.router, director, family, protocol, vip, form):
                 source = address.split("/")[0]
                 network.client.run("ip", "addr", "replace", address, "dev", "eth0", *(["nodad"] if family == "-6" else []))
                 # A new IPv6 address does not hear the first question of the router, which asks again only after a second.
                 network.router.ip(f"neigh replace {source} lladdr {link} nud permanent dev to-client")
-                self.processes.append(network.client.start(
-                    "ping", "-n", "-D", "-i", str(PING_MS / 1000), "-I", source, vip, stdout=subprocess.PIPE))
+                self.pings.append(Ping(network.client, source, vip))
+        self.first = [ping.wait_reply() for ping in self.pings]
 
     @staticmethod
     def _clients(router, director, family, protocol, vip, form):
@@ -45,24 +67,24 @@ class Pings:
                 return found
         raise LabError(f"the router sends no client of {form} to {director.name}")
 
-    def outage_ms(self):
-        """Ends the pings. Returns for how long a client got no reply, to within PING_MS. Up to NOISE lost requests in a row are 0 ms."""
-        end = time.time()
-        for process in self.processes:
-            process.send_signal(signal.SIGINT)
-        return round(1000 * max(longest_gap_s(process.communicate()[0], self.start, end) for process in self.processes))
-
-
-def longest_gap_s(printed, start, end):
-    """The longest time between two replies with lost requests in between."""
-    sent = int(re.search(r"(\d+) packets transmitted", printed)[1])
-    replies = sorted((int(number), float(when)) for when, number in re.findall(r"^\[([\d.]+)\] .* icmp_seq=(\d+) ttl", printed, re.MULTILINE))
-    seen = [(0, start), *replies, *([(sent + 1, end)] if sent - (replies or [(0, 0)])[-1][0] > IN_FLIGHT else [])]
-    return max(after[1] - before[1] if after[0] - before[0] - 1 > NOISE else 0 for before, after in zip(seen, seen[1:]))
+    def end(self):
+        """Ends the pings when each has a reply again. Returns how many requests between the first and the last reply were lost, and
+        the longest time in ms between two replies with a lost request in between."""
+        last = [ping.wait_reply() for ping in self.pings]
+        time.sleep(SETTLE_S)
+        lost, longest_s = 0, 0
+        for ping, first, end in zip(self.pings, self.first, last):
+            ping.stop()
+            replies = [reply for reply in ping.replies() if first <= reply[0] <= end]
+            for before, after in zip(replies, replies[1:]):
+                missing = after[0] - before[0] - 1
+                lost += missing
+                longest_s = max(longest_s, after[1] - before[1] if missing else 0)
+        return lost, round(1000 * longest_s)
 
 
 class Events:
-    """Does something to a director, waits for the routes, and notes for how long its clients got no reply."""
+    """Does something to a director, waits for the routes, and notes how many requests of its clients were lost, and for how long."""
 
     def __init__(self, stage):
         self.stage, self.fleet, self.routes = stage, stage.fleet, stage.fleet.routes
@@ -70,23 +92,22 @@ class Events:
 
     def plan(self, name, director, act, *left):
         """`left`: the directors that the router must use afterwards."""
-        self.planned[name] = outage = self._do(name, director, act, left)
-        self.stage.expect(f"{name}: clients notice nothing", outage == 0, f"{outage} ms")
+        self.planned[name], _ = self._do(name, director, act, left)
+        self.stage.expect(f"{name}: clients lose no packet", self.planned[name] == 0, f"{self.planned[name]} requests without a reply")
 
     def fail(self, name, director, act, *left):
-        self.failures[name] = self._do(name, director, act, left)
+        _, self.failures[name] = self._do(name, director, act, left)
 
     def _do(self, name, director, act, left):
         pings = Pings(self.fleet.network, director)
-        time.sleep(0.2)
         start = time.monotonic()
         act()
         self.routes.wait_for(*(each.name for each in left))
         took = time.monotonic() - start
-        time.sleep(2 * IN_FLIGHT * PING_MS / 1000)
-        outage = pings.outage_ms()
-        self.stage.say(f"{director.name}: {name}: new routes after {1000 * took:.0f} ms, no reply for {outage} ms")
-        return outage
+        time.sleep(SETTLE_S)
+        lost, outage = pings.end()
+        self.stage.say(f"{director.name}: {name}: new routes after {1000 * took:.0f} ms, {lost} requests lost, no reply for {outage} ms")
+        return lost, outage
 
 
 def run(stage):
@@ -123,7 +144,7 @@ def run(stage):
     two.process.send_signal(signal.SIGCONT)  # it must report its counters
     routes.wait_for(two.name, three.name)
     events.fail("loses its path to the router", three, lambda: cut(fleet.network.router, three), two)
-    stage.note("planned_ms", events.planned)
+    stage.note("planned_lost", events.planned)
     stage.note("failures_ms", events.failures)
     stage.settle()
     # A client's packets are lost until the routes follow. TCP sends them again, in most cases within the 3 s of the load.
