@@ -75,7 +75,7 @@ def count(text):
 
 def test_page_about_many_backends_is_never_whole_in_memory(crowd, here):
     before = memory_kib(crowd)
-    readers = [connect(here, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(20)]
+    readers = [connect(here, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)]
     slow = http.client.HTTPResponse(readers[0])
     slow.begin()
     start = slow.read(1000)
@@ -88,7 +88,7 @@ def test_page_about_many_backends_is_never_whole_in_memory(crowd, here):
 
 
 def test_page_is_not_mixed_from_two_versions_of_src(small_buffers, crowd, here):
-    connection = connect(here, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    connection = connect(here, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
     page = http.client.HTTPResponse(connection)
     page.begin()
     page.read(1000)

@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "program/http/http_clients.h"
+#include "program/http/http_host.h"
 #include "program/sockaddr.h"
 
 enum {
@@ -28,10 +30,15 @@ enum {
 	NOT_FOUND_SIZE = 512,
 };
 
+#define WRONG_HOST \
+	"refused: this server listens on a loopback address and serves no other host; use http://localhost:PORT/ or the IP address\n"
+
 struct http_server {
 	struct MHD_Daemon *daemon;
 	const struct http_route *routes;
 	void *context;
+	/* Only requests for this machine are served. */
+	bool is_local;
 	struct http_clients clients;
 	/* Readable when `listener` or the daemon is. */
 	int epoll;
@@ -143,13 +150,25 @@ static void close_page(void *data)
 	free(page);
 }
 
-static enum MHD_Result respond_page(
-	const struct http_server *server, struct MHD_Connection *connection, const struct http_route *route)
+/* Adds what keeps other web sites away from a page for browsers. */
+static void add_policy(struct MHD_Response *response, const char *policy)
+{
+	MHD_add_response_header(response, "Content-Security-Policy", policy);
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+}
+
+static enum MHD_Result respond_page(const struct http_server *server, struct MHD_Connection *connection,
+	const struct http_route *route, uint32_t number)
 {
 	struct page *page = calloc(1, sizeof(*page) + route->state_size);
 	struct MHD_Response *response;
 
-	if (!page || !route->begin(page->state, server->context)) {
+	if (page && route->begin_numbered && !route->begin_numbered(page->state, server->context, number)) {
+		free(page);
+		return respond_text(connection, MHD_HTTP_NOT_FOUND, "not found: there is no page with this number\n");
+	}
+	if (!page || (route->begin && !route->begin(page->state, server->context))) {
 		free(page);
 		return respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	}
@@ -159,17 +178,28 @@ static enum MHD_Result respond_page(
 		close_page(page);
 		return respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	}
+	if (route->policy)
+		add_policy(response, route->policy);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
 	return respond(connection, MHD_HTTP_OK, route->type, response);
 }
 
+static bool path_matches(const struct http_route *route, const char *path, uint32_t *number)
+{
+	size_t size = strlen(route->path);
+
+	if (!route->begin_numbered)
+		return strcmp(route->path, path) == 0;
+	return strncmp(route->path, path, size - 1) == 0 && text_number(path + size - 1, 0, UINT32_MAX, number);
+}
+
 static const struct http_route *find_route(
-	const struct http_route *routes, struct MHD_Connection *connection, const char *path)
+	const struct http_route *routes, struct MHD_Connection *connection, const char *path, uint32_t *number)
 {
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 
 	for (const struct http_route *route = routes; route->path; route++)
-		if (strcmp(route->path, path) == 0 && (!route->accept || (accept && strstr(accept, route->accept))))
+		if (path_matches(route, path, number) && (!route->accept || (accept && strstr(accept, route->accept))))
 			return route;
 	return NULL;
 }
@@ -181,6 +211,7 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *connect
 	const struct http_server *server = data;
 	struct http_client *client = info ? info->socket_context : NULL;
 	const struct http_route *route;
+	uint32_t number = 0;
 
 	(void)version;
 	(void)upload;
@@ -191,8 +222,11 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *connect
 	/* HEAD gets the response of GET. The library leaves the body out. */
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return respond_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n");
-	route = find_route(server->routes, connection, url);
-	return route ? respond_page(server, connection, route) : respond_not_found(connection, server->routes);
+	if (server->is_local &&
+		!http_host_is_local(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+		return respond_text(connection, MHD_HTTP_MISDIRECTED_REQUEST, WRONG_HOST);
+	route = find_route(server->routes, connection, url, &number);
+	return route ? respond_page(server, connection, route, number) : respond_not_found(connection, server->routes);
 }
 
 /* There are no file descriptors left. The client must not stay in the queue, where it would wake the caller for ever. */
@@ -295,7 +329,12 @@ int http_server_open(struct http_server **server, const struct netaddr *address,
 	*server = NULL;
 	if (!made)
 		return -ENOMEM;
-	*made = (struct http_server){.routes = routes, .context = context, .epoll = -1, .listener = -1, .reserve = -1};
+	*made = (struct http_server){.routes = routes,
+		.context = context,
+		.epoll = -1,
+		.listener = -1,
+		.reserve = -1,
+		.is_local = http_host_is_loopback(address)};
 	error = open_all(made, address, port);
 	if (error)
 		http_server_close(made);
