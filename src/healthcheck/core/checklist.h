@@ -16,6 +16,9 @@
 #include "healthcheck/core/scheduler.h"
 #include "table/file/table_document.h"
 
+/* Results that a check remembers. */
+#define CHECK_HISTORY 32
+
 struct check {
 	struct scheduler_entry entry;
 	struct probe probe;
@@ -32,6 +35,8 @@ struct check {
 	uint64_t probes;
 	enum check_result result;
 	char reason[PROBE_REASON_MAX];
+	/* The last results, as enum check_result: that of probe i, from 0, at i % CHECK_HISTORY. */
+	uint8_t history[CHECK_HISTORY];
 	uint64_t latency_us;
 	/* Unix time of the last change of the verdict; 0: none. */
 	int64_t changed_s;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/http/page.h"
 
+#include "healthcheck/http/overview.h"
+#include "program/html/html.h"
+
 struct page {
 	const struct monitor *monitor;
 	/* The list of this load. */
@@ -82,10 +85,30 @@ static enum http_more write_step(void *state, FILE *to)
 	return page->section->print ? HTTP_MORE : HTTP_END;
 }
 
+static bool begin_overview(void *overview, void *monitor)
+{
+	return overview_begin(overview, monitor, -1);
+}
+
+static bool begin_table(void *overview, void *monitor, uint32_t table)
+{
+	return table <= INT32_MAX && overview_begin(overview, monitor, (int)table);
+}
+
+static enum http_more write_overview(void *overview, FILE *to)
+{
+	return overview_write(overview, to) ? HTTP_MORE : HTTP_END;
+}
+
+#define HTML                                                                                              \
+	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct overview), \
+	.write = write_overview
 #define JSON  "application/json"
 #define STATE .state_size = sizeof(struct page), .write = write_step
 
 const struct http_route page_routes[] = {
+	{.path = "/", HTML, .begin = begin_overview},
+	{.path = "/tables/#", HTML, .begin_numbered = begin_table},
 	{.path = "/status", .type = JSON, .begin = begin_status, STATE},
 	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_metrics, STATE},
 	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy_metrics, STATE},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pages of the HTTP server: /status is JSON for people, /metrics is for Prometheus. A page is written in pieces, so that
+ * The pages of the HTTP server: / is HTML for people, /status is JSON, /metrics is for Prometheus. A page is written in pieces, so that
  * a page about 65 000 backends delays no check. docs/reference/healthcheck.md describes the pages. One thread.
  */
 #ifndef GLB_HEALTHCHECK_HTTP_PAGE_H

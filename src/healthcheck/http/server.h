@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serves GET /status and GET /metrics over HTTP in the daemon's event loop. */
+/* Serves the pages of page.h over HTTP in the daemon's event loop. */
 #ifndef GLB_HEALTHCHECK_HTTP_SERVER_H
 #define GLB_HEALTHCHECK_HTTP_SERVER_H
 

@@ -159,7 +159,7 @@ static void on_done(struct probe *probe)
 	struct monitor *monitor = monitor_of(probe);
 	struct check *check = check_of(probe);
 
-	check->probes++;
+	check->history[check->probes++ % CHECK_HISTORY] = (uint8_t)probe->result;
 	check->result = probe->result;
 	check->latency_us = probe->latency_us;
 	memcpy(check->reason, probe->reason, sizeof(check->reason));
@@ -337,6 +337,7 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 		longest = FIRST_RESULTS_MAX_MS;
 	checklist_count(&monitor->list);
 	monitor->counters.loads++;
+	monitor->counters.loaded_s = (int64_t)time(NULL);
 	log_info("%s: %" PRIu32 " table%s, %" PRIu32 " check%s, %" PRIu32 " without a verdict yet", monitor->conf->src,
 		monitor->list.document.set.count, text_plural(monitor->list.document.set.count),
 		monitor->list.check_count, text_plural(monitor->list.check_count), monitor->list.unknown);

@@ -17,6 +17,8 @@ struct monitor_counters {
 	uint64_t transitions, loads, failed_loads;
 	/* SIGHUPs that were handled. */
 	uint64_t signals;
+	/* Unix time when src was last loaded. */
+	int64_t loaded_s;
 };
 
 struct monitor {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/file/file.h"
@@ -123,6 +124,7 @@ static void write_table(struct publisher *publisher)
 	faults_clear(&faults);
 	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
+	publisher->written_s = (int64_t)time(NULL);
 	succeed(publisher, text, size);
 	log_written(publisher);
 	reload_hook_request(&publisher->reload_hook);

@@ -30,6 +30,8 @@ struct publisher {
 	/* Failed writes in a row. */
 	unsigned failures;
 	uint64_t writes, failed_writes;
+	/* Unix time of the last write; 0: none. */
+	int64_t written_s;
 	/* Reason of the last failure; "" after a success. */
 	char error[256];
 	/* Of each table, when it was last compared with dst. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +115,7 @@ static void fail(struct reload_hook *hook, const char *format, ...)
 	va_end(args);
 	snprintf(hook->error, sizeof(hook->error), "%s%s%s", cause, hook->last_line[0] ? ": " : "", hook->last_line);
 	hook->state = RELOAD_HOOK_FAILED;
+	hook->ended_s = (int64_t)time(NULL);
 	hook->failed_runs++;
 	log_error("%s failed (%u in a row), next attempt in %" PRIu64 " s: %s", title(hook), hook->failures,
 		wait / 1000, hook->error);
@@ -124,6 +126,7 @@ static void fail(struct reload_hook *hook, const char *format, ...)
 static void succeed(struct reload_hook *hook)
 {
 	hook->state = RELOAD_HOOK_DONE;
+	hook->ended_s = (int64_t)time(NULL);
 	if (hook->failures)
 		log_notice(
 			"%s works again, after %u failure%s", title(hook), hook->failures, text_plural(hook->failures));

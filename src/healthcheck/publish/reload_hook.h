@@ -59,6 +59,8 @@ struct reload_hook {
 	/* Failed runs in a row. */
 	unsigned failures;
 	uint64_t runs, failed_runs;
+	/* Unix time when the last run ended; 0: none has. */
+	int64_t ended_s;
 	/* Reason of the last failure; "" after a success. */
 	char error[640];
 	/* Last line of this run's output, for `error`. */
