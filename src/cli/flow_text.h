@@ -13,4 +13,9 @@ struct flow_text {
 
 void flow_text_format(const struct flow *flow, struct flow_text *text);
 
+#define FLOW_TEXT_FRAME_MAX 128
+
+/* Describes a frame that has no flow, by the headers that are there. */
+void flow_text_frame(const uint8_t *frame, uint32_t readable, char text[FLOW_TEXT_FRAME_MAX]);
+
 #endif

@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&stats_command,
 	&tables_command,
 	&next_hops_command,
+	&capture_command,
 };
 
 static const struct command_program program = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "cli/capture/capture_text.h"
 #include "cli/cli.h"
 #include "table/file/table_load.h"
 
@@ -60,6 +61,8 @@ void cli_values(const char *what, const struct command_args *args)
 	else if (strcmp(what, "--state") == 0)
 		for (uint8_t state = TABLE_FILLING; state <= TABLE_INACTIVE; state++)
 			command_offer(table_state_name(state), NULL);
+	else if (strcmp(what, "--verdict") == 0)
+		capture_text_offer();
 	else if (args->count > 0 &&
 		 (strcmp(what, "--table") == 0 || strcmp(what, "--copy-checks-from") == 0 || strcmp(what, "WORD") == 0))
 		offer_from_table(what, args);

@@ -21,6 +21,7 @@
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
 
+struct capture;
 struct nexthop;
 struct worker;
 
@@ -46,6 +47,7 @@ struct director {
 	struct port_events port_events[PLAN_MAX_PORTS]; /* of ports[] */
 	int port_wake; /* eventfd, written when a port has events */
 	pthread_mutex_t ports_lock; /* held to change port.state, and by other threads while they read a device */
+	struct capture *capture; /* NULL: packets cannot be captured */
 	struct health health; /* the control thread writes it; see health_read() */
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "director/bifurcation.h"
+#include "director/capture/capture.h"
 #include "director/control/control.h"
 #include "director/telemetry/telemetry.h"
 #include "director/startup.h"
@@ -74,6 +75,7 @@ static void run_workers(struct control *control)
 		worker_run(own);
 	control_wait(control);
 	telemetry_close();
+	capture_close(director.capture);
 	control_free(control);
 	rte_eal_mp_wait_lcore(); /* last, because it spins */
 }
@@ -92,6 +94,7 @@ static int serve(const cpu_set_t *cpus)
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;
+	director.capture = capture_open(&director, cpus);
 	error = telemetry_open(&director, control);
 	if (error)
 		log_warning("telemetry is not available: %s", strerror(-error));

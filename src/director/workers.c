@@ -77,6 +77,7 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.reply_to_sender = director->conf.gateway_auto && rx == tx,
 	};
 	path->tx_index = (uint16_t)(tx - director->ports);
+	path->tx_port = tx->id;
 	return path;
 }
 
@@ -89,6 +90,7 @@ static void add_return(const struct director *director, struct worker *worker, c
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
 	path->out = (struct queue){.port = plan->rx_port, .queue = plan->return_queue};
 	path->segments_allowed = port->tx_segments;
+	path->tx_port = plan->rx_port;
 	path->mtu = &port->mtu;
 	idle_watch(&worker->idle, port_rx_fd(exception, plan->rx_queue));
 }

@@ -100,9 +100,9 @@ static int fill_options(const struct command *command, struct option *options, c
 			.has_arg = kind,
 			.val = count,
 		};
-		if (!letter)
+		if (!letter || *letter++ == ' ')
 			continue;
-		*letters++ = *letter++;
+		*letters++ = letter[-1];
 		if (kind == required_argument)
 			*letters++ = ':';
 	}

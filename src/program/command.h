@@ -42,7 +42,8 @@ struct command {
 	int min_operands, max_operands;
 	const char *summary; /* a sentence without full stop */
 	const struct command_option *options;
-	const char *letters; /* a short option for each option, for help and for version; NULL: only -h */
+	/* A short option for each option, for help and for version; ' ': the option has none. NULL: only -h. */
+	const char *letters;
 	const char *note; /* text after the options in --help, without a newline at its end; NULL: none */
 };
 

@@ -48,12 +48,12 @@ int command_help_program(const struct command_program *program)
 	return COMMAND_OK;
 }
 
-/* Writes "--name ARGUMENT", after "-n, " if the command has letters. Returns its length. */
+/* Writes "--name ARGUMENT", after "-n, " if the option has a letter. Returns its length. */
 static int format_option(const struct command *command, int index, const char *name, const char *argument, char text[64])
 {
 	char letter[8] = "";
 
-	if (command->letters)
+	if (command->letters && command->letters[index] != ' ')
 		snprintf(letter, sizeof(letter), "-%c, ", command->letters[index]);
 	return snprintf(text, 64, "%s--%s%s%s", letter, name, argument && *argument != '[' ? " " : "",
 		argument ? argument : "");

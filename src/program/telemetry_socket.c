@@ -25,10 +25,10 @@ static const char *runtime_folder(void)
 	return base ? base : "/tmp";
 }
 
-/* Writes the path of the socket. Returns false if it is too long for a socket. */
-static bool socket_path(const char *prefix, char *path, size_t size)
+bool telemetry_socket_path(const char *prefix, const char *name, char path[TELEMETRY_SOCKET_PATH])
 {
-	return snprintf(path, size, "%s/dpdk/%s/dpdk_telemetry.v2", runtime_folder(), prefix) < (int)size;
+	return snprintf(path, TELEMETRY_SOCKET_PATH, "%s/dpdk/%s/%s", runtime_folder(), prefix, name) <
+	       TELEMETRY_SOCKET_PATH;
 }
 
 /* Returns the part of a socket's path that begins with the prefix. */
@@ -92,7 +92,7 @@ static int connect_to(struct telemetry_socket *telemetry, unsigned timeout_ms, s
 	int error;
 
 	telemetry->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	strcpy(addr.sun_path, telemetry->path); /* socket_path() checked the length */
+	strcpy(addr.sun_path, telemetry->path); /* telemetry_socket_path() checked the length */
 	if (telemetry->fd >= 0 && setsockopt(telemetry->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0 &&
 		setsockopt(telemetry->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&
 		connect(telemetry->fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
@@ -180,7 +180,7 @@ int telemetry_socket_open(
 	struct telemetry_socket *telemetry, const char *prefix, unsigned timeout_ms, struct faults *faults)
 {
 	telemetry->fd = -1;
-	if (!socket_path(prefix, telemetry->path, sizeof(telemetry->path))) {
+	if (!telemetry_socket_path(prefix, "dpdk_telemetry.v2", telemetry->path)) {
 		faults_error(faults, NULL, "the file prefix '%s' is too long for a socket's path", prefix);
 		return -ENAMETOOLONG;
 	}

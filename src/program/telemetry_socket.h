@@ -13,6 +13,8 @@
 
 #include "common/faults.h"
 
+#define TELEMETRY_SOCKET_PATH 108 /* bytes, as in struct sockaddr_un */
+
 /* A connection to a director. Its members belong to telemetry_socket.c, except for those that have a comment. */
 struct telemetry_socket {
 	/* It becomes readable when the director ends. -1: there is no connection. */
@@ -20,8 +22,11 @@ struct telemetry_socket {
 	size_t reply_max; /* bytes */
 	/* Process id of the director, in its own namespace. */
 	json_int_t pid;
-	char path[108]; /* as in struct sockaddr_un */
+	char path[TELEMETRY_SOCKET_PATH];
 };
+
+/* Writes the path of the socket `name` of the director with this --file-prefix. False: it is too long for a socket. */
+bool telemetry_socket_path(const char *prefix, const char *name, char path[TELEMETRY_SOCKET_PATH]);
 
 /*
  * Connects to the director with this --file-prefix. The timeout, in milliseconds, also applies to each later reply. Returns 0; or

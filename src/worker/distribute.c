@@ -5,6 +5,7 @@
 #include <rte_random.h>
 
 #include "worker/distribute_hash.h"
+#include "worker/tap/tap.h"
 
 struct distributor *distribute_create(uint16_t ring_count, bool works_itself)
 {
@@ -50,6 +51,9 @@ static void enqueue(struct distributor *distributor, struct distribute_share *sh
 	if (room < QUEUE_BURST)
 		distributor->backpressure = true;
 	if (unlikely(sent < share->count)) {
+		for (uint16_t i = sent; distributor->tap && i < share->count; i++)
+			tap_single(distributor->tap, share->mbufs[i], VERDICT_DROP_TX_FULL, share->mbufs[i]->port,
+				CAPTURE_NO_PORT);
 		rte_pktmbuf_free_bulk(share->mbufs + sent, share->count - sent);
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], share->count - sent);
 	}

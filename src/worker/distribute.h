@@ -24,11 +24,14 @@ struct distribute_share {
 	struct queue ring; /* unused in the distributor's own share */
 };
 
+struct tap;
+
 /* Owned by the lcore that receives. */
 struct distributor {
 	uint64_t seed; /* of distribute_hash() */
 	uint16_t share_count; /* all workers; if the distributor works itself, its share is the last */
 	uint16_t ring_count; /* workers other than the distributor itself */
+	struct tap *tap; /* told about packets that are dropped; NULL: none */
 	bool backpressure; /* some ring had no room for a whole burst when it was last looked at */
 	struct distribute_share shares[];
 };

@@ -3,6 +3,8 @@
 
 #include <rte_cycles.h>
 
+#include "worker/tap/tap.h"
+
 enum {
 	SMALLEST_BURST = 16, /* packets that a full bucket lets through at once, however low its rate is */
 	BURSTS_PER_SECOND = 10, /* or this part of the rate */
@@ -53,6 +55,8 @@ static void sort(struct exceptions *exceptions, struct counters *counters)
 		if (!exceptions->limits || shared_bucket_take(&exceptions->limits->buckets[class], now)) {
 			exceptions_put_sorted(exceptions, mbuf, class);
 		} else {
+			if (exceptions->tap)
+				tap_drop(exceptions->tap, mbuf, VERDICT_DROP_EXCEPTION_LIMITED, CAPTURE_NO_PORT);
 			limited[class]++;
 			exceptions->mbufs[dropped++] = mbuf;
 		}

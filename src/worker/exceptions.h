@@ -24,6 +24,7 @@ struct exceptions {
 	struct exception_limits *limits; /* shared; NULL: none */
 	uint16_t count;
 	struct rte_mbuf *mbufs[BURST_MAX]; /* not sorted yet */
+	struct tap *tap; /* told about packets beyond the limits; NULL: none */
 	struct outbox control, other;
 };
 

@@ -6,6 +6,8 @@
 
 #include <rte_pause.h>
 
+#include "worker/tap/tap.h"
+
 /* A full queue drains at line rate or not at all. More attempts would only delay the packets that arrive meanwhile. */
 #define ATTEMPTS 4
 
@@ -29,6 +31,8 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 
 	for (uint16_t i = 0; i < outbox->count; i++)
 		outbox->mbufs[i]->hash.usr = outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
+	if (unlikely(outbox->tap))
+		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
 	sent = (uint16_t)rte_ring_sp_enqueue_burst(queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
 	doorbell_ring(queue->bell);
 	return sent;
@@ -76,14 +80,18 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	}
 }
 
-static void count_unsent(const struct outcome *outcome, struct counters *counters)
+static void count_unsent(const struct queue *queue, const struct outbox *outbox, uint16_t at, struct counters *counters)
 {
-	if (outcome->verdict == OUTCOME_RETURNED)
+	uint8_t outcome = outbox->outcomes[at].verdict;
+	uint8_t verdict = outcome == VERDICT_EXCEPTION ? VERDICT_DROP_EXCEPTION_FULL : VERDICT_DROP_TX_FULL;
+
+	if (outcome == OUTCOME_RETURNED) {
 		counters_add(&counters->exception_return_full, 1);
-	else if (outcome->verdict == VERDICT_EXCEPTION)
-		counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], 1);
-	else
-		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], 1);
+	} else {
+		counters_add(&counters->verdicts[verdict], 1);
+		if (outbox->tap)
+			tap_drop(outbox->tap, outbox->mbufs[at], verdict, queue->port);
+	}
 }
 
 static void empty(struct outbox *outbox)
@@ -105,7 +113,7 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 		count_sent(outbox, sent, counters);
 	}
 	for (uint16_t i = sent; i < outbox->count; i++)
-		count_unsent(&outbox->outcomes[i], counters);
+		count_unsent(queue, outbox, i, counters);
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
 	empty(outbox);
@@ -124,13 +132,23 @@ static bool write_frame(int tun, const struct rte_mbuf *mbuf)
 	return !mbuf && writev(tun, pieces, count) > 0;
 }
 
+static void note_refused(const struct outbox *outbox, uint16_t at)
+{
+	if (outbox->tap)
+		tap_drop(outbox->tap, outbox->mbufs[at], VERDICT_DROP_EXCEPTION_FULL, CAPTURE_NO_PORT);
+}
+
 /* Returns how many frames the kernel did not take. */
 static uint16_t write_frames(int tun, struct outbox *outbox)
 {
 	uint16_t refused = 0;
 
-	for (uint16_t i = 0; i < outbox->count; i++)
-		refused += !write_frame(tun, outbox->mbufs[i]);
+	for (uint16_t i = 0; i < outbox->count; i++) {
+		if (write_frame(tun, outbox->mbufs[i]))
+			continue;
+		note_refused(outbox, i);
+		refused++;
+	}
 	rte_pktmbuf_free_bulk(outbox->mbufs, outbox->count);
 	return refused;
 }
@@ -144,6 +162,7 @@ static uint16_t send_each(const struct queue *queue, struct outbox *outbox)
 		at += rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
 		if (at == outbox->count)
 			break;
+		note_refused(outbox, at);
 		rte_pktmbuf_free(outbox->mbufs[at]);
 		refused++;
 	}

@@ -26,8 +26,11 @@ struct outcome {
 /* The packet comes from the exception path, not from a port, so it has no verdict. */
 #define OUTCOME_RETURNED VERDICT_COUNT
 
+struct tap;
+
 /* Packets that are sent together. */
 struct outbox {
+	struct tap *tap; /* told about packets that are not sent; NULL: none */
 	uint16_t count;
 	bool verdicts_differ, slots_differ; /* some outcome differs from outcomes[0] in this member */
 	struct rte_mbuf *mbufs[BURST_MAX];

@@ -10,6 +10,7 @@
 #include "packet/icmp/too_big.h"
 #include "worker/bind_sample.h"
 #include "worker/mbuf.h"
+#include "worker/tap/tap.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
 #define SPLIT_ITERATIONS 256
@@ -42,6 +43,9 @@ static uint16_t load_with_copies(
 			counters_add(&worker->counters.slow_path, 1);
 			mbuf = mbuf_make_writable(mbufs[i], path->pool);
 			if (!mbuf) {
+				if (worker->tap)
+					tap_single(worker->tap, mbufs[i], VERDICT_DROP_NO_BUFFER, mbufs[i]->port,
+						CAPTURE_NO_PORT);
 				drop(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
 				continue;
 			}
@@ -110,6 +114,7 @@ static void finish_lane(struct worker *worker, const struct flow_path *path, con
 				count_backend(worker, live, lane);
 			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
 		} else {
+			burst->verdict[lane] = VERDICT_DROP_NO_BUFFER; /* for the tap */
 			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
 		}
 	} else if (verdict == VERDICT_EXCEPTION) {
@@ -196,15 +201,20 @@ static void sample_bytes(struct worker *worker, const struct live_table *live, u
 			(uint64_t)worker->outbox.sizes[at] * sent);
 }
 
-static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
-	struct rte_mbuf **mbufs, uint16_t count)
+/* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
+static inline __attribute__((always_inline)) void steer_with(struct tap *tap, struct worker *worker,
+	const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
 	struct bind_sample sample;
 	uint16_t packets, sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
 	prepare(worker, path, live);
+	if (tap)
+		tap_before(tap, &worker->burst, mbufs, live, path->tx_port);
 	pipeline_run(&worker->pipeline, &worker->burst);
+	if (tap)
+		tap_between(tap, &worker->burst, mbufs);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(writable && all_forwarded(&worker->burst)))
@@ -212,6 +222,8 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 	else
 		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
 			finish_lane(worker, path, live, lane, mbufs[lane]);
+	if (tap)
+		tap_ready(tap, &worker->burst);
 	packets = worker->outbox.count;
 	sample = bind_sample_take(&worker->outbox, live->routes, next_random(worker));
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
@@ -221,6 +233,23 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 		sample_bytes(worker, live, sent);
 	bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
+	if (tap)
+		tap_after(tap);
+}
+
+static __attribute__((noinline, cold)) void steer_tapped(struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
+{
+	steer_with(worker->tap, worker, path, live, mbufs, count);
+}
+
+static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+	struct rte_mbuf **mbufs, uint16_t count)
+{
+	if (unlikely(worker->tap))
+		steer_tapped(worker, path, live, mbufs, count);
+	else
+		steer_with(NULL, worker, path, live, mbufs, count);
 }
 
 static void collect(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
@@ -257,6 +286,8 @@ static void return_packets(struct worker *worker, const struct flow_path *path, 
 			rte_pktmbuf_free(mbufs[i]);
 			continue;
 		}
+		if (unlikely(worker->tap))
+			tap_single(worker->tap, mbufs[i], OUTCOME_RETURNED, CAPTURE_NO_PORT, path->tx_port);
 		mbufs[i]->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
 		outbox_put(&worker->outbox, mbufs[i], OUTCOME_RETURNED, 0);
 	}

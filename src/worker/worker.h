@@ -58,11 +58,14 @@ struct flow_path {
 	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors; /* of the receive queue */
 	uint16_t tx_index; /* of the port that transmits, in live_table.next_hops */
+	uint16_t tx_port; /* DPDK port id of the port that transmits, here or on the distributor's lcore */
 	/* Atomic. The MACs of the port that the packets came from and of the one that transmits, as admission_mac() returns them. */
 	const uint64_t *rx_mac, *tx_mac;
 	struct rx_burst bursts[2]; /* of FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE */
 	struct family_batch families[2]; /* of FLOW_PATH_STEER; [0]: IPv6, [1]: all other packets */
 };
+
+struct tap;
 
 struct worker {
 	const struct worker_shared *shared;
@@ -72,6 +75,7 @@ struct worker {
 	struct flow_path *paths;
 	uint16_t active_count; /* of paths[]: the first ones, which are on no parked port */
 	uint16_t orders; /* those of worker_shared_orders() that it follows */
+	struct tap *tap; /* of the capture that runs; NULL: none */
 
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit; /* of the pipeline */

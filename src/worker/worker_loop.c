@@ -45,10 +45,24 @@ static bool is_parked(const struct worker *worker, const struct flow_path *path)
 	       (!path->out.ring && worker_shared_is_parked(shared, path->out.port));
 }
 
-/* Moves the paths on parked ports behind the active ones. */
+/* Begins to use the tap of the capture that runs, and lets go of the one before. */
+static void follow_capture(struct worker *worker)
+{
+	struct tap *const *taps = __atomic_load_n(&worker->shared->taps, __ATOMIC_RELAXED);
+	struct tap *tap = taps ? taps[worker->index] : NULL;
+
+	worker->tap = worker->outbox.tap = worker->exceptions.tap = tap;
+	worker->exceptions.control.tap = worker->exceptions.other.tap = tap;
+	for (uint16_t i = 0; i < worker->path_count; i++)
+		if (worker->paths[i].distributor)
+			worker->paths[i].distributor->tap = tap;
+}
+
+/* Also moves the paths on parked ports behind the active ones. */
 static void follow_orders(struct worker *worker, uint16_t orders)
 {
 	worker->orders = orders;
+	follow_capture(worker);
 	worker->active_count = 0;
 	for (uint16_t i = 0; i < worker->path_count; i++) {
 		struct flow_path *to = &worker->paths[worker->active_count], path = worker->paths[i];

@@ -51,6 +51,8 @@ struct worker_drain {
 	unsigned arrived[DRAIN_PHASES]; /* atomic */
 };
 
+struct tap;
+
 struct worker_shared {
 	/*
 	 * Atomic. Workers fetch it once per iteration with worker_shared_live() and report a quiescent state after the
@@ -63,11 +65,12 @@ struct worker_shared {
 	union {
 		struct {
 			bool stop; /* atomic; set once */
-			uint8_t parkings; /* atomic; changes with parked[] */
+			uint8_t changes; /* atomic; changes with parked[] and with `taps` */
 		};
 		uint16_t orders;
 	};
 	bool parked[RTE_MAX_ETHPORTS]; /* atomic; by DPDK port id: no worker uses the port, because it is reset or gone */
+	struct tap *const *taps; /* atomic; of the capture that runs, by worker->index; NULL: none */
 } __attribute__((aligned(64)));
 
 static inline const struct live_table *worker_shared_live(const struct worker_shared *shared)
@@ -85,6 +88,13 @@ static inline bool worker_shared_is_parked(const struct worker_shared *shared, u
 	return __atomic_load_n(&shared->parked[port], __ATOMIC_RELAXED);
 }
 
+/* Makes the workers look at their orders again, and waits until all of them have. Thread-safe. */
+static inline void worker_shared_order(struct worker_shared *shared)
+{
+	__atomic_fetch_add(&shared->changes, 1, __ATOMIC_RELEASE);
+	rte_rcu_qsbr_synchronize(shared->qsbr, RTE_QSBR_THRID_INVALID);
+}
+
 /*
  * Orders the workers to stop using a port, or to use it again, and waits until all of them do. Their packets for a
  * parked port wait. The control thread calls it.
@@ -92,8 +102,17 @@ static inline bool worker_shared_is_parked(const struct worker_shared *shared, u
 static inline void worker_shared_park(struct worker_shared *shared, uint16_t port, bool parked)
 {
 	__atomic_store_n(&shared->parked[port], parked, __ATOMIC_RELAXED);
-	__atomic_store_n(&shared->parkings, (uint8_t)(shared->parkings + 1), __ATOMIC_RELEASE);
-	rte_rcu_qsbr_synchronize(shared->qsbr, RTE_QSBR_THRID_INVALID);
+	worker_shared_order(shared);
+}
+
+/*
+ * Orders the workers to use the taps of a capture, or none if `taps` is NULL, and waits until no worker uses those before.
+ * The capture thread calls it.
+ */
+static inline void worker_shared_tap(struct worker_shared *shared, struct tap *const *taps)
+{
+	__atomic_store_n(&shared->taps, taps, __ATOMIC_RELAXED);
+	worker_shared_order(shared);
 }
 
 static inline bool worker_shared_stopping(const struct worker_shared *shared)

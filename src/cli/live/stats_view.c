@@ -86,6 +86,14 @@ static void print_header(const json_t *stats, size_t tables)
 		snapshot_number(stats, "reloads"), snapshot_number(stats, "reload_failures"));
 	if (error[0])
 		cli_print(12, "last error  %s", error);
+	if (snapshot_number(stats, "capture"))
+		cli_print(12,
+			"capture     by process %" JSON_INTEGER_FORMAT ", user %" JSON_INTEGER_FORMAT
+			": %" JSON_INTEGER_FORMAT " packets, %" JSON_INTEGER_FORMAT " lost, %" JSON_INTEGER_FORMAT
+			" not examined",
+			snapshot_number(stats, "capture_pid"), snapshot_number(stats, "capture_uid"),
+			snapshot_number(stats, "capture_matched"), snapshot_number(stats, "capture_lost"),
+			snapshot_number(stats, "capture_skipped"));
 }
 
 static void print_ports(const struct stats_view *view, const json_t *ports, const json_t *before)

@@ -9,37 +9,10 @@
 #include "cli/explain.h"
 #include "cli/flow_text.h"
 #include "common/clock.h"
-#include "common/net.h"
 #include "packet/steer.h"
 #include "packet/icmp/too_big.h"
 
 #define REASON_MAX 192
-
-/* Describes a frame whose flow the director does not know, by the headers that are there. */
-static void describe_frame(const uint8_t *frame, uint32_t readable, char *text)
-{
-	char source[NETADDR_TEXT_MAX], destination[NETADDR_TEXT_MAX];
-	struct span at = span_of(frame, readable);
-	struct netaddr from, to;
-	const uint8_t *ip;
-	uint16_t type;
-	bool v4;
-
-	if (!net_skip_ethernet(&at, &type)) {
-		snprintf(text, REPLAY_LIST_TEXT_MAX, "frame of %" PRIu32 " bytes", readable);
-		return;
-	}
-	v4 = type == NET_TYPE_IPV4;
-	ip = v4 || type == NET_TYPE_IPV6 ? span_take(&at, v4 ? NET_IPV4_SIZE : NET_IPV6_SIZE) : NULL;
-	if (!ip) {
-		snprintf(text, REPLAY_LIST_TEXT_MAX, "EtherType 0x%04x", type);
-		return;
-	}
-	from = netaddr_from_bytes(v4 ? NETADDR_V4 : NETADDR_V6, ip + (v4 ? 12 : 8));
-	to = netaddr_from_bytes(v4 ? NETADDR_V4 : NETADDR_V6, ip + (v4 ? 16 : 24));
-	snprintf(text, REPLAY_LIST_TEXT_MAX, "IP protocol %u %s > %s", ip[v4 ? 9 : 6], netaddr_format(&from, source),
-		netaddr_format(&to, destination));
-}
 
 void replay_list_note(struct replay_list *list, const struct burst *burst, uint32_t lane, struct timeval time)
 {
@@ -53,7 +26,7 @@ void replay_list_note(struct replay_list *list, const struct burst *burst, uint3
 				   readable) == VERDICT_FORWARDED;
 	packet->has_flow = flow_parse(frame, readable, burst->size[lane], &packet->flow) == VERDICT_FORWARDED;
 	if (!packet->has_flow)
-		describe_frame(frame, readable, packet->text);
+		flow_text_frame(frame, readable, packet->text);
 }
 
 /* Says what became of the too-big reply. */

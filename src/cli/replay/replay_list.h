@@ -7,9 +7,8 @@
 #include <stdint.h>
 #include <sys/time.h>
 
+#include "cli/flow_text.h"
 #include "packet/pipeline.h"
-
-#define REPLAY_LIST_TEXT_MAX 128
 
 /* What is kept of a packet, because the pipeline overwrites its frame. */
 struct replay_list_packet {
@@ -18,7 +17,7 @@ struct replay_list_packet {
 	bool admitted; /* by its Ethernet header, see packet/admission.h */
 	bool has_flow;
 	struct flow flow;
-	char text[REPLAY_LIST_TEXT_MAX]; /* of a packet that has no flow */
+	char text[FLOW_TEXT_FRAME_MAX]; /* of a packet that has no flow */
 };
 
 struct replay_list {

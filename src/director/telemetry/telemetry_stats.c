@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "director/capture/capture.h"
 #include "director/telemetry/telemetry_reply.h"
 #include "director/ports/link.h"
 #include "director/workers.h"
@@ -88,6 +89,20 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	pthread_mutex_unlock(&reload->lock);
 }
 
+/* Adds who captures packets, and how that goes. */
+static void add_capture(struct rte_tel_data *data, const struct director *director)
+{
+	struct capture_state state = capture_state(director->capture);
+
+	rte_tel_data_add_dict_int(data, "capture", state.running);
+	rte_tel_data_add_dict_uint(data, "capture_pid", (uint64_t)state.pid);
+	rte_tel_data_add_dict_uint(data, "capture_uid", state.uid);
+	rte_tel_data_add_dict_uint(data, "capture_since", state.since);
+	rte_tel_data_add_dict_uint(data, "capture_matched", state.counters.matched);
+	rte_tel_data_add_dict_uint(data, "capture_lost", state.counters.lost);
+	rte_tel_data_add_dict_uint(data, "capture_skipped", state.counters.skipped);
+}
+
 static struct rte_tel_data *describe_lcore(const struct worker *worker)
 {
 	struct rte_tel_data *lcore = rte_tel_data_alloc();
@@ -130,7 +145,7 @@ static struct rte_tel_data *describe_port(struct director *director, const struc
 
 /* Bytes of JSON in a reply. */
 enum {
-	STATE_SIZE = 2570, /* the state, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
+	STATE_SIZE = 2770, /* the state and the capture, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
 	PORT_SIZE = 250,
 	VALUE_SIZE = 19, /* of a counter, without its name: 15 digits, which it has after years, and punctuation */
 };
@@ -177,6 +192,7 @@ int telemetry_stats(struct director *director, const char *parameters __rte_unus
 	workers_sum(director, &sum);
 	add_counters(data, &sum);
 	add_state(data, director);
+	add_capture(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)
 		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(director, &director->ports[i]));
 	for (uint16_t i = 0; i < lcore_count; i++)
