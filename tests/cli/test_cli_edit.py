@@ -85,7 +85,8 @@ def test_an_edit_changes_only_its_lines(file, words, lines):
     done = edit(file, *words)
     after = file.read_text()
     if lines is not None:
-        assert changed_lines(EXAMPLE, after) == lines
+        # Versions of difflib differ in how they mix removed and added lines.
+        assert sorted(changed_lines(EXAMPLE, after), key=lambda line: line[0]) == sorted(lines, key=lambda line: line[0])
     else:
         assert after.count('"ip": "203.0.113.10"') == 2 and "2001:db8:113::10" not in after
     assert f"{file}: written; the previous version is in {file}~\n" in done.stdout

@@ -5,11 +5,13 @@
  * rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 
@@ -56,15 +58,22 @@ static void obey(const char *line)
 			rte_eth_dev_callback_process(rte_eth_dev_allocated(name), events[i].type, NULL);
 }
 
+/* Reads without stdio: exit() of newer versions of glibc waits for the lock of a FILE in which a thread reads. */
 static void *run(void *path)
 {
-	FILE *file = fopen(path, "re"); /* waits until the test opens the other end */
+	int fd = open(path, O_RDONLY | O_CLOEXEC); /* waits until the test opens the other end */
 	char line[64];
+	size_t length = 0;
 
-	while (file && fgets(line, sizeof(line), file))
+	while (fd >= 0 && length < sizeof(line) && read(fd, line + length, 1) == 1) {
+		if (line[length++] != '\n')
+			continue;
+		line[length - 1] = '\0';
 		obey(line);
-	if (file)
-		fclose(file);
+		length = 0;
+	}
+	if (fd >= 0)
+		close(fd);
 	return NULL;
 }
 
