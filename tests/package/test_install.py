@@ -168,7 +168,11 @@ def test_installation_after_a_removal_uses_the_old_configuration(director, netwo
 
 def test_purge_keeps_the_table_with_the_keys_and_names_what_it_deletes(director):
     kept = {path: director.read(path) for path in TABLES[:2]}
+    # A file system of the operator, and what glb-announce leaves when it stops.
+    director.run("apt-get install -y glb-announce; mkdir -p /var/lib/glb/mine /run/glb-announce; mount -t tmpfs mine /var/lib/glb/mine; touch /var/lib/glb/mine/file /run/glb-announce/status.json")
     printed = walk(director, block(INSTALLING, "apt-get purge"))
+    assert director.output("ls -A /var/lib/glb/mine") == "file" and director.output("find /run -maxdepth 1 -name 'glb-*'") == ""
+    director.run("umount /var/lib/glb/mine && rmdir -p --ignore-fail-on-non-empty /var/lib/glb/mine")
     assert {path: director.read(path) for path in TABLES[:2]} == kept
     assert "/var/lib/glb" in printed and "forwarding_table.bin" in printed
     assert sorted(director.output("ls /etc/glb").split()) == ["director.conf", "forwarding_table.json"]
