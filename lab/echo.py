@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The echo service of a proxy, for long-lived connections. Run as `echo.py NAME PORT ADDRESS...`. Prints "ready" when it listens.
+"""The echo service of a proxy, for long-lived connections. Run as `echo.py NAME PORT ADDRESS...`, with at least one address. Prints "ready" when it listens.
 
 It answers each line with the proxy's name and the line. After the line "upload N" it reads N bytes, and answers with the proxy's
 name and the SHA-256 of the bytes.
@@ -43,4 +43,6 @@ async def serve(name, port, addresses):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:  # asyncio listens nowhere without an address, and says nothing
+        sys.exit("usage: echo.py NAME PORT ADDRESS...")
     asyncio.run(serve(sys.argv[1].encode(), int(sys.argv[2]), sys.argv[3:]))
