@@ -2,7 +2,6 @@
 #include "program/http/http_server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,16 @@ enum {
 	/* Connections that one run accepts. */
 	ACCEPT_MAX = 16,
 	BACKLOG = 64,
+	/* If there are no file descriptors left. */
+	PAUSE_MS = 1000,
 	/* A client that sends and takes nothing for this time is disconnected. */
 	CONNECTION_TIMEOUT_S = 10,
 	/* A piece of a page ends when it has this many bytes. */
 	PIECE_SIZE = 16384,
 	/* Bytes that are sent at once. */
 	BLOCK_SIZE = 32768,
+	/* Bytes that the kernel keeps for a client that does not read them. */
+	SEND_BUFFER = 65536,
 	NOT_FOUND_SIZE = 512,
 };
 
@@ -43,8 +46,8 @@ struct http_server {
 	/* Readable when `listener` or the daemon is. */
 	int epoll;
 	int listener;
-	/* Closed for a moment when there are no file descriptors left, so that a connection can be accepted and closed. */
-	int reserve;
+	/* The listener is not watched, because there were no file descriptors left. */
+	bool paused;
 };
 
 /* A page that is being written. */
@@ -229,19 +232,15 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *connect
 	return route ? respond_page(server, connection, route, number) : respond_not_found(connection, server->routes);
 }
 
-/* There are no file descriptors left. The client must not stay in the queue, where it would wake the caller for ever. */
-static void refuse_one(struct http_server *server)
+static bool watch(int epoll, int fd)
 {
-	int fd;
+	struct epoll_event event = {.events = EPOLLIN};
 
-	close(server->reserve);
-	fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static void accept_clients(struct http_server *server)
+/* Returns 0, or why the last client could not be accepted; EAGAIN: none waits. */
+static int accept_clients(struct http_server *server)
 {
 	for (unsigned i = 0; i < ACCEPT_MAX; i++) {
 		union sockaddr_any address;
@@ -250,22 +249,40 @@ static void accept_clients(struct http_server *server)
 
 		if (fd >= 0)
 			MHD_add_connection(server->daemon, fd, &address.sa, size);
-		else if (errno == EMFILE || errno == ENFILE)
-			refuse_one(server);
 		else if (errno != ECONNABORTED && errno != EINTR)
-			return;
+			return errno;
 	}
+	return 0;
+}
+
+/*
+ * Accepts what waits. Without a free file descriptor the clients stay in the queue, and would wake the caller for ever.
+ * So the listener is not watched then for a while.
+ */
+static void take_clients(struct http_server *server)
+{
+	int error = accept_clients(server);
+	bool pause = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+
+	if (pause && !server->paused)
+		epoll_ctl(server->epoll, EPOLL_CTL_DEL, server->listener, NULL);
+	else if (!pause && server->paused)
+		watch(server->epoll, server->listener);
+	server->paused = pause;
 }
 
 int http_server_run(struct http_server *server)
 {
+	int longest_ms = INT32_MAX;
 	MHD_UNSIGNED_LONG_LONG timeout_ms;
 
-	accept_clients(server);
+	take_clients(server);
 	MHD_run(server->daemon);
+	if (server->paused)
+		longest_ms = PAUSE_MS;
 	if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
-		return -1;
-	return timeout_ms < INT32_MAX ? (int)timeout_ms : INT32_MAX;
+		return server->paused ? longest_ms : -1;
+	return timeout_ms < (unsigned)longest_ms ? (int)timeout_ms : longest_ms;
 }
 
 int http_server_descriptor(const struct http_server *server)
@@ -277,12 +294,14 @@ static int listen_on(const struct netaddr *address, uint16_t port)
 {
 	union sockaddr_any to;
 	socklen_t size = sockaddr_fill(&to, address, port);
-	int fd = socket(to.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1, error;
+	int fd = socket(to.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int one = 1, buffer = SEND_BUFFER, error;
 
 	if (fd < 0)
 		return -errno;
 	/* After a restart, old connections in TIME_WAIT must not keep the address. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	if (to.sa.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (bind(fd, &to.sa, size) == 0 && listen(fd, BACKLOG) == 0)
@@ -290,13 +309,6 @@ static int listen_on(const struct netaddr *address, uint16_t port)
 	error = errno;
 	close(fd);
 	return -error;
-}
-
-static bool watch(int epoll, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN};
-
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /* Returns 0 or -errno. */
@@ -307,9 +319,8 @@ static int open_all(struct http_server *server, const struct netaddr *address, u
 	server->listener = listen_on(address, port);
 	if (server->listener < 0)
 		return server->listener;
-	server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (server->reserve < 0 || server->epoll < 0)
+	if (server->epoll < 0)
 		return -errno;
 	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handle_request,
 		server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
@@ -333,7 +344,6 @@ int http_server_open(struct http_server **server, const struct netaddr *address,
 		.context = context,
 		.epoll = -1,
 		.listener = -1,
-		.reserve = -1,
 		.is_local = http_host_is_loopback(address)};
 	error = open_all(made, address, port);
 	if (error)
@@ -353,7 +363,5 @@ void http_server_close(struct http_server *server)
 		close(server->listener);
 	if (server->epoll >= 0)
 		close(server->epoll);
-	if (server->reserve >= 0)
-		close(server->reserve);
 	free(server);
 }
