@@ -42,6 +42,7 @@ struct director {
 	struct worker *workers[PLAN_MAX_LCORES]; /* one per lcore of plan.lcores, in the same order */
 	enum isa packet_isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	uint64_t started; /* Unix time in seconds */
 
 	struct nexthop *nexthop; /* finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
 	struct port_events port_events[PLAN_MAX_PORTS]; /* of ports[] */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -16,6 +17,7 @@
 #include "director/bifurcation.h"
 #include "director/capture/capture.h"
 #include "director/control/control.h"
+#include "director/http/http_thread.h"
 #include "director/telemetry/telemetry.h"
 #include "director/startup.h"
 #include "director/workers.h"
@@ -57,7 +59,7 @@ static void print_counters(void)
 }
 
 /* Starts the workers and waits for the end. If the main lcore is the only one, it works itself. */
-static void run_workers(struct control *control)
+static void run_workers(struct control *control, struct http_thread *http)
 {
 	struct worker *own = NULL;
 
@@ -74,6 +76,7 @@ static void run_workers(struct control *control)
 	if (own)
 		worker_run(own);
 	control_wait(control);
+	http_thread_stop(http);
 	telemetry_close();
 	capture_close(director.capture);
 	control_free(control);
@@ -90,6 +93,7 @@ static int serve(const cpu_set_t *cpus)
 	bifurcation_follow(&director);
 	director_lint_table(&director);
 	director.started_ns = clock_now_ns();
+	director.started = (uint64_t)time(NULL);
 	underlay_report_open(&director.underlay);
 	control = control_start(&director, cpus);
 	if (!control)
@@ -98,7 +102,7 @@ static int serve(const cpu_set_t *cpus)
 	error = telemetry_open(&director, control);
 	if (error)
 		log_warning("telemetry is not available: %s", strerror(-error));
-	run_workers(control);
+	run_workers(control, http_thread_start(&director, cpus));
 	print_counters();
 	return 0;
 }

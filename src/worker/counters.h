@@ -26,6 +26,11 @@
 	X(general_path, "received frames that took the general path, which is slower than the fast path")                 \
 	X(too_big_limited, "frames in drop_too_big that got no too-big reply because of the rate limit")                  \
 	X(too_big_without_df, "frames in drop_too_big that got no too-big reply because they are IPv4 without DF")        \
+	X(exception_neighbour, "frames in exception of the class neighbour")                                              \
+	X(exception_link, "frames in exception of the class link")                                                        \
+	X(exception_routing, "frames in exception of the class routing")                                                  \
+	X(exception_icmp, "frames in exception of the class ICMP")                                                        \
+	X(exception_other, "frames in exception of no class of the control plane")                                        \
 	X(exception_limited_neighbour, "frames in drop_exception_limited of the class neighbour")                         \
 	X(exception_limited_link, "frames in drop_exception_limited of the class link")                                   \
 	X(exception_limited_routing, "frames in drop_exception_limited of the class routing")                             \

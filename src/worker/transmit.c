@@ -6,6 +6,7 @@
 
 #include <rte_pause.h>
 
+#include "packet/exception_class.h"
 #include "worker/tap/tap.h"
 
 /* A full queue drains at line rate or not at all. More attempts would only delay the packets that arrive meanwhile. */
@@ -138,40 +139,51 @@ static void note_refused(const struct outbox *outbox, uint16_t at)
 		tap_drop(outbox->tap, outbox->mbufs[at], VERDICT_DROP_EXCEPTION_FULL, CAPTURE_NO_PORT);
 }
 
-/* Returns how many frames the kernel did not take. */
-static uint16_t write_frames(int tun, struct outbox *outbox)
+/* Counts in passed[] the frames of each class that the kernel took. */
+static void write_frames(int tun, struct outbox *outbox, uint16_t passed[EXCEPTION_CLASSES])
 {
-	uint16_t refused = 0;
-
 	for (uint16_t i = 0; i < outbox->count; i++) {
 		if (write_frame(tun, outbox->mbufs[i]))
-			continue;
-		note_refused(outbox, i);
-		refused++;
+			passed[outbox->outcomes[i].slot]++;
+		else
+			note_refused(outbox, i);
 	}
 	rte_pktmbuf_free_bulk(outbox->mbufs, outbox->count);
-	return refused;
 }
 
-/* Returns how many frames the driver refused. */
-static uint16_t send_each(const struct queue *queue, struct outbox *outbox)
+/* Counts in passed[] the frames of each class that the driver took. */
+static void send_each(const struct queue *queue, struct outbox *outbox, uint16_t passed[EXCEPTION_CLASSES])
 {
-	uint16_t refused = 0;
-
 	for (uint16_t at = 0; at < outbox->count; at++) {
-		at += rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
+		uint16_t end = at + rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
+
+		for (; at < end; at++)
+			passed[outbox->outcomes[at].slot]++;
 		if (at == outbox->count)
 			break;
 		note_refused(outbox, at);
 		rte_pktmbuf_free(outbox->mbufs[at]);
-		refused++;
 	}
-	return refused;
+}
+
+/* Returns the sum. */
+static uint16_t count_passed(const uint16_t passed[EXCEPTION_CLASSES], struct counters *counters)
+{
+	uint16_t sum = 0;
+
+	for (unsigned class = 0; class < EXCEPTION_CLASSES; class ++)
+		sum += passed[class];
+	counters_add(&counters->exception_neighbour, passed[EXCEPTION_NEIGHBOUR]);
+	counters_add(&counters->exception_link, passed[EXCEPTION_LINK]);
+	counters_add(&counters->exception_routing, passed[EXCEPTION_ROUTING]);
+	counters_add(&counters->exception_icmp, passed[EXCEPTION_ICMP]);
+	counters_add(&counters->exception_other, passed[EXCEPTION_OTHER]);
+	return sum;
 }
 
 void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters)
 {
-	uint16_t refused;
+	uint16_t passed[EXCEPTION_CLASSES] = {0}, sum;
 
 	if (outbox->count == 0)
 		return;
@@ -179,8 +191,12 @@ void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struc
 		transmit(queue, outbox, counters);
 		return;
 	}
-	refused = queue->tun ? write_frames(queue->tun, outbox) : send_each(queue, outbox);
-	counters_add(&counters->verdicts[VERDICT_EXCEPTION], outbox->count - refused);
-	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], refused);
+	if (queue->tun)
+		write_frames(queue->tun, outbox, passed);
+	else
+		send_each(queue, outbox, passed);
+	sum = count_passed(passed, counters);
+	counters_add(&counters->verdicts[VERDICT_EXCEPTION], sum);
+	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], outbox->count - sum);
 	empty(outbox);
 }

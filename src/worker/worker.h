@@ -14,6 +14,7 @@
 #include "worker/distribute.h"
 #include "worker/exceptions.h"
 #include "worker/idle.h"
+#include "worker/poll_gaps.h"
 #include "worker/queue.h"
 #include "worker/transmit.h"
 #include "worker/underlay_notes.h"
@@ -86,6 +87,7 @@ struct worker {
 	uint64_t random; /* state of the generator for samples */
 	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
 	struct counters counters;
+	struct poll_gaps gaps;
 };
 
 /*

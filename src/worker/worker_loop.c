@@ -35,6 +35,7 @@ static void sleep_if_drained(struct worker *worker)
 	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
 	idle_sleep(&worker->idle);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+	poll_gaps_skip(&worker->gaps, rte_rdtsc());
 }
 
 static bool is_parked(const struct worker *worker, const struct flow_path *path)
@@ -88,6 +89,7 @@ static void iterate(struct worker *worker)
 		counters_add(&worker->counters.empty_polls, 1);
 		rte_pause();
 	}
+	poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
 	if (idle_iteration(&worker->idle, count))
 		sleep_if_drained(worker);
 }
@@ -176,6 +178,7 @@ int worker_run(void *argument)
 
 	rte_rcu_qsbr_thread_register(shared->qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(shared->qsbr, worker->index);
+	poll_gaps_begin(&worker->gaps, rte_rdtsc(), rte_get_tsc_hz());
 	for (;;) {
 		uint16_t orders = worker_shared_orders(shared);
 

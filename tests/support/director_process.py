@@ -67,7 +67,7 @@ class DirectorProcess:
     """A context manager: a director that runs until the end of `with`.
 
     vdevs   arguments of EAL's --vdev
-    config  keys of director.conf (it takes every unicast frame unless they say otherwise), or the path of one
+    config  keys of director.conf (it takes every unicast frame and serves no metrics unless they say otherwise), or the path of one
     table   path of the forwarding table
     lcores  argument of EAL's --lcores
     user    uid to run as, the caller's by default
@@ -80,7 +80,8 @@ class DirectorProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="glb-"))
         self.file_prefix = "suite"
         self.environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
-        config_file = config if isinstance(config, Path) else write_config(self.folder / "director.conf", {**OPEN, **config})
+        config_file = config if isinstance(config, Path) else write_config(
+            self.folder / "director.conf", {**OPEN, "metrics": "none", **config})
         eal = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
         eal += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs)]
         if isa:

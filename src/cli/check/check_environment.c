@@ -18,8 +18,6 @@
 /* An assignment in the file. The strings are cut out of its text. */
 struct assignment {
 	struct faults *faults;
-	environment_each *each; /* gets the assignments instead of the checks; NULL: check them */
-	void *context;
 	int line;
 	char *name, *value;
 };
@@ -116,10 +114,6 @@ static const struct variable {
 
 static void check_assignment(const struct assignment *at, int lines[VARIABLES])
 {
-	if (at->each) {
-		at->each(at->context, at->name, at->value);
-		return;
-	}
 	for (size_t i = 0; i < VARIABLES; i++) {
 		if (strcmp(variables[i].name, at->name) != 0)
 			continue;
@@ -215,66 +209,38 @@ static char *check_line(char *from, struct assignment *at, int lines[VARIABLES])
 	return next;
 }
 
-/* Returns the number of lines with more than a comment. */
-static int check_lines(char *text, struct assignment *at, int lines[VARIABLES])
+static void check_text(char *text, struct faults *faults)
 {
-	int others = 0;
+	struct assignment at = {.faults = faults, .line = 1};
+	int lines[VARIABLES] = {0}, set = 0, others = 0;
 
-	for (char *from = text; from && *from; at->line++) {
+	for (char *from = text; from && *from; at.line++) {
 		from += strspn(from, BLANKS);
 		if (!strchr("#;\n", *from)) {
-			from = check_line(from, at, lines);
+			from = check_line(from, &at, lines);
 			others++;
 			continue;
 		}
 		from += strcspn(from, "\n");
 		from += *from == '\n';
 	}
-	return others;
-}
-
-static void check_text(char *text, struct faults *faults)
-{
-	struct assignment at = {.faults = faults, .line = 1};
-	int lines[VARIABLES] = {0}, set = 0, others = check_lines(text, &at, lines);
-
 	for (size_t i = 0; i < VARIABLES; i++)
 		set += lines[i] > 0;
 	if (others && !set && !faults->errors)
 		faults_warn(faults, NULL, "sets no variable that our units know");
 }
 
-/* Returns the text of the file, which the caller frees; NULL with an error in faults. */
-static char *read_text(const char *path, struct faults *faults)
+void check_environment(const char *path, struct faults *faults)
 {
 	char *text;
 	size_t size;
 
 	if (file_read(path, "an environment file", MAX_FILE_SIZE, &text, &size, faults) < 0)
-		return NULL;
+		return;
 	if (strlen(text) == size)
-		return text;
-	faults_error(faults, NULL, "cannot be read: it has a NUL byte, so it is not a text file");
-	free(text);
-	return NULL;
-}
-
-void check_environment(const char *path, struct faults *faults)
-{
-	char *text = read_text(path, faults);
-
-	if (text)
 		check_text(text, faults);
-	free(text);
-}
-
-void environment_read(const char *path, environment_each *each, void *context, struct faults *faults)
-{
-	struct assignment at = {.faults = faults, .line = 1, .each = each, .context = context};
-	char *text = read_text(path, faults);
-
-	if (text)
-		check_lines(text, &at, NULL);
+	else
+		faults_error(faults, NULL, "cannot be read: it has a NUL byte, so it is not a text file");
 	free(text);
 }
 

@@ -8,6 +8,7 @@
 #include "director/admission/conf_admission.h"
 #include "director/conf/conf_interfaces.h"
 #include "director/conf/conf_lcores.h"
+#include "director/conf/conf_metrics.h"
 #include "table/table_guard.h"
 
 bool conf_parse_mac(const char *text, uint8_t mac[6])
@@ -151,6 +152,7 @@ static const struct conf_key conf_keys[] = {
 		.choices = exception_paths},
 	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
+	{.name = "metrics", .read = conf_read_metrics, .offset = offsetof(struct conf, metrics)},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "stop_delay_ms", .read = conf_read_uint16, .offset = offsetof(struct conf, stop_delay_ms), .max = 60000},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
@@ -227,6 +229,7 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 		.rx_descriptors = 1024,
 		.tx_descriptors = 1024,
 		.rss_fields = CONF_RSS_ADDRESSES_AND_PORTS,
+		.metrics = conf_metrics_default(),
 		.max_shrink = TABLE_GUARD_MAX_SHRINK,
 	};
 	return conf_read_file(path, &reader, read_root);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/endpoint.h"
 #include "common/faults.h"
 #include "packet/steering.h"
 
@@ -70,6 +71,7 @@ struct conf {
 	uint16_t rx_descriptors, tx_descriptors; /* for each queue */
 	unsigned mbufs; /* frame buffers of each port; 0: as many as the queues need */
 	enum conf_rss_fields rss_fields;
+	struct endpoint metrics; /* where the director serves HTTP; without a port: it does not */
 	uint16_t max_shrink; /* percent, see table/table_guard.h */
 	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */
 	uint16_t flow_path_count;

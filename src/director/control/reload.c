@@ -256,6 +256,11 @@ int reload_publish(struct reload *reload, struct live_table *live, reload_count 
 	return 0;
 }
 
+const char *reload_format_name(const struct live_table *live)
+{
+	return live->version == 0 ? "JSON" : live->version == 2 ? "version 2" : "version 3";
+}
+
 void reload_finish(struct reload *reload)
 {
 	struct live_table *old = reload->replaced, *live = reload->shared->live;

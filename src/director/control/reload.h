@@ -98,6 +98,9 @@ bool reload_is_due(const struct reload *reload);
  */
 int reload_publish(struct reload *reload, struct live_table *live, reload_count *count, void *context);
 
+/* Returns what the file of the table was: "JSON", "version 2" or "version 3". */
+const char *reload_format_name(const struct live_table *live);
+
 /* Waits until no worker uses the old table any more, and frees that. */
 void reload_finish(struct reload *reload);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/health/health.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,23 @@ void health_read(struct health *health, struct health *copy)
 	copy->stale_ms = health->stale_ms;
 	copy->report = health->report;
 	pthread_mutex_unlock(&health->lock);
+}
+
+void health_report_now(struct health *health, struct health *copy, uint64_t now, uint64_t now_ms)
+{
+	uint64_t age_ms;
+
+	health_read(health, copy);
+	age_ms = now_ms - copy->evaluated_ms;
+	if (!copy->evaluated_ms || age_ms < copy->stale_ms)
+		return;
+	copy->report = (struct health_report){0};
+	health_add(&copy->report, HEALTH_CONTROL_STUCK, HEALTH_FAILS, "control thread",
+		"it has not looked at the director for %" PRIu64 " seconds, so nothing is known: restart the director",
+		age_ms / 1000);
+	copy->report.reasons[0].since = now - age_ms / 1000;
+	if (copy->state == HEALTH_OK || copy->state == HEALTH_DEGRADED)
+		copy->state = HEALTH_FAILING;
 }
 
 const char *health_state_name(enum health_state state)

@@ -96,6 +96,9 @@ void health_stop(struct health *health, uint64_t now);
 /* Copies everything but the lock. Any thread. */
 void health_read(struct health *health, struct health *copy);
 
+/* The same for people: if the control thread has stopped evaluating, the copy says only that. Times as in health_update(). */
+void health_report_now(struct health *health, struct health *copy, uint64_t now, uint64_t now_ms);
+
 /* "starting", "ok", "degraded", "failing" or "stopping" */
 const char *health_state_name(enum health_state state);
 

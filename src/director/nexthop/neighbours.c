@@ -155,29 +155,35 @@ void neighbours_free(struct neighbours *neighbours)
 	*neighbours = (struct neighbours){0};
 }
 
-const char *neighbour_state_name(const struct neighbour *neighbour)
+/* The indices in neighbour_states. */
+enum { PERMANENT, NOARP, REACHABLE, STALE, DELAY, PROBE, FAILED, DOWN, RESOLVING };
+
+const char *const neighbour_states[NEIGHBOUR_STATES] = {
+	[PERMANENT] = "permanent",
+	[NOARP] = "noarp",
+	[REACHABLE] = "reachable",
+	[STALE] = "stale",
+	[DELAY] = "delay",
+	[PROBE] = "probe",
+	[FAILED] = "failed",
+	[DOWN] = "down",
+	[RESOLVING] = "resolving",
+};
+
+unsigned neighbour_state(const struct neighbour *neighbour)
 {
-	static const struct {
-		uint16_t state;
-		const char *name;
-	} names[] = {
-		{NUD_PERMANENT, "permanent"},
-		{NUD_NOARP, "noarp"},
-		{NUD_REACHABLE, "reachable"},
-		{NUD_STALE, "stale"},
-		{NUD_DELAY, "delay"},
-		{NUD_PROBE, "probe"},
-		{NUD_FAILED, "failed"},
-	};
+	/* By index in neighbour_states, up to FAILED. */
+	static const uint16_t states[] = {
+		NUD_PERMANENT, NUD_NOARP, NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_FAILED};
 
 	if (neighbour->down)
-		return "down";
+		return DOWN;
 	if (!neighbour->known_mac && !(neighbour->state & NUD_NOARP))
-		return neighbour->settled ? "failed" : "resolving";
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (neighbour->state & names[i].state)
-			return names[i].name;
-	return "resolving"; /* the entry is gone, and the MAC is the last one */
+		return neighbour->settled ? FAILED : RESOLVING;
+	for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (neighbour->state & states[i])
+			return i;
+	return RESOLVING; /* the entry is gone, and the MAC is the last one */
 }
 
 const char *neighbour_address(const struct neighbour_key *key, char buf[46])

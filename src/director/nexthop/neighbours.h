@@ -67,8 +67,12 @@ void neighbours_probe(struct neighbours *neighbours, uint64_t now_ms, unsigned c
 void neighbours_sweep(struct neighbours *neighbours);
 void neighbours_free(struct neighbours *neighbours);
 
-/* Returns "reachable", "stale" and so on; "down", "failed"; "resolving" if the kernel has no entry, or is asking for the MAC. */
-const char *neighbour_state_name(const struct neighbour *neighbour);
+/* The states of neighbours, in words. "resolving": the kernel has no entry, or is asking for the MAC. */
+#define NEIGHBOUR_STATES 9
+extern const char *const neighbour_states[NEIGHBOUR_STATES];
+
+/* Returns the index in neighbour_states. */
+unsigned neighbour_state(const struct neighbour *neighbour);
 
 /* Returns the address as text, in buf. */
 const char *neighbour_address(const struct neighbour_key *key, char buf[46]);

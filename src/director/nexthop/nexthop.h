@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "director/nexthop/neighbours.h"
 #include "packet/next_hops.h"
 #include "packet/routes.h"
 
@@ -82,6 +83,9 @@ bool nexthop_find(
 	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item);
 
 struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
+
+/* Counts the next hops in each state of neighbour_states. */
+void nexthop_count_states(struct nexthop *nexthop, uint32_t port, uint32_t counts[NEIGHBOUR_STATES]);
 
 /* Copy up to `max` items from index `first` on, and return how many there are. orphans: backends without a reachable next hop. */
 uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_item *items, uint32_t max);

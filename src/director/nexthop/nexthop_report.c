@@ -56,7 +56,7 @@ struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port)
 static struct nexthop_item describe(const struct neighbour *neighbour, uint64_t now_ms)
 {
 	struct nexthop_item item = {
-		.state = neighbour_state_name(neighbour),
+		.state = neighbour_states[neighbour_state(neighbour)],
 		.age_s = (uint32_t)((now_ms - neighbour->changed_ms) / 1000),
 		.backends = neighbour->backends,
 	};
@@ -80,6 +80,17 @@ uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, st
 			items[count++] = describe(nexthop->neighbours.items[i], now);
 	pthread_mutex_unlock(&nexthop->lock);
 	return count;
+}
+
+void nexthop_count_states(struct nexthop *nexthop, uint32_t port, uint32_t counts[NEIGHBOUR_STATES])
+{
+	memset(counts, 0, NEIGHBOUR_STATES * sizeof(*counts));
+	pthread_mutex_lock(&nexthop->lock);
+	count_backends(nexthop, port);
+	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
+		if (nexthop->neighbours.items[i]->backends)
+			counts[neighbour_state(nexthop->neighbours.items[i])]++;
+	pthread_mutex_unlock(&nexthop->lock);
 }
 
 bool nexthop_find(

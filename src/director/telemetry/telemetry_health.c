@@ -24,22 +24,6 @@ static struct rte_tel_data *describe_reason(const struct health_reason *reason)
 	return data;
 }
 
-/* Replaces a report that the control thread does not keep up to date any more. */
-static void distrust_if_stale(struct health *health, uint64_t now_ms, uint64_t now)
-{
-	uint64_t age_ms = now_ms - health->evaluated_ms;
-
-	if (!health->evaluated_ms || age_ms < health->stale_ms)
-		return;
-	health->report = (struct health_report){0};
-	health_add(&health->report, HEALTH_CONTROL_STUCK, HEALTH_FAILS, "control thread",
-		"it has not looked at the director for %" PRIu64 " seconds, so nothing is known: restart the director",
-		age_ms / 1000);
-	health->report.reasons[0].since = now - age_ms / 1000;
-	if (health->state == HEALTH_OK || health->state == HEALTH_DEGRADED)
-		health->state = HEALTH_FAILING;
-}
-
 static void add_table(struct rte_tel_data *data, struct reload *reload, uint64_t now)
 {
 	char digest[24];
@@ -88,8 +72,7 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 		rte_tel_data_free(ports);
 		return -ENOMEM;
 	}
-	health_read(&director->health, &health);
-	distrust_if_stale(&health, clock_now_ms(), now);
+	health_report_now(&director->health, &health, now, clock_now_ms());
 	rte_tel_data_start_dict(reasons);
 	for (unsigned i = 0; i < health.report.count; i++)
 		telemetry_reply_numbered(reasons, i, describe_reason(&health.report.reasons[i]));

@@ -60,10 +60,7 @@ static void add_table(struct rte_tel_data *data, const struct reload *reload)
 	rte_tel_data_add_dict_string(data, "fingerprint", text);
 	snprintf(text, sizeof(text), "%s", reload->path);
 	telemetry_reply_text(data, "table_path", text);
-	rte_tel_data_add_dict_string(data, "table_format",
-		live->version == 0   ? "JSON"
-		: live->version == 2 ? "version 2"
-				     : "version 3");
+	rte_tel_data_add_dict_string(data, "table_format", reload_format_name(live));
 }
 
 static void add_state(struct rte_tel_data *data, struct director *director)

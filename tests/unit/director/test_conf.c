@@ -19,7 +19,10 @@
 #define CLOSE4     "}; }; }; };"
 #define DEEP       DEEP4 DEEP4 DEEP4 DEEP4 DEEP4
 #define CLOSE_DEEP CLOSE4 CLOSE4 CLOSE4 CLOSE4 CLOSE4
-#define BASE       "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
+#define METRICS(value)            \
+	"conf:2: metrics: " value \
+	" is neither \"none\" nor an address with a port, like \"127.0.0.1:19520\" or \"[::1]:19520\""
+#define BASE "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
 
 /* libconfig 1.5 leaks the last string of a file with a syntax error. */
 const char *__lsan_default_suppressions(void);
@@ -80,6 +83,7 @@ static void read_good_with_tags(const char *text, struct conf *conf)
 static void test_two_keys_are_enough(void **state)
 {
 	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x10, 0x00, 0x01}, ip[4] = {192, 0, 2, 1};
+	char address[ENDPOINT_TEXT_MAX];
 	struct conf conf;
 
 	(void)state;
@@ -97,6 +101,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.exception_path, CONF_EXCEPTION_NONE);
 	assert_int_equal(conf.exception_limits.control, 10000);
 	assert_int_equal(conf.exception_limits.other, 1000);
+	assert_string_equal(endpoint_format(&conf.metrics, address), "127.0.0.1:19520");
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
@@ -112,7 +117,8 @@ static void test_two_keys_are_enough(void **state)
 
 static void test_every_key_is_read(void **state)
 {
-	struct conf conf;
+	char address[ENDPOINT_TEXT_MAX];
+	struct conf conf, none;
 
 	(void)state;
 	read_good("outbound_gateway_mac = \"auto\"; outbound_src_ip = \"10.0.0.9\";\n"
@@ -123,7 +129,7 @@ static void test_every_key_is_read(void **state)
 		  "true;\n"
 		  "outbound_udp_checksum = true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
-		  "exception_path = \"virtio-user\"; idle = \"sleep\"; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; metrics = \"[::]:80\"; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
@@ -149,6 +155,9 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.exception_limits.control, 10000000);
 	assert_int_equal(conf.exception_limits.other, 0);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
+	assert_string_equal(endpoint_format(&conf.metrics, address), "[::]:80");
+	read_good(BASE "metrics = \"none\";", &none);
+	assert_false(none.metrics.has_port);
 	assert_false(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 0);
 	assert_int_equal(conf.stop_delay_ms, 60000);
@@ -235,6 +244,19 @@ static const struct {
 	{BASE "mbufs = 16777217;", {"conf:2: mbufs: '16777217' is not an integer from 0 to 16777216"}},
 	{BASE "mbufs = 4294967296;", {"conf:2: '4294967296' does not fit an integer"}},
 	{BASE "rss_fields = \"ports\";", {"conf:2: rss_fields: 'ports' is not \"addresses\" or \"addresses_and_ports\""}},
+	{BASE "metrics = \"\";", {METRICS("''")}},
+	{BASE "metrics = \"19520\";", {METRICS("'19520'")}},
+	{BASE "metrics = 19520;", {METRICS("'19520' (a number)")}},
+	{BASE "metrics = \"127.0.0.1\";", {METRICS("'127.0.0.1'")}},
+	{BASE "metrics = \"127.0.0.1:0\";", {METRICS("'127.0.0.1:0'")}},
+	{BASE "metrics = \"127.0.0.1:65536\";", {METRICS("'127.0.0.1:65536'")}},
+	{BASE "metrics = \"::1:19520\";", {METRICS("'::1:19520'")}},
+	{BASE "metrics = \"localhost:19520\";", {METRICS("'localhost:19520'")}},
+	{BASE "metrics = \"http://127.0.0.1:19520/\";", {METRICS("'http://127.0.0.1:19520/'")}},
+	{BASE "metrics = \"239.0.0.1:19520\";",
+		{"conf:2: metrics: '239.0.0.1:19520' is a multicast or reserved address, on which nobody can listen"}},
+	{BASE "metrics = \"[ff02::1]:19520\";",
+		{"conf:2: metrics: '[ff02::1]:19520' is a multicast or reserved address, on which nobody can listen"}},
 	{BASE "max_shrink = 101;", {"conf:2: max_shrink: '101' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = -1;", {"conf:2: max_shrink: '-1' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = 0.5;", {"conf:2: max_shrink: '0.5' (a real number) is not an integer from 0 to 100"}},

@@ -75,16 +75,16 @@ static void test_a_neighbour_that_fails_has_no_mac(void **state)
 	(void)state;
 	assert_int_equal(neighbour_mac(neighbour), 0);
 	assert_false(neighbour->settled);
-	assert_string_equal(neighbour_state_name(neighbour), "resolving");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "resolving");
 	assert_true(update(neighbour, NUD_REACHABLE, MAC, 1000));
 	assert_int_equal(neighbour_mac(neighbour), MAC);
-	assert_string_equal(neighbour_state_name(neighbour), "reachable");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "reachable");
 	assert_true(update(neighbour, NUD_FAILED, MAC, 2000));
 	assert_int_equal(neighbour_mac(neighbour), 0);
-	assert_string_equal(neighbour_state_name(neighbour), "failed");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "failed");
 	assert_int_equal(neighbour->changed_ms, 2000);
 	assert_false(update(neighbour, NUD_INCOMPLETE, 0, 2500)); /* the kernel asks again */
-	assert_string_equal(neighbour_state_name(neighbour), "failed");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "failed");
 	assert_true(update(neighbour, NUD_REACHABLE, OTHER, 3000));
 	assert_int_equal(neighbour_mac(neighbour), OTHER);
 }
@@ -102,7 +102,7 @@ static void test_an_old_or_deleted_entry_keeps_its_mac_and_is_probed(void **stat
 	assert_false(update(neighbour, NUD_REACHABLE, MAC, 3500));
 	assert_false(neighbour_update(neighbour, NULL, 4000));
 	assert_int_equal(neighbour_mac(neighbour), MAC);
-	assert_string_equal(neighbour_state_name(neighbour), "resolving");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "resolving");
 	assert_int_equal(probe(4000, 50, 50), 1);
 	assert_false(update(neighbour, NUD_INCOMPLETE, 0, 4100));
 	assert_int_equal(neighbour_mac(neighbour), MAC);
@@ -118,7 +118,7 @@ static void test_a_next_hop_that_is_down_has_no_mac(void **state)
 	assert_true(update(neighbour, NUD_REACHABLE, MAC, 1000));
 	assert_true(neighbour_set_down(neighbour, true, 2000));
 	assert_int_equal(neighbour_mac(neighbour), 0);
-	assert_string_equal(neighbour_state_name(neighbour), "down");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "down");
 	assert_false(update(neighbour, NUD_STALE, MAC, 3000));
 	assert_true(neighbour_set_down(neighbour, false, 4000));
 	assert_int_equal(neighbour_mac(neighbour), MAC);
@@ -139,7 +139,7 @@ static void test_an_entry_without_an_ethernet_address_has_no_mac(void **state)
 	(void)state;
 	assert_false(update(neighbour, NUD_NOARP, 0, 1000));
 	assert_int_equal(neighbour_mac(neighbour), 0);
-	assert_string_equal(neighbour_state_name(neighbour), "noarp");
+	assert_string_equal(neighbour_states[neighbour_state(neighbour)], "noarp");
 }
 
 static void test_the_kernel_is_not_asked_about_permanent_entries(void **state)

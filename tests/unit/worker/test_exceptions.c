@@ -91,6 +91,7 @@ static void test_the_frames_behind_a_refused_one_are_sent(void **state)
 	exceptions_send(&exceptions, &tap, &counters);
 	assert_int_equal(accepted_count, 63);
 	assert_int_equal(counters.verdicts[VERDICT_EXCEPTION], 63);
+	assert_int_equal(counters.exception_other, 63);
 	assert_int_equal(counters.verdicts[VERDICT_DROP_EXCEPTION_FULL], 1);
 	assert_int_equal(counters.tx_packets, 0);
 }
@@ -127,6 +128,8 @@ static void test_the_control_plane_of_a_burst_goes_first(void **state)
 	exceptions_send(&exceptions, &tap, &counters);
 	assert_int_equal(accepted_count, 6);
 	assert_memory_equal(accepted, ((uint8_t[]){1, 3, 5, 0, 2, 4}), 6);
+	assert_int_equal(counters.exception_neighbour, 3);
+	assert_int_equal(counters.exception_other, 3);
 }
 
 static void test_a_flood_of_other_frames_leaves_the_control_plane_its_share(void **state)
