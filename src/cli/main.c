@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&migrate_command,
 	&reload_command,
 	&health_command,
+	&doctor_command,
 	&stats_command,
 	&tables_command,
 	&next_hops_command,

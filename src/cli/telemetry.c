@@ -16,23 +16,30 @@ static void note_others(const struct telemetry *telemetry)
 	free(others);
 }
 
-int telemetry_open(struct telemetry *telemetry, const struct command_args *args)
+int telemetry_connect(struct telemetry *telemetry, const struct command_args *args, struct faults *faults)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
 	const char *wait = args->options[TELEMETRY_TIMEOUT];
-	struct faults faults = {0};
 	uint32_t timeout = 10;
 	int error;
 
+	telemetry->socket.fd = -1;
 	if (wait && !text_number(wait, 1, 3600, &timeout))
 		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
-	error = telemetry_socket_open(&telemetry->socket, prefix ? prefix : "rte", timeout * 1000, &faults);
-	if (!error)
-		return COMMAND_OK;
-	if (error == -ENAMETOOLONG) {
-		faults_clear(&faults);
-		return command_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
-	}
+	error = telemetry_socket_open(&telemetry->socket, prefix ? prefix : "rte", timeout * 1000, faults);
+	if (error != -ENAMETOOLONG)
+		return error;
+	faults_clear(faults);
+	return command_usage("--file-prefix: '%s' is too long for a socket's path", prefix);
+}
+
+int telemetry_open(struct telemetry *telemetry, const struct command_args *args)
+{
+	struct faults faults = {0};
+	int error = telemetry_connect(telemetry, args, &faults);
+
+	if (error >= 0)
+		return error;
 	cli_print_faults(&faults, FAULTS_ERRORS);
 	if (error == -ENOENT)
 		note_others(telemetry);

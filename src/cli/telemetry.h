@@ -24,6 +24,9 @@ struct telemetry {
 int telemetry_open(struct telemetry *telemetry, const struct command_args *args);
 void telemetry_close(struct telemetry *telemetry);
 
+/* The same, but prints no error that is not about the options. Returns 0; -errno with an error in faults; or COMMAND_USAGE. */
+int telemetry_connect(struct telemetry *telemetry, const struct command_args *args, struct faults *faults);
+
 /* As telemetry_socket_ask(). Returns the reply, which the caller frees. NULL: an error message was printed. */
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 

@@ -237,7 +237,7 @@ int telemetry_socket_ask(struct telemetry_socket *telemetry, const char *command
 	/* The only member is named after the command without its parameters. */
 	*reply = json_incref(json_object_iter_value(json_object_iter(received)));
 	json_decref(received);
-	if (!json_is_object(*reply)) {
+	if (!json_is_object(*reply) && !json_is_array(*reply)) {
 		json_decref(*reply);
 		*reply = NULL;
 		faults_error(faults, telemetry->path, "this DPDK program has no command %.*s: is it glb-director?",

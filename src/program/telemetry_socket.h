@@ -39,7 +39,8 @@ bool telemetry_socket_open_process(struct telemetry_socket *socket, pid_t pid, u
 void telemetry_socket_close(struct telemetry_socket *socket);
 
 /*
- * Sends the telemetry command `command` and waits for the reply. Returns 0 and its JSON object, which the caller frees. Texts that the
+ * Sends the telemetry command `command` and waits for the reply. Returns 0 and its JSON object (an array for some
+ * commands of DPDK), which the caller frees. Texts that the
  * director had to split are whole again. A reply may be {"error": TEXT}. Or returns -errno with an error in faults: -EPIPE or
  * -ECONNRESET if the director has ended, -EAGAIN after the timeout. After an error the socket must be closed, because the reply
  * may come later.

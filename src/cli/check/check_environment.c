@@ -18,6 +18,8 @@
 /* An assignment in the file. The strings are cut out of its text. */
 struct assignment {
 	struct faults *faults;
+	environment_each *each; /* gets the assignments instead of the checks; NULL: check them */
+	void *context;
 	int line;
 	char *name, *value;
 };
@@ -114,6 +116,10 @@ static const struct variable {
 
 static void check_assignment(const struct assignment *at, int lines[VARIABLES])
 {
+	if (at->each) {
+		at->each(at->context, at->name, at->value);
+		return;
+	}
 	for (size_t i = 0; i < VARIABLES; i++) {
 		if (strcmp(variables[i].name, at->name) != 0)
 			continue;
@@ -209,38 +215,66 @@ static char *check_line(char *from, struct assignment *at, int lines[VARIABLES])
 	return next;
 }
 
-static void check_text(char *text, struct faults *faults)
+/* Returns the number of lines with more than a comment. */
+static int check_lines(char *text, struct assignment *at, int lines[VARIABLES])
 {
-	struct assignment at = {.faults = faults, .line = 1};
-	int lines[VARIABLES] = {0}, set = 0, others = 0;
+	int others = 0;
 
-	for (char *from = text; from && *from; at.line++) {
+	for (char *from = text; from && *from; at->line++) {
 		from += strspn(from, BLANKS);
 		if (!strchr("#;\n", *from)) {
-			from = check_line(from, &at, lines);
+			from = check_line(from, at, lines);
 			others++;
 			continue;
 		}
 		from += strcspn(from, "\n");
 		from += *from == '\n';
 	}
+	return others;
+}
+
+static void check_text(char *text, struct faults *faults)
+{
+	struct assignment at = {.faults = faults, .line = 1};
+	int lines[VARIABLES] = {0}, set = 0, others = check_lines(text, &at, lines);
+
 	for (size_t i = 0; i < VARIABLES; i++)
 		set += lines[i] > 0;
 	if (others && !set && !faults->errors)
 		faults_warn(faults, NULL, "sets no variable that our units know");
 }
 
-void check_environment(const char *path, struct faults *faults)
+/* Returns the text of the file, which the caller frees; NULL with an error in faults. */
+static char *read_text(const char *path, struct faults *faults)
 {
 	char *text;
 	size_t size;
 
 	if (file_read(path, "an environment file", MAX_FILE_SIZE, &text, &size, faults) < 0)
-		return;
+		return NULL;
 	if (strlen(text) == size)
+		return text;
+	faults_error(faults, NULL, "cannot be read: it has a NUL byte, so it is not a text file");
+	free(text);
+	return NULL;
+}
+
+void check_environment(const char *path, struct faults *faults)
+{
+	char *text = read_text(path, faults);
+
+	if (text)
 		check_text(text, faults);
-	else
-		faults_error(faults, NULL, "cannot be read: it has a NUL byte, so it is not a text file");
+	free(text);
+}
+
+void environment_read(const char *path, environment_each *each, void *context, struct faults *faults)
+{
+	struct assignment at = {.faults = faults, .line = 1, .each = each, .context = context};
+	char *text = read_text(path, faults);
+
+	if (text)
+		check_lines(text, &at, NULL);
 	free(text);
 }
 

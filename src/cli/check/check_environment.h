@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the environment files of the systemd units, such as /etc/default/glb-director. One thread. */
+/* Checks and reads the environment files of the systemd units, such as /etc/default/glb-director. One thread. */
 #ifndef GLB_CLI_CHECK_CHECK_ENVIRONMENT_H
 #define GLB_CLI_CHECK_CHECK_ENVIRONMENT_H
 
 #include <stdbool.h>
 
 #include "common/faults.h"
+
+/* Gets the name and the value of an assignment, without quotes. The strings are valid only during the call. */
+typedef void environment_each(void *context, const char *name, const char *value);
+
+/* Calls `each` for the assignments of the file, in their order: the last one of a name counts. */
+void environment_read(const char *path, environment_each *each, void *context, struct faults *faults);
 
 void check_environment(const char *path, struct faults *faults);
 

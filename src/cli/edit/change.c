@@ -131,7 +131,7 @@ bool change_open(struct change *change, const char *path, const struct command_a
 	if (!resolve(change) || !lock_folder(change))
 		return false;
 	note_link(change);
-	healthcheck_files_read(&change->healthcheck);
+	healthcheck_files_read(INSTALLED_HEALTHCHECK_CONF, &change->healthcheck);
 	if (!args->options[CHANGE_FORCE] && !avoid_healthcheck(change, args))
 		return false;
 	if (table_load_text(change->path, &change->before.text, &change->before.size, &faults) || !parse_before(change)) {

@@ -7,20 +7,19 @@
 
 #include "common/file/file.h"
 #include "healthcheck/config/conf.h"
-#include "program/installed.h"
 
 static char *copy(const char *text)
 {
 	return text ? strdup(text) : NULL;
 }
 
-void healthcheck_files_read(struct healthcheck_files *files)
+void healthcheck_files_read(const char *conf_path, struct healthcheck_files *files)
 {
 	struct faults faults = {0};
 	struct conf conf;
 
 	*files = (struct healthcheck_files){0};
-	if (conf_read_healthcheck(INSTALLED_HEALTHCHECK_CONF, &conf, &faults) == 0) {
+	if (conf_read_healthcheck(conf_path, &conf, &faults) == 0) {
 		files->src = copy(conf.src);
 		files->dst = copy(conf.dst);
 		files->build = copy(conf.reload_build);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of glb-healthcheck on this machine, from the installed healthcheck.conf. edit must not overwrite them. One thread. */
+/* The files of glb-healthcheck on this machine, from a healthcheck.conf. edit must not overwrite them. One thread. */
 #ifndef GLB_CLI_EDIT_HEALTHCHECK_FILES_H
 #define GLB_CLI_EDIT_HEALTHCHECK_FILES_H
 
@@ -10,7 +10,7 @@ struct healthcheck_files {
 	char *src, *dst, *build;
 };
 
-void healthcheck_files_read(struct healthcheck_files *files);
+void healthcheck_files_read(const char *conf_path, struct healthcheck_files *files);
 void healthcheck_files_free(struct healthcheck_files *files);
 
 /* Returns true if the daemon writes the JSON table `path`: it is dst, or the daemon's state is beside it. */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks of the clock. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/timex.h>
+#include <time.h>
+
+#include "cli/doctor/doctor.h"
+
+#define CLOCKSOURCE  "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define MAX_FUTURE_S 60
+
+/* Returns whether a finding was added. */
+static bool report_source(struct doctor *doctor)
+{
+	/* The clocks that a program reads without a system call. */
+	static const char *const fast[] = {
+		"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc"};
+	char source[HOST_LINE_MAX];
+
+	if (!host_line(host_path(&doctor->host, CLOCKSOURCE), source))
+		return false;
+	for (size_t i = 0; i < sizeof(fast) / sizeof(fast[0]); i++)
+		if (strcmp(source, fast[i]) == 0)
+			return false;
+	findings_add(&doctor->findings, FINDINGS_WARN, source, NULL,
+		"the kernel does not trust the CPU's time stamp counter and uses this slow clock: dmesg has the reason; the firmware or the hypervisor must mend it");
+	return true;
+}
+
+/* Returns whether a finding was added. */
+static bool report_unsynchronised(struct doctor *doctor)
+{
+	struct timex state = {0};
+
+	if (doctor->is_copy || adjtimex(&state) < 0 || !(state.status & STA_UNSYNC))
+		return false;
+	findings_add(&doctor->findings, FINDINGS_WARN, "", "timedatectl set-ntp true",
+		"the clock is not synchronised, so logs of different hosts cannot be compared, and health checks can take certificates for expired");
+	return true;
+}
+
+/* Returns whether a finding was added. */
+static bool report_future(struct doctor *doctor, const char *path)
+{
+	const char *command;
+	struct stat file;
+
+	if (stat(path, &file) != 0 || file.st_mtime <= time(NULL) + MAX_FUTURE_S)
+		return false;
+	command = host_command("touch %s", path);
+	findings_add(&doctor->findings, FINDINGS_WARN, path, command,
+		"its time is in the future, so the clock of this host jumped back, or another host with a wrong clock wrote the file");
+	return true;
+}
+
+void doctor_clock(struct doctor *doctor)
+{
+	bool reported = report_source(doctor);
+
+	reported |= report_unsynchronised(doctor);
+	reported |= report_future(doctor, doctor->conf_path);
+	reported |= report_future(doctor, doctor->table_path);
+	if (!reported)
+		doctor_ok(doctor, "",
+			"the clock is synchronised, fast, and has not jumped back behind the director's files");
+}

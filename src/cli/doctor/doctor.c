@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/doctor/doctor.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
+static const struct {
+	const char *name;
+	void (*run)(struct doctor *doctor);
+} checks[] = {
+	{"privileges", doctor_privileges},
+	{"configuration", doctor_configuration},
+	{"table", doctor_table},
+	{"permissions", doctor_permissions},
+	{"units", doctor_units},
+	{"director", doctor_director},
+	{"versions", doctor_versions},
+	{"loaded", doctor_loaded},
+	{"kernel", doctor_kernel},
+	{"iommu", doctor_iommu},
+	{"ports", doctor_ports},
+	{"hugepages", doctor_hugepages},
+	{"cpus", doctor_cpus},
+	{"isolation", doctor_isolation},
+	{"governor", doctor_governor},
+	{"numa", doctor_numa},
+	{"mtu", doctor_mtu},
+	{"offloads", doctor_offloads},
+	{"next_hops", doctor_next_hops},
+	{"clock", doctor_clock},
+};
+
+enum { JSON = TELEMETRY_OPTIONS, ROOT };
+
+static const struct command_option options[] = {
+	TELEMETRY_OPTION_LIST,
+	[JSON] = {"json", NULL, "print the findings as JSON"},
+	[ROOT] = {"root", "DIR", "look at an image or a copy of a host in DIR"},
+	{0},
+};
+
+void doctor_ok(struct doctor *doctor, const char *object, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	findings_vadd(&doctor->findings, FINDINGS_OK, object, NULL, format, args);
+	va_end(args);
+}
+
+void doctor_not_needed(struct doctor *doctor, const char *why)
+{
+	doctor_ok(doctor, "", "not needed: %s", why);
+}
+
+static int look(const struct command_args *args, const char *root)
+{
+	struct doctor doctor = {0};
+	int code = doctor_read(&doctor, args, root);
+
+	if (code == COMMAND_OK) {
+		findings_open(&doctor.findings);
+		for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+			doctor.findings.check = checks[i].name;
+			checks[i].run(&doctor);
+		}
+		code = findings_print(&doctor.findings, "host", *root ? root : "this host", args->options[JSON]);
+		findings_close(&doctor.findings);
+	} else {
+		code = FINDINGS_FAILED;
+	}
+	doctor_free(&doctor);
+	return code;
+}
+
+static int run(const struct command_args *args)
+{
+	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
+	int code;
+
+	if (args->options[ROOT] && !host_exists(root)) {
+		command_error("--root: there is no folder '%s'", root);
+		return FINDINGS_FAILED;
+	}
+	code = look(args, strcmp(root, "/") == 0 ? "" : root);
+	return code;
+}
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.run = run,
+	.operands = "",
+	.summary = "Say what on this host would lose packets or stall a director, and how to mend it",
+	.options = options,
+};

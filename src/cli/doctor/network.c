@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks of sizes, offloads and routes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/interface.h"
+#include "cli/live/snapshot.h"
+#include "gue/gue_wire.h"
+
+#define CLIENT_MTU 1500 /* bytes, the largest packet of most clients */
+
+/* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there is none. */
+static bool limiting_interface(const struct doctor *doctor, const struct eal_args_port *port, char name[HOST_ENTRY_MAX])
+{
+	if (port->pci)
+		return host_first(host_path(&doctor->host, "/sys/bus/pci/devices/%s/physfn/net", port->name), name);
+	snprintf(name, HOST_ENTRY_MAX, "%s", port->interface);
+	return *name;
+}
+
+/* Returns whether a finding was added. */
+static bool report_port_mtu(struct doctor *doctor, const struct eal_args_port *port)
+{
+	uint16_t wanted = doctor->conf.steering.outbound_mtu;
+	struct interface interface;
+	char name[HOST_ENTRY_MAX];
+
+	if (!limiting_interface(doctor, port, name) || !interface_read(&doctor->host, name, &interface) ||
+		interface.mtu >= wanted)
+		return false;
+	findings_add(&doctor->findings, FINDINGS_FAIL, name, host_command("ip link set dev %s mtu %u", name, wanted),
+		"its MTU of %u is less than outbound_mtu (%u), so packets of large uploads are lost", interface.mtu,
+		wanted);
+	return true;
+}
+
+/* Returns whether a finding was added. */
+static bool report_overhead(struct doctor *doctor, uint32_t index)
+{
+	const struct steering_config *steering = &doctor->conf.steering;
+	unsigned hops = doctor->table.tables[index].hops * (steering->alt_hash_fields ? 2 : 1);
+	unsigned needed = CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
+	char label[16];
+
+	if (steering->outbound_mtu >= needed || steering->send_too_big)
+		return false;
+	findings_add(&doctor->findings, FINDINGS_WARN, table_label(&doctor->table, index, label), NULL,
+		"packets of %u bytes need %u with their outer headers, and outbound_mtu is %u, so large uploads can hang: raise the MTU of the network and outbound_mtu, or set send_icmp_too_big = true and advmss on the proxies",
+		CLIENT_MTU, needed, steering->outbound_mtu);
+	return true;
+}
+
+void doctor_mtu(struct doctor *doctor)
+{
+	bool reported = false;
+
+	if (doctor->conf_error) {
+		doctor_ok(doctor, "", "not known: director.conf cannot be read");
+		return;
+	}
+	for (size_t i = 0; i < doctor->eal.port_count; i++)
+		reported |= report_port_mtu(doctor, &doctor->eal.ports[i]);
+	for (uint32_t i = 0; i < doctor->table.count; i++)
+		reported |= report_overhead(doctor, i);
+	if (!reported)
+		doctor_ok(doctor, "", "outbound_mtu is %u%s", doctor->conf.steering.outbound_mtu,
+			doctor->conf.steering.send_too_big ? ", and clients that send more get a too-big reply" : "");
+}
+
+/* Returns whether a finding was added. */
+static bool report_merging(struct doctor *doctor, const struct eal_args_port *port)
+{
+	struct interface_merging merging = interface_merges(port->interface);
+	/* AF_XDP gets packets before GRO. */
+	bool lro = merging.lro, gro = strncmp(port->name, "net_af_packet", 13) == 0 && merging.gro;
+	const char *command;
+
+	if (!lro && !gro)
+		return false;
+	command = host_command("ethtool -K %s%s%s", port->interface, lro ? " lro off" : "", gro ? " gro off" : "");
+	findings_add(&doctor->findings, FINDINGS_WARN, port->interface, command,
+		"%s merges packets before the director gets them, and the merged ones are too big to forward (drop_too_big, drop_truncated)",
+		lro ? "LRO" : "GRO");
+	return true;
+}
+
+void doctor_offloads(struct doctor *doctor)
+{
+	bool reported = false, has_interface = false;
+
+	for (size_t i = 0; i < doctor->eal.port_count && !doctor->is_copy; i++) {
+		const struct eal_args_port *port = &doctor->eal.ports[i];
+
+		has_interface |= *port->interface;
+		reported |= *port->interface && report_merging(doctor, port);
+	}
+	if (doctor->is_copy)
+		doctor_not_needed(doctor, "a copy of a host has no offloads");
+	else if (!has_interface)
+		doctor_not_needed(doctor, "the director sets the offloads of its cards");
+	else if (!reported)
+		doctor_ok(doctor, "", "no interface merges packets");
+}
+
+static void check_live_next_hops(struct doctor *doctor)
+{
+	bool reported = false;
+	const char *key;
+	json_t *set;
+
+	json_object_foreach(json_object_get(doctor->director.next_hops, "sets"), key, set)
+	{
+		json_int_t without = snapshot_number(set, "without_count"),
+			   unreachable = snapshot_number(set, "unreachable");
+
+		reported |= without || unreachable;
+		if (without)
+			findings_add(&doctor->findings, FINDINGS_FAIL, snapshot_text(set, "port"), NULL,
+				"%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+				" proxies have no reachable next hop, so their packets are dropped: glb-director-cli next-hops names them and the reasons",
+				without, snapshot_number(set, "backend_count"));
+		else if (unreachable)
+			findings_add(&doctor->findings, FINDINGS_WARN, snapshot_text(set, "port"), NULL,
+				"%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+				" next hops do not reply, so the others carry their packets: glb-director-cli next-hops names them",
+				unreachable, snapshot_number(set, "next_hop_count"));
+	}
+	if (!reported)
+		doctor_ok(doctor, "", "every proxy has a next hop");
+}
+
+/* Returns whether the kernel's main table has a route to the address (network order). */
+static bool has_route(const struct doctor *doctor, uint32_t address)
+{
+	FILE *file = fopen(host_path(&doctor->host, "/proc/net/route"), "re");
+	char line[HOST_LINE_MAX];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		uint32_t network, mask;
+		unsigned flags;
+
+		/* Addresses are in network order, printed as numbers of the host's order. RTF_UP is 1, RTF_REJECT 0x200. */
+		if (sscanf(line, "%*s %" SCNx32 " %*x %x %*u %*u %*u %" SCNx32, &network, &flags, &mask) == 3)
+			found = (address & mask) == network && flags & 1 && !(flags & 0x200);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Returns whether a finding was added. */
+static bool report_route(struct doctor *doctor, const struct table *table)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+		char text[NETADDR_TEXT_MAX];
+		uint32_t address;
+
+		memcpy(&address, backend->addr.bytes, sizeof(address));
+		if (backend->addr.family != NETADDR_V4 || backend->state == TABLE_INACTIVE || has_route(doctor, address))
+			continue;
+		findings_add(&doctor->findings, FINDINGS_FAIL, netaddr_format(&backend->addr, text), NULL,
+			"the kernel has no route to this proxy, so its packets are dropped: add one (ip route), or see the routing daemon");
+		return true;
+	}
+	return false;
+}
+
+void doctor_next_hops(struct doctor *doctor)
+{
+	bool reported = false;
+
+	if (doctor->running) {
+		check_live_next_hops(doctor);
+		return;
+	}
+	if (doctor->conf_error || doctor->table_error || *doctor->conf.outbound_vrf) {
+		doctor_ok(doctor, "", "not known: %s",
+			doctor->conf_error || doctor->table_error ? "director.conf or the table cannot be read"
+								  : "the routes are in a VRF, and no director runs");
+		return;
+	}
+	if (!doctor->conf.gateway_auto) {
+		doctor_not_needed(doctor, "outbound_gateway_mac is a fixed address");
+		return;
+	}
+	if (!host_exists(host_path(&doctor->host, "/proc/net/route"))) {
+		doctor_ok(doctor, "", "not known: there is no /proc/net/route");
+		return;
+	}
+	for (uint32_t i = 0; i < doctor->table.count; i++)
+		reported |= report_route(doctor, &doctor->table.tables[i]);
+	if (!reported)
+		doctor_ok(doctor, "", "the kernel has a route to every proxy");
+}
