@@ -2,6 +2,7 @@
 /* glb-director: starts everything, runs the workers, and cleans up. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
 	director.options = options_parse(argc, argv);
 	log_open("glb-director", director.options.debug);
 	control_block_signals();
+	signal(SIGCHLD, SIG_IGN); /* the kernel ends children that process 1 of a container gets; the director starts none */
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	error = startup_conf(&director);
 	if (error == -ENOENT) {

@@ -2,8 +2,10 @@
 """The director's messages to the service manager (sd_notify), and telemetry: /glb/lookup, /glb/tables."""
 
 import json
+import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, TCP
@@ -53,6 +55,28 @@ def test_service_manager_is_notified_of_every_change(start, manager, tmp_path):
         assert any(line.startswith("STATUS=") and "last reload failed" in line for line in ready)
         director.terminate()
         manager.wait_for("STOPPING=1")
+
+
+def test_director_as_process_1_of_a_container_obeys_signals_and_leaves_no_zombies(tmp_path):
+    """The kernel gives process 1 the processes whose parents have ended, for example of a check that the container's user runs in it."""
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    prefix = ("unshare", "--pid", "--fork", "--kill-child=KILL")
+    with DirectorProcess([VDEV.format(tmp_path)], CONFIG, table, prefix=prefix) as director:
+        pid = director.process.pid
+        (first,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = Path(f"/proc/{first}/task/{first}/children")
+        subprocess.run(["nsenter", f"--target={first}", "--pid", "sh", "-c", f"cat {fifo} & exit"], check=True, stdout=subprocess.DEVNULL)
+        wait_until(lambda: children.read_text().split(), "the orphan")
+        with open(fifo, "w", encoding="ascii"):
+            pass  # the orphan ends
+        wait_until(lambda: not children.read_text().split(), "the end of the orphan")
+        os.kill(int(first), signal.SIGHUP)
+        wait_until(lambda: director.stats()["reloads"] == 1, director.log)
+        os.kill(int(first), signal.SIGTERM)
+        assert director.process.wait(TIMEOUT_S) == 0, director.log
 
 
 @pytest.mark.parametrize(
