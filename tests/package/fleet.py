@@ -96,6 +96,15 @@ class Fleet:
                 for name in names]
         return "\n".join([self.routes(), *(each.stdout for each in said)])
 
+    def explain_broken(self, broken):
+        """What the proxies and directors say about connections that broke."""
+        said = [f"{name}: " + self.machines[name].run(
+            "glb-redirect stats eth0; nstat -as TcpOutRsts TcpEstabResets TcpExtListenDrops TcpExtTCPAbort*; journalctl --no-pager -n 20 -u glb-redirect@eth0 -u nginx",
+            check=False).stdout for name in HOSTS if name.startswith("proxy")]
+        said += [f"{name}: " + self.machines[name].run("glb-director-cli stats; journalctl --no-pager -n 40 -u glb-healthcheck", check=False).stdout
+                 for name in HOSTS if name.startswith("director")]
+        return "\n".join([str(broken[:10]), str(broken[-3:]), *said])
+
     def load(self, held=60, short=2):
         return Load(self.client, held, short)
 

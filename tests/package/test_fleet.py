@@ -167,6 +167,7 @@ def test_directors_go_back(fleet, load):
 
 def test_no_connection_broke(fleet, load):
     report = load.stop()
-    assert (report["held_broken"], report["short_broken"]) == ([], [])
+    broken = report["held_broken"] + report["short_broken"]
+    assert broken == [], f"{len(broken)} of {report['held'] + report['short']} connections broke\n{fleet.explain_broken(broken)}"
     assert report["held"] > 50 and report["short"] > 200
     print(f"0 of {report['held'] + report['short']} connections broke")
