@@ -4,7 +4,7 @@
 usage: PYTHONPATH=.:tests python3 tests/healthcheck/bench.py [BACKENDS] [SECONDS] [CHECKS]
 
 CHECKS is a part of a row's name, for example https; without it, all rows are measured. Every backend has two checks every 2 s, and
-one in the row https, which trusts as many certificates as a system does. The servers share the machine, but only the daemon's CPU time is counted. It includes
+one in the rows https, which trust as many certificates as a system does. The servers share the machine, but only the daemon's CPU time is counted. It includes
 the kernel's work for the other end of the veth pair, which the kernel does in the context of the daemon.
 """
 
@@ -30,8 +30,10 @@ def cpu_s(pid):
 
 SERVERS = """
     server {{ listen 80 backlog=4096; return 200; }}
-    server {{ listen 443 ssl backlog=4096; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
-              ssl_session_cache off; ssl_session_tickets off; return 200; }}
+    server {{ listen 443 ssl backlog=4096; ssl_protocols TLSv1.3; ssl_certificate {folder}/cert.pem;
+              ssl_certificate_key {folder}/key.pem; return 200; }}
+    server {{ listen 444 ssl backlog=4096; ssl_protocols TLSv1.2; ssl_certificate {folder}/cert.pem;
+              ssl_certificate_key {folder}/key.pem; return 200; }}
 """
 SYSTEM = Path("/etc/ssl/certs/ca-certificates.crt")
 
@@ -43,13 +45,13 @@ def trust(folder):
     return f'{{ tls = true; host = "{nginx.NAME}"; ca_file = "{ca}"; }}'
 
 
-def measure(host, folder, name, count, seconds, network="10.78", http_settings="{ }", **checks):
+def measure(host, folder, name, count, seconds, network="10.78", http_settings="{ }", period_ms=30000, **checks):
     if not (len(sys.argv) < 4 or sys.argv[3] in name):
         return
     backends = [backend(f"{network}.{1 + i // 250}.{1 + i % 250}", **checks) for i in range(count)]
     folder.mkdir()
     daemon = Daemon(host, folder, table(*backends), interval_ms=2000, timeout_ms=1000, trigger=3, hold_ms=10000,
-                    http=http_settings)
+                    http=http_settings, full_handshake_ms=period_ms)
     daemon.start().wait_ready()
     wait_until(lambda: set(daemon.healthy().values()) == {True}, daemon.log)
     before, descriptors = cpu_s(daemon.pid()), 0
@@ -63,10 +65,12 @@ def measure(host, folder, name, count, seconds, network="10.78", http_settings="
     bad = daemon.log().count("unhealthy:")
     failed = sum(float(line.split()[1]) for line in daemon.get("/metrics")[2].splitlines()
                  if line.startswith("glb_healthcheck_probes_total") and 'result="passed"' not in line)
+    handshakes, resumed = (sum(float(line.split()[1]) for line in daemon.get("/metrics")[2].splitlines()
+                               if line.startswith(f"glb_healthcheck_tls_{name}_total")) for name in ("handshakes", "resumed"))
     daemon.stop()
     print(f"{count} x {name}: {100 * (user + system) / seconds:.1f} % of a core ({100 * user / seconds:.1f} user, "
           f"{100 * system / seconds:.1f} system), at most {descriptors} descriptors, {int(memory) // 1024} MiB, "
-          f"{failed:.0f} probes did not pass, {bad} transitions to unhealthy", flush=True)
+          f"{resumed:.0f} of {handshakes:.0f} TLS handshakes resumed, {failed:.0f} probes did not pass, {bad} transitions to unhealthy", flush=True)
 
 
 def main():
@@ -84,6 +88,8 @@ def main():
             measure(here, folder / "2", "(http + tcp)", count, seconds, http=80, tcp=80)
             measure(here, folder / "3", "(gue + fou)", count, seconds, gue=peers.GUE, fou=peers.FOU)
             measure(here, folder / "5", "https", count, seconds, http_settings=trust(folder), http=443)
+            measure(here, folder / "6", "https, TLS 1.2", count, seconds, http_settings=trust(folder), http=444)
+            measure(here, folder / "7", "https, every handshake full", count, seconds, http_settings=trust(folder), period_ms=0, http=443)
             measure(here, folder / "4", "(http + tcp) to hosts that never reply", count, seconds, "10.79", http=80, tcp=80)
         finally:
             for process in (servers, tunnels):

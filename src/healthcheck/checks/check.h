@@ -61,6 +61,8 @@ struct check_env {
 	struct ev_loop *loop;
 	const struct conf *conf;
 	struct pulse pulse;
+	/* Completed TLS handshakes, and those of them that resumed a session. */
+	uint64_t handshakes, resumed;
 	/* NULL until a check needs it. */
 	struct http *http;
 	struct tunnel *tunnel;

@@ -348,4 +348,4 @@ void commands_close(struct commands *commands)
 	free(commands);
 }
 
-const struct probe_method check_command = {start, stop};
+const struct probe_method check_command = {.start = start, .stop = stop};

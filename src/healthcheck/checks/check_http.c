@@ -7,6 +7,7 @@
 #include "healthcheck/checks/error_result.h"
 #include "healthcheck/checks/http_multi.h"
 #include "healthcheck/checks/http_request.h"
+#include "healthcheck/checks/http_session.h"
 #include "healthcheck/checks/http_tls.h"
 #include "healthcheck/config/conf.h"
 #include "healthcheck/grpc/grpc_request.h"
@@ -61,12 +62,57 @@ static void judge_error(struct transfer *transfer, CURLcode code)
 			transfer->error[0] ? transfer->error : curl_easy_strerror(code));
 }
 
+static curl_off_t reached_us(const struct transfer *transfer, CURLINFO point)
+{
+	curl_off_t us = 0;
+
+	curl_easy_getinfo(transfer->easy, point, &us);
+	return us;
+}
+
+static void note_handshake(struct transfer *transfer)
+{
+	struct probe *probe = transfer->probe;
+
+	probe->tls_expires_s = transfer->tls.expires_s;
+	if (reached_us(transfer, CURLINFO_APPCONNECT_TIME_T) <= 0)
+		return;
+	probe->env->handshakes++;
+	if (!transfer->tls.full)
+		probe->env->resumed++;
+	if (probe->kept)
+		http_session_note(probe->kept, &transfer->tls, probe->env->conf->full_handshake_ms);
+}
+
+/* True if the proxy may have failed only because the handshake began with a session. */
+static bool is_fault_of_session(const struct transfer *transfer, CURLcode code)
+{
+	const struct http_session *session = transfer->probe->kept;
+
+	return code != CURLE_OK && code != CURLE_COULDNT_CONNECT && session && session->share && !session->empty &&
+	       !transfer->tls.full && reached_us(transfer, CURLINFO_APPCONNECT_TIME_T) <= 0;
+}
+
+/* Repeats the request with a full handshake, so that a proxy that cannot resume sessions is not blamed. */
+static bool repeat(struct transfer *transfer)
+{
+	CURLM *multi = transfer->probe->env->http->multi.multi;
+
+	curl_multi_remove_handle(multi, transfer->easy);
+	curl_easy_setopt(transfer->easy, CURLOPT_SHARE, NULL);
+	http_session_use(transfer->probe->kept, &transfer->tls, true, transfer->easy);
+	transfer->error[0] = '\0';
+	return curl_multi_add_handle(multi, transfer->easy) == CURLM_OK;
+}
+
 static void on_ended(CURL *easy, CURLcode code)
 {
 	struct transfer *transfer = NULL;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
-	transfer->probe->tls_expires_s = transfer->tls.expires_s;
+	if (is_fault_of_session(transfer, code) && repeat(transfer))
+		return;
+	note_handshake(transfer);
 	if (code != CURLE_OK)
 		judge_error(transfer, code);
 	else if (transfer->probe->spec->kind == CHECK_GRPC)
@@ -145,6 +191,18 @@ static const char *set_identity(struct http *http, struct http_tls *tls, const s
 	return tls->identity->key ? NULL : tls->identity->error;
 }
 
+/* Lets the probe resume the session of an earlier one, if there is memory for sessions. */
+static void set_session(struct transfer *transfer)
+{
+	struct probe *probe = transfer->probe;
+	bool failed = probe->result != CHECK_PASSED && probe->result != CHECK_NOT_RUN;
+
+	if (!probe->kept && probe->env->conf->full_handshake_ms)
+		probe->kept = calloc(1, sizeof(struct http_session));
+	if (probe->kept)
+		http_session_use(probe->kept, &transfer->tls, failed, transfer->easy);
+}
+
 static const char *set_tls(struct http *http, struct transfer *transfer, const struct conf_http *settings)
 {
 	struct http_tls *tls = &transfer->tls;
@@ -157,9 +215,11 @@ static const char *set_tls(struct http *http, struct transfer *transfer, const s
 		why = set_trust(http, tls, settings);
 	if (!why && settings->cert_file)
 		why = set_identity(http, tls, settings);
-	if (!why)
-		http_tls_set(tls, transfer->easy);
-	return why;
+	if (why)
+		return why;
+	http_tls_set(tls, transfer->easy);
+	set_session(transfer);
+	return NULL;
 }
 
 void http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults)
@@ -200,6 +260,7 @@ static void stop(struct probe *probe)
 	if (!transfer)
 		return;
 	curl_multi_remove_handle(http->multi.multi, transfer->easy);
+	curl_easy_setopt(transfer->easy, CURLOPT_SHARE, NULL);
 	http_request_clear(&transfer->request);
 	transfer->probe = NULL;
 	transfer->next = http->idle;
@@ -255,4 +316,12 @@ const struct http_trust *http_trust_list(const struct http *http)
 	return http ? http->trust : NULL;
 }
 
-const struct probe_method check_http = {start, stop};
+static void forget(struct probe *probe)
+{
+	if (probe->kept)
+		http_session_end(probe->kept);
+	free(probe->kept);
+	probe->kept = NULL;
+}
+
+const struct probe_method check_http = {.start = start, .stop = stop, .forget = forget};

@@ -86,4 +86,4 @@ static void stop(struct probe *probe)
 	probe->state = NULL;
 }
 
-const struct probe_method check_tcp = {start, stop};
+const struct probe_method check_tcp = {.start = start, .stop = stop};

@@ -394,5 +394,5 @@ const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel)
 	return &tunnel->counters;
 }
 
-const struct probe_method check_gue = {start, stop};
-const struct probe_method check_fou = {start, stop};
+const struct probe_method check_gue = {.start = start, .stop = stop};
+const struct probe_method check_fou = {.start = start, .stop = stop};

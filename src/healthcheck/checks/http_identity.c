@@ -123,6 +123,7 @@ void http_identity_load(struct http_identity *identity)
 	if (identity->error[0] && identity->key)
 		log_notice("client certificate %s is valid again and in use", identity->cert_file);
 	identity->error[0] = '\0';
+	identity->loads++;
 	free_pair(&(struct pair){identity->cert, identity->chain, identity->key});
 	identity->cert = pair.cert;
 	identity->chain = pair.chain;

@@ -9,6 +9,7 @@
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "healthcheck/monitor/watch.h"
 
@@ -21,6 +22,7 @@ struct http_identity {
 	X509 *cert;
 	STACK_OF(X509) * chain;
 	EVP_PKEY *key;
+	uint64_t loads;
 	/* Why the files were refused; "" if they were loaded. It names the files, and nothing of their content. */
 	char error[HTTP_IDENTITY_ERROR_MAX];
 	struct watch watches[2];

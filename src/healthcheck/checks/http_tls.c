@@ -31,6 +31,7 @@ static int verify_chain(X509_STORE_CTX *context, void *data)
 	int good = tls->verify ? X509_verify_cert(context) : 1;
 	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
 
+	tls->full = true;
 	note_expiry(tls, X509_STORE_CTX_get0_cert(context));
 	for (int i = 0; i < sk_X509_num(chain); i++)
 		note_expiry(tls, sk_X509_value(chain, i));
@@ -48,6 +49,8 @@ static CURLcode on_context(CURL *easy, void *context, void *data)
 		return CURLE_FAILED_INIT;
 	if (tls->identity && !http_identity_use(tls->identity, context))
 		return CURLE_FAILED_INIT;
+	/* libcurl refuses the tickets of TLS 1.2, without which nginx does not resume sessions by default. */
+	SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
 	SSL_CTX_set_cert_verify_callback(context, verify_chain, tls);
 	return CURLE_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verifies the certificates of one https probe against shared trust, and notes when they expire. Sessions are never
- * resumed, because a resumed session hides a certificate that changed. One thread.
+ * Verifies the certificates of one https probe against shared trust, and notes when they expire. http_session.h decides if
+ * the probe resumes a session; then no certificate arrives. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
@@ -21,6 +21,8 @@ struct http_tls {
 	const struct http_identity *identity;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
 	int64_t expires_s;
+	/* True if the proxy's certificates arrived: the handshake is full. */
+	bool full;
 };
 
 /* True if libcurl uses OpenSSL, which this module needs. */

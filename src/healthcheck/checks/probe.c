@@ -70,10 +70,12 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	probe->method->start(probe);
 }
 
-void probe_cancel(struct probe *probe)
+void probe_close(struct probe *probe)
 {
 	if (probe->running)
 		stop(probe);
+	if (probe->method && probe->method->forget)
+		probe->method->forget(probe);
 }
 
 /* True if the proxy had too little time for its reply, or may have given up because this process was stalled. */

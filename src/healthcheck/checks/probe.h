@@ -23,6 +23,8 @@ struct probe_method {
 	void (*start)(struct probe *probe);
 	/* Releases what start() took. The method does nothing more for this probe. */
 	void (*stop)(struct probe *probe);
+	/* Frees what the method keeps from one probe of a check to the next; NULL: nothing. */
+	void (*forget)(struct probe *probe);
 };
 
 struct probe {
@@ -44,15 +46,15 @@ struct probe {
 	ev_timer timeout;
 	/* The timeout is over. The loop looks at the sockets once more before the probe ends. */
 	bool overdue;
-	/* Belongs to the method. */
-	void *state;
+	/* Belong to the method: of this run, and of all runs. */
+	void *state, *kept;
 };
 
 /* Starts a probe that is not running. Calls done() when it ends, perhaps before this returns. */
 void probe_start(struct probe *probe, unsigned timeout_ms);
 
-/* Stops the probe if it is running. done() is not called. */
-void probe_cancel(struct probe *probe);
+/* Stops the probe if it is running, and frees what the method keeps. done() is not called. */
+void probe_close(struct probe *probe);
 
 /* For methods: ends the probe with a result and its reason, stops the method and calls done(). */
 void probe_end(struct probe *probe, enum check_result result, const char *format, ...)

@@ -51,6 +51,8 @@ struct conf {
 	struct conf_table *tables;
 	size_t table_count;
 	struct conf_commands commands;
+	/* The longest time for which https checks resume a session; 0: every handshake is full. */
+	unsigned full_handshake_ms;
 	/* The most commands that run at the same time. */
 	unsigned max_commands;
 };

@@ -164,6 +164,9 @@ static void print_daemon(struct openmetrics *to, const struct monitor *monitor)
 		(double)pulse_meter_stalled(&monitor->env.pulse.meter, clock_now_us()) / 1e6);
 	openmetrics_counter(to, "delayed", "how often max_concurrent or max_commands delayed a probe",
 		monitor->scheduler.delayed + monitor->command_scheduler.delayed);
+	openmetrics_counter(to, "tls_handshakes", "completed TLS handshakes with proxies", monitor->env.handshakes);
+	openmetrics_counter(to, "tls_resumed",
+		"completed TLS handshakes that resumed a session, so that no certificate was seen", monitor->env.resumed);
 	if (monitor->env.tunnel) {
 		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
 

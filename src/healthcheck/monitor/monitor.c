@@ -283,7 +283,7 @@ static void retire(struct monitor *monitor, struct checklist *old)
 
 		if (!check)
 			continue;
-		probe_cancel(&check->probe);
+		probe_close(&check->probe);
 		scheduler_remove(scheduler_of(monitor, check), &check->entry);
 	}
 	checklist_free(old);

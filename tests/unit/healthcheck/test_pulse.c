@@ -108,7 +108,7 @@ static void done(struct probe *probe)
 
 static enum check_result play(struct scene *scene, unsigned timeout_ms)
 {
-	static const struct probe_method method = {start, cancel};
+	static const struct probe_method method = {.start = start, .stop = cancel};
 
 	scene->env.loop = ev_loop_new(EVFLAG_AUTO);
 	pulse_open(&scene->env.pulse, scene->env.loop);
