@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
 	&status_command,
 	&stats_command,
 	&check_command,
+	&exporter_command,
 };
 
 static int check_interface(const struct command_args *args)

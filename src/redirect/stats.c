@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "redirect/explain.h"
 #include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
+#include "redirect/metrics/metrics.h"
 
 #define WATCH_INTERVAL_S 1
 #define MAX_INTERFACES   64
@@ -17,11 +19,13 @@
 enum {
 	OPTION_JSON,
 	OPTION_WATCH,
+	OPTION_OPENMETRICS,
 };
 
 static const struct command_option options[] = {
 	{"json", NULL, "print a JSON object with a member for each interface"},
 	{"watch", NULL, "print again every second, with the increase per second, until interrupted"},
+	{"openmetrics", NULL, "print the metrics of the exporter, in the text format that node_exporter reads"},
 	{0},
 };
 
@@ -174,11 +178,36 @@ static int watch(const struct command_args *args, struct samples *samples)
 	return code;
 }
 
+/* node_exporter does not read all of OpenMetrics. */
+static int print_metrics(const struct command_args *args)
+{
+	static struct metrics metrics;
+	size_t size;
+	char *text;
+	int error;
+
+	if (args->count || args->options[OPTION_JSON] || args->options[OPTION_WATCH])
+		return command_usage("stats: --openmetrics takes no interface and no other option");
+	error = metrics_read(&metrics);
+	if (error)
+		return explain_folder(NULL, error);
+	text = metrics_format(&metrics, OPENMETRICS_LEGACY, &size);
+	if (!text)
+		return command_error("out of memory");
+	fwrite(text, 1, size, stdout);
+	free(text);
+	metrics_free(&metrics);
+	return COMMAND_OK;
+}
+
 static int stats(const struct command_args *args)
 {
 	struct samples samples;
-	int code = take_samples(args, &samples);
+	int code;
 
+	if (args->options[OPTION_OPENMETRICS])
+		return print_metrics(args);
+	code = take_samples(args, &samples);
 	if (code != COMMAND_OK)
 		return code;
 	if (args->options[OPTION_WATCH])

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/if_link.h>
-#include <net/if.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
 #include <jansson.h>
 
 #include "redirect/allow.h"
-#include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
 #include "redirect/loader.h"
-#include "redirect/kernel/losses.h"
-#include "redirect/kernel/next.h"
-#include "redirect/kernel/pins.h"
+#include "redirect/kernel/attached.h"
 
 enum {
 	OPTION_JSON,
@@ -27,28 +21,17 @@ static const struct command_option options[] = {
 
 /* The state of the program on one interface. */
 struct state {
-	const char *interface; /* the name of the pins' folder */
-	struct pins_location location;
-	uint32_t ifindex; /* of the link; 0: the interface was deleted */
-	uint32_t program_id;
-	uint32_t next_id; /* of the next program, or 0 */
-	bool has_settings; /* false: pinned by a version with other settings */
-	struct redirect_settings settings;
+	struct attached attached;
 	json_t *allow; /* owned; members for the JSON object */
-	enum companion_place companion; /* of an attached program */
 	json_t *warnings; /* owned; an array of texts about what the counters tell */
-	bool counts_losses;
-	uint64_t losses[LOSSES_COUNT];
 };
 
 /* Warns if UDP servers seem not to connect their sockets. It costs them a detour with 2 hops, and connections with more. */
-static void warn_of_listeners(const struct pins *pins, struct state *state)
+static void warn_of_listeners(struct state *state)
 {
-	uint64_t values[REDIRECT_COUNTER_COUNT], packets;
+	const uint64_t *counters = state->attached.counters;
+	uint64_t packets = counters[REDIRECT_UDP_UNCONNECTED_LISTENER] + counters[REDIRECT_RETURNED_TO_FIRST_HOP];
 
-	if (!state->has_settings || pins_read_counters(pins, values) != 0)
-		return;
-	packets = values[REDIRECT_UDP_UNCONNECTED_LISTENER] + values[REDIRECT_RETURNED_TO_FIRST_HOP];
 	if (packets)
 		json_array_append_new(state->warnings,
 			json_sprintf(
@@ -59,12 +42,13 @@ static void warn_of_listeners(const struct pins *pins, struct state *state)
 
 static void warn_of_losses(struct state *state)
 {
-	state->counts_losses = losses_read(state->interface, state->losses) == 0;
-	if (state->counts_losses && (state->losses[LOSSES_KERNEL] || state->losses[LOSSES_DRIVER]))
+	const uint64_t *losses = state->attached.losses;
+
+	if (losses[LOSSES_KERNEL] || losses[LOSSES_DRIVER])
 		json_array_append_new(state->warnings,
 			json_sprintf("packets for the next hop were lost after the program: the kernel refused %" PRIu64
 				     ", the driver %" PRIu64,
-				state->losses[LOSSES_KERNEL], state->losses[LOSSES_DRIVER]));
+				losses[LOSSES_KERNEL], losses[LOSSES_DRIVER]));
 }
 
 /* Returns COMMAND_OK, or COMMAND_FAILED after an error message. */
@@ -73,25 +57,19 @@ static int read_state(const char *interface, struct state *state)
 	struct pins pins;
 	int error = pins_open(interface, &pins);
 
-	*state = (struct state){.interface = interface, .warnings = json_array()};
+	*state = (struct state){.warnings = json_array()};
 	if (error == -ENOENT)
 		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
-	state->ifindex = pins.link_ifindex;
-	state->program_id = pins.program_id;
-	state->next_id = next_find(&pins);
-	state->has_settings = pins_read_settings(&pins, &state->settings) == 0;
-	state->allow = allow_to_json(&state->settings, &pins.lists);
-	warn_of_listeners(&pins, state);
-	warn_of_losses(state);
-	error = pins_locate(interface, &pins, &state->location);
+	attached_read(interface, &pins, &state->attached);
+	state->allow = allow_to_json(&state->attached.settings, &pins.lists);
 	pins_close(&pins);
-	if (error)
-		return explain_query(interface, error);
-	if (state->location.place != PINS_HERE)
-		return COMMAND_OK;
-	error = companion_find(interface, state->ifindex, &state->companion);
+	warn_of_listeners(state);
+	warn_of_losses(state);
+	if (state->attached.location_error)
+		return explain_query(interface, state->attached.location_error);
+	error = state->attached.companion_error;
 	return error ? explain_companion(interface, error) : COMMAND_OK;
 }
 
@@ -101,29 +79,24 @@ static void free_state(struct state *state)
 	json_decref(state->warnings);
 }
 
-static bool is_attached(const struct state *state)
+static bool is_complete(const struct attached *attached)
 {
-	return state->location.place == PINS_HERE;
+	return attached_here(attached) && attached->companion != COMPANION_MISSING;
 }
 
-static bool is_complete(const struct state *state)
+static void print_companion(const struct attached *attached)
 {
-	return is_attached(state) && state->companion != COMPANION_MISSING;
-}
-
-static void print_companion(const struct state *state)
-{
-	if (state->companion == COMPANION_MISSING)
+	if (attached->companion == COMPANION_MISSING)
 		printf("  tc program missing: corrupted packets can reach applications: run glb-redirect attach %s\n",
-			state->interface);
+			attached->interface);
 	else
-		printf("  tc program by %s\n", companion_name(state->companion));
+		printf("  tc program by %s\n", companion_name(attached->companion));
 }
 
 static void print_settings(const struct state *state)
 {
-	printf(", version %.16s\n", state->settings.version);
-	loader_print_settings(&state->settings);
+	printf(", version %.16s\n", state->attached.settings.version);
+	loader_print_settings(&state->attached.settings);
 	allow_print(state->allow);
 	if (json_object_size(state->allow))
 		printf("  addresses of this host: %s\n", pins_has_follower() ? "followed" : "as of attach or reload");
@@ -131,62 +104,67 @@ static void print_settings(const struct state *state)
 
 static void print_text(const struct state *state)
 {
+	const struct attached *attached = &state->attached;
 	const json_t *warning;
 	size_t i;
 
-	switch (state->location.place) {
+	switch (attached->location.place) {
 	case PINS_GONE:
-		printf("%s: pinned, but its interface is gone\n", state->interface);
+		printf("%s: pinned, but its interface is gone\n", attached->interface);
 		return;
 	case PINS_RENAMED:
-		printf("%s: attached to interface %u, which was renamed to %s\n", state->interface, state->ifindex,
-			state->location.name);
+		printf("%s: attached to interface %u, which was renamed to %s\n", attached->interface,
+			attached->ifindex, attached->location.name);
 		return;
 	case PINS_ELSEWHERE:
-		printf("%s: attached to interface %u of another network namespace\n", state->interface, state->ifindex);
+		printf("%s: attached to interface %u of another network namespace\n", attached->interface,
+			attached->ifindex);
 		return;
 	case PINS_HERE:
 		break;
 	}
-	printf("%s: attached, %s mode, program %u", state->interface, loader_mode_name(state->location.mode),
-		state->program_id);
-	if (state->has_settings)
+	printf("%s: attached, %s mode, program %u", attached->interface, loader_mode_name(attached->location.mode),
+		attached->program_id);
+	if (attached->has_settings)
 		print_settings(state);
 	else
 		puts("\n  by a version with settings that version " GLB_VERSION " cannot read");
-	print_companion(state);
-	if (state->next_id)
-		printf("  next program %u\n", state->next_id);
-	if (!state->counts_losses)
+	print_companion(attached);
+	if (attached->next_id)
+		printf("  next program %u\n", attached->next_id);
+	if (!attached->has_losses)
 		puts("  packets for the next hop that the kernel or the driver loses are not counted (this needs the kernel's BTF)");
 	json_array_foreach(state->warnings, i, warning) printf("  warning: %s\n", json_string_value(warning));
 }
 
 static json_t *to_json(const struct state *state)
 {
-	json_t *json =
-		json_pack("{s:b, s:I}", "attached", is_attached(state), "program_id", (json_int_t)state->program_id);
+	const struct attached *attached = &state->attached;
+	json_t *json = json_pack(
+		"{s:b, s:I}", "attached", attached_here(attached), "program_id", (json_int_t)attached->program_id);
 
-	if (is_attached(state)) {
-		json_object_set_new(json, "mode", json_string(loader_mode_name(state->location.mode)));
-		json_object_set_new(json, "tc_program", json_string(companion_name(state->companion)));
+	if (attached_here(attached)) {
+		json_object_set_new(json, "mode", json_string(loader_mode_name(attached->location.mode)));
+		json_object_set_new(json, "tc_program", json_string(companion_name(attached->companion)));
 	}
-	if (state->location.place == PINS_RENAMED)
-		json_object_set_new(json, "renamed_to", json_string(state->location.name));
-	if (state->has_settings) {
-		json_object_set_new(json, "port", json_integer(state->settings.port));
-		json_object_set_new(json, "udp", json_string(loader_udp_name(state->settings.udp)));
-		json_object_set_new(json, "syn_cookies", json_boolean(state->settings.syn_cookies));
-		json_object_set_new(json, "forward", json_string(loader_forward_name(state->settings.forward)));
-		json_object_set_new(json, "frags", json_boolean(state->settings.frags));
+	if (attached->location.place == PINS_RENAMED)
+		json_object_set_new(json, "renamed_to", json_string(attached->location.name));
+	if (attached->has_settings) {
+		json_object_set_new(json, "port", json_integer(attached->settings.port));
+		json_object_set_new(json, "udp", json_string(loader_udp_name(attached->settings.udp)));
+		json_object_set_new(json, "syn_cookies", json_boolean(attached->settings.syn_cookies));
+		json_object_set_new(json, "forward", json_string(loader_forward_name(attached->settings.forward)));
+		json_object_set_new(json, "frags", json_boolean(attached->settings.frags));
 		json_object_update(json, state->allow);
 		json_object_set_new(json, "addresses_followed", json_boolean(pins_has_follower()));
-		json_object_set_new(json, "version", json_string(state->settings.version));
-		json_object_set_new(json, "next_program", state->next_id ? json_integer(state->next_id) : json_null());
+		json_object_set_new(json, "version", json_string(attached->settings.version));
+		json_object_set_new(
+			json, "next_program", attached->next_id ? json_integer(attached->next_id) : json_null());
 		json_object_set_new(json, "lost",
-			state->counts_losses ? json_pack("{s:I, s:I}", "kernel", (json_int_t)state->losses[LOSSES_KERNEL],
-						       "driver", (json_int_t)state->losses[LOSSES_DRIVER])
-					     : json_null());
+			attached->has_losses
+				? json_pack("{s:I, s:I}", "kernel", (json_int_t)attached->losses[LOSSES_KERNEL],
+					  "driver", (json_int_t)attached->losses[LOSSES_DRIVER])
+				: json_null());
 		json_object_set(json, "warnings", state->warnings);
 	}
 	return json;
@@ -207,7 +185,7 @@ static int print_interface(const char *interface, void *data)
 		printing->code = COMMAND_FAILED;
 		return 0; /* continue with the other interfaces */
 	}
-	if (!is_complete(&state))
+	if (!is_complete(&state.attached))
 		printing->code = COMMAND_FAILED;
 	if (printing->json)
 		json_object_set_new(printing->json, interface, to_json(&state));

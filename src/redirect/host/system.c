@@ -38,6 +38,11 @@ static bool has_capability(int capability)
 	return syscall(SYS_capget, &header, data) == 0 && data[capability / 32].effective >> capability % 32 & 1;
 }
 
+bool system_can_read_maps(void)
+{
+	return has_capability(CAP_BPF) || has_capability(CAP_SYS_ADMIN);
+}
+
 bool system_missing_capabilities(char missing[SYSTEM_CAPABILITIES_MAX])
 {
 	static const struct {

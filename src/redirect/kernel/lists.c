@@ -2,7 +2,6 @@
 #include "redirect/kernel/lists.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +144,15 @@ int lists_put_host(const struct lists *lists, const struct host *host)
 	if (!error || removed)
 		bpf_map_update_elem(lists->generation, &zero, &generation, BPF_ANY);
 	return error;
+}
+
+bool lists_has_any(const struct lists *lists, enum redirect_list list)
+{
+	const struct netprefix any = {.addr.family = NETADDR_V4};
+	struct redirect_prefix key = key_of(list, &any);
+	uint32_t value;
+
+	return bpf_map_lookup_elem(lists->prefixes, &key, &value) == 0;
 }
 
 int lists_read(const struct lists *lists, enum redirect_list list, struct redirect_prefixes *prefixes)

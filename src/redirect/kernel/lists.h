@@ -6,6 +6,8 @@
 #ifndef GLB_REDIRECT_LISTS_H
 #define GLB_REDIRECT_LISTS_H
 
+#include <stdbool.h>
+
 #include "redirect/config/redirect_conf.h"
 #include "redirect/host/host.h"
 #include "redirect/redirect.h"
@@ -26,6 +28,9 @@ int lists_put_host(const struct lists *lists, const struct host *host);
 
 /* Makes a list allow every address. */
 int lists_put_any(const struct lists *lists, enum redirect_list list);
+
+/* Returns whether a list allows every IPv4 address. */
+bool lists_has_any(const struct lists *lists, enum redirect_list list);
 
 /* Reads a list of IP prefixes, in no order. The caller frees prefixes->items. */
 int lists_read(const struct lists *lists, enum redirect_list list, struct redirect_prefixes *prefixes);

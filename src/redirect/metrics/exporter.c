@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `glb-redirect exporter`: serves the metrics over HTTP. One thread. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/endpoint.h"
+#include "program/http/http_server.h"
+#include "program/log.h"
+#include "program/service.h"
+#include "redirect/explain.h"
+#include "redirect/loader.h"
+#include "redirect/metrics/metrics.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:19522"
+#define INTERVAL_US    1000000 /* between two readings, however many clients ask */
+#define PIECE_SIZE     16384
+
+enum {
+	OPTION_LISTEN,
+};
+
+static const struct command_option options[] = {
+	{"listen", "ADDRESS:PORT", "serve the metrics there (default: " DEFAULT_LISTEN ")"},
+	{0},
+};
+
+/* A page. The exporter has the newest one of each format, and clients have those that they are reading. */
+struct text {
+	unsigned owners;
+	char *bytes;
+	size_t size;
+	uint64_t made_us; /* as clock_now_us() */
+};
+
+struct exporter {
+	struct metrics metrics;
+	struct text *texts[OPENMETRICS_LEGACY + 1]; /* by format; NULL: not made yet */
+	uint64_t read_us;
+};
+
+/* What a client is reading. */
+struct page {
+	struct text *text;
+	size_t at;
+};
+
+static void release(struct text *text)
+{
+	if (!text || --text->owners)
+		return;
+	free(text->bytes);
+	free(text);
+}
+
+static void refresh(struct exporter *exporter)
+{
+	uint64_t now = clock_now_us();
+
+	if (exporter->read_us && now - exporter->read_us < INTERVAL_US)
+		return;
+	if (metrics_read(&exporter->metrics) != 0)
+		log_limited(LOG_LEVEL_ERROR, "cannot read the pins in " PINS_ROOT ": %s",
+			strerror(-exporter->metrics.programs_error));
+	if (exporter->metrics.sockets.error)
+		log_limited(LOG_LEVEL_ERROR, "cannot read the sockets of this host: %s",
+			strerror(-exporter->metrics.sockets.error));
+	exporter->read_us = clock_now_us();
+}
+
+/* Makes the text of a format, unless the present one is of the last reading. */
+static bool update(struct exporter *exporter, enum openmetrics_format format)
+{
+	struct text *text = exporter->texts[format];
+
+	refresh(exporter);
+	if (text && text->made_us >= exporter->read_us)
+		return true;
+	text = calloc(1, sizeof(*text));
+	if (!text)
+		return false;
+	*text = (struct text){.owners = 1, .made_us = clock_now_us()};
+	text->bytes = metrics_format(&exporter->metrics, format, &text->size);
+	if (!text->bytes) {
+		free(text);
+		return false;
+	}
+	release(exporter->texts[format]);
+	exporter->texts[format] = text;
+	return true;
+}
+
+static bool begin(struct page *page, struct exporter *exporter, enum openmetrics_format format)
+{
+	if (!update(exporter, format))
+		return false;
+	page->text = exporter->texts[format];
+	page->text->owners++;
+	return true;
+}
+
+static bool begin_openmetrics(void *page, void *exporter)
+{
+	return begin(page, exporter, OPENMETRICS_1_0);
+}
+
+static bool begin_legacy(void *page, void *exporter)
+{
+	return begin(page, exporter, OPENMETRICS_LEGACY);
+}
+
+static enum http_more write_piece(void *state, FILE *to)
+{
+	struct page *page = state;
+	size_t left = page->text->size - page->at, size = left < PIECE_SIZE ? left : PIECE_SIZE;
+
+	fwrite(page->text->bytes + page->at, 1, size, to);
+	page->at += size;
+	return page->at < page->text->size ? HTTP_MORE : HTTP_END;
+}
+
+static void end(void *state)
+{
+	struct page *page = state;
+
+	release(page->text);
+}
+
+#define PAGE .state_size = sizeof(struct page), .write = write_piece, .end = end
+
+static const struct http_route routes[] = {
+	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_openmetrics, PAGE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy, PAGE},
+	{0},
+};
+
+static int explain_listen(const char *listen, int error)
+{
+	if (error == -EADDRINUSE)
+		return command_error(
+			"cannot listen on %s: another program does: stop it, or choose another port with --listen",
+			listen);
+	if (error == -EADDRNOTAVAIL)
+		return command_error("cannot listen on %s: no interface has this address: see --listen", listen);
+	return command_error("cannot listen on %s: %s", listen, strerror(-error));
+}
+
+static int exporter_run(const struct command_args *args)
+{
+	const char *listen = args->options[OPTION_LISTEN] ? args->options[OPTION_LISTEN] : DEFAULT_LISTEN;
+	static struct exporter exporter;
+	struct http_server *server;
+	struct endpoint endpoint;
+	int error;
+
+	if (!endpoint_parse(listen, &endpoint) || !endpoint.port)
+		return command_usage("--listen: '%s' is not ADDRESS:PORT, such as " DEFAULT_LISTEN, listen);
+	error = metrics_read(&exporter.metrics);
+	if (error)
+		return explain_folder(NULL, error);
+	error = http_server_open(&server, &endpoint.addr, endpoint.port, routes, &exporter);
+	if (error)
+		return explain_listen(listen, error);
+	log_open("glb-redirect", false);
+	log_info("serving metrics on http://%s/metrics", listen);
+	service_ready();
+	for (;;) {
+		struct pollfd event = {.fd = http_server_descriptor(server), .events = POLLIN};
+
+		poll(&event, 1, http_server_run(server));
+	}
+}
+
+const struct command exporter_command = {
+	.name = "exporter",
+	.run = exporter_run,
+	.operands = "",
+	.summary = "Serve metrics for Prometheus over HTTP, until interrupted",
+	.options = options,
+};

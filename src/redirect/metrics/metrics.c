@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/metrics/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "redirect/host/system.h"
+
+/* The sockets are read at most this often, and take at most a twentieth of the time of one CPU. */
+#define SOCKETS_INTERVAL_US 5000000
+#define SOCKETS_SHARE       20
+
+static int add_program(const char *interface, void *data)
+{
+	struct metrics *metrics = data;
+	struct attached *programs;
+	struct pins pins;
+	int error = pins_open(interface, &pins);
+
+	if (error == -ENOENT)
+		return 0; /* it was detached meanwhile */
+	if (error)
+		return error;
+	programs = reallocarray(metrics->programs, metrics->program_count + 1, sizeof(*programs));
+	if (programs) {
+		metrics->programs = programs;
+		attached_read(interface, &pins, &programs[metrics->program_count++]);
+	}
+	pins_close(&pins);
+	return programs ? 0 : -ENOMEM;
+}
+
+static void read_sockets(struct metrics *metrics)
+{
+	uint64_t start = clock_now_us(), end;
+
+	if (start < metrics->sockets_next_us)
+		return;
+	sockets_read(&metrics->sockets);
+	end = clock_now_us();
+	metrics->sockets_duration = (double)(end - start) / 1e6;
+	metrics->sockets_timestamp = (double)clock_read_ns(CLOCK_REALTIME) / 1e9;
+	metrics->sockets_next_us = end + SOCKETS_SHARE * (end - start);
+	if (metrics->sockets_next_us < start + SOCKETS_INTERVAL_US)
+		metrics->sockets_next_us = start + SOCKETS_INTERVAL_US;
+}
+
+int metrics_read(struct metrics *metrics)
+{
+	metrics->program_count = 0;
+	metrics->programs_error = system_can_read_maps() ? pins_for_each(add_program, metrics) : -EPERM;
+	read_sockets(metrics);
+	return metrics->programs_error;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	free(metrics->programs);
+	metrics->programs = NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The metrics of this proxy (docs/reference/metrics.md#metrics-of-a-proxy) as text: counters of the programs on all interfaces,
+ * and TCP in this network namespace. One thread. The functions print nothing.
+ */
+#ifndef GLB_REDIRECT_METRICS_METRICS_H
+#define GLB_REDIRECT_METRICS_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "program/openmetrics.h"
+#include "redirect/kernel/attached.h"
+#include "redirect/metrics/sockets.h"
+
+struct metrics {
+	/* The programs on all interfaces, in order of name. programs_error: 0, or -errno: the pins cannot be read. */
+	struct attached *programs;
+	size_t program_count;
+	int programs_error;
+	/* Reading a million sockets takes about a second of CPU time, so the result is used for some time. */
+	struct sockets sockets;
+	uint64_t sockets_next_us; /* when they may be read again, as clock_now_us() */
+	double sockets_timestamp, sockets_duration; /* Unix time when they were read, and how long it took: seconds */
+};
+
+/* Reads the programs, and the sockets if they are due. Returns programs_error; -EPERM: this process may not read them. */
+int metrics_read(struct metrics *metrics);
+
+/* Writes what was read. Returns the text, which the caller frees, or NULL if out of memory. */
+char *metrics_format(const struct metrics *metrics, enum openmetrics_format format, size_t *size);
+
+void metrics_free(struct metrics *metrics);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/metrics/sockets.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "redirect/host/diag.h"
+#include "redirect/kernel/pins.h"
+
+/* What the attached programs allow. */
+struct allowed {
+	struct vips *vips;
+	bool local; /* the addresses of lo, too */
+};
+
+static void add_allowed(const struct pins *pins, struct allowed *allowed)
+{
+	struct redirect_prefixes prefixes = {0};
+	struct redirect_settings settings;
+
+	if (pins_read_settings(pins, &settings) != 0 || settings.allow_to_local || pins->lists.prefixes < 0 ||
+		lists_read(&pins->lists, REDIRECT_LIST_TO, &prefixes) != 0 || prefixes.any)
+		allowed->local = true;
+	else
+		vips_add_prefixes(allowed->vips, &prefixes);
+	free(prefixes.items);
+}
+
+static int add_of_program(const char *interface, void *data)
+{
+	struct pins_location location;
+	struct pins pins;
+
+	if (pins_open(interface, &pins) != 0)
+		return 0;
+	if (pins_locate(interface, &pins, &location) == 0 && location.place == PINS_HERE)
+		add_allowed(&pins, data);
+	pins_close(&pins);
+	return 0;
+}
+
+static int add_of_lo(struct vips *vips)
+{
+	struct addresses addresses = {0};
+	struct links links;
+	int error = links_read(&links);
+
+	if (!error)
+		error = addresses_read(&addresses);
+	if (!error)
+		vips_add_of_lo(vips, &addresses, &links);
+	addresses_free(&addresses);
+	links_free(&links);
+	return error;
+}
+
+/* Addresses come before the prefixes that cover them, so that vips_find() finds the longest prefix. */
+static int compare_vips(const void *one, const void *other)
+{
+	const struct netprefix *a = one, *b = other;
+
+	return a->length != b->length ? b->length - a->length : netaddr_compare(&a->addr, &b->addr);
+}
+
+/* Without a program of this network namespace, the VIPs are the addresses of lo. */
+static int read_vips(struct vips *vips)
+{
+	struct allowed allowed = {.vips = vips};
+	int error;
+
+	pins_for_each(add_of_program, &allowed);
+	error = allowed.local || !vips->count ? add_of_lo(vips) : 0;
+	qsort(vips->items, vips->count, sizeof(*vips->items), compare_vips);
+	return error;
+}
+
+static bool serves_a_vip(const struct diag_socket *socket, const struct vips *vips)
+{
+	return diag_is_any(socket) || vips_find(vips, &socket->address);
+}
+
+/* Returns the entry of the socket's address and port, a new one if there is none, or NULL if there is no room. */
+static struct sockets_listener *listener_of(struct sockets *sockets, const struct diag_socket *socket)
+{
+	struct sockets_listener *listener = sockets->listeners, *end = listener + sockets->listener_count;
+
+	while (listener < end &&
+		(listener->port != socket->port || netaddr_compare(&listener->address, &socket->address) != 0))
+		listener++;
+	if (listener < end)
+		return listener;
+	if (sockets->listener_count == SOCKETS_MAX_LISTENERS)
+		return NULL;
+	sockets->listener_count++;
+	*listener = (struct sockets_listener){.address = socket->address, .port = socket->port, .v6only = true};
+	return listener;
+}
+
+static void add_listener(struct sockets *sockets, const struct diag_socket *socket)
+{
+	struct sockets_listener *listener = listener_of(sockets, socket);
+	uint64_t used, most;
+
+	if (!listener)
+		return;
+	listener->v6only &= socket->v6only;
+	listener->sockets++;
+	listener->full += diag_is_full(socket);
+	listener->waiting += socket->waiting;
+	listener->backlog += socket->backlog;
+	/* Compares waiting / (backlog + 1) of two sockets. */
+	used = (uint64_t)socket->waiting * (listener->most_backlog + 1ull);
+	most = (uint64_t)listener->most_waiting * (socket->backlog + 1ull);
+	if (listener->sockets == 1 || used > most) {
+		listener->most_waiting = socket->waiting;
+		listener->most_backlog = socket->backlog;
+	}
+}
+
+static int read_listeners(struct sockets *sockets)
+{
+	struct diag_sockets all;
+	int error = diag_read(&all);
+
+	for (size_t i = 0; i < all.count && !error; i++)
+		if (all.items[i].protocol == IPPROTO_TCP && serves_a_vip(&all.items[i], &sockets->vips))
+			add_listener(sockets, &all.items[i]);
+	diag_free(&all);
+	return error;
+}
+
+static int compare_services(const void *one, const void *other)
+{
+	const struct sockets_service *a = one, *b = other;
+
+	if (a->vip != b->vip)
+		return a->vip < b->vip ? -1 : 1;
+	return (a->port > b->port) - (a->port < b->port);
+}
+
+static struct sockets_service *service_of(struct sockets *sockets, size_t vip, uint16_t port)
+{
+	struct sockets_service wanted = {.vip = vip, .port = port};
+
+	return bsearch(&wanted, sockets->services, sockets->service_count, sizeof(wanted), compare_services);
+}
+
+static bool serves(const struct sockets_listener *listener, const struct netprefix *vip)
+{
+	const struct diag_socket socket = {.address = listener->address, .v6only = listener->v6only};
+
+	return diag_serves(&socket, vip);
+}
+
+/* Removes duplicates, as of a socket for any address and one for the VIP. */
+static void sort_services(struct sockets *sockets)
+{
+	struct sockets_service *services = sockets->services;
+	size_t kept = 0;
+
+	qsort(services, sockets->service_count, sizeof(*services), compare_services);
+	for (size_t i = 0; i < sockets->service_count; i++)
+		if (!kept || compare_services(&services[kept - 1], &services[i]) != 0)
+			services[kept++] = services[i];
+	sockets->service_count = kept;
+}
+
+static void make_services(struct sockets *sockets)
+{
+	for (size_t vip = 0; vip < sockets->vips.count; vip++)
+		for (size_t i = 0; i < sockets->listener_count; i++)
+			if (sockets->service_count < SOCKETS_MAX_SERVICES &&
+				serves(&sockets->listeners[i], &sockets->vips.items[vip]))
+				sockets->services[sockets->service_count++] =
+					(struct sockets_service){.vip = vip, .port = sockets->listeners[i].port};
+	sort_services(sockets);
+}
+
+#define REMEMBERED 1024 /* a power of two */
+
+struct counting {
+	struct sockets *sockets;
+	/* The result of vips_find() for some addresses, because a million connections have few local addresses. */
+	struct {
+		struct netaddr address;
+		const struct netprefix *vip;
+	} remembered[REMEMBERED];
+};
+
+static const struct netprefix *find_vip(struct counting *counting, const struct netaddr *address)
+{
+	const uint8_t *end = address->bytes + netaddr_size(address);
+	unsigned slot = (end[-2] << 8 | end[-1]) % REMEMBERED;
+
+	if (netaddr_compare(&counting->remembered[slot].address, address) != 0) {
+		counting->remembered[slot].address = *address;
+		counting->remembered[slot].vip = vips_find(&counting->sockets->vips, address);
+	}
+	return counting->remembered[slot].vip;
+}
+
+static void count_connection(const struct netaddr *local, uint16_t port, void *data)
+{
+	struct counting *counting = data;
+	struct sockets *sockets = counting->sockets;
+	const struct netprefix *found = find_vip(counting, local);
+	struct sockets_service *service;
+	size_t vip;
+
+	if (!found)
+		return;
+	vip = (size_t)(found - sockets->vips.items);
+	service = service_of(sockets, vip, port);
+	if (service)
+		service->connections++;
+	else
+		sockets->other[vip]++;
+}
+
+void sockets_read(struct sockets *sockets)
+{
+	struct counting counting = {.sockets = sockets};
+
+	*sockets = (struct sockets){0};
+	sockets->error = read_vips(&sockets->vips);
+	if (!sockets->error)
+		sockets->error = read_listeners(sockets);
+	make_services(sockets);
+	if (!sockets->error)
+		sockets->error = diag_established(count_connection, &counting);
+}
