@@ -86,6 +86,18 @@ static void refuse_changes(const struct settings *from, const struct settings *t
 			"announces or withdraws in another way than before: restart glb-announce, which first withdraws in the old way");
 }
 
+/* For `glb-announce release`, in case that the configuration has errors when this process is killed. */
+static void keep_settings(const struct daemon *daemon)
+{
+	struct faults faults = {0};
+
+	settings_keep(daemon->path, &daemon->settings, &faults);
+	if (faults.errors)
+		log_warning("%s; if announce.conf has errors when glb-announce is killed, its VIPs stay announced",
+			faults_first_error(&faults));
+	faults_clear(&faults);
+}
+
 /* Reads the configuration again. One with errors changes nothing. */
 static void reload(struct daemon *daemon)
 {
@@ -106,6 +118,7 @@ static void reload(struct daemon *daemon)
 		daemon->probe.conf = &daemon->settings.conf.probe;
 		daemon->proof = (struct decision){0}; /* the VIPs stay as they are until there is a new proof */
 		round_use_vips(daemon);
+		keep_settings(daemon);
 		log_notice("%s is in use", daemon->path);
 	} else {
 		log_faults(&faults, FAULTS_ALL);
@@ -194,6 +207,7 @@ int daemon_run(const char *path, const struct settings *settings)
 	} else if (!open_vips(&daemon)) {
 		log_error("out of memory");
 	} else {
+		keep_settings(&daemon);
 		status_write(&daemon); /* so that `status` works as soon as systemctl returns */
 		service_ready();
 		loop(&daemon);

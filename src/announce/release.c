@@ -6,6 +6,7 @@
 #include "announce/commands.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,20 +70,44 @@ static int release(const struct settings *settings)
 	return COMMAND_FAILED;
 }
 
+/* Replaces settings that have errors by those that the daemon used last. Of a file that cannot be parsed not even status_file is known. */
+static int use_kept(const char *path, struct settings *settings)
+{
+	char *status_file = strdup(settings->conf.status_file ? settings->conf.status_file : ANNOUNCE_STATUS_FILE);
+	struct faults faults = {0};
+	int error;
+
+	settings_free(settings);
+	error = status_file ? settings_read_kept(status_file, settings, &faults) : -ENOMEM;
+	if (!error)
+		log_notice("%s cannot be used, so what glb-announce used last applies: %s.conf and .driver", path,
+			status_file);
+	else if (error != -ENOENT)
+		log_faults(&faults, FAULTS_ERRORS);
+	faults_clear(&faults);
+	free(status_file);
+	return error;
+}
+
 static int run(const struct command_args *args)
 {
 	struct faults faults = {0};
 	struct settings settings;
 	int error, code = COMMAND_FAILED;
+	bool missing;
 
 	log_open("glb-announce", false);
 	error = settings_read(commands_path(args), &settings, &faults);
-	log_faults(&faults, FAULTS_ERRORS);
+	if (error != -ENOENT)
+		log_faults(&faults, FAULTS_ERRORS);
 	faults_clear(&faults);
-	if (error == -ENOENT)
-		code = COMMAND_OK; /* a daemon without configuration has announced nothing */
-	else if (!error)
+	missing = error == -ENOENT;
+	if (error)
+		error = use_kept(commands_path(args), &settings);
+	if (!error)
 		code = release(&settings);
+	else if (missing && error == -ENOENT)
+		code = COMMAND_OK; /* a daemon that never had a configuration has announced nothing */
 	settings_free(&settings);
 	return code;
 }

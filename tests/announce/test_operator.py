@@ -218,6 +218,39 @@ def test_release_leaves_everything_if_it_fails_static(announcer, director):
     assert announcer.announced == sorted([ON, ON6])
 
 
+@pytest.mark.parametrize("name, text", [
+    ("announce.conf", "nonsense = 1;"), ("driver.conf", "nonsense = 1;"), ("driver.conf", "("), ("driver.conf", None)])
+def test_release_uses_the_last_configuration_if_the_files_have_errors(announcer, director, name, text):
+    """The operator edits the files, and glb-announce is killed before they are right."""
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    path = announcer.folder / name
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(path.read_text() + text)
+    stderr = announcer.call("release").stderr
+    assert "announce.conf cannot be used, so what glb-announce used last applies: " in stderr
+    assert f"{VIP}: withdrawn: glb-announce ended without withdrawing it" in stderr
+    assert announcer.announced == []
+
+
+def test_release_without_a_usable_configuration_fails(announcer):
+    conf = announcer.folder / "announce.conf"
+    conf.write_text(conf.read_text() + "nonsense = 1;")
+    assert "nonsense" in announcer.call("release", code=1).stderr
+
+
+def test_copies_of_the_configuration_have_its_mode(announcer, director):
+    conf = announcer.folder / "announce.conf"
+    conf.chmod(0o600)
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        (kept,) = announcer.folder.glob("*.json.conf")
+        assert kept.stat().st_mode & 0o777 == 0o600 and kept.read_text() == conf.read_text()
+
+
 def test_release_that_fails_remembers_the_vips(announcer, director):
     with announcer:
         announcer.wait_announced(ON, ON6)

@@ -6,7 +6,6 @@
 
 #include "conf/conf_reader.h"
 
-#define DEFAULT_STATUS_FILE "/run/glb-announce/status.json"
 #define DEFAULT_SWITCH_FILE "/var/lib/glb-announce/withdrawn.json"
 
 static void read_path(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
@@ -139,7 +138,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 
 	conf_read_group(reader, root, keys, conf);
 	set_default(reader, root, &conf->file_prefix, "rte");
-	set_default(reader, root, &conf->status_file, DEFAULT_STATUS_FILE);
+	set_default(reader, root, &conf->status_file, ANNOUNCE_STATUS_FILE);
 	set_default(reader, root, &conf->switch_file, DEFAULT_SWITCH_FILE);
 	if (conf->hold_max_ms < conf->hold_ms) {
 		if (config_setting_get_member(root, "hold_max_ms"))

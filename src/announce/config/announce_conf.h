@@ -15,6 +15,8 @@
 /* More VIPs than this are not announced one by one. */
 #define ANNOUNCE_MAX_VIPS 1024
 
+#define ANNOUNCE_STATUS_FILE "/run/glb-announce/status.json" /* the default of status_file */
+
 /* What happens to the VIPs while the director runs and does not answer. */
 enum announce_fail {
 	ANNOUNCE_FAIL_CLOSED, /* they are withdrawn */
