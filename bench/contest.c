@@ -10,6 +10,7 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "bench/bare_loop.h"
 #include "bench/baselines.h"
 #include "bench/kernel.h"
 #include "bench/report.h"
@@ -28,6 +29,7 @@ struct contender {
 	lanes_fn *fast; /* the director's fast path; NULL: the general path takes all packets */
 	unsigned lcores;
 	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
+	bool bare; /* bare_loop_run() in the place of worker_run() */
 	bool distributor; /* the first lcore distributes packets to both */
 };
 
@@ -60,6 +62,8 @@ static int run_lcore(void *unused)
 		rte_pause();
 	if (contender->baseline)
 		contender->baseline(PORT, (uint16_t)index, &stage.subject.shared.stop);
+	else if (contender->bare)
+		bare_loop_run(stage.subject.workers[index]);
 	else
 		worker_run(stage.subject.workers[index]);
 	return 0;
@@ -188,6 +192,13 @@ static void list_contenders(void)
 		return;
 	}
 	floor = find_floor();
+	if (stage.scenario->bare_loop) {
+		add_director(1, false);
+		add_director(1, false);
+		contenders[contender_count - 1].what = "without poll gaps";
+		contenders[contender_count - 1].bare = true;
+		return;
+	}
 	if (!stage.scenario->two_lcores) {
 		add((struct contender){.name = "io", .baseline = baseline_io, .lcores = 1});
 		add((struct contender){.name = "macswap", .baseline = baseline_macswap, .lcores = 1});

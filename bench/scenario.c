@@ -73,6 +73,10 @@ const struct scenario scenarios[] = {
 
 	{.what = "half unmatched", .world = WORLD(1, 16, .half_unmatched = true), .set = SCENARIO_L3, .exception_path = true},
 
+	{.what = "with poll gaps", .world = WORLD(1, 16), .bare_loop = true},
+	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 32, .bare_loop = true, .slow = true},
+	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 8, .bare_loop = true, .slow = true},
+
 	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
 	{.what = "two lcores", .world = WORLD(1, 16), .set = SCENARIO_L3, .two_lcores = true, .slow = true},
 };

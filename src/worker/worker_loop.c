@@ -89,7 +89,8 @@ static void iterate(struct worker *worker)
 		counters_add(&worker->counters.empty_polls, 1);
 		rte_pause();
 	}
-	poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
+	if (poll_gaps_due(&worker->gaps, count))
+		poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
 	if (idle_iteration(&worker->idle, count))
 		sleep_if_drained(worker);
 }

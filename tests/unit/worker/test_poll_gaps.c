@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "worker/poll_gaps.h"
+
+#define HZ UINT64_C(3000000000)
+#define US (HZ / 1000000)
+
+static struct poll_gaps gaps;
+static struct poll_gaps_report report;
+static uint64_t now;
+
+static int reset(void **state)
+{
+	(void)state;
+	now = 12345;
+	gaps = (struct poll_gaps){0};
+	poll_gaps_begin(&gaps, now, HZ);
+	return 0;
+}
+
+static void iterate(uint64_t ticks, uint32_t packets)
+{
+	now += ticks;
+	if (poll_gaps_due(&gaps, packets))
+		poll_gaps_take(&gaps, now, packets);
+	poll_gaps_read(&gaps, HZ, &report);
+}
+
+static void test_each_gap_is_in_the_bucket_of_its_bound(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < POLL_GAPS_BOUNDS; i++) {
+		iterate((US << i) * 3 / 4, 0);
+		assert_int_equal(report.counts[i], 1);
+		assert_true((double)((US << i) * 3 / 4) / (double)HZ < poll_gaps_bounds[i]);
+	}
+	iterate(2 * HZ, 0);
+	iterate(3600 * HZ, 0);
+	assert_int_equal(report.counts[POLL_GAPS_BOUNDS], 2);
+	iterate(0, 0);
+	assert_int_equal(report.counts[0], 2);
+}
+
+static void test_sum_is_the_time_that_passed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++)
+		iterate(HZ / 4, (i + 1) % 2);
+	assert_float_equal(report.seconds, 2, 1e-9);
+}
+
+static void test_packets_keep_an_lcore_busy_for_their_iteration_and_the_next(void **state)
+{
+	(void)state;
+	iterate(HZ, 0);
+	assert_float_equal(report.busy_seconds, 0, 1e-9);
+	iterate(HZ, 1); /* not read yet */
+	iterate(HZ, 0);
+	assert_float_equal(report.busy_seconds, 2, 1e-9);
+	for (unsigned i = 0; i < POLL_GAPS_ITERATIONS; i++)
+		iterate(HZ, 64);
+	assert_float_equal(report.busy_seconds, 6, 1e-9);
+	iterate(HZ, 0); /* works on the last packets */
+	assert_float_equal(report.busy_seconds, 7, 1e-9);
+	iterate(HZ, 0);
+	assert_float_equal(report.busy_seconds, 7, 1e-9);
+}
+
+static void test_sleep_is_no_gap(void **state)
+{
+	(void)state;
+	iterate(US / 2, 0);
+	now += HZ;
+	poll_gaps_skip(&gaps, now);
+	iterate(US / 2, 0);
+	assert_int_equal(report.counts[0], 2);
+	assert_float_equal(report.seconds, 1e-6, 1e-9);
+}
+
+static void test_slow_counter_of_arm64(void **state)
+{
+	(void)state;
+	poll_gaps_begin(&gaps, now, 25000000);
+	now += 25 * 3; /* 3 us */
+	poll_gaps_take(&gaps, now, 0);
+	poll_gaps_read(&gaps, 25000000, &report);
+	assert_int_equal(report.counts[2], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_each_gap_is_in_the_bucket_of_its_bound, reset),
+		cmocka_unit_test_setup(test_sum_is_the_time_that_passed, reset),
+		cmocka_unit_test_setup(test_packets_keep_an_lcore_busy_for_their_iteration_and_the_next, reset),
+		cmocka_unit_test_setup(test_sleep_is_no_gap, reset),
+		cmocka_unit_test_setup(test_slow_counter_of_arm64, reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
