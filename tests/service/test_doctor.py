@@ -161,3 +161,19 @@ def test_next_hops_that_do_not_reply(link, tmp_path, stack):
     wait_until(lambda: host.health()["state"] == "degraded", lambda: host.health())
     assert ("fail", "next_hops", "all") in host.doctor()
     assert "1 of 2 proxies have no reachable next hop" in [each["text"] for each in host.findings if each["check"] == "next_hops"][0]
+
+
+def test_the_metrics_of_a_running_director(link, tmp_path, stack):
+    """--fleet finds what it needs on the page of a real director."""
+    link.director.run(*"ip link set lo up".split())
+    config = {**CONF, "metrics": "127.0.0.1:19520"}
+    table = write_table(tmp_path / "table.bin", traffic.TABLE)
+    director = stack.enter_context(DirectorProcess(["net_af_packet0,iface=director"], config, table, prefix=link.director.command()))
+    wait_until(lambda: director.telemetry.ask("/glb/health")["state"] == "ok", lambda: director.log)
+    command = [*link.director.command(), CLI, "doctor", "--fleet", "127.0.0.1", "--timeout", "5"]
+    ask = lambda: subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = wait_until(lambda: (done := ask()).returncode == 0 and done, lambda: ask().stdout)
+    text = " ".join(done.stdout.split())
+    assert f"digests: 1 director: digest {director.stats()['digest']}" in text and "ok health: 127.0.0.1: ok" in text
+    page = link.director.run("curl", "-s", "http://127.0.0.1:19520/metrics").stdout
+    assert f'glb_director_source_info{{address="{CONF["outbound_src_ip"]}"}} 1' in page

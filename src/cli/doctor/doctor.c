@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cli/doctor/fleet/fleet.h"
+#include "common/text.h"
+
 /* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
 static const struct {
 	const char *name;
@@ -31,12 +34,14 @@ static const struct {
 	{"clock", doctor_clock},
 };
 
-enum { JSON = TELEMETRY_OPTIONS, ROOT };
+enum { JSON = TELEMETRY_OPTIONS, ROOT, FLEET, HOSTS };
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the findings as JSON"},
 	[ROOT] = {"root", "DIR", "look at an image or a copy of a host in DIR"},
+	[FLEET] = {"fleet", NULL, "ask the directors and proxies HOST[:PORT] for their metrics instead"},
+	[HOSTS] = {"hosts", "FILE", "with --fleet: read more hosts from FILE, one a line"},
 	{0},
 };
 
@@ -74,23 +79,38 @@ static int look(const struct command_args *args, const char *root)
 	return code;
 }
 
+/* Returns NULL, or what is wrong with the options. */
+static const char *misuse(const struct command_args *args)
+{
+	if (args->options[FLEET] && (args->options[ROOT] || args->options[TELEMETRY_FILE_PREFIX]))
+		return "--fleet and the options of this host exclude each other";
+	if (!args->options[FLEET] && (args->count || args->options[HOSTS]))
+		return "hosts are for --fleet";
+	return NULL;
+}
+
 static int run(const struct command_args *args)
 {
-	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
-	int code;
+	const char *root = args->options[ROOT] ? args->options[ROOT] : "", *wait = args->options[TELEMETRY_TIMEOUT];
+	const char *wrong = misuse(args);
+	uint32_t timeout = 10;
 
-	if (args->options[ROOT] && !host_exists(root)) {
-		command_error("--root: there is no folder '%s'", root);
-		return FINDINGS_FAILED;
-	}
-	code = look(args, strcmp(root, "/") == 0 ? "" : root);
-	return code;
+	if (wrong)
+		return command_usage("doctor: %s", wrong);
+	if (*root && !host_exists(root))
+		return command_usage("--root: there is no folder '%s'", root);
+	if (!args->options[FLEET])
+		return look(args, strcmp(root, "/") == 0 ? "" : root);
+	if (wait && !text_number(wait, 1, 3600, &timeout))
+		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], timeout, args->options[JSON]);
 }
 
 const struct command doctor_command = {
 	.name = "doctor",
 	.run = run,
-	.operands = "",
+	.operands = "[HOST...]",
+	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Say what on this host would lose packets or stall a director, and how to mend it",
 	.options = options,
 };

@@ -19,6 +19,15 @@ static void print_build(struct metrics *metrics, const struct live_table *live _
 					       {"isa", isa_name(metrics->director->packet_isa)}));
 }
 
+static void print_source(struct metrics *metrics, const struct live_table *live __rte_unused,
+	uint32_t table __rte_unused, uint32_t item __rte_unused)
+{
+	struct netaddr source = netaddr_from_bytes(NETADDR_V4, &metrics->director->conf.outbound_src_ip);
+	char text[NETADDR_TEXT_MAX];
+
+	openmetrics_info(&metrics->to, OPENMETRICS_LABELS({"address", netaddr_format(&source, text)}));
+}
+
 static void print_start(struct metrics *metrics, const struct live_table *live __rte_unused,
 	uint32_t table __rte_unused, uint32_t item __rte_unused)
 {
@@ -85,6 +94,8 @@ static void print_reloads(
 const struct metrics_section metrics_program[] = {
 	{METRICS_ONCE, "build", OPENMETRICS_INFO, "versions of the director and of DPDK, and the ISA of the fast path",
 		print_build},
+	{METRICS_ONCE, "source", OPENMETRICS_INFO, "the source address of GUE packets, which the proxies must allow",
+		print_source},
 	{METRICS_ONCE, "start_timestamp_seconds", OPENMETRICS_GAUGE, "Unix time at which the director started",
 		print_start},
 	{METRICS_ONCE, NULL, 0, NULL, print_health},

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/doctor/fleet/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+
+/* docs/reference/metrics.md describes them. */
+static const char *const wanted[] = {
+	"glb_director_build_info",
+	"glb_director_source_info",
+	"glb_director_table_info",
+	"glb_director_health_state",
+	"glb_director_reload_failed",
+	"glb_redirect_build_info",
+	"glb_redirect_attached",
+	"glb_redirect_open_to_any_sender",
+	"glb_redirect_allow_from_info",
+	"glb_redirect_allow_from_omitted",
+};
+
+static bool has_name(const char *line, const char *name)
+{
+	size_t size = strlen(name);
+
+	return strncmp(line, name, size) == 0 && (line[size] == '{' || line[size] == ' ');
+}
+
+static bool is_wanted(const char *line)
+{
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (has_name(line, wanted[i]))
+			return true;
+	return false;
+}
+
+static void keep(struct samples *samples)
+{
+	char **lines = NULL, *line;
+
+	if (samples->count < SAMPLES_MAX)
+		lines = realloc(samples->lines, (samples->count + 1) * sizeof(*lines));
+	line = lines ? strdup(samples->line) : NULL;
+	if (lines)
+		samples->lines = lines;
+	if (!line) {
+		samples->left_out++;
+		return;
+	}
+	text_mend(line);
+	lines[samples->count++] = line;
+}
+
+static void end_line(struct samples *samples)
+{
+	samples->line[samples->used] = '\0';
+	if (!samples->too_long && strlen(samples->line) == samples->used && is_wanted(samples->line))
+		keep(samples);
+	samples->used = 0;
+	samples->too_long = false;
+}
+
+void samples_feed(struct samples *samples, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] == '\n')
+			end_line(samples);
+		else if (samples->used < SAMPLES_LINE_MAX - 1)
+			samples->line[samples->used++] = bytes[i];
+		else
+			samples->too_long = true;
+}
+
+void samples_free(struct samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		free(samples->lines[i]);
+	free(samples->lines);
+	*samples = (struct samples){0};
+}
+
+const char *samples_next(const struct samples *samples, const char *name, size_t *at)
+{
+	while (*at < samples->count) {
+		const char *line = samples->lines[(*at)++];
+
+		if (has_name(line, name))
+			return line;
+	}
+	return NULL;
+}
+
+/* Copies a value up to its closing quote, without the backslashes that protect characters. Returns what follows it. */
+static const char *copy_value(const char *from, char value[SAMPLES_LABEL_MAX])
+{
+	size_t used = 0;
+
+	for (; *from && *from != '"'; from++) {
+		from += *from == '\\' && from[1];
+		if (used < SAMPLES_LABEL_MAX - 1)
+			value[used++] = *from;
+	}
+	value[used] = '\0';
+	text_mend(value); /* a character may be cut */
+	return *from ? from + 1 : from;
+}
+
+bool samples_label(const char *sample, const char *label, char value[SAMPLES_LABEL_MAX])
+{
+	const char *at = strchr(sample, '{');
+	size_t size = strlen(label);
+
+	while (at && *at && *at != '}') {
+		const char *name = ++at;
+
+		at = strstr(name, "=\"");
+		if (!at)
+			break;
+		bool found = (size_t)(at - name) == size && strncmp(name, label, size) == 0;
+
+		at = copy_value(at + 2, value);
+		if (found)
+			return true;
+	}
+	value[0] = '\0';
+	return false;
+}
+
+double samples_value(const char *sample)
+{
+	const char *last = strrchr(sample, ' ');
+
+	return last ? strtod(last + 1, NULL) : 0;
+}
