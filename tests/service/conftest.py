@@ -20,10 +20,13 @@ class Link:
         self.director.close()
 
 
-@pytest.fixture
-def link():
+def make_link():
     if os.getuid() != 0:
         pytest.skip("network namespaces need root")
     link = Link()
     yield link
     link.close()
+
+
+link = pytest.fixture(make_link)
+shared_link = pytest.fixture(make_link, scope="module")  # for a director that several tests use

@@ -62,3 +62,43 @@ def read(path):
     records = read_records(path)
     assert all(len(frame) == size for _, frame, size in records), f"{path} has frames that were cut"
     return [frame for _, frame, _ in records]
+
+
+def _options(data):
+    """{code: [values]}"""
+    found, at = {}, 0
+    while at < len(data):
+        code, size = struct.unpack_from("<HH", data, at)
+        at += 4
+        if code == 0:
+            break
+        found.setdefault(code, []).append(data[at : at + size])
+        at += size + -size % 4
+    return found
+
+
+class NgPacket:
+    """A packet of a pcapng file: interface, time in nanoseconds, frame, size on the wire, comment, direction ("in", "out") and id."""
+
+    def __init__(self, body):
+        self.interface, high, low, captured, self.size = struct.unpack_from("<IIIII", body)
+        self.time, self.frame = high << 32 | low, body[20 : 20 + captured]
+        options = _options(body[20 + captured + -captured % 4 :])
+        self.comment = options[1][0].decode()
+        self.direction = {1: "in", 2: "out"}[struct.unpack("<I", options[2][0])[0] & 3]
+        self.id = struct.unpack("<Q", options[5][0])[0]
+
+
+def read_ng(data):
+    """([interfaces: (snap length, options)], [packets]) of a pcapng file's bytes. It may have no incomplete block."""
+    interfaces, packets, at = [], [], 0
+    while at < len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        assert size % 4 == 0 and data[at + size - 4 : at + size] == struct.pack("<I", size), f"the block at {at} is not whole"
+        body = data[at + 8 : at + size - 4]
+        if kind == 1:
+            interfaces.append((struct.unpack_from("<I", body, 4)[0], _options(body[8:])))
+        if kind == 6:
+            packets.append(NgPacket(body))
+        at += size
+    return interfaces, packets

@@ -21,6 +21,7 @@
 #include "cli/telemetry.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "program/capture_program.h"
 
 enum { FILTER = TELEMETRY_OPTIONS, VERDICT, TABLE, COUNT, SECONDS, SNAPLEN, WRITE, FORCE };
 
@@ -89,6 +90,7 @@ static int compile(const char *text, struct capture_request *request)
 {
 	pcap_t *dead = pcap_open_dead(DLT_EN10MB, CAPTURE_MAX_SNAPLEN);
 	struct bpf_program program;
+	const char *fault;
 	int code = COMMAND_OK;
 
 	if (!dead)
@@ -106,6 +108,11 @@ static int compile(const char *text, struct capture_request *request)
 		request->program_size = program.bf_len;
 		memcpy(request->program, program.bf_insns, program.bf_len * sizeof(program.bf_insns[0]));
 		snprintf(request->filter, sizeof(request->filter), "%s", text);
+		fault = capture_program_check(request->program, request->program_size);
+		if (fault)
+			code = command_usage(
+				"capture: --filter: '%s': the director does not accept the filter's program: %s; protochain is not possible",
+				text, fault);
 	}
 	pcap_freecode(&program);
 	pcap_close(dead);

@@ -72,19 +72,23 @@ static void take_client(struct capture *capture)
 	static struct capture_request unused;
 	int fd = accept4(capture->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred client;
+	bool allowed, received;
 
 	if (fd < 0)
 		return;
-	if (!is_allowed(fd, &client)) {
-		session_refuse(fd, "permission denied: run this command as root or as the director's user");
-	} else if (!capture->session) {
+	allowed = is_allowed(fd, &client);
+	if (allowed && !capture->session) {
 		begin(capture, fd, &client);
 		return;
-	} else if (session_receive(fd, &unused)) {
+	}
+	/* The request is received first: if it were still unread when fd is closed, the client would not get the reason. */
+	received = session_receive(fd, &unused);
+	if (received && !allowed)
+		session_refuse(fd, "permission denied: run this command as root or as the director's user");
+	else if (received)
 		session_refuse(fd,
 			"process %d of user %u is capturing already: wait until that capture has ended, or end it",
 			(int)capture->client.pid, (unsigned)capture->client.uid);
-	}
 	close(fd);
 }
 

@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "program/capture_program.h"
 #include "worker/worker.h"
 
 _Static_assert(sizeof(struct capture_instruction) == sizeof(struct bpf_insn) &&
@@ -57,8 +58,9 @@ static const char *find_fault(const struct capture_request *request, size_t size
 		request->snaplen > CAPTURE_MAX_SNAPLEN || request->seconds < 1 ||
 		request->seconds > CAPTURE_MAX_SECONDS || request->count < 1 || request->count > CAPTURE_MAX_COUNT)
 		return "a number in the request is out of range";
-	/* libpcap accepts only programs that end: each jump leads forward. */
-	if (request->program_size && !bpf_validate((const struct bpf_insn *)request->program, (int)request->program_size))
+	if (request->program_size &&
+		(capture_program_check(request->program, request->program_size) ||
+			!bpf_validate((const struct bpf_insn *)request->program, (int)request->program_size)))
 		return "the filter's program is not valid";
 	return NULL;
 }
