@@ -3,7 +3,8 @@
 
     <!-- not run: needs a network card with SR-IOV -->
 
-test_docs.py runs the blocks marked `console`. Other tests get theirs from support/pages.py. This command lists all blocks:
+Man pages are no part of this, because blocks of scdoc have no marks: test_man_pages.py runs the examples of glb-director-cli(1), and the
+others are commands of these pages. test_docs.py runs the blocks marked `console`. Other tests get theirs from support/pages.py. This command lists all blocks:
 PYTHONPATH=.:tests python3 tests/docs/test_blocks.py
 """
 

@@ -111,3 +111,19 @@ def test_examples_of_man_pages_fit_80_columns(path):
     for block in re.findall(r"^```\n(.*?)^```$", path.read_text(), flags=re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             assert len(line.expandtabs(4)) <= 80 - 11, line  # man indents an example by 11 columns
+
+
+def blocks(name):
+    return re.findall(r"^```\n(.*?)^```$", man(name), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_examples_of_glb_director_cli_run(tmp_path):
+    """No director runs here, so the last command of the first example is only looked at."""
+    publish, lookup = blocks("glb-director-cli.1")
+    assert publish.endswith(" &&\nglb-director-cli reload\n")
+    path = {**os.environ, "PATH": f"{BUILD / 'src/cli'}:{os.environ['PATH']}"}
+    prepare = ("glb-director-cli new --vip 203.0.113.10:443/tcp --backend 192.168.51.10,192.168.51.11 --source 192.168.50.2; "
+               "cp forwarding_table.json new.json; cp new.json table.json; glb-director-cli build-config table.json live.bin")
+    for script in (prepare, publish.removesuffix(" &&\nglb-director-cli reload\n"), lookup):
+        done = subprocess.run(["bash", "-ec", script], cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
