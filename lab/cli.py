@@ -25,10 +25,10 @@ import subprocess
 import sys
 import textwrap
 
-from lab import capsule, demo, forward, scenario, status
+from lab import capsule, demo, forward, monitor, scenario, status
 from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
-from lab.topology import MAX_DIRECTORS, MAX_PROXIES, Shape
+from lab.topology import MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
 
 DEMO_NAME = "main"
 
@@ -55,6 +55,7 @@ def add_shape(parser):
     parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="number of proxies, 3 unless given")
     parser.add_argument("--hops", type=number(2, 4), metavar="N", help="hops in a row of the table, 2 to 4")
     parser.add_argument("--healthcheck", action="store_true", default=None, help="run glb-healthcheck for each director")
+    parser.add_argument("--metrics", action="store_true", default=None, help="run Prometheus with the shipped alerts on the host monitor")
     add_ways(parser)
 
 
@@ -122,6 +123,9 @@ def do_up(arguments):
     capsule.start(arguments.name, capsule.self_argv("_up", "--shape", json.dumps(shape_values(arguments))))
     hosts = capsule.hosts(capsule.find_or_fail(arguments.name))
     print(f"up: {', '.join(hosts)}")
+    if arguments.metrics:
+        name = f" --name {arguments.name}" if arguments.name != DEMO_NAME else ""
+        print(f"Prometheus: run `{COMMAND} forward{name} {MONITOR.name} {monitor.PORT}`, and open http://127.0.0.1:{monitor.PORT}/alerts in a browser")
 
 
 def in_capsule_up(arguments):

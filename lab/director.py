@@ -23,6 +23,7 @@ outbound_mtu = {mtu};
 hash_fields = {{ src_addr = true; src_port = true; }};
 idle = "sleep";
 """
+METRICS = 'metrics = "0.0.0.0:19520";\n'  # for Prometheus on another host
 EXCEPTION_PATH = 'exception_path = "tap";\n'
 VLANS = f'accept_vlans = [{VLAN}];\noutbound_vlan = {VLAN};\nport_interfaces = ["eth0.{VLAN}"];\n'
 
@@ -42,7 +43,7 @@ class Director:
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
         write(self.conf, CONF.format(address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
-              + VLANS * shape.vlan)
+              + VLANS * shape.vlan + METRICS * shape.metrics)
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from lab import proxy as proxy_module
 from lab.director import Director
 from lab.healthcheck import Healthcheck
+from lab.monitor import Monitor, check_monitor
 from lab.proxy import Proxy
 from lab.routing.announce import AnnouncedRoutes
 from lab.routing.bgp import BgpRoutes
@@ -23,11 +24,14 @@ class Fleet:
         self.build = Path(shape.previous) if shape.previous else BUILD  # of the programs on new hosts
         for build in {BUILD, self.build}:
             check_programs(shape.bgp, shape.announce, build)
+        if shape.metrics:
+            check_monitor()
         self.network = Network(shape)
         self.directors, self.proxies = {}, {}
         self.table = Table(hops=shape.hops)
         self.routes = self._routes(shape, self.network.router)
         self.retired = []  # last counters of stopped directors
+        self.monitor = None
 
     @staticmethod
     def _routes(shape, router):
@@ -52,12 +56,19 @@ class Fleet:
         for director in directors:
             self.routes.announce(director)
         self.routes.wait_ready()
+        self._start_monitor()
         return self
+
+    def _start_monitor(self):
+        if self.shape.metrics:
+            self.monitor = Monitor(self.network)
+            self.monitor.start(self.directors.values(), self.proxies.values(), self.shape.healthcheck)
+            self.monitor.wait_ready()
 
     def hosts(self):
         return {host.name: host for host in (
             self.network.client, self.network.router,
-            *(each.host for each in [*self.directors.values(), *self.proxies.values()]))}
+            *(each.host for each in [*self.directors.values(), *self.proxies.values(), *([self.monitor] if self.monitor else [])]))}
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""

@@ -12,6 +12,7 @@ from functools import partial
 from lab.tools import TIMEOUT_S, LabError, program, read, wait_until, write
 
 LISTEN = ("127.0.0.1", 19521)
+METRICS = 'listen = "0.0.0.0:19521";\n'  # for Prometheus on another host
 INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 250, 3
 # The longest time from a failure to a table without the proxy. The director's reload comes on top.
 BOUND_S = (TRIGGER * INTERVAL_MS + TIMEOUT_MS) / 1000 + 1
@@ -33,7 +34,7 @@ class Healthcheck:
             f"{director.folder}/{name}" for name in ("healthcheck.json", "healthcheck.conf", "healthcheck.log"))
         write(self.conf, CONF.format(
             src=self.source, dst=director.source, build=director.table, pid_file=director.pid_file,
-            interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER))
+            interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER) + METRICS * director.network.shape.metrics)
 
     def start(self, table=None):
         """Starts with `table`, or with the table that it had. Returns at once; wait_ready() waits."""

@@ -11,6 +11,7 @@ from lab.haproxy import LOCAL, LOCAL_ECHO_PORT, LOCAL_HTTP_PORT, Haproxy
 from lab.tools import TREE, LabError, program, read, write
 from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, NETWORK, VIP4, VIP6
 
+EXPORTER_PORT = 19522
 DOWNLOAD = "/run/lab/www/download"
 DOWNLOAD_BYTES = 5_000_000
 # The network of the directors and the proxies.
@@ -75,6 +76,8 @@ class Proxy:
     def start(self):
         """Returns at once; wait_ready() waits."""
         self.attach()
+        if self.network.shape.metrics:
+            self.start_exporter()
         if self.haproxy:
             self._start_services([LOCAL], LOCAL_HTTP_PORT, LOCAL_ECHO_PORT)
             self.haproxy.start()
@@ -91,6 +94,11 @@ class Proxy:
             self.echo = self.host.start(
                 sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(echo_port), *addresses,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+
+    def start_exporter(self):
+        with open(self.log, "a") as log:
+            self.host.start(program("glb-redirect", self.build), "exporter", "--listen", f"0.0.0.0:{EXPORTER_PORT}",
+                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def attach(self, *options, device="eth0"):
         """Attaches glb-redirect, or replaces it by one with other options."""

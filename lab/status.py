@@ -5,8 +5,9 @@ import json
 import os
 import subprocess
 
+from lab import monitor
 from lab.tools import LabError, cli_json, program
-from lab.topology import VIP4, VIP6
+from lab.topology import MONITOR, VIP4, VIP6
 
 
 def hosts():
@@ -54,7 +55,7 @@ def show():
         if name == "router":
             print(f"{name:12} {'':15} ECMP to the directors")
             continue
-        line = "curl, ping ... from here"
+        line = f"Prometheus on port {monitor.PORT}" if name == MONITOR.name else "curl, ping ... from here"
         if name.startswith("director"):
             line = director_line(name)
         elif name.startswith("proxy"):

@@ -34,7 +34,7 @@ CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
 # Source addresses of handmade packets. The client's kernel does not have them: its TCP would answer with RST.
 BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
-FIRST_DIRECTOR, OTHER, FIRST_PROXY = 1, 16, 17  # numbers of links
+FIRST_DIRECTOR, OTHER, FIRST_PROXY, MONITOR_LINK = 1, 16, 17, 63  # numbers of links
 MAX_DIRECTORS, MAX_PROXIES = 15, 46
 
 
@@ -49,6 +49,7 @@ class Shape:
     bgp: bool = False
     announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
     healthcheck: bool = False
+    metrics: bool = False  # Prometheus on the host `monitor`
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
     jumbo: bool = False  # an MTU of 9000; only for scenarios
@@ -107,6 +108,9 @@ def director_link(index):
 
 def proxy_link(index):
     return Link(FIRST_PROXY - 1 + index, f"proxy-{index}")
+
+
+MONITOR = Link(MONITOR_LINK, "monitor")
 
 
 def make_host(name):

@@ -155,7 +155,7 @@ def test_name_of_a_running_lab_is_refused(up):
 
 @pytest.mark.parametrize("word", ["unshare", "_up"], ids=["capsule", "process 1"])
 def test_killed_lab_leaves_nothing(up, word):
-    name, mark = up()
+    name, mark = up("--metrics")
     os.kill(wait_for_process(mark, word)[0], signal.SIGKILL)
     assert_nothing_left(mark)
     assert "is not up" in lab("status", "--name", name).stderr

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""lab/lab up --metrics: a real Prometheus scrapes a lab, loads the shipped alerts, and answers the queries of the dashboard."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from lab.tools import wait_until
+from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start
+from support.alerts import alerts, names
+from support.grafana import Prometheus, dashboard, queries, with_variables
+from support.tree import TREE
+
+VALUES = {"fleet": ".*", "director": ".*", "proxy": ".*", "__rate_interval": "10s"}
+# Alerts about the machine on which the test runs. Its load can stop the lcores of a lab.
+MACHINE = {"GlbLcoreStalls", "GlbLcoreBusy", "GlbDirectorMissesPackets", "GlbChecksNotRun"}
+# Metrics that a healthy lab has no series of: reasons of the health, and certificates.
+ABSENT = {"glb_director_health_reason", "glb_healthcheck_check_tls_expiry_timestamp_seconds"}
+# Panels that are empty if nothing is wrong, or until something happens.
+EMPTY = {"Alerts", "Why directors are not ok", "Packets dropped, by reason", "Exception path", "Probes by result", "Reloads", "Packets of directors, by result"}
+
+
+class Monitored:
+    """A lab, and its Prometheus by `lab/lab forward`."""
+
+    def __init__(self):
+        self.name, self.mark = new_mark(), new_mark()
+        done = lab("up", "--name", self.name, "--healthcheck", "--metrics", "--directors", "2", "--proxies", "2", mark=self.mark)
+        assert (done.returncode, done.stderr) == (0, "")
+        self.says = done.stdout
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.local = str(free.getsockname()[1])
+        self.forward = start([LAB, "forward", "--name", self.name, "monitor", "9090", "--local", self.local], self.mark)
+        assert self.forward.stdout.readline().startswith(f"http://127.0.0.1:{self.local}/ is port 9090 of monitor")
+        self.prometheus = Prometheus(f"http://127.0.0.1:{self.local}")
+
+    def on(self, host, *command):
+        done = lab("exec", "--name", self.name, host, *command)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def targets(self):
+        """{(job, instance): (health, error)}"""
+        return {(each["labels"]["job"], each["labels"]["instance"]): (each["health"], each["lastError"])
+                for each in self.prometheus.get("targets", state="active")["activeTargets"]}
+
+    def alerts(self):
+        """{alert: [labels]} of those that are pending or firing."""
+        found = {}
+        for each in self.prometheus.get("alerts")["alerts"]:
+            found.setdefault(each["labels"]["alertname"], []).append(each["labels"])
+        return {name: labels for name, labels in found.items() if name not in MACHINE}
+
+    def close(self):
+        lab("down", "--name", self.name)
+        assert self.forward.communicate(timeout=10)[1] == ""
+        assert_nothing_left(self.mark)
+
+
+@pytest.fixture(scope="module")
+def monitored():
+    made = Monitored()
+    try:
+        for url in ("http://203.0.113.10/", "http://[2001:db8:f::10]/"):
+            made.on("client", "curl", "-s", url)
+        expected = {(job, f"{host}:{port}") for job, port, kind in (
+            ("glb-director", 19520, "director"), ("glb-healthcheck", 19521, "director"), ("glb-redirect", 19522, "proxy"))
+            for host in (f"{kind}-1", f"{kind}-2")}
+        # Prometheus takes new targets after 5 s. A rate needs two scrapes.
+        wait_until(lambda: made.targets() == dict.fromkeys(expected, ("up", "")), lambda: f"all targets: {made.targets()}")
+        wait_until(lambda: len(made.prometheus.instant("rate(glb_redirect_listen_overflows_total[10s])")) == 2, "two scrapes")
+        yield made
+    finally:
+        made.close()
+
+
+def test_up_tells_how_to_look_at_it(monitored):
+    assert monitored.says == (
+        "up: client, director-1, director-2, monitor, proxy-1, proxy-2, router\n"
+        f"Prometheus: run `lab/lab forward --name {monitored.name} monitor 9090`, and open http://127.0.0.1:9090/alerts in a browser\n")
+    assert "monitor      192.0.2.254     Prometheus on port 9090\n" in lab("status", "--name", monitored.name).stdout
+    query = monitored.on("monitor", "promtool", "query", "instant", "http://127.0.0.1:9090", "glb_director_health_state == 1")
+    assert query.count('state="ok"') == 2
+
+
+def test_all_rules_are_loaded_and_no_alert_is_pending_in_a_healthy_lab(monitored):
+    rules = [rule for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]]
+    wait_until(lambda: all(rule["health"] == "ok" for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]), "all rules")
+    assert sorted({rule["name"] for rule in rules}) == sorted(alerts())
+    assert monitored.alerts() == {}
+
+
+def test_every_metric_of_alerts_and_dashboard_is_exported(monitored):
+    used = set().union(*(names(rule.split("        for:")[0]) for rule in alerts().values()), *(names(target["expr"]) for _, target in queries(dashboard())))
+    exported = set(monitored.prometheus.get("label/__name__/values"))
+    assert sorted(used - exported - ABSENT) == []
+    families = set(monitored.prometheus.get("metadata"))
+    assert sorted(name for name in ABSENT & used if name not in families) == []
+
+
+def test_every_query_of_the_dashboard_has_a_result(monitored):
+    empty = {panel["title"] for panel, target in queries(dashboard())
+             if not monitored.prometheus.instant(with_variables(target["expr"], VALUES))}
+    assert empty <= EMPTY
+
+
+def test_the_dashboard_is_drawn_from_its_own_queries(monitored, tmp_path):
+    page = tmp_path / "dashboard.html"
+    subprocess.run([TREE / "script/dashboard", monitored.prometheus.url, page, "--seconds", "30"], check=True)
+    drawn = page.read_text()
+    for title in ("Health of the directors", "Gaps between two polls", "Packets kept, by hop"):
+        panel = drawn.split(f"<h2>{title}</h2>")[1].split("</div>")[0]
+        assert panel.startswith("<svg") and "no data" not in panel, title
+    assert "<td style=\"color:#24292e\">director-2:19520</td>" in drawn
+
+
+def test_a_lost_next_hop_raises_its_alert_until_it_is_back(monitored):
+    def lost():
+        return [(each["instance"], each["lost"], each["severity"]) for each in monitored.alerts().get("GlbNextHopLost", [])]
+
+    # The second way leads to a router that does not exist. The checks of the same host do not take it once the kernel knows.
+    monitored.on("director-1", "sysctl", "-qw", "net.ipv4.fib_multipath_use_neigh=1")
+    two_ways = "192.0.2.70 nexthop via 192.0.2.5 nexthop via 192.0.2.250 dev eth0 onlink".split()
+    monitored.on("director-1", "ip", "route", "add", *two_ways)
+    wait_until(lambda: lost() == [("director-1:19520", "next hops", "ticket")], lambda: f"the alert: {monitored.alerts()}")
+    monitored.on("director-1", "ip", "route", "del", *two_ways)
+    wait_until(lambda: monitored.alerts() == {}, lambda: f"no alert: {monitored.alerts()}")
+
+
+def test_a_dead_director_raises_its_alert(monitored):
+    monitored.on("director-2", "sh", "-c", "kill -9 $(cat director.pid)")
+    wait_until(lambda: "GlbDirectorDown" in monitored.alerts(), lambda: f"the alert: {monitored.alerts()}")
+    assert [each["instance"] for each in monitored.alerts()["GlbDirectorDown"]] == ["director-2:19520"]
+
+
+def test_a_lab_without_prometheus_says_what_is_missing(tmp_path):
+    for folder in os.get_exec_path():
+        for tool in os.listdir(folder) if os.path.isdir(folder) else []:
+            if tool != "prometheus" and not (tmp_path / tool).exists():
+                (tmp_path / tool).symlink_to(shutil.which(tool) or f"{folder}/{tool}")
+    name = new_mark()
+    done = subprocess.run([sys.executable, "-B", LAB, "up", "--name", name, "--metrics"], env={**environment(), "PATH": str(tmp_path)},
+                          capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "lab: prometheus is missing: run script/bootstrap\n" in done.stderr
+    assert "is not up" in lab("status", "--name", name).stderr
