@@ -2,6 +2,7 @@
 """Reads the pages for people: as a strict parser sees them, and as Chromium does."""
 
 import json
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -70,14 +71,18 @@ def words(element):
     return " ".join("".join(parts(element)).split())
 
 
+def run_here(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True)
+
+
 def browse(host, url, scripts=True, seconds=0):
-    """Opens a page in Chromium on a host, and returns what it has made of it after so many seconds of the browser's clock."""
+    """Opens a page in Chromium on a host, or here if it is None, and returns what it has made of it after so many seconds of the browser's clock."""
     with tempfile.TemporaryDirectory(prefix="glb-browser.") as profile:
         if not scripts:
             preferences = Path(profile, "Default/Preferences")
             preferences.parent.mkdir()
             preferences.write_text(json.dumps({"profile": {"default_content_setting_values": {"javascript": 2}}}))
-        done = host.run(
+        done = (host.run if host else run_here)(
             "timeout", str(TIMEOUT_S), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}", "--enable-logging=stderr",
             *([f"--virtual-time-budget={1000 * seconds}"] if seconds else []), "--dump-dom", url)

@@ -132,6 +132,17 @@ int reload_count_backends(struct reload *reload, unsigned workers)
 	return table_counts_alloc(&live->counts, live->routes, workers) ? 0 : -ENOMEM;
 }
 
+/* Remembers a load that has ended. reload->lock is held, or nobody else reads. */
+static void record(struct reload *reload, const char *error)
+{
+	const struct live_table *live = reload->shared->live;
+	struct reload_record *to = &reload->records[reload->record_count++ % RELOAD_RECORDS];
+
+	*to = (struct reload_record){
+		.at = (uint64_t)time(NULL), .generation = live->generation, .digest = live->routes->digest};
+	snprintf(to->error, sizeof(to->error), "%s", error);
+}
+
 int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
 	unsigned workers, struct faults *faults)
 {
@@ -155,6 +166,7 @@ int reload_open(struct reload *reload, struct worker_shared *shared, const char 
 	reload->loaded = (uint64_t)time(NULL);
 	assign_slots(reload, live, NULL, NULL);
 	shared->live = live;
+	record(reload, "");
 	log_info("forwarding table %s: %" PRIu32 " table%s, digest %016" PRIx64, path, live->routes->set.count,
 		text_plural(live->routes->set.count), live->routes->digest);
 	return 0;
@@ -177,6 +189,7 @@ static int fail(struct reload *reload, const char *text)
 	reload->failures++;
 	reload->tried = (uint64_t)time(NULL);
 	snprintf(reload->last_error, sizeof(reload->last_error), "%s", text);
+	record(reload, text);
 	pthread_mutex_unlock(&reload->lock);
 	log_error("forwarding table not reloaded: %s", text);
 	return -EINVAL;
@@ -273,6 +286,7 @@ void reload_finish(struct reload *reload)
 	reload->reloads++;
 	reload->loaded = reload->tried = (uint64_t)time(NULL);
 	reload->last_error[0] = '\0';
+	record(reload, "");
 	pthread_mutex_unlock(&reload->lock);
 
 	log_notice("forwarding table %s reloaded: generation %" PRIu64 ", %" PRIu32 " table%s, digest %016" PRIx64

@@ -29,6 +29,15 @@ struct reload_slot {
 	struct traffic traffic;
 };
 
+/* A load of the table, whether it succeeded or failed. */
+struct reload_record {
+	uint64_t at; /* Unix time in seconds */
+	uint64_t generation, digest; /* of the table that was in use afterwards */
+	char error[RELOAD_ERROR_SIZE]; /* why it failed; "": it succeeded */
+};
+
+#define RELOAD_RECORDS 8
+
 /* Identifies the content of a file without reading it. */
 struct reload_file {
 	dev_t device;
@@ -70,6 +79,8 @@ struct reload {
 	uint64_t loaded; /* Unix time in seconds at which the table in use was loaded */
 	uint64_t tried; /* Unix time in seconds of the last reload; 0: never */
 	char last_error[RELOAD_ERROR_SIZE]; /* why the last reload failed; "": it succeeded, or there was none */
+	unsigned record_count; /* number of loads; load i is in records[i % RELOAD_RECORDS] */
+	struct reload_record records[RELOAD_RECORDS];
 	struct reload_slot slots[COUNTERS_SLOTS];
 };
 

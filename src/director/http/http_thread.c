@@ -12,6 +12,7 @@
 
 #include "common/endpoint.h"
 #include "director/http/metrics.h"
+#include "director/page/history.h"
 #include "program/http/http_server.h"
 #include "program/log.h"
 
@@ -62,11 +63,24 @@ static void try_to_listen(struct http_thread *thread)
 	thread->logged = error;
 }
 
+/* Returns in how many milliseconds the next sample is due. */
+static int sample(struct history *history)
+{
+	return history ? history_step(history) : RETRY_MS;
+}
+
+/* Of two timeouts of poll(), of which the first may be -1, never. */
+static int sooner(int a, int b)
+{
+	return a < 0 || b < a ? b : a;
+}
+
 static void *run(void *argument)
 {
 	struct http_thread *thread = argument;
 	struct pollfd fds[2] = {{.fd = thread->stop, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
+	thread->director->history = history_open(thread->director);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
 	while (!(fds[0].revents & POLLIN)) {
 		int timeout_ms = RETRY_MS;
@@ -77,9 +91,10 @@ static void *run(void *argument)
 			fds[1].fd = http_server_descriptor(thread->server);
 			timeout_ms = http_server_run(thread->server);
 		}
-		poll(fds, 2, timeout_ms);
+		poll(fds, 2, sooner(timeout_ms, sample(thread->director->history)));
 	}
 	http_server_close(thread->server);
+	history_close(thread->director->history);
 	return NULL;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/http/metrics.h"
 
+#include "director/page/page.h"
 #include "director/workers.h"
+#include "program/html/html.h"
 
 static const struct metrics_section *const parts[] = {
 	metrics_program, metrics_tables, metrics_packets, metrics_ports, metrics_lcores};
@@ -132,9 +134,32 @@ static enum http_more write_page(void *page, FILE *to)
 	return metrics_step(metrics);
 }
 
+static bool begin_overview(void *page, void *context)
+{
+	struct director *director = context;
+
+	return director->history && page_begin(page, director, director->history, -1);
+}
+
+static bool begin_table(void *page, void *context, uint32_t table)
+{
+	struct director *director = context;
+
+	return director->history && table < TABLE_MAX_TABLES && page_begin(page, director, director->history, (int)table);
+}
+
+static enum http_more write_html(void *page, FILE *to)
+{
+	return page_write(page, to) ? HTTP_MORE : HTTP_END;
+}
+
+#define HTML \
+	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct page), .write = write_html
 #define STATE .state_size = sizeof(struct metrics), .write = write_page
 
 const struct http_route metrics_routes[] = {
+	{.path = "/", HTML, .begin = begin_overview},
+	{.path = "/tables/#", HTML, .begin_numbered = begin_table},
 	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_openmetrics, STATE},
 	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy, STATE},
 	{0},

@@ -377,7 +377,7 @@ bool overview_write(struct overview *overview, FILE *to)
 	const unsigned count = sizeof(parts) / sizeof(parts[0]);
 
 	if (overview->part > 0 && overview->loads != overview->monitor->counters.loads) {
-		print_changed(to);
+		html_changed(to);
 		overview->part = count;
 		return false;
 	}

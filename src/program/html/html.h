@@ -54,6 +54,9 @@ void html_strip(FILE *to, const char *results, const char *label);
 /* Prints what every page begins with, until <main>: the state of the program on this host. `since`: Unix time; 0: unknown. */
 void html_begin(FILE *to, const char *program, enum html_state state, const char *text, uint64_t since);
 
+/* Ends a page early, because its subject has changed. */
+void html_changed(FILE *to);
+
 /* Prints what every page ends with. A page without it is not complete. */
 void html_end(FILE *to, const char *program);
 

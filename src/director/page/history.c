@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/page/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "common/clock.h"
+#include "director/workers.h"
+#include "worker/worker.h"
+
+/* A baseline is replaced after this time. */
+#define BASELINE_NS (60 * CLOCK_NS_PER_S)
+
+struct history *history_open(struct director *director)
+{
+	struct history *history = calloc(1, sizeof(*history));
+
+	if (history)
+		history->director = director;
+	return history;
+}
+
+static void free_baseline(struct history_baseline *baseline)
+{
+	free(baseline->packets);
+	free(baseline->bytes);
+	*baseline = (struct history_baseline){0};
+}
+
+void history_close(struct history *history)
+{
+	if (!history)
+		return;
+	free_baseline(&history->baselines[0]);
+	free_baseline(&history->baselines[1]);
+	free(history);
+}
+
+static void sample_counters(struct history *history, const struct counters *sum, double seconds)
+{
+	struct counters_value values[COUNTERS_VALUES];
+	unsigned count = counters_list(sum, values);
+	uint64_t drops = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		series_add(&history->counters[i], history->index, values[i].value, seconds);
+		if (strncmp(values[i].name, "drop_", strlen("drop_")) == 0)
+			drops += values[i].value;
+	}
+	series_add(&history->drops, history->index, drops, seconds);
+}
+
+/* A slot may have another table now. reload->lock is held. */
+static void sample_tables(struct history *history, const struct counters *sum, double seconds)
+{
+	for (unsigned i = 0; i < COUNTERS_SLOTS; i++) {
+		struct history_table *table = &history->tables[i];
+		const char *name = history->director->reload.slots[i].name;
+
+		if (strcmp(table->name, name) != 0) {
+			strcpy(table->name, name);
+			series_clear(&table->packets);
+			series_clear(&table->bytes);
+		}
+		series_add(&table->packets, history->index, sum->tables[i].packets, seconds);
+		series_add(&table->bytes, history->index, sum->tables[i].bytes, seconds);
+	}
+}
+
+static void sample_lcore(struct history *history, uint16_t index, double seconds)
+{
+	struct history_lcore *lcore = &history->lcores[index];
+	const struct worker *worker = history->director->workers[index];
+	struct poll_gaps_report report;
+	uint8_t worst = 0;
+
+	poll_gaps_read(&worker->gaps, rte_get_tsc_hz(), &report);
+	series_add(&lcore->busy, history->index, (uint64_t)(report.busy_seconds * 1e6), seconds);
+	series_add(&lcore->received, history->index, __atomic_load_n(&worker->counters.received, __ATOMIC_RELAXED),
+		seconds);
+	for (unsigned i = 0; i <= POLL_GAPS_BOUNDS; i++) {
+		if (report.counts[i] != lcore->counts[i])
+			worst = (uint8_t)(i + 1);
+		lcore->counts[i] = report.counts[i];
+	}
+	lcore->gaps[history->index] = worst;
+}
+
+static void sample_port(struct history *history, uint16_t index, double seconds)
+{
+	struct director *director = history->director;
+	const struct port *port = &director->ports[index];
+	struct history_port *rates = &history->ports[index];
+	struct rte_eth_stats stats = {0};
+
+	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
+	if (port_is_used(port) && port_is_running(port))
+		rte_eth_stats_get(port->id, &stats);
+	pthread_mutex_unlock(&director->ports_lock);
+	series_add(&rates->rx, history->index, stats.ipackets, seconds);
+	series_add(&rates->tx, history->index, stats.opackets, seconds);
+	series_add(&rates->rx_bytes, history->index, stats.ibytes, seconds);
+	series_add(&rates->tx_bytes, history->index, stats.obytes, seconds);
+}
+
+/* Replaces the older baseline by the newer one, and that by the counts of now. reload->lock is held. */
+static void take_baseline(struct history *history, const struct live_table *live, uint64_t now_ns)
+{
+	struct history_baseline *older = &history->baselines[0], *newer = &history->baselines[1];
+	uint32_t count = live->routes->address_count;
+
+	free_baseline(older);
+	*older = *newer;
+	*newer = (struct history_baseline){
+		.at_ns = now_ns,
+		.packets = malloc(count * sizeof(*newer->packets)),
+		.bytes = malloc(count * sizeof(*newer->bytes)),
+	};
+	if (!newer->packets || !newer->bytes) {
+		free_baseline(newer);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		newer->packets[i] = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, i);
+		newer->bytes[i] = count_rows_sum(&live->counts.backends, BACKEND_BYTES, i);
+	}
+}
+
+/* reload->lock is held. */
+static void sample_backends(struct history *history, const struct live_table *live, uint64_t now_ns)
+{
+	if (history->generation != live->generation) {
+		free_baseline(&history->baselines[0]);
+		free_baseline(&history->baselines[1]);
+		history->generation = live->generation;
+	}
+	if (!history->baselines[1].at_ns || now_ns - history->baselines[1].at_ns >= BASELINE_NS)
+		take_baseline(history, live, now_ns);
+}
+
+static void sample(struct history *history, uint64_t now_ns)
+{
+	struct director *director = history->director;
+	struct reload *reload = &director->reload;
+	double seconds = history->sampled_ns ? (double)(now_ns - history->sampled_ns) / 1e9 : 0;
+	struct counters sum;
+
+	history->index = (history->index + 1) % SERIES_SAMPLES;
+	pthread_mutex_lock(&reload->lock);
+	workers_sum(director, &sum);
+	sample_tables(history, &sum, seconds);
+	sample_backends(history, reload->shared->live, now_ns);
+	pthread_mutex_unlock(&reload->lock);
+	sample_counters(history, &sum, seconds);
+	for (uint16_t i = 0; i < director->worker_count; i++)
+		sample_lcore(history, i, seconds);
+	for (uint16_t i = 0; i < director->port_count; i++)
+		sample_port(history, i, seconds);
+	history->sampled_ns = now_ns;
+}
+
+static void clear(struct history *history)
+{
+	for (unsigned i = 0; i < COUNTERS_VALUES; i++)
+		series_clear(&history->counters[i]);
+	series_clear(&history->drops);
+	for (unsigned i = 0; i < PLAN_MAX_LCORES; i++) {
+		series_clear(&history->lcores[i].busy);
+		series_clear(&history->lcores[i].received);
+	}
+	for (unsigned i = 0; i < PLAN_MAX_PORTS; i++) {
+		series_clear(&history->ports[i].rx);
+		series_clear(&history->ports[i].tx);
+		series_clear(&history->ports[i].rx_bytes);
+		series_clear(&history->ports[i].tx_bytes);
+	}
+}
+
+int history_step(struct history *history)
+{
+	uint64_t now_ns = clock_now_ns(), age_ms = (now_ns - history->sampled_ns) / 1000000;
+
+	if (!history->sampled_ns)
+		clear(history);
+	else if (age_ms < HISTORY_INTERVAL_MS)
+		return (int)(HISTORY_INTERVAL_MS - age_ms);
+	sample(history, now_ns);
+	return HISTORY_INTERVAL_MS;
+}
+
+static double rate(const struct history *history, const struct live_table *live, enum backend_count kind, uint32_t backend)
+{
+	const struct history_baseline *from = &history->baselines[history->baselines[0].at_ns ? 0 : 1];
+	double seconds = (double)(clock_now_ns() - from->at_ns) / 1e9;
+	uint64_t before;
+
+	/* Less than a second says little. */
+	if (history->generation != live->generation || !from->at_ns || seconds < 1)
+		return NAN;
+	before = (kind == BACKEND_BYTES ? from->bytes : from->packets)[backend];
+	return (double)(count_rows_sum(&live->counts.backends, kind, backend) - before) / seconds;
+}
+
+double history_backend_packets(const struct history *history, const struct live_table *live, uint32_t backend)
+{
+	return rate(history, live, BACKEND_FORWARDED, backend);
+}
+
+double history_backend_bytes(const struct history *history, const struct live_table *live, uint32_t backend)
+{
+	return rate(history, live, BACKEND_BYTES, backend);
+}
+
+double history_worst_gap(const struct history_lcore *lcore)
+{
+	uint8_t worst = 0;
+
+	for (unsigned i = 0; i < SERIES_SAMPLES; i++)
+		if (lcore->gaps[i] > worst)
+			worst = lcore->gaps[i];
+	if (!worst)
+		return NAN;
+	return worst > POLL_GAPS_BOUNDS ? INFINITY : poll_gaps_bounds[worst - 1];
+}

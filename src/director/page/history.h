@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the director's counters were in the last minutes, so that a page has rates and sparklines without scripts. The HTTP thread
+ * samples the counters and reads the history; nobody else touches it. Its size is fixed, but for the backends of the table.
+ */
+#ifndef GLB_DIRECTOR_PAGE_HISTORY_H
+#define GLB_DIRECTOR_PAGE_HISTORY_H
+
+#include <stdint.h>
+
+#include "director/director.h"
+#include "director/page/series.h"
+#include "worker/counters.h"
+#include "worker/poll_gaps.h"
+
+#define HISTORY_INTERVAL_MS 5000
+
+/* Of a slot of counters.tables. */
+struct history_table {
+	/* Of the table that the rates are about, as in struct reload_slot. */
+	char name[RELOAD_NAME_SIZE];
+	struct series packets, bytes;
+};
+
+struct history_lcore {
+	/* Microseconds in which the lcore was busy, and frames that it received. */
+	struct series busy, received;
+	/* By sample: the longest gap between two polls, as the index of its bucket plus 1; 0: none. */
+	uint8_t gaps[SERIES_SAMPLES];
+	uint64_t counts[POLL_GAPS_BOUNDS + 1];
+};
+
+struct history_port {
+	struct series rx, tx, rx_bytes, tx_bytes;
+};
+
+/* The counts of all backends of a table at some time. */
+struct history_baseline {
+	/* In ns of clock_now_ns(); 0: there is none. */
+	uint64_t at_ns;
+	/* By index in routes->addresses. */
+	uint64_t *packets, *bytes;
+};
+
+struct history {
+	struct director *director;
+	/* When the last sample was taken, in ns of clock_now_ns(); 0: there is none. */
+	uint64_t sampled_ns;
+	/* Of the last sample, in all rings. */
+	unsigned index;
+	struct series counters[COUNTERS_VALUES];
+	/* Of all verdicts that drop. */
+	struct series drops;
+	struct history_table tables[COUNTERS_SLOTS];
+	struct history_lcore lcores[PLAN_MAX_LCORES];
+	struct history_port ports[PLAN_MAX_PORTS];
+	/* Of the table with this generation: from one to two minutes ago, and newer. A rate is the difference to the first one. */
+	uint64_t generation;
+	struct history_baseline baselines[2];
+};
+
+/* NULL: out of memory. */
+struct history *history_open(struct director *director);
+/* NULL: does nothing. */
+void history_close(struct history *history);
+
+/* Takes a sample if one is due. Returns in how many milliseconds the next one is. */
+int history_step(struct history *history);
+
+/*
+ * Returns how many packets, or estimated bytes, a second had this backend as first hop in the last one to two minutes. NAN: not
+ * known yet. reload.lock is held.
+ */
+double history_backend_packets(const struct history *history, const struct live_table *live, uint32_t backend);
+double history_backend_bytes(const struct history *history, const struct live_table *live, uint32_t backend);
+
+/* Returns the upper bound of the longest gap between two polls in the last 10 minutes, in seconds. INFINITY: more than the last
+ * bound. NAN: not known. */
+double history_worst_gap(const struct history_lcore *lcore);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "director/page/page.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "director/nexthop/nexthop.h"
+#include "director/page/page_ports.h"
+#include "director/workers.h"
+#include "program/html/html.h"
+#include "worker/worker.h"
+
+struct figures {
+	struct rates received, forwarded, bytes, drops;
+	double drop_share, busiest, worst_gap;
+	uint32_t good, backends, tables;
+	uint64_t generation;
+	double age_s;
+	const char *format;
+	char digest[17];
+};
+
+struct lcore_row {
+	uint16_t lcore;
+	struct rates busy;
+	double received, worst_gap;
+};
+
+/* Not the length of the gap, but the bound of its bucket. */
+static void html_gap(FILE *to, double seconds)
+{
+	fputs(isinf(seconds) ? "&gt; 1 s" : isnan(seconds) ? "" : "&lt; ", to);
+	if (!isinf(seconds))
+		html_seconds(to, seconds);
+}
+
+#include "director/page/page_html.h"
+
+struct rates page_rates(const struct page *page, const struct series *series, uint64_t total)
+{
+	struct rates rates = {.now = (double)series->rates[page->history->index], .total = total};
+
+	rates.count = series_copy(series, page->history->index, rates.rates);
+	return rates;
+}
+
+static struct rates rates_of(const struct page *page, const char *name)
+{
+	struct counters_value values[COUNTERS_VALUES];
+	unsigned count = counters_list(&page->sum, values), i = 0;
+
+	while (i + 1 < count && strcmp(values[i].name, name) != 0)
+		i++;
+	return page_rates(page, &page->history->counters[i], values[i].value);
+}
+
+static enum html_state health_html(enum health_state state)
+{
+	switch (state) {
+	case HEALTH_OK:
+		return HTML_OK;
+	case HEALTH_DEGRADED:
+		return HTML_WARN;
+	case HEALTH_FAILING:
+		return HTML_BAD;
+	default:
+		return HTML_IDLE;
+	}
+}
+
+/* reload->lock is held. */
+static void describe_table(const struct live_table *live, const struct reload *reload, struct figures *figures)
+{
+	const struct table_set *set = &live->routes->set;
+	uint64_t now = (uint64_t)time(NULL);
+
+	figures->tables = set->count;
+	for (uint32_t t = 0; t < set->count; t++) {
+		figures->backends += set->tables[t].backend_count;
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
+			figures->good += table_backend_is_good(&set->tables[t].backends[i]);
+	}
+	figures->generation = live->generation;
+	figures->age_s = now > reload->loaded ? (double)(now - reload->loaded) : 0;
+	figures->format = reload_format_name(live);
+	snprintf(figures->digest, sizeof(figures->digest), "%016" PRIx64, live->routes->digest);
+}
+
+static void describe_lcores(const struct page *page, struct figures *figures)
+{
+	figures->busiest = figures->worst_gap = NAN;
+	for (uint16_t i = 0; i < page->director->worker_count; i++) {
+		const struct history_lcore *lcore = &page->history->lcores[i];
+
+		figures->busiest = fmax(figures->busiest, (double)lcore->busy.rates[page->history->index] / 1e6);
+		figures->worst_gap = fmax(figures->worst_gap, history_worst_gap(lcore));
+	}
+}
+
+static bool write_head(struct page *page, const struct live_table *live, FILE *to)
+{
+	struct figures figures = {
+		.received = rates_of(page, "received"),
+		.forwarded = rates_of(page, "forwarded"),
+		.bytes = rates_of(page, "tx_bytes"),
+		.drops = page_rates(page, &page->history->drops, 0),
+	};
+	struct health health;
+
+	health_report_now(&page->director->health, &health, (uint64_t)time(NULL), clock_now_ms());
+	describe_table(live, &page->director->reload, &figures);
+	describe_lcores(page, &figures);
+	figures.drop_share = figures.received.now > 0 ? figures.drops.now / figures.received.now : NAN;
+	html_begin(to, "glb-director", health_html(health.state), health_state_name(health.state), health.since);
+	begin_reasons(to, &health);
+	for (unsigned i = 0; i < health.report.count; i++)
+		print_reason(to, &health.report.reasons[i]);
+	end_reasons(to, health.report.omitted);
+	print_figures(to, &figures);
+	return false;
+}
+
+/* Whether a packet should never get this verdict, whatever others send. */
+static bool is_hot(const char *name)
+{
+	static const char *const hot[] = {"drop_no_next_hop", "drop_no_buffer", "drop_tx_full", "drop_exception_full",
+		"drop_too_big", "underlay_too_big"};
+
+	for (size_t i = 0; i < sizeof(hot) / sizeof(hot[0]); i++)
+		if (strcmp(name, hot[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Appends to a list of names. */
+static void append(char *list, size_t size, const char *name)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+static bool write_drops(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+{
+	/* In the list, `received` and `forwarded` come before the other verdicts. */
+	const unsigned first = 2, last = 1 + VERDICT_COUNT;
+	struct counters_value values[COUNTERS_VALUES];
+	unsigned count = counters_list(&page->sum, values);
+	char never[768] = "";
+
+	begin_drops(to);
+	for (unsigned i = first; i < last; i++) {
+		struct rates rates = page_rates(page, &page->history->counters[i], values[i].value);
+
+		if (values[i].value)
+			print_drop(to, &values[i], &rates, is_hot(values[i].name));
+		else
+			append(never, sizeof(never), values[i].name);
+	}
+	end_drops(to, never[0] ? never : "-");
+	begin_counters(to);
+	for (unsigned i = 0; i < count; i++)
+		if (i < first || i >= last)
+			print_counter(to, &values[i], (double)page->history->counters[i].rates[page->history->index]);
+	end_counters(to);
+	return false;
+}
+
+static bool write_lcores(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+{
+	if (page->item == 0)
+		begin_lcores(to);
+	if (page->item < page->director->worker_count) {
+		const struct history_lcore *lcore = &page->history->lcores[page->item];
+		struct lcore_row row = {
+			.lcore = page->director->workers[page->item]->lcore,
+			.busy = page_rates(page, &lcore->busy, 0),
+			.received = (double)lcore->received.rates[page->history->index],
+			.worst_gap = history_worst_gap(lcore),
+		};
+
+		print_lcore(to, &row);
+		page->item++;
+		return true;
+	}
+	end_lcores(to);
+	return false;
+}
+
+static bool write_ports(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+{
+	struct port_row row;
+
+	if (page->item == 0)
+		begin_ports(to);
+	if (page->item < page->director->port_count) {
+		if (page_describe_port(page, (uint16_t)page->item, &row))
+			print_port(to, &row);
+		page->item++;
+		return true;
+	}
+	end_ports(to);
+	return false;
+}
+
+static bool write_next_hops(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+{
+	struct next_hops_page list;
+	bool more = false;
+
+	begin_next_hops(to);
+	for (uint32_t set = 0; set < page_next_hop_sets(page); set++) {
+		page_list_next_hops(page, set, &list);
+		for (uint32_t i = 0; i < list.count; i++)
+			print_next_hop(to, list.port, &list.items[i]);
+		for (uint32_t i = 0; i < list.orphan_count; i++)
+			print_orphan(to, list.port, &list.orphans[i]);
+		more |= list.more;
+	}
+	end_next_hops(to, more);
+	return false;
+}
+
+static bool write_reloads(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+{
+	const struct reload *reload = &page->director->reload;
+	char digest[17];
+
+	begin_reloads(to, reload->reloads, reload->failures, reload->path);
+	for (unsigned i = 0; i < reload->record_count && i < RELOAD_RECORDS; i++) {
+		const struct reload_record *record = &reload->records[(reload->record_count - 1 - i) % RELOAD_RECORDS];
+
+		snprintf(digest, sizeof(digest), "%016" PRIx64, record->digest);
+		print_reload(to, record, digest);
+	}
+	end_reloads(to);
+	html_end(to, "glb-director");
+	return false;
+}
+
+bool page_begin(struct page *page, struct director *director, const struct history *history, int only)
+{
+	struct reload *reload = &director->reload;
+	bool exists;
+
+	page->director = director;
+	page->history = history;
+	page->only = only;
+	pthread_mutex_lock(&reload->lock);
+	exists = only < 0 || (uint32_t)only < reload->shared->live->routes->set.count;
+	page->generation = reload->shared->live->generation;
+	workers_sum(director, &page->sum);
+	pthread_mutex_unlock(&reload->lock);
+	return exists;
+}
+
+/* The parts of the page, in order. They return false when they are complete. */
+static const struct part {
+	bool (*write)(struct page *, const struct live_table *, FILE *);
+	/* reload.lock is held, and the table is the one of the page's begin. Without it, the table is NULL. */
+	bool locked;
+} parts[] = {
+	{write_head, true},
+	{page_write_tables, true},
+	{write_drops, false},
+	{write_lcores, false},
+	{write_ports, false},
+	{write_next_hops, false},
+	{write_reloads, true},
+};
+
+/* Returns as a part does. */
+static bool write_locked(struct page *page, const struct part *part, FILE *to)
+{
+	struct reload *reload = &page->director->reload;
+	bool more = false;
+
+	pthread_mutex_lock(&reload->lock);
+	if (reload->shared->live->generation == page->generation) {
+		more = part->write(page, reload->shared->live, to);
+	} else {
+		html_changed(to);
+		page->part = RTE_DIM(parts);
+	}
+	pthread_mutex_unlock(&reload->lock);
+	return more;
+}
+
+bool page_write(struct page *page, FILE *to)
+{
+	const struct part *part = &parts[page->part];
+
+	if (part->locked ? !write_locked(page, part, to) : !part->write(page, NULL, to)) {
+		page->part++;
+		page->table = page->item = page->step = 0;
+	}
+	return page->part < RTE_DIM(parts);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tables on the page, with their binds and backends. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "director/page/page.h"
+#include "program/html/html.h"
+
+enum {
+	/* Backends that the page about all tables shows, and the fewest of each table. */
+	BACKENDS_MAX = 512,
+	BACKENDS_MIN = 8,
+	/* Binds of each table on the page about all tables. */
+	BINDS_SHOWN = 8,
+	/* The tables are unfolded if they have no more backends than this. */
+	OPEN_MAX = 64,
+	/* Backends or binds of one piece. */
+	AT_ONCE = 16,
+};
+
+struct table_row {
+	const struct table *table;
+	uint32_t index;
+	uint8_t slot;
+	const char *name;
+	enum html_state state;
+	char text[32];
+	uint32_t good;
+	struct counters_table total;
+	struct rates packets;
+	double bits;
+};
+
+struct backend_row {
+	char ip[NETADDR_TEXT_MAX];
+	enum html_state state;
+	char text[32];
+	/* Shares of the rows, and of the packets. */
+	double expected, seen;
+	double packets, bits;
+	uint64_t total, no_next_hop;
+};
+
+#include "director/page/tables_html.h"
+
+/* Writes the name of the table to `label` if it has none. */
+static void describe_table(
+	const struct page *page, const struct live_table *live, uint32_t index, char label[16], struct table_row *row)
+{
+	const struct table_set *set = &live->routes->set;
+	uint8_t slot = live->slot[index];
+	const struct counters_table *sum = &page->sum.tables[slot], *from = &page->director->reload.slots[slot].baseline;
+	const struct history_table *history = &page->history->tables[slot];
+	bool known = strcmp(history->name, page->director->reload.slots[slot].name) == 0;
+
+	*row = (struct table_row){.table = &set->tables[index],
+		.index = index,
+		.slot = slot,
+		.name = table_label(set, index, label),
+		.state = HTML_OK,
+		.text = "ok",
+		.total = {sum->packets - from->packets, sum->bytes - from->bytes},
+		.packets = {.now = NAN},
+		.bits = NAN};
+	if (known) {
+		row->packets = page_rates(page, &history->packets, row->total.packets);
+		row->bits = 8 * (double)history->bytes.rates[page->history->index];
+	}
+	for (uint32_t i = 0; i < row->table->backend_count; i++)
+		row->good += table_backend_is_good(&row->table->backends[i]);
+	if (!row->good) {
+		row->state = HTML_BAD;
+		snprintf(row->text, sizeof(row->text), "no good backend");
+	} else if (row->good < row->table->backend_count) {
+		row->state = HTML_WARN;
+		snprintf(row->text, sizeof(row->text), "%" PRIu32 " not good", row->table->backend_count - row->good);
+	}
+}
+
+static enum html_state backend_state(const struct table_backend *backend)
+{
+	if (backend->state == TABLE_INACTIVE)
+		return HTML_IDLE;
+	if (!backend->healthy)
+		return HTML_BAD;
+	return backend->state == TABLE_DRAINING ? HTML_IDLE : HTML_OK;
+}
+
+static void write_backend(struct page *page, const struct live_table *live, uint32_t item, double table_packets, FILE *to)
+{
+	const struct table_backend *backend = &live->routes->set.tables[page->table].backends[item];
+	uint32_t at = routes_backend(live->routes, page->table, item);
+	struct backend_row row = {
+		.state = backend_state(backend),
+		.expected = (double)page->first_hops[item] / TABLE_ROWS,
+		.packets = history_backend_packets(page->history, live, at),
+		.bits = 8 * history_backend_bytes(page->history, live, at),
+		.total = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, at),
+		.no_next_hop = count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, at),
+	};
+
+	row.seen = table_packets > 0 ? row.packets / table_packets : NAN;
+	netaddr_format(&backend->addr, row.ip);
+	snprintf(row.text, sizeof(row.text), "%s, %s", table_state_name(backend->state),
+		backend->healthy ? "healthy" : "unhealthy");
+	print_backend(to, &row);
+}
+
+static uint32_t count_backends(const struct table_set *set)
+{
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		count += set->tables[t].backend_count;
+	return count;
+}
+
+/* How many backends of the current table the page shows. */
+static uint32_t count_shown(const struct page *page, const struct table_set *set)
+{
+	uint32_t all = set->tables[page->table].backend_count, limit = BACKENDS_MAX / set->count;
+
+	if (page->only >= 0 || count_backends(set) <= BACKENDS_MAX)
+		return all;
+	limit = limit > BACKENDS_MIN ? limit : BACKENDS_MIN;
+	return all < limit ? all : limit;
+}
+
+static void count_first_hops(struct page *page, const struct table *table)
+{
+	memset(page->first_hops, 0, sizeof(page->first_hops));
+	for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		page->first_hops[table->rows[(size_t)row * table->row_hops]]++;
+}
+
+static bool is_open(const struct page *page, const struct table_set *set)
+{
+	return page->only >= 0 || count_backends(set) <= OPEN_MAX;
+}
+
+/* The steps of the current table. Each returns whether it is complete. */
+static bool write_binds(struct page *page, const struct live_table *live, FILE *to)
+{
+	const struct table *table = &live->routes->set.tables[page->table];
+	uint32_t shown = page->only < 0 && table->bind_count > BINDS_SHOWN ? BINDS_SHOWN : table->bind_count;
+	char label[16], text[TABLE_BIND_TEXT_MAX];
+	struct table_row row;
+
+	if (page->item == 0) {
+		describe_table(page, live, page->table, label, &row);
+		begin_table(to, &row, is_open(page, &live->routes->set));
+		begin_binds(to);
+	}
+	for (unsigned i = 0; i < AT_ONCE && page->item < shown; i++, page->item++) {
+		uint32_t at = table_counts_bind(&live->counts, page->table, page->item);
+
+		print_bind(to, table_bind_text(&table->binds[page->item], text),
+			count_rows_sum(&live->counts.binds, BIND_PACKETS, at),
+			count_rows_sum(&live->counts.binds, BIND_BYTES, at));
+	}
+	if (page->item < shown)
+		return false;
+	end_binds(to, table->bind_count - shown);
+	return true;
+}
+
+/* Returns how many packets a second all backends of the current table had. */
+static double sum_packets(const struct page *page, const struct live_table *live)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < live->routes->set.tables[page->table].backend_count; i++)
+		sum += history_backend_packets(page->history, live, routes_backend(live->routes, page->table, i));
+	return sum;
+}
+
+static bool write_backends(struct page *page, const struct live_table *live, FILE *to)
+{
+	const struct table_set *set = &live->routes->set;
+	uint32_t shown = count_shown(page, set);
+	double packets = sum_packets(page, live);
+	char label[16];
+	struct table_row row;
+
+	describe_table(page, live, page->table, label, &row);
+	if (page->item == 0) {
+		count_first_hops(page, row.table);
+		begin_backends(to, row.name);
+	}
+	for (unsigned i = 0; i < AT_ONCE && page->item < shown; i++)
+		write_backend(page, live, page->item++, packets, to);
+	if (page->item < shown)
+		return false;
+	end_table(to, &row, shown);
+	return true;
+}
+
+/* Rows of the table of tables. */
+static bool write_summary(struct page *page, const struct live_table *live, FILE *to)
+{
+	struct table_row row;
+	char label[16];
+
+	if (page->item == 0) {
+		begin_tables(to, live->routes->set.count);
+		begin_summary(to);
+	}
+	for (unsigned i = 0; i < AT_ONCE && page->item < live->routes->set.count; i++) {
+		describe_table(page, live, page->item++, label, &row);
+		print_summary(to, &row);
+	}
+	if (page->item < live->routes->set.count)
+		return false;
+	end_summary(to);
+	return true;
+}
+
+enum { SUMMARY, BINDS, BACKENDS };
+
+bool page_write_tables(struct page *page, const struct live_table *live, FILE *to)
+{
+	static bool (*const steps[])(struct page *, const struct live_table *, FILE *) = {
+		[SUMMARY] = write_summary, [BINDS] = write_binds, [BACKENDS] = write_backends};
+	uint32_t end = page->only >= 0 ? (uint32_t)page->only + 1 : live->routes->set.count;
+
+	if (page->table < end && !steps[page->step](page, live, to))
+		return true;
+	page->item = 0;
+	if (page->step == SUMMARY && page->only >= 0)
+		page->table = (uint32_t)page->only;
+	else if (page->step == BACKENDS)
+		page->table++;
+	page->step = page->step == BINDS ? BACKENDS : BINDS;
+	if (page->table < end)
+		return true;
+	end_tables(to);
+	return false;
+}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The director's page for people: its numbers are those of the telemetry, hostile names stay text, and large tables stay short."""
+
+import contextlib
+import http.client
+import socket
+
+import pytest
+
+from lab.tools import wait_until
+from support import pcap, traffic
+from support.browser import Page, browse, words
+from support.director_conf import CONFIG
+from support.director_process import VERDICTS, DirectorProcess, write_table
+
+HOST = "127.0.0.1"
+HOSTILE = """<script>document.title="owned"</script>"'&<img src=x onerror=alert(1)>"""
+LONG = "n" * 63
+PAGE_MAX = 600_000
+TABLES, BACKENDS = 64, 240
+SHOWN = 512 // TABLES
+ROWS = 65536
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def get(port, path="/", **headers):
+    """Returns the status, the headers and the text."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=20)
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers=headers)
+        reply = connection.getresponse()
+        return reply.status, reply.headers, reply.read().decode()
+
+
+def page(port, path="/"):
+    """Waits until the director serves it."""
+    def answer():
+        with contextlib.suppress(ConnectionRefusedError):
+            return get(port, path)
+
+    status, _, text = wait_until(answer, "the page")
+    assert status == 200, text
+    return Page(text)
+
+
+def start(tmp_path, port, frames=(), document=traffic.TABLE, name="table.bin", **config):
+    rx = tmp_path / "rx.pcap"
+    pcap.write(rx, frames)
+    table = write_table(tmp_path / name, document)
+    vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tmp_path / 'tx.pcap'}"
+    return DirectorProcess([vdev], {**CONFIG, "metrics": f"{HOST}:{port}", "idle": "sleep", **config}, table)
+
+
+def folds(shown):
+    """{name of a table: (rows of its binds, rows of its backends)}"""
+    found = {}
+    for fold in shown.find("folds").iter("details"):
+        rows = shown.rows(fold)
+        found[words(fold.find("summary/b"))] = ([row for row in rows if "Bind" in row], [row for row in rows if "Backend" in row])
+    return found
+
+
+def test_numbers_are_those_of_the_telemetry(tmp_path, port):
+    frames = traffic.random_frames(8, 2000)
+    with start(tmp_path, port, frames) as director:
+        stats = director.wait_received(len(frames))
+        tables = director.telemetry.ask("/glb/tables")["tables"].values()
+        details = [director.telemetry.ask(f"/glb/tables,{index}") for index in range(len(tables))]
+        health = director.telemetry.ask("/glb/health")
+        next_hops = director.telemetry.ask("/glb/next_hops,0")["next_hops"].values()
+        shown = page(port)
+    assert words(shown.find("verdict")).split()[0] == health["state"] == "ok"
+    figures = {words(each.find("dt")): words(each) for each in shown.find("figures").iter("div")}
+    assert f"generation {stats['generation']}" in figures["Forwarding table"] and stats["digest"] in figures["Forwarding table"]
+    assert stats["table_format"] in figures["Forwarding table"] and f"{len(tables)} tables" in figures["Good backends"]
+    assert shown.figures()["Good backends"].values == [
+        sum(table[key] for table in tables) for key in ("good_backends", "backend_count")]
+    drops = {row["Reason"].text: row["Packets"].value for row in shown.rows(shown.find("drops")) if "Reason" in row}
+    assert drops == {name: stats[name] for name in VERDICTS if name != "forwarded" and stats[name]}
+    never = words(next(note for note in shown.find("drops").iter("p"))).removeprefix("None of: ").removesuffix(".").split(", ")
+    assert set(never) == {name for name in VERDICTS if name != "forwarded" and not stats[name]}
+    counters = {row["Counter"].text: row["Total"].value for row in shown.rows(shown.find("counters"))}
+    moving = {"polls", "empty_polls", "sleeps"}
+    assert {"received", "forwarded", "tx_packets", "slow_path"} < counters.keys() and counters.keys() | drops.keys() | set(never) <= stats.keys()
+    assert {name: value for name, value in counters.items() if name not in moving} == {
+        name: stats[name] for name in counters if name not in moving}
+    for row, table in zip(shown.rows(shown.find("tables")), tables, strict=True):
+        assert [row["Table"].text, row["Packets"].value, row["Bytes"].value] == [table["name"], table["packets"], table["bytes"]]
+        assert row["Good backends"].values == [table["good_backends"], table["backend_count"]]
+    found = folds(shown)
+    assert list(found) == [table["name"] for table in tables]
+    for (binds, backends), table in zip(found.values(), details, strict=True):
+        assert [(row["Packets, estimated"].value, row["Bytes, estimated"].value) for row in binds] == [
+            (bind["estimated_packets"], bind["estimated_bytes"]) for bind in list(table["binds"].values())[:8]]
+        assert [(row["Backend"].text, row["Packets"].value, row["No next hop"].value) for row in backends] == [
+            (each["ip"], each["packets"], each["no_next_hop"]) for each in table["backends"].values()]
+        assert [row["State"].text for row in backends] == [
+            f"{each['state']}, {'healthy' if each['healthy'] else 'unhealthy'}" for each in table["backends"].values()]
+        assert sum(row["Rows expected"].value for row in backends) == pytest.approx(1, abs=1e-5 * len(backends))
+    hop, = shown.rows(shown.find("next-hops"))
+    assert [hop["State"].text, hop["MAC address"].text] == [next(iter(next_hops))[key] for key in ("state", "mac")]
+    device, = shown.rows(shown.find("ports"))
+    assert device["Port"].text == "0 net_pcap0" and device["Missed"].value == stats["ports"]["0"]["rx_missed"]
+    lcore, = shown.rows(shown.find("lcores"))
+    assert lcore["Lcore"].value == 0
+    assert "not known yet" in shown.source and shown.find("reasons").get("hidden") is not None
+
+
+def test_rates_come_without_scripts(tmp_path, port):
+    """The director takes a sample every 5 seconds. The second one gives a rate."""
+    frames = traffic.random_frames(8, 200)
+    with start(tmp_path, port, frames) as director:
+        director.wait_received(len(frames))
+        assert page(port).figures()["Received, packets/s"].values == []
+        wait_until(lambda: page(port).figures()["Received, packets/s"].values, "a rate")
+        shown = page(port)
+    assert shown.figures()["Forwarded, packets/s"].value == 0
+    lcore, = shown.rows(shown.find("lcores"))
+    assert 0 <= lcore["Busy"].value <= 1 and lcore["Longest poll gap"].value > 0
+    device, = shown.rows(shown.find("ports"))
+    assert device["In, packets/s"].value == 0 and device["Out, packets/s"].value == 0
+    assert all(row["Packets/s"].value == 0 for _, backends in folds(shown).values() for row in backends)
+
+
+def hostile_document():
+    names = [HOSTILE, LONG, "é€𝄞"]
+    return {"tables": [traffic.table(name, 2, [traffic.bind(f"10.0.{index}.1", "tcp", 80)], traffic.backends(3, index + 1))
+                       for index, name in enumerate(names)]}
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_hostile_names_stay_text(tmp_path, port, scripts):
+    name = "<img src=x>\"'\udcff.bin"
+    with start(tmp_path, port, document=hostile_document(), name=name) as director:
+        page(port)
+        (tmp_path / name).write_bytes(b"broken")
+        assert not director.telemetry.ask("/glb/reload")["ok"]
+        wait_until(lambda: director.telemetry.ask("/glb/health")["state"] == "degraded", "the reason")
+        shown = browse(None, f"http://{HOST}:{port}/", scripts=scripts)
+    assert shown.count("img") == 0 and shown.count("script") == 1
+    assert words(shown.tree.find("head/title")).startswith("degraded: glb-director on ")
+    assert list(folds(shown)) == [" ".join(HOSTILE.split()), LONG, "é€𝄞"]
+    reason, = [words(item) for item in shown.find("reasons").iter("li")]
+    assert reason.startswith("degraded reload_failed forwarding table: ") and "<img src=x>\"'" in reason
+    assert "<img src=x>\"'\uFFFD.bin: 0 succeeded, 1 failed" in words(shown.find("reloads"))
+    rows = shown.rows(shown.find("reloads"))
+    assert [row["Result"].text for row in rows] == ["refused", "in use"] and "broken" not in rows[1]["Why"].text
+    assert [row["Generation"].value for row in rows] == [1, 1]
+    assert shown.find("pause").get("hidden") == (None if scripts else "")
+    assert hostile_document()["tables"][0]["hash_key"] not in shown.source
+
+
+def test_page_remembers_the_last_eight_loads(tmp_path, port):
+    with start(tmp_path, port) as director:
+        page(port)
+        for count in range(12):
+            write_table(tmp_path / "table.bin", traffic.TABLE_OF_TWO_HOPS if count % 2 else traffic.TABLE)
+            assert director.telemetry.ask("/glb/reload")["ok"]
+        shown = page(port)
+    assert [row["Generation"].value for row in shown.rows(shown.find("reloads"))] == [*range(13, 5, -1)]
+
+
+def large_document(tables=TABLES):
+    return {"tables": [traffic.table(f"table{index}", 2, [traffic.bind(f"10.0.{index}.1", "tcp", 80)], traffic.backends(BACKENDS, index + 1))
+                       for index in range(tables)]}
+
+
+def test_page_about_many_backends_is_short(tmp_path, port):
+    with start(tmp_path, port, document=large_document()):
+        shown = page(port)
+        link = shown.find("table-63").find("p/a").get("href")
+        whole = page(port, link)
+        assert [get(port, path)[0] for path in ("/tables/64", "/tables/4294967295", "/tables/-1", "/tables/")] == [404] * 4
+    assert len(shown.source) < PAGE_MAX
+    found = folds(shown)
+    assert list(found) == [f"table{index}" for index in range(TABLES)]
+    assert {len(backends) for _, backends in found.values()} == {SHOWN}
+    (name, (binds, backends)), = folds(whole).items()
+    assert (name, len(binds), len(backends)) == ("table63", 1, BACKENDS)
+    assert sum(row["Rows expected"].value for row in backends) == pytest.approx(1, abs=1e-3)
+
+
+def test_page_ends_early_if_the_table_is_replaced(tmp_path, port):
+    with start(tmp_path, port, document=large_document(8)) as director:
+        page(port)
+        with socket.socket() as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            slow.settimeout(20)
+            slow.connect((HOST, port))
+            slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            reply = http.client.HTTPResponse(slow)
+            reply.begin()
+            first = reply.read(1000)
+            assert director.telemetry.ask("/glb/reload")["ok"]
+            text = (first + reply.read()).decode()
+        assert "loaded again while this page was written" in text and 'id="end"' not in text
+        assert "generation" in words(page(port).find("figures"))
+
+
+def test_headers_keep_other_sites_away(tmp_path, port):
+    with start(tmp_path, port):
+        page(port)
+        _, headers, _ = get(port)
+        refused = [get(port, path, Host=f"rebind.example:{port}") for path in ("/", "/tables/0", "/metrics")]
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'; ") and "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["Set-Cookie"] is None and headers["Access-Control-Allow-Origin"] is None
+    assert [status for status, _, _ in refused] == [421] * 3 and all("192.168" not in text for _, _, text in refused)
