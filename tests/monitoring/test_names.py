@@ -85,6 +85,11 @@ def test_every_section_says_what_to_do(name):
     assert "`" in parts["Look"], "it names no command"
 
 
+def test_panels_that_the_runbook_names_exist():
+    named = {name for part in re.findall(r"the panels? ([^.,;:]*)", RUNBOOK) for name in re.findall(r'"([^"]*)"', part)}
+    assert len(named) >= 4 and named <= {panel["title"] for panel in panels(dashboard())}
+
+
 def test_causes_with_an_alert_of_their_own_exist():
     excluded = re.search(r'cause!~"([^"]*)"', alerts()["GlbDirectorDegraded"])[1].split("|")
     causes = re.findall(r"^\| `(\w+)` \|", (TREE / "docs/reference/health.md").read_text().split("\n## Reasons\n")[1], flags=re.MULTILINE)
