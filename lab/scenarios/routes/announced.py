@@ -110,7 +110,8 @@ class Events:
         return lost, outage
 
 
-def run(stage):
+def run(stage, more_failures=None):
+    """`more_failures`: a function that gets the Events and the second director, which it leaves as it was."""
     fleet, routes = stage.fleet, stage.fleet.routes
     one, two, three = fleet.directors.values()
     stage.start_load()
@@ -139,6 +140,8 @@ def run(stage):
     broken = report["held_broken"] + report["short_broken"]
     stage.expect("the planned changes break no connection", not broken, broken[:5])
     stage.load.mark("failures")
+    if more_failures:
+        more_failures(events, two)
     events.fail("killed", one, one.kill, two, three)
     events.fail("freezes", two, lambda: two.process.send_signal(signal.SIGSTOP), three)
     two.process.send_signal(signal.SIGCONT)  # it must report its counters
