@@ -12,8 +12,6 @@
 
 #include "redirect/host/netlink.h"
 
-static const uint8_t families[] = {AF_INET, AF_INET6};
-
 struct reading {
 	struct diag_sockets *sockets;
 	uint8_t protocol;
@@ -93,18 +91,28 @@ static int dump(uint8_t family, uint8_t protocol, uint32_t states, mnl_cb_t each
 	return netlink_request(NETLINK_INET_DIAG, message, each, data);
 }
 
-int diag_read(struct diag_sockets *sockets)
+/* The same for both families. */
+static int dump_all(uint8_t protocol, uint32_t states, mnl_cb_t each, void *data)
 {
-	struct reading tcp = {sockets, IPPROTO_TCP}, udp = {sockets, IPPROTO_UDP};
-	int error = 0;
+	int error = dump(AF_INET, protocol, states, each, data);
+
+	return error ? error : dump(AF_INET6, protocol, states, each, data);
+}
+
+int diag_read_listeners(struct diag_sockets *sockets)
+{
+	struct reading reading = {sockets, IPPROTO_TCP};
 
 	*sockets = (struct diag_sockets){0};
-	for (int i = 0; i < 2 && !error; i++) {
-		error = dump(families[i], IPPROTO_TCP, 1u << TCP_LISTEN, add_socket, &tcp);
-		if (!error)
-			error = dump(families[i], IPPROTO_UDP, UINT32_MAX, add_socket, &udp);
-	}
-	return error;
+	return dump_all(IPPROTO_TCP, 1u << TCP_LISTEN, add_socket, &reading);
+}
+
+int diag_read(struct diag_sockets *sockets)
+{
+	struct reading reading = {sockets, IPPROTO_UDP};
+	int error = diag_read_listeners(sockets);
+
+	return error ? error : dump_all(IPPROTO_UDP, UINT32_MAX, add_socket, &reading);
 }
 
 void diag_free(struct diag_sockets *sockets)
@@ -154,9 +162,6 @@ static int count(const struct nlmsghdr *message, void *data)
 int diag_established(diag_connection *each, void *data)
 {
 	struct counting counting = {each, data};
-	int error = 0;
 
-	for (int i = 0; i < 2 && !error; i++)
-		error = dump(families[i], IPPROTO_TCP, 1u << TCP_ESTABLISHED, count, &counting);
-	return error;
+	return dump_all(IPPROTO_TCP, 1u << TCP_ESTABLISHED, count, &counting);
 }

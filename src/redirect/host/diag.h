@@ -25,7 +25,11 @@ struct diag_sockets {
 	size_t count;
 };
 
-/* Reads the listening TCP sockets, and all UDP sockets. Returns 0 or -errno. The caller calls diag_free() in either case. */
+/*
+ * Read the listening TCP sockets; diag_read() also reads all UDP sockets. Return 0 or -errno. The caller calls diag_free() in
+ * either case.
+ */
+int diag_read_listeners(struct diag_sockets *sockets);
 int diag_read(struct diag_sockets *sockets);
 void diag_free(struct diag_sockets *sockets);
 

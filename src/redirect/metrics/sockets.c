@@ -1,79 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/metrics/sockets.h"
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "redirect/host/diag.h"
-#include "redirect/kernel/pins.h"
-
-/* What the attached programs allow. */
-struct allowed {
-	struct vips *vips;
-	bool local; /* the addresses of lo, too */
-};
-
-static void add_allowed(const struct pins *pins, struct allowed *allowed)
-{
-	struct redirect_prefixes prefixes = {0};
-	struct redirect_settings settings;
-
-	if (pins_read_settings(pins, &settings) != 0 || settings.allow_to_local || pins->lists.prefixes < 0 ||
-		lists_read(&pins->lists, REDIRECT_LIST_TO, &prefixes) != 0 || prefixes.any)
-		allowed->local = true;
-	else
-		vips_add_prefixes(allowed->vips, &prefixes);
-	free(prefixes.items);
-}
-
-static int add_of_program(const char *interface, void *data)
-{
-	struct pins_location location;
-	struct pins pins;
-
-	if (pins_open(interface, &pins) != 0)
-		return 0;
-	if (pins_locate(interface, &pins, &location) == 0 && location.place == PINS_HERE)
-		add_allowed(&pins, data);
-	pins_close(&pins);
-	return 0;
-}
-
-static int add_of_lo(struct vips *vips)
-{
-	struct addresses addresses = {0};
-	struct links links;
-	int error = links_read(&links);
-
-	if (!error)
-		error = addresses_read(&addresses);
-	if (!error)
-		vips_add_of_lo(vips, &addresses, &links);
-	addresses_free(&addresses);
-	links_free(&links);
-	return error;
-}
-
-/* Addresses come before the prefixes that cover them, so that vips_find() finds the longest prefix. */
-static int compare_vips(const void *one, const void *other)
-{
-	const struct netprefix *a = one, *b = other;
-
-	return a->length != b->length ? b->length - a->length : netaddr_compare(&a->addr, &b->addr);
-}
-
-/* Without a program of this network namespace, the VIPs are the addresses of lo. */
-static int read_vips(struct vips *vips)
-{
-	struct allowed allowed = {.vips = vips};
-	int error;
-
-	pins_for_each(add_of_program, &allowed);
-	error = allowed.local || !vips->count ? add_of_lo(vips) : 0;
-	qsort(vips->items, vips->count, sizeof(*vips->items), compare_vips);
-	return error;
-}
+#include "redirect/kernel/served.h"
 
 static bool serves_a_vip(const struct diag_socket *socket, const struct vips *vips)
 {
@@ -121,10 +52,10 @@ static void add_listener(struct sockets *sockets, const struct diag_socket *sock
 static int read_listeners(struct sockets *sockets)
 {
 	struct diag_sockets all;
-	int error = diag_read(&all);
+	int error = diag_read_listeners(&all);
 
 	for (size_t i = 0; i < all.count && !error; i++)
-		if (all.items[i].protocol == IPPROTO_TCP && serves_a_vip(&all.items[i], &sockets->vips))
+		if (serves_a_vip(&all.items[i], &sockets->vips))
 			add_listener(sockets, &all.items[i]);
 	diag_free(&all);
 	return error;
@@ -223,7 +154,7 @@ void sockets_read(struct sockets *sockets)
 	struct counting counting = {.sockets = sockets};
 
 	*sockets = (struct sockets){0};
-	sockets->error = read_vips(&sockets->vips);
+	sockets->error = served_read(&sockets->vips);
 	if (!sockets->error)
 		sockets->error = read_listeners(sockets);
 	make_services(sockets);

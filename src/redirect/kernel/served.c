@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/kernel/served.h"
+
+#include <stdlib.h>
+
+#include "redirect/kernel/pins.h"
+
+/* What the attached programs allow. */
+struct allowed {
+	struct vips *vips;
+	bool local; /* the addresses of lo, too */
+};
+
+static void add_allowed(const struct pins *pins, struct allowed *allowed)
+{
+	struct redirect_prefixes prefixes = {0};
+	struct redirect_settings settings;
+
+	if (pins_read_settings(pins, &settings) != 0 || settings.allow_to_local || pins->lists.prefixes < 0 ||
+		lists_read(&pins->lists, REDIRECT_LIST_TO, &prefixes) != 0 || prefixes.any)
+		allowed->local = true;
+	else
+		vips_add_prefixes(allowed->vips, &prefixes);
+	free(prefixes.items);
+}
+
+static int add_of_program(const char *interface, void *data)
+{
+	struct pins_location location;
+	struct pins pins;
+
+	if (pins_open(interface, &pins) != 0)
+		return 0;
+	if (pins_locate(interface, &pins, &location) == 0 && location.place == PINS_HERE)
+		add_allowed(&pins, data);
+	pins_close(&pins);
+	return 0;
+}
+
+static int add_of_lo(struct vips *vips)
+{
+	struct addresses addresses = {0};
+	struct links links;
+	int error = links_read(&links);
+
+	if (!error)
+		error = addresses_read(&addresses);
+	if (!error)
+		vips_add_of_lo(vips, &addresses, &links);
+	addresses_free(&addresses);
+	links_free(&links);
+	return error;
+}
+
+/* Addresses come before the prefixes that cover them, so that vips_find() finds the longest prefix. */
+static int compare_vips(const void *one, const void *other)
+{
+	const struct netprefix *a = one, *b = other;
+
+	return a->length != b->length ? b->length - a->length : netaddr_compare(&a->addr, &b->addr);
+}
+
+int served_read(struct vips *vips)
+{
+	struct allowed allowed = {.vips = vips};
+	int error;
+
+	*vips = (struct vips){0};
+	pins_for_each(add_of_program, &allowed);
+	error = allowed.local || !vips->count ? add_of_lo(vips) : 0;
+	qsort(vips->items, vips->count, sizeof(*vips->items), compare_vips);
+	return error;
+}
