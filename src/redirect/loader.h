@@ -14,8 +14,8 @@
 #include "redirect/redirect.h"
 
 /* Each command is defined in the file with its name, such as attach.c. */
-extern const struct command attach_command, check_command, detach_command, exporter_command, follow_command,
-	next_command, reload_command, stats_command, status_command;
+extern const struct command attach_command, check_command, detach_command, drained_command, exporter_command,
+	follow_command, next_command, reload_command, stats_command, status_command;
 
 /* The interface on the command line, or NULL. */
 static inline const char *loader_interface(const struct command_args *args)

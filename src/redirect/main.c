@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&stats_command,
 	&check_command,
 	&exporter_command,
+	&drained_command,
 };
 
 static int check_interface(const struct command_args *args)

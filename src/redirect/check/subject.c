@@ -11,21 +11,6 @@
 #include "redirect/check/ruleset.h"
 #include "redirect/kernel/pins.h"
 
-static int add_named(struct check_subject *subject, const char *list)
-{
-	char *copy = strdup(list), *rest = copy, *word;
-	int code = copy ? COMMAND_OK : command_error("out of memory");
-	struct netprefix vip;
-
-	while (code == COMMAND_OK && (word = strsep(&rest, ",")))
-		if (netprefix_parse(word, &vip, NULL))
-			vips_add(&subject->vips, &vip);
-		else
-			code = command_usage("--vip: '%s' is not an address or a prefix", word);
-	free(copy);
-	return code;
-}
-
 static void read_conf(struct check_subject *subject, const char *config_file)
 {
 	subject->config_file = config_file ? config_file : subject->settings.config_file;
@@ -58,6 +43,7 @@ static void read_program(struct check_subject *subject)
 
 int subject_read(const char *interface, const char *vips, const char *config_file, struct check_subject *subject)
 {
+	char word[NETPREFIX_TEXT_MAX];
 	int error;
 
 	*subject = (struct check_subject){.interface = interface};
@@ -73,7 +59,9 @@ int subject_read(const char *interface, const char *vips, const char *config_fil
 	subject->sockets_error = diag_read(&subject->sockets);
 	subject->ruleset_error = ruleset_read(&subject->ruleset, &subject->ruleset_tables);
 	if (vips)
-		return add_named(subject, vips);
+		return vips_add_list(&subject->vips, vips, word)
+			       ? COMMAND_OK
+			       : command_usage("--vip: '%s' is not an address or a prefix", word);
 	if (subject->conf.allow_to.count)
 		vips_add_prefixes(&subject->vips, &subject->conf.allow_to);
 	else

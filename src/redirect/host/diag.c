@@ -78,41 +78,50 @@ static int add_socket(const struct nlmsghdr *message, void *data)
 	return MNL_CB_OK;
 }
 
-/* Calls `each` for all sockets in these states, a set of bits. */
-static int dump(uint8_t family, uint8_t protocol, uint32_t states, mnl_cb_t each, void *data)
+/* A kind of sockets. */
+struct kind {
+	uint8_t protocol;
+	uint8_t extensions; /* attributes that the kernel adds, a set of bits */
+	uint32_t states; /* a set of bits */
+};
+
+static int dump(uint8_t family, const struct kind *kind, mnl_cb_t each, void *data)
 {
 	char buf[NETLINK_REQUEST_MAX] = {0};
 	struct inet_diag_req_v2 *header;
 	struct nlmsghdr *message = netlink_begin(buf, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*header), (void **)&header);
 
 	header->sdiag_family = family;
-	header->sdiag_protocol = protocol;
-	header->idiag_states = states;
+	header->sdiag_protocol = kind->protocol;
+	header->idiag_ext = kind->extensions;
+	header->idiag_states = kind->states;
 	return netlink_request(NETLINK_INET_DIAG, message, each, data);
 }
 
-/* The same for both families. */
-static int dump_all(uint8_t protocol, uint32_t states, mnl_cb_t each, void *data)
+/* Calls `each` for all sockets of the kind. */
+static int dump_all(const struct kind *kind, mnl_cb_t each, void *data)
 {
-	int error = dump(AF_INET, protocol, states, each, data);
+	int error = dump(AF_INET, kind, each, data);
 
-	return error ? error : dump(AF_INET6, protocol, states, each, data);
+	return error ? error : dump(AF_INET6, kind, each, data);
 }
 
 int diag_read_listeners(struct diag_sockets *sockets)
 {
+	const struct kind kind = {.protocol = IPPROTO_TCP, .states = 1u << TCP_LISTEN};
 	struct reading reading = {sockets, IPPROTO_TCP};
 
 	*sockets = (struct diag_sockets){0};
-	return dump_all(IPPROTO_TCP, 1u << TCP_LISTEN, add_socket, &reading);
+	return dump_all(&kind, add_socket, &reading);
 }
 
 int diag_read(struct diag_sockets *sockets)
 {
+	const struct kind kind = {.protocol = IPPROTO_UDP, .states = UINT32_MAX};
 	struct reading reading = {sockets, IPPROTO_UDP};
 	int error = diag_read_listeners(sockets);
 
-	return error ? error : dump_all(IPPROTO_UDP, UINT32_MAX, add_socket, &reading);
+	return error ? error : dump_all(&kind, add_socket, &reading);
 }
 
 void diag_free(struct diag_sockets *sockets)
@@ -161,7 +170,70 @@ static int count(const struct nlmsghdr *message, void *data)
 
 int diag_established(diag_connection *each, void *data)
 {
+	const struct kind kind = {.protocol = IPPROTO_TCP, .states = 1u << TCP_ESTABLISHED};
 	struct counting counting = {each, data};
 
-	return dump_all(IPPROTO_TCP, 1u << TCP_ESTABLISHED, count, &counting);
+	return dump_all(&kind, count, &counting);
+}
+
+struct opening {
+	diag_open_each *each;
+	void *data;
+};
+
+/* Returns the milliseconds since the last data; 0 if the kernel does not tell. */
+static uint32_t idle_of(const struct nlmsghdr *message)
+{
+	const struct nlattr *attribute;
+	struct tcp_info info = {0};
+
+	mnl_attr_for_each(attribute, message, sizeof(struct inet_diag_msg))
+	{
+		size_t size = mnl_attr_get_payload_len(attribute);
+
+		if (mnl_attr_get_type(attribute) == INET_DIAG_INFO)
+			memcpy(&info, mnl_attr_get_payload(attribute), size < sizeof(info) ? size : sizeof(info));
+	}
+	return info.tcpi_last_data_sent < info.tcpi_last_data_recv ? info.tcpi_last_data_sent : info.tcpi_last_data_recv;
+}
+
+static int take_tcp(const struct nlmsghdr *message, void *data)
+{
+	const struct inet_diag_msg *info = info_of(message);
+	const struct opening *opening = data;
+
+	if (info) {
+		const struct diag_open open = {.local = local_address(info), .idle_ms = idle_of(message)};
+
+		opening->each(&open, opening->data);
+	}
+	return MNL_CB_OK;
+}
+
+static int take_udp(const struct nlmsghdr *message, void *data)
+{
+	const struct inet_diag_msg *info = info_of(message);
+	const struct opening *opening = data;
+
+	if (info) {
+		const struct diag_open open = {.local = local_address(info), .udp = true};
+
+		opening->each(&open, opening->data);
+	}
+	return MNL_CB_OK;
+}
+
+int diag_each_open(diag_open_each *each, void *data)
+{
+	const struct kind tcp = {
+		.protocol = IPPROTO_TCP,
+		.extensions = 1u << (INET_DIAG_INFO - 1),
+		.states = 1u << TCP_ESTABLISHED | 1u << TCP_SYN_RECV | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 |
+			  1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING,
+	};
+	const struct kind udp = {.protocol = IPPROTO_UDP, .states = 1u << TCP_ESTABLISHED};
+	struct opening opening = {each, data};
+	int error = dump_all(&tcp, take_tcp, &opening);
+
+	return error ? error : dump_all(&udp, take_udp, &opening);
 }

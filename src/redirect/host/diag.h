@@ -49,4 +49,14 @@ bool diag_is_full(const struct diag_socket *socket);
 typedef void diag_connection(const struct netaddr *local, uint16_t port, void *data);
 int diag_established(diag_connection *each, void *data);
 
+/* A connection that is open or closing, also half-open, or a connected UDP socket. */
+struct diag_open {
+	struct netaddr local;
+	bool udp;
+	uint32_t idle_ms; /* since the last data in either direction, or since it opened; UDP, half-open, closed by both ends: 0 */
+};
+
+typedef void diag_open_each(const struct diag_open *open, void *data);
+int diag_each_open(diag_open_each *each, void *data);
+
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/host/vips.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool has(const struct vips *vips, const struct netprefix *vip)
 {
 	for (size_t i = 0; i < vips->count; i++)
@@ -17,6 +20,23 @@ void vips_add(struct vips *vips, const struct netprefix *vip)
 		vips->left_out++;
 	else
 		vips->items[vips->count++] = *vip;
+}
+
+bool vips_add_list(struct vips *vips, const char *list, char word[NETPREFIX_TEXT_MAX])
+{
+	struct netprefix vip;
+	size_t size;
+
+	for (;; list += size + 1) {
+		size = strcspn(list, ",");
+		snprintf(word, NETPREFIX_TEXT_MAX, "%.*s", (int)(size < NETPREFIX_TEXT_MAX ? size : NETPREFIX_TEXT_MAX),
+			list);
+		if (size >= NETPREFIX_TEXT_MAX || !netprefix_parse(word, &vip, NULL))
+			return false;
+		vips_add(vips, &vip);
+		if (!list[size])
+			return true;
+	}
 }
 
 void vips_add_prefixes(struct vips *vips, const struct redirect_prefixes *prefixes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/kernel/served.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "redirect/kernel/pins.h"
@@ -29,8 +30,10 @@ static int add_of_program(const char *interface, void *data)
 	struct pins_location location;
 	struct pins pins;
 
-	if (pins_open(interface, &pins) != 0)
-		return 0;
+	int error = pins_open(interface, &pins);
+
+	if (error)
+		return error == -ENOENT ? 0 : error; /* it was detached meanwhile */
 	if (pins_locate(interface, &pins, &location) == 0 && location.place == PINS_HERE)
 		add_allowed(&pins, data);
 	pins_close(&pins);
@@ -66,8 +69,9 @@ int served_read(struct vips *vips)
 	int error;
 
 	*vips = (struct vips){0};
-	pins_for_each(add_of_program, &allowed);
-	error = allowed.local || !vips->count ? add_of_lo(vips) : 0;
+	error = pins_for_each(add_of_program, &allowed);
+	if (!error && (allowed.local || !vips->count))
+		error = add_of_lo(vips);
 	qsort(vips->items, vips->count, sizeof(*vips->items), compare_vips);
 	return error;
 }
