@@ -1,83 +1,164 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A dissector for Wireshark and tshark. It decodes GUE with GLB's private data on UDP port 19523 (docs/reference/gue.md).
 --
--- tshark:    tshark -X lua_script:glb_gue.lua -r capture.pcap
+-- tshark:    tshark -X lua_script:glb_gue.lua -r capture.pcapng
 -- Wireshark: copy this file to the folder that Help, About, Folders shows as "Personal Lua Plugins".
+--
+-- Wireshark shows the names of hops if "Resolve network (IP) addresses" is on, or if its hosts file has them (tshark -N n -H FILE).
 
-local gue = Proto("glb_gue", "GUE with GLB hops")
-local decode_as = { [4] = "ip", [41] = "ipv6" }
+local glb = Proto("glb", "GUE with GLB hops")
+local protocols = { [4] = "IPv4", [41] = "IPv6" }
+local dissectors = { [4] = "ip", [41] = "ipv6" }
+local versions = { [4] = 4, [41] = 6 } -- the version in the inner IP header, by inner protocol
+
 local field = {
-	version = ProtoField.uint8("glb_gue.version", "Version", base.DEC, nil, 0xc0),
-	control = ProtoField.bool("glb_gue.control", "Control message", 8, nil, 0x20),
-	hlen = ProtoField.uint8("glb_gue.hlen", "Header length in words", base.DEC, nil, 0x1f),
-	protocol = ProtoField.uint8("glb_gue.protocol", "Inner protocol", base.DEC, { [4] = "IPv4", [41] = "IPv6" }),
-	flags = ProtoField.uint16("glb_gue.flags", "Flags", base.HEX),
-	type = ProtoField.uint16("glb_gue.type", "Private data type"),
-	next_hop = ProtoField.uint8("glb_gue.next_hop", "Next hop index"),
-	hop_count = ProtoField.uint8("glb_gue.hop_count", "Hop count"),
-	hop = ProtoField.ipv4("glb_gue.hop", "Hop"),
+	status = ProtoField.string("glb.status", "Status"),
+	version = ProtoField.uint8("glb.version", "Version", base.DEC, nil, 0xc0),
+	control = ProtoField.bool("glb.control", "Control message", 8, nil, 0x20),
+	hlen = ProtoField.uint8("glb.hlen", "Header length in words", base.DEC, nil, 0x1f),
+	protocol = ProtoField.uint8("glb.protocol", "Inner protocol", base.DEC, protocols),
+	flags = ProtoField.uint16("glb.flags", "Flags", base.HEX),
+	type = ProtoField.uint16("glb.type", "Private data type"),
+	next_index = ProtoField.uint8("glb.next_index", "Next hop index"),
+	hop_count = ProtoField.uint8("glb.hop_count", "Hop count"),
+	hop = ProtoField.ipv4("glb.hop", "Hop"),
+	next_hop = ProtoField.ipv4("glb.next_hop", "Next hop"),
 }
-local malformed = ProtoExpert.new("glb_gue.malformed", "A proxy would drop this packet", expert.group.MALFORMED,
-	expert.severity.ERROR)
-gue.fields = field
-gue.experts = { malformed }
+glb.fields = field
 
--- Adds the private data to the tree. Returns the reason why a proxy would drop the packet, or nil.
-local function add_private(tree, data)
-	local hlen, count = bit.band(data(0, 1):uint(), 0x1f), data(7, 1):uint()
+-- By status as in docs/reference/gue.md#decode-statuses. A proxy drops packets of each of these.
+local fault = {
+	truncated = "The packet ends inside the GUE header",
+	bad_version = "The GUE version is not 0",
+	control = "A GUE control message",
+	bad_flags = "GUE flags are not 0",
+	bad_protocol = "The inner protocol is neither 4 (IPv4) nor 41 (IPv6)",
+	bad_length = "The header length exceeds the packet, or is not 1 + hop count",
+	bad_type = "The private data type is not 0",
+	bad_index = "The next hop index exceeds the hop count",
+}
+-- A proxy accepts these, but its kernel may not.
+local doubt = {
+	inner_missing = "There is no inner packet",
+	inner_version = "The version of the inner IP header is not that of the inner protocol",
+	inner_length = "The length in the inner IP header is not that of the inner packet",
+}
+local experts = {}
+for name, text in pairs(fault) do
+	experts[name] = ProtoExpert.new("glb.expert." .. name, text .. ": a proxy drops the packet", expert.group.MALFORMED,
+		expert.severity.ERROR)
+end
+for name, text in pairs(doubt) do
+	experts[name] = ProtoExpert.new("glb.expert." .. name, text, expert.group.PROTOCOL, expert.severity.WARN)
+end
+local list = {}
+for _, item in pairs(experts) do
+	list[#list + 1] = item
+end
+glb.experts = list
 
-	tree:add(field.type, data(4, 2))
-	tree:add(field.next_hop, data(6, 1))
-	tree:add(field.hop_count, data(7, 1))
-	if hlen ~= 1 + count or 4 + 4 * hlen > data:len() then
-		return "header length is not 1 + hop count, or exceeds the packet"
+-- Returns the status that a proxy gives to the packet. `size` is its size on the wire; 8 bytes at least were captured.
+local function decode(data, size)
+	local first, hlen = data(0, 1):uint(), bit.band(data(0, 1):uint(), 0x1f)
+
+	if bit.band(first, 0xc0) ~= 0 then
+		return "bad_version"
+	elseif bit.band(first, 0x20) ~= 0 then
+		return "control"
+	elseif data(2, 2):uint() ~= 0 then
+		return "bad_flags"
+	elseif not protocols[data(1, 1):uint()] then
+		return "bad_protocol"
+	elseif 4 + 4 * hlen > size then
+		return "bad_length"
+	elseif data(4, 2):uint() ~= 0 then
+		return "bad_type"
+	elseif hlen ~= 1 + data(7, 1):uint() then
+		return "bad_length"
+	elseif data(6, 1):uint() > data(7, 1):uint() then
+		return "bad_index"
 	end
-	for i = 0, count - 1 do
-		local hop = tree:add(field.hop, data(8 + 4 * i, 4))
-		if i == data(6, 1):uint() then
-			hop:append_text(" (next)")
+	return "ok"
+end
+
+-- Adds the hops that were captured. `size` is the size of the header.
+local function add_hops(tree, data, size)
+	local next_index = data(6, 1):uint()
+
+	for i = 0, math.min(data(7, 1):uint(), (size - 8) / 4) - 1 do
+		local at = 8 + 4 * i
+		if at + 4 > data:len() then
+			return
 		end
-	end
-	if data(4, 2):uint() ~= 0 then
-		return "private data type is not 0"
-	end
-	if data(6, 1):uint() > count then
-		return "next hop index exceeds the hop count"
+		local hop = tree:add(field.hop, data(at, 4))
+		if i == next_index then
+			hop:append_text(" (next)")
+			tree:add(field.next_hop, data(at, 4)):set_generated()
+		end
 	end
 end
 
-function gue.dissector(data, packet, root)
-	if data:len() < 8 then
-		return 0
+-- Returns the name of what is doubtful about the inner packet, or nil. `size` is its size on the wire.
+local function find_doubt(inner, size, protocol)
+	if size == 0 then
+		return "inner_missing"
+	elseif inner:len() < 6 then
+		return nil -- the snap length of the capture has cut it
+	elseif bit.rshift(inner(0, 1):uint(), 4) ~= versions[protocol] then
+		return "inner_version"
+	elseif protocol == 4 and inner(2, 2):uint() ~= size or protocol == 41 and inner(4, 2):uint() + 40 ~= size then
+		return "inner_length"
 	end
-	local size = math.min(4 + 4 * bit.band(data(0, 1):uint(), 0x1f), data:len())
-	local tree = root:add(gue, data(0, size))
+end
 
-	packet.cols.protocol = "GUE"
+local function add_header(tree, data)
 	tree:add(field.version, data(0, 1))
 	tree:add(field.control, data(0, 1))
 	tree:add(field.hlen, data(0, 1))
 	tree:add(field.protocol, data(1, 1))
 	tree:add(field.flags, data(2, 2))
+	tree:add(field.type, data(4, 2))
+	tree:add(field.next_index, data(6, 1))
+	tree:add(field.hop_count, data(7, 1))
+end
 
-	local inner = decode_as[data(1, 1):uint()]
-	local why = add_private(tree, data)
+function glb.dissector(data, packet, root)
+	local wire = data:reported_len()
 
-	if bit.band(data(0, 1):uint(), 0xe0) ~= 0 then
-		why = "version or control bit is not 0"
-	elseif data(2, 2):uint() ~= 0 then
-		why = "flags are not 0"
-	elseif not inner then
-		why = "inner protocol is neither 4 nor 41"
-	end
-	if why then
-		tree:add_proto_expert_info(malformed, why)
+	packet.cols.protocol = "GUE"
+	if data:len() < 8 then
+		local tree = root:add(glb, data())
+		if wire < 8 then
+			tree:add(field.status, "truncated"):set_generated()
+			tree:add_proto_expert_info(experts.truncated)
+		end
 		return data:len()
 	end
+
+	local protocol = data(1, 1):uint()
+	local size = math.min(math.max(4 + 4 * bit.band(data(0, 1):uint(), 0x1f), 8), data:len())
+	local tree, status = root:add(glb, data(0, size)), decode(data, wire)
+	tree:add(field.status, status):set_generated()
+	add_header(tree, data)
+	add_hops(tree, data, size)
+	if status ~= "ok" then
+		tree:add_proto_expert_info(experts[status])
+		return data:len()
+	end
+	tree:append_text(string.format(", next %d of %d", data(6, 1):uint(), data(7, 1):uint()))
 	if size < data:len() then
-		Dissector.get(inner):call(data(size):tvb(), packet, root)
+		local inner = data(size):tvb()
+		local found = find_doubt(inner, wire - size, protocol)
+		if found then
+			tree:add_proto_expert_info(experts[found])
+		end
+		-- An inner packet that is cut or malformed ends its dissector with an error. Wireshark has shown that already.
+		local dissector = Dissector.get(found == "inner_version" and "data" or dissectors[protocol])
+		pcall(dissector.call, dissector, inner, packet, root)
+	elseif size == wire then
+		tree:add_proto_expert_info(experts.inner_missing)
 	end
 	return data:len()
 end
 
-DissectorTable.get("udp.port"):add(19523, gue)
+DissectorTable.get("udp.port"):add(19523, glb)

@@ -2,6 +2,7 @@
 """`glb-director-cli capture` on a running director: what it shows, and what failing and hostile clients cannot do to the director."""
 
 import contextlib
+import os
 import resource
 import signal
 import socket
@@ -19,6 +20,7 @@ from support import pcap, traffic
 from support.cli import FAILED, OK, USAGE
 from support.director_conf import CONFIG, OPEN
 from support.director_process import NOBODY, DirectorProcess, usable_isas, write_table
+from support.pages import block
 from support.tree import CLI, TREE
 
 CLIENT, VIP, OTHER = "198.51.100.7", "10.10.10.10", "203.0.113.9"
@@ -425,7 +427,7 @@ def test_frames_of_the_exception_path_are_shown_both_ways(link, tmp_path):
 
 def test_pipe_into_tshark_shows_comments_and_hops(setup):
     with setup.start("-w", "-", "-c", 1) as process:
-        fields = "frame.comment glb_gue.hop frame.interface_name".split()
+        fields = "frame.comment glb.hop frame.interface_name".split()
         options = [word for field in fields for word in ("-e", field)]
         tshark = subprocess.Popen(
             ["tshark", "-X", f"lua_script:{DISSECTOR}", "-T", "fields", *options, "-r", "-"],
@@ -436,3 +438,21 @@ def test_pipe_into_tshark_shows_comments_and_hops(setup):
     generation = setup.state()["generation"]
     comment = f"forwarded, table web, row 10100, hops 192.168.50.10 192.168.50.13, generation {generation}, lcore 0"
     assert out.splitlines() == [f"{comment}\t\tnet_af_packet0", f"{comment}\t192.168.50.13\tnet_af_packet0"], err
+
+
+def test_commands_on_the_page_show_a_client_and_count_drops(setup, tmp_path):
+    script = tmp_path / "glb-director-cli"
+    script.write_text(f'#!/bin/sh\nshift\nexec {CLI} capture --file-prefix {setup.director.file_prefix} "$@"\n')
+    script.chmod(0o755)
+    environment = {**setup.director.environment, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(["bash", "-ec", block("docs/howto/debug-a-packet.md", "glb-director-cli capture --filter")], cwd=tmp_path,
+                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as shell:
+        while shell.poll() is None:
+            setup.send(FORWARDED, UNMATCHED, syn(dport=443))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                shell.wait(0.05)
+        out, err = shell.communicate()
+    assert shell.returncode == 0, err
+    lines = out.splitlines()
+    assert [line.split("  ", 1)[1].split(" [")[0] for line in lines[:2]] == ["tcp 198.51.100.7:1234 > 10.10.10.10:80"] * 2
+    assert lines[2].split(", ")[0].split() == ["20", "drop_unmatched"]

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""packaging/wireshark/glb_gue.lua in tshark: the golden GUE packets, malformed ones, and captures that are cut."""
+
+import json
+import random
+import subprocess
+
+from model import decode_gue
+from support import pcap
+from support.tree import TREE
+
+DISSECTOR = TREE / "packaging/wireshark/glb_gue.lua"
+VECTORS = json.loads((TREE / "tests/vectors/gue.json").read_text())
+GOLDEN = [bytes.fromhex(vector["frame"]) for vector in VECTORS]
+OK = next(bytes.fromhex(vector["frame"]) for vector in VECTORS if vector["status"] == "ok" and len(vector["fields"]["hops"]) == 2)
+GUE = 14 + 20 + 8  # offset in OK
+
+
+def tshark(folder, frames, *options, snap=262144):
+    path = pcap.write(folder / "in.pcap", frames, snap=snap)
+    done = subprocess.run(["tshark", "-X", f"lua_script:{DISSECTOR}", "-n", "-r", path, *options],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Lua" not in done.stderr.replace("lua_script", "") and "Lua Error" not in done.stdout, done.stderr + done.stdout
+    return done.stdout
+
+
+def fields(folder, frames, *names, **options):
+    """[{name: [values]}] of each frame"""
+    words = [word for name in names for word in ("-e", name)]
+    out = tshark(folder, frames, "-T", "fields", "-E", "separator=|", *words, **options)
+    rows = [[cell.split(",") if cell else [] for cell in line.split("|")] for line in out.split("\n")[:-1]]
+    assert len(rows) == len(frames)
+    return [dict(zip(names, row)) for row in rows]
+
+
+def change(at, value, frame=OK):
+    frame = bytearray(frame)
+    frame[GUE + at] = value
+    return bytes(frame)
+
+
+def test_status_hops_and_inner_packet_are_those_of_the_golden_packets(tmp_path):
+    # Not all kinds of "not_gue" and "truncated" reach the dissector: those are faults of the outer IP and UDP headers.
+    pairs = [(frame, vector) for frame, vector in zip(GOLDEN, VECTORS) if vector["status"] not in ("not_gue", "truncated")]
+    assert len(pairs) > 20
+    names = ("glb.status", "glb.hop", "glb.next_index", "glb.protocol", "ip.src", "ipv6.src")
+    for (_, vector), found in zip(pairs, fields(tmp_path, [frame for frame, _ in pairs], *names)):
+        assert found["glb.status"] == [vector["status"]], vector["name"]
+        if vector["status"] == "ok":
+            expected = vector["fields"]
+            assert found["glb.hop"] == expected["hops"]
+            assert found["glb.next_index"] == [str(expected["next_hop"])]
+            assert found["glb.protocol"] == [str(expected["inner_protocol"])]
+
+
+FAULTS = [
+    (change(0, 0x43), "bad_version"),
+    (change(0, 0x23), "control"),
+    (change(2, 1), "bad_flags"),
+    (change(1, 17), "bad_protocol"),
+    (change(7, 1), "bad_length"),
+    (change(0, 31), "bad_length"),
+    (change(5, 1), "bad_type"),
+    (change(6, 3), "bad_index"),
+    (change(16, 0x65), "inner_version"),
+    (change(19, 1), "inner_length"),
+    (OK, None),
+]
+
+
+def test_each_fault_has_its_expert_information(tmp_path):
+    experts = [f"glb.expert.{fault}" for fault in dict.fromkeys(fault for _, fault in FAULTS if fault)]
+    rows = fields(tmp_path, [frame for frame, _ in FAULTS], "glb.next_hop", *experts)
+    for (_, fault), found in zip(FAULTS, rows):
+        assert [name for name in experts if found[name]] == ([f"glb.expert.{fault}"] if fault else [])
+    assert rows[-1]["glb.next_hop"] == [decode_gue(OK)[1]["hops"][0]]
+
+
+def test_packets_can_be_filtered_by_hop_index_and_fault(tmp_path):
+    frames = [OK, change(6, 1), change(6, 3)]
+    hop = decode_gue(OK)[1]["hops"][1]
+    for text, numbers in ((f"glb.hop == {hop} && glb.status == \"ok\"", "12"), (f"glb.next_hop == {hop}", "2"), ("glb.expert.bad_index", "3")):
+        out = tshark(tmp_path, frames, "-Y", text, "-T", "fields", "-e", "frame.number")
+        assert "".join(out.split()) == numbers, text
+
+
+def test_hops_have_names(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("".join(f"{hop}\tproxy{i}.example\n" for i, hop in enumerate(decode_gue(OK)[1]["hops"])))
+    path = pcap.write(tmp_path / "in.pcap", [OK])
+    done = subprocess.run(["tshark", "-X", f"lua_script:{DISSECTOR}", "-N", "n", "-H", hosts, "-r", path, "-O", "glb"],
+                          capture_output=True, text=True, timeout=60, check=True)
+    first, second = decode_gue(OK)[1]["hops"]
+    assert f"Hop: proxy0.example ({first}) (next)" in done.stdout
+    assert f"Hop: proxy1.example ({second})\n" in done.stdout
+    assert f"[Next hop: proxy0.example ({first})]" in done.stdout
+
+
+def test_no_packet_makes_the_dissector_fail(tmp_path):
+    """Each length, and random changes of each byte of header and inner packet. tshark reports an error of Lua as expert information."""
+    rng = random.Random(1)
+    frames = [OK[:size] for size in range(GUE, len(OK))]
+    for frame in GOLDEN + [OK] * 1000:
+        frame = bytearray(frame)
+        for _ in range(rng.randrange(1, 4)):
+            if len(frame) > GUE:
+                frame[rng.randrange(34, len(frame))] = rng.randrange(256)
+        frame[36:38] = (19523).to_bytes(2, "big") if len(frame) > 38 else frame[36:38]
+        frames.append(bytes(frame))
+    for snap in (262144, GUE + 10, GUE + 17):
+        assert tshark(tmp_path, frames, "-Y", '_ws.expert.message contains "Lua"', snap=snap) == ""
+        assert len(tshark(tmp_path, frames[::10], "-Y", "glb", snap=snap).splitlines()) > 100
+
+
+def test_cut_packets_are_not_called_malformed(tmp_path):
+    for snap in (GUE + 3, GUE + 9, GUE + 17, GUE + 25):
+        for frame in fields(tmp_path, [OK], "glb.status", "_ws.expert.message", snap=snap):
+            assert frame["glb.status"] in ([], ["ok"])
+            assert "proxy drops" not in " ".join(frame["_ws.expert.message"])
