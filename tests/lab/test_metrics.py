@@ -10,7 +10,7 @@ import sys
 import pytest
 from lab.tools import wait_until
 from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start
-from support.alerts import alerts, names
+from support.alerts import alerts, names, selections
 from support.grafana import Prometheus, dashboard, queries, with_variables
 from support.tree import TREE
 
@@ -99,6 +99,12 @@ def test_every_metric_of_alerts_and_dashboard_is_exported(monitored):
     assert sorted(used - exported - ABSENT) == []
     families = set(monitored.prometheus.get("metadata"))
     assert sorted(name for name in ABSENT & used if name not in families) == []
+
+
+def test_every_label_of_alerts_and_dashboard_has_a_series(monitored):
+    wanted = set().union(*map(selections, alerts().values()), *(selections(target["expr"]) for _, target in queries(dashboard())))
+    assert len(wanted) >= 18
+    assert [each for each in sorted(wanted) if not monitored.prometheus.instant('%s{%s="%s"}' % each)] == []
 
 
 def test_every_query_of_the_dashboard_has_a_result(monitored):

@@ -30,6 +30,12 @@ def names(expression):
     return set(re.findall(r"\bglb_(?:director|healthcheck|redirect)_\w+", expression))
 
 
+def selections(expression):
+    """{(metric, label, value)} that a query or a rule selects. Values of variables, and those that it does not want, are left out."""
+    return {(metric, label, value) for metric, selectors in re.findall(r"\b(glb_\w+)\{([^}]*)\}", expression)
+            for label, values in re.findall(r'(\w+)=~?"([^"$]+)"', selectors) for value in values.split("|")}
+
+
 def steady(value):
     return f"{value}x{LENGTH}"
 
