@@ -34,6 +34,8 @@ void openmetrics_family(struct openmetrics *to, const char *name, enum openmetri
 {
 	to->family = name;
 	to->type = type;
+	if (to->take)
+		return;
 	comment(to, "HELP", help);
 	comment(to, "TYPE", to->format == OPENMETRICS_LEGACY ? types[type].legacy_name : types[type].name);
 }
@@ -79,14 +81,28 @@ static void begin_sample(
 	putc(' ', to->to);
 }
 
+static void pass(const struct openmetrics *to, const struct openmetrics_label *labels, double value)
+{
+	if (to->type == OPENMETRICS_COUNTER || to->type == OPENMETRICS_GAUGE)
+		to->take(to->take_context, to, labels, value);
+}
+
 void openmetrics_number(struct openmetrics *to, const struct openmetrics_label *labels, uint64_t value)
 {
+	if (to->take) {
+		pass(to, labels, (double)value);
+		return;
+	}
 	begin_sample(to, types[to->type].suffix, labels, NULL);
 	fprintf(to->to, "%" PRIu64 "\n", value);
 }
 
 void openmetrics_real(struct openmetrics *to, const struct openmetrics_label *labels, double value)
 {
+	if (to->take) {
+		pass(to, labels, value);
+		return;
+	}
 	begin_sample(to, types[to->type].suffix, labels, NULL);
 	fprintf(to->to, "%.15g\n", value);
 }
@@ -107,7 +123,8 @@ static void write_sum(const struct openmetrics *to, const struct openmetrics_lab
 
 void openmetrics_summary(struct openmetrics *to, const struct openmetrics_label *labels, uint64_t count, double sum)
 {
-	write_sum(to, labels, count, sum);
+	if (!to->take)
+		write_sum(to, labels, count, sum);
 }
 
 /* OpenMetrics wants a bound to look like a real number: 1.0, not 1. */
@@ -123,6 +140,8 @@ void openmetrics_histogram(struct openmetrics *to, const struct openmetrics_labe
 {
 	uint64_t total = 0;
 
+	if (to->take)
+		return;
 	for (unsigned i = 0; i <= size; i++) {
 		char bound[32] = "+Inf";
 
@@ -149,6 +168,6 @@ void openmetrics_gauge(struct openmetrics *to, const char *name, const char *hel
 
 void openmetrics_end(struct openmetrics *to)
 {
-	if (to->format == OPENMETRICS_1_0)
+	if (to->format == OPENMETRICS_1_0 && !to->take)
 		fputs("# EOF\n", to->to);
 }

@@ -45,6 +45,10 @@ struct openmetrics {
 	/* The family of the last header. */
 	const char *family;
 	enum openmetrics_type type;
+	/* If it is set, nothing is written. Instead it is called for each sample of a counter or gauge. */
+	void (*take)(
+		void *context, const struct openmetrics *family, const struct openmetrics_label *labels, double value);
+	void *take_context;
 };
 
 /*

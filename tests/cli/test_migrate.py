@@ -131,7 +131,7 @@ def test_keys_without_counterpart_stay_as_comments_with_their_value(tmp_path):
     document = director(statsd_port="28125", kni_ip="192.0.2.9", frob={"a": [1, "x"]}, lcores=lcores(**{"lcore-3": {"kni": True}}))
     out = tmp_path / "out.conf"
     migrate(write(tmp_path, document), out)
-    for line in ('statsd_port: GLB sends its metrics to statsd', 'the value of GLB is "28125"', '# - kni_ip: "192.0.2.9" is left out',
+    for line in ('statsd_port: is written as statsd', '# - kni_ip: "192.0.2.9" is left out',
                  'its value is {"a":[1,"x"]}', 'lcores.lcore-3: is left out: it has no work that exists here; its value is {"kni":true}'):
         assert any(each.startswith("# - ") and line in each for each in out.read_text().splitlines()), line
     assert errors_of(out) == []
@@ -277,8 +277,9 @@ def test_hash_fields(tmp_path):
 
 
 @pytest.mark.parametrize("changes, note", [
-    ({"statsd_port": "28125"}, "statsd_port: GLB sends its metrics to statsd, this director does not"),
-    ({}, "statsd_port: GLB sends its metrics to statsd"),  # also without the key
+    ({"statsd_port": "28125"}, "statsd_port: is written as statsd; the metrics have other names"),
+    ({"statsd_port": "many"}, 'statsd_port: GLB always sends its metrics to statsd, this director only with statsd = { port = 8125; }; this value of GLB is no port: "many"'),
+    ({}, "statsd_port: GLB always sends its metrics to statsd"),  # also without the key
     ({"kni_ip": "192.0.2.9"}, 'kni_ip: "192.0.2.9" is left out: give the address to the interface'),
     ({"frob": 1}, "'frob' is left out: GLB does not know this key, and ignores it; its value is 1\n"),
     ({"flow_paths": [{"rx_port": 0, "rx_queue": 0, "tx_port": 0, "vlan": 3}]}, "flow_paths[0].tx_queue: is written as 0"),
@@ -288,6 +289,17 @@ def test_everything_that_is_left_out_has_a_note(tmp_path, changes, note):
     text, notes = migrate(write(tmp_path, director(**changes)))
     assert note in notes
     assert not any(f"{key} =" in text for key in ("statsd_port", "kni_ip", "frob", "vlan", "kni"))
+
+
+@pytest.mark.parametrize("value, written", [
+    ("28125", "statsd = { port = 28125; };\n"), (28125, "statsd = { port = 28125; };\n"), ("1", "statsd = { port = 1; };\n"),
+    ("0", ""), (0, ""), (-1, ""), (65536, ""), ("65536", ""), ("", ""), ("8125; x", ""), (8125.5, ""), (True, ""), (None, "")])
+def test_port_of_statsd_is_kept(tmp_path, value, written):
+    out = tmp_path / "out.conf"
+    migrate(write(tmp_path, director(statsd_port=value)), out)
+    text = out.read_text()
+    assert [line + "\n" for line in text.splitlines() if line.startswith("statsd")] == ([written] if written else [])
+    assert errors_of(out) == []
 
 
 def lcores(**more):

@@ -276,3 +276,52 @@ def test_none_listens_nowhere_and_ipv6_works(tmp_path, port):
     with start(tmp_path, port, metrics=f"[::1]:{port}") as director:
         wait_until(lambda: "served at" in director.log, "the line of the log")
         assert get(port, host="::1")[0] == 200
+
+
+@pytest.fixture
+def statsd():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        made.bind((HOST, 0))
+        made.settimeout(20)
+        yield made
+
+
+def receive(statsd, last):
+    """The lines of a round, as {name and tags: (value, type)}. `last`: a name of the last family."""
+    found = {}
+    while not any(key.startswith(last) for key in found):
+        datagram = statsd.recv(65536)
+        assert len(datagram) <= 1432
+        for line in datagram.decode("ascii").split("\n"):
+            name, value, kind, tags = re.fullmatch(r"([\w.-]+):([\d.e+-]+)\|([cg])(?:\|#(\S+))?", line).groups()
+            found[name + (f"#{tags}" if tags else "")] = float(value), kind
+    return found
+
+
+@pytest.mark.parametrize("tags", [True, False], ids=["DogStatsD", "plain"])
+def test_statsd_gets_what_prometheus_gets(tmp_path, port, statsd, tags):
+    config = {"host": "127.0.0.1", "port": statsd.getsockname()[1], "prefix": "edge.glb", "tags": tags}
+    with start(tmp_path, port, traffic.random_frames(7, 10), statsd=config, idle="sleep"):
+        found = receive(statsd, "edge.glb.lcore_polls")
+        text = served(port)
+    plain = {key.split("#")[0] for key in found}
+    names = set(re.findall(r"^# TYPE glb_director_(\w+?)(?:_total)? (?:counter|gauge)$", text, re.MULTILINE))
+    assert plain <= ({f"edge.glb.{name}" for name in names} if tags else plain)
+    web = "edge.glb.table_binds#table:web" if tags else "edge.glb.table_binds.web"
+    bind = ("edge.glb.backend_healthy#table:web,backend:192.168.50.10" if tags else "edge.glb.backend_healthy.web.192_168_50_10")
+    assert found[web] == (3, "g") and found[bind] == (1, "g")
+    assert {kind for key, (_, kind) in found.items() if "lcore_polls" in key} == {"c"}
+    assert not any("_info" in key or "poll_gap" in key for key in found)
+
+
+@pytest.mark.parametrize("host", ["no..host", "127.0.0.9", "::1"])
+def test_dead_statsd_disturbs_nothing(tmp_path, port, host):
+    frames = traffic.random_frames(9, 100)
+    with start(tmp_path, port, frames, statsd={"host": host, "port": 9}, metrics="none") as director:
+        director.wait_received(len(frames))
+        assert director.telemetry.ask("/glb/reload")["ok"]
+        if host == "no..host":
+            wait_until(lambda: "statsd:" in director.log, "the warning")
+            assert ("warning: statsd: cannot find the address of no..host port 9: Name or service not known; "
+                    "check statsd in director.conf\n") in director.log
+        director.terminate()

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* director.conf. Reads each value as GLB does: it ignores unknown keys, and booleans that are not JSON's true or false. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/migrate/migrate.h"
+#include "common/text.h"
 #include "director/conf/conf.h"
 
 #define LCORE_NAME "lcore-"
@@ -203,15 +205,41 @@ static void put_accept_macs(struct migration *migration)
 		"\"any\" takes frames to every MAC: better name the MAC of the PF, or remove the key if the router sends to the MAC of the port");
 }
 
+/* Returns GLB's port, which may be text. 0: there is none, or it is no port. */
+static uint32_t statsd_port(const struct migration *migration)
+{
+	const json_t *value = json_object_get(migration->root, "statsd_port");
+	json_int_t number = json_integer_value(value);
+	uint32_t port = 0;
+
+	if (json_is_string(value))
+		text_number(json_string_value(value), 1, UINT16_MAX, &port);
+	return number > 0 && number <= UINT16_MAX ? (uint32_t)number : port;
+}
+
+/* GLB always sends to statsd on its own host. */
+static void put_statsd(struct migration *migration)
+{
+	const json_t *value = json_object_get(migration->root, "statsd_port");
+	uint32_t port = statsd_port(migration);
+	char text[JSON_READER_TEXT_MAX];
+
+	if (port) {
+		fprintf(migration->to, "statsd = { port = %" PRIu32 "; };\n", port);
+		faults_warn(&migration->notes, "statsd_port",
+			"is written as statsd; the metrics have other names than those of GLB, so change dashboards and alerts. tags = true sends tags of DogStatsD");
+	} else {
+		faults_warn(&migration->notes, "statsd_port",
+			"GLB always sends its metrics to statsd, this director only with statsd = { port = 8125; }%s%s",
+			value ? "; this value of GLB is no port: " : "", value ? migrate_value_text(value, text) : "");
+	}
+}
+
 static void note_lost(struct migration *migration)
 {
-	const json_t *port = json_object_get(migration->root, "statsd_port");
 	const json_t *address = json_object_get(migration->root, "kni_ip");
 	char text[JSON_READER_TEXT_MAX];
 
-	faults_warn(&migration->notes, "statsd_port",
-		"GLB sends its metrics to statsd, this director does not: read them with `glb-director-cli stats` or from the telemetry socket%s%s",
-		port ? "; the value of GLB is " : "", port ? migrate_value_text(port, text) : "");
 	if (address)
 		faults_warn(&migration->notes, "kni_ip",
 			"%s is left out: give the address to the interface of exception_path with `ip address add`",
@@ -243,6 +271,7 @@ static void convert(struct migration *migration)
 	put_switch(migration, "rx_drop_en");
 	put_flow_paths(migration);
 	put_lcores(migration);
+	put_statsd(migration);
 	note_lost(migration);
 	migrate_note_unknown(migration, NULL, migration->root, known);
 }

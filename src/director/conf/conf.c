@@ -153,6 +153,7 @@ static const struct conf_key conf_keys[] = {
 	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
 	{.name = "metrics", .read = conf_read_metrics, .offset = offsetof(struct conf, metrics)},
+	{.name = "statsd", .read = conf_read_statsd, .offset = offsetof(struct conf, statsd)},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
 	{.name = "stop_delay_ms", .read = conf_read_uint16, .offset = offsetof(struct conf, stop_delay_ms), .max = 60000},
 	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
@@ -206,8 +207,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 int conf_read(const char *path, struct conf *conf, struct faults *faults)
 {
 	static const struct conf_retired retired[] = {
-		{.word = "statsd_port",
-			.as_key = "the director does not send to statsd; remove this key, and read the counters with `glb-director-cli stats`"},
+		{.word = "statsd_port", .as_key = "is written as a group now: statsd = { port = 28125; }"},
 		{.word = "kni_ip",
 			.as_key = "KNI was removed from DPDK; remove this key, and give the address to the interface of exception_path"},
 		{"kni", "KNI was removed from DPDK; remove this key and set exception_path = \"tap\"",

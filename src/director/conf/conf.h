@@ -12,6 +12,7 @@
 #include "common/endpoint.h"
 #include "common/faults.h"
 #include "packet/steering.h"
+#include "program/statsd/statsd.h"
 
 #define CONF_MAX_FLOW_PATHS  256
 #define CONF_MAX_LCORES      128
@@ -72,6 +73,7 @@ struct conf {
 	unsigned mbufs; /* frame buffers of each port; 0: as many as the queues need */
 	enum conf_rss_fields rss_fields;
 	struct endpoint metrics; /* where the director serves HTTP; without a port: it does not */
+	struct statsd_config statsd;
 	uint16_t max_shrink; /* percent, see table/table_guard.h */
 	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */
 	uint16_t flow_path_count;

@@ -10,8 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/endpoint.h"
 #include "director/http/metrics.h"
+#include "director/http/statsd_round.h"
 #include "director/page/history.h"
 #include "program/http/http_server.h"
 #include "program/log.h"
@@ -30,8 +32,11 @@ struct http_thread {
 	int stop;
 	/* NULL: the address is not available yet. */
 	struct http_server *server;
+	struct statsd_round statsd;
 	/* What the log says: the last attempt to listen failed for this reason; 0: it did not fail. */
 	int logged;
+	/* When to try again, in milliseconds of clock_now_ms(). */
+	uint64_t retry_ms;
 };
 
 static const char *advice(int error)
@@ -69,10 +74,28 @@ static int sample(struct history *history)
 	return history ? history_step(history) : RETRY_MS;
 }
 
-/* Of two timeouts of poll(), of which the first may be -1, never. */
-static int sooner(int a, int b)
+/* Returns the shorter of two times in milliseconds; -1 is longer than all others. */
+static int shorter(int a, int b)
 {
-	return a < 0 || b < a ? b : a;
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Serves HTTP, and sets *fd to what to wait for. Returns after how many milliseconds it must be called again; -1: never. */
+static int serve(struct http_thread *thread, int *fd)
+{
+	int timeout_ms = RETRY_MS;
+
+	if (!thread->director->conf.metrics.has_port)
+		return -1;
+	if (!thread->server && clock_now_ms() >= thread->retry_ms) {
+		thread->retry_ms = clock_now_ms() + RETRY_MS;
+		try_to_listen(thread);
+	}
+	if (thread->server) {
+		*fd = http_server_descriptor(thread->server);
+		timeout_ms = http_server_run(thread->server);
+	}
+	return shorter(timeout_ms, sample(thread->director->history));
 }
 
 static void *run(void *argument)
@@ -80,19 +103,16 @@ static void *run(void *argument)
 	struct http_thread *thread = argument;
 	struct pollfd fds[2] = {{.fd = thread->stop, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
-	thread->director->history = history_open(thread->director);
+	if (thread->director->conf.metrics.has_port)
+		thread->director->history = history_open(thread->director);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+	statsd_round_open(&thread->statsd, thread->director);
 	while (!(fds[0].revents & POLLIN)) {
-		int timeout_ms = RETRY_MS;
+		int timeout_ms = serve(thread, &fds[1].fd);
 
-		if (!thread->server)
-			try_to_listen(thread);
-		if (thread->server) {
-			fds[1].fd = http_server_descriptor(thread->server);
-			timeout_ms = http_server_run(thread->server);
-		}
-		poll(fds, 2, sooner(timeout_ms, sample(thread->director->history)));
+		poll(fds, 2, shorter(timeout_ms, statsd_round_step(&thread->statsd)));
 	}
+	statsd_round_close(&thread->statsd);
 	http_server_close(thread->server);
 	history_close(thread->director->history);
 	return NULL;
@@ -103,7 +123,7 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 	struct http_thread *thread;
 	int error;
 
-	if (!director->conf.metrics.has_port)
+	if (!director->conf.metrics.has_port && !director->conf.statsd.enabled)
 		return NULL;
 	thread = calloc(1, sizeof(*thread));
 	if (!thread) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that serves HTTP: the pages that docs/reference/metrics.md describes. It only reads the director's state, as
+ * The thread that serves HTTP, the pages that docs/reference/metrics.md describes, and sends metrics to statsd. It only reads the director's state, as
  * telemetry does. Neither its clients nor their number can hold up a worker, a reload or the evaluation of the health.
  */
 #ifndef GLB_DIRECTOR_HTTP_HTTP_THREAD_H

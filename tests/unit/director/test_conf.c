@@ -102,6 +102,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.exception_limits.control, 10000);
 	assert_int_equal(conf.exception_limits.other, 1000);
 	assert_string_equal(endpoint_format(&conf.metrics, address), "127.0.0.1:19520");
+	assert_false(conf.statsd.enabled);
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
@@ -129,7 +130,7 @@ static void test_every_key_is_read(void **state)
 		  "true;\n"
 		  "outbound_udp_checksum = true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
-		  "exception_path = \"virtio-user\"; idle = \"sleep\"; metrics = \"[::]:80\"; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; metrics = \"[::]:80\"; statsd = { host = \"stats.example\"; port = 28125; prefix = \"a.b-c_d\"; tags = true; }; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
@@ -156,8 +157,17 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.exception_limits.other, 0);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 	assert_string_equal(endpoint_format(&conf.metrics, address), "[::]:80");
-	read_good(BASE "metrics = \"none\";", &none);
+	assert_string_equal(conf.statsd.host, "stats.example");
+	assert_int_equal(conf.statsd.port, 28125);
+	assert_string_equal(conf.statsd.prefix, "a.b-c_d");
+	assert_true(conf.statsd.tags);
+	read_good(BASE "metrics = \"none\"; statsd = { };", &none);
 	assert_false(none.metrics.has_port);
+	assert_true(none.statsd.enabled);
+	assert_string_equal(none.statsd.host, "127.0.0.1");
+	assert_int_equal(none.statsd.port, 8125);
+	assert_string_equal(none.statsd.prefix, "glb_director");
+	assert_false(none.statsd.tags);
 	assert_false(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 0);
 	assert_int_equal(conf.stop_delay_ms, 60000);
@@ -257,6 +267,16 @@ static const struct {
 		{"conf:2: metrics: '239.0.0.1:19520' is a multicast or reserved address, on which nobody can listen"}},
 	{BASE "metrics = \"[ff02::1]:19520\";",
 		{"conf:2: metrics: '[ff02::1]:19520' is a multicast or reserved address, on which nobody can listen"}},
+	{BASE "statsd = { host = \"\"; };", {"conf:2: statsd.host: '' is not the name or address of a host"}},
+	{BASE "statsd = { host = \"a b\"; };", {"conf:2: statsd.host: 'a b' is not the name or address of a host"}},
+	{BASE "statsd = { host = 1; };", {"conf:2: statsd.host: '1' (a number) is not the name or address of a host"}},
+	{BASE "statsd = { port = 0; };", {"conf:2: statsd.port: '0' is not an integer from 1 to 65535"}},
+	{BASE "statsd = { port = \"8125\"; };",
+		{"conf:2: statsd.port: '8125' (in quotes) is not an integer from 1 to 65535"}},
+	{BASE "statsd = { prefix = \"a|b\"; };",
+		{"conf:2: statsd.prefix: 'a|b' is not a prefix: 1 to 63 letters, digits, dots, _ and -"}},
+	{BASE "statsd = { tag = true; };", {"conf:2: statsd.tag: unknown key; expected one of host, port, prefix, tags"}},
+	{BASE "statsd = \"127.0.0.1\";", {"conf:2: statsd: '127.0.0.1' (in quotes) is not a group { key = value; ... }"}},
 	{BASE "max_shrink = 101;", {"conf:2: max_shrink: '101' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = -1;", {"conf:2: max_shrink: '-1' is not an integer from 0 to 100"}},
 	{BASE "max_shrink = 0.5;", {"conf:2: max_shrink: '0.5' (a real number) is not an integer from 0 to 100"}},
@@ -267,8 +287,7 @@ static const struct {
 	{BASE "exception_path = true;", {"conf:2: exception_path: 'true' is not \"none\" or \"tap\" or \"virtio-user\""}},
 	{BASE "exception_path = \"kni\";",
 		{"conf:2: exception_path: 'kni' was removed from DPDK; use \"tap\" or \"virtio-user\""}},
-	{BASE "statsd_port = \"28125\";",
-		{"conf:2: statsd_port: the director does not send to statsd; remove this key, and read the counters with `glb-director-cli stats`"}},
+	{BASE "statsd_port = \"28125\";", {"conf:2: statsd_port: is written as a group now: statsd = { port = 28125; }"}},
 	{BASE "kni_ip = \"192.0.2.9\";",
 		{"conf:2: kni_ip: KNI was removed from DPDK; remove this key, and give the address to the interface of exception_path"}},
 	{BASE "idle = \"statsd_port\";", {"conf:2: idle: 'statsd_port' is not \"poll\" or \"sleep\""}},

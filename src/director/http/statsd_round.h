@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends the metrics to a statsd server every 10 seconds. A round about a large table is sent in steps, so that the thread serves
+ * HTTP meanwhile. HTTP thread only.
+ */
+#ifndef GLB_DIRECTOR_HTTP_STATSD_ROUND_H
+#define GLB_DIRECTOR_HTTP_STATSD_ROUND_H
+
+#include "director/http/metrics.h"
+
+struct statsd;
+
+struct statsd_round {
+	struct director *director;
+	/* NULL: nothing is sent. */
+	struct statsd *statsd;
+	/* When the next round begins, in milliseconds of clock_now_ms(). */
+	uint64_t next_ms;
+	bool running;
+	struct metrics metrics;
+};
+
+/* Does nothing if director.conf has no statsd. */
+void statsd_round_open(struct statsd_round *round, struct director *director);
+void statsd_round_close(struct statsd_round *round);
+
+/* Does a step. Returns after how many milliseconds it must be called again; -1: never. */
+int statsd_round_step(struct statsd_round *round);
+
+#endif
