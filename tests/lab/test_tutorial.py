@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares docs/tutorial/lab.md and docs/howto/bgp.md with the output of their commands. To update a page:
+"""Compares the pages that walk through a lab with the output of their commands. To update a page:
 PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py docs/tutorial/lab.md
 
 The test runs the blocks marked `lab` in order, at the top of the tree. Lines after `$ ` and `> ` are commands, the other lines are
 their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,11 @@ from lab_process import environment, lab, words
 from support.pages import commands, marked
 from support.tree import TREE
 
-PAGES = [("docs/tutorial/lab.md", "lab"), ("docs/howto/bgp.md", "lab")]
+PAGES = [("docs/tutorial/lab.md", "lab"), ("docs/howto/bgp.md", "lab"), ("docs/howto/no-packets.md", "lab")]
+# The other walks, which take more time: GLB_LAB_PAGES=all runs them, too.
+MORE = [("docs/howto/one-client.md", "lab"), ("docs/howto/latency.md", "lab"), ("docs/howto/busy-proxy.md", "lab")]
+if os.environ.get("GLB_LAB_PAGES") == "all":
+    PAGES += MORE
 
 
 def run(script):

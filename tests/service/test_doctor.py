@@ -64,9 +64,21 @@ def stack():
         yield stack
 
 
+@pytest.fixture(scope="module")
+def running(shared_link, tmp_path_factory):
+    with contextlib.ExitStack() as stack:
+        yield Host(shared_link, tmp_path_factory.mktemp("director")).start(stack)
+
+
 @pytest.fixture
-def host(link, tmp_path, stack):
-    return Host(link, tmp_path).start(stack)
+def host(running):
+    """The director, which all tests share and leave as it was."""
+    assert running.doctor() == []
+    yield running
+    os.utime(running.conf, (time.time() - 3600,) * 2)
+    running.link.client.run(*"ip link set client up".split())
+    subprocess.run([CLI, "reload", "--file-prefix", "suite"], check=True, capture_output=True, env=running.director.environment)
+    wait_until(lambda: not running.doctor(), lambda: running.findings)
 
 
 def test_a_healthy_director(host):
