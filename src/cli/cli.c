@@ -124,6 +124,11 @@ const char *cli_health_name(bool healthy)
 	return healthy ? "up" : "down";
 }
 
+json_t *cli_weight_json(const struct table_backend *backend)
+{
+	return backend->weight ? json_integer(backend->weight) : json_null();
+}
+
 json_t *cli_bind_json(const struct table_bind *bind)
 {
 	char prefix[NETPREFIX_TEXT_MAX];

@@ -68,6 +68,9 @@ char *cli_table_names(const struct table_set *set);
 /* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
 json_t *cli_bind_json(const struct table_bind *bind);
 
+/* Returns the backend's weight; null if it is not known, because the table is binary. */
+json_t *cli_weight_json(const struct table_backend *backend);
+
 /* As command_print(). */
 void cli_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -8,8 +8,9 @@
 #include "common/siphash.h"
 #include "packet/flow.h"
 
-uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct netaddr *addr)
+struct table_rank explain_rank(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct table_backend *backend)
 {
+	const struct netaddr *addr = &backend->addr;
 	uint8_t row_bytes[4], message[8 + 16];
 	uint64_t row_seed;
 
@@ -17,24 +18,31 @@ uint64_t explain_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const
 	row_seed = siphash(seed, row_bytes, sizeof(row_bytes));
 	memcpy(message, &row_seed, 8);
 	memcpy(message + 8, addr->bytes, netaddr_size(addr));
-	return __builtin_bswap64(siphash(seed, message, 8 + netaddr_size(addr)));
+	return table_rank_of(
+		__builtin_bswap64(siphash(seed, message, 8 + netaddr_size(addr))), table_backend_weight(backend));
+}
+
+/* Backends with equal ranks keep their order in the table. */
+static bool is_before(const struct table_rank *a, uint32_t a_index, const struct table_rank *b, uint32_t b_index)
+{
+	return table_rank_before(a, b) || (!table_rank_before(b, a) && a_index < b_index);
 }
 
 /* Returns the backend's place in the row's natural order, from 1. Sets *owner to the backend in place 1. */
 static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t backend, uint32_t *owner)
 {
-	uint64_t own = explain_score(table->seed, row, &table->backends[backend].addr), least = own;
+	struct table_rank own = explain_rank(table->seed, row, &table->backends[backend]), least = own;
 	uint32_t place = 1;
 
 	*owner = backend;
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		uint64_t other;
+		struct table_rank other;
 
 		if (table->backends[i].state == TABLE_INACTIVE || i == backend)
 			continue;
-		other = explain_score(table->seed, row, &table->backends[i].addr);
-		place += other < own || (other == own && i < backend);
-		if (other < least || (other == least && i < *owner)) {
+		other = explain_rank(table->seed, row, &table->backends[i]);
+		place += is_before(&other, i, &own, backend);
+		if (is_before(&other, i, &least, *owner)) {
 			least = other;
 			*owner = i;
 		}

@@ -5,8 +5,8 @@
 
 bool shares_count_rows(struct shares *shares, const struct table *table)
 {
-	unsigned hops = table->row_hops;
-	uint32_t most = 0;
+	unsigned hops = table->row_hops, weight = 0;
+	double most = 0, sum = 0;
 
 	*shares = (struct shares){.row_hops = hops};
 	shares->counts = calloc((size_t)table->backend_count * hops + 1, sizeof(*shares->counts));
@@ -20,12 +20,19 @@ bool shares_count_rows(struct shares *shares, const struct table *table)
 				shares->counts[backends[hop] * hops + hop]++;
 	}
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		uint32_t count = shares_count(shares, i, 0);
+		const struct table_backend *backend = &table->backends[i];
+		unsigned own = table_backend_weight(backend);
+		double rows = shares_count(shares, i, 0);
 
-		shares->used += count || table_backend_is_good(&table->backends[i]);
-		most = count > most ? count : most;
+		if (rows == 0 && !table_backend_is_good(backend))
+			continue;
+		shares->used++;
+		shares->weighted |= weight && own != weight;
+		weight = own;
+		sum += own;
+		most = rows / own > most ? rows / own : most;
 	}
-	shares->imbalance = (double)most * shares->used / TABLE_ROWS;
+	shares->imbalance = most * sum / TABLE_ROWS;
 	return true;
 }
 

@@ -55,12 +55,12 @@ static json_t *describe_backends(
 
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			json_array_append_new(counts, json_integer(shares_count(shares, i, hop)));
-		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s?}", "ip",
-				       netaddr_format(&backend->addr, text), "state", table_state_name(backend->state),
-				       "healthy", backend->healthy, "first_hop_percent", shares_percent(shares, i, 0),
-				       "second_hop_percent", table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
-				       "rows_by_hop", counts, "checks", checks));
+		json_array_append_new(array,
+			json_pack("{s:s, s:s, s:b, s:o, s:f, s:f, s:o, s:s?}", "ip", netaddr_format(&backend->addr, text),
+				"state", table_state_name(backend->state), "healthy", backend->healthy, "weight",
+				cli_weight_json(backend), "first_hop_percent", shares_percent(shares, i, 0),
+				"second_hop_percent", table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
+				"rows_by_hop", counts, "checks", checks));
 		free(checks);
 	}
 	return array;
@@ -84,16 +84,25 @@ static void print_binds(const struct table *table)
 		puts("  binds  none");
 }
 
+static bool has_weights(const struct table *table)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (table_backend_weight(&table->backends[i]) != TABLE_DEFAULT_WEIGHT)
+			return true;
+	return false;
+}
+
 static void print_backends(const struct table *table, const struct shares *shares)
 {
 	static const char *const ordinals[TABLE_MAX_HOPS] = {"first", "second", "third", "fourth"};
 	char text[NETADDR_TEXT_MAX];
+	bool weights = has_weights(table);
 	int width = 14;
 
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		if ((int)strlen(netaddr_format(&table->backends[i].addr, text)) > width)
 			width = (int)strlen(text);
-	printf("\n  %-*s  state     health", width, "backend");
+	printf("\n  %-*s  state     health%s", width, "backend", weights ? "  weight" : "");
 	for (unsigned hop = 0; hop < table->row_hops; hop++)
 		printf("  %7s", ordinals[hop]);
 	putchar('\n');
@@ -102,6 +111,8 @@ static void print_backends(const struct table *table, const struct shares *share
 
 		printf("  %-*s  %-8s  %-6s", width, netaddr_format(&backend->addr, text),
 			table_state_name(backend->state), cli_health_name(backend->healthy));
+		if (weights)
+			printf("  %6u", backend->weight);
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			printf("  %6.2f%%", shares_percent(shares, i, hop));
 		putchar('\n');
@@ -135,8 +146,8 @@ static void print_table(
 	cli_print(2, "table %s: %" PRIu32 " backend%s, rows of %u hop%s", table_label(set, index, label),
 		table->backend_count, text_plural(table->backend_count), table->row_hops, text_plural(table->row_hops));
 	print_binds(table);
-	printf("  imbalance %.3f: largest number of first hops / mean of %" PRIu32 " backend%s\n", shares->imbalance,
-		shares->used, text_plural(shares->used));
+	printf("  imbalance %.3f: largest number of first hops / %s of %" PRIu32 " backend%s\n", shares->imbalance,
+		shares->weighted ? "share by weight" : "mean", shares->used, text_plural(shares->used));
 	print_backends(table, shares);
 	print_checks(table, health, index);
 }

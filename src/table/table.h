@@ -14,14 +14,16 @@
 #include "common/netaddr.h"
 #include "common/siphash.h"
 
-#define TABLE_ROWS         65536
-#define TABLE_MAX_TABLES   64
-#define TABLE_MAX_BACKENDS 4096
-#define TABLE_MAX_BINDS    4096
-#define TABLE_MAX_NAME     255 /* bytes */
-#define TABLE_MIN_HOPS     2
-#define TABLE_MAX_HOPS     4
-#define TABLE_DEFAULT_HOPS 2
+#define TABLE_ROWS           65536
+#define TABLE_MAX_TABLES     64
+#define TABLE_MAX_BACKENDS   4096
+#define TABLE_MAX_BINDS      4096
+#define TABLE_MAX_NAME       255 /* bytes */
+#define TABLE_MIN_HOPS       2
+#define TABLE_MAX_HOPS       4
+#define TABLE_DEFAULT_HOPS   2
+#define TABLE_MAX_WEIGHT     1000
+#define TABLE_DEFAULT_WEIGHT 100
 
 /* The values in binary files. Version 2 has no value for inactive, and stores draining instead. */
 enum table_state {
@@ -41,6 +43,7 @@ struct table_backend {
 	uint8_t state; /* enum table_state */
 	bool healthy;
 	bool healthy_omitted; /* JSON does not have the member, so `healthy` has its default */
+	uint16_t weight; /* 1..TABLE_MAX_WEIGHT; 0: not known, because binary files do not have it */
 };
 
 struct table_bind {
@@ -91,6 +94,12 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {
 	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
+}
+
+/* Backends whose weights are not known count as equal. */
+static inline unsigned table_backend_weight(const struct table_backend *backend)
+{
+	return backend->weight ? backend->weight : TABLE_DEFAULT_WEIGHT;
 }
 
 /* Returns the table's name, or "#INDEX" in buf if it has no name. */

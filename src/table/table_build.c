@@ -40,6 +40,7 @@ static int job_open(const struct table *table, struct table_rows_job *job)
 		.candidates = candidates,
 		.candidate_count = count,
 		.row_hops = row_hops,
+		.weighted = table_rows_weighted(candidates, count),
 		.rows = count ? malloc(sizeof(*job->rows) * TABLE_ROWS * row_hops) : NULL,
 	};
 	return job->rows ? 0 : candidates && !count ? -EINVAL : -ENOMEM;

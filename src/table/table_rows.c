@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/siphash_lanes.h"
+#include "table/table_weight.h"
 
 /* Each lane of a vector holds one row. GROUPS vectors are hashed side by side; with more of them, the CPU would run out
  * of registers. */
@@ -201,6 +202,68 @@ INLINE void store_rows(const struct best *best, unsigned hops, uint16_t *rows)
 	}
 }
 
+/* The best candidates of one row, with weights. */
+struct weighed {
+	struct {
+		struct table_rank rank;
+		uint16_t backend;
+	} hops[TABLE_MAX_HOPS], first; /* ascending; the best of the preferred candidates */
+	bool has_first;
+};
+
+static void weighed_insert(
+	struct weighed *row, unsigned count, unsigned hops, uint64_t score, const struct table_candidate *candidate)
+{
+	struct table_rank rank = table_rank_of(score, candidate->weight);
+	unsigned at = count;
+
+	if (candidate->preferred && (!row->has_first || table_rank_before(&rank, &row->first.rank))) {
+		row->first.rank = rank;
+		row->first.backend = candidate->backend;
+		row->has_first = true;
+	}
+	while (at > 0 && table_rank_before(&rank, &row->hops[at - 1].rank))
+		at--;
+	if (at == hops)
+		return;
+	memmove(&row->hops[at + 1], &row->hops[at], ((count < hops ? count : hops - 1) - at) * sizeof(row->hops[0]));
+	row->hops[at].rank = rank;
+	row->hops[at].backend = candidate->backend;
+}
+
+/* Like store_rows(), for one row. */
+static void weighed_store(const struct weighed *row, unsigned hops, uint16_t *to)
+{
+	unsigned used = 1;
+
+	to[0] = row->first.backend;
+	for (unsigned i = 0; used < hops; i++)
+		if (row->hops[i].backend != row->first.backend)
+			to[used++] = row->hops[i].backend;
+}
+
+/* Lanes hash the candidates, and plain code weighs them. */
+static void fill_weighted(const struct table_rows_job *job, const struct siphash_lanes_fork seeded[GROUPS], uint16_t *rows)
+{
+	struct weighed block[BLOCK] = {0};
+	const unsigned hops = job->row_hops;
+
+	for (uint32_t c = 0; c < job->candidate_count; c++) {
+		struct siphash_lanes states[GROUPS];
+		wide digests[GROUPS];
+		uint64_t scores[BLOCK];
+
+		siphash_lanes_absorb_forked(seeded, job->candidates[c].word, states, GROUPS);
+		siphash_lanes_end(states, digests, GROUPS);
+		memcpy(scores, digests, sizeof(scores));
+		for (int lane = 0; lane < BLOCK; lane++)
+			weighed_insert(&block[lane], c < hops ? c : hops, hops, __builtin_bswap64(scores[lane]),
+				&job->candidates[c]);
+	}
+	for (int lane = 0; lane < BLOCK; lane++)
+		weighed_store(&block[lane], hops, rows + (size_t)lane * hops);
+}
+
 void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint32_t end)
 {
 	const bool any_first = all_preferred(job);
@@ -229,6 +292,10 @@ void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint
 			states[g] = fresh;
 		siphash_lanes_absorb(states, words, GROUPS);
 		siphash_lanes_prepare(seeded, states, GROUPS);
+		if (job->weighted) {
+			fill_weighted(job, seeded, job->rows + (size_t)row * job->row_hops);
+			continue;
+		}
 		find_best(job, any_first, seeded, &best);
 		store_rows(&best, job->row_hops, job->rows + (size_t)row * job->row_hops);
 	}

@@ -17,6 +17,7 @@ struct table_candidate {
 	uint64_t word;
 	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */
+	uint16_t weight;
 };
 
 struct table_rows_job {
@@ -25,6 +26,7 @@ struct table_rows_job {
 	uint32_t candidate_count;
 	unsigned row_hops; /* <= candidate_count */
 	uint16_t *rows; /* TABLE_ROWS * row_hops */
+	bool weighted; /* the candidates have different weights */
 };
 
 /* Fills the rows from `first` up to, but without, `end`. Both are multiples of TABLE_ROWS_BLOCK. */
@@ -40,5 +42,8 @@ extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
 /* Writes the candidates of a table to `out`, which has room for all backends, in the order of the backends. Returns the
  * number of candidates. */
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out);
+
+/* Returns true if the candidates have different weights. */
+bool table_rows_weighted(const struct table_candidate *candidates, uint32_t count);
 
 #endif

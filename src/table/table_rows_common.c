@@ -28,9 +28,18 @@ uint32_t table_rows_candidates(const struct table *table, struct table_candidate
 		out[count++] = (struct table_candidate){
 			.word = (uint64_t)(8 + 4) << 56 | load_le32(backend->addr.bytes),
 			.backend = (uint16_t)i,
+			.weight = (uint16_t)table_backend_weight(backend),
 		};
 	}
 	for (uint32_t i = 0; i < count; i++)
 		out[i].preferred = backend_rank(&table->backends[out[i].backend]) == top;
 	return count;
+}
+
+bool table_rows_weighted(const struct table_candidate *candidates, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (candidates[i].weight != candidates[0].weight)
+			return true;
+	return false;
 }

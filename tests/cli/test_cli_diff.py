@@ -69,8 +69,8 @@ def test_draining_changes_rows_and_breaks_none(tmp_path):
     by_ip = {entry["ip"]: entry for entry in found["backends"]}
     assert by_ip["192.168.50.1"]["lost"] == owned and by_ip["192.168.50.1"]["gained"] == 0
     assert by_ip["192.168.50.2"]["gained"] + by_ip["192.168.50.3"]["gained"] == owned
-    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "first_hop_rows": owned}
-    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "first_hop_rows": 0}
+    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "weight": 100, "first_hop_rows": owned}
+    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "weight": 100, "first_hop_rows": 0}
     assert "0 break (0.00%)" in run("diff", old, new).stdout
 
 

@@ -475,6 +475,7 @@ def test_no_member_of_the_reference_becomes_a_comment(tmp_path):
     members = documented_members()
     states = {"active", "filling", "draining", "inactive"}
     full = {kind: {name: None for name in names if name not in states} for kind, names in members.items()}
+    assert full["backend"].pop("weight", "absent") is None  # GLB ignores it, so it becomes a comment
     defaults, checks = {**full["timing"], **full["http"]}, {**full["checks"], **full["http"]}
     document = {**full["document"], "healthchecks": defaults, "tables": [{
         **full["table"], "healthchecks": defaults, "binds": [full["bind"]],

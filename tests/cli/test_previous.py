@@ -101,14 +101,14 @@ def test_a_new_member_is_refused_by_name_and_the_binary_table_stays(build, tmp_p
     """A table of a newer release can have members that this one does not know. Comments of any kind are allowed."""
     document = json.loads((FILES / "two-hops.json").read_text())
     source, built = tmp_path / "table.json", tmp_path / "table.bin"
-    document["tables"][0]["backends"][1]["x-weight"] = {"of": ["any", 1, None]}
+    document["tables"][0]["backends"][1]["x-colour"] = {"of": ["any", 1, None]}
     source.write_text(json.dumps(document))
     output(build, "build-config", source, built)
     before = built.read_bytes()
-    document["tables"][0]["backends"][1]["weight"] = 2
+    document["tables"][0]["backends"][1]["colour"] = 2
     source.write_text(json.dumps(document))
     done = run(build, "build-config", source, built)
-    assert done.returncode == 1 and "tables[0].backends[1].weight: unknown key" in done.stderr
+    assert done.returncode == 1 and "tables[0].backends[1].colour: unknown key" in done.stderr
     assert built.read_bytes() == before
 
 

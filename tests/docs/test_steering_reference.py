@@ -9,7 +9,7 @@ from model.config import FIELDS
 from model.encap import OUTER_HEADERS, too_big_reply
 from model.flow import EXTENSION_HEADERS, ICMP_ECHO_REQUEST, ICMP_ERRORS, MAX_EXTENSION_HEADERS
 from model.siphash import siphash24
-from model.table import load_tables
+from model.table import KNOTS, load_tables, weighted_key
 from support.tree import TREE
 
 STEERING = (TREE / "docs/reference/steering.md").read_text()
@@ -51,6 +51,17 @@ def test_the_example_row_is_that_of_the_model():
         address = str(ipaddress.ip_address(backend.address))
         score = siphash24(EXAMPLE.seed, row_seed + backend.address).hex() if backend.state != "inactive" else ""
         assert shown[address] == [backend.state, score, places.get(address, ""), hops.get(address, "")]
+
+
+def test_the_example_keys_are_those_of_the_model():
+    for score, *keys in table(section(ROWS, "Keys")):
+        assert keys == [str(weighted_key(bytes.fromhex(score), weight)) for weight in (1, 100, 1000)]
+    assert f"L(1) = {KNOTS[1]} and L(256) = 2^40." in ROWS and KNOTS[256] == 2**40
+
+
+def test_the_programs_have_the_logarithms_of_the_model():
+    code = (TREE / "src/table/table_weight.c").read_text().split("knots[KNOTS + 1] = {")[1].split("}")[0]
+    assert [int(number, 16) for number in re.findall("0x[0-9a-f]+", code)] == KNOTS
 
 
 def test_the_example_packet_is_steered_as_by_the_model():

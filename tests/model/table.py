@@ -6,6 +6,7 @@ The model does not check the JSON, because glb-director-cli does. Addresses are 
 
 import ipaddress
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from functools import lru_cache
 
 from .siphash import siphash24, siphash24_many
@@ -52,11 +53,12 @@ class Backend:
     address: bytes
     state: str = "active"
     healthy: bool = True
+    weight: int = 100
 
     @classmethod
     def from_json(cls, backend):
         address = ipaddress.ip_address(backend["ip"]).packed
-        return cls(address, backend["state"], backend.get("healthy", True))
+        return cls(address, backend["state"], backend.get("healthy", True), backend.get("weight", 100))
 
     @property
     def good(self):
@@ -81,6 +83,32 @@ def all_row_seeds(seed):
 def all_scores(seed, address):
     """The score of a backend in each row."""
     return siphash24_many(seed, [row_seed + address for row_seed in all_row_seeds(seed)])
+
+
+def _knots():
+    """L(i) of table-rows.md."""
+    with localcontext() as context:
+        context.prec = 60
+        return [int((Decimal(256 + i) / 256).ln() / Decimal(2).ln() * 2**40) for i in range(257)]
+
+
+KNOTS = _knots()
+
+
+def weighted_key(score, weight):
+    """The key of a backend, from its score, 8 bytes (docs/reference/table-rows.md#natural-order)."""
+    x = max(2**64 - 1 - int.from_bytes(score, "big"), 1)
+    zeros = 64 - x.bit_length()
+    m = x << zeros
+    i, r = (m >> 55) - 256, (m >> 24) % 2**31
+    exponential = ((zeros + 1) << 40) - KNOTS[i] - ((KNOTS[i + 1] - KNOTS[i]) * r >> 31)
+    return exponential // weight
+
+
+@lru_cache(64)
+def all_ranks(seed, address, weight):
+    """What sorts a backend in each row, among backends with other weights."""
+    return [(weighted_key(score, weight), score) for score in all_scores(seed, address)]
 
 
 @dataclass
@@ -116,9 +144,12 @@ class Table:
 
     def natural_order(self, row):
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
-        return sorted(
-            self.serving, key=lambda backend: siphash24(self.seed, row_seed + backend.address)
-        )
+
+        def rank(backend):
+            score = siphash24(self.seed, row_seed + backend.address)
+            return weighted_key(score, backend.weight), score
+
+        return sorted(self.serving, key=rank)
 
     def row(self, row):
         """The backends of a row, first hop first."""
@@ -130,7 +161,10 @@ class Table:
         """All rows in order. Hashes many messages per call, so a table takes well under a second."""
         if len(self._rows) < ROWS:
             serving = self.serving
-            columns = [all_scores(self.seed, backend.address) for backend in serving]
+            if len({backend.weight for backend in serving}) == 1:  # then scores and keys have the same order
+                columns = [all_scores(self.seed, backend.address) for backend in serving]
+            else:
+                columns = [all_ranks(self.seed, backend.address, backend.weight) for backend in serving]
             for row, hashes in enumerate(zip(*columns)):
                 natural = sorted(range(len(serving)), key=hashes.__getitem__)
                 self._rows[row] = order_hops([serving[i] for i in natural], self.hops)

@@ -91,8 +91,8 @@ static json_t *describe_side(const struct table_backend *backend, uint32_t first
 {
 	if (!backend)
 		return json_null();
-	return json_pack("{s:s, s:b, s:i}", "state", table_state_name(backend->state), "healthy", backend->healthy,
-		"first_hop_rows", (int)first);
+	return json_pack("{s:s, s:b, s:o, s:i}", "state", table_state_name(backend->state), "healthy", backend->healthy,
+		"weight", cli_weight_json(backend), "first_hop_rows", (int)first);
 }
 
 static json_t *describe_backends(const struct table_diff *table)
@@ -189,6 +189,23 @@ static void print_backends(const struct table_diff *table)
 	}
 }
 
+/* Binary tables do not have weights. */
+static bool is_reweighted(const struct table_diff_backend *backend)
+{
+	return backend->before && backend->after && backend->before->weight && backend->after->weight &&
+	       backend->before->weight != backend->after->weight;
+}
+
+static void print_weights(const struct table_diff *table)
+{
+	char text[NETADDR_TEXT_MAX];
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (is_reweighted(&table->backends[i]))
+			printf("  %s: weight %u, was %u\n", netaddr_format(&table->backends[i].addr, text),
+				table->backends[i].after->weight, table->backends[i].before->weight);
+}
+
 struct bind_lines {
 	uint32_t count, lost;
 };
@@ -281,6 +298,7 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk));
 	if (!table->before || !table->after || rows_differ(table))
 		print_backends(table);
+	print_weights(table);
 	putchar('\n');
 }
 

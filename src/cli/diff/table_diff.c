@@ -69,7 +69,9 @@ static bool row_has(const struct table *table, uint32_t row, const uint32_t *map
 static bool is_natural_order(
 	const uint8_t *seed, uint32_t row, const struct table_backend *a, const struct table_backend *b)
 {
-	return explain_score(seed, (uint16_t)row, &a->addr) <= explain_score(seed, (uint16_t)row, &b->addr);
+	struct table_rank a_rank = explain_rank(seed, (uint16_t)row, a), b_rank = explain_rank(seed, (uint16_t)row, b);
+
+	return !table_rank_before(&b_rank, &a_rank);
 }
 
 static bool is_zero(const uint8_t seed[SIPHASH_KEY_SIZE])

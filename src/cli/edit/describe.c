@@ -31,9 +31,16 @@ static void line(struct versions *versions, const char *format, ...)
 	versions->lines++;
 }
 
-static const char *backend_text(const struct table_backend *backend, char buf[32])
+#define BACKEND_TEXT_MAX 48
+
+static const char *backend_text(const struct table_backend *backend, char buf[BACKEND_TEXT_MAX])
 {
-	snprintf(buf, 32, "%s%s", table_state_name(backend->state), backend->healthy ? "" : ", not healthy");
+	char weight[16] = "";
+
+	if (table_backend_weight(backend) != TABLE_DEFAULT_WEIGHT)
+		snprintf(weight, sizeof(weight), ", weight %u", table_backend_weight(backend));
+	snprintf(buf, BACKEND_TEXT_MAX, "%s%s%s", table_state_name(backend->state),
+		backend->healthy ? "" : ", not healthy", weight);
 	return buf;
 }
 
@@ -70,7 +77,7 @@ static void describe_checks(
 static void describe_backend(struct versions *versions, uint32_t old, uint32_t new)
 {
 	const struct table_backend *before = &versions->old->backends[old], *after = &versions->new->backends[new];
-	char addr[NETADDR_TEXT_MAX], first[32], second[32];
+	char addr[NETADDR_TEXT_MAX], first[BACKEND_TEXT_MAX], second[BACKEND_TEXT_MAX];
 
 	netaddr_format(&after->addr, addr);
 	if (strcmp(backend_text(before, first), backend_text(after, second)) != 0)
@@ -81,7 +88,7 @@ static void describe_backend(struct versions *versions, uint32_t old, uint32_t n
 static void describe_backends(struct versions *versions)
 {
 	const struct table *old = versions->old, *new = versions->new;
-	char addr[NETADDR_TEXT_MAX], state[32];
+	char addr[NETADDR_TEXT_MAX], state[BACKEND_TEXT_MAX];
 
 	for (uint32_t i = 0; i < old->backend_count; i++) {
 		uint32_t at = find_backend(new, &old->backends[i].addr);

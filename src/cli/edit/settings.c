@@ -29,6 +29,7 @@ struct key {
 static const struct key backend_keys[] = {
 	{"state", false, true},
 	{"healthy", false, false},
+	{"weight", false, false},
 	{"http", true, false},
 	{"http_uri", true, true},
 	{"grpc", true, false},

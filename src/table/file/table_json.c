@@ -79,12 +79,21 @@ static void read_healthy(struct json_reader *reader, json_t *value, void *into)
 	((struct backend_draft *)into)->targets->marked_unhealthy = !backend->healthy;
 }
 
+static void read_weight(struct json_reader *reader, json_t *value, void *into)
+{
+	json_int_t weight;
+
+	if (json_reader_integer(reader, value, 1, TABLE_MAX_WEIGHT, &weight))
+		((struct backend_draft *)into)->backend->weight = (uint16_t)weight;
+}
+
 static void read_backend(struct json_reader *reader, json_t *value, struct backend_draft *draft)
 {
 	static const struct json_field fields[] = {
 		{"ip", "an IPv4 address", read_backend_ip},
 		{"state", "active, filling, draining or inactive", read_state},
 		{"healthy", NULL, read_healthy},
+		{"weight", NULL, read_weight},
 		{"healthchecks", NULL, read_backend_healthchecks},
 	};
 
@@ -92,6 +101,7 @@ static void read_backend(struct json_reader *reader, json_t *value, struct backe
 	draft->backend->state = TABLE_ACTIVE;
 	draft->backend->healthy = true;
 	draft->backend->healthy_omitted = true;
+	draft->backend->weight = TABLE_DEFAULT_WEIGHT;
 	json_reader_object(reader, value, fields, COUNT(fields), draft);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include "table/file/table_json.h"
 #include "table/table_build.h"
 #include "table/table_rows.h"
+#include "table/table_weight.h"
 #include "tests/unit/table_helpers.h"
 
 #define TWIN_ROWS 256u
@@ -18,6 +20,7 @@
 /* The plain twin: the algorithm of docs/reference/table-rows.md step by step, with siphash() and a full sort. */
 
 struct ranked {
+	uint64_t key;
 	uint8_t digest[8];
 	uint16_t backend;
 };
@@ -27,6 +30,8 @@ static int compare_ranked(const void *a, const void *b)
 	const struct ranked *x = a, *y = b;
 	int order = memcmp(x->digest, y->digest, sizeof(x->digest));
 
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
 	return order ? order : x->backend - y->backend;
 }
 
@@ -47,6 +52,8 @@ static uint32_t natural_order(const struct table *table, uint32_t row, struct ra
 		memcpy(message + 8, addr->bytes, netaddr_size(addr));
 		digest = siphash(table->seed, message, 8 + netaddr_size(addr));
 		memcpy(out[count].digest, &digest, 8);
+		out[count].key =
+			table_weight_key(load_be64(out[count].digest), table_backend_weight(&table->backends[i]));
 		out[count++].backend = (uint16_t)i;
 	}
 	qsort(out, count, sizeof(*out), compare_ranked);
@@ -97,7 +104,8 @@ static void compare_isas(struct table *table)
 	table->row_hops = (uint8_t)(count < table->hops ? count : table->hops);
 	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * table->row_hops);
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
-		struct table_rows_job job = {table->seed, candidates, count, table->row_hops, table->rows};
+		struct table_rows_job job = {table->seed, candidates, count, table->row_hops, table->rows,
+			table_rows_weighted(candidates, count)};
 
 		if (!isa_usable(isa)) {
 			print_message("%s: not on this CPU\n", isa_name(isa));
@@ -139,17 +147,22 @@ static void test_equal_hashes_keep_the_order_of_backends(void **state)
 	static uint16_t rows[TABLE_ROWS * HOPS];
 	struct table_candidate candidates[COUNT] = {0};
 	const uint8_t seed[SIPHASH_KEY_SIZE] = {1};
-	const struct table_rows_job job = {seed, candidates, COUNT, HOPS, rows};
+	struct table_rows_job job = {seed, candidates, COUNT, HOPS, rows, false};
 
 	(void)state;
 	for (uint16_t i = 0; i < COUNT; i++) {
 		candidates[i].word = i % (COUNT / 3);
 		candidates[i].preferred = i >= COUNT / 3;
 		candidates[i].backend = i;
+		candidates[i].weight = 7;
 	}
-	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+	for (unsigned i = 0; i < 2 * ISA_COUNT; i++) {
+		enum isa isa = i / 2;
+
 		if (!isa_usable(isa))
 			continue;
+		/* The weights are equal, but the code for different ones keeps the same order. */
+		job.weighted = !job.weighted;
 		table_rows_by_isa[isa](&job, 0, TWIN_ROWS);
 		for (const uint16_t *row = rows; row < rows + TWIN_ROWS * HOPS; row += HOPS) {
 			assert_in_range(row[0], COUNT / 3, 2 * COUNT / 3 - 1);
@@ -157,6 +170,146 @@ static void test_equal_hashes_keep_the_order_of_backends(void **state)
 			assert_int_equal(row[2], row[0] + COUNT / 3);
 			assert_in_range(row[3], 0, COUNT / 3 - 1);
 		}
+	}
+}
+
+static void set_weights(struct table *table, uint16_t most)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		table->backends[i].weight = (uint16_t)(1 + random_below(most));
+}
+
+static void test_every_isa_weighs_like_the_plain_twin(void **state)
+{
+	(void)state;
+	for (uint32_t size = 1; size <= 70; size += 1 + size / 10) {
+		for (uint8_t hops = TABLE_MIN_HOPS; hops <= TABLE_MAX_HOPS; hops++) {
+			struct table_set set = random_set(1);
+
+			random_table(&set.tables[0], size, 0, hops, NETADDR_V4, ANY_STATE);
+			set_weights(&set.tables[0], size % 2 ? 3 : TABLE_MAX_WEIGHT);
+			compare_isas(&set.tables[0]);
+			table_set_free(&set);
+		}
+	}
+}
+
+/* Builds a table twice: as it is, and weighted although all weights are equal. */
+static void test_equal_weights_give_the_same_bytes(void **state)
+{
+	static const uint16_t weights[] = {1, 99, 100, 1000};
+	struct table_set set = random_set(1);
+	struct table *table = &set.tables[0];
+	struct table_candidate candidates[40];
+	uint16_t *rows;
+
+	(void)state;
+	random_table(table, 40, 0, 4, NETADDR_V4, ANY_STATE);
+	assert_int_equal(table_build(&set, 1), 0);
+	rows = malloc(sizeof(*rows) * TABLE_ROWS * table->row_hops);
+	for (size_t i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
+		struct table_rows_job job = {.seed = table->seed,
+			.candidates = candidates,
+			.row_hops = table->row_hops,
+			.rows = rows,
+			.weighted = true};
+
+		for (uint32_t b = 0; b < table->backend_count; b++)
+			table->backends[b].weight = weights[i];
+		job.candidate_count = table_rows_candidates(table, candidates);
+		assert_false(table_rows_weighted(candidates, job.candidate_count));
+		table_rows_by_isa[isa_choose(UINT_MAX)](&job, 0, TABLE_ROWS);
+		assert_memory_equal(rows, table->rows, sizeof(*rows) * TABLE_ROWS * table->row_hops);
+	}
+	free(rows);
+	table_set_free(&set);
+}
+
+static void test_keys_do_not_contradict_scores(void **state)
+{
+	uint64_t edges[2 * 64 * 257], last = 0;
+	size_t count = 0;
+
+	(void)state;
+	/* Around every knot: the key of the score before is not larger. */
+	for (unsigned zeros = 0; zeros < 64; zeros++)
+		for (uint64_t knot = 0; knot <= 256; knot++) {
+			uint64_t rest = (256 + knot > 511 ? UINT64_MAX : (256 + knot) << 55) >> zeros;
+
+			edges[count++] = ~rest;
+			edges[count++] = ~(rest ? rest - 1 : 0);
+		}
+	for (size_t i = 0; i < count; i += 2)
+		assert_true(table_weight_key(edges[i], 1) <= table_weight_key(edges[i + 1], 1));
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t score = UINT64_MAX / 100000 * i;
+
+		assert_true(table_weight_key(score, 1) >= last);
+		last = table_weight_key(score, 1);
+	}
+}
+
+/* First hops are proportional to the weights, within five standard deviations. */
+static void test_shares_are_proportional(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table *table = &set.tables[0];
+	uint32_t first[24] = {0}, sum = 0;
+
+	(void)state;
+	random_table(table, 24, 0, 2, NETADDR_V4, ALL_GOOD);
+	set_weights(table, 1000);
+	table->backends[0].weight = 1;
+	assert_int_equal(table_build(&set, 1), 0);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		first[table->rows[row * 2]]++;
+	for (uint32_t i = 0; i < 24; i++)
+		sum += table->backends[i].weight;
+	for (uint32_t i = 0; i < 24; i++) {
+		double share = (double)table->backends[i].weight / sum, mean = share * TABLE_ROWS;
+		double off = first[i] - mean;
+
+		assert_true(off * off < 25 * mean * (1 - share));
+	}
+	table_set_free(&set);
+}
+
+/* The rows that change have the reweighted backend in them, and the others keep their order. */
+static void test_one_weight_moves_rows_only_to_or_from_its_backend(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 6; round++) {
+		struct table_set set = random_set(2);
+		struct table *before = &set.tables[0], *after = &set.tables[1];
+		uint32_t gained = 0, lost = 0;
+
+		random_table(before, 20, 0, 3, NETADDR_V4, ALL_GOOD);
+		random_table(after, 20, 0, 3, NETADDR_V4, ALL_GOOD);
+		if (round % 2)
+			set_weights(before, 1000);
+		memcpy(after->seed, before->seed, sizeof(before->seed));
+		memcpy(after->backends, before->backends, sizeof(*before->backends) * 20);
+		before->backends[5].weight = 100;
+		after->backends[5].weight = round < 3 ? 130 : 60;
+		assert_int_equal(table_build(&set, 1), 0);
+		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+			const uint16_t *old = before->rows + row * 3, *new = after->rows + row * 3;
+
+			if (old[0] != new[0]) {
+				gained += new[0] == 5;
+				lost += old[0] == 5;
+				assert_true(old[0] == 5 || new[0] == 5);
+			}
+			/* Without backend 5, both list the same backends in the same order. */
+			for (unsigned i = 0, j = 0; i < 3 && j < 3; i++, j++) {
+				i += old[i] == 5;
+				j += new[j] == 5;
+				if (i < 3 && j < 3)
+					assert_int_equal(old[i], new[j]);
+			}
+		}
+		assert_true(round < 3 ? gained && !lost : lost && !gained);
+		table_set_free(&set);
 	}
 }
 
@@ -386,6 +539,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_isa_equals_the_plain_twin),
 		cmocka_unit_test(test_equal_hashes_keep_the_order_of_backends),
+		cmocka_unit_test(test_every_isa_weighs_like_the_plain_twin),
+		cmocka_unit_test(test_equal_weights_give_the_same_bytes),
+		cmocka_unit_test(test_keys_do_not_contradict_scores),
+		cmocka_unit_test(test_shares_are_proportional),
+		cmocka_unit_test(test_one_weight_moves_rows_only_to_or_from_its_backend),
 		cmocka_unit_test(test_whole_table_equals_the_plain_twin),
 		cmocka_unit_test(test_golden_vectors),
 		cmocka_unit_test(test_removing_a_backend_changes_only_rows_that_had_it),

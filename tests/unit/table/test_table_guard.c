@@ -41,8 +41,11 @@ static struct table make_table(const char *name, const char *binds, uint32_t bac
 		table.binds[table.bind_count++] = parse_bind(at);
 	for (uint32_t i = 0; i < backends; i++)
 		table.backends[i] = (struct table_backend){
-			netaddr_from_bytes(NETADDR_V4, (const uint8_t[]){192, 168, (uint8_t)(i >> 8), (uint8_t)(i + 1)}),
-			TABLE_ACTIVE, true, false};
+			.addr = netaddr_from_bytes(
+				NETADDR_V4, (const uint8_t[]){192, 168, (uint8_t)(i >> 8), (uint8_t)(i + 1)}),
+			.state = TABLE_ACTIVE,
+			.healthy = true,
+		};
 	return table;
 }
 

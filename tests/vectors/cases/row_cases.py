@@ -39,6 +39,14 @@ def _shapes():
         one_left = backends(6, state="inactive")
         one_left[2].update(state="draining", healthy=False)
         yield f"all inactive but a bad one, {hops} hops", hops, one_left
+        weighted = backends(20)
+        for each, weight in zip(weighted, itertools.cycle((1, 1000, 100, 99, 300))):
+            each["weight"] = weight
+        yield f"20 backends with weights, {hops} hops", hops, weighted
+        mixed = [dict(each, state=state) for each, state in zip(weighted, itertools.cycle(STATES))]
+        mixed[1]["healthy"] = False
+        yield f"weights and states, {hops} hops", hops, mixed
+        yield f"equal weights, {hops} hops", hops, [dict(each, weight=7) for each in backends(8)]
     unsaid = [{"ip": b["ip"], "state": b["state"]} for b in backends(4)]
     yield "health not said", 2, unsaid
 
