@@ -4,6 +4,7 @@
 import contextlib
 import http.server
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import threading
 import pytest
 
 from support.outputs import check_output
-from support.tree import CLI
+from support.tree import CLI, TREE
 
 LEVELS = ["ok", "warn", "fail"]
 DIGEST, OTHER = "8f1d3a5c7e9b0d2f", "0000000000000001"
@@ -217,3 +218,10 @@ def test_wrong_arguments(words, message):
 def test_hosts_without_fleet():
     done = subprocess.run([CLI, "doctor", "a"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 2 and "hosts are for --fleet" in done.stderr
+
+
+def test_the_reference_has_each_metric_that_the_doctor_reads():
+    source = (TREE / "src/cli/doctor/fleet/samples.c").read_text()
+    names = re.findall(r'^\t"(glb_\w+)",$', source, re.MULTILINE)
+    page = (TREE / "docs/reference/metrics.md").read_text()
+    assert len(names) == 10 and [name for name in names if f"| `{name}` |" not in page] == []

@@ -63,6 +63,22 @@ static void write_info(struct openmetrics *to, const struct metrics *metrics)
 	}
 }
 
+static void write_senders(struct openmetrics *to, const struct senders *senders)
+{
+	char prefix[NETPREFIX_TEXT_MAX];
+
+	openmetrics_family(to, "allow_from", OPENMETRICS_INFO, "the prefixes that may send GUE packets");
+	for (size_t i = 0; i < senders->count; i++)
+		for (size_t j = 0; j < senders->programs[i].count; j++)
+			openmetrics_info(
+				to, OPENMETRICS_LABELS({"interface", senders->programs[i].interface},
+					    {"prefix", netprefix_format(&senders->programs[i].prefixes[j], prefix)}));
+	openmetrics_family(to, "allow_from_omitted", OPENMETRICS_GAUGE, "further prefixes of allow_from");
+	for (size_t i = 0; i < senders->count; i++)
+		openmetrics_number(to, OPENMETRICS_LABELS({"interface", senders->programs[i].interface}),
+			senders->programs[i].omitted);
+}
+
 static void write_counters(struct openmetrics *to, const struct metrics *metrics)
 {
 	openmetrics_family(to, "packets", OPENMETRICS_COUNTER, "GUE packets, by what the program did with them");
@@ -113,6 +129,7 @@ static void write_programs(struct openmetrics *to, const struct metrics *metrics
 	by_interface(to, metrics, "tc_program_attached",
 		"0 if the tc program is missing, so that damaged packets can reach applications", has_companion);
 	by_interface(to, metrics, "open_to_any_sender", "1 if allow_from allows every address", is_open);
+	write_senders(to, &metrics->senders);
 	by_interface(to, metrics, "counters_readable",
 		"0 if the program is of a version with other counters, which are then missing", has_counters);
 	write_info(to, metrics);

@@ -39,6 +39,7 @@ static void read_sockets(struct metrics *metrics)
 	if (start < metrics->sockets_next_us)
 		return;
 	sockets_read(&metrics->sockets);
+	senders_read(&metrics->senders);
 	end = clock_now_us();
 	metrics->sockets_duration = (double)(end - start) / 1e6;
 	metrics->sockets_timestamp = (double)clock_read_ns(CLOCK_REALTIME) / 1e9;

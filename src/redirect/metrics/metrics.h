@@ -11,6 +11,7 @@
 
 #include "program/openmetrics.h"
 #include "redirect/kernel/attached.h"
+#include "redirect/metrics/senders.h"
 #include "redirect/metrics/sockets.h"
 
 struct metrics {
@@ -18,8 +19,9 @@ struct metrics {
 	struct attached *programs;
 	size_t program_count;
 	int programs_error;
-	/* Reading a million sockets takes about a second of CPU time, so the result is used for some time. */
+	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some time. */
 	struct sockets sockets;
+	struct senders senders;
 	uint64_t sockets_next_us; /* when they may be read again, as clock_now_us() */
 	double sockets_timestamp, sockets_duration; /* Unix time when they were read, and how long it took: seconds */
 };

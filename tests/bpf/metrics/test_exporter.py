@@ -67,6 +67,21 @@ def test_state_of_the_program(proxy, tmp_path):
     assert metrics(proxy.namespace, proxy.glb_redirect)["open_to_any_sender", "eth0"] == 0
 
 
+def test_who_may_send(proxy, tmp_path):
+    conf = tmp_path / "redirect.conf"
+    allowed = [f"192.0.{n}.0/24" for n in range(70)]
+    for prefixes, listed, omitted in ((["192.0.2.1", "198.51.100.0/24"], {"192.0.2.1", "198.51.100.0/24"}, 0), (allowed, None, 6)):
+        conf.write_text(f"allow_from = {prefixes!r};\n".replace("'", '"'))
+        proxy("attach", "eth0", "--config-file", str(conf))
+        found = metrics(proxy.namespace, proxy.glb_redirect)
+        shown = {key[2] for key in found if key[0] == "allow_from_info"}
+        assert shown == listed if listed else shown < set(allowed) and len(shown) == 64
+        assert found["allow_from_omitted", "eth0"] == omitted
+        proxy("detach", "eth0")
+    proxy("attach", "eth0")
+    assert not any(key[0].startswith("allow_from") for key in metrics(proxy.namespace, proxy.glb_redirect))
+
+
 def test_missing_tc_program_is_seen(proxy):
     proxy("attach", "eth0")
     proxy.namespace.run("rm", "-f", "/sys/fs/bpf/glb-redirect/eth0/companion")  # detaches a tcx link
@@ -74,9 +89,11 @@ def test_missing_tc_program_is_seen(proxy):
     assert metrics(proxy.namespace, proxy.glb_redirect)["tc_program_attached", "eth0"] == 0
 
 
-def test_every_metric_is_in_the_reference_and_no_other(proxy):
+def test_every_metric_is_in_the_reference_and_no_other(proxy, tmp_path):
     """With its type and its labels."""
-    proxy("attach", "eth0")
+    conf = tmp_path / "redirect.conf"
+    conf.write_text('allow_from = ["192.0.2.0/24"];\n')
+    proxy("attach", "eth0", "--config-file", str(conf))
     with proxy.namespace, socket.create_server(("10.10.10.10", 80)):
         text = proxy.namespace.run(proxy.glb_redirect, "stats", "--openmetrics").stdout
     exported = {}
