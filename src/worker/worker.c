@@ -21,6 +21,9 @@
 /* A flow path sends fewer packets than this in one iteration: its current burst and a burst of each family. */
 #define ITERATION_MAX (4 * QUEUE_BURST)
 
+/* There are two copies of steer_with(). Without this, gcc would call the functions with which it shares its steps. */
+#define INLINE static inline __attribute__((always_inline))
+
 static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
 	counters_add(&worker->counters.verdicts[verdict], 1);
@@ -57,7 +60,7 @@ static uint16_t load_with_copies(
 }
 
 /* Loads the mbufs into the burst, one lane per packet. True: all were writable, so mbufs[] is unchanged. */
-static bool load_mbufs(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+INLINE bool load_mbufs(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint64_t obstacles = 0;
 
@@ -70,7 +73,7 @@ static bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 }
 
 /* Tells the pipeline what may have changed since the last burst: the table, the next hops, the MAC and the rate limit. */
-static void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
+INLINE void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
 	uint64_t source_mac = __atomic_load_n(path->tx_mac, __ATOMIC_RELAXED);
@@ -102,7 +105,7 @@ static void count_refusal(struct counters *counters, uint8_t refusal)
 		counters_add(&counters->too_big_without_df, 1);
 }
 
-static void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+INLINE void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	uint32_t lane, struct rte_mbuf *mbuf)
 {
 	struct burst *burst = &worker->burst;
@@ -143,7 +146,7 @@ static bool all_forwarded(const struct burst *burst)
 }
 
 /* finish_lane() for all lanes of the most frequent kind of burst: all are forwarded, and all mbufs have one segment. */
-static void finish_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
+INLINE void finish_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
 	struct outbox *outbox = &worker->outbox; /* it is empty now */
@@ -202,8 +205,8 @@ static void sample_bytes(struct worker *worker, const struct live_table *live, u
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
-static inline __attribute__((always_inline)) void steer_with(struct tap *tap, struct worker *worker,
-	const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
+INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
 	struct bind_sample sample;
 	uint16_t packets, sent;

@@ -259,6 +259,8 @@ def test_stopped_client_loses_packets_of_the_capture_and_none_of_the_traffic(set
         wait_until(lambda: setup.state()["forwarded"] - before["forwarded"] > 2000, "forwarded packets")
         wait_until(lambda: setup.state()["capture"] == 0, "the end of the capture")
         process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=TIMEOUT_S)
+        assert (process.returncode, "because this program read nothing for 5 seconds" in err.decode()) == (FAILED, True)
     after = setup.state()
     assert after["drop_tx_full"] == before["drop_tx_full"]
     wait_until(lambda: "because the client has ended or does not read" in setup.director.log[len(log):], "the reason")

@@ -114,8 +114,9 @@ int capture_client_receive(struct capture_client *client)
 	uint32_t type;
 
 	if (size < (ssize_t)sizeof(type)) {
-		command_error("%s: the director has ended%s%s", client->path, size < 0 ? ": " : "",
-			size < 0 ? strerror(errno) : "");
+		command_error(
+			"%s: the director has ended, or it has ended the capture because this program read nothing for 5 seconds",
+			client->path);
 		return -1;
 	}
 	client->size = (size_t)size;
