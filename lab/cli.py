@@ -123,9 +123,18 @@ def do_up(arguments):
     capsule.start(arguments.name, capsule.self_argv("_up", "--shape", json.dumps(shape_values(arguments))))
     hosts = capsule.hosts(capsule.find_or_fail(arguments.name))
     print(f"up: {', '.join(hosts)}")
+    show_pages(arguments.name, "director-1", arguments.healthcheck)
     if arguments.metrics:
         name = f" --name {arguments.name}" if arguments.name != DEMO_NAME else ""
         print(f"Prometheus: run `{COMMAND} forward{name} {MONITOR.name} {monitor.PORT}`, and open http://127.0.0.1:{monitor.PORT}/alerts in a browser")
+
+
+def show_pages(name, director, healthcheck):
+    """Makes the pages of a director reachable for a browser, and prints their addresses."""
+    ports = [monitor.DIRECTOR_PORT] + [monitor.HEALTHCHECK_PORT] * bool(healthcheck)
+    urls = forward.in_background(capsule.find_or_fail(name), [(director, port) for port in ports])
+    for what, url in zip((f"page of {director}", "page of its health checks"), urls):
+        print(f"{what}: {url}")
 
 
 def in_capsule_up(arguments):
@@ -139,7 +148,10 @@ def in_capsule_up(arguments):
 def do_demo(arguments):
     if not arguments.keep:
         return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
-    return 0 if capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), f"run {COMMAND} down") else 1
+    if not capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), f"run {COMMAND} down"):
+        return 1
+    show_pages(DEMO_NAME, demo.LEFT, healthcheck=True)
+    return 0
 
 
 def in_capsule_demo(arguments):

@@ -18,6 +18,7 @@ from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6, V
 SHORT_CONNECTIONS = 600  # to measure the shares of the proxies
 STOPPED, STOPPING = "proxy-3", "stopping"  # the proxy whose service stops, and the label of connections meanwhile
 DOWNLOAD_PORT, DOWNLOAD_S = 16000, 8
+LEFT = "director-2"  # the director that is not killed
 BAR = 30  # characters for 100 %
 
 KEPT = f"""\

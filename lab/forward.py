@@ -35,7 +35,17 @@ async def copy(reader, writer):
         writer.write_eof()
 
 
-async def serve(pid, host, port, local):
+def listen(port, otherwise=None):
+    """A socket on a port of this machine's loopback, or on another port if that is in use and `otherwise` says which; 0 is any port."""
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        if otherwise is not None:
+            return listen(otherwise)
+        raise LabError(f"{LOOPBACK}:{port}: {os.strerror(error.errno)}: choose another --local") from None
+
+
+async def serve(host, port, listener, pid):
     async def connection(reader, writer):
         try:
             there = socket_on(pid, host)
@@ -49,19 +59,53 @@ async def serve(pid, host, port, local):
         for each in (writer, other_writer):
             each.close()
 
+    return await asyncio.start_server(connection, sock=listener)
+
+
+async def serve_all(pid, forwards):
+    """Serves until the lab ends. forwards: [(host, port, listening socket)]"""
     ended = asyncio.Event()
     lab = os.pidfd_open(pid)
     asyncio.get_running_loop().add_reader(lab, ended.set)
-    try:
-        server = await asyncio.start_server(connection, LOOPBACK, local)
-    except OSError as error:
-        raise LabError(f"{LOOPBACK}:{local}: {os.strerror(error.errno)}: choose another --local") from None
-    async with server:
-        print(f"http://{LOOPBACK}:{local}/ is port {port} of {host}, until the lab ends or you press Ctrl-C", flush=True)
+    async with contextlib.AsyncExitStack() as servers:
+        for forward in forwards:
+            await servers.enter_async_context(await serve(*forward, pid))
         await ended.wait()
 
 
 def run(pid, host, port, local):
     holder(pid, host)  # an unknown host is refused at once
+    listener = listen(local or port)
+    print(f"http://{LOOPBACK}:{local or port}/ is port {port} of {host}, until the lab ends or you press Ctrl-C", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(pid, host, port, local or port))
+        asyncio.run(serve_all(pid, [(host, port, listener)]))
+
+
+def in_background(pid, ports):
+    """Forwards ports of hosts in a process of its own, which ends with the lab. ports: [(host, port)]. Returns their URLs.
+
+    A port has the same number on this machine, unless that is in use.
+    """
+    forwards = [(host, port, listen(port, otherwise=0)) for host, port in ports]
+    urls = [f"http://{LOOPBACK}:{listener.getsockname()[1]}/" for _, _, listener in forwards]
+    if os.fork() == 0:
+        try:
+            os.setsid()
+            _leave_files({listener.fileno() for _, _, listener in forwards})
+            asyncio.run(serve_all(pid, forwards))
+        finally:
+            os._exit(0)
+    for _, _, listener in forwards:
+        listener.close()
+    return urls
+
+
+def _leave_files(kept):
+    """Closes the files of the parent. It waits for the end of its output, and the lab for the end of its pipes."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(null, standard)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd > 2 and fd not in kept:
+            with contextlib.suppress(OSError):
+                os.close(fd)

@@ -88,7 +88,12 @@ def test_keep_leaves_the_lab_up():
     done = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
     try:
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.splitlines()[-1].startswith("demo: 0 of ")
+        *_, last, director, checks = done.stdout.splitlines()
+        assert last.startswith("demo: 0 of ")
+        for line, what in ((director, "page of director-2"), (checks, "page of its health checks")):
+            text, url = line.split(": ")
+            page = subprocess.run(["curl", "-s", url], capture_output=True, text=True, check=True).stdout
+            assert text == what and " on director-2</title>" in page and 'id="end"' in page
         assert "lab/lab shell proxy-1" in done.stdout
         again = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
         assert (again.returncode, again.stderr) == (1, "lab: lab 'main' is already up: run lab/lab down\n")

@@ -155,7 +155,7 @@ void html_bar(FILE *to, double ratio, double hot)
 	fputs("</svg>", to);
 }
 
-void html_spark(FILE *to, const float *values, unsigned count, bool hot)
+void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bool hot)
 {
 	float top = 0;
 
@@ -163,7 +163,7 @@ void html_spark(FILE *to, const float *values, unsigned count, bool hot)
 		top = values[i] > top ? values[i] : top;
 	fprintf(to,
 		"<svg class=\"spark%s\" viewBox=\"0 0 %u 28\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
-		hot && top > 0 ? " hot" : "", count > 1 ? count - 1 : 1);
+		hot && top > 0 ? " hot" : "", span - 1);
 	if (count < 2) {
 		fputs("no history yet\"></svg>", to);
 		return;
@@ -172,7 +172,7 @@ void html_spark(FILE *to, const float *values, unsigned count, bool hot)
 	print_scaled(to, top, "");
 	fputs(" per second\"><path d=\"M", to);
 	for (unsigned i = 0; i < count; i++)
-		fprintf(to, "%s%u %.0f", i ? "L" : "", i, top > 0 ? 27 - 26 * values[i] / top : 27);
+		fprintf(to, "%s%u %.0f", i ? "L" : "", span - count + i, top > 0 ? 27 - 26 * values[i] / top : 27);
 	fputs("\"/></svg>", to);
 }
 

@@ -45,8 +45,11 @@ void html_time(FILE *to, uint64_t unix_s);
 /* A bar that is full at 1. Above `hot` it has the colour of trouble. NAN: empty. */
 void html_bar(FILE *to, double ratio, double hot);
 
-/* A line of `count` values, oldest first, from 0 to the largest of them. */
-void html_spark(FILE *to, const float *values, unsigned count, bool hot);
+/*
+ * A line of `count` values, oldest first, from 0 to the largest of them. The newest one is at the right end of an axis that has room
+ * for `span` values.
+ */
+void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bool hot);
 
 /* Results of checks, one character each, oldest first: 'p' passed, 'f' failed, 'x' neither, ' ' none. `label` says it in words. */
 void html_strip(FILE *to, const char *results, const char *label);

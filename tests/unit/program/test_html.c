@@ -124,10 +124,11 @@ static void test_sparks_of_nothing_say_so(void **state)
 	const float zeros[3] = {0};
 
 	(void)state;
-	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 0, false)), "no history yet"));
+	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 0, 120, false)), "no history yet"));
 	assert_null(strstr(text, "<path"));
-	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 1, true)), "no history yet"));
-	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 3, true)), "d=\"M0 27L1 27L2 27\""));
+	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 1, 120, true)), "no history yet"));
+	assert_non_null(strstr(PRINTED(html_spark(to, zeros, 3, 120, true)), "viewBox=\"0 0 119 28\""));
+	assert_non_null(strstr(text, "d=\"M117 27L118 27L119 27\""));
 	assert_non_null(strstr(text, "class=\"spark\""));
 }
 
