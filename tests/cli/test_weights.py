@@ -5,7 +5,7 @@ import json
 
 import pytest
 from model import load_tables
-from support.cli import CHECK_ERRORS, backend, run, run_json, table, write_tables
+from support.cli import CHECK_ERRORS, backend, run, run_json, table, write_conf, write_tables
 
 
 def weighted(*weights):
@@ -63,3 +63,12 @@ def test_diff_names_new_weights_and_only_this_backend_gains(tmp_path):
     scaled = write_tables(tmp_path / "c.json", weighted(*8 * [7]))
     text = run("diff", old, scaled).stdout
     assert "0 rows change" in text and "  192.168.50.8: weight 7, was 100\n" in text
+
+
+def test_lookup_explains_the_order_by_weight(tmp_path):
+    """In the order of the scores alone, most of these first hops would not be natural owners."""
+    path = write_tables(tmp_path / "table.json", weighted(1, 1, 1, 1000))
+    for client in range(1, 9):
+        first, second = run_json("lookup", path, "--config", write_conf(tmp_path / "director.conf"),
+                                 f"198.51.100.{client}:1234", "10.10.10.10:80")["hops"]
+        assert (first["reason"], second["reason"]) == ("natural owner", "place 2 in natural order")
