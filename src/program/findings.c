@@ -26,15 +26,24 @@ void findings_close(struct findings *findings)
 void findings_vadd(struct findings *findings, enum findings_level level, const char *object, const char *command,
 	const char *format, va_list args)
 {
-	char *text;
+	char *text, *about = strdup(object), *run = command ? strdup(command) : NULL;
 
 	findings->counts[level]++;
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
+	/* Names and files of a host may have any bytes, but JSON and terminals want text. */
+	for (size_t i = 0; i < 3; i++) {
+		char *const each[] = {text, about, run};
+
+		if (each[i])
+			text_mend(each[i]);
+	}
 	json_array_append_new(findings->items,
 		json_pack("{s:s, s:s, s:s, s:s, s:s?}", "check", findings->check, "level", levels[level], "object",
-			object, "text", text ? text : "out of memory", "command", command));
+			about ? about : "", "text", text ? text : "out of memory", "command", run));
 	free(text);
+	free(about);
+	free(run);
 }
 
 void findings_add(struct findings *findings, enum findings_level level, const char *object, const char *command,

@@ -343,13 +343,29 @@ def test_an_empty_host_has_findings_and_no_error(tmp_path):
 
 
 @pytest.mark.parametrize("path", ("proc/cmdline", "proc/mounts", "sys/devices/system/cpu/online", "sys/kernel/mm/hugepages", "etc/default/glb-director",
-                                  "proc/net/route", f"sys/bus/pci/devices/{VF}/class", "sys/devices/system/node"))
+                                  "proc/net/route", f"sys/bus/pci/devices/{VF}/class", "sys/devices/system/node",
+                                  "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "sys/devices/system/clocksource/clocksource0/current_clocksource",
+                                  "sys/class/net/eth1/mtu", "sys/class/net/eth1/flags"))
 @pytest.mark.parametrize("junk", (b"", b"\xff" * 70000, b"\0\n" * 500, b"9999999999999999999-1,,-%s%n\n"), ids=("empty", "large", "zeros", "numbers"))
 def test_hostile_files(host, path, junk):
     """Whatever a file has, the report is complete and valid JSON."""
     shutil.rmtree(host.root / path, ignore_errors=True)
     (host.root / path).write_bytes(junk)
     host.doctor()
+
+
+@pytest.mark.parametrize("path", ("proc/cmdline", "proc/mounts", "proc/net/route", "etc/default/glb-director", "etc/glb/director.conf", "var/lib/glb/forwarding_table.bin"))
+def test_a_fifo_does_not_hold_up_the_doctor(host, path):
+    host.remove(path)
+    os.mkfifo(host.root / path)
+    host.doctor()
+
+
+def test_a_name_that_is_no_text(host):
+    """Whatever bytes a file has, the finding is there."""
+    (host.root / "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor").write_bytes(b"\xff\x1b[31m\n")
+    (finding,) = host.doctor()
+    assert (finding["check"], finding["object"]) == ("governor", "2") and "the governor is ??[31m" in finding["text"]
 
 
 def test_a_long_root(tmp_path):

@@ -38,8 +38,7 @@ struct doctor {
 	bool running; /* a director replied: director.stats is set */
 	int director_error; /* otherwise: why not, as a positive errno */
 	char *director_fault; /* the same for people */
-	/* Of the unit; environment_exists: /etc/default/glb-director can be read. */
-	bool environment_exists;
+	/* Of the unit: /etc/default/glb-director. */
 	char *environment_path, *eal_text;
 	char *unit_table_path; /* NULL: the file names none */
 	char *conf_path, *table_path; /* of the running director, or else of the unit */

@@ -2,6 +2,7 @@
 #include "cli/doctor/host.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,9 +46,19 @@ bool host_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+FILE *host_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
 bool host_line(const char *path, char line[HOST_LINE_MAX])
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = host_open(path);
 	bool read = file && fgets(line, HOST_LINE_MAX, file);
 
 	if (file)

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct host {
 	const char *root;
@@ -21,6 +22,9 @@ const char *host_path(const struct host *host, const char *format, ...) __attrib
 const char *host_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bool host_exists(const char *path);
+
+/* Opens a file for reading, without waiting for the writer of a FIFO. NULL: it cannot be read. */
+FILE *host_open(const char *path);
 
 /* Reads the first line of a file without its newline. Returns false, and an empty text, if that fails. */
 #define HOST_LINE_MAX 4096

@@ -36,7 +36,7 @@ static struct pages count_pages(const struct doctor *doctor, const char *folder)
 
 static bool is_mounted(const struct doctor *doctor)
 {
-	FILE *file = fopen(host_path(&doctor->host, "/proc/mounts"), "re");
+	FILE *file = host_open(host_path(&doctor->host, "/proc/mounts"));
 	char line[HOST_LINE_MAX];
 	bool found = false;
 

@@ -134,7 +134,7 @@ static void check_live_next_hops(struct doctor *doctor)
 /* Returns whether the kernel's main table has a route to the address (network order). */
 static bool has_route(const struct doctor *doctor, uint32_t address)
 {
-	FILE *file = fopen(host_path(&doctor->host, "/proc/net/route"), "re");
+	FILE *file = host_open(host_path(&doctor->host, "/proc/net/route"));
 	char line[HOST_LINE_MAX];
 	bool found = false;
 

@@ -44,8 +44,7 @@ static void read_environment(struct doctor *doctor)
 	doctor->environment_path = rooted(doctor, INSTALLED_ENVIRONMENT "/glb-director");
 	doctor->conf_path = rooted(doctor, INSTALLED_DIRECTOR_CONF);
 	doctor->table_path = rooted(doctor, INSTALLED_TABLE);
-	doctor->environment_exists = access(doctor->environment_path, R_OK) == 0;
-	if (doctor->environment_exists)
+	if (access(doctor->environment_path, R_OK) == 0)
 		environment_read(doctor->environment_path, take_variable, doctor, &faults);
 	faults_clear(&faults);
 }

@@ -12,7 +12,6 @@ static const char *const wanted[] = {
 	"glb_director_source_info",
 	"glb_director_table_info",
 	"glb_director_health_state",
-	"glb_director_reload_failed",
 	"glb_redirect_build_info",
 	"glb_redirect_attached",
 	"glb_redirect_open_to_any_sender",
