@@ -22,8 +22,8 @@ struct exception_limits exceptions_limits(uint32_t control, uint32_t other, uint
 	struct exception_limits limits;
 
 	/* Rounded up, so that a low limit shuts no class. */
-	for (unsigned class = 0; class < EXCEPTION_OTHER; class ++)
-		limits.buckets[class] = limit((control + EXCEPTION_OTHER - 1) / EXCEPTION_OTHER, second);
+	for (unsigned i = 0; i < EXCEPTION_OTHER; i++)
+		limits.buckets[i] = limit((control + EXCEPTION_OTHER - 1) / EXCEPTION_OTHER, second);
 	limits.buckets[EXCEPTION_OTHER] = limit(other, second);
 	return limits;
 }

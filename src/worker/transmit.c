@@ -171,8 +171,8 @@ static uint16_t count_passed(const uint16_t passed[EXCEPTION_CLASSES], struct co
 {
 	uint16_t sum = 0;
 
-	for (unsigned class = 0; class < EXCEPTION_CLASSES; class ++)
-		sum += passed[class];
+	for (unsigned i = 0; i < EXCEPTION_CLASSES; i++)
+		sum += passed[i];
 	counters_add(&counters->exception_neighbour, passed[EXCEPTION_NEIGHBOUR]);
 	counters_add(&counters->exception_link, passed[EXCEPTION_LINK]);
 	counters_add(&counters->exception_routing, passed[EXCEPTION_ROUTING]);
