@@ -368,6 +368,24 @@ def test_reload_names_each_packets_table_and_generation(setup):
     assert comments == [f"{web}, generation {number}, lcore 0" for number in (first, first + 1)]
 
 
+def test_table_that_takes_the_place_of_the_chosen_one_is_not_captured(setup):
+    """The counters of a table that is gone are given to a new table after the next reload."""
+    web, *others = traffic.document(hops=4)["tables"]
+    path = setup.state()["table_path"]
+    with setup.start("--table", "web", "--seconds", 20) as process:
+        for tables in (others, [{**web, "name": "newcomer"}, *others]):
+            write_table(path, {"tables": tables})
+            assert setup.director.telemetry.ask("/glb/reload,force")["ok"] == 1
+        before = setup.state()["forwarded"]
+        setup.send(*[FORWARDED] * 3)
+        wait_until(lambda: setup.state()["forwarded"] == before + 3, "the packets")
+        write_table(path, traffic.TABLE)
+        setup.director.telemetry.ask("/glb/reload,force")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, out, err) == (OK, b"", b"0 packets captured\n")
+
+
 @pytest.mark.parametrize("end", (signal.SIGTERM, signal.SIGKILL))
 def test_end_of_the_director_ends_the_capture_and_keeps_the_file(end, link, tmp_path):
     path = tmp_path / "last.pcapng"

@@ -243,13 +243,29 @@ static const struct capture_labels *find_labels(const struct capture *capture, u
 	return NULL;
 }
 
+/*
+ * Returns whether the record belongs to another table than the one that the user named. The director recognises a table by its
+ * counters, and after two reloads those of a table that is gone may belong to a new one.
+ */
+static bool is_other_table(
+	const struct capture *capture, const struct capture_record *record, const struct capture_labels *labels)
+{
+	const char *table = capture->request.table;
+
+	return *table && *table != '#' && record->has_table && labels && record->table < labels->count &&
+	       strcmp(labels->labels[record->table], table) != 0;
+}
+
 static void take_record(struct capture *capture, const struct capture_record *record)
 {
+	const struct capture_labels *labels = find_labels(capture, record->generation);
 	char outcome[CAPTURE_OUTCOME_MAX], text[CAPTURE_OUTCOME_MAX + 64];
 	uint16_t id = record->in_port != CAPTURE_NO_PORT ? record->in_port : record->out_port;
 
+	if (is_other_table(capture, record, labels))
+		return;
 	capture->packets++;
-	capture_text_outcome(record, find_labels(capture, record->generation), outcome);
+	capture_text_outcome(record, labels, outcome);
 	if (!capture->path) {
 		const char *port = capture->start.ports[find_port(capture, id)].name;
 
