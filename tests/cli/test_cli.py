@@ -23,7 +23,7 @@ def model_rows(table):
 
 
 SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "replay", "decode", "migrate", "reload",
-               "health", "stats", "tables", "next-hops"]
+               "health", "doctor", "stats", "tables", "next-hops", "capture"]
 
 
 # The command line
@@ -48,7 +48,7 @@ def test_completion_has_the_words_of_the_help():
     assert complete("") == SUBCOMMANDS
     for name in SUBCOMMANDS:
         words = complete(name, "-")
-        assert words == re.findall(r"^  (--[a-z-]+)", run(name, "--help").stdout, re.M)
+        assert words == re.findall(r"^  (?:-[a-zA-Z], )?(--[a-z-]+)", run(name, "--help").stdout, re.M)
 
 
 @pytest.mark.parametrize("args, message", [

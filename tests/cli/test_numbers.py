@@ -51,6 +51,11 @@ COMMANDS = {
     "show --timeout": (lambda bad: [CLI, "show", "--live", "--timeout", bad], TIMEOUT),
     "lookup --timeout": (lambda bad: [CLI, "lookup", "--live", "1.1.1.1:1", "2.2.2.2:2", "--timeout", bad], TIMEOUT),
     "stats --watch": (lambda bad: [CLI, "stats", f"--watch={bad}"], "stats: --watch: '{}' is not a number of seconds from 1 to 3600"),
+    "doctor --timeout": (lambda bad: [CLI, "doctor", "--timeout", bad], TIMEOUT),
+    "capture --timeout": (lambda bad: [CLI, "capture", "--timeout", bad], TIMEOUT),
+    "capture --count": (lambda bad: [CLI, "capture", "--count", bad], "capture: --count: '{}' is not a number from 1 to 1000000000"),
+    "capture --seconds": (lambda bad: [CLI, "capture", "--seconds", bad], "capture: --seconds: '{}' is not a number from 1 to 3600"),
+    "capture --snaplen": (lambda bad: [CLI, "capture", "--snaplen", bad], "capture: --snaplen: '{}' is not a number from 1 to 16384"),
     "diff --max-broken": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-broken", bad], "diff: " + PERCENT),
     "edit --max-broken": (lambda bad: edit("drain", "192.168.50.1", "--max-broken", bad), PERCENT),
     "undo --max-broken": (lambda bad: [CLI, "undo", "table.json", "--max-broken", bad], PERCENT),
@@ -86,7 +91,7 @@ def test_every_option_with_a_number_is_tried():
         names = subprocess.run([program, "--complete", ""], capture_output=True, text=True, check=True).stdout
         for name in [line.split("\t")[0] for line in names.splitlines()]:
             text = subprocess.run([program, name, "--help"], capture_output=True, text=True, check=True).stdout
-            options |= {f"{name} --{option}" for option in re.findall(r"^  --([a-z-]+)[ \[=]+(?:N|PCT|SECONDS)\b", text, re.M)}
+            options |= {f"{name} --{option}" for option in re.findall(r"^  (?:-[a-z], )?--([a-z-]+)[ \[=]+(?:N|NUMBER|BYTES|PCT|SECONDS)\b", text, re.M)}
     assert options - {"edit --timeout", "undo --timeout"} <= set(COMMANDS) and len(options) >= 10
 
 
