@@ -5,6 +5,14 @@
 #include "director/workers.h"
 #include "program/html/html.h"
 
+struct metrics_label metrics_label(unsigned number)
+{
+	struct metrics_label label;
+
+	snprintf(label.text, sizeof(label.text), "%u", number);
+	return label;
+}
+
 static const struct metrics_section *const parts[] = {
 	metrics_program, metrics_tables, metrics_packets, metrics_ports, metrics_lcores};
 

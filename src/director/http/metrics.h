@@ -69,4 +69,11 @@ struct metrics_section {
 extern const struct metrics_section metrics_program[], metrics_tables[], metrics_packets[], metrics_ports[],
 	metrics_lcores[];
 
+/* A number as the value of a label. */
+struct metrics_label {
+	char text[16];
+};
+
+struct metrics_label metrics_label(unsigned number);
+
 #endif

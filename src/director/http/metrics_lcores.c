@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics of lcores. */
-#include <stdio.h>
-
 #include <rte_cycles.h>
 
 #include "director/http/metrics.h"
 #include "worker/worker.h"
 
-/* The label of an lcore. */
-struct lcore_text {
-	char text[16];
-};
-
-static struct lcore_text name_of(const struct worker *worker)
-{
-	struct lcore_text name;
-
-	snprintf(name.text, sizeof(name.text), "%u", worker->lcore);
-	return name;
-}
-
 static void print_of_lcore(struct metrics *metrics, uint32_t item, const uint64_t *counter)
 {
-	openmetrics_number(&metrics->to, OPENMETRICS_LABELS({"lcore", name_of(metrics->director->workers[item]).text}),
+	openmetrics_number(&metrics->to,
+		OPENMETRICS_LABELS({"lcore", metrics_label(metrics->director->workers[item]->lcore).text}),
 		__atomic_load_n(counter, __ATOMIC_RELAXED));
 }
 
@@ -33,7 +19,8 @@ static void print_busy(
 	struct poll_gaps_report report;
 
 	poll_gaps_read(&worker->gaps, rte_get_tsc_hz(), &report);
-	openmetrics_real(&metrics->to, OPENMETRICS_LABELS({"lcore", name_of(worker).text}), report.busy_seconds);
+	openmetrics_real(
+		&metrics->to, OPENMETRICS_LABELS({"lcore", metrics_label(worker->lcore).text}), report.busy_seconds);
 }
 
 static void print_gaps(
@@ -43,8 +30,8 @@ static void print_gaps(
 	struct poll_gaps_report report;
 
 	poll_gaps_read(&worker->gaps, rte_get_tsc_hz(), &report);
-	openmetrics_histogram(&metrics->to, OPENMETRICS_LABELS({"lcore", name_of(worker).text}), poll_gaps_bounds,
-		report.counts, POLL_GAPS_BOUNDS, report.seconds);
+	openmetrics_histogram(&metrics->to, OPENMETRICS_LABELS({"lcore", metrics_label(worker->lcore).text}),
+		poll_gaps_bounds, report.counts, POLL_GAPS_BOUNDS, report.seconds);
 }
 
 static void print_polls(

@@ -30,23 +30,10 @@ static struct port_reading read_port(struct director *director, const struct por
 	return reading;
 }
 
-/* The label `port`. */
-struct port_text {
-	char text[8];
-};
-
-static struct port_text number_of(const struct port *port)
-{
-	struct port_text number;
-
-	snprintf(number.text, sizeof(number.text), "%u", port->id);
-	return number;
-}
-
 static void print_of_port(struct metrics *metrics, const struct port *port, uint64_t value)
 {
-	openmetrics_number(
-		&metrics->to, OPENMETRICS_LABELS({"port", number_of(port).text}, {"device", port->name}), value);
+	openmetrics_number(&metrics->to,
+		OPENMETRICS_LABELS({"port", metrics_label(port->id).text}, {"device", port->name}), value);
 }
 
 static void print_info(
@@ -58,7 +45,7 @@ static void print_info(
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
 	for (char *at = mac; *at; at++) /* as everywhere else */
 		*at = (char)(*at >= 'A' && *at <= 'F' ? *at - 'A' + 'a' : *at);
-	openmetrics_info(&metrics->to, OPENMETRICS_LABELS({"port", number_of(port).text}, {"device", port->name},
+	openmetrics_info(&metrics->to, OPENMETRICS_LABELS({"port", metrics_label(port->id).text}, {"device", port->name},
 					       {"driver", port->info.driver_name}, {"mac", mac}));
 }
 
@@ -110,7 +97,7 @@ static void print_events(
 
 	for (unsigned event = 0; event < PORT_EVENT_COUNT; event++)
 		openmetrics_number(&metrics->to,
-			OPENMETRICS_LABELS({"port", number_of(port).text}, {"device", port->name},
+			OPENMETRICS_LABELS({"port", metrics_label(port->id).text}, {"device", port->name},
 				{"event", port_event_counter(event)}),
 			__atomic_load_n(&events->counts[event], __ATOMIC_RELAXED));
 }
@@ -196,7 +183,8 @@ static void print_queues(struct metrics *metrics, uint32_t item, const char *sta
 			continue;
 		snprintf(queue, sizeof(queue), "%" PRIu32, number);
 		openmetrics_number(&metrics->to,
-			OPENMETRICS_LABELS({"port", number_of(port).text}, {"device", port->name}, {"queue", queue}),
+			OPENMETRICS_LABELS(
+				{"port", metrics_label(port->id).text}, {"device", port->name}, {"queue", queue}),
 			xstats.values[i].value);
 	}
 	free(xstats.names);
