@@ -84,16 +84,17 @@ unpack_base() {
 }
 
 # in_root [--overlay FOLDER] [--no-network] ROOT COMMAND [ARGUMENT...]: runs COMMAND as root of the system in the folder ROOT. With
-# --overlay, what COMMAND changes is in FOLDER/upper, and ROOT stays as it is. The mounts are in a separate mount namespace. All
-# processes end with this script, even by kill -9.
+# --overlay, what COMMAND changes is in FOLDER/upper, and ROOT stays as it is. With --no-network, COMMAND has only loopback. The mounts
+# are in a separate mount namespace. All processes end with this script, even by kill -9.
 in_root() {
 	local over='' network=() inside status=0
 	[ "$1" != --overlay ] || { over=$2; mkdir -p "$2"/{upper,work,root}; shift 2; }
 	[ "$1" != --no-network ] || { network=(--net); shift; }
 	# shellcheck disable=SC2016
 	setpriv --pdeathsig KILL unshare "${network[@]}" --mount --propagation private --pid --fork --kill-child=KILL bash -euc '
-		over=$1 root=$2
-		shift 2
+		over=$1 network=$2 root=$3
+		shift 3
+		[ -z "$network" ] || ip link set lo up
 		if [ -n "$over" ]; then
 			mount -t overlay -o "lowerdir=$root,upperdir=$over/upper,workdir=$over/work" overlay "$over/root"
 			root=$over/root
@@ -109,7 +110,7 @@ in_root() {
 		cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 		cd "$root"
 		exec chroot . /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-			DEBIAN_FRONTEND=noninteractive "$@"' in_root "$over" "$@" 9>&- &
+			DEBIAN_FRONTEND=noninteractive "$@"' in_root "$over" "${network[*]}" "$@" 9>&- &
 	inside=$!
 	# shellcheck disable=SC2064
 	trap "kill -KILL $inside 2>/dev/null; exit 130" INT TERM HUP

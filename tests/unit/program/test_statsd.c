@@ -33,8 +33,10 @@ static int set_up(void **state)
 		.enabled = true, .host = "127.0.0.1", .port = ntohs(address.sin_port), .prefix = "glb"};
 	statsd = statsd_open(&config);
 	to = (struct openmetrics){.take = statsd_take, .take_context = statsd};
-	while (!statsd_ready(statsd, clock_now_ms()))
+	for (int ms = 0; !statsd_ready(statsd, clock_now_ms()); ms++) {
+		assert_in_range(ms, 0, 10000); /* else loopback is down, for example */
 		usleep(1000);
+	}
 	return 0;
 }
 
