@@ -53,7 +53,7 @@ def lab_name(text):
 def add_shape(parser):
     parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="number of directors, 2 unless given")
     parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="number of proxies, 3 unless given")
-    parser.add_argument("--hops", type=number(2, 4), metavar="N", help="hops in a row of the table, 2 to 4")
+    parser.add_argument("--hops", type=number(2, 8), metavar="N", help="hops in a row of the table, 2 to 8")
     parser.add_argument("--healthcheck", action="store_true", default=None, help="run glb-healthcheck for each director")
     parser.add_argument("--metrics", action="store_true", default=None, help="run Prometheus with the shipped alerts on the host monitor")
     add_ways(parser)

@@ -94,7 +94,8 @@ static bool has_weights(const struct table *table)
 
 static void print_backends(const struct table *table, const struct shares *shares)
 {
-	static const char *const ordinals[TABLE_MAX_HOPS] = {"first", "second", "third", "fourth"};
+	static const char *const ordinals[TABLE_MAX_HOPS] = {
+		"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"};
 	char text[NETADDR_TEXT_MAX];
 	bool weights = has_weights(table);
 	int width = 14;

@@ -8,7 +8,7 @@
 #include "common/net.h"
 #include "gue/gue_wire.h"
 
-#define ENCAPSULATE_MAX_HOPS 8 /* first and later: two rows of four */
+#define ENCAPSULATE_MAX_HOPS 16 /* first and later: two rows of eight */
 #define ENCAPSULATE_MAX_SIZE (NET_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1))
 
 /* The outer header fields that are the same for every packet that leaves a port. */

@@ -10,10 +10,11 @@
 static void fill(struct prebuilt_headers *headers, const struct encapsulate_outer *outer, bool v6, unsigned hops)
 {
 	static const uint32_t no_hops[PREBUILT_MAX_HOPS];
-	uint8_t *bytes = headers->bytes;
+	uint8_t whole[ENCAPSULATE_MAX_SIZE], *bytes = headers->bytes;
 
 	memset(headers, 0, sizeof(*headers));
-	encapsulate_write(bytes, outer, no_hops, hops, 0, v6 ? GUE_INNER_IPV6 : GUE_INNER_IPV4, 0);
+	encapsulate_write(whole, outer, no_hops, hops, 0, v6 ? GUE_INNER_IPV6 : GUE_INNER_IPV4, 0);
+	memcpy(bytes, whole, PREBUILT_HOPS);
 	memset(bytes + PREBUILT_TOTAL_LENGTH, 0, 2);
 	memset(bytes + PREBUILT_CHECKSUM, 0, 2);
 	memset(bytes + PREBUILT_UDP_LENGTH, 0, 2);

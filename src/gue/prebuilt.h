@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Outer headers that are built once and copied for every packet. Each struct holds all bytes that are the same for
- * packets of one inner family and one number of hops. What differs per packet is written at the offsets below: lengths,
- * IPv4 checksum, hops and source port. Pure.
+ * Outer headers that are built once and copied for every packet. Each struct holds all bytes before the second hop that
+ * are the same for packets of one inner family and one number of hops. What differs per packet is written at the offsets
+ * below: lengths, IPv4 checksum, hops and source port. Pure.
  */
 #ifndef GLB_GUE_PREBUILT_H
 #define GLB_GUE_PREBUILT_H
@@ -14,7 +14,7 @@
 #include "gue/encapsulate.h"
 #include "gue/gue_wire.h"
 
-#define PREBUILT_MAX_HOPS 4
+#define PREBUILT_MAX_HOPS 8
 #define PREBUILT_SIZE     64
 
 /* Byte offsets of the fields that differ per packet, from the Ethernet header on. */
@@ -28,7 +28,7 @@ enum prebuilt_offset {
 };
 
 struct prebuilt_headers {
-	uint8_t bytes[PREBUILT_SIZE] __attribute__((aligned(64)));
+	uint8_t bytes[PREBUILT_SIZE] __attribute__((aligned(64))); /* PREBUILT_HOPS of them, then zeros */
 	/* Sum of the IPv4 header's 16-bit words, loaded little-endian, with total length and destination still 0. */
 	uint32_t sum;
 };

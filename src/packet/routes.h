@@ -11,9 +11,12 @@
 #include <stdint.h>
 
 #include "common/faults.h"
+#include "gue/prebuilt.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
 #include "table/table.h"
+
+_Static_assert(TABLE_MAX_HOPS <= PREBUILT_MAX_HOPS, "the fast path has headers for each row");
 
 /* In a table with at most this many backends, a byte holds a backend index. */
 #define ROUTES_SMALL 256

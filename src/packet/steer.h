@@ -11,6 +11,9 @@
 #include "packet/routes.h"
 #include "packet/steering.h"
 
+_Static_assert(ENCAPSULATE_MAX_HOPS == 2 * TABLE_MAX_HOPS, "a packet has room for the hops of two rows");
+_Static_assert(ENCAPSULATE_MAX_HOPS - 1 <= GUE_MAX_LATER_HOPS, "GUE has room for the hops of two rows");
+
 /* Where one flow goes. If verdict is not VERDICT_FORWARDED, the other members are 0. */
 struct steer_result {
 	enum verdict verdict;

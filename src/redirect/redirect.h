@@ -59,7 +59,7 @@ enum redirect_counter {
 
 /*
  * The program also counts each packet that this host accepts by the hop at which it does: 0 is the first hop. The last
- * value counts that hop and later ones; the director writes at most this many hops.
+ * value counts that hop and later ones, which only exist with alt_hash_fields; a row has at most this many hops.
  */
 #define REDIRECT_HOPS 8
 

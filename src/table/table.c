@@ -70,6 +70,8 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 }
 
 /* The digests need no secret: they detect differences, not forgery. */
+#define DIGEST_HOPS 4 /* a digest has this many hops of a row, unless the table has longer rows */
+
 static const uint8_t no_key[SIPHASH_KEY_SIZE];
 
 /* Returns the sum of the digests of all backends, which does not depend on their order. */
@@ -111,8 +113,8 @@ static uint64_t sum_binds(const struct table *table)
 	return sum;
 }
 
-/* Hashes the IPv4 addresses of a row's hops, padded with zeros. Leaves out the repeated hop of version 2, so that all
- * versions give the same digest. */
+/* Hashes the IPv4 addresses of a row's hops, padded with zeros to DIGEST_HOPS or TABLE_MAX_HOPS. Leaves out the repeated
+ * hop of version 2, so that all versions give the same digest. */
 static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
 {
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
@@ -121,7 +123,7 @@ static void digest_row(struct siphash_state *state, const struct table *table, u
 	for (unsigned i = 0; i < table->row_hops; i++)
 		if (i == 0 || hops[i] != hops[0])
 			memcpy(out[i], table->backends[hops[i]].addr.bytes, sizeof(out[i]));
-	siphash_update(state, out, sizeof(out));
+	siphash_update(state, out, sizeof(out[0]) * (table->row_hops > DIGEST_HOPS ? TABLE_MAX_HOPS : DIGEST_HOPS));
 }
 
 uint64_t table_set_digest(const struct table_set *set)

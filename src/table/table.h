@@ -20,7 +20,7 @@
 #define TABLE_MAX_BINDS      4096
 #define TABLE_MAX_NAME       255 /* bytes */
 #define TABLE_MIN_HOPS       2
-#define TABLE_MAX_HOPS       4
+#define TABLE_MAX_HOPS       8
 #define TABLE_DEFAULT_HOPS   2
 #define TABLE_MAX_WEIGHT     1000
 #define TABLE_DEFAULT_WEIGHT 100
@@ -56,7 +56,7 @@ struct table {
 	char *name; /* UTF-8; NULL if the table has no name. Messages call it by table_label(). */
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
 	uint8_t seed[SIPHASH_KEY_SIZE]; /* of the rows; zero unless read from JSON */
-	uint8_t hops; /* configured hops per row, 2..4; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */
+	uint8_t hops; /* configured hops per row, 2..8; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */
 	uint32_t backend_count;
 	struct table_backend *backends;
 	uint32_t bind_count;

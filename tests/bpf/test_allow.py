@@ -28,7 +28,7 @@ def networks(*texts):
 
 
 MODEL = Allow(macs=(bytes(6),), local=networks(*LOCAL), sources=networks(DIRECTOR, "198.18.0.0/15"),
-              destinations=networks(*LOCAL), next_hops=networks(DIRECTOR, "198.18.0.0/15"), max_hops=4)
+              destinations=networks(*LOCAL), next_hops=networks(DIRECTOR, "198.18.0.0/15"), max_hops=8)
 
 
 def run_on(host, folder, conf, frames, **options):
@@ -146,7 +146,7 @@ def test_without_allow_from_any_sender_and_next_hop_is_allowed(host, run):
     assert counters(run("", frames)) == ["accepted_syn", "forwarded_to_alternate"]
 
 
-@pytest.mark.parametrize("text, limit", [("", 4), ("max_hops = 0;", 0), ("max_hops = 1;", 1), ("max_hops = 30;", 30)])
+@pytest.mark.parametrize("text, limit", [("", 8), ("max_hops = 0;", 0), ("max_hops = 1;", 1), ("max_hops = 30;", 30)])
 @pytest.mark.parametrize("family", [4, 6])
 def test_limit_of_hops(host, run, family, text, limit):
     inner, hops = kind("tcp/unknown").build(host, family), ("198.18.0.1",) * 30
@@ -201,7 +201,7 @@ def test_random_lists_match_as_ipaddress_does(host, run, seed):
         return tuple(random_network(chance, chance.choice(families)) for _ in range(chance.choice((1, 2, 5, 40))))
 
     sources, destinations, next_hops = some(4), some(4, 6), some(4)
-    allow = Allow(macs=(bytes(6),), local=networks(*LOCAL), sources=sources, destinations=destinations, next_hops=next_hops, max_hops=4)
+    allow = Allow(macs=(bytes(6),), local=networks(*LOCAL), sources=sources, destinations=destinations, next_hops=next_hops, max_hops=8)
     frames = []
     for _ in range(150):
         to = address_near(chance, chance.choice(destinations))

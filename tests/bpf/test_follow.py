@@ -225,7 +225,7 @@ def test_reload_of_an_interface_without_the_program(proxy):
 def test_long_lists_are_shown_by_their_number(proxy, tmp_path):
     conf = tmp_path / "redirect.conf"
     conf.write_text("allow_from = [%s];\n" % ", ".join(f'"10.{a}.{b}.0/24"' for a in range(20) for b in range(250)))
-    assert "  allow_from 5000 prefixes, allow_to local, next_hops 5000 prefixes, max_hops 4\n" in proxy("attach", "eth0", "--config-file", conf)
+    assert "  allow_from 5000 prefixes, allow_to local, next_hops 5000 prefixes, max_hops 8\n" in proxy("attach", "eth0", "--config-file", conf)
     assert proxy.status()["allow_from"][:2] == ["10.0.0.0/24", "10.0.1.0/24"]
 
 

@@ -158,7 +158,7 @@ def test_the_suggested_limit_is_enough(tmp_path, tables, binds, lost, share):
     (["set", "192.168.50.20", "http=http"], "tables[1].backends[0].healthchecks.http: 'http' (a string) is not an integer"),
     (["set", "192.168.50.20", "state=off"], "tables[1].backends[0].state: 'off' is not a state"),
     (["set", "192.168.50.20", "state=none"], "tables[1].backends[0].state: missing"),
-    (["set", "hops=9", "--table", "git"], "tables[1].hops: '9' is not an integer from 2 to 4"),
+    (["set", "hops=9", "--table", "git"], "tables[1].hops: '9' is not an integer from 2 to 8"),
     (["add", "192.168.50.99", "--table", "git", "--copy-checks-from", "192.168.50.20"],
      "table git has no backend 192.168.50.20 with health checks"),
     (["remove", "192.168.50.20", "192.168.50.21", "192.168.50.22"], "no backend; a table needs at least one"),
@@ -301,12 +301,12 @@ def test_a_change_that_cannot_be_shown_is_not_written(file):
 
 
 def test_a_table_does_not_grow_beyond_what_programs_read(file):
-    """The file has 64 MiB, which is allowed: an edit may make it shorter, but not longer."""
+    """The file has 128 MiB, which is allowed: an edit may make it shorter, but not longer."""
     pad = '{ "x-pad": "%s",'
-    size = (64 << 20) - len(EXAMPLE.replace("{", pad % "", 1).encode())
+    size = (128 << 20) - len(EXAMPLE.replace("{", pad % "", 1).encode())
     file.write_text(EXAMPLE.replace("{", pad % (size * "p"), 1))
-    assert file.stat().st_size == 64 << 20
-    assert_refused(file, "drain", "192.168.50.20", says="the result would have 67108866 bytes; a table has at most 67108864")
+    assert file.stat().st_size == 128 << 20
+    assert_refused(file, "drain", "192.168.50.20", says="the result would have 134217730 bytes; a table has at most 134217728")
     edit(file, "undrain", "192.168.50.12", "--max-broken", "100")
 
 

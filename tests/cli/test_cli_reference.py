@@ -136,7 +136,7 @@ def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     backends = [backend(f"10.0.0.{i}") for i in (9, 2, 1, 4, 5, 6, 7, 8)]
     first = table(backends=[{**one, "ip": "10.0.0.300"} if i == 3 else one for i, one in enumerate(backends)])
-    second = table("second", backends=[*backends[:7], backend("10.0.0.1")], hops=5, colour=1)
+    second = table("second", backends=[*backends[:7], backend("10.0.0.1")], hops=9, colour=1)
     del first["seed"]
     (tmp_path / "table.json").write_text(json.dumps({"tables": [first, second]}, indent=2))
     printed = run("check", "table.json", code=CHECK_ERRORS).stderr

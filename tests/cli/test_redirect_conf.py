@@ -81,7 +81,7 @@ def test_example_has_every_key():
     assert check(TREE / "config/redirect.conf", OK) == ""
     for key in ("allow_from", "allow_to", "next_hops", "max_hops"):
         assert f"\n{key} = " in text or f"\n#{key} = " in text
-    assert text.count("#max_hops = 4;") == 1
+    assert text.count("#max_hops = 8;") == 1
 
 
 def test_example_with_its_comments_is_valid(tmp_path):

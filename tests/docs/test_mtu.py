@@ -34,7 +34,7 @@ def outer(hops):
 
 
 def test_tables_follow_from_the_reference():
-    assert list(SIZES) == list(LIMITS) == list(range(1, 9))
+    assert list(SIZES) == list(LIMITS) == [*range(1, 9), 16]
     for hops in SIZES:
         assert SIZES[hops] == [outer(hops), 1500 + outer(hops), 9000 + outer(hops), 1280 + outer(hops)]
         inner = 1500 - outer(hops)
@@ -49,15 +49,15 @@ def test_values_in_the_text_fit_the_tables():
 
 
 def replayed(folder, hops, mtu, packets):
-    """{verdict: packets} of what the director would do. Above 4 hops, half of them are of the second hash."""
+    """{verdict: packets} of what the director would do. Above 8 hops, half of them are of the second hash."""
     document = json.loads((TREE / "config/forwarding_table.json").read_text(encoding="utf-8"))
-    backends = [{"ip": f"192.168.50.{10 + number}", "state": "active"} for number in range(200)]
-    web = {**document["tables"][0], "hops": hops if hops <= 4 else hops // 2, "backends": backends}
+    backends = [{"ip": f"10.0.{number // 250}.{1 + number % 250}", "state": "active"} for number in range(1000)]
+    web = {**document["tables"][0], "hops": hops if hops <= 8 else hops // 2, "backends": backends}
     web["binds"] = [{"ip": ip, "proto": "tcp", "port": 80} for ip in (VIP, VIP6)]
     (folder / "table.json").write_text(json.dumps({"tables": [web]}))
     (folder / "director.conf").write_text(
         f'outbound_src_ip = "192.168.50.2";\noutbound_gateway_mac = "02:00:00:00:00:fe";\noutbound_mtu = {mtu};\nhash_fields = {{ src_addr = true; }};\n'
-        + ("alt_hash_fields = { src_port = true; };\n" if hops > 4 else ""))
+        + ("alt_hash_fields = { src_port = true; };\n" if hops > 8 else ""))
     wrpcap(str(folder / "in.pcap"), packets)
     done = subprocess.run([CLI, "replay", "table.json", "in.pcap", "--config", "director.conf", "--json"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -70,7 +70,7 @@ def packet(size, version=4):
     return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / ip / TCP(sport=40000, dport=80, flags="A") / Raw(bytes(size - header - 20))
 
 
-@pytest.mark.parametrize("hops", [2, 3, 4, 6, 8])
+@pytest.mark.parametrize("hops", [2, 3, 4, 5, 6, 7, 8, 16])
 def test_the_director_forwards_the_largest_packet_and_drops_a_larger_one(tmp_path, hops):
     inner, mss, mss6 = LIMITS[hops]
     packets = [packet(mss + 40), packet(mss6 + 60, 6), packet(inner + 1), packet(inner + 1, 6)]

@@ -197,7 +197,7 @@ def check_rows(found, model):
         assert [found["backends"][i]["ip"] for i in dict.fromkeys(found["row"](row))] == hops
 
 
-@pytest.mark.parametrize("hops", [2, 3, 4])
+@pytest.mark.parametrize("hops", [2, 3, 4, 5, 8])
 def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops):
     document = documents(hops)
     tables = list(decode_v3(build(tmp_path, document, 3)))

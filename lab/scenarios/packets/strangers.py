@@ -17,7 +17,7 @@ UDP, SYSLOG = 17, 514
 MANAGEMENT, TRUSTED = "10.66.0.1", "10.66.0.9"  # an address of proxy-1, and one that its firewall lets in
 ELSEWHERE = "8.8.8.8"
 STRANGER = "203.0.113.77"  # a source that no host has
-MAX_HOPS = 4  # the default
+MAX_HOPS = 8  # the default
 FIREWALL = f"""\
 table inet filter {{
 	chain in {{

@@ -85,7 +85,7 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 
 	if (mac)
 		bytes = _mm512_or_si512(bytes, _mm512_zextsi128_si512(_mm_loadl_epi64((const __m128i *)mac)));
-	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops)) - 1, bytes);
+	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops > 1 ? 2 : 1)) - 1, bytes);
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
 #define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80

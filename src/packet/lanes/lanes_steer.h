@@ -280,17 +280,15 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 	gather_u32(routes->addresses, other, second);
 }
 
-/* Loads the third and fourth hops of rows that have them. */
+/* Loads the third and later hops of rows that have them. */
 INLINE void load_further_hops(const struct routes *routes, struct block *block)
 {
 	EACH (i) {
 		const struct routes_table *table = &routes->tables[block->table[i]];
 		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
 
-		if (table->row_hops > 2) {
-			block->hops[2][i] = table->addresses[row[2]];
-			block->hops[3][i] = table->addresses[row[table->row_hops - 1]];
-		}
+		for (unsigned hop = 2; hop < table->row_hops; hop++)
+			block->hops[hop][i] = table->addresses[row[hop]];
 	}
 }
 

@@ -13,7 +13,7 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 
-#define REDIRECT_CONF_MAX_HOPS 4
+#define REDIRECT_CONF_MAX_HOPS 8
 
 struct redirect_prefixes {
 	bool any; /* every address; then count is 0 */

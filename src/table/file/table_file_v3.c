@@ -99,7 +99,7 @@ static bool check_entry(struct binary_reader *reader, const struct v3_table *ent
 	ok &= binary_reader_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count, "bind_count",
 		entry->bind_count, "at most 4096");
 	ok &= binary_reader_check(reader, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
-		"hops", entry->hops, "2 to 4");
+		"hops", entry->hops, "2 to 8");
 	ok &= binary_reader_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
 		"row_hops", entry->row_hops, "1 to hops");
 	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");

@@ -12,7 +12,7 @@
 #include "common/faults.h"
 #include "table/table.h"
 
-#define TABLE_LOAD_MAX_SIZE ((size_t)64 << 20) /* bytes; no table within the limits needs more, in either form */
+#define TABLE_LOAD_MAX_SIZE ((size_t)128 << 20) /* bytes; no table within the limits needs more, in either form */
 
 /* Reads a binary table (recognised by its magic) or a JSON table, whose rows it builds. On 0 *set is filled, and the
  * caller frees it; otherwise *set is empty. *version, if not NULL, is set on success: 2, 3, or 0 for JSON. */

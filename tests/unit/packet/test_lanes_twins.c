@@ -25,8 +25,8 @@
 #define INPUTS 10000000u
 #endif
 
-#define ROOM   256 /* bytes for a frame and BEFORE bytes before it */
-#define BEFORE 80
+#define ROOM   288 /* bytes for a frame and BEFORE bytes before it */
+#define BEFORE 112
 #define SEEDS  512
 #define WORLDS 7
 
@@ -61,14 +61,14 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-/* most: backends of the first table. two_hops: every row has two hops, else 1 to 4. */
+/* most: backends of the first table. two_hops: every row has two hops, else 1 to 8. */
 static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
 {
 	struct table_set set = {0};
 
 	for (uint32_t t = 0; t < tables; t++) {
 		/* with 2 backends and 4 hops, rows have addresses twice */
-		handmade_table(&set, t == 0 ? most : t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 4));
+		handmade_table(&set, t == 0 ? most : t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 8));
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);

@@ -91,7 +91,7 @@ static void test_rows_with_an_address_twice_are_detected(void **state)
 static void test_only_rows_of_two_different_hops_are_pairs(void **state)
 {
 	(void)state;
-	for (uint8_t hops = 1; hops <= 4; hops++) {
+	for (uint8_t hops = 1; hops <= TABLE_MAX_HOPS; hops++) {
 		struct table_set set = {0};
 		struct routes *routes;
 

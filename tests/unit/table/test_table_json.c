@@ -196,10 +196,10 @@ static const struct example structure_examples[] = {
 		"t.json: replaces: '0000000000000000' is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
 	{"{'tables': [], 'replaces': 123}",
 		"t.json: replaces: '123' (a number) is not a fingerprint: 16 hex digits, as glb-director-cli show prints it"},
-	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 4"},
-	{WITH("'hops': 5"), "t.json: tables[0].hops: '5' is not an integer from 2 to 4"},
-	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 4"},
-	{WITH("'hops': 2.0"), "t.json: tables[0].hops: '2' (a real number) is not an integer from 2 to 4"},
+	{WITH("'hops': 1"), "t.json: tables[0].hops: '1' is not an integer from 2 to 8"},
+	{WITH("'hops': 9"), "t.json: tables[0].hops: '9' is not an integer from 2 to 8"},
+	{WITH("'hops': '2'"), "t.json: tables[0].hops: '2' (a string) is not an integer from 2 to 8"},
+	{WITH("'hops': 2.0"), "t.json: tables[0].hops: '2' (a real number) is not an integer from 2 to 8"},
 };
 
 static const struct example syntax_examples[] = {
