@@ -103,6 +103,7 @@ def parse(argv):
     play.add_argument("--seconds", type=number(1, 3600), help="time that the scenario waits, if it has a wait that can be set")
     play.add_argument("--previous", type=os.path.abspath, metavar="BUILDDIR", help="build folder of the version that the scenario upgrades")
     play.add_argument("--reloads", type=number(1, 10000), help="how many reloads the scenario makes, if it makes any")
+    play.add_argument("--repeat", type=number(1, 1000), default=1, metavar="N", help="run each scenario N times, and count how often it passes")
     add_ways(play)
     return parser.parse_args(argv)
 
@@ -215,7 +216,9 @@ def do_scenario(arguments):
         if arguments.reloads and not hasattr(scenario.SCENARIOS[name], "RELOADS"):
             raise LabError(f"--reloads: scenario '{name}' makes no reloads")
     with _output(arguments.json) as file:
-        results = [_play(name, shape_values(arguments), arguments) for name in names]
+        results = [_play(name, shape_values(arguments), arguments) for name in names for _ in range(arguments.repeat)]
+        if arguments.repeat > 1:
+            print(f"{sum(result['passed'] for result in results)} of {len(results)} runs passed", flush=True)
         file.write(json.dumps(results[0] if len(results) == 1 else results, indent=1) + "\n")
     return 0 if all(result["passed"] or result["skipped"] for result in results) else 1
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads pcap files."""
+"""Reads and writes pcap files."""
 
 import struct
 
 FILE_HEADER, PACKET_HEADER = 24, 16  # bytes
+MAGIC, VERSION, SNAP_LENGTH, ETHERNET = 0xA1B2C3D4, (2, 4), 1 << 16, 1
 
 
 def read_pcap(path):
@@ -16,3 +17,10 @@ def read_pcap(path):
         frames.append(data[at + PACKET_HEADER : at + PACKET_HEADER + size])
         at += PACKET_HEADER + size
     return frames
+
+
+def write_pcap(path, frames):
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", MAGIC, *VERSION, 0, 0, SNAP_LENGTH, ETHERNET))
+        for frame in frames:
+            file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)

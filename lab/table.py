@@ -4,6 +4,7 @@
 import copy
 import json
 
+from lab.tools import read
 from lab.topology import ECHO_PORT, GUE_PORT, HEALTH_URI, HTTP_PORT, VIPS
 
 # Fixed, so that each connection has the same row in every run. In production these are secrets.
@@ -20,15 +21,15 @@ class Table:
         self.backends = list(backends)
         self.hops = hops
 
-    def with_backend(self, address, state="active"):
-        backend = {"ip": address, "state": state, "healthy": True, "healthchecks": CHECKS}
+    def with_backend(self, address, state="active", **members):
+        backend = {"ip": address, "state": state, "healthy": True, "healthchecks": CHECKS, **members}
         return Table([*self.backends, backend], self.hops)
 
     def without(self, address):
         return Table([each for each in self.backends if each["ip"] != address], self.hops)
 
     def changed(self, address, **values):
-        """The table with another state= or healthy= of a backend."""
+        """The table with another state=, healthy= or weight= of a backend."""
         backends = copy.deepcopy(self.backends)
         for each in backends:
             if each["ip"] == address:
@@ -45,3 +46,13 @@ class Table:
             "backends": self.backends,
         }
         return json.dumps({"tables": [table]}, indent=1) + "\n"
+
+
+class WrittenTable:
+    """A table that a command of glb-director-cli wrote, as it was when this object was made."""
+
+    def __init__(self, path):
+        self.text = read(path)
+
+    def json(self):
+        return self.text

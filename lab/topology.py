@@ -237,8 +237,8 @@ class StaticRoutes:
         first, self.links = not self.links, links
         if not links:
             raise ValueError("the last director's route cannot be withdrawn: the VIPs would have no route")
-        for family, group in self.GROUPS:
-            members = "/".join(str(10 * link.number + family) for link in links)
-            self.router.ip(f"nexthop replace id {group} group {members}")
+        self.router.ip(*(
+            f"nexthop replace id {group} group " + "/".join(str(10 * link.number + family) for link in links)
+            for family, group in self.GROUPS))
         if first:
             self.router.ip(f"route add {VIP4} nhid {self.GROUPS[0][1]}", f"route add {VIP6} nhid {self.GROUPS[1][1]}")

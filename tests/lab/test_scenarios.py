@@ -150,6 +150,23 @@ def tags_stay(result):
     assert result["details"]["passed_on"] > 0 < result["details"]["tagged"]
 
 
+def as_predicted(result):
+    """Connections break if the change is made at once, as many as predicted. They are the evidence that the planned change saves some."""
+    at_once, planned = result["details"]["at_once"], result["details"]["planned"]
+    assert result["broken"] == at_once["broken"] > at_once["connections"] // 40
+    assert planned["connections"] >= 1000 and planned["broken"] == 0
+
+
+def shares_follow_weights(result):
+    details = result["details"]
+    for label, weights in (("before", (1, 2, 4)), ("after", (1, 2, 1))):
+        for share, weight in zip(details[label].values(), weights, strict=True):
+            assert abs(share - 100 * weight / sum(weights)) <= 2
+    assert details["planned"]["connections"] == 14000
+
+
+# All connections of these scenarios are silent, except when the scenario asks them. Some break on purpose.
+SILENT = ("behind",)
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,
@@ -161,6 +178,8 @@ PROMISES = {
     "upgrade": same_build,
     "redirect-upgrade": keeps_counters,
     "haproxy": no_resets,
+    "behind": as_predicted,
+    "weights": shares_follow_weights,
     "path-mtu": nothing_more,
     "half-open": nothing_more,
     "time-wait": nothing_more,
@@ -196,6 +215,13 @@ def test_every_scenario_has_a_check_here():
     assert max(map(len, lines)) <= 80
 
 
+def check_load(result, held):
+    assert result["details"]["held"] >= held
+    assert result["details"]["short"] > 0
+    assert result["connections"] >= result["details"]["held"] + result["details"]["short"]
+    assert result["details"]["exchanges"] > 2 * held
+
+
 @pytest.mark.parametrize("name", PROMISES)
 def test_scenario(name, tmp_path):
     mark, path = new_mark(), tmp_path / "result.json"
@@ -207,13 +233,10 @@ def test_scenario(name, tmp_path):
         assert f"skipped: {result['skipped']}" in done.stdout and not result["passed"]
         pytest.skip(result["skipped"])
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated"):
+    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", *SILENT):
         assert result["broken"] == 0
-    held = HELD_IN_A_MACHINE if name == "vlan" else HELD
-    assert result["details"]["held"] >= held
-    assert result["details"]["short"] > 0
-    assert result["connections"] >= result["details"]["held"] + result["details"]["short"]
-    assert result["details"]["exchanges"] > 2 * held
+    if name not in SILENT:
+        check_load(result, HELD_IN_A_MACHINE if name == "vlan" else HELD)
     assert result["details"]["forwarded"] > 0
     assert result["capture"]["packets"] > 0 and result["capture"]["unknown"] == 0
     PROMISES[name](result)

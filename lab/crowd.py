@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many connections of the client's host that are silent until they are asked, so that every packet is sent at a known time.
+
+Load (load.py) has connections that talk all the time. A crowd shows which connections one director breaks: while it is asked, the
+scenario sends all its packets through that director. Belongs to one thread.
+"""
+
+import resource
+import socket
+from dataclasses import dataclass, field
+
+from lab.load import Clients, why
+from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, VIPS
+
+FIRST_PORT = 22000  # behind those of the long-lived connections of load.py
+TIMEOUT_S = 3
+WINDOW = 64  # connections that exchange data at the same time; a burst of all would fill the directors' queues
+
+
+@dataclass
+class Member:
+    """One connection."""
+
+    flow: tuple  # (VIP, client address, client port)
+    label: object  # of the caller
+    socket: object = field(repr=False)
+    proxy: str = None
+    broken: str = None  # the reason
+    asked: int = 0
+
+    def question(self):
+        return f"{self.flow[2]} {self.asked}\n".encode()
+
+    def send(self):
+        try:
+            self.socket.settimeout(TIMEOUT_S)
+            self.socket.sendall(self.question())
+        except OSError as error:
+            self._break(why(error))
+
+    def receive(self):
+        """Reads the answer, unless the connection is broken."""
+        if self.broken:
+            return
+        try:
+            answer = b""
+            while not answer.endswith(b"\n") and (data := self.socket.recv(4096)):
+                answer += data
+        except OSError as error:
+            self._break(why(error))
+            return
+        proxy, _, rest = answer.partition(b" ")
+        if rest != self.question() or self.proxy not in (None, proxy.decode()):
+            self._break("wrong data" if answer else "reset")
+            return
+        self.proxy = proxy.decode()
+        self.asked += 1
+
+    def _break(self, reason):
+        self.broken = reason
+        self.socket.close()
+
+
+class Crowd:
+    def __init__(self, client):
+        self.client = client
+        self.clients = Clients(VIPS, {"4": CLIENTS4, "6": CLIENTS6})
+        self.members, self.opened = [], 0
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+    def flows(self, count):
+        """The flows of the next `count` connections. They differ from those of all connections before."""
+        return [self.clients.flow(number, FIRST_PORT + number) for number in range(self.opened, self.opened + count)]
+
+    def open(self, count, label):
+        """Opens connections, and asks each of them once. Returns them."""
+        flows, new = self.flows(count), []
+        self.opened += count
+        for first in range(0, count, WINDOW):
+            with self.client:
+                window = [Member(flow, label, self._connecting(flow)) for flow in flows[first : first + WINDOW]]
+            self.ask(window)
+            new += window
+        self.members += new
+        return new
+
+    @staticmethod
+    def _connecting(flow):
+        vip, address, port = flow
+        made = socket.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.setblocking(False)
+        made.connect_ex((vip, ECHO_PORT))
+        return made
+
+    def alive(self):
+        return [member for member in self.members if not member.broken]
+
+    def ask(self, members):
+        """Exchanges data on the connections that are not broken yet. Returns those that broke now."""
+        asked = [member for member in members if not member.broken]
+        for first in range(0, len(asked), WINDOW):
+            window = asked[first : first + WINDOW]
+            for member in window:
+                member.send()
+            for member in window:
+                member.receive()
+        return [member for member in asked if member.broken]
+
+    def end(self, members):
+        """Ends connections as clients do. They do not count as broken."""
+        for member in members:
+            member.socket.close()
+        ended = {member.flow for member in members}
+        self.members = [member for member in self.members if member.flow not in ended]
