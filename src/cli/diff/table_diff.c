@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/explain.h"
+#include "cli/diff/first_holders.h"
 #include "cli/diff/table_pairs.h"
 
 static int compare_backends(const void *a, const void *b)
@@ -44,174 +44,192 @@ static bool join_backends(struct table_diff *diff)
 	return true;
 }
 
-/* Sets before[i] and after[i] to the index in diff->backends of backend i of the old and the new table. */
-static void map_backends(const struct table_diff *diff, uint32_t *before, uint32_t *after)
-{
-	for (uint32_t i = 0; i < diff->backend_count; i++) {
-		const struct table_diff_backend *backend = &diff->backends[i];
+/* The rows of an old table that change and break, for the packets that go to each table of the new set. */
+struct outcomes {
+	uint32_t changed[TABLE_MAX_TABLES], broken[TABLE_MAX_TABLES], skew[TABLE_MAX_TABLES];
+	uint32_t causes[TABLE_MAX_TABLES][TABLE_DIFF_CAUSES];
+};
 
-		if (backend->before)
-			before[backend->before - diff->before->backends] = i;
-		if (backend->after)
-			after[backend->after - diff->after->backends] = i;
-	}
-}
-
-static bool row_has(const struct table *table, uint32_t row, const uint32_t *map, uint32_t backend)
-{
-	for (unsigned hop = 0; hop < table->row_hops; hop++)
-		if (map[table->rows[(size_t)row * table->row_hops + hop]] == backend)
-			return true;
-	return false;
-}
-
-/* Returns true if `a` comes before `b` in the natural order of the row. */
-static bool is_natural_order(
-	const uint8_t *seed, uint32_t row, const struct table_backend *a, const struct table_backend *b)
-{
-	struct table_rank a_rank = explain_rank(seed, (uint16_t)row, a), b_rank = explain_rank(seed, (uint16_t)row, b);
-
-	return !table_rank_before(&b_rank, &a_rank);
-}
-
-static bool is_zero(const uint8_t seed[SIPHASH_KEY_SIZE])
-{
-	static const uint8_t zero[SIPHASH_KEY_SIZE];
-
-	return memcmp(seed, zero, SIPHASH_KEY_SIZE) == 0;
-}
-
-/* Good backends keep their natural order in a row. Returns true if all rows, and enough of them, confirm the seed. */
-static bool seed_made(const struct table *table, const uint8_t *seed)
-{
-	uint32_t confirmed = 0;
-
-	for (uint32_t row = 0; row < TABLE_ROWS && table->row_hops > 1; row++) {
-		const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-		const struct table_backend *first = &table->backends[hops[0]], *second = &table->backends[hops[1]];
-
-		if (hops[0] == hops[1] || !table_backend_is_good(first) || !table_backend_is_good(second))
-			continue;
-		if (!is_natural_order(seed, row, first, second))
-			return false;
-		confirmed++;
-	}
-	return confirmed >= 64;
-}
-
-/* Returns the seed of the old rows, or NULL. A binary table does not have it, but its JSON successor mostly does. */
-static const uint8_t *find_seed(const struct table *before, const struct table *after)
-{
-	if (!is_zero(before->seed))
-		return before->seed;
-	return after && !is_zero(after->seed) && seed_made(before, after->seed) ? after->seed : NULL;
-}
-
+/* The comparison of an old table with one table of the new set. One of both may be NULL. */
 struct rows {
 	struct table_diff *diff;
-	const uint8_t *seed; /* of the old rows; NULL: not known */
-	uint32_t old_map[TABLE_MAX_BACKENDS], new_map[TABLE_MAX_BACKENDS];
-	uint32_t broken; /* of the connections of a bind that stays */
+	struct holders *held; /* of the old table */
+	struct holders *left; /* the connections that do not break go here; NULL: not needed */
+	struct holders_table before, after;
+	uint32_t *index; /* by number of a proxy: its index in diff->backends */
+	uint32_t broken, skew, causes[TABLE_DIFF_CAUSES]; /* of the connections of a bind that stays */
 };
 
-/*
- * The old first hop of the row is in the new row. A good later hop has no connections, unless they are older than the
- * old table. One that is not good has those from the time when it was first: if the natural order is known, this is
- * only possible if it comes before the first hop.
- */
-static void compare_later_hops(struct rows *rows, uint32_t row)
+/* Returns the backend of a proxy. Whoever holds connections of an old table is a backend of this table. */
+static struct table_diff_backend *backend_of(const struct rows *rows, uint32_t proxy)
 {
-	struct table_diff *diff = rows->diff;
-	const struct table *before = diff->before;
-	const uint16_t *hops = before->rows + (size_t)row * before->row_hops;
-	bool broken = false, at_risk = false;
-
-	for (unsigned hop = 1; hop < before->row_hops; hop++) {
-		const struct table_backend *backend = &before->backends[hops[hop]];
-		uint32_t index = rows->old_map[hops[hop]];
-
-		if (hops[hop] == hops[0] || row_has(diff->after, row, rows->new_map, index))
-			continue;
-		at_risk = true;
-		if (table_backend_is_good(backend) ||
-			(rows->seed && !is_natural_order(rows->seed, row, backend, &before->backends[hops[0]])))
-			continue;
-		diff->backends[index].still_reached++;
-		broken = true;
-	}
-	rows->broken += broken;
-	diff->at_risk += at_risk && !broken;
+	return &rows->diff->backends[rows->index[proxy]];
 }
 
-static void compare_rows(struct rows *rows)
+/* Returns the cause why the connections of the proxy break, or TABLE_DIFF_CAUSES: they do not. */
+static enum table_diff_cause find_cause(const struct rows *rows, uint32_t row, uint32_t proxy)
 {
-	struct table_diff *diff = rows->diff;
+	if (!rows->diff->after)
+		return TABLE_DIFF_UNMATCHED;
+	if (rows->diff->key_changed)
+		return TABLE_DIFF_HASH_KEY;
+	switch (holders_reach(&rows->after, row, proxy)) {
+	case HOLDERS_GONE:
+		return TABLE_DIFF_REMOVED;
+	case HOLDERS_PUSHED_OUT:
+		return TABLE_DIFF_PUSHED_OUT;
+	default:
+		return TABLE_DIFF_CAUSES;
+	}
+}
+
+static bool keep(const struct rows *rows, uint32_t row, uint32_t proxy)
+{
+	uint32_t number;
+
+	return !rows->left || (holders_number(rows->left, &rows->held->proxies[proxy], &number) &&
+				      holders_add(rows->left, row, number, 1));
+}
+
+/* Compares the proxies that hold connections of the row. Returns false if out of memory. */
+static bool compare_holders(struct rows *rows, uint32_t row)
+{
+	const struct holder *holders = holders_of(rows->held, row);
+	uint32_t first = holders_first(&rows->before, row);
+	enum table_diff_cause worst = TABLE_DIFF_CAUSES;
+	bool first_reached = find_cause(rows, row, first) == TABLE_DIFF_CAUSES, done = true;
+
+	for (uint32_t i = 0; i < rows->held->counts[row]; i++) {
+		enum table_diff_cause cause = find_cause(rows, row, holders[i].proxy);
+		struct table_diff_backend *backend = backend_of(rows, holders[i].proxy);
+		bool breaks = cause != TABLE_DIFF_CAUSES;
+
+		backend->held++;
+		backend->broken += breaks;
+		backend->still_reached += breaks && first_reached;
+		worst = cause < worst ? cause : worst;
+		done = done && (breaks || keep(rows, row, holders[i].proxy));
+	}
+	if (worst != TABLE_DIFF_CAUSES) {
+		rows->broken++;
+		rows->causes[worst]++;
+		return done;
+	}
+	/* The other later hops have connections only if these are older than the old table. */
+	for (unsigned hop = 1; hop < rows->before.table->row_hops; hop++) {
+		uint32_t backend = rows->before.table->rows[(size_t)row * rows->before.table->row_hops + hop];
+
+		if (holders_reach(&rows->after, row, rows->before.proxies[backend]) != HOLDERS_REACHED) {
+			rows->diff->at_risk++;
+			break;
+		}
+	}
+	return done;
+}
+
+static bool compare_row(struct rows *rows, uint32_t row)
+{
+	const struct table *before = rows->diff->before, *after = rows->diff->after;
+	uint32_t old_first = before ? holders_first(&rows->before, row) : UINT32_MAX;
+	uint32_t new_first = after ? holders_first(&rows->after, row) : UINT32_MAX;
+
+	if (before)
+		backend_of(rows, old_first)->first_before++;
+	if (after)
+		backend_of(rows, new_first)->first_after++;
+	if (before && old_first != new_first)
+		backend_of(rows, old_first)->lost++;
+	if (after && old_first != new_first)
+		backend_of(rows, new_first)->gained++;
+	if (!before)
+		return true;
+	rows->diff->changed += old_first != new_first || rows->diff->key_changed;
+	rows->skew +=
+		after && (rows->diff->key_changed || holders_reach(&rows->before, row, new_first) != HOLDERS_REACHED);
+	return compare_holders(rows, row);
+}
+
+/* Names the proxies of both tables, and sets rows->index. Returns false if out of memory. */
+static bool open_tables(struct rows *rows)
+{
+	const struct table *before = rows->diff->before, *after = rows->diff->after;
+
+	if ((before && !holders_table_open(rows->held, before, &rows->before)) ||
+		(after && !holders_table_open(rows->held, after, &rows->after)))
+		return false;
+	rows->index = calloc(rows->held->proxy_count + 1, sizeof(*rows->index));
+	for (uint32_t i = 0; rows->index && i < rows->diff->backend_count; i++) {
+		const struct table_diff_backend *backend = &rows->diff->backends[i];
+
+		if (backend->before)
+			rows->index[rows->before.proxies[backend->before - before->backends]] = i;
+		else
+			rows->index[rows->after.proxies[backend->after - after->backends]] = i;
+	}
+	return rows->index;
+}
+
+static void store_outcome(const struct rows *rows, struct outcomes *outcomes, uint32_t to)
+{
+	outcomes->changed[to] = rows->diff->changed;
+	outcomes->broken[to] = rows->broken;
+	outcomes->skew[to] = rows->skew;
+	memcpy(outcomes->causes[to], rows->causes, sizeof(rows->causes));
+}
+
+/* Compares diff->before and diff->after, which is table `to` of the new set. Fills the outcome for a bind that has moved
+ * from the one to the other. Returns false if out of memory. */
+static bool compare_tables(
+	struct table_diff *diff, struct holders *held, struct holders *left, struct outcomes *outcomes, uint32_t to)
+{
 	const struct table *before = diff->before, *after = diff->after;
+	struct rows rows = {.diff = diff, .held = held, .left = left};
+	bool done;
 
-	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
-		uint32_t old_first = UINT32_MAX, new_first = UINT32_MAX;
-
-		if (before)
-			old_first = rows->old_map[before->rows[(size_t)row * before->row_hops]];
-		if (after)
-			new_first = rows->new_map[after->rows[(size_t)row * after->row_hops]];
-		if (before)
-			diff->backends[old_first].first_before++;
-		if (after)
-			diff->backends[new_first].first_after++;
-		if (before && old_first != new_first)
-			diff->backends[old_first].lost++;
-		if (after && old_first != new_first)
-			diff->backends[new_first].gained++;
-		diff->changed += before && (old_first != new_first || diff->key_changed);
-		if (before && (!after || diff->key_changed || !row_has(after, row, rows->new_map, old_first)))
-			rows->broken++;
-		else if (before)
-			compare_later_hops(rows, row);
-	}
+	diff->key_changed = before && after && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
+	done = join_backends(diff) && open_tables(&rows);
+	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
+		done = compare_row(&rows, row);
+	if (done)
+		store_outcome(&rows, outcomes, to);
+	holders_table_close(&rows.before);
+	holders_table_close(&rows.after);
+	free(rows.index);
+	return done;
 }
 
-/* Compares diff->before and diff->after. Sets *broken to the number of rows that break for a bind that has moved from
- * the one to the other. Returns false if out of memory. */
-static bool compare_tables(struct table_diff *diff, uint32_t *broken)
-{
-	const struct table *before = diff->before, *after = diff->after;
-	struct rows *rows = calloc(1, sizeof(*rows));
-	bool joined = rows && join_backends(diff);
-
-	if (joined) {
-		diff->key_changed = before && after && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
-		rows->diff = diff;
-		rows->seed = before ? find_seed(before, after) : NULL;
-		diff->seed_known = rows->seed;
-		map_backends(diff, rows->old_map, rows->new_map);
-		compare_rows(rows);
-		*broken = rows->broken;
-	}
-	free(rows);
-	return joined;
-}
-
-/* The changes of an old table's rows, for the packets that go to table i of the new set. */
-struct outcomes {
-	uint32_t changed[TABLE_MAX_TABLES], broken[TABLE_MAX_TABLES];
+/* The comparison of an old table with all tables of the new set. */
+struct comparison {
+	struct table_diff *diff;
+	const struct table_set *after;
+	struct holders *held; /* of the old table */
+	struct holders *left; /* by new table, or NULL */
+	struct outcomes *outcomes;
 };
+
+/* Returns where the connections of table `to` go that do not break. NULL: they are not needed. */
+static struct holders *left_of(const struct comparison *comparison, uint32_t to)
+{
+	struct holders *left = comparison->left ? &comparison->left[to] : NULL;
+
+	return left && left->list ? left : NULL;
+}
 
 /* Fills the outcomes of the tables other than diff->after that get packets of the old table. */
-static bool compare_moves(const struct table_diff *diff, const struct table_set *after, struct outcomes *outcomes)
+static bool compare_moves(const struct comparison *comparison)
 {
+	const struct table_diff *diff = comparison->diff;
 	uint64_t tables = 0;
 
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
 		tables |= diff->old_fates[i].tables;
-	for (uint32_t i = 0; i < after->count; i++) {
-		struct table_diff move = {.before = diff->before, .after = &after->tables[i]};
+	for (uint32_t i = 0; i < comparison->after->count; i++) {
+		struct table_diff move = {.before = diff->before, .after = &comparison->after->tables[i]};
 		bool done;
 
 		if (!(tables >> i & 1) || move.after == diff->after)
 			continue;
-		done = compare_tables(&move, &outcomes->broken[i]);
-		outcomes->changed[i] = move.changed;
+		done = compare_tables(&move, comparison->held, left_of(comparison, i), comparison->outcomes, i);
 		free(move.backends);
 		if (!done)
 			return false;
@@ -219,14 +237,26 @@ static bool compare_moves(const struct table_diff *diff, const struct table_set 
 	return true;
 }
 
-/* Returns the mean over the binds of the old table, rounded up. The worst fate of a bind counts. */
-static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *rows)
+/* Returns the table of the new set that breaks the most rows of a bind, or UINT32_MAX: no packet matches the bind. */
+static uint32_t find_worst(const struct bind_fate *fate, const struct outcomes *outcomes)
+{
+	uint32_t worst = UINT32_MAX;
+
+	for (uint32_t to = 0; to < TABLE_MAX_TABLES; to++)
+		if (fate->tables >> to & 1 && (worst == UINT32_MAX || outcomes->broken[to] > outcomes->broken[worst]))
+			worst = to;
+	return worst;
+}
+
+/* Returns the mean over the binds of the old table, rounded up. The worst fate of a bind counts. nowhere: the rows of a
+ * bind that no table matches. */
+static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *rows, uint32_t nowhere)
 {
 	uint64_t sum = 0, binds = 0;
 
 	for (uint32_t i = 0; i < diff->before->bind_count; i++) {
 		const struct bind_fate *fate = &diff->old_fates[i];
-		uint32_t most = fate->nowhere ? TABLE_ROWS : 0;
+		uint32_t most = fate->nowhere ? nowhere : 0;
 
 		for (uint32_t to = 0; to < TABLE_MAX_TABLES; to++)
 			if (fate->tables >> to & 1 && rows[to] > most)
@@ -237,6 +267,30 @@ static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *r
 	return binds ? (uint32_t)((sum + binds - 1) / binds) : 0;
 }
 
+/* Sets diff->causes to the means over the binds. Their sum is diff->broken. */
+static void add_causes(struct table_diff *diff, const struct outcomes *outcomes)
+{
+	uint64_t sums[TABLE_DIFF_CAUSES] = {0}, binds = 0;
+	uint32_t left = diff->broken;
+
+	for (uint32_t i = 0; i < diff->before->bind_count; i++) {
+		const struct bind_fate *fate = &diff->old_fates[i];
+		uint32_t worst = find_worst(fate, outcomes);
+
+		binds += fate->tables || fate->nowhere;
+		if (fate->nowhere)
+			sums[TABLE_DIFF_UNMATCHED] += TABLE_ROWS;
+		for (unsigned cause = 0; worst != UINT32_MAX && !fate->nowhere && cause < TABLE_DIFF_CAUSES; cause++)
+			sums[cause] += outcomes->causes[worst][cause];
+	}
+	for (unsigned cause = 0; cause < TABLE_DIFF_CAUSES && binds; cause++) {
+		uint32_t rows = (uint32_t)((sums[cause] + binds - 1) / binds);
+
+		diff->causes[cause] = rows < left ? rows : left;
+		left -= diff->causes[cause];
+	}
+}
+
 static bool gets_packets(const struct table_diff *diff)
 {
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
@@ -245,26 +299,83 @@ static bool gets_packets(const struct table_diff *diff)
 	return false;
 }
 
-static bool compare(struct table_diff *diff, const struct table_set *after)
+static bool compare_all(const struct comparison *comparison)
 {
-	struct outcomes outcomes = {{0}, {0}};
-	uint32_t broken;
+	struct table_diff *diff = comparison->diff;
+	struct holders *left = diff->after ? left_of(comparison, diff->new_index) : NULL;
+	struct outcomes *outcomes = comparison->outcomes;
 
-	if (!compare_tables(diff, &broken))
+	if (!compare_tables(diff, comparison->held, left, outcomes, diff->new_index))
 		return false;
 	if (!diff->before)
 		return true;
-	if (diff->after) {
-		outcomes.changed[diff->new_index] = diff->changed;
-		outcomes.broken[diff->new_index] = broken;
-	}
-	if (!compare_moves(diff, after, &outcomes))
+	if (!compare_moves(comparison))
 		return false;
 	diff->rows = gets_packets(diff) ? TABLE_ROWS : 0;
 	diff->at_risk = diff->rows ? diff->at_risk : 0;
-	diff->changed = mean_over_binds(diff, outcomes.changed);
-	diff->broken = mean_over_binds(diff, outcomes.broken);
+	diff->changed = mean_over_binds(diff, outcomes->changed, TABLE_ROWS);
+	diff->broken = mean_over_binds(diff, outcomes->broken, TABLE_ROWS);
+	diff->skew = mean_over_binds(diff, outcomes->skew, 0);
+	add_causes(diff, outcomes);
 	return true;
+}
+
+/* held: of the old table; it may be NULL or empty. left: by new table, or NULL. */
+static bool compare(struct table_diff *diff, const struct table_set *after, struct holders *held, struct holders *left)
+{
+	const uint8_t *seed = diff->before ? first_holders_seed(diff->before, diff->after) : NULL;
+	struct comparison comparison = {.diff = diff, .after = after, .held = held, .left = left};
+	struct holders first = {0};
+	bool done = true;
+
+	diff->seed_known = seed;
+	if (!held || !held->list) {
+		done = diff->before ? first_holders_create(&first, diff->before, seed) : holders_create(&first);
+		comparison.held = &first;
+	}
+	comparison.outcomes = calloc(1, sizeof(*comparison.outcomes));
+	done = done && comparison.outcomes && compare_all(&comparison);
+	free(comparison.outcomes);
+	holders_free(&first);
+	return done;
+}
+
+static bool is_unchanged(const struct table *before, const struct table *after)
+{
+	bool same = before->backend_count == after->backend_count && before->row_hops == after->row_hops &&
+		    memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) == 0;
+
+	for (uint32_t i = 0; same && i < before->backend_count; i++) {
+		const struct table_backend *a = &before->backends[i], *b = &after->backends[i];
+
+		same = netaddr_compare(&a->addr, &b->addr) == 0 && a->state == b->state && a->healthy == b->healthy;
+	}
+	return same && memcmp(before->rows, after->rows, sizeof(*before->rows) * TABLE_ROWS * before->row_hops) == 0;
+}
+
+/* Opens the entries of `left` that the tables need, by the rule in table_diff.h. */
+static bool open_left(const struct table_set_diff *diff, const struct holders *held, struct holders *left)
+{
+	uint64_t joined = 0;
+	bool done = true;
+
+	for (uint32_t t = 0; t < diff->count; t++) {
+		const struct table_diff *table = &diff->tables[t];
+		uint64_t own = table->after ? (uint64_t)1 << table->new_index : 0;
+
+		for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
+			joined |= table->old_fates[i].tables & ~own;
+	}
+	for (uint32_t t = 0; t < diff->count && done; t++) {
+		const struct table_diff *table = &diff->tables[t];
+
+		if (!table->after)
+			continue;
+		if (!table->before || held[table->old_index].list || joined >> table->new_index & 1 ||
+			!is_unchanged(table->before, table->after))
+			done = holders_create(&left[table->new_index]);
+	}
+	return done;
 }
 
 static void add_totals(struct table_set_diff *diff, const struct table_diff *table)
@@ -272,10 +383,14 @@ static void add_totals(struct table_set_diff *diff, const struct table_diff *tab
 	diff->rows += table->rows;
 	diff->changed += table->changed;
 	diff->broken += table->broken;
+	diff->skew += table->skew;
 	diff->at_risk += table->at_risk;
+	for (unsigned cause = 0; cause < TABLE_DIFF_CAUSES; cause++)
+		diff->causes[cause] += table->causes[cause];
 }
 
-bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)
+bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
+	struct holders *held, struct holders *left)
 {
 	bool done = true;
 
@@ -283,13 +398,22 @@ bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *
 	done = diff->tables && bind_diff_create(&diff->binds, before, after);
 	if (done)
 		diff->count = table_pairs(before, after, &diff->binds, diff->tables);
+	if (left)
+		done = done && open_left(diff, held, left);
 	for (uint32_t i = 0; done && i < diff->count; i++) {
-		done = compare(&diff->tables[i], after);
-		add_totals(diff, &diff->tables[i]);
+		struct table_diff *table = &diff->tables[i];
+
+		done = compare(table, after, held && table->before ? &held[table->old_index] : NULL, left);
+		add_totals(diff, table);
 	}
 	if (!done)
 		table_set_diff_free(diff);
 	return done;
+}
+
+bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)
+{
+	return table_set_diff_follow(diff, before, after, NULL, NULL);
 }
 
 void table_set_diff_free(struct table_set_diff *diff)
@@ -319,7 +443,8 @@ bool table_set_diff_select(struct table_set_diff *diff, const char *text)
 	}
 	if (!diff->only)
 		return false;
-	diff->rows = diff->changed = diff->broken = diff->at_risk = 0;
+	diff->rows = diff->changed = diff->broken = diff->skew = diff->at_risk = 0;
+	memset(diff->causes, 0, sizeof(diff->causes));
 	add_totals(diff, diff->only);
 	return true;
 }

@@ -11,12 +11,24 @@
 
 #include "cli/diff/bind_diff.h"
 #include "table/table.h"
+#include "table/table_holders.h"
+
+/* Why a row breaks. If several proxies of a row lose connections, the first cause counts. */
+enum table_diff_cause {
+	TABLE_DIFF_UNMATCHED, /* no table of the new set matches the packets */
+	TABLE_DIFF_HASH_KEY,
+	TABLE_DIFF_REMOVED, /* the proxy is not in the new table, or inactive */
+	TABLE_DIFF_PUSHED_OUT, /* other proxies have the hops of the row */
+	TABLE_DIFF_CAUSES,
+};
 
 struct table_diff_backend {
 	struct netaddr addr;
 	const struct table_backend *before, *after; /* NULL: not in that table; borrowed */
 	uint32_t first_before, first_after; /* number of rows whose first hop is this backend */
 	uint32_t gained, lost; /* number of rows whose first hop becomes this backend, or no longer is */
+	/* Number of rows in which it may hold connections, and in which they break if the binds stay. */
+	uint32_t held, broken;
 	/* Number of rows that still reach this draining or unhealthy backend as a later hop, and do not in the new table. */
 	uint32_t still_reached;
 };
@@ -30,7 +42,9 @@ struct table_diff {
 	bool seed_known; /* the rows' natural order is known, so `still_reached` is exact, else an upper bound */
 	uint32_t rows; /* TABLE_ROWS; 0 if no packet can match the old table */
 	/* Numbers of rows whose first hop changes, and whose connections break. They are means over the old binds, rounded up. */
-	uint32_t changed, broken;
+	uint32_t changed, broken, causes[TABLE_DIFF_CAUSES];
+	/* Number of rows whose new connections do not reach their proxy through a director that still has the old table. */
+	uint32_t skew;
 	uint32_t at_risk; /* number of rows that lose a later hop, but do not break if the binds stay */
 	uint32_t backend_count;
 	struct table_diff_backend *backends; /* sorted by address; owned */
@@ -40,12 +54,21 @@ struct table_set_diff {
 	uint32_t count;
 	struct table_diff *tables; /* in the order of the new set, then the removed tables */
 	const struct table_diff *only; /* the table that the user wants to see; NULL: all */
-	uint32_t rows, changed, broken, at_risk; /* of all tables, or of the only one */
+	uint32_t rows, changed, broken, causes[TABLE_DIFF_CAUSES], skew, at_risk; /* of all tables, or of the only one */
 	struct bind_diff binds;
 };
 
-/* Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free(). */
+/*
+ * Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free().
+ *
+ * held, by old table: who holds connections. Proxies get numbers in it, and nothing else changes. An entry that is empty, or NULL
+ * instead of the array, stands for everyone who may hold some by the old table alone.
+ * left, by new table, empty: table_set_diff_follow() adds the connections that do not break. It leaves an entry empty if
+ * its table has not changed since such an entry of `held`, and gets no bind of another table; `held` must then be an array. NULL: not needed. On false, the caller frees the entries.
+ */
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
+bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
+	struct holders *held, struct holders *left);
 void table_set_diff_free(struct table_set_diff *diff);
 
 /* Restricts *diff to the table with this name, or "#INDEX" in the new set. A removed table has its old name. Returns

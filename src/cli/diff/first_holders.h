@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells who may hold connections by one table alone, without its history. Pure, but allocates memory. */
+#ifndef GLB_CLI_DIFF_FIRST_HOLDERS_H
+#define GLB_CLI_DIFF_FIRST_HOLDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/table_holders.h"
+
+/* Returns the seed of the rows of `before`, or NULL. A binary table does not have it, but its JSON successor mostly does;
+ * `after` may be NULL. */
+const uint8_t *first_holders_seed(const struct table *before, const struct table *after);
+
+/*
+ * Fills *holders, with mass 1 each: the first hop of each row; and the later hops that are draining or unhealthy, which
+ * have connections from the time when they were first. If the seed is known, this is only possible if they come before
+ * the first hop in natural order. Returns false if out of memory; the caller frees *holders in either case.
+ */
+bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
+
+#endif
