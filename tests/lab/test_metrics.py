@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lab/lab up --metrics: a real Prometheus scrapes a lab, loads the shipped alerts, and answers the queries of the dashboard."""
 
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from lab.tools import wait_until
 from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start
 from support.alerts import alerts, names, selections
 from support.grafana import Prometheus, dashboard, queries, with_variables
-from support.tree import TREE
+from support.tree import CLI, REDIRECT, TREE
 
 VALUES = {"fleet": ".*", "director": ".*", "proxy": ".*", "__rate_interval": "10s"}
 # Alerts about the machine on which the test runs. Its load can stop the lcores of a lab.
@@ -42,6 +43,12 @@ class Monitored:
         done = lab("exec", "--name", self.name, host, *command)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
+
+    def fleet(self, *hosts):
+        """[[level, check, object, text]] of `doctor --fleet` on the monitor."""
+        done = lab("exec", "--name", self.name, "monitor", CLI, "doctor", "--fleet", "--json", *hosts)
+        assert done.stderr == "" and done.returncode in (0, 1, 2), done.stderr
+        return [[each[key] for key in ("level", "check", "object", "text")] for each in json.loads(done.stdout)["findings"]]
 
     def targets(self):
         """{(job, instance): (health, error)}"""
@@ -123,6 +130,44 @@ def test_the_dashboard_is_drawn_from_its_own_queries(monitored, tmp_path):
         panel = drawn.split(f"<h2>{title}</h2>")[1].split("</div>")[0]
         assert panel.startswith("<svg") and "no data" not in panel, title
     assert "<td style=\"color:#24292e\">director-2:19520</td>" in drawn
+
+
+HOSTS = ("director-1", "director-2", "proxy-1", "proxy-2")
+
+
+def test_doctor_finds_that_the_fleet_fits_together(monitored):
+    found = monitored.fleet(*HOSTS)
+    assert [each for each in found if each[0] != "ok"] == []
+    expected = [("reachable", host) for host in HOSTS] + [("health", host) for host in HOSTS[:2]] + [("digests", "")]
+    expected += [("versions", "")] * 2 + [(check, host) for check in ("attached", "senders") for host in HOSTS[2:]]
+    assert [(check, name) for _, check, name, _ in found] == expected
+
+
+def test_doctor_finds_each_fault_of_the_fleet(monitored):
+    def faults():
+        return [each for each in monitored.fleet(*HOSTS) if each[0] != "ok"]
+
+    def shell(host, command):
+        monitored.on(host, "sh", "-ec", f"cd /run/lab/{host}; {command}")
+
+    def use_table(document):
+        shell("director-2", f"{CLI} build-config {document} forwarding_table.bin; {CLI} reload --file-prefix director-2")
+
+    address = {host: re.search(rf"^{host} +(\S+)", lab("status", "--name", monitored.name).stdout, re.MULTILINE)[1] for host in HOSTS}
+    shell("director-2", """sed 's/"seed": "./"seed": "0/' forwarding_table.json > other.json""")
+    use_table("other.json")
+    shell("proxy-1", f"""sed 's|^allow_from.*|allow_from = ["{address['director-1']}"];|' redirect.conf > new; cp redirect.conf old; mv new redirect.conf""")
+    monitored.on("proxy-1", REDIRECT, "reload", "eth0")
+    monitored.on("proxy-2", REDIRECT, "detach", "eth0")
+    digest, attached, senders = faults()
+    assert digest[:3] == ["fail", "digests", "director-2"] and "1 of 2 directors" in digest[3]
+    assert attached[:3] == ["fail", "attached", "proxy-2"] and "run glb-redirect attach" in attached[3]
+    assert senders[:3] == ["fail", "senders", "proxy-1"]
+    assert f"does not have {address['director-2']}, the source address of director-2" in senders[3]
+    use_table("forwarding_table.json")
+    shell("proxy-1", f"mv old redirect.conf; {REDIRECT} reload eth0")
+    shell("proxy-2", f"{REDIRECT} attach eth0 --config-file redirect.conf")
+    assert faults() == []
 
 
 def test_a_lost_next_hop_raises_its_alert_until_it_is_back(monitored):
