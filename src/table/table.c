@@ -12,6 +12,9 @@ void table_set_free(struct table_set *set)
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct table *table = &set->tables[i];
 
+		for (uint32_t p = 0; p < table->past_count; p++)
+			free(table->past[p].backends);
+		free(table->past);
 		free(table->name);
 		free(table->backends);
 		free(table->binds);

@@ -24,6 +24,9 @@
 #define TABLE_DEFAULT_HOPS   2
 #define TABLE_MAX_WEIGHT     1000
 #define TABLE_DEFAULT_WEIGHT 100
+#define TABLE_MIN_BALANCE    1005 /* thousandths */
+#define TABLE_MAX_BALANCE    2000
+#define TABLE_MAX_PAST       16
 
 /* The values in binary files. Version 2 has no value for inactive, and stores draining instead. */
 enum table_state {
@@ -52,13 +55,30 @@ struct table_bind {
 	uint8_t protocol; /* enum table_protocol */
 };
 
+/* A backend that could be the first hop of a row in a previous state of the table. */
+struct table_past_backend {
+	struct netaddr addr;
+	uint16_t weight; /* 1..TABLE_MAX_WEIGHT */
+};
+
+/* A previous state of a table: everything that decided who is the first hop, but health. */
+struct table_past {
+	int64_t time; /* when a newer state replaced this one; Unix seconds, UTC */
+	uint16_t balance; /* as in struct table */
+	uint32_t backend_count;
+	struct table_past_backend *backends;
+};
+
 struct table {
 	char *name; /* UTF-8; NULL if the table has no name. Messages call it by table_label(). */
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
 	uint8_t seed[SIPHASH_KEY_SIZE]; /* of the rows; zero unless read from JSON */
 	uint8_t hops; /* configured hops per row, 2..8; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */
+	uint16_t balance; /* a backend is first in at most this many thousandths of its fair share of rows; 0: no limit */
 	uint32_t backend_count;
 	struct table_backend *backends;
+	uint32_t past_count; /* <= TABLE_MAX_PAST */
+	struct table_past *past; /* newest first */
 	uint32_t bind_count;
 	struct table_bind *binds;
 	/*
@@ -100,6 +120,12 @@ static inline bool table_backend_is_good(const struct table_backend *backend)
 static inline unsigned table_backend_weight(const struct table_backend *backend)
 {
 	return backend->weight ? backend->weight : TABLE_DEFAULT_WEIGHT;
+}
+
+/* Returns true if rows follow from more than the natural order: the table has a balance or previous states. */
+static inline bool table_is_matched(const struct table *table)
+{
+	return table->balance || table->past_count;
 }
 
 /* Returns the table's name, or "#INDEX" in buf if it has no name. */

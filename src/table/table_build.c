@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "table/table_build_matched.h"
 #include "table/table_rows.h"
 
 /* A thread takes one chunk at a time. Chunks are small, so that the threads end at nearly the same time. */
@@ -20,6 +21,7 @@ struct build {
 	table_rows_fn *fill;
 	struct table_rows_job *jobs; /* one per table */
 	uint32_t chunk_count;
+	const struct table_set *set;
 	atomic_uint_fast32_t next; /* the next chunk that a thread takes */
 };
 
@@ -55,7 +57,8 @@ static void *build_run(void *context)
 	while ((chunk = (uint32_t)atomic_fetch_add(&build->next, 1)) < build->chunk_count) {
 		uint32_t first = chunk % CHUNKS * CHUNK_ROWS;
 
-		build->fill(&build->jobs[chunk / CHUNKS], first, first + CHUNK_ROWS);
+		if (!table_is_matched(&build->set->tables[chunk / CHUNKS]))
+			build->fill(&build->jobs[chunk / CHUNKS], first, first + CHUNK_ROWS);
 	}
 	return NULL;
 }
@@ -94,6 +97,7 @@ int table_build(struct table_set *set, unsigned threads)
 		.fill = table_rows_by_isa[isa_choose(UINT_MAX)],
 		.jobs = calloc(set->count + 1, sizeof(*build.jobs)),
 		.chunk_count = set->count * CHUNKS,
+		.set = set,
 	};
 	int error = build.jobs ? 0 : -ENOMEM;
 	uint32_t opened = 0;
@@ -104,6 +108,9 @@ int table_build(struct table_set *set, unsigned threads)
 	}
 	if (error == 0)
 		build_run_threads(&build, threads);
+	for (uint32_t i = 0; error == 0 && i < set->count; i++)
+		if (table_is_matched(&set->tables[i]))
+			error = table_build_matched(&set->tables[i], build.jobs[i].row_hops, build.jobs[i].rows);
 	for (uint32_t i = 0; i < opened; i++) {
 		if (error == 0)
 			take_rows(&set->tables[i], &build.jobs[i]);

@@ -39,6 +39,9 @@ table_rows_fn table_rows_plain, table_rows_avx2, table_rows_avx512;
 /* Call only the variants that isa_usable() accepts. */
 extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
 
+/* Returns the word that SipHash absorbs for an address after the row's seed. */
+uint64_t table_rows_word(const struct netaddr *addr);
+
 /* Writes the candidates of a table to `out`, which has room for all backends, in the order of the backends. Returns the
  * number of candidates. */
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out);

@@ -13,6 +13,11 @@ static unsigned backend_rank(const struct table_backend *backend)
 	return table_backend_is_good(backend) ? 2 : backend->healthy ? 1 : 0;
 }
 
+uint64_t table_rows_word(const struct netaddr *addr)
+{
+	return (uint64_t)(8 + 4) << 56 | load_le32(addr->bytes);
+}
+
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out)
 {
 	uint32_t count = 0;
@@ -26,7 +31,7 @@ uint32_t table_rows_candidates(const struct table *table, struct table_candidate
 		if (backend_rank(backend) > top)
 			top = backend_rank(backend);
 		out[count++] = (struct table_candidate){
-			.word = (uint64_t)(8 + 4) << 56 | load_le32(backend->addr.bytes),
+			.word = table_rows_word(&backend->addr),
 			.backend = (uint16_t)i,
 			.weight = (uint16_t)table_backend_weight(backend),
 		};

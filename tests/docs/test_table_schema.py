@@ -30,14 +30,17 @@ DOCUMENT = {
             {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "grpc": 50051,
                                                   "grpc_service": "a.B", "tcp": 22, "gue": 19523, "fou": 19522, "command": "db", **HTTP}},
             backend("192.168.50.2", "draining", False),
-        ], hash_key=0xFACE, hops=3, healthchecks={"interval_ms": 100, "timeout_ms": 50, **HTTP}, binds=[
+        ], hash_key=0xFACE, hops=3, balance=1.02, previous=[
+            {"time": "2026-01-31T00:00:00Z", "balance": 1.5, "backends": [{"ip": "192.168.50.9", "weight": 7}, {"ip": "192.168.50.1"}]},
+        ], healthchecks={"interval_ms": 100, "timeout_ms": 50, **HTTP}, binds=[
             {"ip": "10.10.10.10", "proto": "tcp", "port": 80},
             {"ip": "fdb4::/64", "proto": "udp", "port_start": 1000, "port_end": 1999},
         ]),
     ],
 }
 VALUES = [
-    None, True, False, -1, 0, 1, 2, 4, 5, 9, 10, 1000, 1001, 65535, 65536, 3600000, 3600001, 1.5, 10**18, "", "a", "x" * 255, "x" * 256,
+    None, True, False, 1.004, 1.005, 2.0, 2.001, "2026-02-28T23:59:59Z", "2026-01-01T24:00:00Z", "2026-1-01T00:00:00Z", "1969-01-01T00:00:00Z",
+    "2026-01-01 00:00:00Z", "2026-01-01T00:00:00", "2026-01-01T00:00:60Z", "2026-13-01T00:00:00Z", "2026-01-00T00:00:00Z", -1, 0, 1, 2, 4, 5, 9, 10, 1000, 1001, 65535, 65536, 3600000, 3600001, 1.5, 10**18, "", "a", "x" * 255, "x" * 256,
     "a\nb", "\x7f", "\u009b", "ü", "tcp", "udp", "TCP", "sctp", "active", "filling", "draining", "inactive", "up", "10.0.0.7", "10.0.0.300",
     "10.0.0", "10.0.0.07", "10.0.0.7 ", "10.0.0.0/8", "10.0.0.0/32", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/", "::", "fd00::1", "fd00::/128",
     "fd00::/129", "fd00::1%eth0", "/", "/a b", "/" + "x" * 2047, "/" + "x" * 2048, "0f" * 16, "0F" * 16, "0g" * 16, "0f" * 15, "0f" * 17,
@@ -46,7 +49,11 @@ VALUES = [
 ]
 # Errors of `check` that a schema cannot express. The page lists them.
 INEXPRESSIBLE = {
-    "a proxy is listed twice": ("is listed twice", lambda doc: doc["tables"][0]["backends"].append(backend("192.168.50.2"))),
+    "a proxy is listed twice, in `backends` or in one entry of `previous`": (
+        "is listed twice", lambda doc: doc["tables"][0]["previous"][0]["backends"].append({"ip": "192.168.50.9"})),
+    "a `balance` has more than 3 decimals": ("with at most 3 decimals", lambda doc: doc["tables"][0].update(balance=1.0205)),
+    "a `time` has a day that the month does not have": (
+        "is not a time in UTC", lambda doc: doc["tables"][0]["previous"][0].update(time="2026-02-30T00:00:00Z")),
     "a proxy is a VIP": ("is a VIP", lambda doc: doc["tables"][0]["backends"].append(backend("10.10.10.10"))),
     "a proxy is inside a bind that matches UDP port 19523": ("matches UDP port 19523", lambda doc: doc["tables"][0]["binds"].append(
         {"ip": "192.168.50.0/24", "proto": "udp", "port": 19523})),

@@ -5,6 +5,7 @@ The model does not check the JSON, because glb-director-cli does. Addresses are 
 """
 
 import ipaddress
+import math
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import lru_cache
@@ -65,13 +66,32 @@ class Backend:
         return self.state in ("active", "filling") and self.healthy
 
 
-def order_hops(natural, hops):
-    """The hops of a row, from its backends in natural order (docs/reference/table-rows.md#hops)."""
+@dataclass(frozen=True)
+class State:
+    """Who could be the first hop of a row: now, or in a previous state."""
+
+    balance: Decimal  # None: no limit
+    weights: dict  # of each address, in the order in which they are listed
+
+    @classmethod
+    def from_json(cls, previous):
+        balance = previous.get("balance")
+        weights = {ipaddress.ip_address(backend["ip"]).packed: backend.get("weight") or 100 for backend in previous["backends"] or []}
+        return cls(balance and Decimal(str(balance)), weights)
+
+
+def order_hops(natural, hops, matched=()):
+    """The hops of a row (docs/reference/table-rows.md#hops).
+
+    `natural` are its backends in natural order. `matched` are those to which the row is matched in each state, the present
+    one first; None: to none that can be a hop.
+    """
     good = [backend for backend in natural if backend.good]
     healthy = [backend for backend in natural if backend.healthy]
-    first = (good or healthy or natural)[0]
-    others = [backend for backend in natural[:hops] if backend is not first]
-    return [first] + others[: hops - 1]
+    present = [backend for backend in matched[:1] if backend and backend.healthy]
+    first = (present or good or healthy or natural)[0]
+    order = [first, *(backend for backend in matched if backend), *natural]
+    return list(dict.fromkeys(order))[:hops]
 
 
 @lru_cache(1)
@@ -105,6 +125,38 @@ def weighted_key(score, weight):
     return exponential // weight
 
 
+def match_rows(seed, state):
+    """The address to which each row is matched (docs/reference/table-rows.md#matching): all free rows propose in turns.
+
+    A list of addresses; None: there is no address.
+    """
+    addresses, total = list(state.weights), sum(state.weights.values())
+    if not addresses:
+        return [None] * ROWS
+    scores = {address: all_scores(seed, address) for address in addresses}
+    ranks = [all_ranks(seed, address, state.weights[address]) for address in addresses]
+    orders = [sorted(range(len(addresses)), key=row_ranks.__getitem__) for row_ranks in zip(*ranks)]
+    if not state.balance:
+        return [addresses[order[0]] for order in orders]
+    caps = {address: math.ceil(state.balance * ROWS * weight / total) for address, weight in state.weights.items()}
+    held = {address: [] for address in addresses}
+    tried, free = [0] * ROWS, range(ROWS)
+    while free:
+        for row in free:
+            held[addresses[orders[row][tried[row]]]].append(row)
+            tried[row] += 1
+        free = []
+        for address, rows in held.items():
+            rows.sort(key=lambda row: (scores[address][row], row))
+            free += rows[caps[address]:]
+            del rows[caps[address]:]
+    matched = [None] * ROWS
+    for address, rows in held.items():
+        for row in rows:
+            matched[row] = address
+    return matched
+
+
 @lru_cache(64)
 def all_ranks(seed, address, weight):
     """What sorts a backend in each row, among backends with other weights."""
@@ -124,6 +176,9 @@ class Table:
     hops: int
     binds: list
     backends: list
+    balance: Decimal = None
+    previous: list = field(default_factory=list)  # of State, newest first
+    _matches: list = field(default_factory=list, repr=False)
     _rows: dict = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -135,12 +190,24 @@ class Table:
             table.get("hops", 2),
             [Bind.from_json(bind) for bind in table["binds"] or []],
             [Backend.from_json(backend) for backend in table["backends"]],
+            State.from_json({"balance": table.get("balance"), "backends": []}).balance,
+            [State.from_json(previous) for previous in table.get("previous") or []],
         )
 
     @property
     def serving(self):
         """The backends that can be in rows."""
         return [backend for backend in self.backends if backend.state != "inactive"]
+
+    def matched(self, row):
+        """The backends to which a row is matched, now and in the previous states; nothing if that changes no hop."""
+        if not self.balance and not self.previous:
+            return []
+        if not self._matches:
+            taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
+            self._matches += [match_rows(self.seed, state) for state in [State(self.balance, taking), *self.previous]]
+        serving = {backend.address: backend for backend in self.serving}
+        return [serving.get(addresses[row]) for addresses in self._matches]
 
     def natural_order(self, row):
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
@@ -154,7 +221,7 @@ class Table:
     def row(self, row):
         """The backends of a row, first hop first."""
         if row not in self._rows:
-            self._rows[row] = order_hops(self.natural_order(row), self.hops)
+            self._rows[row] = order_hops(self.natural_order(row), self.hops, self.matched(row))
         return self._rows[row]
 
     def all_rows(self):
@@ -167,7 +234,7 @@ class Table:
                 columns = [all_ranks(self.seed, backend.address, backend.weight) for backend in serving]
             for row, hashes in enumerate(zip(*columns)):
                 natural = sorted(range(len(serving)), key=hashes.__getitem__)
-                self._rows[row] = order_hops([serving[i] for i in natural], self.hops)
+                self._rows[row] = order_hops([serving[i] for i in natural], self.hops, self.matched(row))
         return [self._rows[row] for row in range(ROWS)]
 
 

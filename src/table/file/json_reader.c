@@ -135,7 +135,7 @@ static const char *describe(const json_t *value, json_type type, char *buf, size
 			type == JSON_INTEGER ? "" : " (a number)");
 		return buf;
 	case JSON_REAL:
-		snprintf(buf, size, "'%.17g' (a real number)", json_real_value(value));
+		snprintf(buf, size, "'%.17g'%s", json_real_value(value), type == JSON_REAL ? "" : " (a real number)");
 		return buf;
 	case JSON_TRUE:
 		return "'true'";

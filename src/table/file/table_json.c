@@ -8,8 +8,10 @@
 
 #include "common/byteorder.h"
 #include "table/file/json_reader.h"
+#include "table/file/json_twins.h"
 #include "table/file/table_document.h"
 #include "table/file/table_json_health.h"
+#include "table/file/table_json_past.h"
 #include "table/table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -105,61 +107,6 @@ static void read_backend(struct json_reader *reader, json_t *value, struct backe
 	json_reader_object(reader, value, fields, COUNT(fields), draft);
 }
 
-/* Orders by address, then by index. Backends without a valid address come first. */
-static int compare_backends(const void *a, const void *b)
-{
-	const struct table_backend *const *x = a, *const *y = b;
-	int order = netaddr_compare(&(*x)->addr, &(*y)->addr);
-
-	return order ? order : (*x < *y ? -1 : *x > *y);
-}
-
-/* Sets twin[i] to the index of the first backend that has the address of backend i, perhaps i itself. False: out of
- * memory. */
-static bool find_twins(const struct table *table, uint32_t *twin)
-{
-	const struct table_backend **sorted = calloc(table->backend_count, sizeof(*sorted));
-	const struct table_backend *first = NULL;
-
-	if (!sorted)
-		return false;
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		sorted[i] = &table->backends[i];
-	qsort(sorted, table->backend_count, sizeof(*sorted), compare_backends);
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		if (!first || sorted[i]->addr.family == NETADDR_NONE ||
-			netaddr_compare(&first->addr, &sorted[i]->addr) != 0)
-			first = sorted[i];
-		twin[sorted[i] - table->backends] = (uint32_t)(first - table->backends);
-	}
-	free(sorted);
-	return true;
-}
-
-static void check_duplicates(struct json_reader *reader, const struct table *table)
-{
-	uint32_t *twin = calloc(table->backend_count, sizeof(*twin));
-	char text[NETADDR_TEXT_MAX];
-
-	if (!twin || !find_twins(table, twin)) {
-		json_reader_error(reader, "out of memory");
-		free(twin);
-		return;
-	}
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		size_t mark;
-
-		if (twin[i] == i)
-			continue;
-		mark = json_reader_enter_index(reader, i);
-		json_reader_enter_key(reader, "ip");
-		json_reader_error(reader, "'%s' is listed twice: backends[%u] has this address already",
-			netaddr_format(&table->backends[i].addr, text), twin[i]);
-		json_reader_leave(reader, mark);
-	}
-	free(twin);
-}
-
 static void read_backends(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table *table = ((struct table_draft *)into)->table;
@@ -183,7 +130,7 @@ static void read_backends(struct json_reader *reader, json_t *value, void *into)
 		json_reader_leave(reader, mark);
 	}
 	if (count)
-		check_duplicates(reader, table);
+		json_twins_check(reader, &table->backends->addr, sizeof(*table->backends), table->backend_count);
 	if ((json_is_array(value) || json_is_null(value)) && !any)
 		json_reader_error(reader, "%s; a table needs at least one that is not inactive",
 			count ? "every backend is inactive" : "no backend");
@@ -373,6 +320,16 @@ static void read_hops(struct json_reader *reader, json_t *value, void *into)
 		((struct table_draft *)into)->table->hops = (uint8_t)hops;
 }
 
+static void read_balance(struct json_reader *reader, json_t *value, void *into)
+{
+	table_json_balance(reader, value, &((struct table_draft *)into)->table->balance);
+}
+
+static void read_previous(struct json_reader *reader, json_t *value, void *into)
+{
+	table_json_previous(reader, value, ((struct table_draft *)into)->table);
+}
+
 static void read_table_healthchecks(struct json_reader *reader, json_t *value, void *into)
 {
 	struct table_health_table *health = ((struct table_draft *)into)->health;
@@ -387,6 +344,8 @@ static void read_tables(struct json_reader *reader, json_t *value, void *into)
 		{"hash_key", "32 hex digits", read_hash_key},
 		{"seed", "32 hex digits", read_seed},
 		{"hops", NULL, read_hops},
+		{"balance", NULL, read_balance},
+		{"previous", NULL, read_previous},
 		{"binds", "an array of binds", read_binds},
 		{"backends", "an array of backends", read_backends},
 		{"healthchecks", NULL, read_table_healthchecks},

@@ -165,7 +165,7 @@ static const struct example structure_examples[] = {
 	{"{'tables': [], 'tabels': []}",
 		"t.json: tabels: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)"},
 	{WITH("'xname': 1"),
-		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, binds, backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].xname: unknown key; known here: name, hash_key, seed, hops, balance, previous, binds, backends, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
 		"t.json: tables[0].binds[0].ports: unknown key; known here: ip, proto, port, port_start, port_end (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'active', 'colour': 1"),

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Times as people write them in files: "2026-01-01T00:00:00Z", and nothing else. Pure, thread-safe. */
+#ifndef GLB_COMMON_UTC_H
+#define GLB_COMMON_UTC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UTC_TEXT_MAX 24
+
+/* Parses a time in UTC, of the years 1970 to 9999. False: *unix_s is unchanged. */
+bool utc_parse(const char *text, int64_t *unix_s);
+
+/* Writes such a text to buf, and returns buf. Writes "an unknown time" for a time outside these years. */
+const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX]);
+
+#endif

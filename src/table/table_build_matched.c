@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/table_build_matched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/table_match.h"
+#include "table/table_order.h"
+
+#define STATES (1 + TABLE_MAX_PAST) /* the table, and its previous states, newest first */
+
+struct build {
+	const struct table *table;
+	struct table_order order;
+	/* [state][row]: index of the backend that is matched to the row; TABLE_ORDER_GONE: none, or no longer listed. NULL:
+	 * the state is the same as a newer one, or matches nobody. */
+	uint16_t *matches[STATES];
+};
+
+static uint16_t balance_of(const struct table *table, unsigned state)
+{
+	return state == 0 ? table->balance : table->past[state - 1].balance;
+}
+
+/* What `next` of a matching reads. */
+struct matching {
+	const struct table_order *order;
+	struct table_order_cursor *cursors; /* [row] */
+	unsigned set;
+};
+
+static bool next_proposal(void *context, uint32_t row, struct table_proposal *proposal)
+{
+	struct matching *matching = context;
+	struct table_order_entry entry;
+
+	if (!table_order_next(matching->order, row, matching->set, &matching->cursors[row], &entry))
+		return false;
+	*proposal = (struct table_proposal){entry.contender, entry.score};
+	return true;
+}
+
+/* cap = balance * rows * weight / sum of weights, rounded up. Without a balance there is no cap. */
+static void set_caps(const struct table_order *order, unsigned set, unsigned balance, uint32_t *caps)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < order->contender_count; i++)
+		if (order->contenders[i].sets >> set & 1)
+			sum += 1000 * order->contenders[i].weight;
+	for (uint32_t i = 0; i < order->contender_count; i++) {
+		uint64_t share = (uint64_t)balance * TABLE_ROWS * order->contenders[i].weight;
+
+		if (!(order->contenders[i].sets >> set & 1))
+			caps[i] = 0;
+		else
+			caps[i] = balance ? (uint32_t)((share + sum - 1) / sum) : TABLE_ROWS;
+	}
+}
+
+/* Matches the rows in one state. Returns the backends; NULL: out of memory. */
+static uint16_t *match_state(const struct table_order *order, unsigned state, unsigned balance)
+{
+	struct matching matching = {order, calloc(TABLE_ROWS, sizeof(*matching.cursors)), state};
+	uint32_t *caps = malloc((order->contender_count + 1) * sizeof(*caps));
+	uint32_t *matched = malloc(TABLE_ROWS * sizeof(*matched));
+	uint16_t *backends = malloc(TABLE_ROWS * sizeof(*backends));
+	struct table_match_job job = {TABLE_ROWS, order->contender_count, caps, next_proposal, &matching};
+	int error = -ENOMEM;
+
+	if (matching.cursors && caps && matched && backends) {
+		set_caps(order, state, balance, caps);
+		error = table_match(&job, NULL, matched);
+	}
+	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
+		backends[row] =
+			matched[row] == TABLE_MATCH_NONE ? TABLE_ORDER_GONE : order->contenders[matched[row]].backend;
+	free(matching.cursors);
+	free(caps);
+	free(matched);
+	if (error == 0)
+		return backends;
+	free(backends);
+	return NULL;
+}
+
+/* True: nobody can be matched in this state, or the matching is the same as that of a newer state. */
+static bool adds_nothing(const struct build *build, unsigned state)
+{
+	const struct table_order *order = &build->order;
+	bool same[STATES], any = false;
+
+	for (unsigned newer = 0; newer < state; newer++)
+		same[newer] = balance_of(build->table, newer) == balance_of(build->table, state);
+	for (uint32_t i = 0; i < order->contender_count; i++) {
+		uint32_t sets = order->contenders[i].sets;
+
+		any |= sets >> state & 1;
+		for (unsigned newer = 0; newer < state; newer++)
+			same[newer] &= (sets >> newer & 1) == (sets >> state & 1);
+	}
+	for (unsigned newer = 0; newer < state; newer++)
+		any &= !same[newer];
+	return !any;
+}
+
+/* The row that is being written. */
+struct row {
+	uint16_t *hops;
+	unsigned count, limit;
+};
+
+static void add_hop(struct row *row, uint16_t backend)
+{
+	if (backend == TABLE_ORDER_GONE || row->count == row->limit)
+		return;
+	for (unsigned i = 0; i < row->count; i++)
+		if (row->hops[i] == backend)
+			return;
+	row->hops[row->count++] = backend;
+}
+
+static uint16_t first_hop(const struct build *build, uint32_t number)
+{
+	uint16_t matched = build->matches[0] ? build->matches[0][number] : TABLE_ORDER_GONE;
+	struct table_order_cursor cursor = {0};
+	struct table_order_entry entry;
+
+	if (matched != TABLE_ORDER_GONE && build->table->backends[matched].healthy)
+		return matched;
+	table_order_next(&build->order, number, TABLE_ORDER_PREFERRED, &cursor, &entry);
+	return build->order.contenders[entry.contender].backend;
+}
+
+static void write_row(const struct build *build, uint32_t number, struct row row)
+{
+	struct table_order_cursor cursor = {0};
+	struct table_order_entry entry;
+
+	add_hop(&row, first_hop(build, number));
+	for (unsigned state = 0; state <= build->table->past_count; state++)
+		if (build->matches[state])
+			add_hop(&row, build->matches[state][number]);
+	while (row.count < row.limit && table_order_next(&build->order, number, TABLE_ORDER_SERVING, &cursor, &entry))
+		add_hop(&row, build->order.contenders[entry.contender].backend);
+}
+
+int table_build_matched(const struct table *table, unsigned row_hops, uint16_t *rows)
+{
+	struct build build = {.table = table};
+	int error = table_order_open(&build.order, table);
+
+	if (error == 0)
+		table_order_fill(&build.order, 0, TABLE_ROWS);
+	for (unsigned state = 0; error == 0 && state <= table->past_count; state++) {
+		if (adds_nothing(&build, state))
+			continue;
+		build.matches[state] = match_state(&build.order, state, balance_of(table, state));
+		if (!build.matches[state])
+			error = -ENOMEM;
+	}
+	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
+		write_row(&build, row, (struct row){rows + (size_t)row * row_hops, 0, row_hops});
+	for (unsigned state = 0; state < STATES; state++)
+		free(build.matches[state]);
+	table_order_close(&build.order);
+	return error;
+}
