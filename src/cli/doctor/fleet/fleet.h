@@ -6,10 +6,8 @@
 #ifndef GLB_CLI_DOCTOR_FLEET_FLEET_H
 #define GLB_CLI_DOCTOR_FLEET_FLEET_H
 
-#include "cli/doctor/fleet/fetch.h"
+#include "cli/fleet/peers.h"
 #include "program/findings.h"
-
-#define FLEET_MAX_HOSTS 256
 
 /* The page of a director or of a proxy, which belongs to its struct fetch. */
 struct fleet_member {
@@ -20,14 +18,14 @@ struct fleet_member {
 struct fleet {
 	struct findings findings;
 	size_t director_count, proxy_count;
-	struct fleet_member directors[FLEET_MAX_HOSTS], proxies[FLEET_MAX_HOSTS];
+	struct fleet_member directors[PEERS_MAX * PEERS_PAGES], proxies[PEERS_MAX * PEERS_PAGES];
 };
 
 /*
- * Asks the hosts and prints the findings. file: has more hosts, one a line; NULL: none. Returns the exit code, as of
+ * Asks the hosts that the words name, and prints the findings. file: has more hosts, one a line; NULL: none. Returns the exit code, as of
  * findings_print(); errors about the arguments have FINDINGS_FAILED and a message.
  */
-int fleet_run(char *const hosts[], size_t count, const char *file, unsigned timeout_s, bool json);
+int fleet_run(char *const words[], size_t count, const char *file, unsigned timeout_s, bool json);
 
 /* fleet_checks.c: adds the findings about the members. */
 void fleet_check(struct fleet *fleet);

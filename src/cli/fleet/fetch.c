@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/doctor/fleet/fetch.h"
+#include "cli/fleet/fetch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,6 +63,15 @@ static void explain(struct fetch *page, CURLcode code)
 	strcpy(page->error, code == CURLE_OK ? "" : text);
 }
 
+static void keep_address(struct fetch *page, CURL *transfer)
+{
+	char *text = NULL;
+
+	page->from = (struct netaddr){0};
+	if (curl_easy_getinfo(transfer, CURLINFO_PRIMARY_IP, &text) == CURLE_OK && text)
+		netaddr_parse(text, &page->from);
+}
+
 /* Ends the transfers that are complete. *cut: the number of those that should be tried again. */
 static void finish(CURLM *all, size_t *cut)
 {
@@ -77,6 +86,7 @@ static void finish(CURLM *all, size_t *cut)
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(transfer, CURLINFO_PRIVATE, &page);
+		keep_address(page, transfer);
 		curl_multi_remove_handle(all, transfer);
 		curl_easy_cleanup(transfer);
 		explain(page, code);
@@ -109,15 +119,23 @@ static size_t fetch_round(CURLM *all, struct fetch *const pages[], size_t count,
 	return cut;
 }
 
+/* Fetches the pages at the same time, and those again that were cut. */
+static void fetch_some(CURLM *all, struct fetch *const pages[], size_t count, unsigned timeout_s)
+{
+	size_t cut = 1;
+
+	for (unsigned try = 0; try < TRIES && cut; try++)
+		cut = fetch_round(all, pages, count, timeout_s, try == 0);
+}
+
 int fetch_all(struct fetch *const pages[], size_t count, unsigned timeout_s)
 {
 	CURLM *all = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? curl_multi_init() : NULL;
-	size_t cut = 1;
 
 	if (!all)
 		return -ENOMEM;
-	for (unsigned try = 0; try < TRIES && cut; try++)
-		cut = fetch_round(all, pages, count, timeout_s, try == 0);
+	for (size_t i = 0; i < count; i += FETCH_AT_A_TIME)
+		fetch_some(all, pages + i, count - i < FETCH_AT_A_TIME ? count - i : FETCH_AT_A_TIME, timeout_s);
 	curl_multi_cleanup(all);
 	curl_global_cleanup();
 	return 0;

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/doctor/fleet/samples.h"
+#include "cli/fleet/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
-
-/* docs/reference/metrics.md describes them. */
-static const char *const wanted[] = {
-	"glb_director_build_info",
-	"glb_director_source_info",
-	"glb_director_table_info",
-	"glb_director_health_state",
-	"glb_redirect_build_info",
-	"glb_redirect_attached",
-	"glb_redirect_open_to_any_sender",
-	"glb_redirect_allow_from_info",
-	"glb_redirect_allow_from_omitted",
-};
 
 static bool has_name(const char *line, const char *name)
 {
@@ -26,10 +13,10 @@ static bool has_name(const char *line, const char *name)
 	return strncmp(line, name, size) == 0 && (line[size] == '{' || line[size] == ' ');
 }
 
-static bool is_wanted(const char *line)
+static bool is_wanted(const struct samples *samples, const char *line)
 {
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (has_name(line, wanted[i]))
+	for (const char *const *name = samples->wanted; *name; name++)
+		if (has_name(line, *name))
 			return true;
 	return false;
 }
@@ -54,7 +41,7 @@ static void keep(struct samples *samples)
 static void end_line(struct samples *samples)
 {
 	samples->line[samples->used] = '\0';
-	if (!samples->too_long && strlen(samples->line) == samples->used && is_wanted(samples->line))
+	if (!samples->too_long && strlen(samples->line) == samples->used && is_wanted(samples, samples->line))
 		keep(samples);
 	samples->used = 0;
 	samples->too_long = false;
@@ -76,7 +63,7 @@ void samples_free(struct samples *samples)
 	for (size_t i = 0; i < samples->count; i++)
 		free(samples->lines[i]);
 	free(samples->lines);
-	*samples = (struct samples){0};
+	*samples = (struct samples){.wanted = samples->wanted};
 }
 
 const char *samples_next(const struct samples *samples, const char *name, size_t *at)
@@ -131,4 +118,18 @@ double samples_value(const char *sample)
 	const char *last = strrchr(sample, ' ');
 
 	return last ? strtod(last + 1, NULL) : 0;
+}
+
+bool samples_count(const char *sample, uint64_t *count)
+{
+	const char *at = strrchr(sample, ' ');
+	uint64_t value = 0;
+	unsigned digits = 0;
+
+	for (at += at != NULL; at && *at >= '0' && *at <= '9' && digits < SAMPLES_MAX_DIGITS; at++, digits++)
+		value = 10 * value + (uint64_t)(*at - '0');
+	if (!digits || *at)
+		return false;
+	*count = value;
+	return true;
 }

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The samples of a page of metrics that the doctor needs. The page comes from another host and may be anything: what is not a line of
- * text that the doctor needs is skipped, and the memory is limited. Pure. One thread.
+ * The samples of a page of metrics that the caller needs. The page comes from another host and may be anything: what is not a line of
+ * text that the caller needs is skipped, and the memory is limited. Pure. One thread.
  */
-#ifndef GLB_CLI_DOCTOR_FLEET_SAMPLES_H
-#define GLB_CLI_DOCTOR_FLEET_SAMPLES_H
+#ifndef GLB_CLI_FLEET_SAMPLES_H
+#define GLB_CLI_FLEET_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define SAMPLES_LINE_MAX  1024
-#define SAMPLES_MAX       4096 /* lines that are kept */
-#define SAMPLES_LABEL_MAX 256
+#define SAMPLES_LINE_MAX   1024
+#define SAMPLES_MAX        4096 /* lines that are kept */
+#define SAMPLES_LABEL_MAX  256
+#define SAMPLES_MAX_DIGITS 18 /* of a count */
 
 struct samples {
+	const char *const *wanted; /* the names of the samples that are kept, and NULL at the end; borrowed */
 	char line[SAMPLES_LINE_MAX]; /* the one that is not complete yet */
 	size_t used;
 	bool too_long; /* the line has no room and is skipped */
 	char **lines; /* without control characters */
-	size_t count, left_out;
+	size_t count;
+	size_t left_out; /* lines for which there was no room */
 };
 
 /* Adds the next bytes of the page. */
@@ -33,5 +37,8 @@ bool samples_label(const char *sample, const char *label, char value[SAMPLES_LAB
 
 /* Returns the value of the sample; 0 if there is none. */
 double samples_value(const char *sample);
+
+/* Parses the value as a count: decimal digits, at most SAMPLES_MAX_DIGITS. False: *count is unchanged. */
+bool samples_count(const char *sample, uint64_t *count);
 
 #endif
