@@ -84,7 +84,7 @@ static int count_all(struct drain *drain)
 
 	memset(drain->vip, 0, sizeof(drain->vip));
 	drain->left = 0;
-	error = diag_each_open(count, drain);
+	error = diag_each_open(count, drain, true);
 	return error ? command_error("cannot read the sockets of this host: %s", strerror(-error)) : COMMAND_OK;
 }
 

@@ -150,32 +150,6 @@ bool diag_is_full(const struct diag_socket *socket)
 	return socket->waiting > socket->backlog;
 }
 
-struct counting {
-	diag_connection *each;
-	void *data;
-};
-
-static int count(const struct nlmsghdr *message, void *data)
-{
-	const struct inet_diag_msg *info = info_of(message);
-	const struct counting *counting = data;
-
-	if (info) {
-		struct netaddr local = local_address(info);
-
-		counting->each(&local, ntohs(info->id.idiag_sport), counting->data);
-	}
-	return MNL_CB_OK;
-}
-
-int diag_established(diag_connection *each, void *data)
-{
-	const struct kind kind = {.protocol = IPPROTO_TCP, .states = 1u << TCP_ESTABLISHED};
-	struct counting counting = {each, data};
-
-	return dump_all(&kind, count, &counting);
-}
-
 struct opening {
 	diag_open_each *each;
 	void *data;
@@ -203,7 +177,12 @@ static int take_tcp(const struct nlmsghdr *message, void *data)
 	const struct opening *opening = data;
 
 	if (info) {
-		const struct diag_open open = {.local = local_address(info), .idle_ms = idle_of(message)};
+		const struct diag_open open = {
+			.local = local_address(info),
+			.port = ntohs(info->id.idiag_sport),
+			.established = info->idiag_state == TCP_ESTABLISHED,
+			.idle_ms = idle_of(message),
+		};
 
 		opening->each(&open, opening->data);
 	}
@@ -216,18 +195,19 @@ static int take_udp(const struct nlmsghdr *message, void *data)
 	const struct opening *opening = data;
 
 	if (info) {
-		const struct diag_open open = {.local = local_address(info), .udp = true};
+		const struct diag_open open = {
+			.local = local_address(info), .port = ntohs(info->id.idiag_sport), .udp = true};
 
 		opening->each(&open, opening->data);
 	}
 	return MNL_CB_OK;
 }
 
-int diag_each_open(diag_open_each *each, void *data)
+int diag_each_open(diag_open_each *each, void *data, bool with_idle)
 {
 	const struct kind tcp = {
 		.protocol = IPPROTO_TCP,
-		.extensions = 1u << (INET_DIAG_INFO - 1),
+		.extensions = with_idle ? 1u << (INET_DIAG_INFO - 1) : 0,
 		.states = 1u << TCP_ESTABLISHED | 1u << TCP_SYN_RECV | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 |
 			  1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING,
 	};

@@ -42,21 +42,20 @@ bool diag_serves(const struct diag_socket *socket, const struct netprefix *addre
 /* Returns whether no more connections can wait for accept(), so that the kernel drops new ones. */
 bool diag_is_full(const struct diag_socket *socket);
 
-/*
- * Calls `each` with the local address and port of every established TCP connection. The kernel needs about a second for a
- * million. It does not stop the connections meanwhile, so one that opens or closes may be missing, or be seen twice.
- */
-typedef void diag_connection(const struct netaddr *local, uint16_t port, void *data);
-int diag_established(diag_connection *each, void *data);
-
 /* A connection that is open or closing, also half-open, or a connected UDP socket. */
 struct diag_open {
 	struct netaddr local;
+	uint16_t port;
 	bool udp;
+	bool established; /* TCP: open in both directions, also if it waits for accept() */
 	uint32_t idle_ms; /* since the last data in either direction, or since it opened; UDP, half-open, closed by both ends: 0 */
 };
 
+/*
+ * Calls `each` for all of them. The kernel needs about a second for a million, and longer with idle_ms, which is 0 without
+ * `with_idle`. It does not stop the connections meanwhile, so one that opens or closes may be missing, or be seen twice.
+ */
 typedef void diag_open_each(const struct diag_open *open, void *data);
-int diag_each_open(diag_open_each *each, void *data);
+int diag_each_open(diag_open_each *each, void *data, bool with_idle);
 
 #endif

@@ -156,6 +156,19 @@ static void write_connections(struct openmetrics *to, const struct sockets *sock
 	}
 }
 
+static void write_open(struct openmetrics *to, const struct sockets *sockets)
+{
+	char vip[NETPREFIX_TEXT_MAX];
+
+	openmetrics_family(to, "open_connections", OPENMETRICS_GAUGE,
+		"connections of a VIP that glb-redirect drained counts: open, half-open or closing");
+	for (size_t i = 0; i < sockets->vips.count; i++) {
+		netprefix_format(&sockets->vips.items[i], vip);
+		openmetrics_number(to, OPENMETRICS_LABELS({"vip", vip}, {"protocol", "tcp"}), sockets->open_tcp[i]);
+		openmetrics_number(to, OPENMETRICS_LABELS({"vip", vip}, {"protocol", "udp"}), sockets->open_udp[i]);
+	}
+}
+
 static double sockets_of(const struct sockets_listener *listener)
 {
 	return listener->sockets;
@@ -208,6 +221,7 @@ static void write_sockets(struct openmetrics *to, const struct metrics *metrics)
 	openmetrics_real(to, OPENMETRICS_NO_LABELS, metrics->sockets_duration);
 	if (sockets->error)
 		return;
+	write_open(to, sockets);
 	write_connections(to, sockets);
 	by_listener(to, sockets, "listener_sockets", "listening TCP sockets that serve a VIP", sockets_of);
 	by_listener(to, sockets, "listener_full_sockets",

@@ -131,18 +131,24 @@ static const struct netprefix *find_vip(struct counting *counting, const struct 
 	return counting->remembered[slot].vip;
 }
 
-static void count_connection(const struct netaddr *local, uint16_t port, void *data)
+static void count_connection(const struct diag_open *open, void *data)
 {
 	struct counting *counting = data;
 	struct sockets *sockets = counting->sockets;
-	const struct netprefix *found = find_vip(counting, local);
+	const struct netprefix *found = find_vip(counting, &open->local);
 	struct sockets_service *service;
 	size_t vip;
 
 	if (!found)
 		return;
 	vip = (size_t)(found - sockets->vips.items);
-	service = service_of(sockets, vip, port);
+	if (open->udp)
+		sockets->open_udp[vip]++;
+	else
+		sockets->open_tcp[vip]++;
+	if (!open->established)
+		return;
+	service = service_of(sockets, vip, open->port);
 	if (service)
 		service->connections++;
 	else
@@ -159,5 +165,5 @@ void sockets_read(struct sockets *sockets)
 		sockets->error = read_listeners(sockets);
 	make_services(sockets);
 	if (!sockets->error)
-		sockets->error = diag_established(count_connection, &counting);
+		sockets->error = diag_each_open(count_connection, &counting, false);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCP sockets of this network namespace, summed for metrics: established connections by VIP and port, and the accept queues
+ * Sockets of this network namespace, summed for metrics: connections by VIP, established ones also by port, and the accept queues
  * of the listening sockets that serve a VIP. Plain data; one thread. The functions print nothing.
  */
 #ifndef GLB_REDIRECT_METRICS_SOCKETS_H
@@ -38,7 +38,8 @@ struct sockets {
 	struct vips vips;
 	struct sockets_service services[SOCKETS_MAX_SERVICES]; /* in order of VIP and port */
 	size_t service_count;
-	uint32_t other[VIPS_MAX]; /* connections of each VIP for a port that is no service */
+	uint32_t open_tcp[VIPS_MAX], open_udp[VIPS_MAX]; /* what `glb-redirect drained` counts, of each VIP */
+	uint32_t other[VIPS_MAX]; /* established connections of each VIP for a port that is no service */
 	struct sockets_listener listeners[SOCKETS_MAX_LISTENERS];
 	size_t listener_count;
 };

@@ -10,6 +10,7 @@ import pytest
 
 from host import VIP, Host
 from lab.tools import wait_until
+from scrape import metrics
 from test_sockets import V4, V6, Server
 
 ZERO = {"connections": 0, "udp": 0, "idle_under_1m": 0, "idle_under_10m": 0, "idle_under_1h": 0, "idle_longer": 0}
@@ -76,6 +77,33 @@ def test_every_state_of_a_connection(glb_redirect):
             assert vips[VIP[family]]["connections"] == len(shown.splitlines()) >= 4
             assert vips[VIP[family]]["udp"] == 1
         assert result.returncode == 1
+
+
+def gauge(namespace, glb_redirect):
+    """{(VIP, protocol): connections} of the exporter."""
+    return {key[1:]: value for key, value in metrics(namespace, glb_redirect).items() if key[0] == "open_connections"}
+
+
+def test_the_gauge_of_the_exporter_counts_the_same(glb_redirect):
+    """Whoever decides by the metrics that a proxy can go must not miss what the command shows: half-open, half-closed, UDP."""
+    host = Host()
+    with host.close:
+        shown = json.loads(host.namespace.run(glb_redirect, "drained", "--json", "--vip", f"{VIP[4]},{VIP[6]}", check=False).stdout)["vips"]
+        counted = gauge(host.namespace, glb_redirect)
+        assert {vip: (counted[vip, "tcp"], counted[vip, "udp"]) for vip in VIP.values()} == {
+            vip: (shown[vip]["connections"], shown[vip]["udp"]) for vip in VIP.values()}
+        assert min(counted.values()) >= 1
+
+
+def test_the_gauge_is_0_for_a_vip_without_connections(server):
+    listener = server.listen(V4, 80)
+    client = server.connect(V4, 80)
+    connection = listener.accept()[0]
+    assert gauge(server.namespace, server.glb_redirect) == {(V4, "tcp"): 1, (V4, "udp"): 0, (V6, "tcp"): 0, (V6, "udp"): 0}
+    client.close()  # the server's end is then in CLOSE_WAIT
+    assert connection.recv(1) == b"" and gauge(server.namespace, server.glb_redirect)[V4, "tcp"] == 1
+    connection.close()
+    wait_until(lambda: gauge(server.namespace, server.glb_redirect)[V4, "tcp"] == 0, "the connection to be closed")
 
 
 def test_vips_of_the_command_line(server):
