@@ -16,16 +16,26 @@ static void note_others(const struct telemetry *telemetry)
 	free(others);
 }
 
+bool telemetry_timeout(const struct command_args *args, uint32_t *seconds)
+{
+	const char *wait = args->options[TELEMETRY_TIMEOUT];
+
+	*seconds = 10;
+	if (!wait || text_number(wait, 1, 3600, seconds))
+		return true;
+	command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	return false;
+}
+
 int telemetry_connect(struct telemetry *telemetry, const struct command_args *args, struct faults *faults)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
-	const char *wait = args->options[TELEMETRY_TIMEOUT];
-	uint32_t timeout = 10;
+	uint32_t timeout;
 	int error;
 
 	telemetry->socket.fd = -1;
-	if (wait && !text_number(wait, 1, 3600, &timeout))
-		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	if (!telemetry_timeout(args, &timeout))
+		return COMMAND_USAGE;
 	error = telemetry_socket_open(&telemetry->socket, prefix ? prefix : "rte", timeout * 1000, faults);
 	if (error != -ENAMETOOLONG)
 		return error;

@@ -20,6 +20,9 @@ struct telemetry {
 	struct telemetry_socket socket;
 };
 
+/* Reads --timeout. False: a usage error was printed. */
+bool telemetry_timeout(const struct command_args *args, uint32_t *seconds);
+
 /* Connects to the director. Returns COMMAND_OK, or the exit code after an error message. The caller closes it. */
 int telemetry_open(struct telemetry *telemetry, const struct command_args *args);
 void telemetry_close(struct telemetry *telemetry);

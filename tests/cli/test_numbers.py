@@ -52,6 +52,7 @@ COMMANDS = {
     "lookup --timeout": (lambda bad: [CLI, "lookup", "--live", "1.1.1.1:1", "2.2.2.2:2", "--timeout", bad], TIMEOUT),
     "stats --watch": (lambda bad: [CLI, "stats", f"--watch={bad}"], "stats: --watch: '{}' is not a number of seconds from 1 to 3600"),
     "doctor --timeout": (lambda bad: [CLI, "doctor", "--timeout", bad], TIMEOUT),
+    "edit --timeout": (lambda bad: edit("drain", "192.168.50.1", "--timeout", bad), TIMEOUT),
     "capture --timeout": (lambda bad: [CLI, "capture", "--timeout", bad], TIMEOUT),
     "capture --count": (lambda bad: [CLI, "capture", "--count", bad], "capture: --count: '{}' is not a number from 1 to 1000000000"),
     "capture --seconds": (lambda bad: [CLI, "capture", "--seconds", bad], "capture: --seconds: '{}' is not a number from 1 to 3600"),

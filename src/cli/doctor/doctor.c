@@ -91,9 +91,9 @@ static const char *misuse(const struct command_args *args)
 
 static int run(const struct command_args *args)
 {
-	const char *root = args->options[ROOT] ? args->options[ROOT] : "", *wait = args->options[TELEMETRY_TIMEOUT];
+	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
 	const char *wrong = misuse(args);
-	uint32_t timeout = 10;
+	uint32_t timeout;
 
 	if (wrong)
 		return command_usage("doctor: %s", wrong);
@@ -101,8 +101,8 @@ static int run(const struct command_args *args)
 		return command_usage("--root: there is no folder '%s'", root);
 	if (!args->options[FLEET])
 		return look(args, strcmp(root, "/") == 0 ? "" : root);
-	if (wait && !text_number(wait, 1, 3600, &timeout))
-		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	if (!telemetry_timeout(args, &timeout))
+		return COMMAND_USAGE;
 	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], timeout, args->options[JSON]);
 }
 

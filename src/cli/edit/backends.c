@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs for backends: add, remove, drain, undrain. */
+/* The verbs for backends that stay: add, drain, undrain. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/edit/edit.h"
 
-static uint32_t find_backend(const struct table *table, const char *operand)
+uint32_t edit_find_backend(const struct table *table, const char *operand)
 {
 	struct netaddr addr = {0};
 	uint32_t i = 0;
@@ -17,13 +17,13 @@ static uint32_t find_backend(const struct table *table, const char *operand)
 	return i;
 }
 
-/* Finds the tables of the selection that have the backend. */
-static bool find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES])
+bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES])
 {
 	const struct table_set *set = &edit->change.old.set;
 
 	for (uint32_t i = 0; i < set->count; i++)
-		found[i] = edit->selected[i] && find_backend(&set->tables[i], operand) < set->tables[i].backend_count;
+		found[i] =
+			edit->selected[i] && edit_find_backend(&set->tables[i], operand) < set->tables[i].backend_count;
 	return edit_check_matches(edit, "backend", operand, found);
 }
 
@@ -34,13 +34,13 @@ bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit 
 	char path[64];
 
 	for (int i = 0; i < count; i++) {
-		if (!find_tables(edit, edit->operands[i], found))
+		if (!edit_find_tables(edit, edit->operands[i], found))
 			return false;
 		for (uint32_t t = 0; t < set->count; t++) {
 			if (!found[t])
 				continue;
 			snprintf(path, sizeof(path), "tables[%u].backends[%u]", t,
-				find_backend(&set->tables[t], edit->operands[i]));
+				edit_find_backend(&set->tables[t], edit->operands[i]));
 			if (!change(edit, path))
 				return edit_failed(edit);
 		}
@@ -68,40 +68,6 @@ bool edit_undrain(struct edit *edit)
 	return edit_each_backend(edit, edit->count, set_active);
 }
 
-static bool is_operand(const struct edit *edit, const struct table_backend *backend)
-{
-	for (int i = 0; i < edit->count; i++) {
-		struct netaddr addr = {0};
-
-		netaddr_parse(edit->operands[i], &addr);
-		if (netaddr_compare(&addr, &backend->addr) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool edit_remove(struct edit *edit)
-{
-	const struct table_set *set = &edit->change.old.set;
-	bool found[TABLE_MAX_TABLES];
-	char path[64];
-
-	for (int i = 0; i < edit->count; i++)
-		if (!find_tables(edit, edit->operands[i], found))
-			return false;
-	for (uint32_t t = 0; t < set->count; t++) {
-		/* Backwards, so that the indices before stay valid. */
-		for (uint32_t b = set->tables[t].backend_count; b-- > 0;) {
-			if (!edit->selected[t] || !is_operand(edit, &set->tables[t].backends[b]))
-				continue;
-			snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
-			if (!json_edit_remove(&edit->change.after, path))
-				return edit_failed(edit);
-		}
-	}
-	return true;
-}
-
 /* Returns the text of the checks that the new backends of a table get, or NULL: none. False, with an error: there are none to copy. */
 static bool get_checks(const struct edit *edit, uint32_t t, char **checks)
 {
@@ -112,7 +78,7 @@ static bool get_checks(const struct edit *edit, uint32_t t, char **checks)
 	*checks = NULL;
 	if (!edit->copy_checks_from)
 		return true;
-	from = find_backend(&set->tables[t], edit->copy_checks_from);
+	from = edit_find_backend(&set->tables[t], edit->copy_checks_from);
 	snprintf(path, sizeof(path), "tables[%u].backends[%u].healthchecks", t, from);
 	if (from < set->tables[t].backend_count)
 		*checks = json_edit_get(&edit->change.before, path);
@@ -159,7 +125,7 @@ static bool add_all(struct edit *edit, uint32_t t)
 	bool added = true;
 
 	for (int i = 0; i < edit->count; i++) {
-		uint32_t there = find_backend(&set->tables[t], edit->operands[i]);
+		uint32_t there = edit_find_backend(&set->tables[t], edit->operands[i]);
 
 		if (there == set->tables[t].backend_count)
 			continue;

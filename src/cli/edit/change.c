@@ -153,6 +153,7 @@ void change_close(struct change *change)
 	table_document_free(&change->old);
 	faults_clear(&change->known);
 	healthcheck_files_free(&change->healthcheck);
+	free(change->ended);
 	free(change->before.text);
 	free(change->after.text);
 	free(change->backup);
@@ -263,13 +264,43 @@ static int refuse(const struct change *change, const struct table_set_diff *diff
 	return CLI_BROKEN;
 }
 
+bool change_add_ended(struct change *change, uint32_t table, uint32_t index)
+{
+	struct table_backend **ended = realloc(change->ended, (change->ended_count + 1) * sizeof(struct table_backend *));
+
+	if (!ended)
+		return command_error("out of memory") == COMMAND_OK;
+	change->ended = ended;
+	ended[change->ended_count++] = &change->old.set.tables[table].backends[index];
+	return true;
+}
+
+/* Builds the rows of the old table as if the proxies whose connections have ended were not in it. Returns 0, or -errno. */
+static int build_old(struct change *change)
+{
+	uint8_t *states = malloc(change->ended_count + 1);
+	int error = -ENOMEM;
+
+	if (!states)
+		return error;
+	for (size_t i = 0; i < change->ended_count; i++) {
+		states[i] = change->ended[i]->state;
+		change->ended[i]->state = TABLE_INACTIVE;
+	}
+	error = table_build(&change->old.set, cpus_usable());
+	for (size_t i = 0; i < change->ended_count; i++)
+		change->ended[i]->state = states[i];
+	free(states);
+	return error;
+}
+
 /* Prints the change, and checks it against --max-broken. Returns the exit code. */
 static int show(struct change *change, struct table_document *new, double limit)
 {
 	struct table_set_diff diff;
 	int code = COMMAND_OK;
 
-	if (table_build(&change->old.set, cpus_usable()) || table_build(&new->set, cpus_usable()) ||
+	if (build_old(change) || table_build(&new->set, cpus_usable()) ||
 		!table_set_diff_create(&diff, &change->old.set, &new->set))
 		return command_error("%s: cannot compare the rows: out of memory", change->named);
 	if (describe_changes(&change->old, new) == 0)

@@ -22,6 +22,9 @@ struct change {
 	struct faults known; /* its warnings */
 	bool thorough; /* `check` finds no error in it, and must find none in the result */
 	struct json_edit after; /* the text to write; the caller changes it */
+	/* Backends of `old` whose connections have ended, so that rows do not break without them. The caller adds them. */
+	struct table_backend **ended;
+	size_t ended_count;
 };
 
 /* The first options of every subcommand that changes a table. */
@@ -53,5 +56,8 @@ bool change_open(struct change *change, const char *path, const struct command_a
 int change_finish(struct change *change, const struct command_args *args, enum change_order order);
 
 void change_close(struct change *change);
+
+/* Adds backend `index` of table `table` to change->ended. False: out of memory. */
+bool change_add_ended(struct change *change, uint32_t table, uint32_t index);
 
 #endif

@@ -10,6 +10,7 @@ static const struct command_option options[] = {
 	[EDIT_ALL_TABLES] = {"all-tables", NULL, "change every table"},
 	[EDIT_STATE] = {"state", "STATE", "add: state of the new backend (default: active)"},
 	[EDIT_COPY_CHECKS] = {"copy-checks-from", "IP", "add: with the health checks of this backend"},
+	[EDIT_PROXIES] = {"proxies", "FILE", "remove: ask the proxies in FILE if connections are left"},
 	{0},
 };
 
@@ -110,6 +111,7 @@ void edit_offer_verbs(void)
 static int check_usage(const struct command_args *args)
 {
 	const char *verb = args->operands[1];
+	uint32_t timeout;
 	bool adds = strcmp(verb, "add") == 0;
 
 	if (find_verb(verb) < 0)
@@ -121,6 +123,10 @@ static int check_usage(const struct command_args *args)
 		return usage(verb, "--table and --all-tables exclude each other");
 	if (!adds && (args->options[EDIT_STATE] || args->options[EDIT_COPY_CHECKS]))
 		return usage(verb, "--state and --copy-checks-from are for add");
+	if (args->options[EDIT_PROXIES] && strcmp(verb, "remove") != 0)
+		return usage(verb, "--proxies is for remove");
+	if (!telemetry_timeout(args, &timeout))
+		return COMMAND_USAGE;
 	return edit_check_operands(verb, args->operands + 2, args->count - 2, args->options);
 }
 
@@ -131,15 +137,18 @@ static int run(const struct command_args *args)
 		.count = args->count - 2,
 		.state = args->options[EDIT_STATE] ? args->options[EDIT_STATE] : "active",
 		.copy_checks_from = args->options[EDIT_COPY_CHECKS],
+		.args = args,
+		.failed = COMMAND_FAILED,
 	};
 	int code = check_usage(args);
 
 	if (code != COMMAND_OK)
 		return code;
-	code = COMMAND_FAILED;
 	if (change_open(&edit.change, args->operands[0], args) && select_tables(&edit, args) &&
 		verbs[find_verb(args->operands[1])].run(&edit))
 		code = change_finish(&edit.change, args, CHANGE_BACKUP_FIRST);
+	else
+		code = edit.failed;
 	change_close(&edit.change);
 	return code;
 }

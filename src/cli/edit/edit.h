@@ -10,13 +10,16 @@ enum {
 	EDIT_ALL_TABLES,
 	EDIT_STATE,
 	EDIT_COPY_CHECKS,
+	EDIT_PROXIES,
 };
 
 struct edit {
 	struct change change;
 	char **operands; /* after the verb; edit_check_operands() has checked them */
 	int count;
+	const struct command_args *args; /* the whole command line */
 	const char *state, *copy_checks_from; /* of add; copy_checks_from may be NULL */
+	int failed; /* the exit code if the verb fails */
 	bool selected[TABLE_MAX_TABLES]; /* the tables that may be changed */
 	bool unique; /* each operand may mean one table only */
 };
@@ -32,6 +35,12 @@ bool edit_undrain(struct edit *edit);
 bool edit_set(struct edit *edit);
 bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
+
+/* Returns the index of the backend in the table; backend_count: it is not there. */
+uint32_t edit_find_backend(const struct table *table, const char *operand);
+
+/* Finds the tables of the selection that have the backend. False, with an error: the choice is not clear. */
+bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES]);
 
 /* Calls `change` with the path of each backend that the first `count` operands name, in each table that has it. */
 bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit *edit, const char *path));

@@ -13,7 +13,7 @@
 #define SAMPLES_LINE_MAX   1024
 #define SAMPLES_MAX        4096 /* lines that are kept */
 #define SAMPLES_LABEL_MAX  256
-#define SAMPLES_MAX_DIGITS 18 /* of a count */
+#define SAMPLES_MAX_DIGITS 15 /* of a count, so that the sum of SAMPLES_MAX counts has no overflow */
 
 struct samples {
 	const char *const *wanted; /* the names of the samples that are kept, and NULL at the end; borrowed */

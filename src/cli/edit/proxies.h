@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the proxies of a table tell about their connections: the metrics of glb-redirect exporter, from the hosts in the file of
+ * --proxies. The pages come from other hosts and may be anything. One thread; asking blocks. All functions print their errors.
+ */
+#ifndef GLB_CLI_EDIT_PROXIES_H
+#define GLB_CLI_EDIT_PROXIES_H
+
+#include "cli/edit/change.h"
+#include "cli/fleet/peers.h"
+
+struct proxies {
+	const char *file; /* borrowed */
+	uint32_t timeout_s; /* for a page */
+	bool forced; /* by --force: errors about the proxies are printed as warnings */
+	struct peers peers;
+};
+
+/* Reads the file. The arguments are those of edit, with a valid --timeout. The caller calls proxies_close() in either case. */
+bool proxies_open(struct proxies *proxies, const char *file, const struct command_args *args);
+void proxies_close(struct proxies *proxies);
+
+/* Asks the hosts in the file that are, or may be, one of these backends. */
+bool proxies_ask(struct proxies *proxies, const struct netaddr *backends, size_t count);
+
+/* Returns the metrics of the backend, or NULL: they are not known. */
+const struct samples *proxies_find(const struct proxies *proxies, const struct netaddr *backend);
+
+/* Counts the connections that the backend has for VIPs of the table. False: not known. */
+bool proxies_count_left(
+	const struct proxies *proxies, const struct netaddr *backend, const struct table *table, uint64_t *left);
+
+#endif
