@@ -28,7 +28,7 @@ static const struct command *const commands[] = {
 
 static const struct command_program program = {
 	.name = "glb-director-cli",
-	.note = "A table (TABLE, OLD, NEW) is a JSON or a binary file.",
+	.note = "A table (TABLE) is a JSON or a binary file.",
 	.commands = commands,
 	.values = cli_values,
 	.count = sizeof(commands) / sizeof(commands[0]),

@@ -52,11 +52,12 @@ def first_hop_rows(source, address):
 def test_diff_of_equal_tables_is_empty(files):
     found = diff(files / "table.json", files / "table.bin")
     assert set(found) == {"rows", "changed_rows", "changed_percent", "broken_rows", "broken_percent", "at_risk_rows",
-                          "at_risk_percent", "tables", "checks"}
+                          "at_risk_percent", "broken_by", "skew_rows", "skew_percent", "tables", "checks"}
     assert (found["rows"], found["changed_rows"], found["broken_rows"]) == (65536, 0, 0)
     assert set(found["tables"][0]) == {
         "name", "old_name", "index", "table", "hash_key_changed", "binds_changed", "seed_known", "changed_rows", "changed_percent",
-        "broken_rows", "broken_percent", "at_risk_rows", "at_risk_percent", "binds", "backends"}
+        "broken_rows", "broken_percent", "at_risk_rows", "at_risk_percent", "broken_by", "skew_rows", "skew_percent", "binds",
+        "backends"}
 
 
 def test_draining_changes_rows_and_breaks_none(tmp_path):

@@ -66,7 +66,7 @@ def fish(words, folder):
 @pytest.mark.parametrize("complete", [bash, zsh, fish])
 @pytest.mark.parametrize("words, expected", [
     (["glb-director-cli", "re"], {"replay", "reload"}),
-    (["glb-director-cli", "diff", "--max"], {"--max-broken"}),
+    (["glb-director-cli", "diff", "--max"], {"--max-broken", "--max-skew"}),
     (["glb-director-cli", "lookup", "--proto", ""], {"tcp", "udp", "icmp"}),
     (["glb-director-cli", "build-config", "a", "b", "--format", ""], {"2", "3"}),
     (["glb-director-cli", "check", "--kind", "d"], {"director"}),

@@ -58,6 +58,8 @@ COMMANDS = {
     "capture --seconds": (lambda bad: [CLI, "capture", "--seconds", bad], "capture: --seconds: '{}' is not a number from 1 to 3600"),
     "capture --snaplen": (lambda bad: [CLI, "capture", "--snaplen", bad], "capture: --snaplen: '{}' is not a number from 1 to 16384"),
     "diff --max-broken": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-broken", bad], "diff: " + PERCENT),
+    "diff --max-skew": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-skew", bad],
+                        "diff: " + PERCENT.replace("max-broken", "max-skew")),
     "edit --max-broken": (lambda bad: edit("drain", "192.168.50.1", "--max-broken", bad), PERCENT),
     "undo --max-broken": (lambda bad: [CLI, "undo", "table.json", "--max-broken", bad], PERCENT),
     "edit BIND": (lambda bad: edit("add-bind", f"10.0.0.1:{bad}/tcp"), "edit: add-bind: '10.0.0.1:{}/tcp' is not a bind: "),
@@ -76,7 +78,7 @@ RIGHT_PERCENTS = ("80.0",)
 @pytest.mark.parametrize("place", COMMANDS)
 @pytest.mark.parametrize("bad", ["", *BAD_NUMBERS])
 def test_command_lines_refuse_it(place, bad, files):
-    if (not bad and place in WITHOUT_EMPTY) or ("--max-broken" in place and bad in RIGHT_PERCENTS):
+    if (not bad and place in WITHOUT_EMPTY) or ("--max-" in place and bad in RIGHT_PERCENTS):
         return
     command, message = COMMANDS[place]
     done = subprocess.run(command(bad), capture_output=True, text=True, cwd=files, timeout=60)

@@ -8,7 +8,8 @@
 #include "cli/cli.h"
 #include "common/text.h"
 
-#define MAX_BINDS 10 /* lines for people, of a table */
+#define MAX_BINDS    10 /* lines for people, of a table */
+#define MAX_BACKENDS 10
 
 static bool is_renamed(const struct table_diff *table)
 {
@@ -104,10 +105,11 @@ static json_t *describe_backends(const struct table_diff *table)
 		char text[NETADDR_TEXT_MAX];
 
 		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:i, s:i, s:i}", "ip", netaddr_format(&backend->addr, text), "old",
-				describe_side(backend->before, backend->first_before), "new",
+			json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i}", "ip", netaddr_format(&backend->addr, text),
+				"old", describe_side(backend->before, backend->first_before), "new",
 				describe_side(backend->after, backend->first_after), "gained", (int)backend->gained,
-				"lost", (int)backend->lost, "still_reached", (int)backend->still_reached));
+				"lost", (int)backend->lost, "still_reached", (int)backend->still_reached, "held_rows",
+				(int)backend->held, "broken_rows", (int)backend->broken));
 	}
 	return array;
 }
@@ -120,6 +122,13 @@ static void append_bind(const struct bind_change *change, void *array)
 	json_object_update_new(bind, json_pack("{s:s, s:b, s:s?}", "change", change->change, "part", change->part, "to",
 					     change->to ? table_diff_label(change->to, label) : NULL));
 	json_array_append_new(array, bind);
+}
+
+json_t *diff_describe_causes(const uint32_t causes[TABLE_DIFF_CAUSES])
+{
+	return json_pack("{s:i, s:i, s:i, s:i}", "unmatched", (int)causes[TABLE_DIFF_UNMATCHED], "hash_key",
+		(int)causes[TABLE_DIFF_HASH_KEY], "removed", (int)causes[TABLE_DIFF_REMOVED], "pushed_out",
+		(int)causes[TABLE_DIFF_PUSHED_OUT]);
 }
 
 static json_t *describe_table(const struct table_set_diff *diff, const struct table_diff *table)
@@ -138,20 +147,27 @@ static json_t *describe_table(const struct table_set_diff *diff, const struct ta
 			      "at_risk_rows", (int)table->at_risk, "at_risk_percent",
 			      table_diff_percent(table->at_risk, TABLE_ROWS), "binds", binds, "backends",
 			      describe_backends(table)));
+	json_object_update_new(
+		json, json_pack("{s:o, s:i, s:f}", "broken_by", diff_describe_causes(table->causes), "skew_rows",
+			      (int)table->skew, "skew_percent", table_diff_percent(table->skew, TABLE_ROWS)));
 	return json;
 }
 
 json_t *diff_describe(const struct table_set_diff *diff)
 {
-	json_t *tables = json_array();
+	json_t *tables = json_array(), *json;
 
 	for (uint32_t i = 0; i < diff->count; i++)
 		if (!diff->only || diff->only == &diff->tables[i])
 			json_array_append_new(tables, describe_table(diff, &diff->tables[i]));
-	return json_pack("{s:i, s:i, s:f, s:i, s:f, s:i, s:f, s:o}", "rows", (int)diff->rows, "changed_rows",
+	json = json_pack("{s:i, s:i, s:f, s:i, s:f, s:i, s:f, s:o}", "rows", (int)diff->rows, "changed_rows",
 		(int)diff->changed, "changed_percent", table_diff_percent(diff->changed, diff->rows), "broken_rows",
 		(int)diff->broken, "broken_percent", table_diff_percent(diff->broken, diff->rows), "at_risk_rows",
 		(int)diff->at_risk, "at_risk_percent", table_diff_percent(diff->at_risk, diff->rows), "tables", tables);
+	json_object_update_new(
+		json, json_pack("{s:o, s:i, s:f}", "broken_by", diff_describe_causes(diff->causes), "skew_rows",
+			      (int)diff->skew, "skew_percent", table_diff_percent(diff->skew, diff->rows)));
+	return json;
 }
 
 const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16])
@@ -251,6 +267,38 @@ static void print_still_reached(const struct table_diff *table)
 	}
 }
 
+static void print_cause(uint32_t rows, const char *why)
+{
+	char percent[16];
+
+	if (rows)
+		cli_print(4, "  %" PRIu32 " row%s break%s (%s), because %s", rows, text_plural(rows), cli_verb(rows),
+			diff_percent_text(rows, TABLE_ROWS, percent), why);
+}
+
+/* The other causes have lines already: those of the binds, and of the hash_key. */
+static void print_causes(const struct table_diff *table)
+{
+	char percent[16], address[NETADDR_TEXT_MAX];
+	uint32_t lines = 0;
+
+	print_cause(table->causes[TABLE_DIFF_REMOVED], "their proxy is not in NEW, or inactive");
+	print_cause(table->causes[TABLE_DIFF_PUSHED_OUT], "other proxies have all hops of the row in NEW");
+	for (uint32_t i = 0; i < table->backend_count && table->after && !table->key_changed; i++) {
+		const struct table_diff_backend *backend = &table->backends[i];
+
+		if (backend->broken > backend->still_reached && lines++ < MAX_BACKENDS)
+			cli_print(4, "  %s: connections of %" PRIu32 " of its %" PRIu32 " row%s break",
+				netaddr_format(&backend->addr, address), backend->broken, backend->held,
+				text_plural(backend->held));
+	}
+	if (lines > MAX_BACKENDS)
+		printf("  and %" PRIu32 " more backends; --json lists all\n", lines - MAX_BACKENDS);
+	if (table->skew)
+		cli_print(4, "  a director that still has OLD loses new connections of %" PRIu32 " row%s (%s)",
+			table->skew, text_plural(table->skew), diff_percent_text(table->skew, TABLE_ROWS, percent));
+}
+
 static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint32_t rows, const char *label)
 {
 	char changed_text[16], broken_text[16];
@@ -271,7 +319,7 @@ static bool rows_differ(const struct table_diff *table)
 	return differ;
 }
 
-static void print_table(const struct table_set_diff *diff, const struct table_diff *table)
+static void print_table(const struct table_set_diff *diff, const struct table_diff *table, unsigned parts)
 {
 	char buf[16], label[TABLE_MAX_NAME + 16];
 
@@ -296,19 +344,21 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	if (table->at_risk)
 		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break",
 			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk));
-	if (!table->before || !table->after || rows_differ(table))
+	if (parts & DIFF_CAUSES)
+		print_causes(table);
+	if (parts & DIFF_BACKENDS && (!table->before || !table->after || rows_differ(table)))
 		print_backends(table);
 	print_weights(table);
 	putchar('\n');
 }
 
-void diff_print(const struct table_set_diff *diff)
+void diff_print(const struct table_set_diff *diff, unsigned parts)
 {
 	char of[32];
 
 	for (uint32_t i = 0; i < diff->count; i++)
 		if (!diff->only || diff->only == &diff->tables[i])
-			print_table(diff, &diff->tables[i]);
+			print_table(diff, &diff->tables[i], parts);
 	if (diff->only)
 		return;
 	snprintf(of, sizeof(of), " of %" PRIu32, diff->rows);

@@ -7,10 +7,19 @@
 
 #include "cli/diff/table_diff.h"
 
-void diff_print(const struct table_set_diff *diff);
+enum diff_parts {
+	DIFF_BACKENDS = 1, /* the rows of each backend */
+	DIFF_CAUSES = 2, /* why rows break, on which proxies, and the skew between the two sets */
+};
 
-/* Returns the JSON output of `diff`; the caller owns it. */
+/* parts: of enum diff_parts */
+void diff_print(const struct table_set_diff *diff, unsigned parts);
+
+/* Returns the JSON output of `diff` for two sets; the caller owns it. */
 json_t *diff_describe(const struct table_set_diff *diff);
+
+/* Returns the rows that break by cause, as a JSON object; the caller owns it. */
+json_t *diff_describe_causes(const uint32_t causes[TABLE_DIFF_CAUSES]);
 
 /* Returns a share such as "16.69%", in buf or static. "0.00%" means none of `whole`, and "100.00%" all of it. */
 const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16]);

@@ -305,7 +305,7 @@ static int show(struct change *change, struct table_document *new, double limit)
 		return command_error("%s: cannot compare the rows: out of memory", change->named);
 	if (describe_changes(&change->old, new) == 0)
 		printf("%s: only comments or other text change\n", change->named);
-	diff_print(&diff);
+	diff_print(&diff, DIFF_BACKENDS);
 	if (table_diff_percent(diff.broken, diff.rows) > limit)
 		code = refuse(change, &diff, limit);
 	table_set_diff_free(&diff);

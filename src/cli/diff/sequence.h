@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Follows connections through table sets in the order of time. In each set, new connections begin at the first hop of
+ * every row, and nothing ends unless the caller says so. Pure, but allocates memory. One thread.
+ */
+#ifndef GLB_CLI_DIFF_SEQUENCE_H
+#define GLB_CLI_DIFF_SEQUENCE_H
+
+#include <stdbool.h>
+
+#include "cli/diff/table_diff.h"
+
+struct sequence {
+	const struct table_set *set; /* the newest; borrowed, and used by the next step */
+	struct holders *held; /* by table of the set; an empty entry: everyone who may hold connections by this table alone */
+};
+
+/* All return false if out of memory. The caller calls sequence_free() in any case. */
+bool sequence_begin(struct sequence *sequence, const struct table_set *first);
+
+/* Replaces the set by the next one. Fills *diff; the caller frees it, and frees the older set only after that. */
+bool sequence_step(struct sequence *sequence, const struct table_set *next, struct table_set_diff *diff);
+
+void sequence_free(struct sequence *sequence);
+
+#endif
