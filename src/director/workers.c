@@ -276,11 +276,16 @@ void workers_sum(const struct director *director, struct counters *sum)
 		counters_sum(sum, &director->workers[i]->counters);
 }
 
-struct counters_table workers_sum_slot(void *context, uint8_t slot)
+struct counters_table workers_sum_slot(void *context, uint16_t slot)
 {
 	const struct director *director = context;
-	struct counters sum;
+	struct counters_table sum = {0};
 
-	workers_sum(director, &sum);
-	return sum.tables[slot];
+	for (uint16_t i = 0; i < director->worker_count; i++) {
+		const struct counters_table *from = &director->workers[i]->counters.tables[slot];
+
+		sum.packets += __atomic_load_n(&from->packets, __ATOMIC_RELAXED);
+		sum.bytes += __atomic_load_n(&from->bytes, __ATOMIC_RELAXED);
+	}
+	return sum;
 }

@@ -21,6 +21,6 @@ void workers_free(struct director *director);
 void workers_sum(const struct director *director, struct counters *sum);
 
 /* Returns what all workers have counted for one slot of counters.tables. For reload_run(). context: the struct director. */
-struct counters_table workers_sum_slot(void *context, uint8_t slot);
+struct counters_table workers_sum_slot(void *context, uint16_t slot);
 
 #endif

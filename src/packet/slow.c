@@ -51,7 +51,7 @@ static void warn_lengths(const struct portmap *portmap, uint8_t family, struct f
 }
 
 /* Writes the names of the first tables of a set of indices. */
-static void name_tables(const struct table_set *set, uint64_t tables, char *text, size_t size)
+static void name_tables(const struct table_set *set, const struct table_mask *tables, char *text, size_t size)
 {
 	unsigned named = 0;
 	size_t used = 0;
@@ -60,7 +60,7 @@ static void name_tables(const struct table_set *set, uint64_t tables, char *text
 	for (uint32_t t = 0; t < set->count && used < size; t++) {
 		char label[16];
 
-		if (!(tables >> t & 1))
+		if (!table_mask_has(tables, t))
 			continue;
 		if (named == NAMED_TABLES) {
 			snprintf(text + used, size - used, " and others");
@@ -78,7 +78,7 @@ static void warn_misfits(const struct table_set *set, const struct portmap *port
 
 	if (!portmap->misfits)
 		return;
-	name_tables(set, portmap->misfit_tables, names, sizeof(names));
+	name_tables(set, &portmap->misfit_tables, names, sizeof(names));
 	faults_warn(faults, "tables",
 		"%" PRIu32 " prefix%s in binds of %s found no room in the port maps (%" PRIu32 " of %d maps, %" PRIu32
 		" of %d pages): their packets take the slower general path; give the same ports to more addresses",

@@ -53,7 +53,7 @@ struct capture_request {
 enum capture_type {
 	CAPTURE_REFUSED, /* struct capture_end, without counters */
 	CAPTURE_STARTED, /* struct capture_start */
-	CAPTURE_TABLES, /* struct capture_tables, then for each table its label with a terminating zero */
+	CAPTURE_TABLES, /* struct capture_tables, then for each of its tables the label with a terminating zero */
 	CAPTURE_PACKETS, /* struct capture_packets, then records */
 	CAPTURE_ENDED, /* struct capture_end */
 };
@@ -77,10 +77,10 @@ struct capture_start {
 	struct capture_port ports[CAPTURE_MAX_PORTS];
 };
 
-/* The labels of the tables of one generation. They come before the first record of that generation. */
+/* Labels of tables of one generation. All of them come before the first record of that generation, in as many messages as needed. */
 struct capture_tables {
 	uint32_t type;
-	uint32_t count;
+	uint32_t count; /* of labels; those of the next tables follow in the next message */
 	uint64_t generation;
 };
 
@@ -112,12 +112,11 @@ struct capture_record {
 	uint32_t size; /* bytes of the record with its data, a multiple of 8 */
 	uint8_t verdict; /* enum verdict, or CAPTURE_RETURNED */
 	uint8_t has_table; /* table, row, hops and hop_count are valid */
-	uint8_t table; /* index, of the generation's tables */
-	uint8_t hop_count;
+	uint16_t table; /* index, of the generation's tables */
 	uint64_t time; /* in the ring: of rte_rdtsc(). In a message: Unix time in nanoseconds */
 	uint64_t number; /* identifies the packet in this capture */
 	uint64_t generation; /* of the forwarding table by which the packet was steered */
-	uint16_t row, lcore;
+	uint16_t row, lcore, hop_count;
 	uint16_t in_port, out_port; /* DPDK port ids, or CAPTURE_NO_PORT */
 	uint32_t in_size, in_captured; /* bytes of the frame that arrived, and how many of them are in data[] */
 	uint32_t out_size, out_captured; /* of the frame that was sent; behind the other one in data[] */

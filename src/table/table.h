@@ -15,7 +15,7 @@
 #include "common/siphash.h"
 
 #define TABLE_ROWS           65536
-#define TABLE_MAX_TABLES     64
+#define TABLE_MAX_TABLES     1024
 #define TABLE_MAX_BACKENDS   4096
 #define TABLE_MAX_BINDS      4096
 #define TABLE_MAX_NAME       255 /* bytes */

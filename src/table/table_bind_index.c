@@ -21,8 +21,6 @@ struct table_bind_index_range {
 	struct netaddr first, last;
 };
 
-_Static_assert(TABLE_MAX_TABLES <= 64, "a bit mask of tables is a uint64_t");
-
 static int compare_prefixes(const struct netprefix *a, const struct netprefix *b)
 {
 	int order = netaddr_compare(&a->addr, &b->addr);
@@ -192,21 +190,24 @@ static size_t find_overlaps(struct table_bind_index *index, const struct table_b
 	return count;
 }
 
-uint64_t table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind)
+static bool is_equal(const struct table_bind *a, const struct table_bind *b)
+{
+	return compare_binds(a, b) == 0 && a->port_start == b->port_start && a->port_end == b->port_end;
+}
+
+void table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind, struct table_mask *tables)
 {
 	size_t count = find_overlaps(index, bind);
-	uint64_t equal = 0, all = 0;
+	bool any_equal = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct table_bind *other = index->found[i]->bind;
-		uint64_t bit = (uint64_t)1 << index->found[i]->table;
-
-		all |= bit;
-		if (compare_binds(other, bind) == 0 && other->port_start == bind->port_start &&
-			other->port_end == bind->port_end)
-			equal |= bit;
+		if (!is_equal(index->found[i]->bind, bind))
+			continue;
+		table_mask_add(tables, index->found[i]->table);
+		any_equal = true;
 	}
-	return equal ? equal : all;
+	for (size_t i = 0; !any_equal && i < count; i++)
+		table_mask_add(tables, index->found[i]->table);
 }
 
 /* The packets of a bind whose prefix and ports get smaller while the binds that were found are compared with them. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "table/table.h"
+#include "table/table_mask.h"
 
 struct table_bind_index_item;
 struct table_bind_index_range;
@@ -36,9 +37,9 @@ enum table_cover {
 /* Tells how many of the prefix's addresses the binds have, for any protocol and port. */
 enum table_cover table_bind_index_cover(const struct table_bind_index *index, const struct netprefix *prefix);
 
-/* Returns the tables that have an equal bind, or, if there is none, those with a bind that matches a packet of `bind`.
- * Bit i stands for table i. */
-uint64_t table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind);
+/* Adds to `tables` those that have an equal bind, or, if there is none, those with a bind that matches a packet of
+ * `bind`. */
+void table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind, struct table_mask *tables);
 
 /* True if every packet that `bind` matches is also matched by a bind of the set. Does not look at more than 4096 binds
  * that overlap `bind`, but returns true. */

@@ -24,7 +24,7 @@ struct comparison {
 	struct faults *faults;
 	bool confirmed;
 	struct table_bind_index index; /* of the new set's binds */
-	uint64_t heirs[TABLE_MAX_TABLES]; /* for each old table: bit i is set if new table i takes its place */
+	struct table_mask heirs[TABLE_MAX_TABLES]; /* for each old table: the new tables that take its place */
 };
 
 static void list_add(struct list *list, const char *element)
@@ -78,13 +78,10 @@ static uint32_t find_namesake(const struct table_guard *guard, uint32_t old)
 	return find_name(guard->old, name) == old ? find_name(guard->new, name) : NONE;
 }
 
-static uint64_t find_takers(struct comparison *comparison, const struct table *table)
+static void find_takers(struct comparison *comparison, const struct table *table, struct table_mask *takers)
 {
-	uint64_t takers = 0;
-
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		takers |= table_bind_index_tables(&comparison->index, &table->binds[i]);
-	return takers;
+		table_bind_index_tables(&comparison->index, &table->binds[i], takers);
 }
 
 /*
@@ -94,26 +91,35 @@ static uint64_t find_takers(struct comparison *comparison, const struct table *t
 static void find_heirs(struct comparison *comparison)
 {
 	const struct table_set *old = comparison->guard->old, *new = comparison->guard->new;
-	uint64_t taken = 0;
+	struct table_mask taken = {0};
 
 	for (uint32_t t = 0; t < old->count; t++) {
 		uint32_t namesake = find_namesake(comparison->guard, t);
 
 		if (namesake != NONE && (new->tables[namesake].bind_count || !old->tables[t].bind_count))
-			comparison->heirs[t] = (uint64_t)1 << namesake;
+			table_mask_add(&comparison->heirs[t], namesake);
 		else
-			comparison->heirs[t] = find_takers(comparison, &old->tables[t]);
-		taken |= comparison->heirs[t];
+			find_takers(comparison, &old->tables[t], &comparison->heirs[t]);
+		table_mask_merge(&taken, &comparison->heirs[t]);
 	}
 	for (uint32_t t = 0; t < old->count && t < new->count; t++)
-		if (!comparison->heirs[t] && find_namesake(comparison->guard, t) == NONE)
-			comparison->heirs[t] = ((uint64_t)1 << t) & ~taken;
+		if (!table_mask_any(&comparison->heirs[t]) && !table_mask_has(&taken, t) &&
+			find_namesake(comparison->guard, t) == NONE)
+			table_mask_add(&comparison->heirs[t], t);
 }
 
-static bool has_binds(const struct table_set *set, uint64_t tables)
+static bool has_binds(const struct table_set *set, const struct table_mask *tables)
+{
+	for (uint32_t t = table_mask_next(tables, 0); t < set->count; t = table_mask_next(tables, t + 1))
+		if (set->tables[t].bind_count)
+			return true;
+	return false;
+}
+
+static bool has_any_bind(const struct table_set *set)
 {
 	for (uint32_t t = 0; t < set->count; t++)
-		if (tables >> t & 1 && set->tables[t].bind_count)
+		if (set->tables[t].bind_count)
 			return true;
 	return false;
 }
@@ -197,20 +203,18 @@ static void find_usable(const struct table *table, bool usable[TABLE_MAX_BACKEND
 }
 
 /* Copies the addresses of the usable backends of these tables, sorted. NULL: out of memory. */
-static struct netaddr *list_usable(const struct table_set *set, uint64_t tables, size_t *count)
+static struct netaddr *list_usable(const struct table_set *set, const struct table_mask *tables, size_t *count)
 {
 	struct netaddr *addresses;
 	size_t all = 1;
 
 	*count = 0;
-	for (uint32_t t = 0; t < set->count; t++)
-		all += tables >> t & 1 ? set->tables[t].backend_count : 0;
+	for (uint32_t t = table_mask_next(tables, 0); t < set->count; t = table_mask_next(tables, t + 1))
+		all += set->tables[t].backend_count;
 	addresses = malloc(all * sizeof(*addresses));
-	for (uint32_t t = 0; addresses && t < set->count; t++) {
+	for (uint32_t t = table_mask_next(tables, 0); addresses && t < set->count; t = table_mask_next(tables, t + 1)) {
 		bool usable[TABLE_MAX_BACKENDS];
 
-		if (!(tables >> t & 1))
-			continue;
 		find_usable(&set->tables[t], usable);
 		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
 			if (usable[i])
@@ -227,11 +231,15 @@ static bool compare_backends(struct comparison *comparison, uint32_t t, const ch
 	const struct table_guard *guard = comparison->guard;
 	struct list lost = {0};
 	size_t usable, kept;
-	struct netaddr *old = list_usable(guard->old, (uint64_t)1 << t, &usable);
-	struct netaddr *new = list_usable(guard->new, comparison->heirs[t], &kept);
-	bool done = old && new;
+	struct table_mask own = {0};
+	struct netaddr *old, *new;
 	char text[NETADDR_TEXT_MAX];
+	bool done;
 
+	table_mask_add(&own, t);
+	old = list_usable(guard->old, &own, &usable);
+	new = list_usable(guard->new, &comparison->heirs[t], &kept);
+	done = old && new;
 	for (size_t i = 0; done && i < usable; i++)
 		if (!bsearch(&old[i], new, kept, sizeof(*new), compare_addresses))
 			list_add(&lost, netaddr_format(&old[i], text));
@@ -248,13 +256,13 @@ static bool compare_table(struct comparison *comparison, uint32_t t)
 {
 	const struct table_guard *guard = comparison->guard;
 	const struct table *table = &guard->old->tables[t];
-	uint64_t heirs = comparison->heirs[t];
+	const struct table_mask *heirs = &comparison->heirs[t];
 	struct netprefix *room;
 	char buf[16];
 	const char *label = table_label(guard->old, t, buf);
 
 	if (table->bind_count && !has_binds(guard->new, heirs)) {
-		lose_binds(comparison, table, label, !heirs && find_namesake(guard, t) == NONE);
+		lose_binds(comparison, table, label, !table_mask_any(heirs) && find_namesake(guard, t) == NONE);
 		return true;
 	}
 	room = malloc((table->bind_count + 1) * sizeof(*room));
@@ -263,7 +271,7 @@ static bool compare_table(struct comparison *comparison, uint32_t t)
 	compare_vips(comparison, table, label, guard->busy && guard->busy[t], room);
 	free(room);
 	compare_ports(comparison, table, label);
-	return !heirs || compare_backends(comparison, t, label);
+	return !table_mask_any(heirs) || compare_backends(comparison, t, label);
 }
 
 static void lose_everything(struct comparison *comparison)
@@ -312,7 +320,7 @@ bool table_guard_allows(const struct table_guard *guard, struct faults *faults)
 	size_t errors = faults->errors;
 
 	compare_sets(&comparison);
-	if (faults->errors == errors && !has_binds(guard->new, UINT64_MAX))
+	if (faults->errors == errors && !has_any_bind(guard->new))
 		faults_warn(faults, NULL,
 			guard->new->count ? "has no binds: the director forwards nothing"
 					  : "has no tables: the director forwards nothing");

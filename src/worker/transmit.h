@@ -20,7 +20,7 @@ _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 /* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
 struct outcome {
 	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
-	uint8_t slot; /* of the table in counters.tables for VERDICT_FORWARDED; the class for VERDICT_EXCEPTION */
+	uint16_t slot; /* of the table in counters.tables for VERDICT_FORWARDED; the class for VERDICT_EXCEPTION */
 };
 
 /* The packet comes from the exception path, not from a port, so it has no verdict. */
@@ -38,7 +38,7 @@ struct outbox {
 	uint32_t sizes[BURST_MAX]; /* kept, because the driver may already have freed an mbuf that it sent */
 };
 
-static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint8_t slot)
+static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint16_t slot)
 {
 	uint16_t at = outbox->count++;
 
@@ -67,7 +67,7 @@ static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)
 {
 	return (struct outcome){
 		.verdict = (uint8_t)mbuf->hash.usr,
-		.slot = (uint8_t)(mbuf->hash.usr >> 8),
+		.slot = (uint16_t)(mbuf->hash.usr >> 8),
 	};
 }
 

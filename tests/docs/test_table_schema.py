@@ -145,7 +145,7 @@ def test_a_mutant_is_valid_for_both_or_for_none(tmp_path):
     assert min(verdicts.values()) > 100
 
 
-@pytest.mark.parametrize("place, count", [(("tables",), 64), (("tables", 0, "binds"), 4096), (("tables", 0, "backends"), 4096)])
+@pytest.mark.parametrize("place, count", [(("tables",), 1024), (("tables", 0, "binds"), 4096), (("tables", 0, "backends"), 4096)])
 def test_limits_are_the_same(tmp_path, place, count):
     def of(number):
         document = copy.deepcopy(DOCUMENT)

@@ -218,16 +218,26 @@ static void put_frames(struct capture *capture, const struct capture_record *rec
 	}
 }
 
-/* Keeps the labels of a generation in place of the older ones. */
+/* Returns where the labels of a generation are kept: in place of the older ones, unless there are some of it. */
+static struct capture_labels *labels_of(struct capture *capture, uint64_t generation)
+{
+	struct capture_labels *labels = &capture->labels[capture->labels[0].generation > capture->labels[1].generation];
+
+	for (unsigned i = 0; i < 2; i++)
+		if (capture->labels[i].generation == generation)
+			return &capture->labels[i];
+	*labels = (struct capture_labels){.generation = generation};
+	return labels;
+}
+
+/* Keeps labels that follow those that are known. */
 static void take_labels(struct capture *capture)
 {
 	const struct capture_tables *head = (const struct capture_tables *)capture->client.message;
 	const char *at = (const char *)(head + 1), *end = (const char *)capture->client.message + capture->client.size;
-	struct capture_labels *labels = &capture->labels[capture->labels[0].generation > capture->labels[1].generation];
+	struct capture_labels *labels = labels_of(capture, head->generation);
 
-	labels->generation = head->generation;
-	labels->count = 0;
-	while (labels->count < head->count && labels->count < sizeof(labels->labels) / CAPTURE_TEXT && at < end) {
+	for (uint32_t i = 0; i < head->count && labels->count < TABLE_MAX_TABLES && at < end; i++) {
 		size_t length = strnlen(at, (size_t)(end - at));
 
 		snprintf(labels->labels[labels->count++], CAPTURE_TEXT, "%.*s", (int)length, at);

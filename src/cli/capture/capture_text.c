@@ -12,9 +12,6 @@
 #include "program/command.h"
 #include "table/table.h"
 
-_Static_assert(sizeof(((struct capture_labels *)0)->labels) / CAPTURE_TEXT == TABLE_MAX_TABLES,
-	"there is room for all labels");
-
 const char *capture_text_verdict(unsigned verdict)
 {
 	if (verdict == CAPTURE_RETURNED)

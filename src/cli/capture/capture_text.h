@@ -8,12 +8,13 @@
 #include <stdio.h>
 
 #include "program/capture_messages.h"
+#include "table/table.h"
 
 /* The labels of the tables of one generation. */
 struct capture_labels {
 	uint64_t generation;
 	uint32_t count;
-	char labels[64][CAPTURE_TEXT];
+	char labels[TABLE_MAX_TABLES][CAPTURE_TEXT];
 };
 
 /* Writes "forwarded, table web, row 9014, hops 192.168.50.11 192.168.50.12". labels: of the record's generation, or NULL. */

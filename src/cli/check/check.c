@@ -21,8 +21,6 @@
 #include "table/file/table_load.h"
 #include "table/table_lint.h"
 
-#define STDIN_MAX ((size_t)65 << 20) /* bytes; more than the readers accept, so that they report the size */
-
 enum { KIND, JSON };
 
 static const struct command_option options[] = {
@@ -56,7 +54,7 @@ static int copy_stdin(struct subject *subject)
 	char block[65536];
 	ssize_t got = 1;
 
-	while (fd >= 0 && got > 0 && total < STDIN_MAX) {
+	while (fd >= 0 && got > 0 && total <= TABLE_LOAD_MAX_JSON) {
 		got = read(STDIN_FILENO, block, sizeof(block));
 		if (got < 0 && errno == EINTR)
 			got = 1;
@@ -67,6 +65,12 @@ static int copy_stdin(struct subject *subject)
 	}
 	if (fd < 0 || got < 0) {
 		faults_error(&subject->faults, NULL, "cannot be read: %s", strerror(errno));
+		return -1;
+	}
+	if (total > TABLE_LOAD_MAX_JSON) {
+		faults_error(&subject->faults, NULL,
+			"has more than %zu bytes; from stdin, a table has at most that: give the name of the file",
+			TABLE_LOAD_MAX_JSON);
 		return -1;
 	}
 	snprintf(subject->path, sizeof(subject->path), "/proc/self/fd/%d", fd);

@@ -16,7 +16,8 @@ struct item {
 	address first, last; /* host order */
 	uint32_t port_start, port_end;
 	uint32_t rank; /* place in the set; the lowest rank wins */
-	uint8_t protocol, family, side, table;
+	uint16_t table;
+	uint8_t protocol, family, side;
 };
 
 /* An open prefix. */
@@ -38,8 +39,6 @@ struct walk {
 	struct frame frames[MAX_DEPTH];
 	uint32_t depth;
 };
-
-_Static_assert(TABLE_MAX_TABLES <= 64, "bind_fate.tables has a bit for each table");
 
 static address load_address(const struct netaddr *addr)
 {
@@ -100,7 +99,7 @@ static void note(struct bind_diff *diff, const struct item *const winners[2])
 		const struct item *own = winners[side], *other = winners[!side];
 
 		if (own && other)
-			diff->fates[side][own->rank].tables |= (uint64_t)1 << other->table;
+			table_mask_add(&diff->fates[side][own->rank].tables, other->table);
 		else if (own)
 			diff->fates[side][own->rank].nowhere = true;
 	}
@@ -196,7 +195,7 @@ static uint32_t collect(struct item *items, const struct table_set *set, uint8_t
 				continue;
 			items[count] = item_of(bind);
 			items[count].side = side;
-			items[count].table = (uint8_t)t;
+			items[count].table = (uint16_t)t;
 			items[count++].rank = rank;
 		}
 	}

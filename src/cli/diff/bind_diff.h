@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 #include "table/table.h"
+#include "table/table_mask.h"
 
 /*
  * The tables of the other set that get the packets of a bind. These are the packets for which the bind is the first
  * match in its own set. If earlier binds get all packets of a bind, both members are zero.
  */
 struct bind_fate {
-	uint64_t tables; /* bit i: table i of the other set matches at least one of the packets */
+	struct table_mask tables; /* of the other set: those that match at least one of the packets */
 	bool nowhere; /* no table of the other set matches at least one of the packets */
 };
 

@@ -45,17 +45,18 @@ static bool old_bind_changes(
 	const struct table_set_diff *diff, const struct table_diff *table, uint32_t index, struct bind_change *change)
 {
 	const struct bind_fate *fate = &table->old_fates[index];
-	uint64_t others = fate->tables;
+	uint32_t first = table_mask_next(&fate->tables, 0), other = first;
+	bool several = first < TABLE_MAX_TABLES && table_mask_next(&fate->tables, first + 1) < TABLE_MAX_TABLES;
 
-	if (table->after)
-		others &= ~((uint64_t)1 << table->new_index);
-	if (!fate->nowhere && !others)
+	if (table->after && first == table->new_index)
+		other = table_mask_next(&fate->tables, first + 1);
+	if (!fate->nowhere && other == TABLE_MAX_TABLES)
 		return false;
 	*change = (struct bind_change){
 		.bind = &table->before->binds[index],
 		.change = fate->nowhere ? "lost" : "moved",
-		.part = fate->nowhere ? fate->tables != 0 : fate->tables != (others & -others),
-		.to = fate->nowhere ? NULL : find_new(diff, (uint32_t)__builtin_ctzll(others)),
+		.part = fate->nowhere ? first < TABLE_MAX_TABLES : several,
+		.to = fate->nowhere ? NULL : find_new(diff, other),
 	};
 	return true;
 }
@@ -68,7 +69,7 @@ static bool new_bind_changes(const struct table_diff *table, uint32_t index, str
 	*change = (struct bind_change){
 		.bind = &table->after->binds[index],
 		.change = "added",
-		.part = fate->tables != 0,
+		.part = table_mask_any(&fate->tables),
 	};
 	return fate->nowhere;
 }

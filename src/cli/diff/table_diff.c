@@ -219,15 +219,15 @@ static struct holders *left_of(const struct comparison *comparison, uint32_t to)
 static bool compare_moves(const struct comparison *comparison)
 {
 	const struct table_diff *diff = comparison->diff;
-	uint64_t tables = 0;
+	struct table_mask tables = {0};
 
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
-		tables |= diff->old_fates[i].tables;
-	for (uint32_t i = 0; i < comparison->after->count; i++) {
+		table_mask_merge(&tables, &diff->old_fates[i].tables);
+	for (uint32_t i = table_mask_next(&tables, 0); i < comparison->after->count; i = table_mask_next(&tables, i + 1)) {
 		struct table_diff move = {.before = diff->before, .after = &comparison->after->tables[i]};
 		bool done;
 
-		if (!(tables >> i & 1) || move.after == diff->after)
+		if (move.after == diff->after)
 			continue;
 		done = compare_tables(&move, comparison->held, left_of(comparison, i), comparison->outcomes, i);
 		free(move.backends);
@@ -242,8 +242,9 @@ static uint32_t find_worst(const struct bind_fate *fate, const struct outcomes *
 {
 	uint32_t worst = UINT32_MAX;
 
-	for (uint32_t to = 0; to < TABLE_MAX_TABLES; to++)
-		if (fate->tables >> to & 1 && (worst == UINT32_MAX || outcomes->broken[to] > outcomes->broken[worst]))
+	for (uint32_t to = table_mask_next(&fate->tables, 0); to < TABLE_MAX_TABLES;
+		to = table_mask_next(&fate->tables, to + 1))
+		if (worst == UINT32_MAX || outcomes->broken[to] > outcomes->broken[worst])
 			worst = to;
 	return worst;
 }
@@ -256,12 +257,12 @@ static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *r
 
 	for (uint32_t i = 0; i < diff->before->bind_count; i++) {
 		const struct bind_fate *fate = &diff->old_fates[i];
-		uint32_t most = fate->nowhere ? nowhere : 0;
+		uint32_t most = fate->nowhere ? nowhere : 0, to = table_mask_next(&fate->tables, 0);
 
-		for (uint32_t to = 0; to < TABLE_MAX_TABLES; to++)
-			if (fate->tables >> to & 1 && rows[to] > most)
+		binds += to < TABLE_MAX_TABLES || fate->nowhere;
+		for (; to < TABLE_MAX_TABLES; to = table_mask_next(&fate->tables, to + 1))
+			if (rows[to] > most)
 				most = rows[to];
-		binds += fate->tables || fate->nowhere;
 		sum += most;
 	}
 	return binds ? (uint32_t)((sum + binds - 1) / binds) : 0;
@@ -277,7 +278,7 @@ static void add_causes(struct table_diff *diff, const struct outcomes *outcomes)
 		const struct bind_fate *fate = &diff->old_fates[i];
 		uint32_t worst = find_worst(fate, outcomes);
 
-		binds += fate->tables || fate->nowhere;
+		binds += worst != UINT32_MAX || fate->nowhere;
 		if (fate->nowhere)
 			sums[TABLE_DIFF_UNMATCHED] += TABLE_ROWS;
 		for (unsigned cause = 0; worst != UINT32_MAX && !fate->nowhere && cause < TABLE_DIFF_CAUSES; cause++)
@@ -294,7 +295,7 @@ static void add_causes(struct table_diff *diff, const struct outcomes *outcomes)
 static bool gets_packets(const struct table_diff *diff)
 {
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
-		if (diff->old_fates[i].tables || diff->old_fates[i].nowhere)
+		if (table_mask_any(&diff->old_fates[i].tables) || diff->old_fates[i].nowhere)
 			return true;
 	return false;
 }
@@ -353,25 +354,32 @@ static bool is_unchanged(const struct table *before, const struct table *after)
 	return same && memcmp(before->rows, after->rows, sizeof(*before->rows) * TABLE_ROWS * before->row_hops) == 0;
 }
 
+/* Adds the tables that are not the successor of `table` itself. */
+static void join_others(struct table_mask *joined, const struct table_mask *tables, const struct table_diff *table)
+{
+	for (uint32_t to = table_mask_next(tables, 0); to < TABLE_MAX_TABLES; to = table_mask_next(tables, to + 1))
+		if (!table->after || to != table->new_index)
+			table_mask_add(joined, to);
+}
+
 /* Opens the entries of `left` that the tables need, by the rule in table_diff.h. */
 static bool open_left(const struct table_set_diff *diff, const struct holders *held, struct holders *left)
 {
-	uint64_t joined = 0;
+	struct table_mask joined = {0};
 	bool done = true;
 
 	for (uint32_t t = 0; t < diff->count; t++) {
 		const struct table_diff *table = &diff->tables[t];
-		uint64_t own = table->after ? (uint64_t)1 << table->new_index : 0;
 
 		for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
-			joined |= table->old_fates[i].tables & ~own;
+			join_others(&joined, &table->old_fates[i].tables, table);
 	}
 	for (uint32_t t = 0; t < diff->count && done; t++) {
 		const struct table_diff *table = &diff->tables[t];
 
 		if (!table->after)
 			continue;
-		if (!table->before || held[table->old_index].list || joined >> table->new_index & 1 ||
+		if (!table->before || held[table->old_index].list || table_mask_has(&joined, table->new_index) ||
 			!is_unchanged(table->before, table->after))
 			done = holders_create(&left[table->new_index]);
 	}
@@ -395,9 +403,8 @@ bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *
 	bool done = true;
 
 	*diff = (struct table_set_diff){.tables = calloc(before->count + after->count + 1, sizeof(*diff->tables))};
-	done = diff->tables && bind_diff_create(&diff->binds, before, after);
-	if (done)
-		diff->count = table_pairs(before, after, &diff->binds, diff->tables);
+	done = diff->tables && bind_diff_create(&diff->binds, before, after) &&
+	       table_pairs(before, after, &diff->binds, diff->tables, &diff->count);
 	if (left)
 		done = done && open_left(diff, held, left);
 	for (uint32_t i = 0; done && i < diff->count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/diff/table_pairs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
@@ -36,7 +37,7 @@ static uint32_t fit_binds(const struct pairing *pairing, uint32_t old, uint32_t 
 	uint32_t shared = 0;
 
 	for (uint32_t i = 0; i < pairing->before->tables[old].bind_count; i++)
-		shared += pairing->old_fates[old][i].tables >> new & 1;
+		shared += table_mask_has(&pairing->old_fates[old][i].tables, new);
 	return shared;
 }
 
@@ -52,33 +53,43 @@ static uint32_t fit_indexes(const struct pairing *pairing, uint32_t old, uint32_
 	return old == new && (!pairing->before->tables[old].name || !pairing->after->tables[new].name);
 }
 
-/* Pairs the free tables, those that fit best first. */
-static void pair_by(struct pairing *pairing, fit_fn *fit)
+struct candidate {
+	uint32_t fit, old, new;
+};
+
+/* The best fit comes first, and of equal ones the lowest indices. */
+static int compare_candidates(const void *a, const void *b)
 {
-	uint32_t fits[TABLE_MAX_TABLES][TABLE_MAX_TABLES] = {{0}}, old, new;
+	const struct candidate *x = a, *y = b;
 
-	for (old = 0; old < pairing->before->count; old++)
-		for (new = 0; new < pairing->after->count; new ++)
-			if (pairing->new_of[old] == NONE && pairing->old_of[new] == NONE)
-				fits[old][new] = fit(pairing, old, new);
-	for (;;) {
-		uint32_t best = 0, best_old = 0, best_new = 0;
+	if (x->fit != y->fit)
+		return x->fit > y->fit ? -1 : 1;
+	if (x->old != y->old)
+		return x->old < y->old ? -1 : 1;
+	return (x->new > y->new) - (x->new < y->new);
+}
 
-		for (old = 0; old < pairing->before->count; old++) {
-			for (new = 0; new < pairing->after->count; new ++) {
-				bool free = pairing->new_of[old] == NONE && pairing->old_of[new] == NONE;
+/* Pairs the free tables, those that fit best first. candidates: room for all pairs. */
+static void pair_by(struct pairing *pairing, fit_fn *fit, struct candidate *candidates)
+{
+	size_t count = 0;
 
-				if (!free || fits[old][new] <= best)
-					continue;
-				best = fits[old][new];
-				best_old = old;
-				best_new = new;
-			}
+	for (uint32_t old = 0; old < pairing->before->count; old++) {
+		for (uint32_t new = 0; pairing->new_of[old] == NONE &&new < pairing->after->count; new ++) {
+			uint32_t fits = pairing->old_of[new] == NONE ? fit(pairing, old, new) : 0;
+
+			if (fits)
+				candidates[count++] = (struct candidate){fits, old, new};
 		}
-		if (best == 0)
-			return;
-		pairing->old_of[best_new] = best_old;
-		pairing->new_of[best_old] = best_new;
+	}
+	qsort(candidates, count, sizeof(*candidates), compare_candidates);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t old = candidates[i].old, new = candidates[i].new;
+
+		if (pairing->new_of[old] != NONE || pairing->old_of[new] != NONE)
+			continue;
+		pairing->old_of[new] = old;
+		pairing->new_of[old] = new;
 	}
 }
 
@@ -107,23 +118,27 @@ static struct table_diff make_pair(const struct pairing *pairing, uint32_t old, 
 	return pair;
 }
 
-uint32_t table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
-	struct table_diff *pairs)
+bool table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
+	struct table_diff *pairs, uint32_t *count)
 {
 	static fit_fn *const steps[] = {fit_names, fit_binds, fit_keys, fit_indexes};
 	struct pairing pairing = {.before = before, .after = after};
-	uint32_t count = 0;
+	struct candidate *candidates = malloc(((size_t)before->count * after->count + 1) * sizeof(*candidates));
 
+	*count = 0;
+	if (!candidates)
+		return false;
 	memset(pairing.old_of, 0xff, sizeof(pairing.old_of));
 	memset(pairing.new_of, 0xff, sizeof(pairing.new_of));
 	find_fates(before, binds->fates[0], pairing.old_fates);
 	find_fates(after, binds->fates[1], pairing.new_fates);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		pair_by(&pairing, steps[i]);
+		pair_by(&pairing, steps[i], candidates);
+	free(candidates);
 	for (uint32_t i = 0; i < after->count; i++)
-		pairs[count++] = make_pair(&pairing, pairing.old_of[i], i);
+		pairs[(*count)++] = make_pair(&pairing, pairing.old_of[i], i);
 	for (uint32_t i = 0; i < before->count; i++)
 		if (pairing.new_of[i] == NONE)
-			pairs[count++] = make_pair(&pairing, i, NONE);
-	return count;
+			pairs[(*count)++] = make_pair(&pairing, i, NONE);
+	return true;
 }

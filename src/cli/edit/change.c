@@ -195,9 +195,9 @@ static bool parse_after(const struct change *change, struct table_document *new,
 	char *file = NULL;
 	bool valid = false;
 
-	if (change->after.size > TABLE_LOAD_MAX_SIZE) {
+	if (change->after.size > TABLE_LOAD_MAX_JSON) {
 		command_error("%s: nothing is changed, because the result would have %zu bytes; a table has at most %zu",
-			change->named, change->after.size, TABLE_LOAD_MAX_SIZE);
+			change->named, change->after.size, TABLE_LOAD_MAX_JSON);
 		return false;
 	}
 	if (asprintf(&file, "%s, as changed", change->named) >= 0) {

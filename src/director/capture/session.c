@@ -207,32 +207,38 @@ bool session_start(struct session *session, struct director *director, int fd)
 	return true;
 }
 
-/* Puts the labels of the tables of this generation into the message, if the generation is still in use. */
+/*
+ * Puts the next labels of the tables of this generation into the message, if the generation is still in use. The client knows
+ * the generation when it has all labels.
+ */
 static void put_tables(struct session *session, uint64_t generation)
 {
 	struct capture_tables *head = (struct capture_tables *)session->message;
 	struct reload *reload = &session->director->reload;
 	const struct live_table *live;
-	uint32_t size = sizeof(*head);
+	uint32_t size = sizeof(*head), count;
 
+	session->listed = session->listing == generation ? session->listed : 0;
+	session->listing = generation;
 	*head = (struct capture_tables){.type = CAPTURE_TABLES, .generation = generation};
 	pthread_mutex_lock(&reload->lock);
 	live = reload->shared->live;
-	for (uint32_t i = 0; live->generation == generation && i < live->routes->set.count; i++) {
+	count = live->generation == generation ? live->routes->set.count : 0;
+	for (; session->listed < count && size + CAPTURE_TEXT <= sizeof(session->message); session->listed++) {
 		char buf[16], *label = (char *)session->message + size;
 
-		snprintf(label, CAPTURE_TEXT, "%s", table_label(&live->routes->set, i, buf));
+		snprintf(label, CAPTURE_TEXT, "%s", table_label(&live->routes->set, session->listed, buf));
 		text_mend(label);
 		size += (uint32_t)strlen(label) + 1;
 		head->count++;
 	}
 	pthread_mutex_unlock(&reload->lock);
 	session->pending = size;
+	if (session->listed < count)
+		return;
 	session->generations[0] = session->generations[1];
 	session->generations[1] = generation;
 }
-
-_Static_assert(TABLE_MAX_TABLES *CAPTURE_TEXT + 64 < CAPTURE_MESSAGE_MAX, "all labels fit into a message");
 
 /* Returns the tap with the oldest record, or NULL. */
 static struct tap *oldest(struct session *session, const struct capture_record **record)
@@ -293,7 +299,7 @@ static bool forward(struct session *session, bool *gone)
 		tap = oldest(session, &record);
 		if (!tap)
 			return flush(session, gone);
-		if (!knows(session, record->generation)) {
+		while (!knows(session, record->generation)) {
 			if (!flush(session, gone))
 				return false;
 			put_tables(session, record->generation);

@@ -27,6 +27,8 @@ struct session {
 	uint64_t sent; /* packets */
 	uint64_t tick_tsc, tick_ns; /* the same moment by both clocks */
 	uint64_t generations[2]; /* of the tables that the client knows */
+	uint64_t listing; /* the generation whose labels the client gets */
+	uint32_t listed; /* the labels of this generation that it already has */
 	uint32_t pending; /* bytes of message[] that could not be sent yet */
 	uint8_t message[CAPTURE_MESSAGE_MAX] __attribute__((aligned(8)));
 };

@@ -17,6 +17,10 @@
 #include "program/log.h"
 #include "table/file/table_load.h"
 
+#define NO_SLOT UINT16_MAX
+
+_Static_assert(COUNTERS_SLOTS <= NO_SLOT, "a slot is a uint16_t");
+
 /* Adds warnings about what makes packets slower, and keeps the first one for telemetry. */
 static void warn_of_slow(const struct reload *reload, struct live_table *live, struct faults *faults)
 {
@@ -62,17 +66,6 @@ static bool load(struct reload *reload, struct live_table *live, struct faults *
 	return live->routes;
 }
 
-/* Finds the slot with this name that none of the first `count` tables has, because two tables without a name may have
- * the same first bind. */
-static struct reload_slot *find_slot(
-	struct reload *reload, const char *name, const struct live_table *live, uint32_t count)
-{
-	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
-		if (strcmp(reload->slots[i].name, name) == 0 && !memchr(live->slot, (int)i, count))
-			return &reload->slots[i];
-	return NULL;
-}
-
 /* Writes what a table is recognised by after a reload: its name or, after a character that no name has, its first bind. */
 static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
 {
@@ -83,24 +76,74 @@ static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
 	snprintf(name, RELOAD_NAME_SIZE, "%s%s", table->name ? table->name : "\n", bind);
 }
 
-/* Gives every table of *live its earlier slot or a free one. There is always one, because of COUNTERS_SLOTS. */
-static void assign_slots(struct reload *reload, struct live_table *live, reload_count *count, void *context)
+static int compare_slots(const void *a, const void *b)
 {
+	const struct reload_slot *const *x = a, *const *y = b;
+	int order = strcmp((*x)->name, (*y)->name);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+/* Returns the first slot of the name that is not used. `sorted` has all slots. NULL: there is none. */
+static struct reload_slot *find_slot(
+	struct reload *reload, struct reload_slot *const sorted[COUNTERS_SLOTS], const bool *used, const char *name)
+{
+	size_t low = 0, high = COUNTERS_SLOTS;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(sorted[middle]->name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Two tables without a name may have the same first bind. */
+	for (; low < COUNTERS_SLOTS && strcmp(sorted[low]->name, name) == 0; low++)
+		if (!used[sorted[low] - reload->slots])
+			return sorted[low];
+	return NULL;
+}
+
+/* Gives the tables of *live the slots that they had before. The others get NO_SLOT. */
+static void keep_slots(struct reload *reload, struct live_table *live)
+{
+	struct reload_slot *sorted[COUNTERS_SLOTS];
+	bool used[COUNTERS_SLOTS] = {false};
+
+	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
+		sorted[i] = &reload->slots[i];
+	qsort(sorted, COUNTERS_SLOTS, sizeof(sorted[0]), compare_slots);
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		char name[RELOAD_NAME_SIZE];
 		struct reload_slot *slot;
 
 		identify(&live->routes->set.tables[i], name);
-		slot = find_slot(reload, name, live, i);
-		if (!slot) {
-			slot = find_slot(reload, "", live, i);
-			strcpy(slot->name, name);
-			slot->baseline = (struct counters_table){0};
-			if (count)
-				slot->baseline = count(context, (uint8_t)(slot - reload->slots));
-			slot->traffic = traffic_begin(slot->baseline.packets);
-		}
-		live->slot[i] = (uint8_t)(slot - reload->slots);
+		slot = find_slot(reload, sorted, used, name);
+		live->slot[i] = slot ? (uint16_t)(slot - reload->slots) : NO_SLOT;
+		if (slot)
+			used[live->slot[i]] = true;
+	}
+}
+
+/* Gives every table of *live its earlier slot or a free one. There is always one, because of COUNTERS_SLOTS. */
+static void assign_slots(struct reload *reload, struct live_table *live, reload_count *count, void *context)
+{
+	uint16_t at = 0;
+
+	keep_slots(reload, live);
+	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+		struct reload_slot *slot;
+
+		if (live->slot[i] != NO_SLOT)
+			continue;
+		while (reload->slots[at].name[0])
+			at++;
+		slot = &reload->slots[at];
+		identify(&live->routes->set.tables[i], slot->name);
+		slot->baseline = count ? count(context, at) : (struct counters_table){0};
+		slot->traffic = traffic_begin(slot->baseline.packets);
+		live->slot[i] = at;
 	}
 }
 

@@ -57,7 +57,7 @@ struct reload_retired {
 typedef struct next_hops *reload_make_next_hops(void *context, const struct routes *routes, uint16_t port);
 
 /* Returns what all workers have counted for a slot so far. */
-typedef struct counters_table reload_count(void *context, uint8_t slot);
+typedef struct counters_table reload_count(void *context, uint16_t slot);
 
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */

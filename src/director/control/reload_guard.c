@@ -13,7 +13,7 @@ void reload_guard_sample(struct reload *reload, reload_count *count, void *conte
 	pthread_mutex_lock(&reload->lock);
 	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
 		if (reload->slots[i].name[0])
-			traffic_sample(&reload->slots[i].traffic, count(context, (uint8_t)i).packets, now);
+			traffic_sample(&reload->slots[i].traffic, count(context, (uint16_t)i).packets, now);
 	pthread_mutex_unlock(&reload->lock);
 }
 

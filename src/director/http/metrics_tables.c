@@ -36,7 +36,7 @@ static void print_usable(
 static void print_packets(
 	struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item __rte_unused)
 {
-	uint8_t slot = live->slot[table];
+	uint16_t slot = live->slot[table];
 
 	print_of_table(metrics, live, table,
 		metrics->sum.tables[slot].packets - metrics->director->reload.slots[slot].baseline.packets);
@@ -44,7 +44,7 @@ static void print_packets(
 
 static void print_bytes(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item __rte_unused)
 {
-	uint8_t slot = live->slot[table];
+	uint16_t slot = live->slot[table];
 
 	print_of_table(metrics, live, table,
 		metrics->sum.tables[slot].bytes - metrics->director->reload.slots[slot].baseline.bytes);

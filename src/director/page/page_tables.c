@@ -21,7 +21,7 @@ enum {
 struct table_row {
 	const struct table *table;
 	uint32_t index;
-	uint8_t slot;
+	uint16_t slot;
 	const char *name;
 	enum html_state state;
 	char text[32];
@@ -48,7 +48,7 @@ static void describe_table(
 	const struct page *page, const struct live_table *live, uint32_t index, char label[16], struct table_row *row)
 {
 	const struct table_set *set = &live->routes->set;
-	uint8_t slot = live->slot[index];
+	uint16_t slot = live->slot[index];
 	const struct counters_table *sum = &page->sum.tables[slot], *from = &page->director->reload.slots[slot].baseline;
 	const struct history_table *history = &page->history->tables[slot];
 	bool known = strcmp(history->name, page->director->reload.slots[slot].name) == 0;

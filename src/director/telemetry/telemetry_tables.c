@@ -18,7 +18,7 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 {
 	const struct table_set *set = &live->routes->set;
 	const struct table *table = &set->tables[index];
-	uint8_t slot = live->slot[index];
+	uint16_t slot = live->slot[index];
 	const struct counters_table *baseline = &director->reload.slots[slot].baseline;
 	uint32_t good = 0;
 	char label[16], name[NAME_SIZE];

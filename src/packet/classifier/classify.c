@@ -25,7 +25,7 @@ struct node {
 	uint32_t first[PROTOCOLS], count[PROTOCOLS]; /* its port ranges in `ranges`, by table */
 	uint32_t first_range[PROTOCOLS], range_count[PROTOCOLS]; /* its port ranges in `bind_ranges` */
 	uint32_t first_bind; /* for this prefix or an ancestor, as a lookup returns it */
-	uint8_t highest_table; /* with binds for this prefix or an ancestor */
+	uint16_t highest_table; /* with binds for this prefix or an ancestor */
 };
 
 struct family_index {
@@ -218,7 +218,7 @@ static void add_range(
 	struct classifier *classifier, struct node *node, unsigned p, uint32_t start, uint32_t end, uint32_t number)
 {
 	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
-	uint8_t table = (uint8_t)(number / CLASSIFY_BINDS);
+	uint16_t table = (uint16_t)(number / CLASSIFY_BINDS);
 
 	classifier->bind_ranges[classifier->bind_range_count++] =
 		(struct bind_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .number = number};
@@ -291,7 +291,7 @@ static void build_nodes(struct classifier *classifier, const struct claim *claim
 			if (claims[to].number < node->first_bind)
 				node->first_bind = claims[to].number;
 			if (claims[to].number / CLASSIFY_BINDS > node->highest_table)
-				node->highest_table = (uint8_t)(claims[to].number / CLASSIFY_BINDS);
+				node->highest_table = (uint16_t)(claims[to].number / CLASSIFY_BINDS);
 		}
 		for (unsigned p = 0; p < PROTOCOLS; p++)
 			build_ranges(classifier, node, p, claims + from, to - from, extents);

@@ -23,7 +23,7 @@ struct classifier;
 /* A range of ports that binds of one prefix and protocol cover. The ranges of a prefix are disjoint and ascending. */
 struct classify_range {
 	uint16_t start, end; /* inclusive */
-	uint8_t table; /* the lowest table with such a bind */
+	uint16_t table; /* the lowest table with such a bind */
 };
 
 struct classify_prefix {
@@ -35,7 +35,7 @@ struct classify_prefix {
 
 #define CLASSIFY_NO_PARENT UINT32_MAX
 
-#define CLASSIFY_BINDS (1 << 24) /* more than any table has; with TABLE_MAX_TABLES tables, all numbers fit an int */
+#define CLASSIFY_BINDS (1 << 20) /* more than any table has; with TABLE_MAX_TABLES tables, all numbers fit an int */
 
 enum {
 	CLASSIFY_NONE = -1, /* no bind matches */

@@ -9,10 +9,11 @@
 enum {
 	PORTS = PORTMAP_PAGE_PORTS,
 	PAGES = 65536 / PORTS, /* pages of a map */
+	PAGE_SIZE = PORTS * sizeof(uint16_t),
 	EMPTY = 0, /* the map and the page that have only PORTMAP_NONE */
 	MISFIT = 1, /* the map and the page that have only PORTMAP_MISFIT */
 	NO_SLOT = UINT32_MAX,
-	TAIL = 3, /* bytes behind each array */
+	TAIL = 2, /* bytes behind each array */
 };
 
 /* The input for a port map. Equal recipes give equal maps. */
@@ -30,7 +31,7 @@ struct port_pages {
 	uint32_t recipe_mask;
 	uint32_t *page_slots; /* hash table of pages with open addressing: page or NO_SLOT; at most half full */
 	uint32_t page_mask;
-	uint16_t uniform[256]; /* the page that has only this entry; EMPTY: there is none yet */
+	uint16_t uniform[PORTMAP_MISFIT + 1]; /* the page that has only this entry; EMPTY: there is none yet */
 	bool any_misfit;
 };
 
@@ -40,26 +41,27 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-static uint8_t *page_at(const struct port_pages *store, uint32_t page)
+static uint16_t *page_at(const struct port_pages *store, uint32_t page)
 {
 	return store->portmap->pages + (size_t)page * PORTS;
 }
 
-static uint32_t hash_page(const uint8_t entries[PORTS])
+static uint32_t hash_page(const uint16_t entries[PORTS])
 {
 	uint64_t hash = 0;
 
-	for (unsigned i = 0; i < PORTS; i += 8)
+	for (unsigned i = 0; i < PORTS; i += 4)
 		hash = mix(hash, load_le64(entries + i));
 	return (uint32_t)(hash >> 16);
 }
 
 /* The slot of the page with these entries, or the free slot for it. */
-static uint32_t *find_page(const struct port_pages *store, const uint8_t entries[PORTS])
+static uint32_t *find_page(const struct port_pages *store, const uint16_t entries[PORTS])
 {
 	uint32_t slot = hash_page(entries) & store->page_mask;
 
-	while (store->page_slots[slot] != NO_SLOT && memcmp(page_at(store, store->page_slots[slot]), entries, PORTS) != 0)
+	while (store->page_slots[slot] != NO_SLOT &&
+		memcmp(page_at(store, store->page_slots[slot]), entries, PAGE_SIZE) != 0)
 		slot = (slot + 1) & store->page_mask;
 	return &store->page_slots[slot];
 }
@@ -68,7 +70,7 @@ static uint32_t *find_page(const struct port_pages *store, const uint8_t entries
 static bool grow_pages(struct port_pages *store)
 {
 	uint32_t room = store->page_room ? 2 * store->page_room : 16;
-	uint8_t *pages = realloc(store->portmap->pages, (size_t)room * PORTS + TAIL);
+	uint16_t *pages = realloc(store->portmap->pages, (size_t)room * PAGE_SIZE + TAIL);
 	uint32_t *slots;
 
 	if (!pages)
@@ -87,7 +89,7 @@ static bool grow_pages(struct port_pages *store)
 }
 
 /* Finds or adds a page. Without room it is MISFIT. */
-static bool add_page(struct port_pages *store, const uint8_t entries[PORTS], uint16_t *page)
+static bool add_page(struct port_pages *store, const uint16_t entries[PORTS], uint16_t *page)
 {
 	struct portmap *portmap = store->portmap;
 	uint32_t *slot;
@@ -99,7 +101,7 @@ static bool add_page(struct port_pages *store, const uint8_t entries[PORTS], uin
 	if (*slot != NO_SLOT) {
 		*page = (uint16_t)*slot;
 	} else if (portmap->page_count < store->limits.pages) {
-		memcpy(page_at(store, portmap->page_count), entries, PORTS);
+		memcpy(page_at(store, portmap->page_count), entries, PAGE_SIZE);
 		*page = (uint16_t)(*slot = portmap->page_count++);
 	} else {
 		store->any_misfit = true;
@@ -107,15 +109,21 @@ static bool add_page(struct port_pages *store, const uint8_t entries[PORTS], uin
 	return true;
 }
 
-/* Finds or adds the page that has only `entry`. */
-static bool add_uniform(struct port_pages *store, uint8_t entry, uint16_t *page)
+static void fill(uint16_t entries[PORTS], uint16_t entry)
 {
-	uint8_t entries[PORTS];
+	for (unsigned i = 0; i < PORTS; i++)
+		entries[i] = entry;
+}
+
+/* Finds or adds the page that has only `entry`. */
+static bool add_uniform(struct port_pages *store, uint16_t entry, uint16_t *page)
+{
+	uint16_t entries[PORTS];
 
 	*page = store->uniform[entry];
 	if (*page != EMPTY || entry == PORTMAP_NONE)
 		return true;
-	memset(entries, entry, sizeof(entries));
+	fill(entries, entry);
 	if (!add_page(store, entries, page))
 		return false;
 	store->uniform[entry] = *page;
@@ -123,13 +131,13 @@ static bool add_uniform(struct port_pages *store, uint8_t entry, uint16_t *page)
 }
 
 /* The entry of a port that a prefix inherits as `entry`, and for which the prefix itself has a bind. */
-static uint8_t lower(uint8_t entry, uint8_t own)
+static uint16_t lower(uint16_t entry, uint16_t own)
 {
 	return entry == PORTMAP_NONE || (own < entry && entry != PORTMAP_MISFIT) ? own : entry;
 }
 
 /* Writes the part of the ranges that is in page `number` of a map. Returns the ranges that end before the next page. */
-static uint32_t write_page(uint8_t entries[PORTS], uint32_t number, const struct classify_range *ranges, uint32_t count)
+static uint32_t write_page(uint16_t entries[PORTS], uint32_t number, const struct classify_range *ranges, uint32_t count)
 {
 	uint32_t first = number * PORTS, last = first + PORTS - 1, i = 0;
 
@@ -138,7 +146,7 @@ static uint32_t write_page(uint8_t entries[PORTS], uint32_t number, const struct
 		uint32_t to = ranges[i].end < last ? ranges[i].end : last;
 
 		for (uint32_t port = from; port <= to; port++)
-			entries[port - first] = lower(entries[port - first], (uint8_t)(ranges[i].table + 1));
+			entries[port - first] = lower(entries[port - first], (uint16_t)(ranges[i].table + 1));
 		if (ranges[i].end > last)
 			break;
 	}
@@ -152,15 +160,15 @@ static bool fill_pages(
 	uint32_t at = 0, number = 0;
 
 	while (at < count) {
-		uint8_t entries[PORTS];
+		uint16_t entries[PORTS];
 		bool done;
 
 		if (number < ranges[at].start / (uint32_t)PORTS)
 			number = ranges[at].start / (uint32_t)PORTS;
-		memcpy(entries, page_at(store, pages[number]), PORTS);
+		memcpy(entries, page_at(store, pages[number]), PAGE_SIZE);
 		if (ranges[at].start <= number * PORTS && ranges[at].end >= number * PORTS + PORTS - 1 &&
 			store->uniform[entries[0]] == pages[number]) {
-			done = add_uniform(store, lower(entries[0], (uint8_t)(ranges[at].table + 1)), &pages[number]);
+			done = add_uniform(store, lower(entries[0], (uint16_t)(ranges[at].table + 1)), &pages[number]);
 			at += ranges[at].end == number * PORTS + PORTS - 1;
 		} else {
 			at += write_page(entries, number, ranges + at, count - at);
@@ -256,16 +264,16 @@ bool port_pages_misfit(const struct port_pages *store, uint16_t map)
 
 size_t port_pages_memory(const struct port_pages *store)
 {
-	return (size_t)store->map_room * PAGES * sizeof(*store->portmap->maps) + (size_t)store->page_room * PORTS;
+	return (size_t)store->map_room * PAGES * sizeof(*store->portmap->maps) + (size_t)store->page_room * PAGE_SIZE;
 }
 
 /* Adds the map and the page that have only `entry`. */
-static bool add_constant(struct port_pages *store, uint8_t entry, uint16_t expected)
+static bool add_constant(struct port_pages *store, uint16_t entry, uint16_t expected)
 {
-	uint8_t entries[PORTS];
+	uint16_t entries[PORTS];
 	uint16_t pages[PAGES], page, map;
 
-	memset(entries, entry, sizeof(entries));
+	fill(entries, entry);
 	if (!add_page(store, entries, &page))
 		return false;
 	for (unsigned i = 0; i < PAGES; i++)

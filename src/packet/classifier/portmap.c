@@ -38,7 +38,7 @@ static void count_misfit(struct portmap *portmap, const struct classify_prefix *
 	portmap->misfits++;
 	for (unsigned p = 0; p < PROTOCOLS; p++)
 		for (uint32_t i = 0; i < prefix->counts[p]; i++)
-			portmap->misfit_tables |= 1ull << prefix->ranges[p][i].table;
+			table_mask_add(&portmap->misfit_tables, prefix->ranges[p][i].table);
 }
 
 static bool assign_maps(struct builder *builder, struct port_pages *pages)
@@ -230,16 +230,16 @@ static bool add_levels(struct builder *builder, uint8_t family, unsigned length)
 /* Makes the flat copy. Without memory for it, packets only take longer. */
 static void flatten(struct portmap *portmap, const struct portmap_limits *limits)
 {
-	size_t size = (size_t)portmap->map_count << 16;
+	size_t entries = (size_t)portmap->map_count << 16;
 
 	if (portmap->map_count > limits->flat_maps)
 		return;
-	portmap->flat = big_alloc(size + 3);
-	for (size_t at = 0; portmap->flat && at < size; at += PORTMAP_PAGE_PORTS)
+	portmap->flat = big_alloc((entries + 1) * sizeof(*portmap->flat));
+	for (size_t at = 0; portmap->flat && at < entries; at += PORTMAP_PAGE_PORTS)
 		memcpy(portmap->flat + at,
 			portmap->pages + (size_t)portmap->maps[at / PORTMAP_PAGE_PORTS] * PORTMAP_PAGE_PORTS,
-			PORTMAP_PAGE_PORTS);
-	portmap->memory += portmap->flat ? size : 0;
+			PORTMAP_PAGE_PORTS * sizeof(*portmap->flat));
+	portmap->memory += portmap->flat ? entries * sizeof(*portmap->flat) : 0;
 }
 
 static bool build(struct builder *builder, struct port_pages *pages)
@@ -334,7 +334,7 @@ int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port)
 {
 	size_t map = find_maps(portmap, family, destination)[protocol == TABLE_UDP];
-	uint8_t entry;
+	uint16_t entry;
 
 	if (portmap->flat) {
 		entry = portmap->flat[map << 16 | port];

@@ -17,17 +17,18 @@
 
 #include "packet/classifier/classify.h"
 #include "packet/classifier/perfect.h"
+#include "table/table_mask.h"
 
 #define PORTMAP_MAX_MAPS   65536 /* with the two constant ones */
 #define PORTMAP_MAX_PAGES  65536 /* with the two constant ones */
-#define PORTMAP_FLAT_MAPS  256 /* 16 MB */
+#define PORTMAP_FLAT_MAPS  256 /* 32 MB */
 #define PORTMAP_PAGE_PORTS 256 /* ports in a page, and pages in a port map */
 
 #define PORTMAP_CONSTANTS 2 /* port maps, and pages, whose entries are all the same; the others come from binds */
 
 /* An entry of a page is the table index + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
 #define PORTMAP_NONE   0
-#define PORTMAP_MISFIT 255
+#define PORTMAP_MISFIT UINT16_MAX
 
 /* Result of portmap_find(): ask the classifier. Not one of CLASSIFY_*. */
 #define PORTMAP_UNKNOWN (-3)
@@ -69,16 +70,16 @@ struct portmap {
 	/*
 	 * maps[map * PORTMAP_PAGE_PORTS + port / PORTMAP_PAGE_PORTS] is the page of a port, and
 	 * pages[page * PORTMAP_PAGE_PORTS + port % PORTMAP_PAGE_PORTS] its entry. Map 0 and page 0 have only
-	 * PORTMAP_NONE, map 1 and page 1 only PORTMAP_MISFIT. All arrays end with 3 bytes more, because SIMD code reads
+	 * PORTMAP_NONE, map 1 and page 1 only PORTMAP_MISFIT. All arrays end with 2 bytes more, because SIMD code reads
 	 * 4 bytes for each element.
 	 */
 	uint16_t *maps;
-	uint8_t *pages;
+	uint16_t *pages;
 	/* A copy of all maps that saves a lookup: flat[map * 65536 + port] is an entry. NULL: there are too many maps. */
-	uint8_t *flat;
+	uint16_t *flat;
 	uint32_t map_count, page_count;
 	uint32_t misfits; /* prefixes with a port that has PORTMAP_MISFIT */
-	uint64_t misfit_tables; /* bit t: table t has a bind of such a prefix */
+	struct table_mask misfit_tables; /* that have a bind of such a prefix */
 	size_t memory; /* bytes of all allocations, this struct included */
 };
 

@@ -81,7 +81,9 @@ INLINE void load_entries(
 	if (portmap->flat) {
 		EACH (i)
 			at[i] = maps[i] << 16 | swap16(ports[i] >> 16);
-		gather_u8(portmap->flat, at, entry);
+		gather_u16(portmap->flat, at, entry);
+		EACH (i)
+			entry[i] &= 0xffff;
 		return;
 	}
 	EACH (i) /* the port is in the high half and not swapped, so its high byte comes first */
@@ -89,7 +91,9 @@ INLINE void load_entries(
 	gather_u16(portmap->maps, at, page);
 	EACH (i)
 		at[i] = (page[i] & 0xffff) * PORTMAP_PAGE_PORTS + (ports[i] >> 24);
-	gather_u8(portmap->pages, at, entry);
+	gather_u16(portmap->pages, at, entry);
+	EACH (i)
+		entry[i] &= 0xffff;
 }
 
 /* Looks the destination port up in the port map of each packet. Packets with PORTMAP_MISFIT are not eligible. */

@@ -78,23 +78,6 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 #endif
 }
 
-/* Reads three bytes more than each entry has. */
-INLINE void gather_u8(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
-{
-#if defined(__AVX512F__)
-	_mm512_storeu_si512(out,
-		_mm512_and_si512(_mm512_i32gather_epi32(_mm512_loadu_si512(index), base, 1), _mm512_set1_epi32(0xff)));
-#elif defined(__AVX2__)
-	for (int i = 0; i < BLOCK; i += 8)
-		_mm256_storeu_si256((__m256i *)(out + i),
-			_mm256_and_si256(_mm256_i32gather_epi32(base, _mm256_loadu_si256((const __m256i *)(index + i)), 1),
-				_mm256_set1_epi32(0xff)));
-#else
-	EACH (i)
-		out[i] = ((const uint8_t *)base)[index[i]];
-#endif
-}
-
 /* Gives each packet its four values side by side: packet i finds its values in out[PATCH(i)]. */
 #if defined(__AVX512F__)
 #define PATCH(i) ((i) % 4 * 4 + (i) / 4)

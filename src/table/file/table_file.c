@@ -55,8 +55,12 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 		version == 2 ? V2_HOPS : TABLE_MAX_HOPS,
 	};
 	static const char *const names[] = {"backends", "binds", "hops in a row"};
-	bool fit = true;
+	const uint32_t tables = version == 2 ? V2_TABLES : TABLE_MAX_TABLES;
+	bool fit = set->count <= tables;
 
+	if (!fit)
+		faults_error(faults, "tables", "there are %u tables; version %u of the binary format has room for %u",
+			set->count, version, tables);
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 		const uint32_t has[] = {table->backend_count, table->bind_count, table->row_hops};
@@ -105,10 +109,6 @@ int table_file_encode(const struct table_set *set, enum table_file_format format
 {
 	uint32_t version = format;
 
-	if (set->count > TABLE_MAX_TABLES) {
-		faults_error(faults, "tables", "%u tables; the maximum is %u", set->count, TABLE_MAX_TABLES);
-		return -EINVAL;
-	}
 	if (!fits(set, version, faults) || !check_rows(set, version, faults))
 		return -EINVAL;
 	if (version == 2 && set->replaces)

@@ -21,8 +21,9 @@ struct table_file_start {
 
 /* Version 2 */
 
-#define V2_SLOTS 256
-#define V2_HOPS  2
+#define V2_TABLES 64
+#define V2_SLOTS  256
+#define V2_HOPS   2
 
 struct v2_header {
 	struct table_file_start start;

@@ -17,8 +17,8 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 
 	if (!binary_reader_check(reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size,
 		    "at least 24 bytes") ||
-		!binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count,
-			"table_count", header->table_count, "at most 64") ||
+		!binary_reader_check(reader, header->table_count <= V2_TABLES, &header->table_count, "table_count",
+			header->table_count, "at most 64") ||
 		!binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") ||
 		!binary_reader_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots, "backend_slots",
 			header->backend_slots, "256") ||

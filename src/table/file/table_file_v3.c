@@ -72,7 +72,7 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_
 	*tables = header->table_count;
 	*replaces = header->replaces;
 	return binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
-		       header->table_count, "at most 64") &&
+		       header->table_count, "at most 1024") &&
 	       binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
 	       binary_reader_check(reader,
 		       header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),

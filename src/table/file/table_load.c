@@ -14,7 +14,8 @@
 
 int table_load_text(const char *path, char **text, size_t *size, struct faults *faults)
 {
-	int error = file_read(path, "a table", TABLE_LOAD_MAX_SIZE, text, size, faults);
+	size_t max = table_load_version(path) ? TABLE_LOAD_MAX_BINARY : TABLE_LOAD_MAX_JSON;
+	int error = file_read(path, "a table", max, text, size, faults);
 
 	if (error || *size)
 		return error;

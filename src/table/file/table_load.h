@@ -12,7 +12,9 @@
 #include "common/faults.h"
 #include "table/table.h"
 
-#define TABLE_LOAD_MAX_SIZE ((size_t)128 << 20) /* bytes; no table within the limits needs more, in either form */
+/* Bytes. A larger file is refused before it is read, because the director may not have memory for it. */
+#define TABLE_LOAD_MAX_JSON   ((size_t)128 << 20)
+#define TABLE_LOAD_MAX_BINARY ((size_t)2 << 30) /* no binary table within the limits needs more */
 
 /* Reads a binary table (recognised by its magic) or a JSON table, whose rows it builds. On 0 *set is filled, and the
  * caller frees it; otherwise *set is empty. *version, if not NULL, is set on success: 2, 3, or 0 for JSON. */

@@ -445,7 +445,7 @@ static const struct corruption v3_cases[] = {
 	{8, 8, 262351, "f: byte 8 (total_size): 262351; expected 262352, the size of the file; build or copy it again"},
 	{8, 8, UINT64_MAX,
 		"f: byte 8 (total_size): 18446744073709551615; expected 262352, the size of the file; build or copy it again"},
-	{24, 4, 65, "f: byte 24 (table_count): 65; expected at most 64"},
+	{24, 4, 1025, "f: byte 24 (table_count): 1025; expected at most 1024"},
 	{24, 4, 0, "f: byte 40 (size): 262352; expected no bytes after the last section"},
 	{24, 4, 2, "f: byte 40 (tables[0].end): 262400; expected sections that end within the file"},
 	{28, 4, 65537, "f: byte 28 (rows): 65537; expected 65536"},
