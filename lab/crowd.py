@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lab.load import Clients, why
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, VIPS
 
-FIRST_PORT = 22000  # behind those of the long-lived connections of load.py
+FIRST_PORT, FLOWS = 22000, 43000  # behind the ports of the long-lived connections of load.py
 TIMEOUT_S = 3
 WINDOW = 64  # connections that exchange data at the same time; a burst of all would fill the directors' queues
 
@@ -64,19 +64,22 @@ class Member:
 class Crowd:
     def __init__(self, client):
         self.client = client
-        self.clients = Clients(VIPS, {"4": CLIENTS4, "6": CLIENTS6})
-        self.members, self.opened = [], 0
+        self.members = []
+        # Flows of connections that were not opened yet. Each is used once, because a broken connection still exists on its proxy.
+        clients = Clients(VIPS, {"4": CLIENTS4, "6": CLIENTS6})
+        self.waiting = [clients.flow(number, FIRST_PORT + number) for number in range(FLOWS)]
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
-    def flows(self, count):
-        """The flows of the next `count` connections. They differ from those of all connections before."""
-        return [self.clients.flow(number, FIRST_PORT + number) for number in range(self.opened, self.opened + count)]
+    def prefer(self, flows):
+        """Makes these the flows of the next connections."""
+        chosen = set(flows)
+        self.waiting = [*flows, *(flow for flow in self.waiting if flow not in chosen)]
 
     def open(self, count, label):
         """Opens connections, and asks each of them once. Returns them."""
-        flows, new = self.flows(count), []
-        self.opened += count
+        flows, new = self.waiting[:count], []
+        self.waiting = self.waiting[count:]
         for first in range(0, count, WINDOW):
             with self.client:
                 window = [Member(flow, label, self._connecting(flow)) for flow in flows[first : first + WINDOW]]

@@ -104,10 +104,10 @@ class Director:
         self._check()
         return self.host.run("ip", "link", "show", "up", "dev", self.interface, check=False).stdout
 
-    def reload(self, table=None):
+    def reload(self, table=None, *options):
         if table:
             self.write_table(table)
-        cli("reload", "--file-prefix", self.name)
+        cli("reload", "--file-prefix", self.name, *options)
 
     def publish(self, table):
         """Publishes a table as operators do. Returns when the director uses it."""

@@ -17,16 +17,22 @@ CHECKS = {"http": HTTP_PORT, "http_uri": HEALTH_URI, "gue": GUE_PORT}
 class Table:
     """Immutable: each change returns a new table."""
 
-    def __init__(self, backends=(), hops=2):
+    def __init__(self, backends=(), hops=2, **members):
         self.backends = list(backends)
-        self.hops = hops
+        self.members = {"hops": hops, **members}  # such as balance and previous
+
+    def _with(self, backends):
+        return Table(backends, **self.members)
+
+    def with_members(self, **members):
+        return Table(self.backends, **{**self.members, **members})
 
     def with_backend(self, address, state="active", **members):
         backend = {"ip": address, "state": state, "healthy": True, "healthchecks": CHECKS, **members}
-        return Table([*self.backends, backend], self.hops)
+        return self._with([*self.backends, backend])
 
     def without(self, address):
-        return Table([each for each in self.backends if each["ip"] != address], self.hops)
+        return self._with([each for each in self.backends if each["ip"] != address])
 
     def changed(self, address, **values):
         """The table with another state=, healthy= or weight= of a backend."""
@@ -34,14 +40,14 @@ class Table:
         for each in backends:
             if each["ip"] == address:
                 each.update(values)
-        return Table(backends, self.hops)
+        return self._with(backends)
 
     def json(self):
         table = {
             "name": "web",
             "hash_key": HASH_KEY,
             "seed": SEED,
-            "hops": self.hops,
+            **self.members,
             "binds": [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in (HTTP_PORT, ECHO_PORT)],
             "backends": self.backends,
         }
