@@ -46,7 +46,7 @@ def collect(packets):
             add(f"ipv{family} {name}, checksum 0", ip_frame(family, protocol, transport(protocol, 33)))
             add(f"ipv{family} {name}, padded", ip_frame(family, protocol, whole) + b"\xee" * 7)
             add(f"ipv{family} {name}, tagged", f.ethernet(ip_frame(family, protocol, whole)[14:], tags=(f.S_TAG, f.C_TAG)))
-            for table, hops in (("one", 1), ("hops2", 2), ("hops3", 3), ("hops4", 4)):
+            for table, hops in (("one", 1), ("hops2", 2), ("hops3", 3), ("hops4", 4), ("hops8", 8)):
                 add(f"ipv{family} {name}, {table}", ip_frame(family, protocol, whole), table=table, hops=hops)
             for number in range(6):
                 src = client(family, number)

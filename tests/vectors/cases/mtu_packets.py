@@ -26,7 +26,7 @@ def of_length(family, length, protocol=f.UDP, **fields):
 
 def _limits(packets):
     """`most` is the longest inner packet: MTU - 36 - 4 x (hops - 1)."""
-    for table, most in (("one", 540), ("hops2", 536), ("hops3", 532), ("hops4", 528)):
+    for table, most in (("one", 540), ("hops2", 536), ("hops3", 532), ("hops4", 528), ("hops5", 524), ("hops8", 512)):
         for family in (4, 6):
             for length, expect in ((most, "forwarded"), (most + 1, TOO_BIG)):
                 frame = f.ethernet(of_length(family, length))
@@ -56,6 +56,10 @@ def _limits(packets):
         packets.add(
             f"{name}, too big", f.ethernet(packet), ANSWERED, config="answer 576 alt", table="hops4"
         )
+        packet = of_length(4, 540 - 4 * 15, f.TCP, src=client(4, number))
+        packets.add(f"{name}, rows of 8", f.ethernet(packet), config="mtu 576 alt", table="hops8")
+        packet = of_length(4, 540 - 4 * 7 + 1, f.TCP, src=client(4, number))
+        packets.add(f"{name}, rows of 8, too big", f.ethernet(packet), TOO_BIG, "mtu 576 alt", "hops8")
 
 
 def _answers(packets):
@@ -67,6 +71,7 @@ def _answers(packets):
             title = f"ipv{family} {table}"
             add(title, f.ethernet(of_length(family, most + 1)), table=table)
             add(f"{title}, fits", f.ethernet(of_length(family, most)), "forwarded", table=table)
+    add("ipv6 hops8", f.ethernet(of_length(6, 512 + 1)), table="hops8")
     # A reply quotes 548 bytes of an IPv4 packet, and 1232 bytes of an IPv6 packet.
     for family, lengths in ((4, (537, 547, 548, 549, 550, 701)), (6, (547, 1231, 1232, 1233))):
         for length in lengths:

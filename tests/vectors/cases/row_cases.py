@@ -16,7 +16,7 @@ BINDS = [bind("10.10.10.10", "tcp", 80)]
 
 def _shapes():
     """(name, hops, backends)"""
-    for hops in (2, 3, 4):
+    for hops in (2, 3, 4, 5, 8):
         yield f"8 backends, {hops} hops", hops, backends(8)
         yield f"one backend, {hops} hops", hops, backends(1)
         yield f"two backends, {hops} hops", hops, backends(2)

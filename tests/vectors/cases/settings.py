@@ -115,6 +115,9 @@ TABLES = {
     "hops2": {"tables": [table("hops2", service_binds(), backends(16))]},
     "hops3": {"tables": [table("hops3", service_binds(), backends(16), hops=3)]},
     "hops4": {"tables": [table("hops4", service_binds(), backends(16), hops=4)]},
+    **{f"hops{n}": {"tables": [table(f"hops{n}", service_binds(), backends(16), hops=n)]} for n in (5, 6, 7, 8)},
+    "three-of-eight": {"tables": [table("three-of-eight", service_binds(), backends(3), hops=8)]},
+    "states8": {"tables": [table("states8", service_binds(), _every_state(), hops=8)]},
     "one": {"tables": [table("one", service_binds(), backends(1), hops=4)]},
     "two-of-four": {"tables": [table("two", service_binds(), backends(2), hops=4)]},
     "three": {"tables": [table("three", service_binds(), backends(3))]},
@@ -182,6 +185,7 @@ CONFIGS = {
     "answer 576": _config(
         outbound_mtu=576, send_icmp_too_big=True, send_icmp_too_big_without_df=True
     ),
+    "mtu 576 alt": _config(outbound_mtu=576, alt_hash_fields=_fields(["src_addr", "src_port"])),
     "answer 576 alt": _config(
         outbound_mtu=576,
         send_icmp_too_big=True,

@@ -38,6 +38,12 @@ def _tables(packets):
         ("states", 2),
         ("states4", 4),
         ("unhealthy", 3),
+        ("hops5", 5),
+        ("hops6", 6),
+        ("hops7", 7),
+        ("hops8", 8),
+        ("three-of-eight", 3),
+        ("states8", 6),
     ):
         for number in range(12):
             family = (4, 6)[number % 2]
@@ -70,6 +76,9 @@ def _alt_hash(packets):
             ("hops3", 6),
             ("hops4", 12),
             ("states4", 4),
+            ("hops5", 4),
+            ("hops8", 12),
+            ("states8", 4),
         ):
             for number in range(flows):
                 family = (4, 6)[number % 2]
