@@ -123,16 +123,30 @@ static uint8_t append_row(const struct routes_table *table, uint16_t row, uint32
 	return count;
 }
 
+/* The same for the first row of a packet, which has no address twice. */
+static uint8_t copy_row(const struct routes_table *table, uint16_t row, uint32_t *hops)
+{
+	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
+
+	for (uint8_t i = 0; i < table->row_hops; i++)
+		hops[i] = table->addresses[backends[i]];
+	return table->row_hops;
+}
+
 /* Fills the hops of the row, then those of the row by alt_hash_fields. Returns their number. */
-static uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
+static inline uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
 	const struct steering_config *steering, uint8_t table, uint16_t row, uint32_t *hops)
 {
-	uint8_t alt = steering->alt_hash_fields, count = append_row(&routes->tables[table], row, hops, 0);
+	const struct routes_table *from = &routes->tables[table];
+	bool distinct = routes->hop_counts[table] > 2; /* else it may be 0, as for rows that have an address twice */
+	uint8_t alt = steering->alt_hash_fields, count;
+
+	count = distinct ? copy_row(from, row, hops) : append_row(from, row, hops, 0);
 
 	/* A later fragment has no ports to hash. Its first hop accepts it in any case. */
 	if (!alt || (flow->kind == FLOW_FRAGMENT && alt & STEERING_PORTS))
 		return count;
-	return append_row(&routes->tables[table], (uint16_t)hash_flow(flow, &routes->keys[table], alt), hops, count);
+	return append_row(from, (uint16_t)hash_flow(flow, &routes->keys[table], alt), hops, count);
 }
 
 struct steer_result steer_flow(

@@ -121,18 +121,27 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 #endif
 }
 
+/* Writes the hops of packet `i` after the second. */
+INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, unsigned count)
+{
+	for (unsigned hop = 0; hop < count / 2; hop++)
+		memcpy(out + 8 * hop, &block->later[hop][i], 8);
+	if (count % 2)
+		memcpy(out + 4 * (count - 1), &block->later[count / 2][i], 4);
+}
+
 /* macs: those of the next hops; NULL: the headers have the MAC of the only one. */
 INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
 	uint32_t i, unsigned hops, uint8_t *out)
 {
 	write_outer(out, headers, block->patches[PATCH(i)], macs ? &macs[block->next_hop[i]] : NULL, hops);
-	for (unsigned hop = 2; hop < hops; hop++)
-		memcpy(out + PREBUILT_HOPS + 4 * (hop - 1), &block->hops[hop][i], 4);
+	if (hops > 2)
+		write_later(out + PREBUILT_HOPS + 4, block, i, hops - 2);
 }
 
-/* Writes a block of eligible packets that have two hops each and are neighbours in the burst. */
+/* Writes a block of eligible packets that have the same number of hops, at least 2, and are neighbours in the burst. */
 INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
-	struct burst *burst, uint32_t base)
+	unsigned hops, struct burst *burst, uint32_t base)
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
@@ -141,9 +150,9 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
 	EACH (i) {
-		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(2);
+		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(hops);
 
-		write_lane(headers, macs, block, i, 2, out);
+		write_lane(headers, macs, block, i, hops, out);
 		burst->out[base + i] = out;
 	}
 }
@@ -177,23 +186,36 @@ INLINE void finish_without_next_hop(const struct block *block, uint32_t i, struc
 	burst->out[lane] = NULL;
 }
 
+/* The same, with code of its own for two hops and for one next hop. */
+INLINE void emit_neighbours(const struct lanes_job *job, bool v6, const struct block *block, unsigned hops,
+	struct burst *burst, uint32_t base)
+{
+	const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(v6, hops)];
+	const uint64_t *macs = job->next_hops->single ? NULL : job->next_hops->macs;
+
+	if (hops == 2 && !macs)
+		emit_full_block(headers, NULL, block, 2, burst, base);
+	else if (hops == 2)
+		emit_full_block(headers, macs, block, 2, burst, base);
+	else if (!macs)
+		emit_full_block(headers, NULL, block, hops, burst, base);
+	else
+		emit_full_block(headers, macs, block, hops, burst, base);
+}
+
 /* Writes the results of a block. Returns the lanes of the burst for the general path. */
 INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
 	const struct block *block, struct burst *burst)
 {
 	const uint8_t *index = lanes->index + base;
-	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, all = 1;
+	uint32_t end = lanes->count - base < BLOCK ? lanes->count - base : BLOCK, hops = block->hop_count[0],
+		 all = hops > 1;
 	uint64_t rest = 0;
 
 	EACH (i)
-		all &= block->eligible[i] & (block->hop_count[i] == 2);
+		all &= block->eligible[i] & (block->hop_count[i] == hops);
 	if (__builtin_expect(all && lanes->index == all_lanes, 1)) {
-		const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(v6, 2)];
-
-		if (job->next_hops->single)
-			emit_full_block(headers, NULL, block, burst, base);
-		else
-			emit_full_block(headers, job->next_hops->macs, block, burst, base);
+		emit_neighbours(job, v6, block, hops, burst, base);
 		return 0;
 	}
 	for (uint32_t i = 0; i < end; i++) {

@@ -56,7 +56,9 @@ struct block {
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
-	uint32_t hops[PREBUILT_MAX_HOPS][BLOCK]; /* network order */
+	uint32_t hops[2][BLOCK]; /* network order */
+	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half, and so on. */
+	uint64_t later[(PREBUILT_MAX_HOPS - 2) / 2][BLOCK];
 	uint32_t next_hop[BLOCK]; /* index in next_hops->macs. Only with several next hops */
 	/*
 	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second

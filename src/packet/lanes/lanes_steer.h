@@ -226,6 +226,23 @@ INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
 	return table * TABLE_ROWS + ((uint32_t)hash & 0xffff);
 }
 
+/* The row of a packet. */
+INLINE const uint16_t *row_of(const struct routes_table *table, uint64_t hash)
+{
+	return table->rows + (hash & 0xffff) * table->row_hops;
+}
+
+/* Prefetches the rows of tables that have more than two hops, which their copies do not hold. */
+INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+{
+	for (uint32_t i = 0; i < BLOCK; i++) {
+		const struct routes_table *table = &routes->tables[tables[i]];
+
+		if (table->row_hops > 2)
+			__builtin_prefetch(row_of(table, hash[i]));
+	}
+}
+
 /* Prefetches the row copies while the next block is hashed. With many tables, the caches do not hold them all. */
 INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
@@ -237,6 +254,8 @@ INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BL
 		else
 			__builtin_prefetch(&routes->pair_words[at]);
 	}
+	if (!routes->pairs_only)
+		prefetch_rows(routes, tables, hash);
 }
 
 /* Hashes the fields of `message` of all packets in a block. */
@@ -285,21 +304,26 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 }
 
 /* Loads the third and later hops of rows that have them. */
-INLINE void load_further_hops(const struct routes *routes, struct block *block)
+INLINE void load_later_hops(const struct routes *routes, struct block *block)
 {
-	EACH (i) {
+	for (uint32_t i = 0; i < BLOCK; i++) {
 		const struct routes_table *table = &routes->tables[block->table[i]];
-		const uint16_t *row = table->rows + (block->hash[i] & 0xffff) * table->row_hops;
+		const uint16_t *row = row_of(table, block->hash[i]);
 
-		for (unsigned hop = 2; hop < table->row_hops; hop++)
-			block->hops[hop][i] = table->addresses[row[hop]];
+		for (unsigned hop = 2; hop < table->row_hops; hop += 2) {
+			uint32_t even = table->addresses[row[hop]], odd = 0;
+
+			if (hop + 1 < table->row_hops)
+				odd = table->addresses[row[hop + 1]];
+			block->later[hop / 2 - 1][i] = even | (uint64_t)odd << 32;
+		}
 	}
 }
 
 /* Finds the hops of each row. */
 INLINE void find_hops(const struct routes *routes, struct block *block)
 {
-	uint32_t any_further = 0;
+	uint32_t any_later = 0;
 
 	load_pairs(routes, block->table, block->hash, block->backend, block->hops[0], block->hops[1]);
 	if (routes->pairs_only) {
@@ -311,10 +335,10 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 	EACH (i) {
 		block->eligible[i] &= block->hop_count[i] != 0;
 		block->hop_count[i] -= block->hop_count[i] == 2 && block->hops[0][i] == block->hops[1][i];
-		any_further |= block->hop_count[i] > 2;
+		any_later |= block->hop_count[i] > 2;
 	}
-	if (any_further)
-		load_further_hops(routes, block);
+	if (any_later)
+		load_later_hops(routes, block);
 }
 
 /*
@@ -336,8 +360,7 @@ INLINE void find_alternative_hops(const struct routes *routes, struct block *blo
 		uint32_t next = adds_third ? third[i] : fourth[i];
 
 		block->hops[1][i] = two ? second : next;
-		block->hops[2][i] = two ? next : fourth[i];
-		block->hops[3][i] = fourth[i];
+		block->later[0][i] = (two ? next : fourth[i]) | (uint64_t)fourth[i] << 32;
 		block->hop_count[i] += 0u + adds_third + adds_fourth;
 	}
 }

@@ -437,9 +437,11 @@ static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general
 	}
 }
 
-/* Fills a burst with packets to 10.77.0.LANE, TCP port 1000 + LANE. */
-static void fill_addressed(struct burst *burst)
+/* Fills bursts[number] with packets to 10.77.0.LANE, TCP port 1000 + LANE. */
+static void fill_addressed(unsigned number)
 {
+	struct burst *burst = &bursts[number];
+
 	*burst = (struct burst){.count = BURST_MAX};
 	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
 		struct packet packet = packet_ethernet();
@@ -448,7 +450,7 @@ static void fill_addressed(struct burst *burst)
 		snprintf(address, sizeof(address), "10.77.0.%u", lane);
 		packet_ipv4(&packet, "203.0.113.7", address, IPPROTO_TCP);
 		packet_ports(&packet, 20, 4321, (uint16_t)(1000 + lane));
-		burst->frame[lane] = rooms[0][lane] + BEFORE;
+		burst->frame[lane] = rooms[number][lane] + BEFORE;
 		memcpy(burst->frame[lane], packet.bytes, packet.size);
 		burst->headroom[lane] = BEFORE;
 		burst->readable[lane] = burst->size[lane] = packet.size;
@@ -461,7 +463,7 @@ static uint32_t count_addressed(const struct routes *routes, const struct steeri
 	struct pipeline pipeline = {.routes = routes, .next_hops = &one_next_hop, .steering = steering, .fast = fast};
 	uint32_t forwarded = 0;
 
-	fill_addressed(&bursts[0]);
+	fill_addressed(0);
 	pipeline_run(&pipeline, &bursts[0]);
 	for (uint32_t lane = 0; lane < BURST_MAX; lane++)
 		forwarded += bursts[0].verdict[lane] == VERDICT_FORWARDED;
@@ -497,12 +499,53 @@ static void test_only_packets_of_misfits_take_the_general_path(void **state)
 		for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
 			if (!isa_usable(isa))
 				continue;
-			fill_addressed(&bursts[0]);
+			fill_addressed(0);
 			assert_true(lanes_by_isa[isa](&job, &bursts[0]) == (fits == BURST_MAX ? 0 : UINT64_MAX << fits));
 			assert_int_equal(count_addressed(routes, &steering, lanes_by_isa[isa]), BURST_MAX);
 		}
 	}
 	routes_free(routes);
+}
+
+/* Sends `count` packets to a table on both paths. The pipeline is new each time, so it builds its own headers. */
+static void compare_addressed(
+	const struct routes *routes, lanes_fn *fast, uint32_t count, const struct next_hops *next_hops)
+{
+	const struct steering_config steering = {.hash_fields = STEERING_DESTINATION_ADDRESS, .outbound_mtu = 1500};
+
+	for (unsigned b = 0; b < 2; b++) {
+		struct pipeline pipeline = {
+			.routes = routes, .next_hops = next_hops, .steering = &steering, .fast = b ? fast : NULL};
+
+		fill_addressed(b);
+		bursts[b].count = count;
+		pipeline_run(&pipeline, &bursts[b]);
+	}
+	assert_int_equal(bursts[1].general_path, 0);
+	for (uint32_t lane = 0; lane < count; lane++)
+		assert_same_lane(lane);
+}
+
+static void test_the_fast_path_takes_rows_of_each_length(void **state)
+{
+	(void)state;
+	for (uint8_t hops = 1; hops <= TABLE_MAX_HOPS; hops++) {
+		struct table_set set = {0};
+		struct next_hops *several;
+		struct routes *routes;
+
+		handmade_table(&set, 100, hops);
+		handmade_bind(&set, 0, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
+		routes = handmade_routes(&set);
+		several = random_next_hops(routes);
+		for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
+			for (uint32_t count = BURST_MAX; isa_usable(isa) && count > 0; count /= 3) {
+				compare_addressed(routes, lanes_by_isa[isa], count, &one_next_hop);
+				compare_addressed(routes, lanes_by_isa[isa], count, several);
+			}
+		next_hops_free(several);
+		routes_free(routes);
+	}
 }
 
 static void test_admission_is_the_same_on_the_fast_path_of_each_isa(void **state)
@@ -580,6 +623,7 @@ int main(void)
 		cmocka_unit_test(test_without_tables_nothing_is_forwarded),
 		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
+		cmocka_unit_test(test_the_fast_path_takes_rows_of_each_length),
 		cmocka_unit_test(test_admission_is_the_same_on_the_fast_path_of_each_isa),
 		cmocka_unit_test(test_no_isa_loads_unreadable_bytes),
 	};
