@@ -18,6 +18,7 @@ def files(tmp_path_factory):
     write_tables(folder / "table.json", table())
     write_tables(folder / "table.json~", table())  # the version that undo takes back
     write_conf(folder / "director.conf")
+    (folder / "wait.sim").write_text("wait 1s\n")
     (folder / "sub").mkdir()
     return folder
 
@@ -28,6 +29,10 @@ def lookup(source, destination, *options):
 
 def edit(*words):
     return [CLI, "edit", "table.json", *words]
+
+
+def simulate(*options):
+    return [CLI, "simulate", "wait.sim", *options]
 
 
 TIMEOUT = "--timeout: '{}' is not a number of seconds from 1 to 3600"
@@ -60,6 +65,10 @@ COMMANDS = {
     "diff --max-broken": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-broken", bad], "diff: " + PERCENT),
     "diff --max-skew": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-skew", bad],
                         "diff: " + PERCENT.replace("max-broken", "max-skew")),
+    "simulate --proxies": (lambda bad: simulate("--proxies", bad), "simulate: --proxies: '{}' is not a number from 1 to 4096"),
+    "simulate --seed": (lambda bad: simulate("--proxies", "8", "--seed", bad), "simulate: --seed: '{}' is not a number from 0 to 4294967295"),
+    "simulate --hops": (lambda bad: simulate("--proxies", "8", "--hops", bad), "simulate: --hops: '{}' is not a number from 2 to 8"),
+    "simulate --max-broken": (lambda bad: simulate("--proxies", "8", "--max-broken", bad), "simulate: " + PERCENT),
     "edit --max-broken": (lambda bad: edit("drain", "192.168.50.1", "--max-broken", bad), PERCENT),
     "undo --max-broken": (lambda bad: [CLI, "undo", "table.json", "--max-broken", bad], PERCENT),
     "edit BIND": (lambda bad: edit("add-bind", f"10.0.0.1:{bad}/tcp"), "edit: add-bind: '10.0.0.1:{}/tcp' is not a bind: "),
