@@ -48,7 +48,8 @@ static void tidy(json_t *reply)
 
 static void print(const json_t *reply)
 {
-	json_int_t omitted = json_integer_value(json_object_get(reply, "omitted"));
+	json_int_t omitted = json_integer_value(json_object_get(reply, "omitted")),
+		   pid = json_integer_value(json_object_get(reply, "capture_pid"));
 	char buf[32];
 	const json_t *reason;
 	size_t i;
@@ -57,6 +58,9 @@ static void print(const json_t *reply)
 	cli_print(2, "table: generation %" JSON_INTEGER_FORMAT ", digest %s, %" JSON_INTEGER_FORMAT " s old",
 		json_integer_value(json_object_get(reply, "generation")), text_of(reply, "digest"),
 		json_integer_value(json_object_get(reply, "table_age")));
+	if (pid)
+		cli_print(2, "capture: process %" JSON_INTEGER_FORMAT " captures packets since %s", pid,
+			time_text(reply, "capture_since", buf));
 	json_array_foreach(json_object_get(reply, "reasons"), i, reason)
 		cli_print(2, "%s: %s: %s: %s (since %s)", text_of(reason, "severity"), text_of(reason, "cause"),
 			text_of(reason, "object"), text_of(reason, "text"), time_text(reason, "since", buf));

@@ -64,6 +64,18 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 	return buf;
 }
 
+const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX])
+{
+	char balance[24] = "", past[32] = "";
+
+	if (table->balance)
+		snprintf(balance, sizeof(balance), ", balance %g", table->balance / 1000.0);
+	if (table->past_count)
+		snprintf(past, sizeof(past), ", %u previous state%s", table->past_count, text_plural(table->past_count));
+	snprintf(buf, TABLE_MATCHING_TEXT_MAX, "%s%s", balance, past);
+	return buf;
+}
+
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16])
 {
 	if (set->tables[index].name)

@@ -110,6 +110,11 @@ const char *table_state_name(uint8_t state);
 /* Writes "tcp 10.0.0.0/8 port 80-90". Returns buf. */
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX]);
 
+#define TABLE_MATCHING_TEXT_MAX 64
+
+/* Writes ", balance 1.02, 3 previous states" for the line of a table; each part only if the table has it. Returns buf. */
+const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX]);
+
 /* A good backend takes new connections: it is active or filling, and healthy. */
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {

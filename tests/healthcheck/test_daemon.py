@@ -516,7 +516,8 @@ def test_status_and_metrics(daemon):
         if not line.startswith("#"):
             name = line.split("{")[0].split(" ")[0]
             assert any(name == f or name in (f + "_total", f + "_sum", f + "_count") for f in families), line
-    assert made.get("/other")[::2] == (404, "not found; there are / /tables/# /status /metrics\n")
+    assert made.get("/other")[::2] == (
+        404, "There is no such page. The pages are:\n/\n/tables/N (N is the number of a table; the first table is 0)\n/status\n/metrics\n")
     assert (made.get("/status", "HEAD")[::2], made.get("/status", "POST")[0]) == ((200, ""), 405)
 
 

@@ -45,19 +45,23 @@ def checks(shown):
 
 
 def test_page_has_what_status_has(daemon):
-    made = daemon(table(backend(GOOD, http=nginx.OK, tcp=nginx.OK), backend(BAD, "draining", tcp=9), backend("10.78.0.3", "inactive")),
+    made = daemon(table(backend(GOOD, http=nginx.OK, tcp=nginx.OK), {**backend(BAD, "draining", tcp=9), "weight": 300},
+                        backend("10.78.0.3", "inactive"), balance=1.05),
                   table(backend(GOOD, tcp=nginx.OK), name="second", vips=["203.0.113.11"]), interval_ms=50, timeout_ms=40)
     made.start().wait_ready()
     wait_probes(made, 3 * HISTORY)
     shown, status = page(made), made.status()
     assert shown.figures()["Healthy backends"].values == [2, 3]
+    lines = [words(fold.find("summary/small")) for fold in shown.tree.iter("details")]
+    assert lines == ["1 of 2 backends healthy, balance 1.05", "1 of 1 backends healthy"]
     rows = checks(shown)
     wanted = {(one["name"], check["check"]): (entry, check)
               for one in status["tables"] for entry in one["backends"] for check in entry["checks"]}
     assert rows.keys() == wanted.keys() | {("web", "no checks of 10.78.0.3")}
     for key, (entry, check) in wanted.items():
         assert rows[key]["Backend"].text == entry["ip"]
-        assert rows[key]["In the table"].text == f"{entry['state']}, {'healthy' if entry['healthy'] else 'unhealthy'}"
+        state = f"{entry['state']}, {'healthy' if entry['healthy'] else 'unhealthy'}"
+        assert rows[key]["In the table"].text == f"{state}, weight {300 if entry['ip'] == BAD else 100}"
         assert rows[key]["Verdict"].text == check["verdict"]
         assert rows[key]["Last result"].text.split()[0] == check["result"]
         assert rows[key]["Last 32 results"].labels == [f"last 32 results: 32 {check['result']}"]

@@ -4,6 +4,7 @@
 import contextlib
 import http.client
 import socket
+import subprocess
 
 import pytest
 
@@ -12,6 +13,7 @@ from support import pcap, traffic
 from support.browser import Page, browse, words
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
+from support.tree import CLI
 
 HOST = "127.0.0.1"
 HOSTILE = """<script>document.title="owned"</script>"'&<img src=x onerror=alert(1)>"""
@@ -110,6 +112,48 @@ def test_numbers_are_those_of_the_telemetry(tmp_path, port):
     lcore, = shown.rows(shown.find("lcores"))
     assert lcore["Lcore"].value == 0
     assert "not known yet" in shown.source and shown.find("reasons").get("hidden") is not None
+
+
+def test_weights_balance_and_previous_states_are_those_of_the_table(tmp_path, port):
+    """A binary table may lack weights, so this is a JSON table."""
+    table = traffic.table("weighted", 4, [traffic.bind("10.0.0.1", "tcp", 80)], traffic.backends(3, 1))
+    for backend, weight in zip(table["backends"], (None, 250, 1)):
+        backend.update({"weight": weight} if weight else {})
+    past = [{"ip": each["ip"], "weight": 100} for each in table["backends"][:2]]
+    table.update(balance=1.02, previous=[{"time": f"2026-01-0{day}T00:00:00Z", "backends": past} for day in (2, 1)])
+    plain = traffic.table("plain", 2, [traffic.bind("10.0.1.1", "tcp", 80)], traffic.backends(2, 9))
+    path = write_table(tmp_path / "table.json", {"tables": [table, plain]}, "json")
+    with DirectorProcess(["net_null0"], {**CONFIG, "metrics": f"{HOST}:{port}", "idle": "sleep"}, path):
+        shown = page(port)
+    weights = {name: [row["Weight"].text for row in backends] for name, (_, backends) in folds(shown).items()}
+    assert weights == {"weighted": ["100", "250", "1"], "plain": ["100", "100"]}
+    lines = [words(fold.find("summary/small")) for fold in shown.find("folds").iter("details")]
+    assert lines == ["3 of 3 backends good, 3 hops, balance 1.02, 2 previous states", "2 of 2 backends good, 2 hops"]
+
+
+def test_a_capture_that_runs_is_shown_until_it_ends(tmp_path, port):
+    def metric(name):
+        return float(get(port, "/metrics")[2].split(f"\nglb_director_{name} ")[1].split()[0])
+
+    def health():
+        return subprocess.run([CLI, "health", "--file-prefix", director.file_prefix], env=director.environment, capture_output=True,
+                              text=True, check=True).stdout
+
+    with start(tmp_path, port) as director:
+        assert page(port).find("capture").get("hidden") is not None and "capture" not in health()
+        assert (metric("capture_running"), metric("capture_start_timestamp_seconds")) == (0, 0)
+        command = [CLI, "capture", "--file-prefix", director.file_prefix]
+        with subprocess.Popen(command, env=director.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as capture:
+            wait_until(lambda: director.stats()["capture"], "the capture")
+            reply = director.telemetry.ask("/glb/health")
+            assert (reply["state"], reply["capture_pid"]) == ("ok", capture.pid)
+            assert f"\ncapture: process {capture.pid} captures packets since 20" in health()
+            assert (metric("capture_running"), metric("capture_start_timestamp_seconds")) == (1, reply["capture_since"])
+            line = words(page(port).find("capture"))
+            assert line.startswith(f"Process {capture.pid} of user 0 captures packets since ") and line.endswith(": 0 captured, 0 lost.")
+            capture.kill()
+        wait_until(lambda: metric("capture_running") == 0, "the end of the capture")
+        assert page(port).find("capture").get("hidden") is not None and director.telemetry.ask("/glb/health")["capture_pid"] == 0
 
 
 def test_rates_come_without_scripts(tmp_path, port):

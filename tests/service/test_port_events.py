@@ -2,17 +2,18 @@
 """Events of ports: resets, removals and recoveries, which tests/driver/port_events.c reports in place of a driver."""
 
 import os
+import subprocess
 
 import pytest
 from scapy.layers.inet import IP, TCP
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.health import wait_health
-from support.tree import BUILD
+from support.tree import BUILD, CLI
 
 LIBRARY = BUILD / "tests/driver/port_events.so"
 FRAMES = [bytes(traffic.ETHER / IP(src=f"198.51.100.{i}", dst=traffic.VIP4[0]) / TCP(dport=80)) for i in range(97)]
@@ -179,3 +180,27 @@ def test_packets_after_a_reset_are_forwarded(driver, tmp_path):
         assert director.wait_received(2 * len(FRAMES))["forwarded"] == 2 * len(FRAMES)
         end(director)
     assert sorted(pcap.read(tmp_path / "tx.pcap")) == sorted(before) and len(before) == len(FRAMES)
+
+
+def test_resets_a_reload_and_the_stop_leave_the_file_of_a_capture_readable(driver, tmp_path):
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    pcap.write(tmp_path / "rx.pcap", FRAMES)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"
+    path = tmp_path / "kept.pcapng"
+    with DirectorProcess([vdev], CONFIG, table, lcores=LCORES) as director:
+        director.wait_received(len(FRAMES))
+        capture = subprocess.Popen([CLI, "capture", "--file-prefix", director.file_prefix, "-w", path], env=director.environment,
+                                   stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: director.stats()["capture"], "the capture")
+        for rounds in (2, 3):
+            driver.report("reset 0")
+            director.wait_received(rounds * len(FRAMES))
+            assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
+        wait_until(lambda: director.stats()["capture_matched"] == 2 * len(FRAMES), lambda: f"all packets: {director.stats()}")
+        end(director)
+        assert "the capture ended, because the director stops" in capture.communicate(timeout=TIMEOUT_S)[1]
+    _, packets = pcap.read_ng(path.read_bytes())
+    received = [packet for packet in packets if packet.direction == "in"]
+    assert sorted(packet.frame for packet in received) == sorted(2 * FRAMES) and len(packets) == 2 * len(received)
+    generations = [packet.comment.split("generation ")[1].split(",")[0] for packet in received]
+    assert sorted(generations) == ["1"] * len(FRAMES) + ["2"] * len(FRAMES)

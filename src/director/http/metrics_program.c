@@ -8,6 +8,7 @@
 #include <rte_version.h>
 
 #include "common/clock.h"
+#include "director/capture/capture.h"
 #include "director/http/metrics.h"
 
 static void print_build(struct metrics *metrics, const struct live_table *live __rte_unused,
@@ -91,6 +92,17 @@ static void print_reloads(
 		"Unix time of the last reload, whether it succeeded or failed; 0 if there was none", reload->tried);
 }
 
+static void print_capture(struct metrics *metrics, const struct live_table *live __rte_unused,
+	uint32_t table __rte_unused, uint32_t item __rte_unused)
+{
+	struct capture_state state = capture_state(metrics->director->capture);
+
+	openmetrics_gauge(&metrics->to, "capture_running", "1 while glb-director-cli capture captures packets, else 0",
+		state.running);
+	openmetrics_gauge(&metrics->to, "capture_start_timestamp_seconds",
+		"Unix time at which the capture that runs started; 0 if none runs", state.since);
+}
+
 const struct metrics_section metrics_program[] = {
 	{METRICS_ONCE, "build", OPENMETRICS_INFO, "versions of the director and of DPDK, and the ISA of the fast path",
 		print_build},
@@ -99,6 +111,7 @@ const struct metrics_section metrics_program[] = {
 	{METRICS_ONCE, "start_timestamp_seconds", OPENMETRICS_GAUGE, "Unix time at which the director started",
 		print_start},
 	{METRICS_ONCE, NULL, 0, NULL, print_health},
+	{METRICS_ONCE, NULL, 0, NULL, print_capture},
 	{METRICS_ONCE, "table", OPENMETRICS_INFO, "the forwarding table in use", print_table_info},
 	{METRICS_ONCE, NULL, 0, NULL, print_reloads},
 	{.over = METRICS_END},

@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "director/capture/capture.h"
 #include "director/nexthop/nexthop.h"
 #include "director/page/page_ports.h"
 #include "director/workers.h"
@@ -108,6 +109,7 @@ static bool write_head(struct page *page, const struct live_table *live, FILE *t
 		.bytes = rates_of(page, "tx_bytes"),
 		.drops = page_rates(page, &page->history->drops, 0),
 	};
+	struct capture_state capture = capture_state(page->director->capture);
 	struct health health;
 
 	health_report_now(&page->director->health, &health, (uint64_t)time(NULL), clock_now_ms());
@@ -119,6 +121,7 @@ static bool write_head(struct page *page, const struct live_table *live, FILE *t
 	for (unsigned i = 0; i < health.report.count; i++)
 		print_reason(to, &health.report.reasons[i]);
 	end_reasons(to, health.report.omitted);
+	print_capture(to, &capture);
 	print_figures(to, &figures);
 	return false;
 }

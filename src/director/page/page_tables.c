@@ -24,7 +24,7 @@ struct table_row {
 	uint16_t slot;
 	const char *name;
 	enum html_state state;
-	char text[32];
+	char text[32], matching[TABLE_MATCHING_TEXT_MAX];
 	uint32_t good;
 	struct counters_table total;
 	struct rates packets;
@@ -35,6 +35,8 @@ struct backend_row {
 	char ip[NETADDR_TEXT_MAX];
 	enum html_state state;
 	char text[32];
+	/* "-" if the file of the table does not have it. */
+	char weight[8];
 	/* Shares of the rows, and of the packets. */
 	double expected, seen;
 	double packets, bits;
@@ -66,6 +68,7 @@ static void describe_table(
 		row->packets = page_rates(page, &history->packets, row->total.packets);
 		row->bits = 8 * (double)history->bytes.rates[page->history->index];
 	}
+	table_matching_text(row->table, row->matching);
 	for (uint32_t i = 0; i < row->table->backend_count; i++)
 		row->good += table_backend_is_good(&row->table->backends[i]);
 	if (!row->good) {
@@ -92,6 +95,7 @@ static void write_backend(struct page *page, const struct live_table *live, uint
 	uint32_t at = routes_backend(live->routes, page->table, item);
 	struct backend_row row = {
 		.state = backend_state(backend),
+		.weight = "-",
 		.expected = (double)page->first_hops[item] / TABLE_ROWS,
 		.packets = history_backend_packets(page->history, live, at),
 		.bits = 8 * history_backend_bytes(page->history, live, at),
@@ -103,6 +107,8 @@ static void write_backend(struct page *page, const struct live_table *live, uint
 	netaddr_format(&backend->addr, row.ip);
 	snprintf(row.text, sizeof(row.text), "%s, %s", table_state_name(backend->state),
 		backend->healthy ? "healthy" : "unhealthy");
+	if (backend->weight)
+		snprintf(row.weight, sizeof(row.weight), "%u", backend->weight);
 	print_backend(to, &row);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "director/capture/capture.h"
 #include "director/telemetry/telemetry_reply.h"
 
 static struct rte_tel_data *describe_reason(const struct health_reason *reason)
@@ -64,6 +65,7 @@ static struct rte_tel_data *describe_port(const struct port *port, const struct 
 int telemetry_health(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
 	struct rte_tel_data *reasons = rte_tel_data_alloc(), *ports = rte_tel_data_alloc();
+	struct capture_state capture = capture_state(director->capture);
 	uint64_t now = (uint64_t)time(NULL);
 	struct health health;
 
@@ -89,5 +91,7 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 	rte_tel_data_add_dict_container(data, "reasons", reasons, 0);
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);
 	rte_tel_data_add_dict_uint(data, "omitted", health.report.omitted);
+	rte_tel_data_add_dict_uint(data, "capture_pid", (uint64_t)capture.pid);
+	rte_tel_data_add_dict_uint(data, "capture_since", capture.since);
 	return 0;
 }

@@ -50,14 +50,14 @@ struct table_row {
 	const char *name;
 	const struct verdicts *verdicts;
 	enum html_state state;
-	char text[64];
+	char text[64], matching[TABLE_MATCHING_TEXT_MAX];
 	bool open;
 };
 
 struct backend_row {
 	char ip[NETADDR_TEXT_MAX];
 	enum html_state state;
-	char text[32];
+	char text[48];
 };
 
 static enum html_state hook_state(const struct reload_hook *hook)
@@ -282,6 +282,7 @@ static void describe_table(const struct overview *overview, uint32_t index, char
 		.verdicts = verdicts,
 		.open = count_backends(set) <= OPEN_MAX || overview->only >= 0,
 		.text = "ok"};
+	table_matching_text(&set->tables[index], row->matching);
 	if (verdicts->panic) {
 		row->state = HTML_BAD;
 		snprintf(row->text, sizeof(row->text), "panic");
@@ -300,8 +301,8 @@ static void print_backend(FILE *to, const struct checklist *list, uint32_t table
 	struct check_text text;
 
 	netaddr_format(&entry->addr, row.ip);
-	snprintf(row.text, sizeof(row.text), "%s, %s", table_state_name(entry->state),
-		entry->healthy ? "healthy" : "unhealthy");
+	snprintf(row.text, sizeof(row.text), "%s, %s, weight %u", table_state_name(entry->state),
+		entry->healthy ? "healthy" : "unhealthy", table_backend_weight(entry));
 	for (size_t i = list->first[table][backend]; i < list->first[table][backend + 1]; i++) {
 		const struct check *check = list->checks[list->uses[i].check];
 

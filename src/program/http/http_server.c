@@ -99,13 +99,16 @@ static enum MHD_Result respond_text(struct MHD_Connection *connection, unsigned 
 
 static enum MHD_Result respond_not_found(struct MHD_Connection *connection, const struct http_route *routes)
 {
-	char text[NOT_FOUND_SIZE] = "not found; there are";
-	size_t size = strlen(text);
+	char text[NOT_FOUND_SIZE] = "There is no such page. The pages are:\n";
 
-	for (const struct http_route *route = routes; route->path; route++)
-		if (!route->accept && size < sizeof(text) - 2)
-			size += (size_t)snprintf(text + size, sizeof(text) - size - 1, " %s", route->path);
-	strcat(text, "\n");
+	for (const struct http_route *route = routes; route->path; route++) {
+		int stem = (int)strcspn(route->path, "#");
+		size_t size = strlen(text);
+
+		if (!route->accept)
+			snprintf(text + size, sizeof(text) - size, "%.*s%s\n", stem, route->path,
+				route->path[stem] ? "N (N is the number of a table; the first table is 0)" : "");
+	}
 	return respond_text(connection, MHD_HTTP_NOT_FOUND, text);
 }
 

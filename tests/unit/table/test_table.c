@@ -43,6 +43,23 @@ static void test_protocols_and_states_have_names(void **state)
 	assert_string_equal(table_state_name(4), "unknown");
 }
 
+static void test_the_text_about_matching_names_what_the_table_has(void **state)
+{
+	struct table table = {0};
+	char buf[TABLE_MATCHING_TEXT_MAX];
+
+	(void)state;
+	assert_string_equal(table_matching_text(&table, buf), "");
+	table.past_count = 1;
+	assert_string_equal(table_matching_text(&table, buf), ", 1 previous state");
+	table.balance = 1005;
+	table.past_count = TABLE_MAX_PAST;
+	assert_string_equal(table_matching_text(&table, buf), ", balance 1.005, 16 previous states");
+	table.balance = 2000;
+	table.past_count = 0;
+	assert_string_equal(table_matching_text(&table, buf), ", balance 2");
+}
+
 static void test_the_label_is_the_name_or_the_index(void **state)
 {
 	struct table_set set = random_set(2);
@@ -75,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_name_is_utf8_without_control_characters),
 		cmocka_unit_test(test_protocols_and_states_have_names),
+		cmocka_unit_test(test_the_text_about_matching_names_what_the_table_has),
 		cmocka_unit_test(test_the_label_is_the_name_or_the_index),
 		cmocka_unit_test(test_good_is_active_or_filling_and_healthy),
 	};
