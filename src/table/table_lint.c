@@ -185,6 +185,7 @@ void table_lint(const struct table_set *set, struct faults *faults)
 		const struct table *table = &set->tables[t];
 
 		lint_backends(table, t, faults);
+		table_lint_past(table, t, faults);
 		snprintf(where, sizeof(where), "tables[%u].binds", t);
 		if (table->bind_count == 0)
 			faults_warn(faults, where, "is empty: this table gets no packets");

@@ -23,6 +23,9 @@ void table_lint_names(const struct table_set *set, struct faults *faults);
 /* Adds faults about backends inside binds, for table_lint(). */
 void table_lint_vips(const struct table_set *set, struct faults *faults);
 
+/* Adds warnings about the previous states of table `t`, for table_lint(). */
+void table_lint_past(const struct table *table, uint32_t t, struct faults *faults);
+
 /* Adds a warning if `own`, the source address of a director's GUE packets, is inside a bind. */
 void table_lint_own_address(const struct table_set *set, const struct netaddr *own, struct faults *faults);
 

@@ -52,9 +52,9 @@ static uint32_t propose(struct heap *heap, struct held row)
 		heap_push(heap, row);
 		return TABLE_MATCH_NONE;
 	}
-	root = heap->rows[0];
-	if (!is_worse(&root, &row))
+	if (heap->cap == 0 || !is_worse(&heap->rows[0], &row))
 		return row.row;
+	root = heap->rows[0];
 	heap_replace_root(heap, row);
 	return root.row;
 }

@@ -6,12 +6,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_past(const struct table *table)
+{
+	if (table->past_count > TABLE_MAX_PAST || table->balance > TABLE_MAX_BALANCE)
+		abort();
+	for (uint32_t p = 0; p < table->past_count; p++) {
+		const struct table_past *past = &table->past[p];
+
+		if (past->balance > TABLE_MAX_BALANCE || (past->balance && past->balance < TABLE_MIN_BALANCE))
+			abort();
+		for (uint32_t i = 0; i < past->backend_count; i++)
+			if (past->backends[i].addr.family != NETADDR_V4 || !past->backends[i].weight)
+				abort();
+	}
+}
+
 static void check_set(const struct table_set *set)
 {
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 		uint32_t used = 0;
 
+		check_past(table);
 		for (uint32_t i = 0; i < table->backend_count; i++) {
 			used += table->backends[i].state != TABLE_INACTIVE;
 			if (table->backends[i].addr.family == NETADDR_NONE)

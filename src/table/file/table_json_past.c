@@ -2,9 +2,13 @@
 #include "table/file/table_json_past.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/utc.h"
 #include "table/file/json_twins.h"
+
+/* Clocks of hosts may differ by this much. */
+#define CLOCK_ERROR_S 300
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -25,8 +29,13 @@ void table_json_balance(struct json_reader *reader, const json_t *value, uint16_
 
 static void read_time(struct json_reader *reader, json_t *value, void *into)
 {
-	if (!json_is_string(value) || !utc_parse(json_string_value(value), &((struct table_past *)into)->time))
+	int64_t *unix_s = &((struct table_past *)into)->time;
+
+	if (!json_is_string(value) || !utc_parse(json_string_value(value), unix_s))
 		json_reader_reject(reader, value, JSON_STRING, "a time in UTC like 2026-01-01T00:00:00Z");
+	else if (reader->faults->thorough && *unix_s > (int64_t)time(NULL) + CLOCK_ERROR_S)
+		json_reader_warn(reader, "'%s' is in the future: compare the clocks of the hosts that edit tables",
+			json_string_value(value));
 }
 
 static void read_balance(struct json_reader *reader, json_t *value, void *into)

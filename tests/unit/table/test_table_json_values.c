@@ -90,6 +90,49 @@ static const struct example backends_examples[] = {
 		"t.json: tables[0].backends[2].ip: '1.1.1.1' is listed twice: backends[0] has this address already"},
 };
 
+#define STATE             "'time': '2026-01-01T00:00:00Z', "
+#define PREVIOUS(members) WITH("'previous': [{" members "}]")
+
+static const struct example previous_examples[] = {
+	{WITH("'balance': 1"), "t.json: tables[0].balance: '1' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': 3"), "t.json: tables[0].balance: '3' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': -1.5"),
+		"t.json: tables[0].balance: '-1.5' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': 1.0625"),
+		"t.json: tables[0].balance: '1.0625' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': 1e308"),
+		"t.json: tables[0].balance: '1e+308' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': '1.02'"),
+		"t.json: tables[0].balance: '1.02' (a string) is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'balance': true"),
+		"t.json: tables[0].balance: 'true' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{WITH("'previous': {}"), "t.json: tables[0].previous: an object is not an array"},
+	{WITH("'previous': [1]"), "t.json: tables[0].previous[0]: '1' (a number) is not an object"},
+	{PREVIOUS("'backends': []"),
+		"t.json: tables[0].previous[0].time: missing; expected the time when a newer state replaced this one, like 2026-01-01T00:00:00Z"},
+	{PREVIOUS("'time': 1767225600, 'backends': []"),
+		"t.json: tables[0].previous[0].time: '1767225600' (a number) is not a time in UTC like 2026-01-01T00:00:00Z"},
+	{PREVIOUS("'time': '2026-02-30T00:00:00Z', 'backends': []"),
+		"t.json: tables[0].previous[0].time: '2026-02-30T00:00:00Z' is not a time in UTC like 2026-01-01T00:00:00Z"},
+	{PREVIOUS("'time': '2026-01-01T00:00:00Z'"),
+		"t.json: tables[0].previous[0].backends: missing; expected an array of the backends that could be first hops"},
+	{PREVIOUS(STATE "'balance': 2.5, 'backends': []"),
+		"t.json: tables[0].previous[0].balance: '2.5' is not a number from 1.005 to 2 with at most 3 decimals"},
+	{PREVIOUS(STATE "'backends': 7"), "t.json: tables[0].previous[0].backends: '7' (a number) is not an array"},
+	{PREVIOUS(STATE "'backends': [{'weight': 7}]"),
+		"t.json: tables[0].previous[0].backends[0].ip: missing; expected an IPv4 address"},
+	{PREVIOUS(STATE "'backends': [{'ip': 'fd00::1'}]"),
+		"t.json: tables[0].previous[0].backends[0].ip: 'fd00::1' is not an IPv4 address"},
+	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1', 'weight': 0}]"),
+		"t.json: tables[0].previous[0].backends[0].weight: '0' is not an integer from 1 to 1000"},
+	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1', 'state': 'active'}]"),
+		"t.json: tables[0].previous[0].backends[0].state: unknown key; known here: ip, weight (keys that begin with \"x-\" or \"_\" are comments)"},
+	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1'}, {'ip': '192.168.0.2'}, {'ip': '192.168.0.1', 'weight': 5}]"),
+		"t.json: tables[0].previous[0].backends[2].ip: '192.168.0.1' is listed twice: backends[0] has this address already"},
+	{PREVIOUS(STATE "'backends': [], 'backend': []"),
+		"t.json: tables[0].previous[0].backend: unknown key; known here: time, balance, backends (keys that begin with \"x-\" or \"_\" are comments)"},
+};
+
 static const struct example set_examples[] = {
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'a', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.1', 'proto': 'udp', 'port': 80}]}]}",
@@ -196,6 +239,49 @@ static void test_bad_backends_are_errors(void **state)
 	check_examples(backends_examples, COUNT(backends_examples));
 }
 
+static void test_bad_balances_and_previous_states_are_errors(void **state)
+{
+	(void)state;
+	check_examples(previous_examples, COUNT(previous_examples));
+}
+
+/* Previous states are read as they are written, with the defaults. */
+static void test_balance_and_previous_states_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		uint16_t thousandths;
+	} balances[] = {{"1.005", 1005}, {"1.02", 1020}, {"1.999", 1999}, {"2", 2000}, {"2.0", 2000}, {"1.1", 1100},
+		{"1.155", 1155}, {"null", 0}};
+	struct faults faults;
+	struct table_set set;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(balances); i++) {
+		char document[1024];
+
+		snprintf(document, sizeof(document),
+			WITH("'hops': 8, 'balance': %s, 'previous': [{"
+			     "'time': '2026-01-02T00:00:01Z', 'balance': %s, 'backends': [{'ip': '192.168.0.1', 'weight': 7},"
+			     " {'ip': '192.168.0.9'}], 'x-why': 1}, {'time': '2026-01-01T00:00:00Z', 'backends':"
+			     " [{'ip': '192.168.0.1'}]}]"),
+			balances[i].text, balances[i].text);
+		assert_int_equal(parse(document, &set, &faults), 0);
+		assert_no_fault(&faults);
+		assert_int_equal(set.tables[0].balance, balances[i].thousandths);
+		assert_int_equal(set.tables[0].past_count, 2);
+		assert_int_equal(set.tables[0].past[0].time, 1767312001);
+		assert_int_equal(set.tables[0].past[0].balance, balances[i].thousandths);
+		assert_int_equal(set.tables[0].past[0].backend_count, 2);
+		assert_int_equal(set.tables[0].past[0].backends[0].weight, 7);
+		assert_int_equal(set.tables[0].past[0].backends[1].weight, 100);
+		assert_int_equal(set.tables[0].past[0].backends[1].addr.bytes[3], 9);
+		assert_int_equal(set.tables[0].past[1].balance, 0);
+		table_set_free(&set);
+		faults_clear(&faults);
+	}
+}
+
 static void test_bad_health_check_settings_are_errors(void **state)
 {
 	(void)state;
@@ -229,6 +315,16 @@ static const struct example warnings_examples[] = {
 	{"{'tables': [{'name': 'a', " KEYS ", " BINDS ", " BACKENDS "}, {'name': 'b', " KEYS ", " BACKENDS
 	 ", 'binds': [{'ip': '10.0.0.0/24', 'proto': 'tcp', 'port_start': 1, 'port_end': 80}]}]}",
 		"t.json: tables[1].binds[0]: 'tcp 10.0.0.0/24 port 1-80' overlaps 'tcp 10.0.0.1 port 80' (tables[0].binds[0]): table 'a' wins"},
+	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.2'}]"),
+		"t.json: tables[0].previous[0].backends: names no backend that can be a hop now: the entry has no effect, remove it"},
+	{PREVIOUS(STATE "'backends': []"),
+		"t.json: tables[0].previous[0].backends: names no backend that can be a hop now: the entry has no effect, remove it"},
+	{WITH("'hops': 4, 'previous': [{" STATE "'backends': [{'ip': '192.168.0.1'}]}, {'time': '2026-01-01T00:00:01Z', "
+	      "'backends': [{'ip': '192.168.0.1'}]}]"),
+		"t.json: tables[0].previous[1].time: '2026-01-01T00:00:01Z' is later than that of previous[0]: list the newest state first"},
+	{WITH("'previous': [{" STATE "'backends': [{'ip': '192.168.0.1'}]}, {" STATE
+	      "'backends': [{'ip': '192.168.0.1'}]}]"),
+		"t.json: tables[0].hops: '2' leaves room for 1 previous state, but there are 2: connections of the others may break; use 4 or more"},
 	{TABLE(KEYS ", " BACKENDS ", 'binds': [{'ip': '10.0.0.0/8', 'proto': 'tcp', 'port': 80}, "
 		    "{'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80}]"),
 		"t.json: tables[0].binds[1]: 'tcp 10.0.0.1 port 80' overlaps 'tcp 10.0.0.0/8 port 80' (binds[0]) of the same table"},
@@ -269,6 +365,8 @@ int main(void)
 		cmocka_unit_test(test_bad_names_and_keys_are_errors),
 		cmocka_unit_test(test_bad_binds_are_errors),
 		cmocka_unit_test(test_bad_backends_are_errors),
+		cmocka_unit_test(test_bad_balances_and_previous_states_are_errors),
+		cmocka_unit_test(test_balance_and_previous_states_are_read),
 		cmocka_unit_test(test_bad_health_check_settings_are_errors),
 		cmocka_unit_test(test_tables_that_cannot_work_together_are_errors),
 		cmocka_unit_test(test_questionable_values_are_warnings),

@@ -76,8 +76,43 @@ def _owner_pairs():
             yield _case(name, hops, backend_list, seed_name)
 
 
+def _previous(day, backend_list, **members):
+    listed = [{key: backend[key] for key in ("ip", "weight") if key in backend} for backend in backend_list]
+    return {"time": f"2026-01-{day:02}T00:00:00Z", **members, "backends": listed}
+
+
+def _matched_tables():
+    """(name, hops, backends, members): tables with balance and previous states."""
+    equal, weighted = backends(10), backends(10)
+    for each, weight in zip(weighted, itertools.cycle((100, 300, 50))):
+        each["weight"] = weight
+    mixed = [dict(each, state=state) for each, state in zip(weighted, ("active", "active", "filling", "active", "draining"))]
+    mixed += [dict(mixed[0], ip="192.168.50.99", state="inactive"), dict(mixed[1], ip="192.168.50.98", healthy=False)]
+    yield "balance, 2 hops", 2, equal, {"balance": 1.005}
+    yield "balance, weights and states, 3 hops", 3, mixed, {"balance": 1.01}
+    yield "balance, nobody takes new connections, 3 hops", 3, backends(4, state="draining"), {"balance": 1.1}
+    history = [_previous(3, equal[1:], balance=1.005), _previous(2, equal[1:]), _previous(1, equal[3:9])]
+    yield "previous states, 4 hops", 4, equal[:9], {"previous": history}
+    history = [_previous(3, weighted[:4], balance=1.02), _previous(2, [dict(each, weight=70) for each in mixed]),
+               _previous(1, backends(3)[::-1])]
+    yield "balance and previous states with weights, 8 hops", 8, mixed, {"balance": 1.02, "previous": history}
+    yield "a previous state without proxies, 2 hops", 2, equal, {"previous": [_previous(1, [])]}
+
+
+def _matched_cases():
+    for name, hops, backend_list, members in _matched_tables():
+        _, document, rows = _case(name, hops, backend_list)
+        plain = load_tables(document)[0].all_rows()
+        document["tables"][0].update(members)
+        changed = [row for row, hops in enumerate(load_tables(document)[0].all_rows()) if hops[0] != plain[row][0]]
+        yield name, document, sorted({*rows, *changed[:12]})
+
+
 def collect():
     """Yields (name, table document, rows) of every case."""
     for shape in _shapes():
         yield _case(*shape)
+    for count in (8, 40):
+        yield _case(f"{count} backends, 8 hops", 8, backends(count))
+    yield from _matched_cases()
     yield from _owner_pairs()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The natural order of rows, with lists and without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/byteorder.h"
+#include "table/table_order.h"
+#include "tests/unit/table/matched_helpers.h"
+
+struct plain {
+	struct table_rank rank;
+	uint32_t contender;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct plain *x = a, *y = b;
+
+	if (table_rank_before(&x->rank, &y->rank))
+		return -1;
+	return table_rank_before(&y->rank, &x->rank) ? 1 : (int)x->contender - (int)y->contender;
+}
+
+/* The specification step by step: hash all members of the set, and sort them. */
+static uint32_t sort_all(const struct table_order *order, uint32_t row, unsigned set, struct plain *out)
+{
+	uint8_t number[4], message[12];
+	uint32_t count = 0;
+	uint64_t digest;
+
+	store_be32(number, row);
+	digest = siphash(order->seed, number, sizeof(number));
+	memcpy(message, &digest, 8);
+	for (uint32_t i = 0; i < order->contender_count; i++) {
+		if (!(order->contenders[i].sets >> set & 1))
+			continue;
+		memcpy(message + 8, &order->contenders[i].word, 4);
+		digest = siphash(order->seed, message, sizeof(message));
+		out[count].rank = table_rank_of(__builtin_bswap64(digest), order->contenders[i].weight);
+		out[count++].contender = i;
+	}
+	qsort(out, count, sizeof(*out), compare);
+	return count;
+}
+
+static void assert_walk(const struct table_order *order, uint32_t row, unsigned set)
+{
+	static struct plain plain[8192];
+	uint32_t count = sort_all(order, row, set, plain);
+	struct table_order_cursor cursor = {0};
+	struct table_order_entry entry;
+
+	for (uint32_t i = 0; i < count; i++) {
+		assert_true(table_order_next(order, row, set, &cursor, &entry));
+		assert_int_equal(entry.contender, plain[i].contender);
+		assert_true(entry.score == plain[i].rank.score);
+	}
+	assert_false(table_order_next(order, row, set, &cursor, &entry));
+	assert_false(table_order_next(order, row, set, &cursor, &entry));
+}
+
+static void test_walks_are_in_natural_order_with_and_without_lists(void **state)
+{
+	static const uint32_t rows[] = {0, 1, 63, 64, 4095, 40000, TABLE_ROWS - 1};
+
+	(void)state;
+	for (uint32_t size = 1; size < 200; size += 1 + size / 2) {
+		struct table_set set = random_set(1);
+		struct table *table = &set.tables[0];
+		struct table_order order;
+
+		random_matched_table(table, size, 4, size % 5, ANY_STATE);
+		assert_int_equal(table_order_open(&order, table), 0);
+		for (int lists = 0; lists < 2; lists++) {
+			memset(order.counts, 0, TABLE_ROWS * sizeof(*order.counts));
+			if (lists)
+				table_order_fill(&order, 0, TABLE_ROWS);
+			for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+				for (unsigned s = 0; s < TABLE_ORDER_SETS; s++)
+					assert_walk(&order, rows[i], s);
+		}
+		table_order_close(&order);
+		table_set_free(&set);
+	}
+}
+
+/* A table of equal backends, where most rows need only the list. */
+static void test_lists_are_long_enough(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table_order order;
+	uint32_t short_rows = 0;
+
+	(void)state;
+	random_table(&set.tables[0], 256, 0, 8, NETADDR_V4, ALL_GOOD);
+	assert_int_equal(table_order_open(&order, &set.tables[0]), 0);
+	table_order_fill(&order, 0, TABLE_ROWS);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		short_rows += order.counts[row] < 8;
+	assert_true(short_rows < TABLE_ROWS / 50);
+	table_order_close(&order);
+	table_set_free(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walks_are_in_natural_order_with_and_without_lists),
+		cmocka_unit_test(test_lists_are_long_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
