@@ -26,7 +26,7 @@ static const struct command_option options[] = {
 struct lookup {
 	struct conf conf;
 	struct routes *routes;
-	bool has_seed;
+	struct explainer *explainer;
 	const char *protocol;
 	struct endpoint source, destination;
 	bool hint_known;
@@ -157,7 +157,7 @@ static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 			hop->backend = backend;
 			hop->row = rows[alt];
 			hop->alt = alt == 1;
-			explain_hop(table, hop->row, position, lookup->has_seed, hop->reason);
+			explain_hop(lookup->explainer, lookup->result.table, hop->row, position, hop->reason);
 			return;
 		}
 	}
@@ -237,7 +237,7 @@ static void print(const struct lookup *lookup)
 	}
 	if (lookup->hint_known)
 		printf("outer     UDP %u > %u\n", outer_source_port(lookup), GUE_PORT);
-	if (!lookup->has_seed)
+	if (!lookup->explainer->has_seed)
 		puts("(For the reasons, use the JSON table: only the JSON has the seed.)");
 }
 
@@ -256,6 +256,7 @@ static int run_live(const struct command_args *args)
 static int run(const struct command_args *args)
 {
 	struct lookup *lookup;
+	struct explainer explainer;
 	uint32_t version;
 	int code = live_check(args, "lookup", 2);
 
@@ -273,12 +274,14 @@ static int run(const struct command_args *args)
 	if (code == COMMAND_OK)
 		code = make_flow(args, lookup);
 	if (code == COMMAND_OK) {
-		lookup->has_seed = version == 0;
+		explainer = (struct explainer){.set = &lookup->routes->set, .has_seed = version == 0};
+		lookup->explainer = &explainer;
 		steer(lookup);
 		if (args->options[JSON])
 			code = cli_print_json(describe(lookup));
 		else
 			print(lookup);
+		explainer_free(&explainer);
 	}
 	routes_free(lookup->routes);
 	free(lookup);

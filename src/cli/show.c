@@ -8,6 +8,7 @@
 #include "cli/shares.h"
 #include "cli/speed.h"
 #include "common/text.h"
+#include "common/utc.h"
 #include "table/file/json_text.h"
 #include "table/file/table_health_text.h"
 #include "table/file/table_document.h"
@@ -66,12 +67,37 @@ static json_t *describe_backends(
 	return array;
 }
 
+/* Returns a balance as people write it; NULL: there is none. */
+static const char *balance_text(uint16_t thousandths, char buf[16])
+{
+	snprintf(buf, 16, "%g", thousandths / 1000.0);
+	return thousandths ? buf : NULL;
+}
+
+static json_t *balance_json(uint16_t thousandths)
+{
+	return thousandths ? json_real(thousandths / 1000.0) : json_null();
+}
+
+static json_t *describe_past(const struct table *table)
+{
+	json_t *array = json_array();
+	char time[UTC_TEXT_MAX];
+
+	for (uint32_t i = 0; i < table->past_count; i++)
+		json_array_append_new(array,
+			json_pack("{s:s, s:o, s:i}", "time", utc_format(table->past[i].time, time), "balance",
+				balance_json(table->past[i].balance), "backends", (int)table->past[i].backend_count));
+	return array;
+}
+
 static json_t *describe_table(
 	const struct table *table, const struct shares *shares, const struct table_health *health, uint32_t index)
 {
-	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
-		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "binds",
-		describe_binds(table), "backends", describe_backends(table, shares, health, index));
+	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
+		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "balance",
+		balance_json(table->balance), "previous", describe_past(table), "binds", describe_binds(table),
+		"backends", describe_backends(table, shares, health, index));
 }
 
 static void print_binds(const struct table *table)
@@ -82,6 +108,23 @@ static void print_binds(const struct table *table)
 		printf("  %-5s  %s\n", i ? "" : "binds", table_bind_text(&table->binds[i], text));
 	if (table->bind_count == 0)
 		puts("  binds  none");
+}
+
+static void print_past(const struct table *table)
+{
+	char time[UTC_TEXT_MAX], balance[16];
+
+	if (table->balance)
+		printf("  balance %s: the largest imbalance while all backends are healthy\n",
+			balance_text(table->balance, balance));
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		const struct table_past *past = &table->past[i];
+		const char *text = balance_text(past->balance, balance);
+
+		printf("  previous state until %s: %" PRIu32 " backend%s%s%s\n", utc_format(past->time, time),
+			past->backend_count, text_plural(past->backend_count), text ? ", balance " : "",
+			text ? text : "");
+	}
 }
 
 static bool has_weights(const struct table *table)
@@ -149,6 +192,7 @@ static void print_table(
 	print_binds(table);
 	printf("  imbalance %.3f: largest number of first hops / %s of %" PRIu32 " backend%s\n", shares->imbalance,
 		shares->weighted ? "share by weight" : "mean", shares->used, text_plural(shares->used));
+	print_past(table);
 	print_backends(table, shares);
 	print_checks(table, health, index);
 }

@@ -8,16 +8,6 @@
 #include "table/table_match.h"
 #include "table/table_order.h"
 
-#define STATES (1 + TABLE_MAX_PAST) /* the table, and its previous states, newest first */
-
-struct build {
-	const struct table *table;
-	struct table_order order;
-	/* [state][row]: index of the backend that is matched to the row; TABLE_ORDER_GONE: none, or no longer listed. NULL:
-	 * the state is the same as a newer one, or matches nobody. */
-	uint16_t *matches[STATES];
-};
-
 static uint16_t balance_of(const struct table *table, unsigned state)
 {
 	return state == 0 ? table->balance : table->past[state - 1].balance;
@@ -75,7 +65,7 @@ static uint16_t *match_state(const struct table_order *order, unsigned state, un
 	}
 	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
 		backends[row] =
-			matched[row] == TABLE_MATCH_NONE ? TABLE_ORDER_GONE : order->contenders[matched[row]].backend;
+			matched[row] == TABLE_MATCH_NONE ? TABLE_MATCHES_NONE : order->contenders[matched[row]].backend;
 	free(matching.cursors);
 	free(caps);
 	free(matched);
@@ -86,13 +76,12 @@ static uint16_t *match_state(const struct table_order *order, unsigned state, un
 }
 
 /* True: nobody can be matched in this state, or the matching is the same as that of a newer state. */
-static bool adds_nothing(const struct build *build, unsigned state)
+static bool adds_nothing(const struct table_order *order, const struct table *table, unsigned state)
 {
-	const struct table_order *order = &build->order;
-	bool same[STATES], any = false;
+	bool same[1 + TABLE_MAX_PAST], any = false;
 
 	for (unsigned newer = 0; newer < state; newer++)
-		same[newer] = balance_of(build->table, newer) == balance_of(build->table, state);
+		same[newer] = balance_of(table, newer) == balance_of(table, state);
 	for (uint32_t i = 0; i < order->contender_count; i++) {
 		uint32_t sets = order->contenders[i].sets;
 
@@ -105,6 +94,42 @@ static bool adds_nothing(const struct build *build, unsigned state)
 	return !any;
 }
 
+void table_matches_free(struct table_matches *matches)
+{
+	for (unsigned state = 0; state <= TABLE_MAX_PAST; state++)
+		free(matches->states[state]);
+	*matches = (struct table_matches){0};
+}
+
+/* Fills the order of the table, and matches all states. */
+static int match_all(const struct table *table, struct table_order *order, struct table_matches *matches)
+{
+	int error = table_order_open(order, table);
+
+	*matches = (struct table_matches){0};
+	if (error == 0)
+		table_order_fill(order, 0, TABLE_ROWS);
+	for (unsigned state = 0; error == 0 && state <= table->past_count; state++) {
+		if (adds_nothing(order, table, state))
+			continue;
+		matches->states[state] = match_state(order, state, balance_of(table, state));
+		if (!matches->states[state])
+			error = -ENOMEM;
+	}
+	return error;
+}
+
+int table_matches_find(const struct table *table, struct table_matches *matches)
+{
+	struct table_order order;
+	int error = match_all(table, &order, matches);
+
+	table_order_close(&order);
+	if (error)
+		table_matches_free(matches);
+	return error;
+}
+
 /* The row that is being written. */
 struct row {
 	uint16_t *hops;
@@ -113,7 +138,7 @@ struct row {
 
 static void add_hop(struct row *row, uint16_t backend)
 {
-	if (backend == TABLE_ORDER_GONE || row->count == row->limit)
+	if (backend == TABLE_MATCHES_NONE || row->count == row->limit)
 		return;
 	for (unsigned i = 0; i < row->count; i++)
 		if (row->hops[i] == backend)
@@ -121,49 +146,42 @@ static void add_hop(struct row *row, uint16_t backend)
 	row->hops[row->count++] = backend;
 }
 
-static uint16_t first_hop(const struct build *build, uint32_t number)
+static uint16_t first_hop(const struct table *table, const struct table_order *order,
+	const struct table_matches *matches, uint32_t number)
 {
-	uint16_t matched = build->matches[0] ? build->matches[0][number] : TABLE_ORDER_GONE;
+	uint16_t matched = matches->states[0] ? matches->states[0][number] : TABLE_MATCHES_NONE;
 	struct table_order_cursor cursor = {0};
 	struct table_order_entry entry;
 
-	if (matched != TABLE_ORDER_GONE && build->table->backends[matched].healthy)
+	if (matched != TABLE_MATCHES_NONE && table->backends[matched].healthy)
 		return matched;
-	table_order_next(&build->order, number, TABLE_ORDER_PREFERRED, &cursor, &entry);
-	return build->order.contenders[entry.contender].backend;
+	table_order_next(order, number, TABLE_ORDER_PREFERRED, &cursor, &entry);
+	return order->contenders[entry.contender].backend;
 }
 
-static void write_row(const struct build *build, uint32_t number, struct row row)
+static void write_row(const struct table *table, const struct table_order *order, const struct table_matches *matches,
+	uint32_t number, struct row row)
 {
 	struct table_order_cursor cursor = {0};
 	struct table_order_entry entry;
 
-	add_hop(&row, first_hop(build, number));
-	for (unsigned state = 0; state <= build->table->past_count; state++)
-		if (build->matches[state])
-			add_hop(&row, build->matches[state][number]);
-	while (row.count < row.limit && table_order_next(&build->order, number, TABLE_ORDER_SERVING, &cursor, &entry))
-		add_hop(&row, build->order.contenders[entry.contender].backend);
+	add_hop(&row, first_hop(table, order, matches, number));
+	for (unsigned state = 0; state <= table->past_count; state++)
+		if (matches->states[state])
+			add_hop(&row, matches->states[state][number]);
+	while (row.count < row.limit && table_order_next(order, number, TABLE_ORDER_SERVING, &cursor, &entry))
+		add_hop(&row, order->contenders[entry.contender].backend);
 }
 
 int table_build_matched(const struct table *table, unsigned row_hops, uint16_t *rows)
 {
-	struct build build = {.table = table};
-	int error = table_order_open(&build.order, table);
+	struct table_matches matches;
+	struct table_order order;
+	int error = match_all(table, &order, &matches);
 
-	if (error == 0)
-		table_order_fill(&build.order, 0, TABLE_ROWS);
-	for (unsigned state = 0; error == 0 && state <= table->past_count; state++) {
-		if (adds_nothing(&build, state))
-			continue;
-		build.matches[state] = match_state(&build.order, state, balance_of(table, state));
-		if (!build.matches[state])
-			error = -ENOMEM;
-	}
 	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
-		write_row(&build, row, (struct row){rows + (size_t)row * row_hops, 0, row_hops});
-	for (unsigned state = 0; state < STATES; state++)
-		free(build.matches[state]);
-	table_order_close(&build.order);
+		write_row(table, &order, &matches, row, (struct row){rows + (size_t)row * row_hops, 0, row_hops});
+	table_matches_free(&matches);
+	table_order_close(&order);
 	return error;
 }

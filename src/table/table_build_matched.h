@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fills the rows of a table with `balance` or `previous`, for table_build(). Any thread. */
+/* Matches the rows of a table with `balance` or `previous`, and fills them for table_build(). Any thread. */
 #ifndef GLB_TABLE_TABLE_BUILD_MATCHED_H
 #define GLB_TABLE_TABLE_BUILD_MATCHED_H
 
 #include "table/table.h"
+
+#define TABLE_MATCHES_NONE UINT16_MAX
+
+/* The matchings of a table and of its previous states. The owner calls table_matches_free(). */
+struct table_matches {
+	/* [0: the table; 1 and later: its previous states, newest first][row]: index of the backend that is matched to the
+	 * row, or TABLE_MATCHES_NONE, if that is nobody who can be a hop now. NULL: the state matches nobody, or all rows as a
+	 * newer state. */
+	uint16_t *states[1 + TABLE_MAX_PAST];
+};
+
+/* Computes the matchings of a table from JSON; at least one backend is not inactive. Returns 0 or -ENOMEM. */
+int table_matches_find(const struct table *table, struct table_matches *matches);
+void table_matches_free(struct table_matches *matches);
 
 /* Writes TABLE_ROWS rows of `row_hops` hops; at least one backend is not inactive. Returns 0 or -ENOMEM. */
 int table_build_matched(const struct table *table, unsigned row_hops, uint16_t *rows);

@@ -22,7 +22,7 @@ enum table_order_set {
 	TABLE_ORDER_SETS,
 };
 
-#define TABLE_ORDER_GONE UINT16_MAX
+#define TABLE_ORDER_GONE UINT16_MAX /* the same as TABLE_MATCHES_NONE */
 
 /* An address and a weight, which take part in the order of every row. */
 struct table_contender {

@@ -486,14 +486,14 @@ def test_no_member_of_the_reference_becomes_a_comment(tmp_path):
 
 
 def test_members_that_glb_ignores_become_comments(tmp_path):
-    one = table(backends=[{**backend("192.168.50.1"), "weight": 3, "x-rack": "a", "healthchecks": {"http": 80, "smtp": 25}}], Owner="me")
+    one = table(backends=[{**backend("192.168.50.1"), "cost": 3, "x-rack": "a", "healthchecks": {"http": 80, "smtp": 25}}], Owner="me")
     one["binds"][0]["vrf"] = "red"
     one["healthchecks"] = {"interval_ms": 100, "jitter": 1}
     document = {"version": 1, "tables": [one], "_comment": "kept", "healthchecks": {"retries": 2}}
     out = tmp_path / "table.json"
     _, notes = migrate(write(tmp_path, document), out)
     text = json.dumps(document)
-    for name in ("version", "weight", "smtp", "Owner", "vrf", "jitter", "retries"):
+    for name in ("version", "cost", "smtp", "Owner", "vrf", "jitter", "retries"):
         text = text.replace(f'"{name}"', f'"x-{name}"')
         assert f"'{name}' is written as 'x-{name}' everywhere, a comment" in notes
     assert json.dumps(json.loads(out.read_text())) == text  # order and values are the same
@@ -517,10 +517,22 @@ def test_largest_table_takes_no_quadratic_time(tmp_path):
     one = table(backends=[backend(f"10.{i >> 8}.{i & 255}.1") for i in range(4096)])
     for each in one["backends"]:
         del each["healthy"]
-        each["weight"] = 1
+        each["cost"] = 1
     text, notes = migrate(write_tables(tmp_path / "t.json", *({**one, "name": f"t{i}"} for i in range(8))), "--names")
-    assert notes.count("is written as 'x-weight'") == 1
-    assert text.count('"healthy": true') == text.count('"x-weight": 1') == 8 * 4096
+    assert notes.count("is written as 'x-cost'") == 1
+    assert text.count('"healthy": true') == text.count('"x-cost": 1') == 8 * 4096
+
+
+@pytest.mark.parametrize("place, name, value", [("tables[0].backends[0]", "weight", 3), ("tables[0]", "balance", 1.02),
+                                                ("tables[0]", "previous", [])])
+def test_tables_with_members_that_decide_about_rows_are_refused(tmp_path, place, name, value):
+    one = table()
+    (one["backends"][0] if "backends" in place else one)[name] = value
+    one["backends"] += [{**each, "ip": "192.168.50.77"} for each in one["backends"][:1]]
+    out = tmp_path / "out.json"
+    _, errors = migrate(write_tables(tmp_path / "t.json", one), out, code=FAILED)
+    assert f"{place}: '{name}' is a member of this project: the table needs no migration." in errors
+    assert errors.count(f"'{name}' is a member") == 1 and not out.exists()
 
 
 def test_comment_that_exists_already_is_not_lost(tmp_path):

@@ -179,10 +179,10 @@ class Table:
     hops: int
     binds: list
     backends: list
+    _rows: dict = field(default_factory=dict, repr=False)
     balance: Decimal = None
     previous: list = field(default_factory=list)  # of State, newest first
     _matches: list = field(default_factory=list, repr=False)
-    _rows: dict = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_json(cls, table):
@@ -193,8 +193,8 @@ class Table:
             table.get("hops", 2),
             [Bind.from_json(bind) for bind in table["binds"] or []],
             [Backend.from_json(backend) for backend in table["backends"]],
-            State.from_json({"balance": table.get("balance"), "backends": []}).balance,
-            [State.from_json(previous) for previous in table.get("previous") or []],
+            balance=State.from_json({"balance": table.get("balance"), "backends": []}).balance,
+            previous=[State.from_json(previous) for previous in table.get("previous") or []],
         )
 
     @property

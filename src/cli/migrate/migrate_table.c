@@ -146,6 +146,23 @@ static void set_member(struct draft *draft, const json_t *object, const char *ke
 	add_patch(draft, first ? white : span.end, first ? white : span.end, member);
 }
 
+/* GLB's programs ignore these members, but here they decide about rows, so a comment would change the rows. */
+static bool is_new(const struct member *members, const char *key)
+{
+	if (members == backend_members)
+		return strcmp(key, "weight") == 0;
+	return members == table_members && (strcmp(key, "balance") == 0 || strcmp(key, "previous") == 0);
+}
+
+static void refuse_new(struct draft *draft, const char *key)
+{
+	if (!json_object_get(draft->renamed, key))
+		faults_error(&draft->migration->errors, draft->path,
+			"'%s' is a member of this project: the table needs no migration. If GLB uses it, remove the member first",
+			key);
+	json_object_set_new(draft->renamed, key, json_true());
+}
+
 /* Makes the member a comment, because GLB ignores it. */
 static void comment_out(struct draft *draft, const json_t *object, const char *key)
 {
@@ -247,6 +264,8 @@ static void visit_members(struct draft *draft, json_t *object, const struct memb
 			enter(draft, key, 0);
 			visit(draft, value, member->members);
 			leave(draft, length);
+		} else if (!member && is_new(members, key)) {
+			refuse_new(draft, key);
 		} else if (!member && strncmp(key, "x-", 2) != 0 && key[0] != '_') {
 			comment_out(draft, object, key);
 		}

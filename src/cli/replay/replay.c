@@ -216,7 +216,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	if (!output_is_allowed(args, replay) || !cli_load_conf(cli_conf_path(args->options[CONFIG]), &replay->conf) ||
 		!cli_load_routes(args->operands[0], &routes, &version))
 		return COMMAND_FAILED;
-	replay->list.has_seed = version == 0;
+	replay->list.explainer = (struct explainer){.set = &routes->set, .has_seed = version == 0};
 	pipeline->routes = routes;
 	pipeline->steering = &replay->conf.steering;
 	if (args->options[PORT_MAC])
@@ -306,6 +306,7 @@ static int run(const struct command_args *args)
 		pcap_dump_close(replay->out);
 	if (replay->in)
 		pcap_close(replay->in);
+	explainer_free(&replay->list.explainer);
 	routes_free((struct routes *)replay->pipeline.routes);
 	free(replay->memory);
 	free(replay);

@@ -55,7 +55,7 @@ static void underlay_text(const struct underlay_note *note, char reason[REASON_M
 }
 
 /* Fills `reason` with why the packet has its verdict. */
-static void explain(const struct replay_list *list, const struct burst *burst, uint32_t lane,
+static void explain(struct replay_list *list, const struct burst *burst, uint32_t lane,
 	const struct steer_result *steered, char reason[REASON_MAX])
 {
 	const struct pipeline *pipeline = list->pipeline;
@@ -64,8 +64,8 @@ static void explain(const struct replay_list *list, const struct burst *burst, u
 	const char *text = verdict_help(verdict);
 	char hop[EXPLAIN_MAX];
 
-	if (verdict == VERDICT_FORWARDED && list->has_seed) {
-		text = explain_hop(&pipeline->routes->set.tables[steered->table], steered->row, 0, true, hop);
+	if (verdict == VERDICT_FORWARDED && list->explainer.has_seed) {
+		text = explain_hop(&list->explainer, steered->table, steered->row, 0, hop);
 	} else if (verdict == VERDICT_EXCEPTION && !packet->admitted) {
 		text = "broadcast and multicast frames are never forwarded";
 	} else if (verdict == VERDICT_EXCEPTION || verdict == VERDICT_DROP_UNMATCHED) {

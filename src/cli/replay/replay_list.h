@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/time.h>
 
+#include "cli/explain.h"
 #include "cli/flow_text.h"
 #include "packet/pipeline.h"
 
@@ -24,7 +25,7 @@ struct replay_list {
 	/* Filled by the caller. */
 	bool drops_only; /* leave out the packets that are forwarded */
 	bool json;
-	bool has_seed; /* the tables were read from JSON */
+	struct explainer explainer;
 	const struct pipeline *pipeline;
 
 	/* Private. */
