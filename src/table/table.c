@@ -18,7 +18,8 @@ void table_set_free(struct table_set *set)
 		free(table->name);
 		free(table->backends);
 		free(table->binds);
-		free(table->rows);
+		if (!table->borrows_rows)
+			free(table->rows);
 	}
 	free(set->tables);
 	*set = (struct table_set){0};

@@ -86,6 +86,7 @@ struct table {
 	 * version 2, a row with only one hop may repeat it. NULL before the rows are built.
 	 */
 	uint8_t row_hops; /* <= hops; less if the table has too few backends that are not inactive */
+	bool borrows_rows; /* an earlier table of the set has the same rows and owns them, see table_share.h */
 	uint16_t *rows;
 };
 

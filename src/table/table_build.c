@@ -10,6 +10,7 @@
 
 #include "table/table_build_matched.h"
 #include "table/table_rows.h"
+#include "table/table_share.h"
 
 /* A thread takes one chunk at a time. Chunks are small, so that the threads end at nearly the same time. */
 #define CHUNK_ROWS 4096u
@@ -19,7 +20,7 @@ _Static_assert(CHUNK_ROWS % TABLE_ROWS_BLOCK == 0, "a chunk must be whole blocks
 
 struct build {
 	table_rows_fn *fill;
-	struct table_rows_job *jobs; /* one per table */
+	struct table_rows_job *jobs; /* one per table; without rows if an earlier table has the same input */
 	uint32_t chunk_count;
 	const struct table_set *set;
 	atomic_uint_fast32_t next; /* the next chunk that a thread takes */
@@ -57,7 +58,7 @@ static void *build_run(void *context)
 	while ((chunk = (uint32_t)atomic_fetch_add(&build->next, 1)) < build->chunk_count) {
 		uint32_t first = chunk % CHUNKS * CHUNK_ROWS;
 
-		if (!table_is_matched(&build->set->tables[chunk / CHUNKS]))
+		if (build->jobs[chunk / CHUNKS].rows && !table_is_matched(&build->set->tables[chunk / CHUNKS]))
 			build->fill(&build->jobs[chunk / CHUNKS], first, first + CHUNK_ROWS);
 	}
 	return NULL;
@@ -82,13 +83,26 @@ static void build_run_threads(struct build *build, unsigned threads)
 		pthread_join(helpers[--count], NULL);
 }
 
+/* Leaves the rows that the table owned before in the job. */
 static void take_rows(struct table *table, struct table_rows_job *job)
 {
-	uint16_t *old = table->rows;
+	uint16_t *old = table->borrows_rows ? NULL : table->rows;
 
 	table->rows = job->rows;
 	table->row_hops = (uint8_t)job->row_hops;
+	table->borrows_rows = false;
 	job->rows = old;
+}
+
+/* Opens a job for each table that is the first with its input. `opened` counts the jobs to close. */
+static int open_jobs(const struct table_set *set, const uint32_t *same, struct table_rows_job *jobs, uint32_t *opened)
+{
+	int error = 0;
+
+	for (*opened = 0; error == 0 && *opened < set->count; ++*opened)
+		if (same[*opened] == *opened)
+			error = job_open(&set->tables[*opened], &jobs[*opened]);
+	return error;
 }
 
 int table_build(struct table_set *set, unsigned threads)
@@ -99,23 +113,24 @@ int table_build(struct table_set *set, unsigned threads)
 		.chunk_count = set->count * CHUNKS,
 		.set = set,
 	};
-	int error = build.jobs ? 0 : -ENOMEM;
-	uint32_t opened = 0;
+	uint32_t opened = 0, same[TABLE_MAX_TABLES];
+	int error = -ENOMEM;
 
-	while (error == 0 && opened < set->count) {
-		error = job_open(&set->tables[opened], &build.jobs[opened]);
-		opened++;
-	}
+	table_share_inputs(set, same);
+	if (build.jobs)
+		error = open_jobs(set, same, build.jobs, &opened);
 	if (error == 0)
 		build_run_threads(&build, threads);
 	for (uint32_t i = 0; error == 0 && i < set->count; i++)
-		if (table_is_matched(&set->tables[i]))
+		if (same[i] == i && table_is_matched(&set->tables[i]))
 			error = table_build_matched(&set->tables[i], build.jobs[i].row_hops, build.jobs[i].rows);
-	for (uint32_t i = 0; i < opened; i++) {
-		if (error == 0)
-			take_rows(&set->tables[i], &build.jobs[i]);
-		job_close(&build.jobs[i]);
+	for (uint32_t i = 0; error == 0 && i < set->count; i++) {
+		take_rows(&set->tables[i], &build.jobs[i]);
+		if (same[i] != i)
+			table_borrow_rows(&set->tables[i], &set->tables[same[i]]);
 	}
+	for (uint32_t i = 0; i < opened; i++)
+		job_close(&build.jobs[i]);
 	free(build.jobs);
 	return error;
 }

@@ -117,8 +117,9 @@ bool binary_reader_alloc_table(
 {
 	table->backends = calloc(backends + 1, sizeof(*table->backends));
 	table->binds = calloc(binds + 1, sizeof(*table->binds));
-	table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * row_hops);
-	if (table->backends && table->binds && table->rows) {
+	if (row_hops)
+		table->rows = malloc(sizeof(*table->rows) * TABLE_ROWS * row_hops);
+	if (table->backends && table->binds && (table->rows || !row_hops)) {
 		table->backend_count = backends;
 		table->bind_count = binds;
 		table->row_hops = row_hops;

@@ -50,8 +50,8 @@ bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_
 /* Allocates `count` empty tables, and sets the count. False, with an error: out of memory. */
 bool binary_reader_alloc_set(struct binary_reader *reader, struct table_set *set, uint32_t count);
 
-/* Allocates the table's backends, binds and rows, and sets their counts. False, with an error: out of memory; the
- * caller frees the table in either case. */
+/* Allocates the table's backends and binds, and rows if `row_hops` is not 0, and sets their counts. False, with an error:
+ * out of memory; the caller frees the table in either case. */
 bool binary_reader_alloc_table(
 	struct binary_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops);
 

@@ -9,6 +9,7 @@
 #include "table/file/table_file_codec.h"
 #include "table/file/table_file_layout.h"
 #include "table/table_lint.h"
+#include "table/table_share.h"
 
 static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t *version)
 {
@@ -107,13 +108,14 @@ static bool check_rows(const struct table_set *set, uint32_t version, struct fau
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults)
 {
-	uint32_t version = format;
+	uint32_t version = format, same[TABLE_MAX_TABLES];
 
 	if (!fits(set, version, faults) || !check_rows(set, version, faults))
 		return -EINVAL;
 	if (version == 2 && set->replaces)
 		faults_warn(faults, "replaces", "is lost: version 2 of the binary format has no room for it");
-	*size = version == 2 ? table_file_size_v2(set) : table_file_size_v3(set);
+	table_share_rows(set, same);
+	*size = version == 2 ? table_file_size_v2(set) : table_file_size_v3(set, same);
 	*bytes = calloc(1, *size);
 	if (!*bytes) {
 		faults_error(faults, NULL, "out of memory");
@@ -122,6 +124,6 @@ int table_file_encode(const struct table_set *set, enum table_file_format format
 	if (version == 2)
 		table_file_encode_v2(set, *bytes);
 	else
-		table_file_encode_v3(set, *bytes);
+		table_file_encode_v3(set, same, *bytes);
 	return 0;
 }

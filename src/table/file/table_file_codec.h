@@ -19,7 +19,8 @@ bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set);
  * version can hold the set. */
 size_t table_file_size_v2(const struct table_set *set);
 void table_file_encode_v2(const struct table_set *set, uint8_t *bytes);
-size_t table_file_size_v3(const struct table_set *set);
-void table_file_encode_v3(const struct table_set *set, uint8_t *bytes);
+/* same: from table_share_rows(). */
+size_t table_file_size_v3(const struct table_set *set, const uint32_t *same);
+void table_file_encode_v3(const struct table_set *set, const uint32_t *same, uint8_t *bytes);
 
 #endif

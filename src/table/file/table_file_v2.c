@@ -8,6 +8,7 @@
 #include "table/file/table_file_codec.h"
 #include "common/text.h"
 #include "table/file/table_file_layout.h"
+#include "table/table_share.h"
 
 static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 {
@@ -127,6 +128,8 @@ bool table_file_parse_v2(struct binary_reader *reader, struct table_set *set)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		ok &= parse_table(reader, &wire[i], i, &set->tables[i]);
+	if (ok)
+		table_merge_rows(set);
 	return ok;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set has exactly one encoding, because the order of the sections and the zeros between them are fixed. So the reader
- * can check every byte, and sections cannot overlap.
+ * A set has exactly one encoding, because the order of the sections and the zeros between them are fixed, and equal rows
+ * are stored once. So the reader can check every byte, and sections cannot overlap.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,10 @@
 
 #include "table/file/table_file_codec.h"
 #include "table/file/table_file_layout.h"
+#include "table/table_share.h"
 
-/* Offsets of the sections of one table, and their end, where those of the next table start. */
+/* Offsets of the sections of one table, and their end, where those of the next table start. A table with the rows of an earlier
+ * one has none in its sections. */
 struct sections {
 	size_t name, backends, binds, rows, end;
 };
@@ -88,9 +90,42 @@ static bool check_offset(struct binary_reader *reader, const void *at, const cha
 	return binary_reader_check(reader, value == expected, at, field, value, text);
 }
 
-/* Checks the counts of an entry, and then its offsets, which follow from the counts. Sets *at. */
-static bool check_entry(struct binary_reader *reader, const struct v3_table *entry, size_t start, struct sections *at)
+/* Returns the first table whose rows are at the offset that entry `index` has: itself, if it has rows of its own. */
+static uint32_t find_owner(const struct v3_table *entries, uint32_t index)
 {
+	uint32_t owner = 0;
+
+	while (owner < index && entries[owner].rows_offset != entries[index].rows_offset)
+		owner++;
+	return owner;
+}
+
+/* Checks where the rows are: in a section of their own, or in the one of an earlier table. */
+static bool check_rows_offset(
+	struct binary_reader *reader, const struct v3_table *entries, uint32_t index, const struct sections *at)
+{
+	const struct v3_table *entry = &entries[index];
+	uint32_t owner = find_owner(entries, index);
+	char expected[96];
+
+	if (owner == index) {
+		snprintf(expected, sizeof(expected), "%zu, where this section starts%s", at->rows,
+			index ? ", or the rows_offset of an earlier table" : "");
+		return binary_reader_check(reader, entry->rows_offset == at->rows, &entry->rows_offset, "rows_offset",
+			entry->rows_offset, expected);
+	}
+	snprintf(expected, sizeof(expected), "%u, as in tables[%u], which has the same rows_offset",
+		entries[owner].row_hops, owner);
+	return binary_reader_check(reader, entry->row_hops == entries[owner].row_hops, &entry->row_hops, "row_hops",
+		entry->row_hops, expected);
+}
+
+/* Checks the counts of an entry, and then its offsets, which follow from the counts. Sets *at. */
+static bool check_entry(
+	struct binary_reader *reader, const struct v3_table *entries, uint32_t index, size_t start, struct sections *at)
+{
+	const struct v3_table *entry = &entries[index];
+	bool owns_rows = find_owner(entries, index) == index;
 	bool ok = binary_reader_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
 		entry->name_size, "at most 255");
 
@@ -105,13 +140,14 @@ static bool check_entry(struct binary_reader *reader, const struct v3_table *ent
 	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");
 	if (!ok)
 		return false;
-	*at = place_sections(start, entry->name_size, entry->backend_count, entry->bind_count, entry->row_hops);
+	*at = place_sections(
+		start, entry->name_size, entry->backend_count, entry->bind_count, owns_rows ? entry->row_hops : 0);
 	return binary_reader_check(
 		       reader, at->end <= reader->size, entry, "end", at->end, "sections that end within the file") &&
 	       check_offset(reader, &entry->name_offset, "name_offset", entry->name_offset, at->name) &&
 	       check_offset(reader, &entry->backends_offset, "backends_offset", entry->backends_offset, at->backends) &&
 	       check_offset(reader, &entry->binds_offset, "binds_offset", entry->binds_offset, at->binds) &&
-	       check_offset(reader, &entry->rows_offset, "rows_offset", entry->rows_offset, at->rows);
+	       check_rows_offset(reader, entries, index, at);
 }
 
 /* Reads an address, and checks the zeros that follow an IPv4 address. */
@@ -218,19 +254,71 @@ static void check_gaps(struct binary_reader *reader, const struct v3_table *entr
 		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
 }
 
-static bool parse_sections(struct binary_reader *reader, const struct v3_table *entry, const struct sections *at,
-	uint32_t index, struct table *table)
+/* The backends that the rows of a table name. */
+struct rows_use {
+	bool known;
+	bool backends[TABLE_MAX_BACKENDS];
+};
+
+static void find_used(struct rows_use *use, const struct table *table)
 {
+	for (size_t i = 0; !use->known && i < (size_t)TABLE_ROWS * table->row_hops; i++)
+		use->backends[table->rows[i]] = true;
+	use->known = true;
+}
+
+/* Returns whether the table can have these rows, which were checked for their owner. */
+static bool rows_fit(const struct rows_use *use, const struct table *table)
+{
+	for (uint32_t i = 0; i < TABLE_MAX_BACKENDS; i++)
+		if (use->backends[i] && (i >= table->backend_count || table->backends[i].state == TABLE_INACTIVE))
+			return false;
+	return true;
+}
+
+/* A set while it is read. */
+struct parse {
+	struct binary_reader *reader;
+	const struct v3_table *entries;
+	struct table_set *set;
+	struct rows_use *uses; /* by table; filled for the owners of shared rows */
+};
+
+/* Takes the rows, which are checked once for each backend of a table that shares them, or else once for each row. */
+static bool parse_rows(struct parse *parse, uint32_t index)
+{
+	struct table *table = &parse->set->tables[index], *from;
+	const uint8_t *wire = parse->reader->bytes + parse->entries[index].rows_offset;
+	uint32_t owner = find_owner(parse->entries, index);
+
+	if (owner == index) {
+		memcpy(table->rows, wire, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+		check_rows(parse->reader, wire, table);
+		return parse->reader->rejected == 0;
+	}
+	from = &parse->set->tables[owner];
+	table_borrow_rows(table, from);
+	find_used(&parse->uses[owner], from);
+	if (!rows_fit(&parse->uses[owner], table))
+		check_rows(parse->reader, wire, table);
+	return parse->reader->rejected == 0;
+}
+
+static bool parse_sections(struct parse *parse, uint32_t index, const struct sections *at)
+{
+	struct binary_reader *reader = parse->reader;
+	const struct v3_table *entry = &parse->entries[index];
 	const struct v3_backend *backends = (const void *)(reader->bytes + at->backends);
 	const struct v3_bind *binds = (const void *)(reader->bytes + at->binds);
+	uint8_t own_hops = at->end > at->rows ? entry->row_hops : 0;
+	struct table *table = &parse->set->tables[index];
 
 	check_gaps(reader, entry, at);
 	if (!parse_name(reader, reader->bytes + at->name, entry->name_size, table) ||
-		!binary_reader_alloc_table(reader, table, entry->backend_count, entry->bind_count, entry->row_hops))
+		!binary_reader_alloc_table(reader, table, entry->backend_count, entry->bind_count, own_hops))
 		return false;
 	table->hops = entry->hops;
 	memcpy(table->hash_key, entry->hash_key, sizeof(table->hash_key));
-	memcpy(table->rows, reader->bytes + at->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		binary_reader_at(reader, "tables[%u].backends[%u]", index, i);
 		parse_backend(reader, &backends[i], &table->backends[i]);
@@ -240,29 +328,66 @@ static bool parse_sections(struct binary_reader *reader, const struct v3_table *
 		parse_bind(reader, &binds[i], &table->binds[i]);
 	}
 	binary_reader_at(reader, "tables[%u]", index);
-	check_rows(reader, reader->bytes + at->rows, table);
-	return reader->rejected == 0;
+	return parse_rows(parse, index);
 }
 
-bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
+/* Checks that equal rows are stored once, so that a set has one encoding. */
+static bool check_shared(struct parse *parse)
 {
-	const struct v3_table *entries = (const void *)(reader->bytes + sizeof(struct v3_header));
-	struct sections at;
-	uint32_t count;
+	uint32_t same[TABLE_MAX_TABLES];
 
-	if (!parse_header(reader, &count, &set->replaces) || !binary_reader_alloc_set(reader, set, count))
-		return false;
-	at.end = sizeof(struct v3_header) + count * sizeof(*entries);
+	table_share_rows(parse->set, same);
+	for (uint32_t t = 0; t < parse->set->count; t++) {
+		const struct v3_table *entry = &parse->entries[t];
+		char expected[96];
+
+		if (same[t] == t || parse->set->tables[t].borrows_rows)
+			continue;
+		binary_reader_at(parse->reader, "tables[%u]", t);
+		snprintf(expected, sizeof(expected), "%u, because tables[%u] has the same rows",
+			parse->entries[same[t]].rows_offset, same[t]);
+		return binary_reader_check(
+			parse->reader, false, &entry->rows_offset, "rows_offset", entry->rows_offset, expected);
+	}
+	return true;
+}
+
+static bool parse_tables(struct parse *parse)
+{
+	struct binary_reader *reader = parse->reader;
+	uint32_t count = parse->set->count;
+	struct sections at = {.end = sizeof(struct v3_header) + count * sizeof(*parse->entries)};
+
 	for (uint32_t i = 0; i < count; i++) {
 		binary_reader_at(reader, "tables[%u]", i);
 		/* After a bad entry, the offsets of the next table are not known. */
-		if (!check_entry(reader, &entries[i], at.end, &at) ||
-			!parse_sections(reader, &entries[i], &at, i, &set->tables[i]))
+		if (!check_entry(reader, parse->entries, i, at.end, &at) || !parse_sections(parse, i, &at))
 			return false;
 	}
 	binary_reader_at(reader, "%s", "");
 	return binary_reader_check(reader, at.end == reader->size, reader->bytes + at.end, "size", reader->size,
-		"no bytes after the last section");
+		       "no bytes after the last section") &&
+	       check_shared(parse);
+}
+
+bool table_file_parse_v3(struct binary_reader *reader, struct table_set *set)
+{
+	struct parse parse = {
+		.reader = reader,
+		.entries = (const void *)(reader->bytes + sizeof(struct v3_header)),
+		.set = set,
+	};
+	uint32_t count;
+	bool done;
+
+	if (!parse_header(reader, &count, &set->replaces) || !binary_reader_alloc_set(reader, set, count))
+		return false;
+	parse.uses = calloc(count + 1, sizeof(*parse.uses));
+	if (!parse.uses)
+		faults_error(reader->faults, NULL, "out of memory");
+	done = parse.uses && parse_tables(&parse);
+	free(parse.uses);
+	return done;
 }
 
 static uint32_t name_size(const struct table *table)
@@ -270,17 +395,18 @@ static uint32_t name_size(const struct table *table)
 	return table->name ? (uint32_t)strlen(table->name) : 0;
 }
 
-static struct sections table_sections(const struct table *table, size_t start)
+static struct sections table_sections(const struct table *table, bool owns_rows, size_t start)
 {
-	return place_sections(start, name_size(table), table->backend_count, table->bind_count, table->row_hops);
+	return place_sections(
+		start, name_size(table), table->backend_count, table->bind_count, owns_rows ? table->row_hops : 0);
 }
 
-size_t table_file_size_v3(const struct table_set *set)
+size_t table_file_size_v3(const struct table_set *set, const uint32_t *same)
 {
 	size_t end = sizeof(struct v3_header) + set->count * sizeof(struct v3_table);
 
 	for (uint32_t i = 0; i < set->count; i++)
-		end = table_sections(&set->tables[i], end).end;
+		end = table_sections(&set->tables[i], same[i] == i, end).end;
 	return end;
 }
 
@@ -310,10 +436,12 @@ static void encode_binds(const struct table *table, struct v3_bind *wire)
 	}
 }
 
-/* Returns the offset where the sections of the next table start. */
-static size_t encode_table(const struct table *table, uint8_t *bytes, size_t start, struct v3_table *entry)
+/* owner: the entry of the earlier table with the same rows, or `entry`. Returns the offset where the sections of the next
+ * table start. */
+static size_t encode_table(
+	const struct table *table, uint8_t *bytes, size_t start, const struct v3_table *owner, struct v3_table *entry)
 {
-	struct sections at = table_sections(table, start);
+	struct sections at = table_sections(table, owner == entry, start);
 
 	memcpy(entry->hash_key, table->hash_key, sizeof(entry->hash_key));
 	entry->name_offset = (uint32_t)at.name;
@@ -322,18 +450,19 @@ static size_t encode_table(const struct table *table, uint8_t *bytes, size_t sta
 	entry->backend_count = table->backend_count;
 	entry->binds_offset = (uint32_t)at.binds;
 	entry->bind_count = table->bind_count;
-	entry->rows_offset = (uint32_t)at.rows;
+	entry->rows_offset = owner == entry ? (uint32_t)at.rows : owner->rows_offset;
 	entry->row_hops = table->row_hops;
 	entry->hops = table->hops;
 	if (entry->name_size)
 		memcpy(bytes + at.name, table->name, entry->name_size);
 	encode_backends(table, (void *)(bytes + at.backends));
 	encode_binds(table, (void *)(bytes + at.binds));
-	memcpy(bytes + at.rows, table->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
+	if (owner == entry)
+		memcpy(bytes + at.rows, table->rows, (size_t)TABLE_ROWS * table->row_hops * sizeof(*table->rows));
 	return at.end;
 }
 
-void table_file_encode_v3(const struct table_set *set, uint8_t *bytes)
+void table_file_encode_v3(const struct table_set *set, const uint32_t *same, uint8_t *bytes)
 {
 	struct v3_header *header = (void *)bytes;
 	struct v3_table *entries = (void *)(bytes + sizeof(*header));
@@ -345,7 +474,7 @@ void table_file_encode_v3(const struct table_set *set, uint8_t *bytes)
 	header->rows = TABLE_ROWS;
 	header->replaces = set->replaces;
 	for (uint32_t i = 0; i < set->count; i++)
-		end = encode_table(&set->tables[i], bytes, end, &entries[i]);
+		end = encode_table(&set->tables[i], bytes, end, &entries[same[i]], &entries[i]);
 	header->total_size = end;
 	header->digest = file_digest(bytes, end);
 }
