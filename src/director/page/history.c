@@ -13,6 +13,12 @@
 /* A baseline is replaced after this time. */
 #define BASELINE_NS (60 * CLOCK_NS_PER_S)
 
+enum {
+	/* Backends whose counts are summed while reload.lock is held, and the milliseconds until the next ones. */
+	BACKENDS_AT_ONCE = 1024,
+	BACKENDS_PAUSE_MS = 1,
+};
+
 struct history *history_open(struct director *director)
 {
 	struct history *history = calloc(1, sizeof(*history));
@@ -105,8 +111,8 @@ static void sample_port(struct history *history, uint16_t index, double seconds)
 	series_add(&rates->tx_bytes, history->index, stats.obytes, seconds);
 }
 
-/* Replaces the older baseline by the newer one, and that by the counts of now. reload->lock is held. */
-static void take_baseline(struct history *history, const struct live_table *live, uint64_t now_ns)
+/* Replaces the older baseline by the newer one, and that by an empty one of now. reload->lock is held. */
+static void begin_baseline(struct history *history, const struct live_table *live, uint64_t now_ns)
 {
 	struct history_baseline *older = &history->baselines[0], *newer = &history->baselines[1];
 	uint32_t count = live->routes->address_count;
@@ -115,17 +121,33 @@ static void take_baseline(struct history *history, const struct live_table *live
 	*older = *newer;
 	*newer = (struct history_baseline){
 		.at_ns = now_ns,
+		.size = count,
 		.packets = malloc(count * sizeof(*newer->packets)),
 		.bytes = malloc(count * sizeof(*newer->bytes)),
 	};
-	if (!newer->packets || !newer->bytes) {
+	if (!newer->packets || !newer->bytes)
 		free_baseline(newer);
-		return;
+}
+
+/* Adds the counts of the next backends to the newer baseline. Returns whether there are more. */
+static bool fill_baseline(struct history *history)
+{
+	struct history_baseline *newer = &history->baselines[1];
+	struct reload *reload = &history->director->reload;
+	const struct live_table *live;
+
+	if (newer->known == newer->size)
+		return false;
+	pthread_mutex_lock(&reload->lock);
+	live = reload->shared->live;
+	if (history->generation != live->generation)
+		newer->size = newer->known; /* the next sample begins with the new table */
+	for (unsigned n = 0; n < BACKENDS_AT_ONCE && newer->known < newer->size; n++, newer->known++) {
+		newer->packets[newer->known] = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, newer->known);
+		newer->bytes[newer->known] = count_rows_sum(&live->counts.backends, BACKEND_BYTES, newer->known);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		newer->packets[i] = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, i);
-		newer->bytes[i] = count_rows_sum(&live->counts.backends, BACKEND_BYTES, i);
-	}
+	pthread_mutex_unlock(&reload->lock);
+	return newer->known < newer->size;
 }
 
 /* reload->lock is held. */
@@ -137,7 +159,7 @@ static void sample_backends(struct history *history, const struct live_table *li
 		history->generation = live->generation;
 	}
 	if (!history->baselines[1].at_ns || now_ns - history->baselines[1].at_ns >= BASELINE_NS)
-		take_baseline(history, live, now_ns);
+		begin_baseline(history, live, now_ns);
 }
 
 static void sample(struct history *history, uint64_t now_ns)
@@ -184,10 +206,11 @@ int history_step(struct history *history)
 
 	if (!history->sampled_ns)
 		clear(history);
-	else if (age_ms < HISTORY_INTERVAL_MS)
-		return (int)(HISTORY_INTERVAL_MS - age_ms);
-	sample(history, now_ns);
-	return HISTORY_INTERVAL_MS;
+	if (!history->sampled_ns || age_ms >= HISTORY_INTERVAL_MS) {
+		sample(history, now_ns);
+		age_ms = 0;
+	}
+	return fill_baseline(history) ? BACKENDS_PAUSE_MS : (int)(HISTORY_INTERVAL_MS - age_ms);
 }
 
 static double rate(const struct history *history, const struct live_table *live, enum backend_count kind, uint32_t backend)
@@ -197,7 +220,7 @@ static double rate(const struct history *history, const struct live_table *live,
 	uint64_t before;
 
 	/* Less than a second says little. */
-	if (history->generation != live->generation || !from->at_ns || seconds < 1)
+	if (history->generation != live->generation || !from->at_ns || backend >= from->known || seconds < 1)
 		return NAN;
 	before = (kind == BACKEND_BYTES ? from->bytes : from->packets)[backend];
 	return (double)(count_rows_sum(&live->counts.backends, kind, backend) - before) / seconds;

@@ -38,6 +38,8 @@ struct history_port {
 struct history_baseline {
 	/* In ns of clock_now_ns(); 0: there is none. */
 	uint64_t at_ns;
+	/* Of backends: their number, and how many of them, the first ones, have counts already. */
+	uint32_t size, known;
 	/* By index in routes->addresses. */
 	uint64_t *packets, *bytes;
 };
@@ -64,7 +66,10 @@ struct history *history_open(struct director *director);
 /* NULL: does nothing. */
 void history_close(struct history *history);
 
-/* Takes a sample if one is due. Returns in how many milliseconds the next one is. */
+/*
+ * Takes a sample if one is due. Returns after how many milliseconds it must be called again. It holds reload.lock for the time of
+ * at most 1024 backends, so that a reload does not wait for all of them.
+ */
 int history_step(struct history *history);
 
 /*
