@@ -28,7 +28,7 @@ enum {
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, migrate_command, reload_command, stats_command, edit_command, undo_command,
 	new_command, next_hops_command, tables_command, health_command, capture_command, doctor_command,
-	simulate_command;
+	simulate_command, plan_command;
 
 /* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds);

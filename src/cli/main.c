@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
 	&show_command,
 	&lookup_command,
 	&diff_command,
+	&plan_command,
 	&simulate_command,
 	&replay_command,
 	&decode_command,

@@ -66,7 +66,7 @@ static bool offer_by_name(const char *name)
 		offer_endings(captures);
 	else if (dot)
 		command_offer_files(dot);
-	else if (strcmp(name, "TABLE") == 0)
+	else if (strcmp(name, "TABLE") == 0 || strcmp(name, "CURRENT") == 0)
 		offer_endings(tables);
 	else if (strcmp(name, "DIR") == 0)
 		command_offer_files("/"); /* folders only */

@@ -22,8 +22,8 @@ def model_rows(table):
     return [[".".join(map(str, hop.address)) for hop in row] for row in table.all_rows()]
 
 
-SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "simulate", "replay", "decode", "migrate",
-               "reload", "health", "doctor", "stats", "tables", "next-hops", "capture"]
+SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "plan", "simulate", "replay", "decode",
+               "migrate", "reload", "health", "doctor", "stats", "tables", "next-hops", "capture"]
 
 
 # The command line

@@ -49,6 +49,8 @@ def outputs(tmp_path):
     states = [backend("192.168.50.1"), backend("192.168.50.2", "draining"), backend("192.168.50.3")]
     one = write_tables(tmp_path / "one.json", table(backends=states))
     two = write_tables(tmp_path / "two.json", table(backends=states[1:], binds=[]))
+    three = write_tables(tmp_path / "three.json", table(backends=[backend("192.168.50.3")]))
+    drained = write_tables(tmp_path / "drained.json", table(backends=[*states[1:], backend("192.168.50.9", "draining")], hops=3))
     conf = write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
     bad = write_conf(tmp_path / "bad.conf", idle=1)
     capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
@@ -59,12 +61,14 @@ def outputs(tmp_path):
         "show": [run_json("show", one)],
         "lookup": [run_json("lookup", one, flow[0], f"{flow[1]}:{port}", "--config", conf) for port in (80, 81)],
         "diff": [run_json("diff", one, two, code=BROKEN)],
+        "plan": [run_json("plan", one, three), run_json("plan", drained, three),
+                 run_json("plan", one, two, code=BROKEN)],
         "replay": [replayed],
         "decode": [run_json("decode", tmp_path / "out.pcap")],
     }
 
 
-@pytest.mark.parametrize("name", ["check", "show", "lookup", "diff", "replay", "decode"])
+@pytest.mark.parametrize("name", ["check", "show", "lookup", "diff", "plan", "replay", "decode"])
 def test_json_has_exactly_the_documented_keys(outputs, name):
     documented = {key: members for keys, members in table_rows(section(CLI_MD, name)) for key in keys}
     actual = {path for document in outputs[name] for path in paths(document)}

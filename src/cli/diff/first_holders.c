@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/diff/first_holders.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/explain.h"
+#include "common/cpus.h"
+#include "table/table_build.h"
 
 /* Returns true if `a` comes before `b` in the natural order of the row. */
 static bool is_natural_order(
@@ -48,30 +51,114 @@ const uint8_t *first_holders_seed(const struct table *before, const struct table
 	return after && !is_zero(after->seed) && seed_made(before, after->seed) ? after->seed : NULL;
 }
 
-static bool add_row(struct holders *holders, const struct holders_table *view, uint32_t row, const uint8_t *seed)
+struct first {
+	struct holders *holders;
+	struct holders_table view;
+	const uint8_t *seed; /* NULL: not known */
+	bool *in_past; /* by backend: it is in a previous state */
+};
+
+/* Returns true if a hop that is not the first one may have connections of the row. */
+static bool may_hold(const struct first *first, uint32_t row, uint16_t hop, uint16_t first_hop)
 {
-	const struct table *table = view->table;
+	const struct table *table = first->view.table;
+	const struct table_backend *backend = &table->backends[hop];
+
+	if (!first->seed)
+		return !table_backend_is_good(backend) || first->in_past[hop];
+	if (table_backend_is_good(backend))
+		return false;
+	/* The natural order does not tell who was first with a balance, but previous states do. */
+	return table->balance ? !table->past_count
+			      : is_natural_order(first->seed, row, backend, &table->backends[first_hop]);
+}
+
+static bool add_row(const struct first *first, uint32_t row)
+{
+	const struct table *table = first->view.table;
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-	bool added = holders_add(holders, row, view->proxies[hops[0]], 1);
+	bool added = holders_add(first->holders, row, first->view.proxies[hops[0]], 1);
 
-	for (unsigned hop = 1; hop < table->row_hops && added; hop++) {
-		const struct table_backend *backend = &table->backends[hops[hop]];
-
-		if (hops[hop] == hops[0] || table_backend_is_good(backend) ||
-			(seed && !is_natural_order(seed, row, backend, &table->backends[hops[0]])))
-			continue;
-		added = holders_add(holders, row, view->proxies[hops[hop]], 1);
-	}
+	for (unsigned hop = 1; hop < table->row_hops && added; hop++)
+		if (hops[hop] != hops[0] && may_hold(first, row, hops[hop], hops[0]))
+			added = holders_add(first->holders, row, first->view.proxies[hops[hop]], 1);
 	return added;
+}
+
+/* Adds the proxies to which the rows are matched in a state, if the rows reach them. state: a table whose backends are all
+ * good, and which has one hop. */
+static bool add_matched(const struct first *first, struct table *state)
+{
+	struct table_set set = {.count = 1, .tables = state};
+	struct holders_table view = {0};
+	bool done = table_build(&set, cpus_usable()) == 0 && holders_table_open(first->holders, state, &view);
+
+	for (uint32_t row = 0; row < TABLE_ROWS && done; row++) {
+		uint32_t matched = holders_first(&view, row);
+
+		if (holders_reach(&first->view, row, matched) == HOLDERS_REACHED)
+			done = holders_add(first->holders, row, matched, 1);
+	}
+	holders_table_close(&view);
+	free(state->rows);
+	return done;
+}
+
+/* Sets up the backends of a state, and adds who held connections in it. past: NULL for the table itself. */
+static bool add_state(const struct first *first, const struct table_past *past)
+{
+	const struct table *table = first->view.table;
+	uint32_t count = past ? past->backend_count : table->backend_count;
+	struct table state = {.hops = 1, .balance = past ? past->balance : table->balance};
+	bool done;
+
+	memcpy(state.seed, first->seed, sizeof(state.seed));
+	state.backends = calloc(count + 1, sizeof(*state.backends));
+	for (uint32_t i = 0; i < count && state.backends; i++) {
+		struct table_backend *backend = &state.backends[state.backend_count];
+
+		*backend = (struct table_backend){.state = TABLE_ACTIVE, .healthy = true};
+		backend->addr = past ? past->backends[i].addr : table->backends[i].addr;
+		backend->weight = past ? past->backends[i].weight : table->backends[i].weight;
+		state.backend_count += past || table->backends[i].state <= TABLE_ACTIVE;
+	}
+	done = state.backends && (state.backend_count == 0 || add_matched(first, &state));
+	free(state.backends);
+	return done;
+}
+
+static bool mark_past(const struct first *first)
+{
+	const struct table *table = first->view.table;
+
+	for (uint32_t p = 0; p < table->past_count; p++) {
+		for (uint32_t i = 0; i < table->past[p].backend_count; i++) {
+			uint32_t number;
+
+			if (!holders_number(first->holders, &table->past[p].backends[i].addr, &number))
+				return false;
+			for (uint32_t b = 0; b < table->backend_count; b++)
+				first->in_past[b] |= first->view.proxies[b] == number;
+		}
+	}
+	return true;
 }
 
 bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed)
 {
-	struct holders_table view = {0};
-	bool done = holders_create(holders) && holders_table_open(holders, table, &view);
+	struct first first = {.holders = holders, .seed = seed};
+	bool done = holders_create(holders) && holders_table_open(holders, table, &first.view);
 
+	first.in_past = calloc(table->backend_count + 1, sizeof(*first.in_past));
+	done = done && first.in_past && mark_past(&first);
 	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
-		done = add_row(holders, &view, row, seed);
-	holders_table_close(&view);
+		done = add_row(&first, row);
+	if (seed && table_is_matched(table)) {
+		done = done && add_state(&first, NULL);
+		for (uint32_t i = 0; i < table->past_count && done; i++)
+			done = add_state(&first, &table->past[i]);
+	}
+	holders_table_close(&first.view);
+	free(first.in_past);
 	return done;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells who may hold connections by one table alone, without its history. Pure, but allocates memory. */
+/* Tells who may hold connections by one table alone, without the tables before it. Starts threads. */
 #ifndef GLB_CLI_DIFF_FIRST_HOLDERS_H
 #define GLB_CLI_DIFF_FIRST_HOLDERS_H
 
@@ -16,7 +16,8 @@ const uint8_t *first_holders_seed(const struct table *before, const struct table
 /*
  * Fills *holders, with mass 1 each: the first hop of each row; and the later hops that are draining or unhealthy, which
  * have connections from the time when they were first. If the seed is known, this is only possible if they come before
- * the first hop in natural order. Returns false if out of memory; the caller frees *holders in either case.
+ * the first hop in natural order. So do the hops to which the row was matched in the previous states of the table. Without
+ * the seed, these are all later hops that are in a previous state. Returns false if out of memory; the caller frees *holders in either case.
  */
 bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "cli/diff/first_holders.h"
+
 static void free_held(struct sequence *sequence)
 {
 	for (uint32_t i = 0; sequence->held && i < sequence->set->count; i++)
@@ -54,4 +56,42 @@ bool sequence_step(struct sequence *sequence, const struct table_set *next, stru
 	if (followed && !done)
 		table_set_diff_free(diff);
 	return done;
+}
+
+/* Fills an empty entry. */
+static bool open_held(struct sequence *sequence, uint32_t index)
+{
+	const struct table *table = &sequence->set->tables[index];
+
+	return sequence->held[index].list ||
+	       first_holders_create(&sequence->held[index], table, first_holders_seed(table, NULL));
+}
+
+bool sequence_drained(struct sequence *sequence, uint32_t index, const struct netaddr *proxy)
+{
+	struct holders *held = &sequence->held[index];
+	struct holders_table view = {0};
+	uint32_t number;
+	bool done = open_held(sequence, index) && holders_number(held, proxy, &number) &&
+		    holders_table_open(held, &sequence->set->tables[index], &view);
+
+	if (done)
+		holders_remove_proxy(held, number);
+	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
+		if (holders_first(&view, row) == number)
+			done = holders_add(held, row, number, 1);
+	holders_table_close(&view);
+	return done;
+}
+
+bool sequence_older_ended(struct sequence *sequence)
+{
+	for (uint32_t i = 0; i < sequence->set->count; i++) {
+		struct holders *held = &sequence->held[i];
+
+		holders_free(held);
+		if (!holders_create(held) || !add_first_hops(held, &sequence->set->tables[i]))
+			return false;
+	}
+	return true;
 }

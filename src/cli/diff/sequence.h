@@ -21,6 +21,12 @@ bool sequence_begin(struct sequence *sequence, const struct table_set *first);
 /* Replaces the set by the next one. Fills *diff; the caller frees it, and frees the older set only after that. */
 bool sequence_step(struct sequence *sequence, const struct table_set *next, struct table_set_diff *diff);
 
+/* The proxy has no connections of table `index` any more, except in the rows where it gets new ones. */
+bool sequence_drained(struct sequence *sequence, uint32_t index, const struct netaddr *proxy);
+
+/* The connections that began before the newest set have ended. */
+bool sequence_older_ended(struct sequence *sequence);
+
 void sequence_free(struct sequence *sequence);
 
 #endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the subcommand plan. One thread. All functions print their errors. */
+#ifndef GLB_CLI_PLAN_PLAN_H
+#define GLB_CLI_PLAN_PLAN_H
+
+#include <limits.h>
+
+#include <jansson.h>
+
+#include "cli/diff/sequence.h"
+#include "table/file/json_edit.h"
+#include "table/file/table_document.h"
+
+#define PLAN_MAX_STEPS 3
+
+enum plan_kind {
+	/* First hops are those of CURRENT. New proxies are draining, and the later hops have the first hops of WANTED. */
+	PLAN_ANNOUNCE,
+	/* First hops are those of WANTED. Proxies that leave are draining, and the later hops have the first hops of CURRENT. */
+	PLAN_SWITCH,
+	PLAN_WANTED, /* the file WANTED, byte for byte */
+};
+
+/* What to wait for, after the directors use a table; each includes the ones before it. */
+enum plan_wait {
+	PLAN_NO_WAIT,
+	PLAN_DRAINED, /* the proxies that leave have no connections */
+	PLAN_OLDER, /* the connections that began before this table have ended */
+};
+
+/* What two tables and the changes between them have in common. */
+struct plan_input {
+	const char *current_path, *wanted_path;
+	struct table_set current; /* with rows */
+	struct table_document wanted; /* with rows */
+	struct json_edit current_text; /* NULL: CURRENT is binary */
+	struct table_set_diff at_once; /* CURRENT -> WANTED */
+};
+
+struct plan_step {
+	enum plan_kind kind;
+	struct json_edit text; /* owned */
+	struct table_set set; /* with rows; owned */
+	uint32_t broken, skew; /* rows */
+	enum plan_wait wait; /* before the next step */
+};
+
+struct plan {
+	enum plan_wait first_wait; /* before step 0 */
+	uint32_t count;
+	struct plan_step steps[PLAN_MAX_STEPS]; /* borrowed from the search */
+	uint32_t broken, skew; /* sum of the steps, and the most of a step; rows */
+};
+
+/* Returns true if a proxy of CURRENT leaves: it is not in WANTED, or becomes inactive there. */
+bool plan_leaves(const struct table_diff *pair, const struct table_backend *before);
+
+/* Returns true if the rows of both tables of the pair are known to follow from the same seed. */
+bool plan_keeps_seed(const struct table_diff *pair);
+
+/* Returns true if steps before WANTED can help: the backends, weights, balance or hops change, but the seed does not. */
+bool plan_can_help(const struct table_diff *pair);
+
+/* Makes the text of a step. with_past: it keeps the previous states of CURRENT. False: out of memory. */
+bool plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text);
+
+/* All tables that a plan may use. */
+struct plan_tables {
+	struct plan_step announce, switched, wanted;
+	bool made;
+};
+
+/* Finds the shortest plan that breaks nothing, or else the one that breaks the least. The steps borrow from *tables, which the
+ * caller frees. False: out of memory, or a table is not valid. */
+bool plan_search(const struct plan_input *input, struct plan_tables tables[2], struct plan *plan);
+void plan_tables_free(struct plan_tables tables[2]);
+
+/* Print the plan. dir: the files are in this folder; NULL: they are not written. */
+void plan_print(const struct plan_input *input, const struct plan *plan, const char *dir);
+json_t *plan_describe(const struct plan_input *input, const struct plan *plan, const char *dir);
+
+/* Writes the tables 1.json, 2.json ... into a new or empty folder, all or none. Returns the exit code. */
+int plan_write(const struct plan_input *input, const struct plan *plan, const char *dir);
+
+#endif

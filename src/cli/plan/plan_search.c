@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/plan/plan.h"
+#include "common/cpus.h"
+#include "table/file/table_json.h"
+#include "table/table_build.h"
+
+/* Makes the table of a step from its text, so that what is checked is what is written. */
+static bool make_step(const struct plan_input *input, enum plan_kind kind, bool with_past, struct plan_step *step)
+{
+	struct faults faults = {.file = input->wanted_path};
+	int error;
+
+	*step = (struct plan_step){.kind = kind};
+	if (!plan_text(input, kind, with_past, &step->text)) {
+		command_error("out of memory");
+		return false;
+	}
+	error = table_json_parse(step->text.text, step->text.size, &step->set, &faults);
+	if (error) {
+		cli_print_faults(&faults, FAULTS_ERRORS);
+		command_error("%s: a table between CURRENT and WANTED would not be valid", input->wanted_path);
+		return false;
+	}
+	faults_clear(&faults);
+	if (table_build(&step->set, cpus_usable()) == 0)
+		return true;
+	command_error("%s: the rows of a table between CURRENT and WANTED cannot be built: out of memory",
+		input->wanted_path);
+	return false;
+}
+
+static bool make_tables(const struct plan_input *input, bool with_past, struct plan_tables *tables)
+{
+	tables->made = true;
+	return make_step(input, PLAN_ANNOUNCE, with_past, &tables->announce) &&
+	       make_step(input, PLAN_SWITCH, with_past, &tables->switched) &&
+	       make_step(input, PLAN_WANTED, with_past, &tables->wanted);
+}
+
+static void step_free(struct plan_step *step)
+{
+	free(step->text.text);
+	table_set_free(&step->set);
+}
+
+void plan_tables_free(struct plan_tables tables[2])
+{
+	for (unsigned i = 0; i < 2; i++) {
+		step_free(&tables[i].announce);
+		step_free(&tables[i].switched);
+		step_free(&tables[i].wanted);
+	}
+}
+
+/* Returns true if a proxy that leaves may hold connections in CURRENT, but gets no new ones. */
+static bool any_drains(const struct plan_input *input)
+{
+	for (uint32_t t = 0; t < input->at_once.count; t++) {
+		const struct table_diff *pair = &input->at_once.tables[t];
+
+		for (uint32_t i = 0; pair->after && i < pair->backend_count; i++) {
+			const struct table_diff_backend *backend = &pair->backends[i];
+
+			if (backend->before && backend->held && !backend->first_before &&
+				plan_leaves(pair, backend->before))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The connections of the proxies that leave end, in the newest table of the sequence. is_current: that is CURRENT. */
+static bool wait_drained(const struct plan_input *input, struct sequence *sequence, bool is_current)
+{
+	bool done = true;
+
+	for (uint32_t t = 0; t < input->at_once.count && done; t++) {
+		const struct table_diff *pair = &input->at_once.tables[t];
+
+		for (uint32_t i = 0; pair->before && pair->after && i < pair->before->backend_count && done; i++) {
+			const struct table_backend *backend = &pair->before->backends[i];
+
+			if (plan_leaves(pair, backend))
+				done = sequence_drained(
+					sequence, is_current ? pair->old_index : pair->new_index, &backend->addr);
+		}
+	}
+	return done;
+}
+
+static bool wait_for(const struct plan_input *input, struct sequence *sequence, enum plan_wait wait)
+{
+	bool is_current = sequence->set == &input->current;
+
+	if (wait == PLAN_OLDER)
+		return sequence_older_ended(sequence);
+	return wait == PLAN_NO_WAIT || wait_drained(input, sequence, is_current);
+}
+
+/* Counts what the steps of the plan break. */
+static bool check(const struct plan_input *input, struct plan *plan)
+{
+	struct sequence sequence;
+	bool done = sequence_begin(&sequence, &input->current) && wait_for(input, &sequence, plan->first_wait);
+	uint64_t broken = 0;
+
+	plan->skew = 0;
+	for (uint32_t i = 0; i < plan->count && done; i++) {
+		struct plan_step *step = &plan->steps[i];
+		struct table_set_diff diff;
+
+		done = sequence_step(&sequence, &step->set, &diff);
+		if (!done)
+			break;
+		step->broken = diff.broken;
+		step->skew = diff.skew;
+		broken += diff.broken;
+		plan->skew = diff.skew > plan->skew ? diff.skew : plan->skew;
+		table_set_diff_free(&diff);
+		done = i + 1 == plan->count || wait_for(input, &sequence, step->wait);
+	}
+	plan->broken = broken < input->at_once.rows ? (uint32_t)broken : input->at_once.rows;
+	sequence_free(&sequence);
+	if (!done)
+		command_error("out of memory");
+	return done;
+}
+
+/* A plan to try. */
+struct candidate {
+	enum plan_wait first_wait;
+	bool announce, switched;
+	enum plan_wait last_wait; /* before WANTED; only after another step */
+	bool without_past; /* the steps leave out the previous states of CURRENT */
+};
+
+/* From those that take the operator the least time. */
+static const struct candidate candidates[] = {
+	{.first_wait = PLAN_NO_WAIT},
+	{.announce = true},
+	{.first_wait = PLAN_DRAINED},
+	{.switched = true, .last_wait = PLAN_DRAINED},
+	{.first_wait = PLAN_DRAINED, .announce = true},
+	{.announce = true, .switched = true, .last_wait = PLAN_NO_WAIT},
+	{.announce = true, .switched = true, .last_wait = PLAN_DRAINED},
+	{.announce = true, .switched = true, .last_wait = PLAN_OLDER},
+	{.first_wait = PLAN_OLDER},
+	{.first_wait = PLAN_OLDER, .announce = true, .without_past = true},
+	{.first_wait = PLAN_OLDER, .announce = true, .switched = true, .last_wait = PLAN_DRAINED, .without_past = true},
+	{.first_wait = PLAN_OLDER, .announce = true, .switched = true, .last_wait = PLAN_OLDER, .without_past = true},
+};
+
+static void add_step(struct plan *plan, const struct plan_step *step, enum plan_wait wait)
+{
+	plan->steps[plan->count] = *step;
+	plan->steps[plan->count++].wait = wait;
+}
+
+static bool is_better(const struct plan *plan, const struct plan *best)
+{
+	uint64_t lost = (uint64_t)plan->broken + plan->skew, least = (uint64_t)best->broken + best->skew;
+
+	return best->count == 0 || lost < least;
+}
+
+bool plan_search(const struct plan_input *input, struct plan_tables tables[2], struct plan *best)
+{
+	bool drains = any_drains(input);
+
+	*best = (struct plan){0};
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		const struct candidate *candidate = &candidates[i];
+		struct plan_tables *from = &tables[candidate->without_past];
+		struct plan plan = {.first_wait = candidate->first_wait};
+
+		if (candidate->first_wait == PLAN_DRAINED && !drains)
+			continue;
+		if (!from->made && !make_tables(input, !candidate->without_past, from))
+			return false;
+		if (candidate->announce)
+			add_step(&plan, &from->announce, candidate->switched ? PLAN_NO_WAIT : candidate->last_wait);
+		if (candidate->switched)
+			add_step(&plan, &from->switched, candidate->last_wait);
+		add_step(&plan, &from->wanted, PLAN_NO_WAIT);
+		if (!check(input, &plan))
+			return false;
+		if (is_better(&plan, best))
+			*best = plan;
+		if (best->broken == 0 && best->skew == 0)
+			return true;
+	}
+	return true;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The JSON of a step: the text of WANTED, in which only backends, hops, balance and previous states differ. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/diff/first_holders.h"
+#include "cli/plan/plan.h"
+#include "common/utc.h"
+
+static const struct table_backend *find(const struct table *table, const struct netaddr *addr)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (netaddr_compare(&table->backends[i].addr, addr) == 0)
+			return &table->backends[i];
+	return NULL;
+}
+
+bool plan_leaves(const struct table_diff *pair, const struct table_backend *before)
+{
+	const struct table_backend *after = find(pair->after, &before->addr);
+
+	return before->state != TABLE_INACTIVE && (!after || after->state == TABLE_INACTIVE);
+}
+
+bool plan_keeps_seed(const struct table_diff *pair)
+{
+	return pair->seed_known &&
+	       memcmp(first_holders_seed(pair->before, pair->after), pair->after->seed, SIPHASH_KEY_SIZE) == 0;
+}
+
+bool plan_can_help(const struct table_diff *pair)
+{
+	const struct table *before = pair->before, *after = pair->after;
+	bool differ = false;
+
+	if (!before || !after || pair->key_changed || !plan_keeps_seed(pair))
+		return false;
+	for (uint32_t i = 0; i < pair->backend_count && !differ; i++) {
+		const struct table_backend *old = pair->backends[i].before, *new = pair->backends[i].after;
+
+		differ = !old || !new || old->state != new->state || old->healthy != new->healthy ||
+			 table_backend_weight(old) != table_backend_weight(new);
+	}
+	return differ || before->hops != after->hops || before->balance != after->balance;
+}
+
+/* What a step says about a backend. */
+struct wish {
+	uint8_t state;
+	bool healthy;
+	unsigned weight;
+};
+
+static struct wish wish_of(const struct table_backend *backend, uint8_t state)
+{
+	return (struct wish){state, backend->healthy, table_backend_weight(backend)};
+}
+
+/* before, after: the backend in CURRENT and in WANTED; one may be NULL. */
+static struct wish make_wish(enum plan_kind kind, const struct table_backend *before, const struct table_backend *after)
+{
+	bool joins = after && after->state != TABLE_INACTIVE && (!before || before->state == TABLE_INACTIVE);
+
+	if (kind == PLAN_ANNOUNCE)
+		return joins ? wish_of(after, TABLE_DRAINING)
+			     : wish_of(before ? before : after, before ? before->state : after->state);
+	if (before && before->state != TABLE_INACTIVE && (!after || after->state == TABLE_INACTIVE))
+		return wish_of(after ? after : before, TABLE_DRAINING);
+	return after ? wish_of(after, after->state) : wish_of(before, before->state);
+}
+
+/* Changes a backend of WANTED as far as the wish differs. */
+static bool set_backend(
+	struct json_edit *text, uint32_t t, uint32_t index, const struct table_backend *is, struct wish wish)
+{
+	char path[64], value[32];
+	bool done = true;
+
+	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, index);
+	if (is->state != wish.state) {
+		snprintf(value, sizeof(value), "\"%s\"", table_state_name(wish.state));
+		done = json_edit_set(text, path, "state", value);
+	}
+	if (is->healthy != wish.healthy)
+		done = done && json_edit_set(text, path, "healthy", wish.healthy ? "true" : "false");
+	if (table_backend_weight(is) != wish.weight) {
+		snprintf(value, sizeof(value), "%u", wish.weight);
+		done = done && json_edit_set(text, path, "weight", value);
+	}
+	return done;
+}
+
+/* Appends a backend of CURRENT that WANTED does not have, with its health checks. */
+static bool append_backend(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
+	uint32_t index, struct wish wish)
+{
+	char path[64], ip[NETADDR_TEXT_MAX + 2], addr[NETADDR_TEXT_MAX], state[16], weight[16];
+	struct json_edit_member members[5] = {{"ip", ip}, {"state", state}, {"healthy", wish.healthy ? "true" : "false"}};
+	size_t count = 3;
+	char *checks = NULL;
+	bool done;
+
+	snprintf(ip, sizeof(ip), "\"%s\"", netaddr_format(&pair->before->backends[index].addr, addr));
+	snprintf(state, sizeof(state), "\"%s\"", table_state_name(wish.state));
+	snprintf(weight, sizeof(weight), "%u", wish.weight);
+	snprintf(path, sizeof(path), "tables[%u].backends[%u].healthchecks", pair->old_index, index);
+	if (input->current_text.text)
+		checks = json_edit_get(&input->current_text, path);
+	if (wish.weight != TABLE_DEFAULT_WEIGHT)
+		members[count++] = (struct json_edit_member){"weight", weight};
+	if (checks)
+		members[count++] = (struct json_edit_member){"healthchecks", checks};
+	snprintf(path, sizeof(path), "tables[%u].backends", pair->new_index);
+	done = json_edit_append(text, path, members, count);
+	free(checks);
+	return done;
+}
+
+static json_t *describe_past_backend(const struct netaddr *addr, unsigned weight)
+{
+	char text[NETADDR_TEXT_MAX];
+
+	return json_pack("{s:s, s:i}", "ip", netaddr_format(addr, text), "weight", (int)weight);
+}
+
+static json_t *describe_state(int64_t time_s, uint16_t balance, json_t *backends)
+{
+	char text[UTC_TEXT_MAX];
+	json_t *state = json_pack("{s:s}", "time", utc_format(time_s, text));
+
+	if (balance)
+		json_object_set_new(state, "balance", json_real(balance / 1000.0));
+	json_object_set_new(state, "backends", backends);
+	return state;
+}
+
+/* The active and filling backends of a table, as an entry of `previous`. */
+static json_t *describe_table(const struct table *table)
+{
+	json_t *backends = json_array();
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (table->backends[i].state == TABLE_ACTIVE || table->backends[i].state == TABLE_FILLING)
+			json_array_append_new(backends, describe_past_backend(&table->backends[i].addr,
+								table_backend_weight(&table->backends[i])));
+	return describe_state(time(NULL), table->balance, backends);
+}
+
+static json_t *describe_past(const struct table_past *past)
+{
+	json_t *backends = json_array();
+
+	for (uint32_t i = 0; i < past->backend_count; i++)
+		json_array_append_new(backends, describe_past_backend(&past->backends[i].addr, past->backends[i].weight));
+	return describe_state(past->time, past->balance, backends);
+}
+
+/* Sets `previous`: the other of the two states first, and then the previous states of CURRENT. */
+static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
+{
+	json_t *states = json_array();
+	char path[32], *value;
+	bool done;
+
+	json_array_append_new(states, describe_table(kind == PLAN_ANNOUNCE ? pair->after : pair->before));
+	for (uint32_t i = 0; with_past && i < pair->before->past_count && i + 1 < TABLE_MAX_PAST; i++)
+		json_array_append_new(states, describe_past(&pair->before->past[i]));
+	value = json_dumps(states, JSON_REAL_PRECISION(4));
+	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
+	done = value && json_edit_set(text, path, "previous", value);
+	free(value);
+	json_decref(states);
+	return done;
+}
+
+static bool set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)
+{
+	const struct table *before = pair->before, *after = pair->after;
+	char path[48], value[16];
+	bool done = true;
+
+	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
+	if (before->hops > after->hops) {
+		snprintf(value, sizeof(value), "%u", before->hops);
+		done = json_edit_set(text, path, "hops", value);
+	}
+	if (kind == PLAN_SWITCH || before->balance == after->balance)
+		return done;
+	if (before->balance) {
+		snprintf(value, sizeof(value), "%u.%03u", before->balance / 1000, before->balance % 1000);
+		return done && json_edit_set(text, path, "balance", value);
+	}
+	strcat(path, ".balance");
+	return done && json_edit_remove(text, path);
+}
+
+static bool change_table(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
+	enum plan_kind kind, bool with_past)
+{
+	const struct table *before = pair->before, *after = pair->after;
+	bool done = true;
+
+	for (uint32_t i = 0; i < after->backend_count && done; i++) {
+		const struct table_backend *backend = &after->backends[i];
+
+		done = set_backend(
+			text, pair->new_index, i, backend, make_wish(kind, find(before, &backend->addr), backend));
+	}
+	for (uint32_t i = 0; i < before->backend_count && done; i++) {
+		const struct table_backend *backend = &before->backends[i];
+
+		if (!find(after, &backend->addr))
+			done = append_backend(input, text, pair, i, make_wish(kind, backend, NULL));
+	}
+	return done && set_settings(text, pair, kind) && set_past(text, pair, kind, with_past);
+}
+
+bool plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text)
+{
+	const struct table_set_diff *diff = &input->at_once;
+	bool done;
+
+	*text = (struct json_edit){.text = strdup(input->wanted.text), .size = input->wanted.size};
+	done = text->text;
+	for (uint32_t i = 0; i < diff->count && done && kind != PLAN_WANTED; i++)
+		if (plan_can_help(&diff->tables[i]))
+			done = change_table(input, text, &diff->tables[i], kind, with_past);
+	return done;
+}
