@@ -106,7 +106,7 @@ static void print_summary(const struct report *report)
 	const struct report_step *end = last_step(report);
 	double begun = end->totals.begun;
 
-	cli_print(2, "%.0f connections: %.0f broken (%.3f %%), %.0f killed with their proxy (%.3f %%)", begun,
+	cli_print(2, "%.0f connections: %.0f broken (%.3f %%), %.0f killed with a proxy (%.3f %%)", begun,
 		all_broken(end), report_broken_percent(report), end->totals.killed, percent(end->totals.killed, begun));
 	if (all_broken(end) > 0)
 		cli_print(2,
