@@ -31,7 +31,7 @@ static bool next_proposal(void *context, uint32_t row, struct table_proposal *pr
 	return true;
 }
 
-/* cap = balance * rows * weight / sum of weights, rounded up. Without a balance there is no cap. */
+/* cap = balance * rows * weight / sum of weights, rounded up. */
 static void set_caps(const struct table_order *order, unsigned set, unsigned balance, uint32_t *caps)
 {
 	uint64_t sum = 0;
@@ -42,54 +42,73 @@ static void set_caps(const struct table_order *order, unsigned set, unsigned bal
 	for (uint32_t i = 0; i < order->contender_count; i++) {
 		uint64_t share = (uint64_t)balance * TABLE_ROWS * order->contenders[i].weight;
 
-		if (!(order->contenders[i].sets >> set & 1))
-			caps[i] = 0;
-		else
-			caps[i] = balance ? (uint32_t)((share + sum - 1) / sum) : TABLE_ROWS;
+		caps[i] = order->contenders[i].sets >> set & 1 ? (uint32_t)((share + sum - 1) / sum) : 0;
 	}
 }
 
-/* Matches the rows in one state. Returns the backends; NULL: out of memory. */
-static uint16_t *match_state(const struct table_order *order, unsigned state, unsigned balance)
+/* Without a balance, each row is matched to its first preference. */
+static void match_first(const struct table_order *order, unsigned state, uint16_t *backends)
+{
+	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+		struct table_order_cursor cursor = {0};
+		struct table_order_entry entry;
+
+		table_order_next(order, row, state, &cursor, &entry);
+		backends[row] = order->contenders[entry.contender].backend;
+	}
+}
+
+static int match_balanced(const struct table_order *order, unsigned state, unsigned balance, uint16_t *backends)
 {
 	struct matching matching = {order, calloc(TABLE_ROWS, sizeof(*matching.cursors)), state};
 	uint32_t *caps = malloc((order->contender_count + 1) * sizeof(*caps));
 	uint32_t *matched = malloc(TABLE_ROWS * sizeof(*matched));
-	uint16_t *backends = malloc(TABLE_ROWS * sizeof(*backends));
 	struct table_match_job job = {TABLE_ROWS, order->contender_count, caps, next_proposal, &matching};
 	int error = -ENOMEM;
 
-	if (matching.cursors && caps && matched && backends) {
+	if (matching.cursors && caps && matched) {
 		set_caps(order, state, balance, caps);
 		error = table_match(&job, NULL, matched);
 	}
 	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
-		backends[row] =
-			matched[row] == TABLE_MATCH_NONE ? TABLE_MATCHES_NONE : order->contenders[matched[row]].backend;
+		backends[row] = order->contenders[matched[row]].backend;
 	free(matching.cursors);
 	free(caps);
 	free(matched);
-	if (error == 0)
-		return backends;
-	free(backends);
-	return NULL;
+	return error;
 }
 
-/* True: nobody can be matched in this state, or the matching is the same as that of a newer state. */
-static bool adds_nothing(const struct table_order *order, const struct table *table, unsigned state)
+/* Matches the rows in a state that has somebody to match. Returns the backends; NULL: out of memory. */
+static uint16_t *match_state(const struct table_order *order, unsigned state, unsigned balance)
+{
+	uint16_t *backends = malloc(TABLE_ROWS * sizeof(*backends));
+
+	if (!backends)
+		return NULL;
+	if (!balance) {
+		match_first(order, state, backends);
+	} else if (match_balanced(order, state, balance, backends)) {
+		free(backends);
+		return NULL;
+	}
+	return backends;
+}
+
+/* True: nobody can be matched in this state, or the matching is the same as that of a newer state from `first` on. */
+static bool adds_nothing(const struct table_order *order, const struct table *table, unsigned first, unsigned state)
 {
 	bool same[1 + TABLE_MAX_PAST], any = false;
 
-	for (unsigned newer = 0; newer < state; newer++)
+	for (unsigned newer = first; newer < state; newer++)
 		same[newer] = balance_of(table, newer) == balance_of(table, state);
 	for (uint32_t i = 0; i < order->contender_count; i++) {
 		uint32_t sets = order->contenders[i].sets;
 
 		any |= sets >> state & 1;
-		for (unsigned newer = 0; newer < state; newer++)
+		for (unsigned newer = first; newer < state; newer++)
 			same[newer] &= (sets >> newer & 1) == (sets >> state & 1);
 	}
-	for (unsigned newer = 0; newer < state; newer++)
+	for (unsigned newer = first; newer < state; newer++)
 		any &= !same[newer];
 	return !any;
 }
@@ -101,20 +120,37 @@ void table_matches_free(struct table_matches *matches)
 	*matches = (struct table_matches){0};
 }
 
-/* Fills the order of the table, and matches all states. */
-static int match_all(const struct table *table, struct table_order *order, struct table_matches *matches)
+/* Fills an order that begins with state `first`, and matches the rows in its states. */
+static int match_states(
+	const struct table *table, unsigned first, struct table_order *order, struct table_matches *matches)
 {
-	int error = table_order_open(order, table);
+	int error = table_order_open(order, table, first);
 
-	*matches = (struct table_matches){0};
 	if (error == 0)
 		table_order_fill(order, 0, TABLE_ROWS);
-	for (unsigned state = 0; error == 0 && state <= table->past_count; state++) {
-		if (adds_nothing(order, table, state))
+	for (unsigned state = first; error == 0 && state < order->end; state++) {
+		if (adds_nothing(order, table, first, state))
 			continue;
 		matches->states[state] = match_state(order, state, balance_of(table, state));
 		if (!matches->states[state])
 			error = -ENOMEM;
+	}
+	return error;
+}
+
+/* Matches the rows in all states. *order then has the sets of the table itself. */
+static int match_all(const struct table *table, struct table_order *order, struct table_matches *matches)
+{
+	int error;
+
+	*matches = (struct table_matches){0};
+	error = match_states(table, 0, order, matches);
+	for (unsigned next = order->end; error == 0 && next <= table->past_count;) {
+		struct table_order other;
+
+		error = match_states(table, next, &other, matches);
+		next = other.end;
+		table_order_close(&other);
 	}
 	return error;
 }

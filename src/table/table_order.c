@@ -2,6 +2,7 @@
 #include "table/table_order.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,11 @@
 
 /* Members of a set that the list of a row has on average. Few rows need more to be matched. */
 #define LISTED     16
-#define MAX_STRIDE 64
+#define SPARE      8 /* entries of a list above the average */
+#define MAX_STRIDE 64 /* 64 MiB for all rows */
+
+/* Contenders that are hashed at once, with 512 bytes of scores each. */
+#define HASHED 32
 
 /* One mention of an address and a weight, in the table or in a previous state. */
 struct mention {
@@ -37,8 +42,9 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Writes the backends of the table that are not inactive. Returns their number; UINT32_MAX: out of memory. */
-static uint32_t mention_table(const struct table *table, struct mention *out)
+/* Writes the backends of the table that are not inactive. taking_part: they are in the sets of the table, else in none.
+ * Returns their number; UINT32_MAX: out of memory. */
+static uint32_t mention_table(const struct table *table, bool taking_part, struct mention *out)
 {
 	struct table_candidate *candidates = calloc(table->backend_count + 1, sizeof(*candidates));
 	uint32_t count = candidates ? table_rows_candidates(table, candidates) : 0;
@@ -50,26 +56,28 @@ static uint32_t mention_table(const struct table *table, struct mention *out)
 			.contender = {.word = candidates[i].word,
 				.weight = candidates[i].weight,
 				.backend = candidates[i].backend,
-				.sets = UINT32_C(1) << TABLE_ORDER_SERVING |
-					(uint32_t)candidates[i].preferred << TABLE_ORDER_PREFERRED |
-					(state == TABLE_ACTIVE || state == TABLE_FILLING)}};
+				.sets = taking_part * (UINT32_C(1) << TABLE_ORDER_SERVING |
+							      (uint32_t)candidates[i].preferred << TABLE_ORDER_PREFERRED |
+							      (state == TABLE_ACTIVE || state == TABLE_FILLING))}};
 	}
 	free(candidates);
 	return candidates ? count : UINT32_MAX;
 }
 
-/* Writes the backends of all previous states behind the `count` mentions of the table. Returns the number of all. */
-static uint32_t mention_past(const struct table *table, struct mention *out, uint32_t count)
+/* Writes the backends of all previous states behind the `count` mentions of the table; those of other states than `first` up to
+ * `end` are in no set. Returns the number of all. */
+static uint32_t mention_past(const struct table *table, unsigned first, unsigned end, struct mention *out, uint32_t count)
 {
-	for (uint32_t p = 0; p < table->past_count; p++) {
-		const struct table_past *past = &table->past[p];
+	for (unsigned set = TABLE_ORDER_PAST; set < TABLE_ORDER_PAST + table->past_count; set++) {
+		const struct table_past *past = &table->past[set - TABLE_ORDER_PAST];
+		uint32_t sets = set >= first && set < end ? UINT32_C(1) << set : 0;
 
 		for (uint32_t i = 0; i < past->backend_count; i++, count++)
 			out[count] = (struct mention){.number = count,
 				.contender = {.word = table_rows_word(&past->backends[i].addr),
 					.weight = past->backends[i].weight,
 					.backend = TABLE_ORDER_GONE,
-					.sets = UINT32_C(1) << (TABLE_ORDER_PAST + p)}};
+					.sets = sets}};
 	}
 	return count;
 }
@@ -128,7 +136,8 @@ static void choose_keys(struct table_order *order)
 	}
 }
 
-static int allocate_lists(struct table_order *order)
+/* Sets the limit of each contender. Returns how many entries a list has on average. */
+static double set_limits(struct table_order *order)
 {
 	double mean = 0;
 
@@ -143,38 +152,57 @@ static int allocate_lists(struct table_order *order)
 			}
 		mean += (double)contender->limit / 18446744073709551616.0;
 	}
-	order->stride = mean + 8 > MAX_STRIDE ? MAX_STRIDE : (uint32_t)(mean + 8);
-	if (order->stride > order->contender_count)
-		order->stride = order->contender_count;
-	order->entries = malloc(sizeof(*order->entries) * TABLE_ROWS * order->stride);
-	order->counts = malloc(sizeof(*order->counts) * TABLE_ROWS);
-	return order->entries && order->counts ? 0 : -ENOMEM;
+	return mean;
 }
 
-int table_order_open(struct table_order *order, const struct table *table)
+/* Collects the contenders of the states from `first` up to, but without, `end`. */
+static int collect_contenders(struct table_order *order, const struct table *table, unsigned first, unsigned end)
 {
-	uint32_t count = table->backend_count;
+	uint32_t count = table->backend_count, used = 0;
 	struct mention *mentions;
 
-	*order = (struct table_order){.seed = table->seed};
 	for (uint32_t p = 0; p < table->past_count; p++)
 		count += table->past[p].backend_count;
 	mentions = calloc(count + 1, sizeof(*mentions));
-	count = mentions ? mention_table(table, mentions) : UINT32_MAX;
+	count = mentions ? mention_table(table, first == 0, mentions) : UINT32_MAX;
 	if (count == UINT32_MAX) {
 		free(mentions);
 		return -ENOMEM;
 	}
-	count = merge(mentions, mention_past(table, mentions, count));
+	count = merge(mentions, mention_past(table, first, end, mentions, count));
 	order->contenders = calloc(count + 1, sizeof(*order->contenders));
-	order->contender_count = order->contenders ? count : 0;
-	for (uint32_t i = 0; i < order->contender_count; i++)
-		order->contenders[i] = mentions[i].contender;
+	for (uint32_t i = 0; order->contenders && i < count; i++)
+		if (mentions[i].contender.sets)
+			order->contenders[used++] = mentions[i].contender;
+	order->contender_count = used;
 	free(mentions);
-	if (!order->contenders)
-		return -ENOMEM;
-	choose_keys(order);
-	return allocate_lists(order);
+	return order->contenders ? 0 : -ENOMEM;
+}
+
+int table_order_open(struct table_order *order, const struct table *table, unsigned first)
+{
+	unsigned end = table->past_count + TABLE_ORDER_PAST;
+	double mean = 0;
+	int error;
+
+	/* States with many different weights would make lists that are too long. So they get orders of their own. */
+	for (;; end = first + (end - first + 1) / 2) {
+		*order = (struct table_order){.seed = table->seed, .end = end};
+		error = collect_contenders(order, table, first, end);
+		if (error)
+			return error;
+		choose_keys(order);
+		mean = set_limits(order);
+		if (mean <= MAX_STRIDE - SPARE || end - first == 1)
+			break;
+		table_order_close(order);
+	}
+	order->stride = mean <= MAX_STRIDE - SPARE ? (uint32_t)mean + SPARE : MAX_STRIDE;
+	if (order->stride > order->contender_count)
+		order->stride = order->contender_count;
+	order->entries = malloc(sizeof(*order->entries) * (TABLE_ROWS * (size_t)order->stride + 1));
+	order->counts = calloc(TABLE_ROWS, sizeof(*order->counts));
+	return order->entries && order->counts ? 0 : -ENOMEM;
 }
 
 void table_order_close(struct table_order *order)
@@ -241,23 +269,46 @@ static void store_list(const struct table_order *order, const struct placed *lis
 	order->counts[row] = (uint16_t)count;
 }
 
-void table_order_fill(const struct table_order *order, uint32_t first, uint32_t end)
-{
-	for (uint32_t row = first; row < end; row++) {
-		uint64_t seed = row_seed(order->seed, row);
-		struct placed list[MAX_STRIDE];
-		uint32_t count = 0;
+/* The lists of a block of rows that are being made. */
+struct block {
+	uint32_t counts[TABLE_ROWS_BLOCK];
+	struct placed lists[TABLE_ROWS_BLOCK][MAX_STRIDE];
+};
 
-		for (uint32_t i = 0; i < order->contender_count; i++) {
-			uint64_t score = score_of(order, seed, i);
+/* Inserts a few contenders, from `first` on, into the lists of a block. */
+static void collect(const struct table_order *order, uint32_t first, uint32_t count,
+	uint64_t (*scores)[TABLE_ROWS_BLOCK], struct block *block)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct table_contender *contender = &order->contenders[first + i];
+
+		for (uint32_t lane = 0; lane < TABLE_ROWS_BLOCK; lane++) {
 			struct placed placed;
 
-			if (score >= order->contenders[i].limit)
+			if (scores[i][lane] >= contender->limit)
 				continue;
-			placed = (struct placed){table_rank_of(score, order->contenders[i].weight), i};
-			count = insert(list, count, order->stride, &placed);
+			placed = (struct placed){table_rank_of(scores[i][lane], contender->weight), first + i};
+			block->counts[lane] = insert(block->lists[lane], block->counts[lane], order->stride, &placed);
 		}
-		store_list(order, list, count, row);
+	}
+}
+
+void table_order_fill(const struct table_order *order, uint32_t first, uint32_t end)
+{
+	table_scores_fn *hash = table_scores_by_isa[isa_choose(UINT_MAX)];
+	uint64_t words[HASHED], scores[HASHED][TABLE_ROWS_BLOCK];
+	struct block block;
+
+	for (uint32_t row = first; row < end; row += TABLE_ROWS_BLOCK) {
+		memset(block.counts, 0, sizeof(block.counts));
+		for (uint32_t i = 0, count; i < order->contender_count; i += count) {
+			for (count = 0; count < HASHED && i + count < order->contender_count; count++)
+				words[count] = order->contenders[i + count].word;
+			hash(order->seed, words, count, row, scores);
+			collect(order, i, count, scores, &block);
+		}
+		for (uint32_t lane = 0; lane < TABLE_ROWS_BLOCK; lane++)
+			store_list(order, block.lists[lane], block.counts[lane], row + lane);
 	}
 }
 

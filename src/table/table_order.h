@@ -44,6 +44,7 @@ struct table_order {
 	const uint8_t *seed; /* of the table, borrowed */
 	struct table_contender *contenders; /* equal scores keep this order */
 	uint32_t contender_count;
+	unsigned end; /* the states up to, but without, this one are included */
 	uint64_t set_keys[TABLE_ORDER_SETS]; /* the lists have all members of the set with keys below this one */
 	uint32_t stride; /* entries for each row */
 	struct table_order_entry *entries; /* [row * stride] */
@@ -56,11 +57,14 @@ struct table_order_cursor {
 	uint32_t passed; /* 1 + the last contender; 0: none yet */
 };
 
-/* Collects the contenders of a table. Returns 0 or -ENOMEM; table_order_close() then frees what was allocated. */
-int table_order_open(struct table_order *order, const struct table *table);
+/*
+ * Collects the contenders of states of a table: `first`, and as many of the next ones as fit. The sets SERVING and PREFERRED
+ * belong to state 0. Returns 0 or -ENOMEM; the caller calls table_order_close() in either case.
+ */
+int table_order_open(struct table_order *order, const struct table *table, unsigned first);
 void table_order_close(struct table_order *order);
 
-/* Makes the lists of the rows from `first` up to, but without, `end`. */
+/* Makes the lists of the rows from `first` up to, but without, `end`. Both are multiples of TABLE_ROWS_BLOCK. */
 void table_order_fill(const struct table_order *order, uint32_t first, uint32_t end);
 
 /* Finds the next member of the set in the row's natural order. Returns false if there is none. */

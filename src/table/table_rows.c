@@ -264,6 +264,30 @@ static void fill_weighted(const struct table_rows_job *job, const struct siphash
 		weighed_store(&block[lane], hops, rows + (size_t)lane * hops);
 }
 
+/* Prepares the states into which the candidates of the rows from `row` on are absorbed. */
+INLINE void seed_rows(const struct siphash_lanes *fresh, uint32_t row, struct siphash_lanes_fork seeded[GROUPS])
+{
+	struct siphash_lanes states[GROUPS];
+	wide words[GROUPS];
+
+	/* row_seed = SipHash(seed, 4 bytes of the row number, big-endian) */
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		uint64_t numbers[WIDE];
+
+		for (uint32_t i = 0; i < WIDE; i++)
+			numbers[i] = (uint64_t)4 << 56 | __builtin_bswap32(row + g * WIDE + i);
+		words[g] = wide_load(numbers);
+		states[g] = *fresh;
+	}
+	siphash_lanes_absorb(states, words, GROUPS);
+	siphash_lanes_end(states, words, GROUPS);
+	/* The row's seed is the first word of every message, so it is absorbed once for all candidates. */
+	for (int g = 0; g < GROUPS; g++)
+		states[g] = *fresh;
+	siphash_lanes_absorb(states, words, GROUPS);
+	siphash_lanes_prepare(seeded, states, GROUPS);
+}
+
 void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint32_t end)
 {
 	const bool any_first = all_preferred(job);
@@ -271,32 +295,38 @@ void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint
 
 	siphash_lanes_begin(&fresh, job->seed);
 	for (uint32_t row = first; row < end; row += BLOCK) {
-		struct siphash_lanes states[GROUPS];
 		struct siphash_lanes_fork seeded[GROUPS];
-		wide words[GROUPS];
 		struct best best;
 
-		/* row_seed = SipHash(seed, 4 bytes of the row number, big-endian) */
-		for (uint32_t g = 0; g < GROUPS; g++) {
-			uint64_t numbers[WIDE];
-
-			for (uint32_t i = 0; i < WIDE; i++)
-				numbers[i] = (uint64_t)4 << 56 | __builtin_bswap32(row + g * WIDE + i);
-			words[g] = wide_load(numbers);
-			states[g] = fresh;
-		}
-		siphash_lanes_absorb(states, words, GROUPS);
-		siphash_lanes_end(states, words, GROUPS);
-		/* The row's seed is the first word of every message, so it is absorbed once for all candidates. */
-		for (int g = 0; g < GROUPS; g++)
-			states[g] = fresh;
-		siphash_lanes_absorb(states, words, GROUPS);
-		siphash_lanes_prepare(seeded, states, GROUPS);
+		seed_rows(&fresh, row, seeded);
 		if (job->weighted) {
 			fill_weighted(job, seeded, job->rows + (size_t)row * job->row_hops);
 			continue;
 		}
 		find_best(job, any_first, seeded, &best);
 		store_rows(&best, job->row_hops, job->rows + (size_t)row * job->row_hops);
+	}
+}
+
+void ISA_NAME(table_scores)(const uint8_t *seed, const uint64_t *words, uint32_t count, uint32_t first,
+	uint64_t (*scores)[TABLE_ROWS_BLOCK])
+{
+	struct siphash_lanes fresh;
+
+	siphash_lanes_begin(&fresh, seed);
+	for (uint32_t at = 0; at < TABLE_ROWS_BLOCK; at += BLOCK) {
+		struct siphash_lanes_fork seeded[GROUPS];
+
+		seed_rows(&fresh, first + at, seeded);
+		for (uint32_t i = 0; i < count; i++) {
+			struct siphash_lanes states[GROUPS];
+			wide digests[GROUPS];
+
+			siphash_lanes_absorb_forked(seeded, words[i], states, GROUPS);
+			siphash_lanes_end(states, digests, GROUPS);
+			memcpy(&scores[i][at], digests, sizeof(digests));
+			for (int lane = 0; lane < BLOCK; lane++)
+				scores[i][at + lane] = __builtin_bswap64(scores[i][at + lane]);
+		}
 	}
 }

@@ -34,10 +34,17 @@ typedef void table_rows_fn(const struct table_rows_job *job, uint32_t first, uin
 
 #define TABLE_ROWS_BLOCK 64
 
+/* Writes the scores of the rows from `first` on, which is a multiple of TABLE_ROWS_BLOCK: scores[i][row - first] is that of the
+ * address with words[i]. */
+typedef void table_scores_fn(const uint8_t *seed, const uint64_t *words, uint32_t count, uint32_t first,
+	uint64_t (*scores)[TABLE_ROWS_BLOCK]);
+
 table_rows_fn table_rows_plain, table_rows_avx2, table_rows_avx512;
+table_scores_fn table_scores_plain, table_scores_avx2, table_scores_avx512;
 
 /* Call only the variants that isa_usable() accepts. */
 extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
+extern table_scores_fn *const table_scores_by_isa[ISA_COUNT];
 
 /* Returns the word that SipHash absorbs for an address after the row's seed. */
 uint64_t table_rows_word(const struct netaddr *addr);

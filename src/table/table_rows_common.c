@@ -5,6 +5,7 @@
 #include "common/byteorder.h"
 
 table_rows_fn *const table_rows_by_isa[ISA_COUNT] = ISA_VARIANTS(table_rows);
+table_scores_fn *const table_scores_by_isa[ISA_COUNT] = ISA_VARIANTS(table_scores);
 
 /* Only the backends of the highest rank can be first hops: the good ones; if there are none, the healthy ones; if there
  * are none, all. */

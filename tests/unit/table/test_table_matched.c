@@ -334,7 +334,7 @@ static void test_one_weight_moves_rows_only_to_or_from_its_backend(void **state)
 /* Builds each state as a table of its own, and finds its first hops in the rows of the present one, in this order. */
 static void test_rows_list_the_first_hops_of_previous_states(void **state)
 {
-	enum { PAST = 3, SIZE = 30 };
+	enum { PAST = 3, SIZE = 120 };
 	struct table_set set = random_set(1 + PAST);
 	struct table *table = &set.tables[0];
 

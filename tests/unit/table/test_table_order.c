@@ -8,6 +8,7 @@
 
 #include "common/byteorder.h"
 #include "table/table_order.h"
+#include "table/table_rows.h"
 #include "tests/unit/table/matched_helpers.h"
 
 struct plain {
@@ -73,7 +74,7 @@ static void test_walks_are_in_natural_order_with_and_without_lists(void **state)
 		struct table_order order;
 
 		random_matched_table(table, size, 4, size % 5, ANY_STATE);
-		assert_int_equal(table_order_open(&order, table), 0);
+		assert_int_equal(table_order_open(&order, table, 0), 0);
 		for (int lists = 0; lists < 2; lists++) {
 			memset(order.counts, 0, TABLE_ROWS * sizeof(*order.counts));
 			if (lists)
@@ -96,7 +97,7 @@ static void test_lists_are_long_enough(void **state)
 
 	(void)state;
 	random_table(&set.tables[0], 256, 0, 8, NETADDR_V4, ALL_GOOD);
-	assert_int_equal(table_order_open(&order, &set.tables[0]), 0);
+	assert_int_equal(table_order_open(&order, &set.tables[0], 0), 0);
 	table_order_fill(&order, 0, TABLE_ROWS);
 	for (uint32_t row = 0; row < TABLE_ROWS; row++)
 		short_rows += order.counts[row] < 8;
@@ -105,11 +106,45 @@ static void test_lists_are_long_enough(void **state)
 	table_set_free(&set);
 }
 
+/* States in which every backend has another weight do not fit into one list. Each state is in one order. */
+static void test_states_that_do_not_fit_get_orders_of_their_own(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table *table = &set.tables[0];
+	unsigned orders = 0;
+
+	(void)state;
+	random_matched_table(table, 300, 8, 8, ALL_GOOD);
+	for (unsigned p = 0; p < 8; p++)
+		for (uint32_t i = 0; i < table->past[p].backend_count; i++)
+			table->past[p].backends[i].weight = (uint16_t)(100 * p + 1 + random_below(100));
+	for (unsigned first = 0; first <= 8; orders++) {
+		struct table_order order;
+
+		assert_int_equal(table_order_open(&order, table, first), 0);
+		assert_in_range(order.end, first + 1, 9);
+		table_order_fill(&order, 0, TABLE_ROWS_BLOCK);
+		for (unsigned s = 0; s < TABLE_ORDER_SETS; s++) {
+			bool any = false;
+
+			for (uint32_t i = 0; i < order.contender_count; i++)
+				any |= order.contenders[i].sets >> s & 1;
+			assert_int_equal(any, s >= TABLE_ORDER_SERVING ? first == 0 : s >= first && s < order.end);
+			assert_walk(&order, 63, s);
+		}
+		first = order.end;
+		table_order_close(&order);
+	}
+	assert_true(orders > 1 && orders < 9);
+	table_set_free(&set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walks_are_in_natural_order_with_and_without_lists),
 		cmocka_unit_test(test_lists_are_long_enough),
+		cmocka_unit_test(test_states_that_do_not_fit_get_orders_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
