@@ -232,6 +232,35 @@ static void test_no_backend_is_first_in_more_rows_than_its_cap(void **state)
 	}
 }
 
+/* 1.005 * 65536 * 25 / 1024 is 1608 without a remainder, so the cap is not one more. */
+static void test_caps_are_exact(void **state)
+{
+	uint32_t reached = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 12; round++) {
+		struct table_set set = random_set(2);
+		struct table *table = &set.tables[0];
+		uint32_t first = 0, natural = 0;
+
+		random_table(table, 2, 0, 2, NETADDR_V4, ALL_GOOD);
+		table->backends[0].weight = 25;
+		table->backends[1].weight = 999;
+		copy_plain(&set.tables[1], table, 2);
+		table->balance = 1005;
+		assert_int_equal(table_build(&set, 1), 0);
+		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+			first += table->rows[row * 2] == 0;
+			natural += set.tables[1].rows[row * 2] == 0;
+		}
+		assert_true(first <= 1608);
+		assert_true(natural < 1608 || first == 1608);
+		reached += natural > 1608;
+		table_set_free(&set);
+	}
+	assert_true(reached > 0);
+}
+
 /* A state that is the present one adds nothing, and neither does one in which nobody took new connections. */
 static void test_a_previous_state_like_the_present_changes_nothing(void **state)
 {
@@ -401,6 +430,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_equal_the_plain_twin),
 		cmocka_unit_test(test_no_backend_is_first_in_more_rows_than_its_cap),
+		cmocka_unit_test(test_caps_are_exact),
 		cmocka_unit_test(test_a_previous_state_like_the_present_changes_nothing),
 		cmocka_unit_test(test_a_flap_changes_only_rows_of_its_backend),
 		cmocka_unit_test(test_one_weight_moves_rows_only_to_or_from_its_backend),
