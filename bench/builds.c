@@ -15,6 +15,7 @@
 #include "bench/world.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
+#include "table/file/table_file.h"
 #include "table/table_build.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
@@ -108,6 +109,90 @@ static void measure_classifier(bool quick)
 	line.median = line.p10;
 	report_figure(&line);
 	routes_free(routes);
+}
+
+/* A binary file in memory. */
+struct image {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static void read_image(void *context)
+{
+	const struct image *image = context;
+	struct faults faults = {0};
+	struct table_set set;
+
+	if (table_file_parse(image->bytes, image->size, &set, NULL, &faults)) {
+		fprintf(stderr, "cannot read a binary table: %s\n", faults_first_error(&faults));
+		exit(EXIT_FAILURE);
+	}
+	table_set_free(&set);
+	faults_clear(&faults);
+}
+
+static void load_image(void *context)
+{
+	const struct image *image = context;
+	struct faults faults = {0};
+	struct table_set set;
+	struct routes *routes = NULL;
+
+	if (table_file_parse(image->bytes, image->size, &set, NULL, &faults) == 0)
+		routes = routes_create(&set, &faults);
+	if (!routes) {
+		fprintf(stderr, "cannot load a binary table: %s\n", faults_first_error(&faults));
+		exit(EXIT_FAILURE);
+	}
+	routes_free(routes);
+	faults_clear(&faults);
+}
+
+/* Makes all tables have the backends and the seed of the first one. */
+static void make_same(struct table_set *set)
+{
+	const struct table *first = &set->tables[0];
+
+	for (uint32_t t = 1; t < set->count; t++) {
+		memcpy(set->tables[t].seed, first->seed, sizeof(first->seed));
+		memcpy(set->tables[t].backends, first->backends, first->backend_count * sizeof(*first->backends));
+	}
+}
+
+/* Measures how a file of many tables is read and checked, and made ready for packets. same: the tables share their rows. */
+static void measure_reading(bool same, bool quick)
+{
+	struct world world = {.tables = 1024, .binds = 1, .backends = 64, .hops = 2};
+	struct report_line line = {.name = same ? "read_shared" : "read_different",
+		.what = "memory",
+		.set = "",
+		.family = "",
+		.tables = world.tables,
+		.binds = world.binds,
+		.backends = world.backends,
+		.hops = world.hops,
+		.lcores = 1,
+		.unit = "bytes"};
+	struct faults faults = {0};
+	struct table_set set;
+	struct image image;
+
+	if (!world_tables(&world, &set)) {
+		fprintf(stderr, "out of memory for %u tables\n", world.tables);
+		exit(EXIT_FAILURE);
+	}
+	if (same)
+		make_same(&set);
+	if (table_build(&set, 1) || table_file_encode(&set, TABLE_FILE_V3, &image.bytes, &image.size, &faults)) {
+		fprintf(stderr, "cannot make a file of %u tables\n", world.tables);
+		exit(EXIT_FAILURE);
+	}
+	table_set_free(&set);
+	line.p10 = line.median = (double)image.size;
+	report_figure(&line);
+	measure(&(struct build){line.name, "read and checked", 1, read_image, &image}, &world, quick);
+	measure(&(struct build){line.name, "ready for packets", 1, load_image, &image}, &world, quick);
+	free(image.bytes);
 }
 
 /* ---- the whole command ---- */
@@ -212,5 +297,7 @@ void builds_run(const char *cli, const int cpus[2], bool quick)
 	measure_rows(&many, quick);
 	measure_command(&command, &many, cpus, quick);
 	measure_classifier(quick);
+	measure_reading(true, quick);
+	measure_reading(false, quick);
 	rmdir(folder);
 }

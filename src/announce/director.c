@@ -12,6 +12,7 @@
 
 enum {
 	PAGE = 32, /* binds of a reply: docs/reference/telemetry.md */
+	LIST_PAGE = 64, /* tables of a reply */
 	MAX_FIRST = 1 << 15, /* more than a table has: ends the loop if another program replies */
 	TRIES = 10,
 	LONGEST_V4 = 24, /* larger prefixes are announced only if the configuration lists them */
@@ -203,10 +204,10 @@ static bool read_binds(struct director *director, json_int_t generation, uint32_
 	return true;
 }
 
-/* Reads which tables there are, and how many good backends each has. */
-static bool read_tables(struct director *director, const json_t *list)
+/* Adds tables, with the number of good backends of each. */
+static bool add_tables(struct director *director, const json_t *list)
 {
-	size_t count = json_object_size(list), i = 0;
+	size_t count = director->table_count + json_object_size(list);
 	struct director_table *tables = realloc(director->tables, (count + 1) * sizeof(*tables));
 	const char *key;
 	json_t *table;
@@ -214,11 +215,38 @@ static bool read_tables(struct director *director, const json_t *list)
 	if (!tables)
 		return false;
 	director->tables = tables;
-	director->table_count = count;
 	json_object_foreach((json_t *)list, key, table)
 	{
-		snprintf(tables[i].name, sizeof(tables[i].name), "%s", text(table, "name"));
-		tables[i++].good_backends = (uint32_t)number(table, "good_backends");
+		struct director_table *item = &tables[director->table_count++];
+
+		snprintf(item->name, sizeof(item->name), "%s", text(table, "name"));
+		item->good_backends = (uint32_t)number(table, "good_backends");
+	}
+	return true;
+}
+
+/* Reads which tables there are, page after page. False: the director has another table now, or does not reply. */
+static bool read_tables(struct director *director, json_int_t *generation)
+{
+	json_int_t more = 1;
+
+	director->table_count = 0;
+	for (unsigned first = 0; more && first < MAX_FIRST; first += LIST_PAGE) {
+		char command[64] = "/glb/tables";
+		json_t *page;
+		bool added;
+
+		if (first)
+			snprintf(command, sizeof(command), "/glb/tables,,%u", first);
+		page = ask(director, command);
+		if (!first)
+			*generation = number(page, "generation");
+		more = number(page, "truncated");
+		added = page && number(page, "generation") == *generation &&
+			add_tables(director, json_object_get(page, "tables"));
+		json_decref(page);
+		if (!added)
+			return false;
 	}
 	return true;
 }
@@ -227,11 +255,9 @@ enum outcome { SAME, NEW, AGAIN, NO_REPLY };
 
 static enum outcome read_once(struct director *director)
 {
-	json_t *reply = ask(director, "/glb/tables");
-	json_int_t generation = number(reply, "generation");
-	bool read = reply && read_tables(director, json_object_get(reply, "tables"));
+	json_int_t generation = 0;
+	bool read = read_tables(director, &generation);
 
-	json_decref(reply);
 	if (read && generation == director->generation)
 		return SAME;
 	director->bind_count = 0;

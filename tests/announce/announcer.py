@@ -100,9 +100,11 @@ class FakeDirector:
                 return self.answers[known]
         if question == "/glb/health":
             return {**self.health, "generation": self.generation}
-        if question == "/glb/tables":
+        if question.split(",")[1:2] in ([], [""]):
+            first = int((question.split(",") + ["", "0"])[2] if "," in question else 0)
             tables = {str(i): {"index": i, "name": name, "good_backends": good} for i, (name, good, _) in enumerate(self.tables)}
-            return {"generation": self.generation, "tables": tables}
+            page = {i: table for i, table in tables.items() if first <= int(i) < first + 64}
+            return {"generation": self.generation, "tables": page, "truncated": int(len(tables) > first + 64)}
         index, first = map(int, question.split(",")[1:])
         binds = self.tables[index][2]
         page = {str(i): {"bind": f"{bind} tcp 80-80"} for i, bind in enumerate(binds[first:first + 32])}

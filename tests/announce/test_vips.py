@@ -111,6 +111,16 @@ def test_table_of_many_binds_is_read_in_pages(announcer, director):
         assert "glb_203_0_113_77" not in announcer.announced
 
 
+def test_list_of_many_tables_is_read_in_pages(announcer, director):
+    """A reply lists 64 tables. The last table of 130 has the VIP."""
+    tables = [(f"t{i}", 1, [f"198.51.100.{i}"]) for i in range(129)]
+    director.set_tables(*tables, ("web", 1, [VIP]))
+    with announcer:
+        announcer.wait_announced(ON, *(f"glb_198_51_100_{i}" for i in range(129)))
+        director.set_tables(*tables, ("web", 0, [VIP]))
+        announcer.wait_announced(*(f"glb_198_51_100_{i}" for i in range(129)))
+
+
 def test_texts_that_are_cut_stay_valid(announcer, director):
     """Texts are cut to fixed sizes, perhaps within a character, and JSON has only whole ones."""
     director.set_tables(("ä" * 200, 0, [VIP]), ("web6", 1, [VIP6]))

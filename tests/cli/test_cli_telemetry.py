@@ -104,10 +104,11 @@ class Model:
         command, _, parameters = question.partition(",")
         if command == "/glb/stats":
             return {command: self.stats()}
-        if parameters:
+        if parameters and not parameters.startswith(","):
             return {command: self.page(*map(int, parameters.split(",")))}
-        return {command: {"generation": self.generation, "digest": "d" * 16,
-                          "tables": {str(i): self.table(i) for i in range(len(self.sizes))}}}
+        first = int(parameters[1:] or 0)
+        return {command: {"generation": self.generation, "digest": "d" * 16, "first": first, "truncated": int(len(self.sizes) > first + 64),
+                          "tables": {str(i): self.table(i) for i in range(first, min(first + 64, len(self.sizes)))}}}
 
 
 def test_reload_prints_generation_and_digest(tmp_path):
@@ -309,6 +310,18 @@ def test_live_tables_are_of_one_generation(reload_at, tmp_path):
     assert [len(table["backends"]) for table in shown["tables"]] == [130, 2]
     assert {backend["ip"].split(".")[1] for table in shown["tables"] for backend in table["backends"]} == {str(1 + len(reload_at))}
     assert shown["tables"][0]["binds"] == [{"bind": "10.0.0.1 tcp 80-80", "estimated_packets": 10, "estimated_bytes": 0}]
+
+
+@pytest.mark.parametrize("reload_at", ((), (2,), (17,), (18, 20)))
+def test_live_list_of_1024_tables(reload_at, tmp_path):
+    """A reply has 64 tables. The director reloads between two of them."""
+    model = Model(sizes=(1,) * 1024, reload_at=reload_at)
+    with director(tmp_path, model) as (environment, questions):
+        shown = run_json("tables", "--live", env=environment)
+    assert [table["name"] for table in shown["tables"]] == [f"t{i}" for i in range(1024)]
+    assert {table["packets"] for table in shown["tables"]} == {10 * (1 + sum(at < 17 for at in reload_at))}
+    assert questions[:2] == ["/glb/tables", "/glb/tables,,64"] and f"/glb/tables,,{1024 - 64}" in questions
+    assert len(questions) < 60
 
 
 def test_director_that_reloads_all_the_time_is_an_error(tmp_path):

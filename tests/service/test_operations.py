@@ -52,6 +52,31 @@ def test_replies_replace_non_ascii_characters_of_names(tmp_path):
         assert "tables[0].??" in director.stats()["last_error"]
 
 
+def test_1024_tables_are_listed_in_pages_over_reloads(tmp_path):
+    """Hundreds of tables come and go."""
+    tables = [table_of(0, f"t{i}", 64) | {"hash_key": f"{i + 1:032x}", "binds": [{"ip": f"10.{16 + (i >> 8)}.{i & 255}.1", "proto": "tcp", "port": 80}]}
+              for i in range(1024)]
+    document = lambda kept, new: {"tables": [*kept, *({**table, "name": f"new-{table['name']}"} for table in new)]}
+    table = write_table(tmp_path / "table", document(tables, []), "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        pages = [director.telemetry.ask(f"/glb/tables,,{first}") for first in range(0, 1024, 64)]
+        assert [list(page["tables"]) for page in pages] == [[str(i) for i in range(first, first + 64)] for first in range(0, 1024, 64)]
+        assert [page["truncated"] for page in pages] == 15 * [1] + [0]
+        assert director.telemetry.ask("/glb/tables,1023")["name"] == "t1023"
+        assert director.telemetry.ask("/glb/tables,,1024")["tables"] == {}
+        assert "error" in director.telemetry.ask("/glb/tables,,x")
+        for kept in (512, 0, 1024):
+            write_table(table, document(tables[1024 - kept:], tables[:1024 - kept]), "json")
+            assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
+            names = [entry["name"] for first in range(0, 1024, 64) for entry in director.telemetry.ask(f"/glb/tables,,{first}")["tables"].values()]
+            assert names == [f"t{i}" for i in range(1024 - kept, 1024)] + [f"new-t{i}" for i in range(1024 - kept)]
+        over = document(tables, tables[:1])
+        write_table(table, over, "json")
+        reply = director.telemetry.ask("/glb/reload,force")
+        assert reply["ok"] == 0 and "tables: has 1025 elements; the maximum is 1024" in reply["error"]
+        assert director.telemetry.ask("/glb/tables,1023")["name"] == "t1023"
+
+
 def test_director_ignores_a_closed_log_pipe(tmp_path):
     """In `glb-director 2>&1 | logger` the director survives the end of the logger."""
     table = write_table(tmp_path / "table", traffic.TABLE)

@@ -7,6 +7,7 @@
 
 enum {
 	PAGE = 32, /* binds and backends of a reply: docs/reference/telemetry.md */
+	LIST_PAGE = 64, /* tables of a reply */
 	MAX_FIRST = 1 << 15, /* more than a table has: ends the loop if another program replies */
 	TRIES = 20,
 };
@@ -98,11 +99,30 @@ static bool is_wanted(const json_t *table, const char *wanted)
 	return !wanted || strcmp(snapshot_text(table, "name"), wanted) == 0 || strcmp(label, wanted) == 0;
 }
 
+/* Reads the list of tables, page after page. *list is one reply with the tables of all. */
+static enum step read_list(struct telemetry *telemetry, json_t **list)
+{
+	enum step step = ask(telemetry, "/glb/tables", 0, list);
+	json_int_t more = snapshot_number(*list, "truncated");
+
+	for (unsigned first = LIST_PAGE; step == STEP_DONE && more && first < MAX_FIRST; first += LIST_PAGE) {
+		char command[64];
+		json_t *page;
+
+		snprintf(command, sizeof(command), "/glb/tables,,%u", first);
+		step = ask(telemetry, command, snapshot_number(*list, "generation"), &page);
+		more = snapshot_number(page, "truncated");
+		json_object_update(json_object_get(*list, "tables"), json_object_get(page, "tables"));
+		json_decref(page);
+	}
+	return step;
+}
+
 /* Reads everything once. STEP_AGAIN: the director has reloaded its table meanwhile. */
 static enum step read_once(struct telemetry *telemetry, enum snapshot_parts parts, const char *wanted, json_t *snapshot)
 {
 	json_t *list, *stats, *table, *tables = json_array();
-	enum step step = ask(telemetry, "/glb/tables", 0, &list);
+	enum step step = read_list(telemetry, &list);
 	json_int_t generation = snapshot_number(list, "generation");
 	const char *key;
 

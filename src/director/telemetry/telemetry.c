@@ -104,7 +104,7 @@ int telemetry_open(struct director *director, struct control *control)
 			"Returns the director's state and all counters, summed and per lcore. No parameters"},
 		{"/glb/health", on_health, "Returns whether the director can forward, and what is wrong. No parameters"},
 		{"/glb/tables", on_tables,
-			"Returns the tables in use. Parameters: none for a list; INDEX[,FIRST] for binds and backends of one table"},
+			"Returns the tables in use. Parameters: none or ,FIRST for a list; INDEX[,FIRST] for binds and backends of one table"},
 		{"/glb/next_hops", on_next_hops,
 			"Returns the next hops of the backends. Parameters: none for a list of sets; SET[,FIRST] for the next hops of one set"},
 		{"/glb/underlay", on_underlay,

@@ -11,7 +11,8 @@
 #include "director/workers.h"
 
 #define PAGE      32 /* binds, and as many backends, per reply: about 11 KB of TELEMETRY_REPLY_SIZE */
-#define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that all tables fit a reply */
+#define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that LIST_PAGE tables fit a reply */
+#define LIST_PAGE 64 /* tables per reply */
 
 static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
 	uint32_t index, const struct counters *sum)
@@ -41,7 +42,8 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - baseline->bytes);
 }
 
-static void add_list(struct rte_tel_data *data, const struct director *director, const struct live_table *live)
+static void add_list(
+	struct rte_tel_data *data, const struct director *director, const struct live_table *live, uint32_t first)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	struct counters sum;
@@ -51,7 +53,7 @@ static void add_list(struct rte_tel_data *data, const struct director *director,
 		return;
 	workers_sum(director, &sum);
 	rte_tel_data_start_dict(list);
-	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+	for (uint32_t i = first; i < live->routes->set.count && i - first < LIST_PAGE; i++) {
 		struct rte_tel_data *table = rte_tel_data_alloc();
 
 		if (!table)
@@ -63,7 +65,9 @@ static void add_list(struct rte_tel_data *data, const struct director *director,
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	snprintf(text, sizeof(text), "%016" PRIx64, live->routes->digest);
 	rte_tel_data_add_dict_string(data, "digest", text);
+	rte_tel_data_add_dict_uint(data, "first", first);
 	rte_tel_data_add_dict_container(data, "tables", list, 0);
+	rte_tel_data_add_dict_int(data, "truncated", live->routes->set.count > (uint64_t)first + LIST_PAGE);
 }
 
 static struct rte_tel_data *list_binds(const struct live_table *live, uint32_t index, uint32_t first)
@@ -144,10 +148,11 @@ static void add_details(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_int(data, "truncated", table->bind_count > end || table->backend_count > end);
 }
 
-/* "INDEX" or "INDEX,FIRST" */
-static bool parse(const char *parameters, uint32_t *index, uint32_t *first)
+/* "INDEX", "INDEX,FIRST" or ",FIRST". Sets *listed: there is no INDEX. */
+static bool parse(const char *parameters, bool *listed, uint32_t *index, uint32_t *first)
 {
-	if (!text_take_number(&parameters, 0, UINT32_MAX, index))
+	*listed = *parameters == ',';
+	if (!*listed && !text_take_number(&parameters, 0, UINT32_MAX, index))
 		return false;
 	return *parameters == '\0' || (*parameters == ',' && text_number(parameters + 1, 0, UINT32_MAX, first));
 }
@@ -156,20 +161,21 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 {
 	struct reload *reload = &director->reload;
 	uint32_t index = 0, first = 0;
+	bool listed = true;
 	int error = 0;
 
-	if (parameters && !parse(parameters, &index, &first))
+	if (parameters && !parse(parameters, &listed, &index, &first))
 		return telemetry_reply_error(data,
-			"expected no parameters, or INDEX[,FIRST]: the index of a table, and of its first bind and backend");
+			"expected no parameters, INDEX[,FIRST] (the index of a table, and of its first bind and backend) or ,FIRST (the first table of the list)");
 	pthread_mutex_lock(&reload->lock);
-	if (parameters && index >= reload->shared->live->routes->set.count) {
+	if (!listed && index >= reload->shared->live->routes->set.count) {
 		error = telemetry_reply_error(data, "there is no table with this index");
 	} else {
 		rte_tel_data_start_dict(data);
-		if (parameters)
-			add_details(data, director, reload->shared->live, index, first);
+		if (listed)
+			add_list(data, director, reload->shared->live, first);
 		else
-			add_list(data, director, reload->shared->live);
+			add_details(data, director, reload->shared->live, index, first);
 	}
 	pthread_mutex_unlock(&reload->lock);
 	return error;
