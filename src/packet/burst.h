@@ -39,7 +39,7 @@ struct burst {
 	struct flow flow[BURST_MAX];
 
 	/* Filled by steer_burst(). */
-	uint8_t table[BURST_MAX];
+	uint16_t table[BURST_MAX];
 	uint64_t hash[BURST_MAX];
 	uint32_t backend[BURST_MAX]; /* first hop: index in routes->addresses */
 	uint16_t row[BURST_MAX];

@@ -57,7 +57,7 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 }
 
 static enum verdict classify(
-	const struct flow *flow, const struct routes *routes, const struct steering_config *steering, uint8_t *table)
+	const struct flow *flow, const struct routes *routes, const struct steering_config *steering, uint16_t *table)
 {
 	int found = find_table(flow, routes, steering);
 
@@ -65,7 +65,7 @@ static enum verdict classify(
 		return steer_unmatched(steering);
 	if (found == CLASSIFY_AMBIGUOUS || (flow->kind == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
 		return VERDICT_DROP_FRAGMENT;
-	*table = (uint8_t)found;
+	*table = (uint16_t)found;
 	return VERDICT_FORWARDED;
 }
 
@@ -101,7 +101,7 @@ static inline uint64_t hash_flow(const struct flow *flow, const struct siphash_s
 	return siphash_end(&state, message, size);
 }
 
-uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields)
+uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16_t table, uint8_t fields)
 {
 	return hash_flow(flow, &routes->keys[table], fields);
 }
@@ -135,7 +135,7 @@ static uint8_t copy_row(const struct routes_table *table, uint16_t row, uint32_t
 
 /* Fills the hops of the row, then those of the row by alt_hash_fields. Returns their number. */
 static inline uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint8_t table, uint16_t row, uint32_t *hops)
+	const struct steering_config *steering, uint16_t table, uint16_t row, uint32_t *hops)
 {
 	const struct routes_table *from = &routes->tables[table];
 	bool distinct = routes->hop_counts[table] > 2; /* else it may be 0, as for rows that have an address twice */

@@ -17,7 +17,7 @@ _Static_assert(ENCAPSULATE_MAX_HOPS - 1 <= GUE_MAX_LATER_HOPS, "GUE has room for
 /* Where one flow goes. If verdict is not VERDICT_FORWARDED, the other members are 0. */
 struct steer_result {
 	enum verdict verdict;
-	uint8_t table;
+	uint16_t table;
 	uint8_t hop_count; /* at least 1 */
 	uint16_t row;
 	uint64_t hash;
@@ -42,7 +42,7 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 /*
  * The packet hash over `fields` (enum steering_field, OR-ed) with the hash key of a table. Its low 16 bits are the row.
  */
-uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint8_t table, uint8_t fields);
+uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16_t table, uint8_t fields);
 
 /*
  * Steers the given lanes, stage by stage, so that the rows are in the caches when they are read. A lane with

@@ -152,7 +152,7 @@ INLINE void finish_forwarded(struct worker *worker, const struct live_table *liv
 	struct outbox *outbox = &worker->outbox; /* it is empty now */
 	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
 	uint32_t count = burst->count;
-	uint8_t differing = 0;
+	uint16_t differing = 0;
 
 	for (uint32_t lane = 0; lane < count; lane++) {
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
@@ -163,7 +163,7 @@ INLINE void finish_forwarded(struct worker *worker, const struct live_table *liv
 	for (uint32_t lane = 0; lane < count; lane++)
 		differing |= burst->table[lane] ^ burst->table[0];
 	for (uint32_t lane = 0; lane < count; lane++) {
-		uint8_t table = burst->table[differing ? lane : 0];
+		uint16_t table = burst->table[differing ? lane : 0];
 
 		outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[table]};
 	}

@@ -145,7 +145,7 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
-		burst->table[base + i] = (uint8_t)block->table[i];
+		burst->table[base + i] = (uint16_t)block->table[i];
 		burst->backend[base + i] = block->backend[i];
 		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
@@ -166,7 +166,7 @@ INLINE void emit_lane(
 	write_lane(&job->prebuilt[PREBUILT_INDEX(v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
 		block, i, hops, out);
 	burst->verdict[lane] = VERDICT_FORWARDED;
-	burst->table[lane] = (uint8_t)block->table[i];
+	burst->table[lane] = (uint16_t)block->table[i];
 	burst->backend[lane] = block->backend[i];
 	burst->out[lane] = out;
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];

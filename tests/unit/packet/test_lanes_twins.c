@@ -548,6 +548,35 @@ static void test_the_fast_path_takes_rows_of_each_length(void **state)
 	}
 }
 
+/* A packet to 10.77.0.LANE is for one of the last tables, whose indices need more than 8 bits. */
+static void test_packets_find_tables_with_large_indices(void **state)
+{
+	enum { TABLES = 300, FIRST = TABLES - BURST_MAX };
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	for (uint32_t t = 0; t < TABLES; t++) {
+		char address[32];
+
+		handmade_table(&set, 1 + t % 3, 2);
+		snprintf(address, sizeof(address), "10.77.0.%u", t - FIRST);
+		if (t >= FIRST)
+			handmade_bind(&set, t, address, TABLE_TCP, 1000, 2000);
+	}
+	routes = handmade_routes(&set);
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		if (!isa_usable(isa))
+			continue;
+		compare_addressed(routes, lanes_by_isa[isa], BURST_MAX, &one_next_hop);
+		for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+			assert_int_equal(bursts[0].table[lane], FIRST + lane);
+			assert_int_equal(bursts[1].table[lane], FIRST + lane);
+		}
+	}
+	routes_free(routes);
+}
+
 static void test_admission_is_the_same_on_the_fast_path_of_each_isa(void **state)
 {
 	uint64_t isas = 0;
@@ -624,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path),
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
 		cmocka_unit_test(test_the_fast_path_takes_rows_of_each_length),
+		cmocka_unit_test(test_packets_find_tables_with_large_indices),
 		cmocka_unit_test(test_admission_is_the_same_on_the_fast_path_of_each_isa),
 		cmocka_unit_test(test_no_isa_loads_unreadable_bytes),
 	};
