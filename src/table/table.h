@@ -46,7 +46,7 @@ struct table_backend {
 	uint8_t state; /* enum table_state */
 	bool healthy;
 	bool healthy_omitted; /* JSON does not have the member, so `healthy` has its default */
-	uint16_t weight; /* 1..TABLE_MAX_WEIGHT; 0: not known, because binary files do not have it */
+	uint16_t weight; /* 1..TABLE_MAX_WEIGHT; 0: not known, because version 2 does not have it */
 };
 
 struct table_bind {

@@ -34,13 +34,13 @@ def test_rows_and_shares_are_those_of_the_model(tmp_path):
     assert shown["imbalance"] == pytest.approx(most * 1401 / 65536)
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_binary_tables_have_the_rows_but_not_the_weights(tmp_path, version):
+@pytest.mark.parametrize("version, weights", [(2, [None, None, None]), (3, [1, 1000, 100])])
+def test_binary_tables_have_the_rows_and_version_3_the_weights(tmp_path, version, weights):
     source, target = write_tables(tmp_path / "table.json", weighted(1, 1000, 100)), tmp_path / "table.bin"
     run("build-config", source, target, "--format", str(version))
     assert run_json("show", source)["digest"] == run_json("show", target)["digest"]
-    assert [entry["weight"] for entry in run_json("show", target)["tables"][0]["backends"]] == [None, None, None]
-    assert "weight" not in run("show", target).stdout
+    assert [entry["weight"] for entry in run_json("show", target)["tables"][0]["backends"]] == weights
+    assert ("health  weight" in run("show", target).stdout) == (version == 3)
     assert " 0 break" in run("diff", target, source).stdout
 
 

@@ -14,6 +14,7 @@ from model.siphash import siphash24
 PAGE = (TREE / "docs/reference/table-binary.md").read_text()
 LAYOUT = (TREE / "src/table/file/table_file_layout.h").read_text()
 STRUCTS = {f"Version {v}: {what}": f"v{v}_{what}" for v in (2, 3) for what in ("header", "table", "backend", "bind")}
+STRUCTS |= {"Version 3: head of an extension": "v3_extension", "Version 3: previous state": "v3_past", "Version 3: previous backend": "v3_past_backend"}
 ROWS = 65536
 STATES = ["filling", "active", "draining", "inactive"]
 
@@ -36,7 +37,7 @@ def size(heading):
 
 def members(struct):
     """{member: bytes} of a C struct of the layout header."""
-    known = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
+    known = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "int64_t": 8}
     constants = {"V2_SLOTS": 256, "V2_HOPS": 2, "SIPHASH_KEY_SIZE": 16, "TABLE_ROWS": ROWS}
     found = {}
     body = re.search(rf"struct {struct} {{(.*?)}} PACKED;", LAYOUT, flags=re.DOTALL)[1]
@@ -130,6 +131,31 @@ def decode_v2(data):
         }
 
 
+def decode_extensions(data, tables, at):
+    """What the extension of each table says, or {}, and where the last one ends."""
+    found = []
+    for table in tables:
+        assert table["extended"] in (0, 1)
+        if not table["extended"]:
+            found.append({})
+            continue
+        head = Entry(data, at, "Version 3: head of an extension")
+        start = at + size("Version 3: head of an extension")
+        weights = row_at(data, start, 2, table["backend_count"])
+        end = start + 2 * table["backend_count"]
+        at = -(-end // 8) * 8
+        assert not any(data[end:at]) and head["zero"] == 0
+        states = []
+        for _ in range(head["past_count"]):
+            state = Entry(data, at, "Version 3: previous state")
+            at += size("Version 3: previous state")
+            backends = entries(data, at, "Version 3: previous backend", state["backend_count"])
+            at += len(backends) * size("Version 3: previous backend")
+            states.append((state["time"], state["balance"], [(str(ipaddress.ip_address(each.bytes("address"))), each["weight"]) for each in backends]))
+        found.append({"weights": weights, "balance": head["balance"], "previous": states})
+    return found, at
+
+
 def decode_v3(data):
     header = Entry(data, 0, "Version 3: header")
     assert header.bytes("magic") == b"GLBD"
@@ -138,7 +164,7 @@ def decode_v3(data):
     unsigned = data[:offset] + bytes(width) + data[offset + width :]
     assert siphash24(bytes(16), unsigned) == header.bytes("digest")
     end = size("Version 3: header") + header["table_count"] * size("Version 3: table")
-    owners = {}  # the hops of the rows at an offset
+    tables, owners = [], {}  # owners: the hops of the rows at an offset
     for table in entries(data, size("Version 3: header"), "Version 3: table", header["table_count"]):
         shares = table["rows_offset"] in owners
         assert not shares or owners[table["rows_offset"]] == table["row_hops"]
@@ -152,10 +178,14 @@ def decode_v3(data):
             assert table[f"{section}_offset"] == -(-end // 8) * 8
             assert not any(data[end : table[f"{section}_offset"]])
             end = table[f"{section}_offset"] + width
+        tables.append(table)
+    extensions, end = decode_extensions(data, tables, end)
+    for table, extension in zip(tables, extensions):
         name = data[table["name_offset"] : table["name_offset"] + table["name_size"]].decode()
         yield {
             "name": name,
             "hops": table["hops"],
+            **extension,
             "hash_key": table.bytes("hash_key").hex(),
             "backends": [backend_of(e) for e in entries(data, table["backends_offset"], "Version 3: backend", table["backend_count"])],
             "binds": [bind_of(e) for e in entries(data, table["binds_offset"], "Version 3: bind", table["bind_count"])],
@@ -213,6 +243,23 @@ def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops):
         }
         assert found["hops"] == wanted.get("hops", 2)
         check_rows(found, model)
+
+
+def test_extension_is_readable_by_the_page_alone(tmp_path):
+    """The second table has no weights, balance or previous states, so it has no extension."""
+    document = documents(8)
+    first, _, third = document["tables"]
+    first["backends"] = [{**each, "weight": 7 * number} for number, each in enumerate(first["backends"], 1)]
+    third |= {"balance": 1.02, "previous": [
+        {"time": "2026-02-01T00:00:01Z", "balance": 1.5, "backends": [{"ip": "192.168.50.1"}, {"ip": "192.0.2.7", "weight": 3}]},
+        {"time": "1970-01-01T00:00:00Z", "backends": []}]}
+    found = list(decode_v3(build(tmp_path, document, 3)))
+    assert [found[0][key] for key in ("weights", "balance", "previous")] == [[7, 14, 21, 28, 35], 0, []]
+    assert "weights" not in found[1]
+    assert [found[2][key] for key in ("weights", "balance", "previous")] == [
+        [100] * 7, 1020, [(1769904001, 1500, [("192.168.50.1", 100), ("192.0.2.7", 3)]), (0, 0, [])]]
+    for each, model in zip(found, load_tables(document)):
+        check_rows(each, model)
 
 
 def test_version_2_file_is_readable_by_the_page_alone(tmp_path):

@@ -83,6 +83,14 @@ bool binary_reader_check_ports(struct binary_reader *reader, const void *at, uin
 	return binary_reader_check(reader, start <= end, at, "port_end", end, expected);
 }
 
+bool binary_reader_check_zero(struct binary_reader *reader, const uint8_t *at, size_t size, const char *field)
+{
+	for (size_t i = 0; i < size; i++)
+		if (!binary_reader_check(reader, at[i] == 0, at + i, field, at[i], "0"))
+			return false;
+	return true;
+}
+
 bool binary_reader_check_health(struct binary_reader *reader, const void *at, uint32_t value)
 {
 	return binary_reader_check(reader, value <= 1, at, "health", value, "1 (up) or 0 (down)");

@@ -41,6 +41,7 @@ bool binary_reader_check_family(struct binary_reader *reader, const void *at, ui
 bool binary_reader_check_prefix(struct binary_reader *reader, const void *at, uint32_t value, uint32_t family);
 bool binary_reader_check_protocol(struct binary_reader *reader, const void *at, uint32_t value);
 bool binary_reader_check_ports(struct binary_reader *reader, const void *at, uint32_t start, uint32_t end);
+bool binary_reader_check_zero(struct binary_reader *reader, const uint8_t *at, size_t size, const char *field);
 bool binary_reader_check_health(struct binary_reader *reader, const void *at, uint32_t value);
 
 /* Checks that `index`, which was read as hop `hop` of row `row`, is less than the table's backend count. */

@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct v2_table) == 4 + 6144 + 4 + 7168 + 16 + 524288, "v2
 
 /*
  * Version 3 has a header, one entry per table, and then for each table four sections: name, backends, binds and rows.
- * Each section starts at the next multiple of V3_ALIGNMENT; the bytes between are zero.
+ * Each section starts at the next multiple of V3_ALIGNMENT; the bytes between are zero. Extensions come last.
  */
 
 #define V3_ALIGNMENT 8
@@ -91,7 +91,8 @@ struct v3_table {
 	uint32_t rows_offset; /* of TABLE_ROWS * row_hops backend indices, 16 bits each */
 	uint8_t row_hops;
 	uint8_t hops; /* configured; row_hops is less if there are too few backends */
-	uint8_t zero[2];
+	uint8_t extended; /* 1: the table has an extension */
+	uint8_t zero;
 } PACKED;
 
 struct v3_backend {
@@ -112,11 +113,38 @@ struct v3_bind {
 	uint16_t port_end;
 } PACKED;
 
+/*
+ * The extensions follow the sections of all tables. Each has this struct, a 16-bit weight for each backend, zeros up to
+ * the next multiple of V3_ALIGNMENT, and then the previous states.
+ */
+struct v3_extension {
+	uint16_t balance;
+	uint16_t past_count;
+	uint8_t zero[4];
+} PACKED;
+
+/* A previous state, newest first. Its backends follow. */
+struct v3_past {
+	int64_t time; /* Unix seconds, UTC */
+	uint32_t backend_count;
+	uint16_t balance;
+	uint8_t zero[2];
+} PACKED;
+
+struct v3_past_backend {
+	uint8_t address[4]; /* IPv4 */
+	uint16_t weight;
+	uint8_t zero[2];
+} PACKED;
+
 _Static_assert(sizeof(struct v3_header) == 40, "v3 header");
 _Static_assert(offsetof(struct v3_header, digest) == 16, "v3 digest");
 _Static_assert(sizeof(struct v3_table) == 48, "v3 table");
 _Static_assert(offsetof(struct v3_table, rows_offset) == 40, "v3 rows");
 _Static_assert(sizeof(struct v3_backend) == 20, "v3 backend");
 _Static_assert(sizeof(struct v3_bind) == 24, "v3 bind");
+_Static_assert(sizeof(struct v3_extension) == 8, "v3 extension");
+_Static_assert(sizeof(struct v3_past) == 16, "v3 past");
+_Static_assert(sizeof(struct v3_past_backend) == 8, "v3 past backend");
 
 #endif

@@ -46,14 +46,6 @@ static uint64_t file_digest(const uint8_t *bytes, size_t size)
 	return siphash_end(&state, bytes + after, size - after);
 }
 
-static bool check_zero(struct binary_reader *reader, const uint8_t *at, size_t size, const char *field)
-{
-	for (size_t i = 0; i < size; i++)
-		if (!binary_reader_check(reader, at[i] == 0, at + i, field, at[i], "0"))
-			return false;
-	return true;
-}
-
 static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_t *replaces)
 {
 	const struct v3_header *header = (const void *)reader->bytes;
@@ -137,7 +129,9 @@ static bool check_entry(
 		"hops", entry->hops, "2 to 8");
 	ok &= binary_reader_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
 		"row_hops", entry->row_hops, "1 to hops");
-	ok &= check_zero(reader, entry->zero, sizeof(entry->zero), "zero");
+	ok &= binary_reader_check(
+		reader, entry->extended <= 1, &entry->extended, "extended", entry->extended, "1 (yes) or 0 (no)");
+	ok &= binary_reader_check_zero(reader, &entry->zero, 1, "zero");
 	if (!ok)
 		return false;
 	*at = place_sections(
@@ -157,7 +151,7 @@ static bool parse_address(
 	if (!binary_reader_check_family(reader, family, *family))
 		return false;
 	*addr = netaddr_from_bytes(*family, address);
-	return check_zero(reader, address + netaddr_size(addr), 16 - netaddr_size(addr), "address");
+	return binary_reader_check_zero(reader, address + netaddr_size(addr), 16 - netaddr_size(addr), "address");
 }
 
 static void parse_backend(struct binary_reader *reader, const struct v3_backend *wire, struct table_backend *backend)
@@ -166,7 +160,7 @@ static void parse_backend(struct binary_reader *reader, const struct v3_backend 
 	binary_reader_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
 		"0 (filling), 1 (active), 2 (draining) or 3 (inactive)");
 	binary_reader_check_health(reader, &wire->health, wire->health);
-	check_zero(reader, &wire->zero, 1, "zero");
+	binary_reader_check_zero(reader, &wire->zero, 1, "zero");
 	backend->state = wire->state;
 	backend->healthy = wire->health;
 }
@@ -186,7 +180,7 @@ static void parse_bind(struct binary_reader *reader, const struct v3_bind *wire,
 	}
 	binary_reader_check_protocol(reader, &wire->protocol, wire->protocol);
 	binary_reader_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
-	check_zero(reader, &wire->zero, 1, "zero");
+	binary_reader_check_zero(reader, &wire->zero, 1, "zero");
 	bind->prefix.length = wire->prefix_length;
 	bind->port_start = wire->port_start;
 	bind->port_end = wire->port_end;
@@ -251,7 +245,7 @@ static void check_gaps(struct binary_reader *reader, const struct v3_table *entr
 
 	/* No gap follows binds and rows, because their sizes are multiples of the alignment. */
 	for (unsigned i = 0; i < 2; i++)
-		check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
+		binary_reader_check_zero(reader, reader->bytes + ends[i], next[i] - ends[i], "padding");
 }
 
 /* The backends that the rows of a table name. */
@@ -364,6 +358,12 @@ static bool parse_tables(struct parse *parse)
 		if (!check_entry(reader, parse->entries, i, at.end, &at) || !parse_sections(parse, i, &at))
 			return false;
 	}
+	for (uint32_t i = 0; i < count; i++) {
+		binary_reader_at(reader, "tables[%u]", i);
+		at.end = table_extension_parse(reader, at.end, parse->entries[i].extended, &parse->set->tables[i]);
+		if (!at.end)
+			return false;
+	}
 	binary_reader_at(reader, "%s", "");
 	return binary_reader_check(reader, at.end == reader->size, reader->bytes + at.end, "size", reader->size,
 		       "no bytes after the last section") &&
@@ -407,6 +407,8 @@ size_t table_file_size_v3(const struct table_set *set, const uint32_t *same)
 
 	for (uint32_t i = 0; i < set->count; i++)
 		end = table_sections(&set->tables[i], same[i] == i, end).end;
+	for (uint32_t i = 0; i < set->count; i++)
+		end += table_extension_size(&set->tables[i]);
 	return end;
 }
 
@@ -453,6 +455,7 @@ static size_t encode_table(
 	entry->rows_offset = owner == entry ? (uint32_t)at.rows : owner->rows_offset;
 	entry->row_hops = table->row_hops;
 	entry->hops = table->hops;
+	entry->extended = table_extension_size(table) > 0;
 	if (entry->name_size)
 		memcpy(bytes + at.name, table->name, entry->name_size);
 	encode_backends(table, (void *)(bytes + at.backends));
@@ -475,6 +478,10 @@ void table_file_encode_v3(const struct table_set *set, const uint32_t *same, uin
 	header->replaces = set->replaces;
 	for (uint32_t i = 0; i < set->count; i++)
 		end = encode_table(&set->tables[i], bytes, end, &entries[same[i]], &entries[i]);
+	for (uint32_t i = 0; i < set->count; i++) {
+		table_extension_encode(&set->tables[i], bytes + end);
+		end += table_extension_size(&set->tables[i]);
+	}
 	header->total_size = end;
 	header->digest = file_digest(bytes, end);
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An extension without anything but defaults is refused, so a table still has exactly one encoding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/file/table_file_codec.h"
+#include "table/file/table_file_layout.h"
+
+#define LAST_TIME INT64_C(253402300799) /* the last second of the year 9999, as in JSON */
+
+/* The size of the fixed part and of the weights. */
+static size_t head_size(const struct table *table)
+{
+	size_t size = sizeof(struct v3_extension) + table->backend_count * sizeof(uint16_t);
+
+	return (size + V3_ALIGNMENT - 1) / V3_ALIGNMENT * V3_ALIGNMENT;
+}
+
+static bool is_extended(const struct table *table)
+{
+	bool extended = table->balance || table->past_count;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		extended |= table_backend_weight(&table->backends[i]) != TABLE_DEFAULT_WEIGHT;
+	return extended;
+}
+
+size_t table_extension_size(const struct table *table)
+{
+	size_t size = head_size(table);
+
+	if (!is_extended(table))
+		return 0;
+	for (uint32_t p = 0; p < table->past_count; p++)
+		size += sizeof(struct v3_past) + table->past[p].backend_count * sizeof(struct v3_past_backend);
+	return size;
+}
+
+/* Returns the byte after the state. */
+static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
+{
+	struct v3_past *state = (void *)bytes;
+	struct v3_past_backend *backends = (void *)(state + 1);
+
+	state->time = past->time;
+	state->backend_count = past->backend_count;
+	state->balance = past->balance;
+	for (uint32_t i = 0; i < past->backend_count; i++) {
+		memcpy(backends[i].address, past->backends[i].addr.bytes, sizeof(backends[i].address));
+		backends[i].weight = past->backends[i].weight;
+	}
+	return (uint8_t *)(backends + past->backend_count);
+}
+
+void table_extension_encode(const struct table *table, uint8_t *bytes)
+{
+	struct v3_extension *head = (void *)bytes;
+
+	if (!is_extended(table))
+		return;
+	head->balance = table->balance;
+	head->past_count = (uint16_t)table->past_count;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		uint16_t weight = (uint16_t)table_backend_weight(&table->backends[i]);
+
+		memcpy(bytes + sizeof(*head) + i * sizeof(weight), &weight, sizeof(weight));
+	}
+	bytes += head_size(table);
+	for (uint32_t p = 0; p < table->past_count; p++)
+		bytes = encode_past(&table->past[p], bytes);
+}
+
+static bool check_balance(struct binary_reader *reader, const void *at, uint16_t balance)
+{
+	return binary_reader_check(reader, balance == 0 || (balance >= TABLE_MIN_BALANCE && balance <= TABLE_MAX_BALANCE),
+		at, "balance", balance, "1005 to 2000 thousandths, or 0");
+}
+
+static bool check_weight(struct binary_reader *reader, const void *at, uint16_t weight)
+{
+	return binary_reader_check(reader, weight >= 1 && weight <= TABLE_MAX_WEIGHT, at, "weight", weight, "1 to 1000");
+}
+
+/* Returns whether the file has `size` bytes more at `at`. If not, adds an error. */
+static bool has_room(struct binary_reader *reader, size_t at, size_t size, const char *field)
+{
+	return binary_reader_check(reader, at <= reader->size && size <= reader->size - at, reader->bytes + at, field,
+		size, "no more bytes than the file has");
+}
+
+static bool parse_head(struct binary_reader *reader, size_t at, struct table *table)
+{
+	const struct v3_extension *head = (const void *)(reader->bytes + at);
+	const uint8_t *weights = (const uint8_t *)(head + 1);
+	size_t size = sizeof(*head) + table->backend_count * sizeof(uint16_t);
+	bool ok;
+
+	if (!has_room(reader, at, head_size(table), "extension"))
+		return false;
+	ok = check_balance(reader, &head->balance, head->balance);
+	ok &= binary_reader_check(reader, head->past_count <= TABLE_MAX_PAST, &head->past_count, "past_count",
+		head->past_count, "at most 16");
+	ok &= binary_reader_check_zero(reader, head->zero, sizeof(head->zero), "zero");
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		uint16_t *weight = &table->backends[i].weight;
+
+		memcpy(weight, weights + i * sizeof(*weight), sizeof(*weight));
+		ok &= check_weight(reader, weights + i * sizeof(*weight), *weight);
+	}
+	ok &= binary_reader_check_zero(reader, reader->bytes + at + size, head_size(table) - size, "padding");
+	if (!ok)
+		return false;
+	table->balance = head->balance;
+	table->past = calloc(head->past_count + 1u, sizeof(*table->past));
+	if (!table->past) {
+		faults_error(reader->faults, NULL, "out of memory");
+		return false;
+	}
+	table->past_count = head->past_count;
+	return true;
+}
+
+static bool check_past(struct binary_reader *reader, const struct v3_past *state)
+{
+	bool ok = binary_reader_check(reader, state->time >= 0 && state->time <= LAST_TIME, &state->time, "time",
+		(uint64_t)state->time, "seconds from 1970 to 9999");
+
+	ok &= check_balance(reader, &state->balance, state->balance);
+	ok &= binary_reader_check(reader, state->backend_count <= TABLE_MAX_BACKENDS, &state->backend_count,
+		"backend_count", state->backend_count, "at most 4096");
+	return ok & binary_reader_check_zero(reader, state->zero, sizeof(state->zero), "zero");
+}
+
+/* Returns the offset after the state, or 0: there are errors. */
+static size_t parse_past(struct binary_reader *reader, size_t at, struct table_past *past)
+{
+	const struct v3_past *state = (const void *)(reader->bytes + at);
+	const struct v3_past_backend *backends = (const void *)(reader->bytes + at + sizeof(*state));
+	size_t size;
+	bool ok = true;
+
+	if (!has_room(reader, at, sizeof(*state), "past") || !check_past(reader, state))
+		return 0;
+	at += sizeof(*state);
+	size = state->backend_count * sizeof(*backends);
+	if (!has_room(reader, at, size, "backends"))
+		return 0;
+	past->backends = calloc(state->backend_count + 1, sizeof(*past->backends));
+	if (!past->backends) {
+		faults_error(reader->faults, NULL, "out of memory");
+		return 0;
+	}
+	past->time = state->time;
+	past->balance = state->balance;
+	past->backend_count = state->backend_count;
+	for (uint32_t i = 0; i < past->backend_count; i++) {
+		past->backends[i].addr = netaddr_from_bytes(NETADDR_V4, backends[i].address);
+		past->backends[i].weight = backends[i].weight;
+		ok &= check_weight(reader, &backends[i].weight, backends[i].weight);
+		ok &= binary_reader_check_zero(reader, backends[i].zero, sizeof(backends[i].zero), "zero");
+	}
+	return ok ? at + size : 0;
+}
+
+size_t table_extension_parse(struct binary_reader *reader, size_t at, bool extended, struct table *table)
+{
+	size_t start = at;
+	char place[sizeof(reader->place)];
+
+	memcpy(place, reader->place, sizeof(place));
+	for (uint32_t i = 0; !extended && i < table->backend_count; i++)
+		table->backends[i].weight = TABLE_DEFAULT_WEIGHT;
+	if (!extended)
+		return at;
+	if (!parse_head(reader, at, table))
+		return 0;
+	at += head_size(table);
+	for (uint32_t p = 0; at && p < table->past_count; p++) {
+		binary_reader_at(reader, "%s.previous[%u]", place, p);
+		at = parse_past(reader, at, &table->past[p]);
+	}
+	binary_reader_at(reader, "%s", place);
+	if (at && !is_extended(table)) {
+		binary_reader_reject(reader, reader->bytes + start, "extension", "has only defaults; expected none");
+		return 0;
+	}
+	return at;
+}
