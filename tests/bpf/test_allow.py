@@ -154,6 +154,31 @@ def test_limit_of_hops(host, run, family, text, limit):
     assert counters(outcomes) == ["forwarded_to_alternate"] * limit + ["drop_hops"] * (30 - limit) + ["accepted_last_resort"]
 
 
+ROW = [f"198.18.1.{number}" for number in range(1, 16)]  # the hops after the first
+
+
+@pytest.mark.parametrize("text, hops, walked, end", [
+    ("", 8, 7, "accepted_last_resort"), ("", 16, 8, "drop_hops"), ("max_hops = 15;", 16, 15, "accepted_last_resort"),
+    ("max_hops = 4;", 8, 4, "drop_hops")])
+@pytest.mark.parametrize("family", [4, 6])
+def test_packet_walks_along_its_row(host, run, family, text, hops, walked, end):
+    """This host stands for each proxy. The default serves a row of 8 hops, and 15 serves two of them."""
+    frame = to_lo(kind("tcp/unknown").build(host, family), ROW[: hops - 1])
+    for hop in range(walked):
+        (outcome,) = run(text, [frame])
+        assert (outcome.counter, outcome.hop) == ("forwarded_to_alternate", None)
+        assert outcome.frame[30:34] == f.ip(ROW[hop]) and outcome.frame[48:50] == bytes([hop + 1, hops - 1])
+        frame = bytes(6) + outcome.frame[6:30] + f.ip(PROXY) + outcome.frame[34:]
+    (outcome,) = run(text, [frame])
+    assert (outcome.counter, outcome.hop) == (end, None if end == "drop_hops" else min(hops, 8))
+
+
+@pytest.mark.parametrize("number", range(1, 17))
+def test_each_hop_of_two_rows_accepts_its_flow(host, run, number):
+    (outcome,) = run("", [to_lo(kind("tcp/established").build(host, 4), ROW, number - 1)])
+    assert (outcome.counter, outcome.hop) == ("accepted_established", min(number, 8))
+
+
 def test_returned_packet_needs_an_allowed_next_hop(host, run):
     frames = [to_lo(kind("udp/unconnected").build(host, 4), (PROXY,), 1)]
     assert counters(run(LISTED, frames, udp="connected")) == ["returned_to_first_hop"]

@@ -177,6 +177,9 @@ def _cut():
     for length in range(8 + 16):
         expect = "truncated" if length < 16 else "bad_length"
         yield f"cut/UDP length {length}", frame(whole, length), expect
+    row = gue(hops=8)
+    for kept in range(8 + 8 * 4):  # in the header of 8 hops
+        yield f"cut/8 hops, UDP length {8 + kept}", frame(row, 8 + kept), "truncated" if kept < 8 else "bad_length"
     for length in (24, 25, 63):
         yield f"cut/UDP length {length}", frame(whole, length), "ok"
     for excess in (1, 2, 1000):
