@@ -257,7 +257,7 @@ def test_show_counts_the_hops_of_the_model(tmp_path):
         assert (shown["prefix_lengths"], shown["port_maps"], shown["slow"]) == ({"ipv4": "32", "ipv6": ""}, 1, [])
         assert re.fullmatch("[0-9a-f]{16}", shown["digest"])
         shown = shown["tables"][0]
-        assert set(shown) == {"name", "row_hops", "imbalance", "backends_in_imbalance", "binds", "backends"}
+        assert set(shown) == {"name", "row_hops", "imbalance", "backends_in_imbalance", "balance", "previous", "binds", "backends"}
         assert shown["binds"] == [{"ip": "10.10.10.10", "proto": "tcp", "port_start": 80, "port_end": 80}]
         assert [entry["ip"] for entry in shown["backends"]] == ips
         for ip, entry in zip(ips, shown["backends"]):
