@@ -5,6 +5,7 @@ Load (load.py) has connections that talk all the time. A crowd shows which conne
 scenario sends all its packets through that director. Belongs to one thread.
 """
 
+import contextlib
 import resource
 import socket
 from dataclasses import dataclass, field
@@ -14,7 +15,11 @@ from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, VIPS
 
 FIRST_PORT, FLOWS = 22000, 43000  # behind the ports of the long-lived connections of load.py
 TIMEOUT_S = 3
-WINDOW = 64  # connections that exchange data at the same time; a burst of all would fill the directors' queues
+WINDOW = 64  # connections that do something at the same time; a burst of all would fill queues and keep the services busy
+
+
+def windows(items):
+    return (items[first : first + WINDOW] for first in range(0, len(items), WINDOW))
 
 
 @dataclass
@@ -56,6 +61,12 @@ class Member:
         self.proxy = proxy.decode()
         self.asked += 1
 
+    def close(self):
+        """Waits for the end of the service's side, without a check: the table may have changed since the last question."""
+        with contextlib.suppress(OSError):
+            self.socket.recv(1)
+        self.socket.close()
+
     def _break(self, reason):
         self.broken = reason
         self.socket.close()
@@ -80,11 +91,11 @@ class Crowd:
         """Opens connections, and asks each of them once. Returns them."""
         flows, new = self.waiting[:count], []
         self.waiting = self.waiting[count:]
-        for first in range(0, count, WINDOW):
+        for window in windows(flows):
             with self.client:
-                window = [Member(flow, label, self._connecting(flow)) for flow in flows[first : first + WINDOW]]
-            self.ask(window)
-            new += window
+                opened = [Member(flow, label, self._connecting(flow)) for flow in window]
+            self.ask(opened)
+            new += opened
         self.members += new
         return new
 
@@ -104,8 +115,7 @@ class Crowd:
     def ask(self, members):
         """Exchanges data on the connections that are not broken yet. Returns those that broke now."""
         asked = [member for member in members if not member.broken]
-        for first in range(0, len(asked), WINDOW):
-            window = asked[first : first + WINDOW]
+        for window in windows(asked):
             for member in window:
                 member.send()
             for member in window:
@@ -113,8 +123,12 @@ class Crowd:
         return [member for member in asked if member.broken]
 
     def end(self, members):
-        """Ends connections as clients do. They do not count as broken."""
-        for member in members:
-            member.socket.close()
+        """Ends connections as clients do, and waits until the services have seen it. They do not count as broken."""
+        for window in windows(members):
+            alive = [member for member in window if not member.broken]
+            for member in alive:
+                member.socket.shutdown(socket.SHUT_WR)
+            for member in alive:
+                member.close()
         ended = {member.flow for member in members}
         self.members = [member for member in self.members if member.flow not in ended]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a table does with connections, by `glb-director-cli replay`: the packet code of a director, without a director."""
 
+import functools
+
 from lab.packet import write_pcap
 from lab.tools import cli, cli_json, write
 from lab.topology import ECHO_PORT
@@ -10,6 +12,7 @@ MACS = bytes.fromhex("020000000001020000000002")
 GATEWAY = "02:00:00:00:00:02"
 
 
+@functools.cache
 def syn(flow):
     vip, address, port = flow
     ethertype = b"\x86\xdd" if ":" in vip else b"\x08\x00"

@@ -152,10 +152,10 @@ def tags_stay(result):
 
 
 def as_predicted(result):
-    """Connections break if the change is made at once, as many as predicted. They are the evidence that the planned change saves some."""
+    """Connections break if the change is made at once. They are the evidence that the plan saves some."""
     at_once, planned = result["details"]["at_once"], result["details"]["planned"]
     assert result["broken"] == at_once["broken"] > at_once["connections"] // 40
-    assert at_once["opened_with_new"]["broken"] > 0 < at_once["opened_with_new"]["predicted_percent"]
+    assert at_once["first"]["broken"] > 0 and at_once["first"]["predicted"] > 4 * at_once["first"]["error"]
     assert planned["connections"] >= 1000 and planned["broken"] == 0
 
 
@@ -180,8 +180,8 @@ def proved(result):
 
 # All connections of these scenarios are silent, except when the scenario asks them.
 SILENT = ("behind", "add", "restart", "reweigh", "mixed", "balance")
-# These make changes like others, with more steps. They take a minute together; GLB_LAB_SCENARIOS=all runs them, too.
-BY_HAND = ("add", "restart", "reweigh")
+# These are like `behind`, with more steps. They take a minute together; GLB_LAB_SCENARIOS=all runs them, too.
+BY_HAND = ("add", "restart", "reweigh", "mixed")
 PROMISES = {
     "swap": nothing_more,
     "proxies": nothing_more,

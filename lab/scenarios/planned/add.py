@@ -3,7 +3,7 @@
 
 from lab.scenarios.planned.compare import compare
 
-SUMMARY = "eight proxies are added to four: at once (connections break), and listed first (none does)"
+SUMMARY = "eight proxies are added to four: at once (connections break), and by plan (none does)"
 SHAPE = {"proxies": 12}
 AT_FIRST = 4
 EACH = 300

@@ -4,21 +4,17 @@
 import json
 import subprocess
 
-from lab.proxy import EXPORTER_PORT
-from lab.tools import program, read, wait_until, write
+from lab.scenarios.planned.operator import HOSTS, REFUSED, edit, start_exporters
+from lab.tools import program, read, wait_until
 
 SUMMARY = "a proxy drains and proves that no connection is left: only then can it be removed and switched off"
 DRAINED = "proxy-2"
-REFUSED = 3  # exit code of edit
-HOSTS = "/run/lab/proxies.txt"
 
 
 def run(stage):
     fleet, proxy = stage.fleet, stage.fleet.proxies[DRAINED]
     held = stage.start_load()["held_by_proxy"][DRAINED]
-    for each in fleet.proxies.values():
-        each.start_exporter()
-    write(HOSTS, "".join(f"{each.address}:{EXPORTER_PORT}\n" for each in fleet.proxies.values()))
+    start_exporters(fleet)
 
     for director in fleet.running():
         edit(director, "drain", proxy.address)
@@ -47,12 +43,6 @@ def run(stage):
     stage.note("left", [held, 0])
     stage.settle(1)
     stage.finish()
-
-
-def edit(director, *words, **options):
-    """As operators do it, on the host of a director, which reaches the proxies."""
-    return director.host.run(
-        program("glb-director-cli"), "edit", director.source, *words, f"--build={director.table}", "--reload", "--file-prefix", director.name, **options)
 
 
 def remove(director, proxy):

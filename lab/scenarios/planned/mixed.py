@@ -3,9 +3,9 @@
 
 from lab.scenarios.planned.compare import compare
 
-SUMMARY = "proxies are added, drained and filled, and weights change: at once (connections break), and listed first (none does)"
+SUMMARY = "proxies are added, drained and filled, and weights change: at once (connections break), and by plan (none does)"
 SHAPE = {"proxies": 12}
-EACH = 100
+EACH = 60
 
 
 def run(stage):

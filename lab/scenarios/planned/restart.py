@@ -3,10 +3,10 @@
 
 from lab.scenarios.planned.compare import compare
 
-SUMMARY = "twelve proxies drain in batches of four, and nobody waits: at once (connections break), and listed first (none does)"
+SUMMARY = "twelve proxies drain in batches of four, and nobody waits: at once (connections break), and by plan (none does)"
 SHAPE = {"proxies": 12}
 BATCH = 4
-EACH = 100
+EACH = 60
 
 
 def run(stage):

@@ -3,10 +3,10 @@
 
 from lab.scenarios.planned.compare import compare
 
-SUMMARY = "four of twelve weights change, five times: at once (connections break), and listed first (none does)"
+SUMMARY = "four of twelve weights change, five times: at once (connections break), and by plan (none does)"
 SHAPE = {"proxies": 12}
 CHANGES, WEIGHTS = 5, (50, 200, 100, 400)
-EACH = 100
+EACH = 60
 
 
 def run(stage):

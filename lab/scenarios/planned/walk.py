@@ -5,13 +5,20 @@ Connections are opened through both directors at each step. All packets go throu
 packet is known, and the connections that break must be exactly those that `glb-director-cli replay` predicts for this table.
 """
 
-from math import sqrt
+from dataclasses import dataclass
 
 from lab.crowd import Crowd
 from lab.foresee import Foresight
-from lab.tools import cli_json, write
 
-SIGMAS = 4  # a count that is further from its expectation is no accident
+
+@dataclass(frozen=True)
+class Change:
+    """How many connections broke when they met another table than the one with which they were opened, for the first time."""
+
+    old: object
+    new: object
+    opened: int  # through each director
+    broken: int  # of both
 
 
 class Walk:
@@ -33,16 +40,18 @@ class Walk:
         self.used.append(self._foresee(table))
         self._load(self.ahead, self.used[-1])
         self.ask(self.ahead)
-        self.open(self.ahead)
+        opened_new = self.open(self.ahead)
         self.ask(self.behind)
-        self.open(self.behind)
+        opened_old = self.open(self.behind)
         self.ask(self.ahead)
         self._load(self.behind, self.used[-1])
+        broken = sum(1 for member in (*opened_new, *opened_old) if member.broken)
+        return Change(self.used[-2].table, table, self.each, broken)
 
     def _foresee(self, table):
         """Looks up at once what is open now, and what will be opened while a director uses the table. It saves many processes."""
         foresight = Foresight(self.ahead, table)
-        foresight.hops([member.flow for member in self.crowd.alive()] + self.crowd.waiting[: 4 * self.each])
+        foresight.hops([member.flow for member in self.crowd.alive()] + self.crowd.waiting[: 6 * self.each])
         return foresight
 
     def _load(self, director, foresight, *options):
@@ -66,6 +75,7 @@ class Walk:
         hops = self.in_use[director.name].hops([member.flow for member in new])
         stray = [member for member in new if not member.broken and self._address(member) != hops[member.flow][0]]
         self.stage.expect("every connection reaches the first hop that replay predicts", not stray, stray[:3])
+        return new
 
     def ask(self, director):
         """Exchanges data on all connections through one director."""
@@ -77,6 +87,16 @@ class Walk:
         self.broken += broke
         unlike = foreseen ^ {member.flow for member in broke}
         self.stage.expect("exactly those connections break that replay predicts", not unlike, sorted(unlike)[:3])
+
+    def end_at(self, proxies):
+        """The clients of these proxies end their connections."""
+        self.crowd.end([member for member in self.crowd.alive() if member.proxy in proxies])
+
+    def renew(self):
+        """The clients end all connections, and open others."""
+        self.crowd.end(self.crowd.alive())
+        for director in (self.behind, self.ahead):
+            self.open(director)
 
     def _address(self, member):
         return self.fleet.proxies[member.proxy].address
@@ -93,16 +113,3 @@ class Walk:
         self.stage.result.connections += len(self.opened)
         self.stage.result.broken += len(self.broken)
         return {"connections": len(self.opened), "broken": len(self.broken)}
-
-
-def within(share, count, of):
-    """Whether `count` of `of` connections is what to expect if each is one of them with the probability `share`."""
-    return abs(count - share * of) <= SIGMAS * sqrt(of * share * (1 - share))
-
-
-def broken_share(director, old, new):
-    """The share of the connections opened with one table that another table breaks, by `glb-director-cli diff`."""
-    paths = [f"{director.folder}/{name}.json" for name in ("old", "new")]
-    for path, table in zip(paths, (old, new)):
-        write(path, table.json())
-    return cli_json("diff", *paths, "--max-broken", "100")["broken_percent"] / 100
