@@ -86,3 +86,19 @@ bool text_percent(const char *text, double *percent)
 	*percent = value;
 	return true;
 }
+
+bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds)
+{
+	static const char units[] = "smh";
+	static const uint32_t sizes[] = {1, 60, 3600};
+	const char *at = text, *unit;
+	uint32_t number;
+
+	if (!text_take_number(&at, 1, max_s, &number) || !*at || at[1])
+		return false;
+	unit = strchr(units, *at);
+	if (!unit || number > max_s / sizes[unit - units])
+		return false;
+	*seconds = number * sizes[unit - units];
+	return true;
+}

@@ -33,4 +33,7 @@ static inline const char *text_plural(uint64_t count)
 /* Parses a percentage from 0 to 100, such as "5" or "0.25". False: *percent is unchanged. */
 bool text_percent(const char *text, double *percent);
 
+/* Parses a duration from 1 second to max_s, such as "90s", "10m" or "2h". False: *seconds is unchanged. */
+bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds);
+
 #endif

@@ -107,22 +107,6 @@ static int wait_and_count(struct drain *drain, uint64_t wait_ms)
 	}
 }
 
-/* Reads "90s", "10m" or "2h". Returns seconds, or 0 if the text is something else. */
-static uint64_t read_duration(const char *text)
-{
-	static const struct {
-		char unit;
-		uint64_t seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
-	char *end;
-	uint64_t number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && number && number <= WAIT_MAX_S; i++)
-		if (end[0] == units[i].unit && !end[1] && number * units[i].seconds <= WAIT_MAX_S)
-			return number * units[i].seconds;
-	return 0;
-}
-
 static int read_vips(const char *named, struct vips *vips)
 {
 	char word[NETPREFIX_TEXT_MAX];
@@ -183,15 +167,15 @@ static void print_json(const struct drain *drain)
 static int drained(const struct command_args *args)
 {
 	const char *wait = args->options[OPTION_WAIT];
-	uint64_t wait_s = wait ? read_duration(wait) : 0;
+	uint32_t wait_s = 0;
 	static struct drain drain;
 	int code;
 
-	if (wait && !wait_s)
+	if (wait && !text_duration(wait, WAIT_MAX_S, &wait_s))
 		return command_usage("--wait: '%s' is not a duration from 1s to 24h, such as 30s, 10m or 2h", wait);
 	code = read_vips(args->options[OPTION_VIP], &drain.vips);
 	if (code == COMMAND_OK)
-		code = wait_and_count(&drain, wait_s * 1000);
+		code = wait_and_count(&drain, wait_s * 1000ull);
 	if (code != COMMAND_OK)
 		return code;
 	if (args->options[OPTION_JSON])
