@@ -34,8 +34,11 @@ def file(tmp_path):
     return path
 
 
+NO_HISTORY = ("--keep", "0")  # test_cli_history.py is about the previous states that edit and undo write
+
+
 def edit(path, *words, code=OK, **kwargs):
-    return run("edit", path, *words, code=code, **kwargs)
+    return run("edit", path, *words, *NO_HISTORY, code=code, **kwargs)
 
 
 def changed_lines(before, after):
@@ -241,7 +244,7 @@ def test_mode_owner_and_acl_are_kept_also_by_the_backup(file):
         os.chown(file, 1234, 4321)
     os.setxattr(file, "system.posix_acl_access", ACL)
     before = file.stat()
-    for command in (["edit", file, "drain", "192.168.50.20"], ["undo", file]):
+    for command in (["edit", file, "drain", "192.168.50.20"], ["undo", file, *NO_HISTORY]):
         run(*command)
         for path in (file, f"{file}~"):
             found = os.stat(path)
@@ -267,7 +270,7 @@ def test_the_target_of_a_link_is_changed(file, tmp_path):
     done = edit(link, "drain", "192.168.50.20")
     assert f"{link} is a symbolic link: this changes {file}" in done.stderr
     assert link.is_symlink() and '"draining"' in file.read_text() and os.listdir(link.parent) == ["link.json"]
-    run("undo", link)
+    run("undo", link, *NO_HISTORY)
     assert file.read_text() == EXAMPLE
 
 
@@ -322,7 +325,7 @@ def test_undo_takes_a_table_that_begins_with_a_long_comment(file):
     text = EXAMPLE.replace("{", '{ "x-history": "' + 70000 * "h" + '",', 1)
     file.write_text(text)
     edit(file, "drain", "192.168.50.20")
-    run("undo", file)
+    run("undo", file, *NO_HISTORY)
     assert file.read_text() == text
 
 
@@ -487,19 +490,19 @@ def test_a_refused_reload_says_what_is_in_use(file, tmp_path):
 def test_undo_takes_the_last_edit_back_and_forward_again(file):
     edit(file, "drain", "192.168.50.20")
     edited = file.read_text()
-    done = run("undo", file)
+    done = run("undo", file, *NO_HISTORY)
     assert "git: backend 192.168.50.20: draining -> active\n" in done.stdout
     assert f"{file}: the last edit is taken back; the previous version is in {file}~\n" in done.stdout
     assert file.read_text() == EXAMPLE and (file.parent / "t.json~").read_text() == edited
-    run("undo", file)
+    run("undo", file, *NO_HISTORY)
     assert file.read_text() == edited and (file.parent / "t.json~").read_text() == EXAMPLE
 
 
 def test_undo_needs_a_backup_that_is_a_valid_table(file):
-    done = run("undo", file, code=FAILED)
+    done = run("undo", file, *NO_HISTORY, code=FAILED)
     assert "t.json~: cannot be opened" in done.stderr and "there is no edit to take back" in done.stderr
     (file.parent / "t.json~").write_text('{"tables": 1}')
-    done = run("undo", file, code=FAILED)
+    done = run("undo", file, *NO_HISTORY, code=FAILED)
     assert "as changed:1:12: tables: '1' (a number) is not an array" in done.stderr
     assert file.read_text() == EXAMPLE
 
@@ -507,7 +510,7 @@ def test_undo_needs_a_backup_that_is_a_valid_table(file):
 def test_an_undo_that_cannot_build_does_not_ask_for_another_undo(file, tmp_path):
     edit(file, "drain", "192.168.50.20")
     (tmp_path / "t.bin").write_text("not a table")
-    done = run("undo", file, "--build", code=FAILED)
+    done = run("undo", file, *NO_HISTORY, "--build", code=FAILED)
     assert "run build-config and reload; do not run undo again" in done.stderr and "same command" not in done.stderr
     assert file.read_text() == EXAMPLE
 
@@ -515,8 +518,8 @@ def test_an_undo_that_cannot_build_does_not_ask_for_another_undo(file, tmp_path)
 def test_undo_has_the_same_limits_and_options(file, tmp_path):
     edit(file, "add", "192.168.50.23", "--table", "git")
     edited = file.read_text()
-    assert "--max-broken" in run("undo", file, code=BROKEN).stderr
-    run("undo", file, "--dry-run", "--max-broken", "100")
+    assert "--max-broken" in run("undo", file, *NO_HISTORY, code=BROKEN).stderr
+    run("undo", file, *NO_HISTORY, "--dry-run", "--max-broken", "100")
     assert file.read_text() == edited
-    run("undo", file, "--max-broken", "100", "--build")
+    run("undo", file, *NO_HISTORY, "--max-broken", "100", "--build")
     assert file.read_text() == EXAMPLE and (tmp_path / "t.bin").exists()

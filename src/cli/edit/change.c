@@ -14,6 +14,7 @@
 
 #include "cli/diff/diff_print.h"
 #include "cli/edit/describe.h"
+#include "cli/edit/history.h"
 #include "cli/output.h"
 #include "common/cpus.h"
 #include "common/file/file.h"
@@ -306,7 +307,7 @@ static int show(struct change *change, struct table_document *new, double limit)
 	if (describe_changes(&change->old, new) == 0)
 		printf("%s: only comments or other text change\n", change->named);
 	diff_print(&diff, DIFF_BACKENDS);
-	if (table_diff_percent(diff.broken, diff.rows) > limit)
+	if (!change->proven && table_diff_percent(diff.broken, diff.rows) > limit)
 		code = refuse(change, &diff, limit);
 	table_set_diff_free(&diff);
 	return code;
@@ -413,6 +414,19 @@ static int roll_out(const struct change *change, const struct command_args *args
 	return code;
 }
 
+/* Updates the previous states of the tables, and parses the text again if they have changed. */
+static bool update_history(struct change *change, struct table_document *new, uint32_t keep_s)
+{
+	bool changed = false;
+
+	if (!history_update(change, new, keep_s, &changed))
+		return false;
+	if (!changed)
+		return true;
+	table_document_free(new);
+	return parse_after(change, new, FAULTS_ERRORS);
+}
+
 int change_finish(struct change *change, const struct command_args *args, enum change_order order)
 {
 	struct table_document new = {0};
@@ -420,14 +434,18 @@ int change_finish(struct change *change, const struct command_args *args, enum c
 	const char *text = args->options[CHANGE_MAX_BROKEN];
 	double limit = 0.0;
 	int code = COMMAND_FAILED;
+	uint32_t keep_s;
 
+	if (!history_keep(args, &keep_s))
+		return COMMAND_USAGE;
 	if (text && !text_percent(text, &limit))
 		return command_usage("--max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", text);
 	if (strcmp(change->before.text, change->after.text) == 0) {
 		printf("%s: nothing to do\n", change->named);
 		return dry_run ? COMMAND_OK : roll_out(change, args, order);
 	}
-	if (parse_after(change, &new, FAULTS_ALL) && pass_guard(change, args, &new))
+	if (parse_after(change, &new, FAULTS_ALL) && update_history(change, &new, keep_s) &&
+		pass_guard(change, args, &new))
 		code = show(change, &new, limit);
 	table_document_free(&new);
 	if (code != COMMAND_OK)

@@ -25,6 +25,7 @@ struct change {
 	/* Backends of `old` whose connections have ended, so that rows do not break without them. The caller adds them. */
 	struct table_backend **ended;
 	size_t ended_count;
+	bool proven; /* no connection needs what the rows lose, so --max-broken does not count; set by the caller */
 };
 
 /* The first options of every subcommand that changes a table. */
@@ -32,6 +33,7 @@ enum {
 	CHANGE_MAX_BROKEN = TELEMETRY_OPTIONS,
 	CHANGE_DRY_RUN,
 	CHANGE_FORCE,
+	CHANGE_KEEP,
 	CHANGE_BUILD,
 	CHANGE_RELOAD,
 	CHANGE_OPTIONS,
@@ -41,6 +43,7 @@ enum {
 	TELEMETRY_OPTION_LIST, [CHANGE_MAX_BROKEN] = {"max-broken", "PCT", "let up to PCT % of all rows break (default: 0)"}, \
 			       [CHANGE_DRY_RUN] = {"dry-run", NULL, "show the change, and write nothing"},                    \
 			       [CHANGE_FORCE] = {"force", NULL, "accept losses, and change a file of glb-healthcheck"},       \
+			       [CHANGE_KEEP] = {"keep", "TIME", "forget older previous states (default: 24h; 0: all)"},       \
 			       [CHANGE_BUILD] = {"build", "[=DST]", "then build the binary table, TABLE.bin"},                \
 			       [CHANGE_RELOAD] = {"reload", NULL, "then make the running director load it"}
 

@@ -139,6 +139,29 @@ static const char *name_of(const struct table *table)
 	return table->name ? table->name : "none";
 }
 
+static void describe_balance(struct versions *versions)
+{
+	const struct table *both[] = {versions->old, versions->new};
+	char text[2][16];
+
+	for (int i = 0; i < 2; i++)
+		if (both[i]->balance)
+			snprintf(text[i], sizeof(text[i]), "%g", both[i]->balance / 1000.0);
+		else
+			strcpy(text[i], "off");
+	if (both[0]->balance != both[1]->balance)
+		line(versions, "balance: %s -> %s", text[0], text[1]);
+}
+
+/* That there are more states goes without saying if something else changes. */
+static void describe_past(struct versions *versions)
+{
+	uint32_t old = versions->old->past_count, new = versions->new->past_count;
+
+	if (new < old || (new > old && versions->lines == 0))
+		line(versions, "previous states: %u -> %u", old, new);
+}
+
 static void describe_table(struct versions *versions)
 {
 	const struct check_timing *old = &versions->old_health->timing, *new = &versions->new_health->timing;
@@ -147,6 +170,7 @@ static void describe_table(struct versions *versions)
 		line(versions, "name: %s -> %s", name_of(versions->old), name_of(versions->new));
 	if (versions->old->hops != versions->new->hops)
 		line(versions, "hops: %u -> %u", versions->old->hops, versions->new->hops);
+	describe_balance(versions);
 	if (memcmp(versions->old->hash_key, versions->new->hash_key, SIPHASH_KEY_SIZE) != 0)
 		line(versions, "another hash_key");
 	if (memcmp(versions->old->seed, versions->new->seed, SIPHASH_KEY_SIZE) != 0)
@@ -163,6 +187,7 @@ static void describe_table(struct versions *versions)
 	describe_binds(versions, versions->old, versions->new, "removed");
 	describe_binds(versions, versions->new, versions->old, "added");
 	describe_backends(versions);
+	describe_past(versions);
 }
 
 unsigned describe_changes(const struct table_document *before, const struct table_document *after)

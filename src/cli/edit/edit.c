@@ -10,7 +10,8 @@ static const struct command_option options[] = {
 	[EDIT_ALL_TABLES] = {"all-tables", NULL, "change every table"},
 	[EDIT_STATE] = {"state", "STATE", "add: state of the new backend (default: active)"},
 	[EDIT_COPY_CHECKS] = {"copy-checks-from", "IP", "add: with the health checks of this backend"},
-	[EDIT_PROXIES] = {"proxies", "FILE", "remove: ask the proxies in FILE if connections are left"},
+	[EDIT_PROXIES] = {"proxies", "FILE", "remove, forget: ask the proxies in FILE if connections need them"},
+	[EDIT_WAIT] = {"wait", "TIME", "forget: time between two questions to the proxies (default: 1m)"},
 	{0},
 };
 
@@ -89,6 +90,8 @@ static const struct {
 	{"drain", edit_drain},
 	{"undrain", edit_undrain},
 	{"set", edit_set},
+	{"balance", edit_balance},
+	{"forget", edit_forget},
 	{"add-bind", edit_add_bind},
 	{"remove-bind", edit_remove_bind},
 };
@@ -112,19 +115,24 @@ static int check_usage(const struct command_args *args)
 {
 	const char *verb = args->operands[1];
 	uint32_t timeout;
-	bool adds = strcmp(verb, "add") == 0;
+	bool adds = strcmp(verb, "add") == 0, forgets = strcmp(verb, "forget") == 0;
 
 	if (find_verb(verb) < 0)
 		return command_usage(
-			"edit: '%s' is none of add, remove, drain, undrain, set, add-bind, remove-bind", verb);
-	if (args->count == 2)
+			"edit: '%s' is none of add, remove, drain, undrain, set, balance, forget, add-bind, remove-bind",
+			verb);
+	if (args->count == 2 && !forgets)
 		return usage(verb, "an operand is missing");
 	if (args->options[EDIT_TABLE] && args->options[EDIT_ALL_TABLES])
 		return usage(verb, "--table and --all-tables exclude each other");
 	if (!adds && (args->options[EDIT_STATE] || args->options[EDIT_COPY_CHECKS]))
 		return usage(verb, "--state and --copy-checks-from are for add");
-	if (args->options[EDIT_PROXIES] && strcmp(verb, "remove") != 0)
-		return usage(verb, "--proxies is for remove");
+	if (args->options[EDIT_PROXIES] && !forgets && strcmp(verb, "remove") != 0)
+		return usage(verb, "--proxies is for remove and forget");
+	if (args->options[EDIT_WAIT] && !(forgets && args->options[EDIT_PROXIES]))
+		return usage(verb, "--wait is for forget --proxies");
+	if (args->options[CHANGE_KEEP] && forgets && args->options[EDIT_PROXIES])
+		return usage(verb, "--keep and --proxies exclude each other");
 	if (!telemetry_timeout(args, &timeout))
 		return COMMAND_USAGE;
 	return edit_check_operands(verb, args->operands + 2, args->count - 2, args->options);
@@ -169,6 +177,10 @@ const struct command edit_command = {
 		"  set IP... KEY=VALUE...      set members of backends: state, healthy, weight,\n"
 		"                              http, http_uri, grpc, grpc_service, tcp, gue, fou\n"
 		"                              (VALUE none removes one)\n"
+		"  balance NUMBER|off          let no proxy be first in more than NUMBER times\n"
+		"                              its fair share of rows: 1.005 to 2, such as 1.02\n"
+		"  forget                      drop previous states that are older than --keep,\n"
+		"                              or that --proxies prove to be unused\n"
 		"  set KEY=VALUE...            set members of a table: name, hops, interval_ms,\n"
 		"                              timeout_ms, trigger, trigger_healthy,\n"
 		"                              trigger_unhealthy\n"

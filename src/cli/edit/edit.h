@@ -11,7 +11,12 @@ enum {
 	EDIT_STATE,
 	EDIT_COPY_CHECKS,
 	EDIT_PROXIES,
+	EDIT_WAIT,
 };
+
+/* forget --proxies: seconds between the two readings */
+#define EDIT_WAIT_S     60
+#define EDIT_MAX_WAIT_S (24 * 3600)
 
 struct edit {
 	struct change change;
@@ -33,6 +38,8 @@ bool edit_remove(struct edit *edit);
 bool edit_drain(struct edit *edit);
 bool edit_undrain(struct edit *edit);
 bool edit_set(struct edit *edit);
+bool edit_balance(struct edit *edit);
+bool edit_forget(struct edit *edit);
 bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
 

@@ -19,10 +19,7 @@ static const char *const wanted[] = {
 	NULL,
 };
 
-/* Prints an error about a proxy: a warning if its user insists. */
-static void complain(const struct proxies *proxies, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void complain(const struct proxies *proxies, const char *format, ...)
+void proxies_complain(const struct proxies *proxies, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -84,14 +81,14 @@ static const struct peer *find_peer(const struct proxies *proxies, const struct 
 		if (!is_backend(peer, backend))
 			continue;
 		if (found) {
-			complain(proxies, "%s: '%s' and '%s' are both %s: remove the wrong one", proxies->file,
+			proxies_complain(proxies, "%s: '%s' and '%s' are both %s: remove the wrong one", proxies->file,
 				found->text, peer->text, address);
 			return NULL;
 		}
 		found = peer;
 	}
 	if (!found)
-		complain(proxies,
+		proxies_complain(proxies,
 			"%s: no host in it is known to be %s: add %s=HOST[:PORT], where the metrics of this proxy are",
 			proxies->file, address, address);
 	return found;
@@ -107,13 +104,14 @@ const struct samples *proxies_find(const struct proxies *proxies, const struct n
 	if (!peer)
 		return NULL;
 	if (!page) {
-		complain(proxies, "%s: its connections are not known: %s (is it glb-redirect exporter: " PEERS_ADVICE ")",
+		proxies_complain(proxies,
+			"%s: its connections are not known: %s (is it glb-redirect exporter: " PEERS_ADVICE ")",
 			address, peers_reasons(peer, names, "a proxy", reasons));
 		return NULL;
 	}
 	if (page->samples.left_out) {
-		complain(proxies, "%s: its connections are not known: %s has %zu lines too many", address, page->url,
-			page->samples.left_out);
+		proxies_complain(proxies, "%s: its connections are not known: %s has %zu lines too many", address,
+			page->url, page->samples.left_out);
 		return NULL;
 	}
 	return &page->samples;
@@ -140,13 +138,13 @@ static struct open *parse_open(
 		if (samples_label(sample, "vip", label) && netprefix_parse(label, &open->vip, NULL) &&
 			samples_count(sample, &open->count))
 			continue;
-		complain(proxies, "%s: its connections are not known: '%s' is no number of connections of a VIP",
-			address, sample);
+		proxies_complain(proxies,
+			"%s: its connections are not known: '%s' is no number of connections of a VIP", address, sample);
 		free(all);
 		return NULL;
 	}
 	if (!all)
-		complain(proxies, "out of memory");
+		proxies_complain(proxies, "out of memory");
 	return all;
 }
 
@@ -192,7 +190,7 @@ bool proxies_count_left(
 		return false;
 	unknown = unknown_bind(table, all, count);
 	if (unknown)
-		complain(proxies,
+		proxies_complain(proxies,
 			"%s: its connections of the bind %s are not known, because its metrics do not have this VIP: is it in allow_to there, or an address of lo?",
 			address, table_bind_text(unknown, text));
 	for (size_t i = 0; i < count; i++)

@@ -26,6 +26,9 @@ bool proxies_ask(struct proxies *proxies, const struct netaddr *backends, size_t
 /* Returns the metrics of the backend, or NULL: they are not known. */
 const struct samples *proxies_find(const struct proxies *proxies, const struct netaddr *backend);
 
+/* Prints an error about a proxy: a warning if its user insists. */
+void proxies_complain(const struct proxies *proxies, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Counts the connections that the backend has for VIPs of the table. False: not known. */
 bool proxies_count_left(
 	const struct proxies *proxies, const struct netaddr *backend, const struct table *table, uint64_t *left);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verb set, and the check of all verbs' operands. */
+/* The verbs set and balance, and the check of all verbs' operands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +142,55 @@ static int check_add_options(const char *const *options)
 	return COMMAND_OK;
 }
 
+/* "1.02": a number from 1.005 to 2 with at most 3 decimals. */
+static bool is_balance(const char *text)
+{
+	const char *at = text;
+	uint32_t whole, decimals = 0;
+	size_t digits;
+
+	if (!text_take_number(&at, 1, 2, &whole))
+		return false;
+	digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+	if (*at == '.' && (digits < 1 || digits > 3))
+		return false;
+	for (size_t i = 1; i <= 3; i++)
+		decimals = 10 * decimals + (i <= digits ? (uint32_t)(at[i] - '0') : 0);
+	at += digits + (digits > 0);
+	return !*at && whole * 1000 + decimals >= TABLE_MIN_BALANCE && whole * 1000 + decimals <= TABLE_MAX_BALANCE;
+}
+
+static int check_balance(char **operands, int count)
+{
+	if (count == 1 && (strcmp(operands[0], "off") == 0 || is_balance(operands[0])))
+		return COMMAND_OK;
+	return command_usage(
+		"edit: balance: '%s' is not off or a number from 1.005 to 2 with at most 3 decimals, such as 1.02",
+		operands[count - 1]);
+}
+
+static int check_forget(char **operands, int count, const char *const *options)
+{
+	const char *wait = options[EDIT_WAIT];
+	uint32_t seconds;
+
+	if (count)
+		return command_usage("edit: forget: unexpected operand '%s'", operands[0]);
+	if (wait && !text_duration(wait, EDIT_MAX_WAIT_S, &seconds))
+		return command_usage("edit: --wait: '%s' is not a duration from 1s to 24h, such as 30s, 10m or 2h", wait);
+	return COMMAND_OK;
+}
+
 int edit_check_operands(const char *verb, char **operands, int count, const char *const *options)
 {
 	int code = check_add_options(options);
 
 	if (code != COMMAND_OK)
 		return code;
+	if (strcmp(verb, "balance") == 0)
+		return check_balance(operands, count);
+	if (strcmp(verb, "forget") == 0)
+		return check_forget(operands, count, options);
 	if (strcmp(verb, "set") == 0)
 		return check_settings(operands, count);
 	if (strstr(verb, "-bind"))
@@ -238,4 +281,25 @@ bool edit_set(struct edit *edit)
 			return edit_failed(edit);
 	}
 	return true;
+}
+
+bool edit_balance(struct edit *edit)
+{
+	bool off = strcmp(edit->operands[0], "off") == 0, done = edit_needs_one_table(edit);
+	struct json_edit *after = &edit->change.after;
+	char path[32], member[48], *old;
+
+	for (uint32_t t = 0; t < edit->change.old.set.count && done; t++) {
+		if (!edit->selected[t])
+			continue;
+		snprintf(path, sizeof(path), "tables[%u]", t);
+		snprintf(member, sizeof(member), "%s.balance", path);
+		old = json_edit_get(after, member);
+		if (off)
+			done = (!old || json_edit_remove(after, member)) || edit_failed(edit);
+		else
+			done = json_edit_set(after, path, "balance", edit->operands[0]) || edit_failed(edit);
+		free(old);
+	}
+	return done;
 }

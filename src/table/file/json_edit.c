@@ -201,6 +201,30 @@ bool json_edit_append(struct json_edit *edit, const char *array, const struct js
 	return done;
 }
 
+bool json_edit_set_array(struct json_edit *edit, const char *object, const char *key, char *const *elements, size_t count)
+{
+	struct piece indent = {"", 0};
+	struct layout layout;
+	char *text;
+	size_t size;
+	FILE *to;
+	bool done;
+
+	if (!layout_of(edit, object, &layout) || !(to = open_memstream(&text, &size)))
+		return false;
+	/* Members are indented by this more than the bracket of the object. */
+	if (has_line_end(layout.between) && layout.between.size > layout.tail.size)
+		indent = (struct piece){layout.between.text + layout.tail.size, layout.between.size - layout.tail.size};
+	fputc('[', to);
+	for (size_t i = 0; i < count; i++)
+		fprintf(to, "%s%.*s%.*s%s", i ? "," : "", layout.between.size, layout.between.text, indent.size,
+			indent.text, elements[i]);
+	fprintf(to, "%.*s]", layout.between.size, layout.between.text);
+	done = fclose(to) == 0 && json_edit_set(edit, object, key, text);
+	free(text);
+	return done;
+}
+
 bool json_edit_remove(struct json_edit *edit, const char *path)
 {
 	struct json_locate locate = {.text = edit->text, .size = edit->size};

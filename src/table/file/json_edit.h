@@ -28,6 +28,11 @@ bool json_edit_set(struct json_edit *edit, const char *object, const char *key, 
 /* Adds an object as the last element of the array at the path. It is laid out like the element before it. */
 bool json_edit_append(struct json_edit *edit, const char *array, const struct json_edit_member *members, size_t count);
 
+/* Sets a member of the object that is an array of these elements, or adds it. The elements have lines of their own if the members of the
+ * object do. */
+bool json_edit_set_array(
+	struct json_edit *edit, const char *object, const char *key, char *const *elements, size_t count);
+
 /* Removes the value at the path: a member with its key, or an element; and one comma. */
 bool json_edit_remove(struct json_edit *edit, const char *path);
 

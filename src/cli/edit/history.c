@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/edit/history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/text.h"
+#include "common/utc.h"
+
+#define MAX_KEEP_S (10 * 365 * 24 * 3600)
+/* 2026-01-01: a clock before this time was never set. */
+#define FIRST_TIME INT64_C(1767225600)
+
+bool history_keep(const struct command_args *args, uint32_t *keep_s)
+{
+	const char *text = args->options[CHANGE_KEEP];
+
+	*keep_s = HISTORY_KEEP_S;
+	if (!text || text_duration(text, MAX_KEEP_S, keep_s))
+		return true;
+	if (strcmp(text, "0") != 0) {
+		command_usage("--keep: '%s' is not 0 or a duration of at most 10 years, such as 30m or 24h", text);
+		return false;
+	}
+	*keep_s = 0;
+	return true;
+}
+
+static int compare_backends(const void *a, const void *b)
+{
+	const struct table_past_backend *one = a, *other = b;
+
+	return netaddr_compare(&one->addr, &other->addr);
+}
+
+/* Makes the present state of a table, sorted by address. False: out of memory. The caller frees state->backends. */
+static bool state_of_table(const struct table *table, struct table_past *state)
+{
+	*state = (struct table_past){.balance = table->balance};
+	state->backends = calloc(table->backend_count + 1, sizeof(*state->backends));
+	for (uint32_t i = 0; i < table->backend_count && state->backends; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		if (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING)
+			state->backends[state->backend_count++] =
+				(struct table_past_backend){backend->addr, (uint16_t)table_backend_weight(backend)};
+	}
+	if (state->backends)
+		qsort(state->backends, state->backend_count, sizeof(*state->backends), compare_backends);
+	return state->backends;
+}
+
+/* Returns whether both states are the same. The second one may have any order. */
+static bool is_same(const struct table_past *sorted, const struct table_past *other)
+{
+	if (sorted->balance != other->balance || sorted->backend_count != other->backend_count)
+		return false;
+	for (uint32_t i = 0; i < other->backend_count; i++) {
+		const struct table_past_backend *found = bsearch(&other->backends[i], sorted->backends,
+			sorted->backend_count, sizeof(*sorted->backends), compare_backends);
+
+		if (!found || found->weight != other->backends[i].weight)
+			return false;
+	}
+	return true;
+}
+
+/* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
+static char *state_text(const struct table_past *state)
+{
+	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	fprintf(to, "{ \"time\": \"%s\", ", utc_format(state->time, time_text));
+	if (state->balance)
+		fprintf(to, "\"balance\": %g, ", state->balance / 1000.0);
+	fprintf(to, "\"backends\": [");
+	for (uint32_t i = 0; i < state->backend_count; i++) {
+		const struct table_past_backend *backend = &state->backends[i];
+
+		fprintf(to, "%s{ \"ip\": \"%s\"", i ? ", " : "", netaddr_format(&backend->addr, addr));
+		if (backend->weight != TABLE_DEFAULT_WEIGHT)
+			fprintf(to, ", \"weight\": %u", backend->weight);
+		fprintf(to, " }");
+	}
+	fprintf(to, "] }");
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The next `previous` of a table. */
+struct draft {
+	struct change *change;
+	uint32_t t;
+	char *elements[TABLE_MAX_PAST + 1]; /* as JSON text; owned */
+	size_t count;
+	bool failed; /* out of memory */
+};
+
+static void add(struct draft *draft, char *element)
+{
+	draft->failed |= !element;
+	draft->elements[draft->count++] = element;
+}
+
+static void add_kept(struct draft *draft, uint32_t index)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "tables[%u].previous[%u]", draft->t, index);
+	add(draft, json_edit_get(&draft->change->after, path));
+}
+
+/* Writes the draft, and frees it. */
+static bool finish(struct draft *draft)
+{
+	struct json_edit *after = &draft->change->after;
+	char path[64], *old;
+
+	snprintf(path, sizeof(path), "tables[%u].previous", draft->t);
+	old = draft->failed ? NULL : json_edit_get(after, path);
+	if (!draft->failed && draft->count == 0)
+		draft->failed = old && !json_edit_remove(after, path); /* or there was none */
+	else if (!draft->failed) {
+		*strrchr(path, '.') = '\0';
+		draft->failed = !json_edit_set_array(after, path, "previous", draft->elements, draft->count);
+	}
+	free(old);
+	for (size_t i = 0; i < draft->count; i++)
+		free(draft->elements[i]);
+	if (draft->failed)
+		command_error("%s: its previous states cannot be written: out of memory", draft->change->named);
+	return !draft->failed;
+}
+
+static void say_forgotten(const struct table_set *set, uint32_t t, const struct table_past *past, const char *why)
+{
+	char label[16], text[UTC_TEXT_MAX];
+
+	printf("%s: forgets the previous state of %s: %s\n", table_label(set, t, label), utc_format(past->time, text),
+		why);
+}
+
+/* A state of the future has no age: a clock is or was wrong. */
+static bool is_old(const struct table_past *past, int64_t now, uint32_t keep_s)
+{
+	return keep_s == 0 || (past->time < now && now - past->time > keep_s);
+}
+
+/* Adds the state that the change replaces. It is never older than the states after it, so that a clock that was set back does not
+ * make edit forget it too early. */
+static void add_replaced(struct draft *draft, struct table_past *state, const struct table *table, int64_t now)
+{
+	char label[16], text[UTC_TEXT_MAX];
+	const char *name = table_label(&draft->change->old.set, draft->t, label);
+
+	state->time = now;
+	if (table->past_count && table->past[0].time > now) {
+		state->time = table->past[0].time;
+		command_error(
+			"warning: %s: the clock of this host is behind the newest previous state of table %s, %s: correct the clock, or drop the states with a wrong time with forget --keep 0",
+			draft->change->named, name, utc_format(state->time, text));
+	} else if (now < FIRST_TIME) {
+		command_error(
+			"warning: %s: the clock of this host is wrong: it says %s: correct it, because the previous states of table %s are forgotten by their age",
+			draft->change->named, utc_format(now, text), name);
+	}
+	add(draft, state_text(state));
+}
+
+/* Makes `previous` of table t: the replaced state, and those before it that still count. */
+static bool write_states(
+	struct change *change, const struct table_set *set, uint32_t t, struct table_past states[2], uint32_t keep_s)
+{
+	const struct table *table = &set->tables[t];
+	struct draft draft = {.change = change, .t = t};
+	int64_t now = time(NULL);
+
+	if (keep_s && states[0].backend_count)
+		add_replaced(&draft, &states[0], table, now);
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		/* The rows already follow from these states. */
+		if (is_same(&states[0], &table->past[i]) || is_same(&states[1], &table->past[i]))
+			continue;
+		if (is_old(&table->past[i], now, keep_s))
+			say_forgotten(set, t, &table->past[i], "it is older than --keep (24h unless given)");
+		else if (draft.count == TABLE_MAX_PAST)
+			say_forgotten(set, t, &table->past[i], "a table has at most 16");
+		else
+			add_kept(&draft, i);
+	}
+	return finish(&draft);
+}
+
+bool history_update(struct change *change, const struct table_document *new, uint32_t keep_s, bool *changed)
+{
+	const struct table_set *old = &change->old.set, *set = &new->set;
+	bool updated = true;
+
+	for (uint32_t t = 0; t < set->count && t < old->count && updated; t++) {
+		struct table_past states[2] = {{0}, {0}};
+
+		/* With another seed, previous states say nothing about the rows. */
+		if (memcmp(old->tables[t].seed, set->tables[t].seed, SIPHASH_KEY_SIZE) != 0)
+			continue;
+		updated = state_of_table(&old->tables[t], &states[0]) && state_of_table(&set->tables[t], &states[1]);
+		if (!updated) {
+			command_error("out of memory");
+		} else if (!is_same(&states[0], &states[1])) {
+			*changed = true;
+			updated = write_states(change, set, t, states, keep_s);
+		}
+		free(states[0].backends);
+		free(states[1].backends);
+	}
+	return updated;
+}
+
+bool history_forget_old(struct change *change, uint32_t t, uint32_t keep_s)
+{
+	const struct table *table = &change->old.set.tables[t];
+	struct draft draft = {.change = change, .t = t};
+	int64_t now = time(NULL);
+	uint32_t old = 0;
+
+	for (uint32_t i = 0; i < table->past_count; i++)
+		old += is_old(&table->past[i], now, keep_s);
+	for (uint32_t i = 0; i < table->past_count && old; i++)
+		if (is_old(&table->past[i], now, keep_s))
+			say_forgotten(&change->old.set, t, &table->past[i], "it is older than --keep (24h unless given)");
+		else
+			add_kept(&draft, i);
+	return !old || finish(&draft);
+}
+
+bool history_keep_newest(struct change *change, uint32_t t, uint32_t count)
+{
+	struct draft draft = {.change = change, .t = t};
+
+	for (uint32_t i = 0; i < count; i++)
+		add_kept(&draft, i);
+	return finish(&draft);
+}
