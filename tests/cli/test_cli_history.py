@@ -234,9 +234,9 @@ def test_keep_is_a_duration(file, keep, left):
 
 
 def test_sixteen_states_are_the_most(file):
-    with_previous(file, *(entry(f".{i}", when=ago(60 + i)) for i in range(5, 21)))
+    with_previous(file, *(entry(".1", f".{i}", when=ago(60 + i)) for i in range(5, 21)))
     done = edit(file, "drain", "192.168.50.1")
-    assert states(file) == [ALL] + [(f".{i}",) for i in range(5, 20)]
+    assert states(file) == [ALL] + [(".1", f".{i}") for i in range(5, 20)]
     assert done.stdout.count("forgets the previous state") == 1 and ": a table has at most 16\n" in done.stdout
     run("check", file)
 
