@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "common/utc.h"
+#include "table/file/json_locate.h"
 
 #define MAX_KEEP_S (10 * 365 * 24 * 3600)
 /* 2026-01-01: a clock before this time was never set. */
@@ -97,8 +98,10 @@ static char *state_text(const struct table_past *state)
 
 /* The next `previous` of a table. */
 struct draft {
-	struct change *change;
+	const struct change *change;
 	uint32_t t;
+	struct json_edit *edit; /* the whole text, or that of the table */
+	const char *object; /* path of the table in the text; "": it is the text */
 	char *elements[TABLE_MAX_PAST + 1]; /* as JSON text; owned */
 	size_t count;
 	bool failed; /* out of memory */
@@ -110,34 +113,50 @@ static void add(struct draft *draft, char *element)
 	draft->elements[draft->count++] = element;
 }
 
+#define PATH_MAX_SIZE 64
+
+/* Writes the path of the member, or of one of its elements. */
+static void path_of(const struct draft *draft, const char *member, char path[PATH_MAX_SIZE])
+{
+	snprintf(path, PATH_MAX_SIZE, "%s%s%s", draft->object, *draft->object ? "." : "", member);
+}
+
 static void add_kept(struct draft *draft, uint32_t index)
 {
-	char path[64];
+	char member[32], path[PATH_MAX_SIZE];
 
-	snprintf(path, sizeof(path), "tables[%u].previous[%u]", draft->t, index);
-	add(draft, json_edit_get(&draft->change->after, path));
+	snprintf(member, sizeof(member), "previous[%u]", index);
+	path_of(draft, member, path);
+	add(draft, json_edit_get(draft->edit, path));
+}
+
+/* Removes the member, if the table has it. */
+static bool remove_previous(const struct draft *draft)
+{
+	char path[PATH_MAX_SIZE], *old;
+	bool removed;
+
+	path_of(draft, "previous", path);
+	old = json_edit_get(draft->edit, path);
+	removed = !old || json_edit_remove(draft->edit, path);
+	free(old);
+	return removed;
 }
 
 /* Writes the draft, and frees it. */
 static bool finish(struct draft *draft)
 {
-	struct json_edit *after = &draft->change->after;
-	char path[64], *old;
+	bool written = !draft->failed;
 
-	snprintf(path, sizeof(path), "tables[%u].previous", draft->t);
-	old = draft->failed ? NULL : json_edit_get(after, path);
-	if (!draft->failed && draft->count == 0)
-		draft->failed = old && !json_edit_remove(after, path); /* or there was none */
-	else if (!draft->failed) {
-		*strrchr(path, '.') = '\0';
-		draft->failed = !json_edit_set_array(after, path, "previous", draft->elements, draft->count);
-	}
-	free(old);
+	if (written)
+		written = draft->count ? json_edit_set_array(
+						 draft->edit, draft->object, "previous", draft->elements, draft->count)
+				       : remove_previous(draft);
 	for (size_t i = 0; i < draft->count; i++)
 		free(draft->elements[i]);
-	if (draft->failed)
+	if (!written)
 		command_error("%s: its previous states cannot be written: out of memory", draft->change->named);
-	return !draft->failed;
+	return written;
 }
 
 static void say_forgotten(const struct table_set *set, uint32_t t, const struct table_past *past, const char *why)
@@ -175,12 +194,12 @@ static void add_replaced(struct draft *draft, struct table_past *state, const st
 	add(draft, state_text(state));
 }
 
-/* Makes `previous` of table t: the replaced state, and those before it that still count. */
-static bool write_states(
-	struct change *change, const struct table_set *set, uint32_t t, struct table_past states[2], uint32_t keep_s)
+/* Makes `previous` of table t, whose text is `edit`: the replaced state, and those before it that still count. */
+static bool write_states(struct change *change, const struct table_set *set, uint32_t t, struct json_edit *edit,
+	struct table_past states[2], uint32_t keep_s)
 {
 	const struct table *table = &set->tables[t];
-	struct draft draft = {.change = change, .t = t};
+	struct draft draft = {.change = change, .t = t, .edit = edit, .object = ""};
 	int64_t now = time(NULL);
 
 	if (keep_s && states[0].backend_count)
@@ -199,39 +218,96 @@ static bool write_states(
 	return finish(&draft);
 }
 
+/* The text is copied up to `done`, so that it is read once, however many tables change. */
+struct copy {
+	struct json_locate locate;
+	FILE *to;
+	size_t done;
+};
+
+static void copy_until(struct copy *copy, size_t end)
+{
+	fwrite(copy->locate.text + copy->done, 1, end - copy->done, copy->to);
+	copy->done = end;
+}
+
+/* Copies the text up to the end of table t, with its new previous states. */
+static bool copy_table(struct change *change, const struct table_set *set, uint32_t t, struct copy *copy,
+	struct table_past states[2], uint32_t keep_s)
+{
+	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
+	struct json_span span;
+	struct json_edit edit;
+	bool written;
+
+	json_locate(&copy->locate, steps, 2, &span);
+	edit.size = span.end - span.value.at;
+	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
+	written = edit.text && write_states(change, set, t, &edit, states, keep_s);
+	if (written) {
+		copy_until(copy, span.value.at);
+		fwrite(edit.text, 1, edit.size, copy->to);
+		copy->done = span.end;
+	}
+	free(edit.text);
+	return written;
+}
+
+/* Copies table t if its state has changed. */
+static bool update_table(
+	struct change *change, const struct table_set *set, uint32_t t, struct copy *copy, uint32_t keep_s)
+{
+	const struct table *old = &change->old.set.tables[t], *new = &set->tables[t];
+	struct table_past states[2] = {{0}, {0}};
+	bool updated;
+
+	/* With another seed, previous states say nothing about the rows. */
+	if (memcmp(old->seed, new->seed, SIPHASH_KEY_SIZE) != 0)
+		return true;
+	updated = state_of_table(old, &states[0]) && state_of_table(new, &states[1]);
+	if (!updated)
+		command_error("out of memory");
+	else if (!is_same(&states[0], &states[1]))
+		updated = copy_table(change, set, t, copy, states, keep_s);
+	free(states[0].backends);
+	free(states[1].backends);
+	return updated;
+}
+
 bool history_update(struct change *change, const struct table_document *new, uint32_t keep_s, bool *changed)
 {
-	const struct table_set *old = &change->old.set, *set = &new->set;
+	struct copy copy = {.locate = {.text = change->after.text, .size = change->after.size}};
+	struct json_edit text = {0};
 	bool updated = true;
 
-	for (uint32_t t = 0; t < set->count && t < old->count && updated; t++) {
-		struct table_past states[2] = {{0}, {0}};
-
-		/* With another seed, previous states say nothing about the rows. */
-		if (memcmp(old->tables[t].seed, set->tables[t].seed, SIPHASH_KEY_SIZE) != 0)
-			continue;
-		updated = state_of_table(&old->tables[t], &states[0]) && state_of_table(&set->tables[t], &states[1]);
-		if (!updated) {
-			command_error("out of memory");
-		} else if (!is_same(&states[0], &states[1])) {
-			*changed = true;
-			updated = write_states(change, set, t, states, keep_s);
-		}
-		free(states[0].backends);
-		free(states[1].backends);
+	copy.to = open_memstream(&text.text, &text.size);
+	if (!copy.to)
+		return command_error("out of memory") == COMMAND_OK;
+	for (uint32_t t = 0; t < new->set.count &&t < change->old.set.count &&updated; t++)
+		updated = update_table(change, &new->set, t, &copy, keep_s);
+	*changed = copy.done > 0;
+	copy_until(&copy, change->after.size);
+	updated = fclose(copy.to) == 0 && updated;
+	if (!updated) {
+		free(text.text);
+		return false;
 	}
-	return updated;
+	free(change->after.text);
+	change->after = text;
+	return true;
 }
 
 bool history_forget_old(struct change *change, uint32_t t, uint32_t keep_s)
 {
 	const struct table *table = &change->old.set.tables[t];
-	struct draft draft = {.change = change, .t = t};
+	char object[32];
+	struct draft draft = {.change = change, .t = t, .edit = &change->after, .object = object};
 	int64_t now = time(NULL);
 	uint32_t old = 0;
 
 	for (uint32_t i = 0; i < table->past_count; i++)
 		old += is_old(&table->past[i], now, keep_s);
+	snprintf(object, sizeof(object), "tables[%u]", t);
 	for (uint32_t i = 0; i < table->past_count && old; i++)
 		if (is_old(&table->past[i], now, keep_s))
 			say_forgotten(&change->old.set, t, &table->past[i], "it is older than --keep (24h unless given)");
@@ -242,8 +318,10 @@ bool history_forget_old(struct change *change, uint32_t t, uint32_t keep_s)
 
 bool history_keep_newest(struct change *change, uint32_t t, uint32_t count)
 {
-	struct draft draft = {.change = change, .t = t};
+	char object[32];
+	struct draft draft = {.change = change, .t = t, .edit = &change->after, .object = object};
 
+	snprintf(object, sizeof(object), "tables[%u]", t);
 	for (uint32_t i = 0; i < count; i++)
 		add_kept(&draft, i);
 	return finish(&draft);
