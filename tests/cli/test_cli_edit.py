@@ -34,7 +34,7 @@ def file(tmp_path):
     return path
 
 
-NO_HISTORY = ("--keep", "0")  # test_cli_history.py is about the previous states that edit and undo write
+NO_HISTORY = ("--keep", "0")  # edit/test_history.py is about the previous states that edit and undo write
 
 
 def edit(path, *words, code=OK, **kwargs):

@@ -44,11 +44,10 @@ static bool seed_made(const struct table *table, const uint8_t *seed)
 
 const uint8_t *first_holders_seed(const struct table *before, const struct table *after)
 {
-	if (table_is_matched(before))
-		return NULL;
 	if (!is_zero(before->seed))
 		return before->seed;
-	return after && !is_zero(after->seed) && seed_made(before, after->seed) ? after->seed : NULL;
+	return !table_is_matched(before) && after && !is_zero(after->seed) && seed_made(before, after->seed) ? after->seed
+													     : NULL;
 }
 
 struct first {

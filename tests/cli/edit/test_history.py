@@ -168,6 +168,15 @@ def test_two_hops_have_previous_states_too(tmp_path):
     assert "break" in run("edit", old, "set", "192.168.50.1", "weight=20", "--keep", "0", code=BROKEN).stderr
 
 
+def test_hops_that_no_state_needs_may_be_lost(tmp_path):
+    """A later hop has connections only if it was first in a previous state, or drains. All three proxies are in all rows, and some leave."""
+    path = write_tables(tmp_path / "t.json", table(backends=3, hops=4))
+    run("edit", path, "set", "192.168.50.3", "weight=50")
+    run("edit", path, "set", "192.168.50.3", "weight=none")
+    done = run("edit", path, "add", "192.168.50.4", "192.168.50.5")
+    assert " 0 break (0.00%)" in done.stdout and "other rows lose a later hop" in done.stdout
+
+
 def test_only_the_table_that_changes_gets_an_entry(tmp_path):
     path = write_tables(tmp_path / "t.json", table("a", hops=3), table("b", hash_key=2, hops=3, binds=[{"ip": "10.10.10.11", "proto": "tcp", "port": 80}]))
     edit(path, "drain", "192.168.50.1", "--table", "b")
