@@ -188,3 +188,16 @@ def test_exit_codes(write, tmp_path):
     run("diff", drains[0], code=USAGE)
     missing = run("diff", *drains, tmp_path / "missing.json", code=FAILED)
     assert "missing.json" in missing.stderr
+
+
+def test_proxies_of_previous_states_hold_connections(write, tmp_path):
+    """192.168.50.1 is active, but is first in fewer rows than it was."""
+    past = [{"time": "2026-01-01T00:00:00Z", "backends": [{"ip": "192.168.50.1"}, {"ip": "192.168.50.2"}]}]
+    old = write_tables(tmp_path / "old.json", table(backends=backends("aaaa"), previous=past))
+    found = run_json("diff", old, write_tables(tmp_path / "new.json", table(backends=backends("-aaa"))), code=BROKEN)
+    entry = found["tables"][0]["backends"][0]
+    now, before = hops("aaaa"), hops("aa")
+    expected = sum("192.168.50.1" in (new[0], old[0]) for new, old in zip(now, before))
+    assert entry["held_rows"] == entry["broken_rows"] == expected > sum(row[0] == "192.168.50.1" for row in now)
+    without = run_json("diff", *write("aaaa", "-aaa"), code=BROKEN)
+    assert without["tables"][0]["backends"][0]["held_rows"] < expected

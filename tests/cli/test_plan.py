@@ -178,6 +178,7 @@ def test_previous_states_of_current_are_kept_if_the_hops_suffice(files, tmp_path
     assert narrow["first_waits"] == [{"for": "connections"}] and narrow["plan"]["broken_rows"] == 0
     assert "Wait until the connections that began before CURRENT have ended" in run("plan", tmp_path / "current.json",
                                                                                      tmp_path / "wanted.json").stdout
+    assert found["unsafe"] == narrow["unsafe"] == []
     first = json.loads((tmp_path / "wide" / "1.json").read_text())["tables"][0]["previous"]
     assert [len(state["backends"]) for state in first] == [8, 3]
     assert first[1]["time"] == RECENT

@@ -67,9 +67,8 @@ static bool may_hold(const struct first *first, uint32_t row, uint16_t hop, uint
 		return !table_backend_is_good(backend) || first->in_past[hop];
 	if (table_backend_is_good(backend))
 		return false;
-	/* The natural order does not tell who was first with a balance, but previous states do. */
-	return table->balance ? !table->past_count
-			      : is_natural_order(first->seed, row, backend, &table->backends[first_hop]);
+	/* With a balance, the natural order does not tell who was first. */
+	return table->balance || is_natural_order(first->seed, row, backend, &table->backends[first_hop]);
 }
 
 static bool add_row(const struct first *first, uint32_t row)

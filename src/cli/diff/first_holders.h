@@ -14,10 +14,11 @@
 const uint8_t *first_holders_seed(const struct table *before, const struct table *after);
 
 /*
- * Fills *holders, with mass 1 each: the first hop of each row; and the later hops that are draining or unhealthy, which
- * have connections from the time when they were first. If the seed is known, this is only possible if they come before
- * the first hop in natural order. So do the hops to which the row was matched in the previous states of the table. Without
- * the seed, these are all later hops that are in a previous state. Returns false if out of memory; the caller frees *holders in either case.
+ * Fills *holders, with mass 1 each: the first hop of each row; the later hops that are draining or unhealthy, which have
+ * connections from the time when they were first; and the hops to which the row was matched in the previous states.
+ * If the seed is known and the table has no balance, a draining or unhealthy hop must come before the first hop in natural
+ * order. Without the seed, all later hops count that are in a previous state. Returns false if out of memory; the caller
+ * frees *holders in either case.
  */
 bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
 

@@ -178,5 +178,6 @@ const struct command plan_command = {
 	.max_operands = 2,
 	.summary = "Compute tables that lead from one table to another without losing connections",
 	.options = options,
-	.note = "CURRENT is the table that the directors use, WANTED.json the one that they shall use.",
+	.note = "CURRENT is the table that the directors use, WANTED.json the one that they\n"
+		"shall use.",
 };
