@@ -142,6 +142,13 @@ def test_a_proxy_that_is_drained_already_is_waited_for_first(files, tmp_path):
         "plan", *paths).stdout
 
 
+def test_nobody_waits_for_an_active_proxy_before_the_first_step(files):
+    past = [{"time": RECENT, "backends": [{"ip": f"192.168.50.{i}"} for i in (1, 2)]}]
+    found = plan(files({"backends": backends("aada"), "previous": past}, {"backends": backends("-a-a")}))
+    assert found["first_waits"] == [{"for": "drained", "table": "web", "proxies": ["192.168.50.3"]}, {"for": "connections"}]
+    assert found["steps"][-2]["waits"][1]["proxies"] == ["192.168.50.1", "192.168.50.3"]
+
+
 @pytest.mark.parametrize("current, wanted", [
     ({"backends": backends("aaaaaaaa")}, {"backends": backends("aaaaaaaa", [50, 100, 200, 400, 100, 100, 100, 100])}),
     ({"backends": backends("aaaaaaaa", [10] * 8)}, {"backends": backends("aaaaaaaa", [1000, 1] * 4)}),

@@ -53,7 +53,10 @@ struct plan {
 };
 
 /* Returns true if a proxy of CURRENT leaves: it is not in WANTED, or becomes inactive there. */
-bool plan_leaves(const struct table_diff *pair, const struct table_backend *before);
+bool plan_leaves(const struct table_diff_backend *backend);
+
+/* Returns true if such a proxy gets no new connections in CURRENT, and so can be waited for before the first step. */
+bool plan_drains(const struct table_diff_backend *backend);
 
 /* Returns true if the rows of both tables of the pair are known to follow from the same seed. */
 bool plan_keeps_seed(const struct table_diff *pair);

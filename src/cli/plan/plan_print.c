@@ -50,11 +50,11 @@ static void add_missing(json_t *reasons, const struct table_diff *pair, const ch
 {
 	char addr[NETADDR_TEXT_MAX];
 
-	for (uint32_t i = 0; i < pair->before->backend_count; i++)
-		if (!pair->before->backends[i].healthy && plan_leaves(pair, &pair->before->backends[i]))
+	for (uint32_t i = 0; i < pair->backend_count; i++)
+		if (plan_leaves(&pair->backends[i]) && !pair->backends[i].before->healthy)
 			add_reason(reasons,
 				"table %s: proxy %s leaves and is down in CURRENT: if the host does not exist any more, its connections are lost; do not wait for it",
-				label, netaddr_format(&pair->before->backends[i].addr, addr));
+				label, netaddr_format(&pair->backends[i].addr, addr));
 }
 
 /* Returns what no plan can make safe, as an array of sentences. */
@@ -91,16 +91,15 @@ static json_t *describe_unsafe(const struct plan_input *input)
 	return reasons;
 }
 
-/* Returns the proxies of the pair that must be drained, as an array of addresses. */
-static json_t *describe_leaving(const struct table_diff *pair)
+/* Returns the proxies of the pair to wait for, as an array of addresses. is_current: before the first step. */
+static json_t *describe_leaving(const struct table_diff *pair, bool is_current)
 {
 	json_t *proxies = json_array();
 	char addr[NETADDR_TEXT_MAX];
 
-	for (uint32_t i = 0; pair->before && pair->after && i < pair->before->backend_count; i++)
-		if (plan_leaves(pair, &pair->before->backends[i]))
-			json_array_append_new(
-				proxies, json_string(netaddr_format(&pair->before->backends[i].addr, addr)));
+	for (uint32_t i = 0; pair->before && pair->after && i < pair->backend_count; i++)
+		if (is_current ? plan_drains(&pair->backends[i]) : plan_leaves(&pair->backends[i]))
+			json_array_append_new(proxies, json_string(netaddr_format(&pair->backends[i].addr, addr)));
 	return proxies;
 }
 
@@ -114,7 +113,7 @@ static json_t *describe_waits(const struct plan_input *input, const char *digest
 		json_array_append_new(waits, json_pack("{s:s, s:s}", "for", "directors", "digest", digest));
 	for (uint32_t i = 0; i < input->at_once.count && wait >= PLAN_DRAINED; i++) {
 		const struct table_diff *pair = &input->at_once.tables[i];
-		json_t *proxies = describe_leaving(pair);
+		json_t *proxies = describe_leaving(pair, !digest);
 
 		if (json_array_size(proxies))
 			json_array_append_new(waits, json_pack("{s:s, s:s, s:O}", "for", "drained", "table",

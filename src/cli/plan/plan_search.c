@@ -61,13 +61,9 @@ static bool any_drains(const struct plan_input *input)
 	for (uint32_t t = 0; t < input->at_once.count; t++) {
 		const struct table_diff *pair = &input->at_once.tables[t];
 
-		for (uint32_t i = 0; pair->after && i < pair->backend_count; i++) {
-			const struct table_diff_backend *backend = &pair->backends[i];
-
-			if (backend->before && backend->held && !backend->first_before &&
-				plan_leaves(pair, backend->before))
+		for (uint32_t i = 0; pair->after && i < pair->backend_count; i++)
+			if (pair->backends[i].held && plan_drains(&pair->backends[i]))
 				return true;
-		}
 	}
 	return false;
 }
@@ -77,15 +73,15 @@ static bool wait_drained(const struct plan_input *input, struct sequence *sequen
 {
 	bool done = true;
 
-	for (uint32_t t = 0; t < input->at_once.count && done; t++) {
+	for (uint32_t t = 0; t < input->at_once.count; t++) {
 		const struct table_diff *pair = &input->at_once.tables[t];
+		uint32_t index = is_current ? pair->old_index : pair->new_index;
 
-		for (uint32_t i = 0; pair->before && pair->after && i < pair->before->backend_count && done; i++) {
-			const struct table_backend *backend = &pair->before->backends[i];
+		for (uint32_t i = 0; pair->before && pair->after && i < pair->backend_count && done; i++) {
+			const struct table_diff_backend *backend = &pair->backends[i];
 
-			if (plan_leaves(pair, backend))
-				done = sequence_drained(
-					sequence, is_current ? pair->old_index : pair->new_index, &backend->addr);
+			if (is_current ? plan_drains(backend) : plan_leaves(backend))
+				done = sequence_drained(sequence, index, &backend->addr);
 		}
 	}
 	return done;

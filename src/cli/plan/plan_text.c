@@ -16,11 +16,16 @@ static const struct table_backend *find(const struct table *table, const struct 
 	return NULL;
 }
 
-bool plan_leaves(const struct table_diff *pair, const struct table_backend *before)
+bool plan_leaves(const struct table_diff_backend *backend)
 {
-	const struct table_backend *after = find(pair->after, &before->addr);
+	const struct table_backend *before = backend->before, *after = backend->after;
 
-	return before->state != TABLE_INACTIVE && (!after || after->state == TABLE_INACTIVE);
+	return before && before->state != TABLE_INACTIVE && (!after || after->state == TABLE_INACTIVE);
+}
+
+bool plan_drains(const struct table_diff_backend *backend)
+{
+	return plan_leaves(backend) && backend->first_before == 0;
 }
 
 bool plan_keeps_seed(const struct table_diff *pair)
