@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM 4
+#define FIRST_ROOM 2
 
 bool holders_create(struct holders *holders)
 {

@@ -138,8 +138,8 @@ def test_a_proxy_that_is_drained_already_is_waited_for_first(files, tmp_path):
     found = plan(paths, "--write", tmp_path / "plan")
     assert kinds(found) == ["wanted"] and found["at_once"]["broken_rows"] > 0
     assert found["first_waits"] == [{"for": "drained", "table": "web", "proxies": ["192.168.50.3"]}]
-    assert "\n0. Leave CURRENT in use.\n   Wait until 1 proxy of table web has no connections left:\n     192.168.50.3\n" in run(
-        "plan", *paths).stdout
+    assert ("0. Leave CURRENT in use. Wait until 1 proxy of table web has no connections left (`glb-redirect drained --wait 10m` on "
+            "each): 192.168.50.3 1. Publish 1.json") in " ".join(run("plan", *paths).stdout.split())
 
 
 def test_nobody_waits_for_an_active_proxy_before_the_first_step(files):
@@ -362,12 +362,12 @@ def test_the_plan_for_people(files, tmp_path):
         f"1. Publish {folder}/1.json on all directors. New connections go where WANTED says. Proxies that leave are draining, and each "
         "row still has its old first hop as a later one. "
         f"Wait until all directors use it: `glb-director-cli stats` shows the digest {digests[0]}. "
-        "Wait until 1 proxy of table web has no connections left: 192.168.50.4 On each, `glb-redirect drained --wait 10m` tells. "
+        "Wait until 1 proxy of table web has no connections left (`glb-redirect drained --wait 10m` on each): 192.168.50.4 "
         f"2. Publish {folder}/2.json on all directors. It is WANTED itself. "
         f"Wait until all directors use it: `glb-director-cli stats` shows the digest {digests[1]}.")
 
 
 def test_a_long_list_of_proxies_is_cut(files):
     text = run("plan", *files({"backends": 30}, {"backends": 10})).stdout
-    assert "Wait until 20 proxies of table web have no connections left:\n" in text
+    assert "   Wait until 20 proxies of table web have no connections left (`glb-redirect\n" in text
     assert "     and 10 more; --json lists all\n" in text

@@ -412,6 +412,8 @@ bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *
 
 		done = compare(table, after, held && table->before ? &held[table->old_index] : NULL, left);
 		add_totals(diff, table);
+		if (held && table->before)
+			holders_free(&held[table->old_index]);
 	}
 	if (!done)
 		table_set_diff_free(diff);

@@ -61,8 +61,8 @@ struct table_set_diff {
 /*
  * Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free().
  *
- * held, by old table: who holds connections. Proxies get numbers in it, and nothing else changes. An entry that is empty, or NULL
- * instead of the array, stands for everyone who may hold some by the old table alone.
+ * held, by old table: who holds connections. Its entries are empty afterwards, to save memory. An entry that is empty, or
+ * NULL instead of the array, stands for everyone who may hold some by the old table alone.
  * left, by new table, empty: table_set_diff_follow() adds the connections that do not break. It leaves an entry empty if
  * its table has not changed since such an entry of `held`, and gets no bind of another table; `held` must then be an array. NULL: not needed. On false, the caller frees the entries.
  */

@@ -174,8 +174,10 @@ static void print_drained(const json_t *wait)
 	const json_t *proxies = json_object_get(wait, "proxies"), *proxy;
 	size_t i, count = json_array_size(proxies);
 
-	cli_print(3, "   Wait until %zu prox%s of table %s %s no connections left:", count, count == 1 ? "y" : "ies",
-		json_string_value(json_object_get(wait, "table")), count == 1 ? "has" : "have");
+	cli_print(3,
+		"   Wait until %zu prox%s of table %s %s no connections left (`glb-redirect drained --wait 10m` on each):",
+		count, count == 1 ? "y" : "ies", json_string_value(json_object_get(wait, "table")),
+		count == 1 ? "has" : "have");
 	json_array_foreach(proxies, i, proxy)
 	{
 		if (i == MAX_PROXIES) {
@@ -184,7 +186,6 @@ static void print_drained(const json_t *wait)
 		}
 		printf("     %s\n", json_string_value(proxy));
 	}
-	puts("     On each, `glb-redirect drained --wait 10m` tells.");
 }
 
 static void print_waits(json_t *waits, bool before_all)
