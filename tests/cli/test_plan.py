@@ -158,6 +158,8 @@ def test_nobody_waits_for_an_active_proxy_before_the_first_step(files):
     ({"backends": backends("aaaaaaaa"), "hops": 4}, {"backends": backends("dddaaaaa"), "hops": 2}),
     ({"backends": backends("aaaaaaaa")}, {"backends": backends("aiaiaiaa")}),
     ({"backends": backends("aiaafa--")}, {"backends": backends("-aafaaaa")}),
+    ({"backends": backends("axaaaa----"), "hops": 3}, {"backends": backends("axaaaaaaaa"), "hops": 3}),
+    ({"backends": backends("aaaaaa"), "hops": 3}, {"backends": backends("daaxaf"), "hops": 3}),
     ({"backends": backends("aaaa----"), "balance": 1.1}, {"backends": backends("----aaaa"), "balance": 1.02}),
 ])
 def test_changes_that_have_a_safe_plan(files, tmp_path, current, wanted):

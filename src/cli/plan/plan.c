@@ -111,7 +111,7 @@ static int refuse(const struct plan_input *input, const struct plan *plan, doubl
 		"plan: refused: the best plan breaks %s of the rows, and a director that is one table behind loses new connections of %s; %.2f%% are allowed",
 		diff_percent_text(plan->broken, rows, broken), diff_percent_text(plan->skew, rows, skew), limit);
 	command_error(
-		"to keep connections, change less at a time, or give the tables more hops first; to accept the losses, add --max-broken %" PRIu64
+		"to keep connections, wait until all proxies are up, change less at a time, or give the tables more hops first; to accept the losses, add --max-broken %" PRIu64
 		".%02" PRIu64,
 		enough / 100, enough % 100);
 	return CLI_BROKEN;

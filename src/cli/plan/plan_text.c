@@ -140,16 +140,30 @@ static json_t *describe_state(int64_t time_s, uint16_t balance, json_t *backends
 	return state;
 }
 
-/* The active and filling backends of a table, as an entry of `previous`. */
-static json_t *describe_table(const struct table *table)
+/* Adds the active and filling backends of a table to the states, if there are any: all, or those that are healthy. */
+static void add_state(json_t *states, const struct table *table, bool healthy_only)
 {
 	json_t *backends = json_array();
 
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		if (backend->state <= TABLE_ACTIVE && (backend->healthy || !healthy_only))
+			json_array_append_new(
+				backends, describe_past_backend(&backend->addr, table_backend_weight(backend)));
+	}
+	if (json_array_size(backends))
+		json_array_append_new(states, describe_state(time(NULL), table->balance, backends));
+	else
+		json_decref(backends);
+}
+
+static bool any_down(const struct table *table)
+{
 	for (uint32_t i = 0; i < table->backend_count; i++)
-		if (table->backends[i].state == TABLE_ACTIVE || table->backends[i].state == TABLE_FILLING)
-			json_array_append_new(backends, describe_past_backend(&table->backends[i].addr,
-								table_backend_weight(&table->backends[i])));
-	return describe_state(time(NULL), table->balance, backends);
+		if (!table->backends[i].healthy)
+			return true;
+	return false;
 }
 
 static json_t *describe_past(const struct table_past *past)
@@ -161,15 +175,21 @@ static json_t *describe_past(const struct table_past *past)
 	return describe_state(past->time, past->balance, backends);
 }
 
-/* Sets `previous`: the other of the two states first, and then the previous states of CURRENT. */
+/*
+ * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. Health does not enter the
+ * matching, so the state begins with the backends that are up: the row is then matched to its real first hop.
+ */
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {
+	const struct table *other = kind == PLAN_ANNOUNCE ? pair->after : pair->before;
 	json_t *states = json_array();
 	char path[32], *value;
 	bool done;
 
-	json_array_append_new(states, describe_table(kind == PLAN_ANNOUNCE ? pair->after : pair->before));
-	for (uint32_t i = 0; with_past && i < pair->before->past_count && i + 1 < TABLE_MAX_PAST; i++)
+	if (any_down(other))
+		add_state(states, other, true);
+	add_state(states, other, false);
+	for (uint32_t i = 0; with_past && i < pair->before->past_count && json_array_size(states) < TABLE_MAX_PAST; i++)
 		json_array_append_new(states, describe_past(&pair->before->past[i]));
 	value = json_dumps(states, JSON_REAL_PRECISION(4));
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
