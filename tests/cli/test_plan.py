@@ -58,7 +58,7 @@ def row_of(only, number):
 def rows_of(path):
     """Some rows, and the addresses of the backends in rows, of the only table of a file"""
     only, = load_tables(json.loads(path.read_text()))
-    return ([row_of(only, number) for number in range(0, 65536, 128)],
+    return ([row_of(only, number) for number in range(0, 65536, 512)],
             {".".join(map(str, entry.address)) for entry in only.serving})
 
 
