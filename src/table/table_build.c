@@ -23,6 +23,7 @@ struct build {
 	struct table_rows_job *jobs; /* one per table; without rows if an earlier table has the same input */
 	uint32_t chunk_count;
 	const struct table_set *set;
+	atomic_bool failed; /* out of memory */
 	atomic_uint_fast32_t next; /* the next chunk that a thread takes */
 };
 
@@ -58,8 +59,14 @@ static void *build_run(void *context)
 	while ((chunk = (uint32_t)atomic_fetch_add(&build->next, 1)) < build->chunk_count) {
 		uint32_t first = chunk % CHUNKS * CHUNK_ROWS;
 
-		if (build->jobs[chunk / CHUNKS].rows && !table_is_matched(&build->set->tables[chunk / CHUNKS]))
-			build->fill(&build->jobs[chunk / CHUNKS], first, first + CHUNK_ROWS);
+		const struct table *table = &build->set->tables[chunk / CHUNKS];
+		struct table_rows_job *job = &build->jobs[chunk / CHUNKS];
+
+		/* A matching needs all rows, so the first chunk of such a table is the whole table. */
+		if (job->rows && !table_is_matched(table))
+			build->fill(job, first, first + CHUNK_ROWS);
+		else if (job->rows && first == 0 && table_build_matched(table, job->row_hops, job->rows))
+			atomic_store(&build->failed, true);
 	}
 	return NULL;
 }
@@ -121,9 +128,8 @@ int table_build(struct table_set *set, unsigned threads)
 		error = open_jobs(set, same, build.jobs, &opened);
 	if (error == 0)
 		build_run_threads(&build, threads);
-	for (uint32_t i = 0; error == 0 && i < set->count; i++)
-		if (same[i] == i && table_is_matched(&set->tables[i]))
-			error = table_build_matched(&set->tables[i], build.jobs[i].row_hops, build.jobs[i].rows);
+	if (error == 0 && build.failed)
+		error = -ENOMEM;
 	for (uint32_t i = 0; error == 0 && i < set->count; i++) {
 		take_rows(&set->tables[i], &build.jobs[i]);
 		if (same[i] != i)

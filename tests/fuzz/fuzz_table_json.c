@@ -37,7 +37,7 @@ static void check_set(const struct table_set *set)
 			if (table->binds[i].prefix.addr.family == NETADDR_NONE ||
 				table->binds[i].port_start > table->binds[i].port_end || !table->binds[i].protocol)
 				abort();
-		if (!used || !table->name || table->hops < TABLE_MIN_HOPS || table->hops > TABLE_MAX_HOPS)
+		if (!used || table->hops < TABLE_MIN_HOPS || table->hops > TABLE_MAX_HOPS)
 			abort();
 	}
 }
