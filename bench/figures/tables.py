@@ -58,6 +58,8 @@ FEATURES = [
     ("none: the first scenario, measured again", dict(what="once more")),
     ("`alt_hash_fields`: two rows for each packet", dict(what="alternative hash")),
     ("rows of 4 hops", dict(what="4 hops", hops=4)),
+    ("rows of 6 hops", dict(what="6 hops", hops=6)),
+    ("rows of 8 hops", dict(what="8 hops", hops=8)),
     ("all four `hash_fields`", dict(what="hash of four fields")),
     ("binds that are prefixes (/28)", dict(what="prefixes")),
     ("MTU check: limit 65535", dict(what="MTU 65535")),
@@ -72,6 +74,9 @@ TABLE_COSTS = [
     ("1025 different port maps", dict(what="1025 port maps")),
     ("rows of 1 hop", dict(what="rows of 1 hop", hops=1)),
     ("rows of 4 hops", dict(what="4 hops", hops=4)),
+    ("rows of 6 hops", dict(what="6 hops", hops=6)),
+    ("rows of 8 hops", dict(what="8 hops", hops=8)),
+    ("64 tables of rows of 8 hops", dict(what="8 hops", tables=64, hops=8)),
     ("300 backends", dict(what="300 backends")),
     ("41 tables of 1600 backends, 65600 in all", dict(what="65600 backends", tables=41)),
 ]

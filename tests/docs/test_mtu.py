@@ -64,6 +64,21 @@ def replayed(folder, hops, mtu, packets):
     return {name: number for name, number in json.loads(done.stdout)["verdicts"].items() if number}
 
 
+@pytest.mark.parametrize("hops, alt, number", [(8, False, 8), (7, False, 7), (8, True, 16)])
+def test_check_warns_below_the_smallest_mtu_for_ipv6(tmp_path, hops, alt, number):
+    """The last column of the first table is enough, and one byte less is not."""
+    replayed(tmp_path, hops, 1500, [packet(100)])
+    file, conf = tmp_path / "table.json", tmp_path / "director.conf"
+    document = json.loads(file.read_text())
+    document["tables"][0] |= {"hash_key": "0123456789abcdef" * 2, "seed": "fedcba9876543210" * 2}  # not the published ones
+    file.write_text(json.dumps(document))
+    alone = conf.read_text() + ("alt_hash_fields = { src_port = true; };\n" if alt else "")
+    for mtu, warned in ((SIZES[number][3], False), (SIZES[number][3] - 1, True)):
+        conf.write_text(alone.replace("outbound_mtu = 1500", f"outbound_mtu = {mtu}"))
+        done = subprocess.run([CLI, "check", "director.conf", "table.json"], cwd=tmp_path, capture_output=True, text=True)
+        assert (f"has {SIZES[number][3]} with the outer headers for {number} hops" in done.stdout + done.stderr) == warned
+
+
 def packet(size, version=4):
     """A client's packet with this number of bytes from its IP header on."""
     ip, header = (IP(src=CLIENT, dst=VIP, flags="DF"), 20) if version == 4 else (IPv6(src=CLIENT6, dst=VIP6), 40)
