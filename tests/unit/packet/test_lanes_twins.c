@@ -548,6 +548,42 @@ static void test_the_fast_path_takes_rows_of_each_length(void **state)
 	}
 }
 
+/* A reload brings rows of 8 hops, and another one rows of 2 again. The pipeline keeps its prebuilt headers. */
+static void test_a_reload_changes_the_number_of_hops(void **state)
+{
+	const struct steering_config steering = {.hash_fields = STEERING_DESTINATION_ADDRESS, .outbound_mtu = 1500};
+	struct routes *routes[TABLE_MAX_HOPS + 1] = {0};
+
+	(void)state;
+	for (uint8_t hops = 2; hops <= TABLE_MAX_HOPS; hops += 3) {
+		struct table_set set = {0};
+
+		handmade_table(&set, 100, hops);
+		handmade_bind(&set, 0, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
+		routes[hops] = handmade_routes(&set);
+	}
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		static const uint8_t order[] = {2, 8, 5, 8, 2};
+		struct pipeline kept = {.next_hops = &one_next_hop, .steering = &steering, .fast = lanes_by_isa[isa]};
+
+		for (size_t i = 0; isa_usable(isa) && i < sizeof(order); i++) {
+			struct pipeline fresh = {
+				.routes = routes[order[i]], .next_hops = &one_next_hop, .steering = &steering};
+
+			kept.routes = routes[order[i]];
+			fill_addressed(0);
+			fill_addressed(1);
+			pipeline_run(&fresh, &bursts[0]);
+			pipeline_run(&kept, &bursts[1]);
+			assert_int_equal(bursts[1].general_path, 0);
+			for (uint32_t lane = 0; lane < BURST_MAX; lane++)
+				assert_same_lane(lane);
+		}
+	}
+	for (uint8_t hops = 2; hops <= TABLE_MAX_HOPS; hops += 3)
+		routes_free(routes[hops]);
+}
+
 /* A packet to 10.77.0.LANE is for one of the last tables, whose indices need more than 8 bits. */
 static void test_packets_find_tables_with_large_indices(void **state)
 {
@@ -654,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
 		cmocka_unit_test(test_the_fast_path_takes_rows_of_each_length),
 		cmocka_unit_test(test_packets_find_tables_with_large_indices),
+		cmocka_unit_test(test_a_reload_changes_the_number_of_hops),
 		cmocka_unit_test(test_admission_is_the_same_on_the_fast_path_of_each_isa),
 		cmocka_unit_test(test_no_isa_loads_unreadable_bytes),
 	};
