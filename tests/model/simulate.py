@@ -134,9 +134,11 @@ class World:
 
     def remember(self, before, now):
         key = lambda state: (state.balance, sorted(state.weights.items()))
-        if before.weights and key(before) != key(self.state()):
-            self.past = [(now, before)] + [(time, state) for time, state in self.past if key(state) != key(before)]
-        self.past = [(time, state) for time, state in self.past if time // 1000 >= now // 1000 - KEEP_MS // 1000][:MAX_PAST]
+        if key(before) != key(self.state()):
+            known = [key(before), key(self.state())]
+            young = [(time, state) for time, state in self.past if time // 1000 >= now // 1000 - KEEP_MS // 1000]
+            self.past = ([(now, before)] if before.weights else []) + [(time, state) for time, state in young if key(state) not in known]
+            self.past = self.past[:MAX_PAST]
         if not self.history:
             self.past = []
 

@@ -215,15 +215,16 @@ static bool change(struct world *world, const struct script_step *step, struct f
 bool world_change(struct world *world, const struct script_step *step, int64_t now_ms, struct faults *faults)
 {
 	struct table_past before;
-	bool done;
+	bool done, changed = false;
 
 	if (step->verb == SCRIPT_WAIT || step->verb == SCRIPT_WAIT_DRAINED)
 		return change(world, step, faults);
-	if (!world_history_take(world, &before)) {
-		script_error(faults, step->line, "out of memory");
-		return false;
+	done = world_history_take(world, &before);
+	if (done) {
+		changed = change(world, step, faults);
+		done = world_history_add(world, &before, now_ms);
 	}
-	done = change(world, step, faults);
-	world_history_add(world, &before, now_ms);
-	return done;
+	if (!done)
+		script_error(faults, step->line, "out of memory");
+	return done && changed;
 }

@@ -79,37 +79,56 @@ static bool is_same(const struct table_past *a, const struct table_past *b)
 	return same;
 }
 
-/* The state becomes the newest one. An older one that is the same says nothing more. */
-static void push(struct table *table, const struct table_past *state)
+/* Drops the states that say nothing besides these two. */
+static void drop_same(struct table *table, const struct table_past *state, const struct table_past *now)
 {
-	uint32_t gone = 0;
-
-	while (gone < table->past_count && !is_same(&table->past[gone], state))
-		gone++;
-	if (gone == TABLE_MAX_PAST)
-		gone--;
-	if (gone < table->past_count)
-		free(table->past[gone].backends);
-	else
-		table->past_count++;
-	memmove(table->past + 1, table->past, gone * sizeof(*table->past));
-	table->past[0] = *state;
-}
-
-void world_history_add(struct world *world, struct table_past *state, int64_t now_ms)
-{
-	struct table *table = &world->table;
-	struct table_past now = {0};
 	uint32_t kept = 0;
 
-	/* Without memory the state counts as another one. */
-	if (world->history && state->backend_count > 0 && !(world_history_take(world, &now) && is_same(state, &now))) {
-		state->time = now_ms / 1000;
-		push(table, state);
-	} else
-		free(state->backends);
-	free(now.backends);
-	while (kept < table->past_count && table->past[kept].time >= now_ms / 1000 - KEEP_S)
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		if (is_same(&table->past[i], state) || is_same(&table->past[i], now))
+			free(table->past[i].backends);
+		else
+			table->past[kept++] = table->past[i];
+	}
+	table->past_count = kept;
+}
+
+/* The state becomes the newest one. */
+static void push(struct table *table, const struct table_past *state)
+{
+	drop_from(table, TABLE_MAX_PAST - 1);
+	memmove(table->past + 1, table->past, table->past_count * sizeof(*table->past));
+	table->past[0] = *state;
+	table->past_count++;
+}
+
+static void drop_old(struct table *table, int64_t now_s)
+{
+	uint32_t kept = 0;
+
+	while (kept < table->past_count && table->past[kept].time >= now_s - KEEP_S)
 		kept++;
-	drop_from(table, world->history ? kept : 0);
+	drop_from(table, kept);
+}
+
+bool world_history_add(struct world *world, struct table_past *state, int64_t now_ms)
+{
+	struct table *table = &world->table;
+	struct table_past now;
+	bool done = world_history_take(world, &now), changed = done && !is_same(state, &now);
+
+	if (!world->history)
+		drop_from(table, 0);
+	if (world->history && changed) {
+		drop_same(table, state, &now);
+		drop_old(table, now_ms / 1000);
+		if (state->backend_count > 0) {
+			state->time = now_ms / 1000;
+			push(table, state);
+			state->backends = NULL;
+		}
+	}
+	free(state->backends);
+	free(now.backends);
+	return done;
 }

@@ -14,7 +14,10 @@ void world_history_forget(struct world *world);
 /* Sets *state to the present one. Returns false if out of memory. */
 bool world_history_take(const struct world *world, struct table_past *state);
 
-/* Adds the state if it differs from the present one, and drops those that are too old. Takes over state->backends. */
-void world_history_add(struct world *world, struct table_past *state, int64_t now_ms);
+/*
+ * If the state differs from the present one, adds it, and drops those that are too old or say nothing more, as `edit` does. Takes
+ * over state->backends. Returns false if out of memory.
+ */
+bool world_history_add(struct world *world, struct table_past *state, int64_t now_ms);
 
 #endif
