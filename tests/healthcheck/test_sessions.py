@@ -94,6 +94,39 @@ def test_sessions_without_tickets_are_resumed(daemon, proxies, servers, tmp_path
         server.wait()
 
 
+SUITE = """
+    server {{ listen 8443 ssl; ssl_protocols TLSv1.3; ssl_certificate cert.pem; ssl_certificate_key key.pem; return 200 "$ssl_cipher"; }}
+"""
+ONLY_256 = """
+openssl_conf = all
+[all]
+ssl_conf = tls
+[tls]
+system_default = policy
+[policy]
+Ciphersuites = TLS_AES_256_GCM_SHA384
+"""
+
+
+def test_suite_with_fast_instructions_is_offered_first_unless_the_system_forbids_it(daemon, proxies, servers, tmp_path):
+    """Without ssl_prefer_server_ciphers, nginx takes the first suite that the client offers."""
+    folder, policy = tmp_path / "nginx", tmp_path / "openssl.cnf"
+    folder.mkdir()
+    policy.write_text(ONLY_256)
+    for name in ("cert.pem", "key.pem"):
+        shutil.copy(servers / name, folder)
+    server = nginx.start(proxies, folder, SUITE)
+    try:
+        for suite, environment in (("TLS_AES_128_GCM_SHA256", {}), ("TLS_AES_256_GCM_SHA384", {"OPENSSL_CONF": str(policy)})):
+            made = daemon(table(backend(PROXY, http=tls_peer.PORT)), http=https(servers / "cert.pem", body=suite), interval_ms=100,
+                          timeout_ms=5000).start(**environment).wait_ready()
+            wait_result(made, "passed")
+            made.stop()
+    finally:
+        server.kill()
+        server.wait()
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_server_without_sessions_has_only_full_handshakes(daemon, servers, peer, version):
     server = peer(version, "forgets")

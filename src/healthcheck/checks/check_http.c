@@ -161,6 +161,8 @@ static void set_connection(struct transfer *transfer, const struct probe *probe)
 	curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	/* libcurl would keep the addresses of all proxies for a minute, and look at each of them when a probe ends. */
+	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	if (source) {
 		snprintf(from, sizeof(from), "host!%s", netaddr_format(source, ip));
 		curl_easy_setopt(easy, CURLOPT_INTERFACE, from);
