@@ -112,7 +112,5 @@ def collect():
     """Yields (name, table document, rows) of every case."""
     for shape in _shapes():
         yield _case(*shape)
-    for count in (8, 40):
-        yield _case(f"{count} backends, 8 hops", 8, backends(count))
     yield from _matched_cases()
     yield from _owner_pairs()
