@@ -16,7 +16,7 @@
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
 #include "table/file/table_file.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 

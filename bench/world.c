@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 #define PORTS_PER_ADDRESS 16
 #define FIRST_PORT        80

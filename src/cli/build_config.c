@@ -11,7 +11,7 @@
 #include "common/file/file.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 enum { FORMAT, FORCE, VERBOSE };
 

@@ -10,9 +10,9 @@
 
 #include "packet/routes.h"
 #include "packet/steering.h"
-#include "table/table_build_matched.h"
+#include "table/rows/table_build_matched.h"
 #include "table/table.h"
-#include "table/table_weight.h"
+#include "table/rows/table_weight.h"
 
 /* Returns the backend's rank in a row, by its weight if that is known. The natural order of the row is by rank. */
 struct table_rank explain_rank(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct table_backend *backend);

@@ -60,7 +60,7 @@ def test_the_example_keys_are_those_of_the_model():
 
 
 def test_the_programs_have_the_logarithms_of_the_model():
-    code = (TREE / "src/table/table_weight.c").read_text().split("knots[KNOTS + 1] = {")[1].split("}")[0]
+    code = (TREE / "src/table/rows/table_weight.c").read_text().split("knots[KNOTS + 1] = {")[1].split("}")[0]
     assert [int(number, 16) for number in re.findall("0x[0-9a-f]+", code)] == KNOTS
 
 

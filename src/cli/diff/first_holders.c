@@ -6,7 +6,7 @@
 
 #include "cli/explain.h"
 #include "common/cpus.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 /* Returns true if `a` comes before `b` in the natural order of the row. */
 static bool is_natural_order(

@@ -23,7 +23,7 @@
 #include "program/installed.h"
 #include "table/file/table_json.h"
 #include "table/file/table_load.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "table/table_guard.h"
 
 /* Waits for other changes of files in the folder, so that none is lost. */

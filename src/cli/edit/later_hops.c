@@ -6,7 +6,7 @@
 
 #include "common/cpus.h"
 #include "common/text.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 static bool row_has(const uint16_t *row, unsigned hops, uint16_t backend)
 {

@@ -10,7 +10,7 @@
 #include "common/text.h"
 #include "table/file/table_json.h"
 #include "table/file/table_load.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 enum { WRITE, MAX_BROKEN, JSON };
 

@@ -5,7 +5,7 @@
 #include "cli/plan/plan.h"
 #include "common/cpus.h"
 #include "table/file/table_json.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 /* Makes the table of a step from its text, so that what is checked is what is written. */
 static bool make_step(const struct plan_input *input, enum plan_kind kind, bool with_past, struct plan_step *step)

@@ -7,7 +7,7 @@
 #include "cli/shares.h"
 #include "cli/simulate/world.h"
 #include "common/cpus.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 #define DRAINED 0.5 /* connections: fewer than this are none */
 

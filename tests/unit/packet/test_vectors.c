@@ -9,7 +9,7 @@
 #include "common/byteorder.h"
 #include "packet/pipeline.h"
 #include "table/file/table_json.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "tests/unit/vectors.h"
 
 #define FRAME_MAX 10240

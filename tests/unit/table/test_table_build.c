@@ -10,9 +10,9 @@
 
 #include "common/byteorder.h"
 #include "table/file/table_json.h"
-#include "table/table_build.h"
-#include "table/table_rows.h"
-#include "table/table_weight.h"
+#include "table/rows/table_build.h"
+#include "table/rows/table_rows.h"
+#include "table/rows/table_weight.h"
 #include "tests/unit/table_helpers.h"
 
 #define TWIN_ROWS 256u

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "tests/unit/table_helpers.h"
 
 /* Names and the version do not steer packets. Everything else does. */

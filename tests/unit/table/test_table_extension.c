@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "table/file/table_file.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

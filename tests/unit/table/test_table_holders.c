@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "table/table_holders.h"
 #include "tests/unit/table_helpers.h"
 

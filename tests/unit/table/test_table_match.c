@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "table/table_match.h"
+#include "table/rows/table_match.h"
 #include "tests/unit/table_helpers.h"
 
 enum { ROWS = 200, PROXIES = 12 };

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "common/byteorder.h"
-#include "table/table_build.h"
-#include "table/table_weight.h"
+#include "table/rows/table_build.h"
+#include "table/rows/table_weight.h"
 #include "tests/unit/table/matched_helpers.h"
 
 #define GONE      UINT16_MAX

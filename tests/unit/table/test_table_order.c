@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "common/byteorder.h"
-#include "table/table_order.h"
-#include "table/table_rows.h"
+#include "table/rows/table_order.h"
+#include "table/rows/table_rows.h"
 #include "tests/unit/table/matched_helpers.h"
 
 struct plain {

@@ -9,7 +9,7 @@
 
 #include "table/file/table_file.h"
 #include "table/file/table_file_layout.h"
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 #include "table/table_share.h"
 #include "tests/unit/table_helpers.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_weight.h"
+#include "table/rows/table_weight.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matches the rows of a table with `balance` or `previous`, and fills them for table_build(). Any thread. */
-#ifndef GLB_TABLE_TABLE_BUILD_MATCHED_H
-#define GLB_TABLE_TABLE_BUILD_MATCHED_H
+#ifndef GLB_TABLE_ROWS_TABLE_BUILD_MATCHED_H
+#define GLB_TABLE_ROWS_TABLE_BUILD_MATCHED_H
 
 #include "table/table.h"
 

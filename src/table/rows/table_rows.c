@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_rows.h"
+#include "table/rows/table_rows.h"
 
 #include <string.h>
 
 #include "common/siphash_lanes.h"
-#include "table/table_weight.h"
+#include "table/rows/table_weight.h"
 
 /* Each lane of a vector holds one row. GROUPS vectors are hashed side by side; with more of them, the CPU would run out
  * of registers. */

@@ -3,8 +3,8 @@
  * Fills the rows of tables by rendezvous hashing (Thaler, Ravishankar 1998) with SipHash. docs/reference/table-rows.md
  * specifies it. The result depends on the table only: it is the same on every machine and with any number of threads.
  */
-#ifndef GLB_TABLE_TABLE_BUILD_H
-#define GLB_TABLE_TABLE_BUILD_H
+#ifndef GLB_TABLE_ROWS_TABLE_BUILD_H
+#define GLB_TABLE_ROWS_TABLE_BUILD_H
 
 #include "table/table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_match.h"
+#include "table/rows/table_match.h"
 
 #include <errno.h>
 #include <stdlib.h>

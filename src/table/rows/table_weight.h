@@ -3,8 +3,8 @@
  * Weighted rendezvous hashing (docs/reference/table-rows.md#natural-order) in integers, so that every machine gets the same
  * order. Pure, any thread.
  */
-#ifndef GLB_TABLE_TABLE_WEIGHT_H
-#define GLB_TABLE_TABLE_WEIGHT_H
+#ifndef GLB_TABLE_ROWS_TABLE_WEIGHT_H
+#define GLB_TABLE_ROWS_TABLE_WEIGHT_H
 
 #include <stdbool.h>
 #include <stdint.h>

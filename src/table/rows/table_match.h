@@ -5,8 +5,8 @@
  * cap, and rejects the others, which then propose to their next proxy. The result does not depend on the order of the
  * proposals. Pure; a call changes only its own memory and that of its context.
  */
-#ifndef GLB_TABLE_TABLE_MATCH_H
-#define GLB_TABLE_TABLE_MATCH_H
+#ifndef GLB_TABLE_ROWS_TABLE_MATCH_H
+#define GLB_TABLE_ROWS_TABLE_MATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_build.h"
+#include "table/rows/table_build.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "table/table_build_matched.h"
-#include "table/table_rows.h"
+#include "table/rows/table_build_matched.h"
+#include "table/rows/table_rows.h"
 #include "table/table_share.h"
 
 /* A thread takes one chunk at a time. Chunks are small, so that the threads end at nearly the same time. */

@@ -4,8 +4,8 @@
  * table_rows.c is compiled once per ISA, and all variants give the same rows. A call writes only the rows of its range,
  * so different ranges may run in different threads.
  */
-#ifndef GLB_TABLE_TABLE_ROWS_H
-#define GLB_TABLE_TABLE_ROWS_H
+#ifndef GLB_TABLE_ROWS_TABLE_ROWS_H
+#define GLB_TABLE_ROWS_TABLE_ROWS_H
 
 #include "common/isa.h"
 #include "table/table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part that is the same for all ISAs, and compiled once. */
-#include "table/table_rows.h"
+#include "table/rows/table_rows.h"
 
 #include "common/byteorder.h"
 

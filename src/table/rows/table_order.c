@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_order.h"
+#include "table/rows/table_order.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "table/table_rows.h"
+#include "table/rows/table_rows.h"
 
 /* Members of a set that the list of a row has on average. Few rows need more to be matched. */
 #define LISTED     16

@@ -5,14 +5,14 @@
  * the list has gets it, too, but slowly. The owner of an order calls the functions; table_order_fill() may run in several
  * threads for different rows, and table_order_next() in any thread after that.
  */
-#ifndef GLB_TABLE_TABLE_ORDER_H
-#define GLB_TABLE_TABLE_ORDER_H
+#ifndef GLB_TABLE_ROWS_TABLE_ORDER_H
+#define GLB_TABLE_ROWS_TABLE_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "table/table.h"
-#include "table/table_weight.h"
+#include "table/rows/table_weight.h"
 
 /* The sets: 0 and those up to TABLE_MAX_PAST can be matched in the table and in its previous states. */
 enum table_order_set {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_build_matched.h"
+#include "table/rows/table_build_matched.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table_match.h"
-#include "table/table_order.h"
+#include "table/rows/table_match.h"
+#include "table/rows/table_order.h"
 
 static uint16_t balance_of(const struct table *table, unsigned state)
 {
