@@ -9,10 +9,10 @@
 #include "cli/speed.h"
 #include "common/text.h"
 #include "common/utc.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 #include "table/file/table_health_text.h"
 #include "table/file/table_document.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 
 enum { TABLE = LIVE_OPTIONS, JSON };

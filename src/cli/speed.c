@@ -8,7 +8,7 @@
 #include "common/netaddr.h"
 #include "common/text.h"
 #include "packet/classifier/classify.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 /* faults: gets the warnings. speed: NULL, or filled but for the warnings. */
 static void find(const struct table_set *set, struct speed *speed, struct faults *faults)

@@ -2,7 +2,7 @@
 /* Reads any bytes as a JSON table. The result must be an error with a text, or a table set that can be built. */
 #include <stdlib.h>
 
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

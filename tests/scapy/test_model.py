@@ -419,7 +419,7 @@ def test_forwarded_vectors_have_the_lengths_and_checksums_of_scapy():
         assert bytes(header) == out[:42], case["name"]
         assert (header[IP].len, header[UDP].len) == (len(out) - 14, len(out) - 34)
         assert header[IP].dst == case["hops"][0]
-        assert (header[UDP].chksum != 0) == case["config"].startswith("udp checksum")  # tests/cli/test_replay_checksum.py has its value
+        assert (header[UDP].chksum != 0) == case["config"].startswith("udp checksum")  # tests/cli/replay/test_replay_checksum.py has its value
         assert header[UDP].sport == 0x8000 | (int(case["hash"], 16) ^ case["hint"]) & 0x7FFF
         assert int(case["hash"], 16) & 0xFFFF == case["row"]
         status, fields = decode_gue(out)

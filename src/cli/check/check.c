@@ -17,7 +17,7 @@
 #include "packet/slow.h"
 #include "program/installed.h"
 #include "redirect/config/redirect_conf.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 #include "table/file/table_load.h"
 #include "table/table_lint.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 #include "table/file/table_document.h"
 #include "table/file/table_health_text.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 
 /* Reads a table that could be loaded. The document stays empty if it is binary. */

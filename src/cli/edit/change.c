@@ -21,7 +21,7 @@
 #include "common/file/file_lock.h"
 #include "common/text.h"
 #include "program/installed.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 #include "table/rows/table_build.h"
 #include "table/table_guard.h"

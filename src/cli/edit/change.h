@@ -8,7 +8,7 @@
 
 #include "cli/edit/healthcheck_files.h"
 #include "cli/telemetry.h"
-#include "table/file/json_edit.h"
+#include "table/file/json/json_edit.h"
 #include "table/file/table_document.h"
 
 struct change {

@@ -8,7 +8,7 @@
 
 #include "common/text.h"
 #include "common/utc.h"
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 
 #define MAX_KEEP_S (10 * 365 * 24 * 3600)
 /* 2026-01-01: a clock before this time was never set. */

@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "cli/edit/bind_operand.h"
 #include "common/file/file.h"
-#include "table/file/json_text.h"
-#include "table/file/table_json.h"
+#include "table/file/json/json_text.h"
+#include "table/file/json/table_json.h"
 
 enum { VIP, BACKEND, SOURCE, GATEWAY_MAC, NAME, DIR, OPTIONS };
 

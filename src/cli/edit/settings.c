@@ -7,7 +7,7 @@
 #include "cli/edit/bind_operand.h"
 #include "cli/edit/edit.h"
 #include "common/text.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,7 +5,7 @@
 
 #include "cli/live/live.h"
 #include "common/text.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 enum { JSON = LIVE_OPTIONS };
 

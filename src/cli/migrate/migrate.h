@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "common/faults.h"
-#include "table/file/json_reader.h"
+#include "table/file/json/json_reader.h"
 
 /* A file that is being converted. */
 struct migration {

@@ -9,9 +9,9 @@
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
 #include "healthcheck/config/http_settings.h"
-#include "table/file/json_locate.h"
-#include "table/file/json_reader.h"
-#include "table/file/table_json.h"
+#include "table/file/json/json_locate.h"
+#include "table/file/json/json_reader.h"
+#include "table/file/json/table_json.h"
 
 #define PATH_TEXT_MAX 128
 

@@ -8,7 +8,7 @@
 #include "cli/diff/diff_print.h"
 #include "common/cpus.h"
 #include "common/text.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 #include "table/rows/table_build.h"
 

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "cli/diff/sequence.h"
-#include "table/file/json_edit.h"
+#include "table/file/json/json_edit.h"
 #include "table/file/table_document.h"
 
 #define PLAN_MAX_STEPS 3

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/plan/plan.h"
 #include "common/cpus.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
 /* Makes the table of a step from its text, so that what is checked is what is written. */

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "common/text.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 void report_free(struct report *report)
 {

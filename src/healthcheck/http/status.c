@@ -5,7 +5,7 @@
 #include "common/clock.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/http/page.h"
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 static json_t *check_json(const struct check *check)
 {

@@ -20,7 +20,7 @@
 #include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 
 /* Time between a change of a verdict and a save of the state, because verdicts often change together. */

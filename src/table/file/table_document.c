@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 
 void table_document_free(struct table_document *document)
 {

@@ -9,7 +9,7 @@
 #include "common/file/file.h"
 #include "table/file/table_file.h"
 #include "table/file/table_file_layout.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
 int table_load_text(const char *path, char **text, size_t *size, struct faults *faults)

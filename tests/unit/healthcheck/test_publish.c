@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "healthcheck/publish/publish.h"
 #include "healthcheck/publish/verdicts.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 
 #define TABLE(name, more, backends)                                            \
 	"{'name': '" name "', 'hash_key': '1f1e2d3c4b5a69788796a5b4c3d2e1f0'," \

@@ -8,7 +8,7 @@
 
 #include "common/byteorder.h"
 #include "packet/pipeline.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 #include "tests/unit/vectors.h"
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "table/file/json_edit.h"
+#include "table/file/json/json_edit.h"
 #include "tests/unit/table_helpers.h"
 
 struct example {

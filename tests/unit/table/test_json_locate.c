@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 #include "tests/unit/table_helpers.h"
 
 #define MAX_TEXT (1 << 16)

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "common/byteorder.h"
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 #include "table/rows/table_rows.h"
 #include "table/rows/table_weight.h"

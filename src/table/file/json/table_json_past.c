@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/table_json_past.h"
+#include "table/file/json/table_json_past.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #include "common/utc.h"
-#include "table/file/json_twins.h"
+#include "table/file/json/json_twins.h"
 
 /* Clocks of hosts may differ by this much. */
 #define CLOCK_ERROR_S 300

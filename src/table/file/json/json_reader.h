@@ -4,15 +4,15 @@
  * `12:18: tables[0].backends[3].ip: '10.0.0.300' is not ...`.
  * One reader per document; everything is borrowed. Not thread-safe.
  */
-#ifndef GLB_TABLE_FILE_JSON_READER_H
-#define GLB_TABLE_FILE_JSON_READER_H
+#ifndef GLB_TABLE_FILE_JSON_JSON_READER_H
+#define GLB_TABLE_FILE_JSON_JSON_READER_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/faults.h"
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 
 struct json_reader {
 	struct faults *faults;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/json_twins.h"
+#include "table/file/json/json_twins.h"
 
 #include <stdlib.h>
 

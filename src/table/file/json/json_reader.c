@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/json_reader.h"
+#include "table/file/json/json_reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>

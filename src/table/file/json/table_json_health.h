@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The members `healthchecks` of a JSON table. Only for table_json.c. */
-#ifndef GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
-#define GLB_TABLE_FILE_TABLE_JSON_HEALTH_H
+#ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
+#define GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
 
 #include "healthcheck/config/settings.h"
-#include "table/file/json_reader.h"
+#include "table/file/json/json_reader.h"
 #include "table/file/table_health.h"
 
 /* `healthchecks` of the file or of a table. Faults go to the reader; *timing and *http are valid only if there are none.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds addresses that an array lists twice. Not thread-safe. */
-#ifndef GLB_TABLE_FILE_JSON_TWINS_H
-#define GLB_TABLE_FILE_JSON_TWINS_H
+#ifndef GLB_TABLE_FILE_JSON_JSON_TWINS_H
+#define GLB_TABLE_FILE_JSON_JSON_TWINS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/netaddr.h"
-#include "table/file/json_reader.h"
+#include "table/file/json/json_reader.h"
 
 /*
  * The path of the reader is that of an array of `count` objects, and `first` is the address of the first one, which

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/table_json.h"
+#include "table/file/json/table_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "table/file/json_reader.h"
-#include "table/file/json_twins.h"
+#include "table/file/json/json_reader.h"
+#include "table/file/json/json_twins.h"
 #include "table/file/table_document.h"
-#include "table/file/table_json_health.h"
-#include "table/file/table_json_past.h"
+#include "table/file/json/table_json_health.h"
+#include "table/file/json/table_json_past.h"
 #include "table/table_lint.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

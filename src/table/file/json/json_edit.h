@@ -3,8 +3,8 @@
  * Changes values in JSON text and keeps every other byte: comments, order, indentation, line ends. What is added looks like
  * its neighbours. Paths are those of json_locate_path(), for instance `tables[0].backends`. Pure, but allocates memory.
  */
-#ifndef GLB_TABLE_FILE_JSON_EDIT_H
-#define GLB_TABLE_FILE_JSON_EDIT_H
+#ifndef GLB_TABLE_FILE_JSON_JSON_EDIT_H
+#define GLB_TABLE_FILE_JSON_JSON_EDIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -45,7 +45,7 @@ def capture(tmp_path_factory):
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
     path = tmp_path_factory.mktemp("real") / "capture.pcap"
-    subprocess.run(["/usr/bin/python3", "-B", TREE / "tests/cli/real_traffic.py", str(path)], check=True)
+    subprocess.run(["/usr/bin/python3", "-B", TREE / "tests/cli/replay/real_traffic.py", str(path)], check=True)
     return path
 
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/json_edit.h"
+#include "table/file/json/json_edit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 
 /* A part of the text: white space between values. */
 struct piece {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/json_text.h"
+#include "table/file/json/json_text.h"
 
 #include <stdlib.h>
 #include <string.h>

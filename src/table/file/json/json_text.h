@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON strings from text that may not be UTF-8: error messages, paths. */
-#ifndef GLB_TABLE_FILE_JSON_TEXT_H
-#define GLB_TABLE_FILE_JSON_TEXT_H
+#ifndef GLB_TABLE_FILE_JSON_JSON_TEXT_H
+#define GLB_TABLE_FILE_JSON_JSON_TEXT_H
 
 #include <jansson.h>
 

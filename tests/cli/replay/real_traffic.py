@@ -15,7 +15,7 @@ import sys
 import threading
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from lab.capsule import enter_capsule  # noqa: E402
 from lab.net import Namespace, connect  # noqa: E402

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/json_locate.h"
+#include "table/file/json/json_locate.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * The caller keeps the text. Takes linear time for all values together if they are located in the order of the text. No
  * recursion. Pure, one thread per struct.
  */
-#ifndef GLB_TABLE_FILE_JSON_LOCATE_H
-#define GLB_TABLE_FILE_JSON_LOCATE_H
+#ifndef GLB_TABLE_FILE_JSON_JSON_LOCATE_H
+#define GLB_TABLE_FILE_JSON_JSON_LOCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

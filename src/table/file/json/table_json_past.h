@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads `balance` and `previous` of JSON tables (docs/reference/table-json.md) for table_json. Not thread-safe. */
-#ifndef GLB_TABLE_FILE_TABLE_JSON_PAST_H
-#define GLB_TABLE_FILE_TABLE_JSON_PAST_H
+#ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_PAST_H
+#define GLB_TABLE_FILE_JSON_TABLE_JSON_PAST_H
 
 #include <jansson.h>
 
-#include "table/file/json_reader.h"
+#include "table/file/json/json_reader.h"
 #include "table/table.h"
 
 /* Stores the value in thousandths. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/file/table_json_health.h"
+#include "table/file/json/table_json_health.h"
 
 #include <stdio.h>
 #include <stdlib.h>
