@@ -49,7 +49,7 @@ static bool is_parked(const struct worker *worker, const struct flow_path *path)
 /* Begins to use the tap of the capture that runs, and lets go of the one before. */
 static void follow_capture(struct worker *worker)
 {
-	struct tap *const *taps = __atomic_load_n(&worker->shared->taps, __ATOMIC_RELAXED);
+	struct tap *const *taps = __atomic_load_n(&worker->shared->taps, __ATOMIC_ACQUIRE);
 	struct tap *tap = taps ? taps[worker->index] : NULL;
 
 	worker->tap = worker->outbox.tap = worker->exceptions.tap = tap;

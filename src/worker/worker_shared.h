@@ -111,7 +111,8 @@ static inline void worker_shared_park(struct worker_shared *shared, uint16_t por
  */
 static inline void worker_shared_tap(struct worker_shared *shared, struct tap *const *taps)
 {
-	__atomic_store_n(&shared->taps, taps, __ATOMIC_RELAXED);
+	/* A worker that follows another order in this moment already sees what `taps` points to. */
+	__atomic_store_n(&shared->taps, taps, __ATOMIC_RELEASE);
 	worker_shared_order(shared);
 }
 
