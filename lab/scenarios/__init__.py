@@ -5,7 +5,7 @@ import importlib
 
 FOLDERS = {
     "changes": ("swap", "proxies", "directors", "both", "reloads", "skew", "hops", "upgrade", "redirect-upgrade", "haproxy"),
-    "planned": ("behind", "add", "restart", "reweigh", "mixed", "weights", "balance", "drained"),
+    "planned": ("behind", "add", "restart", "reweigh", "mixed", "weights", "balance", "drained", "forgotten"),
     "packets": (
         "path-mtu", "half-open", "time-wait", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",
         "corruption", "jumbo", "vlan",

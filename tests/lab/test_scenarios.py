@@ -178,6 +178,12 @@ def proved(result):
     assert none == 0 and left >= HELD // 6
 
 
+def forgotten_in_time(result):
+    """All that break are those of the state that is forgotten too early."""
+    assert result["broken"] == result["details"]["at_once"]["broken"] > 20
+    assert result["details"]["states"] == [0, 0]
+
+
 # All connections of these scenarios are silent, except when the scenario asks them.
 SILENT = ("behind", "add", "restart", "reweigh", "mixed", "balance")
 # These are like `behind`, with more steps. They take a minute together; GLB_LAB_SCENARIOS=all runs them, too.
@@ -201,6 +207,7 @@ PROMISES = {
     "weights": shares_follow_weights,
     "balance": balance_bounds,
     "drained": proved,
+    "forgotten": forgotten_in_time,
     "path-mtu": nothing_more,
     "half-open": nothing_more,
     "time-wait": nothing_more,
@@ -254,7 +261,7 @@ def test_scenario(name, tmp_path):
         assert f"skipped: {result['skipped']}" in done.stdout and not result["passed"]
         pytest.skip(result["skipped"])
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated") and PROMISES[name] is not as_predicted:
+    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", "forgotten") and PROMISES[name] is not as_predicted:
         assert result["broken"] == 0
     if name not in SILENT:
         check_load(result, HELD_IN_A_MACHINE if name == "vlan" else HELD)
