@@ -159,6 +159,7 @@ def test_doctor_finds_each_fault_of_the_fleet(monitored):
     shell("proxy-1", f"""sed 's|^allow_from.*|allow_from = ["{address['director-1']}"];|' redirect.conf > new; cp redirect.conf old; mv new redirect.conf""")
     monitored.on("proxy-1", REDIRECT, "reload", "eth0")
     monitored.on("proxy-2", REDIRECT, "detach", "eth0")
+    wait_until(lambda: len(faults()) == 3, lambda: f"three faults: {faults()}")  # the exporter reads allow_from every 5 s
     digest, attached, senders = faults()
     assert digest[:3] == ["fail", "digests", "director-2"] and "1 of 2 directors" in digest[3]
     assert attached[:3] == ["fail", "attached", "proxy-2"] and "run glb-redirect attach" in attached[3]
@@ -167,7 +168,7 @@ def test_doctor_finds_each_fault_of_the_fleet(monitored):
     use_table("forwarding_table.json")
     shell("proxy-1", f"mv old redirect.conf; {REDIRECT} reload eth0")
     shell("proxy-2", f"{REDIRECT} attach eth0 --config-file redirect.conf")
-    assert faults() == []
+    wait_until(lambda: not faults(), lambda: f"no fault: {faults()}")
 
 
 def test_a_lost_next_hop_raises_its_alert_until_it_is_back(monitored):
