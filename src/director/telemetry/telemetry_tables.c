@@ -166,7 +166,7 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 
 	if (parameters && !parse(parameters, &listed, &index, &first))
 		return telemetry_reply_error(data,
-			"expected no parameters, INDEX[,FIRST] (the index of a table, and of its first bind and backend) or ,FIRST (the first table of the list)");
+			"expected no parameters, INDEX[,FIRST] for binds and backends of one table, or ,FIRST for the list from that table on");
 	pthread_mutex_lock(&reload->lock);
 	if (!listed && index >= reload->shared->live->routes->set.count) {
 		error = telemetry_reply_error(data, "there is no table with this index");
