@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/text.h"
 
-#define PROXY "glb_redirect_build_info"
+#define PROXY    "glb_redirect_build_info"
+#define COUNTED  "glb_redirect_sockets_timestamp_seconds"
+#define MAX_WAIT 60 /* seconds, for a new count: a proxy with ten million sockets needs more than one */
 
 /* docs/reference/metrics.md describes them. */
 static const char *const wanted[] = {
@@ -16,6 +19,7 @@ static const char *const wanted[] = {
 	"glb_redirect_open_connections",
 	"glb_redirect_accepted_packets_total",
 	"glb_redirect_packets_total",
+	COUNTED,
 	NULL,
 };
 
@@ -68,6 +72,46 @@ static bool is_backend(const struct peer *peer, const struct netaddr *backend)
 	const struct fetch *page = peer->backend.family ? NULL : peers_page_with(peer, PROXY);
 
 	return netaddr_compare(page ? &page->from : &peer->backend, backend) == 0;
+}
+
+/* Returns the time at which the backend counted its connections, in its own clock; 0: not known. */
+static double counted_at(const struct proxies *proxies, const struct netaddr *backend)
+{
+	for (size_t i = 0; i < proxies->peers.count; i++) {
+		const struct peer *peer = &proxies->peers.items[i];
+		const struct fetch *page = is_backend(peer, backend) ? peers_page_with(peer, COUNTED) : NULL;
+		size_t at = 0;
+
+		if (page)
+			return samples_value(samples_next(&page->samples, COUNTED, &at));
+	}
+	return 0;
+}
+
+bool proxies_ask_for_new_counts(struct proxies *proxies, const struct netaddr *backends, size_t count)
+{
+	double *before = calloc(count, sizeof(*before));
+	bool asked = before && proxies_ask(proxies, backends, count), old = asked;
+
+	if (!before)
+		proxies_complain(proxies, "out of memory");
+	for (size_t i = 0; asked && i < count; i++)
+		before[i] = counted_at(proxies, &backends[i]);
+	for (unsigned second = 0; asked && old && second < MAX_WAIT; second++) {
+		old = false;
+		for (size_t i = 0; i < count; i++)
+			old |= before[i] != 0 && counted_at(proxies, &backends[i]) == before[i];
+		if (old) {
+			nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+			asked = proxies_ask(proxies, backends, count);
+		}
+	}
+	if (asked && old)
+		proxies_complain(proxies,
+			"%s: a proxy in it has not counted its connections for %u s: restart glb-redirect exporter there",
+			proxies->file, MAX_WAIT);
+	free(before);
+	return asked && (!old || proxies->forced);
 }
 
 /* Returns the only host that is the backend, or NULL. */

@@ -23,6 +23,12 @@ void proxies_close(struct proxies *proxies);
 /* Asks the hosts in the file that are, or may be, one of these backends. */
 bool proxies_ask(struct proxies *proxies, const struct netaddr *backends, size_t count);
 
+/*
+ * Like proxies_ask(), but asks again until the backends have counted their connections anew: a page has the count of the last
+ * seconds, in which connections may have begun.
+ */
+bool proxies_ask_for_new_counts(struct proxies *proxies, const struct netaddr *backends, size_t count);
+
 /* Returns the metrics of the backend, or NULL: they are not known. */
 const struct samples *proxies_find(const struct proxies *proxies, const struct netaddr *backend);
 

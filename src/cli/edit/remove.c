@@ -83,7 +83,8 @@ static bool ask(struct edit *edit, const char *file)
 		return edit_failed(edit);
 	for (int i = 0; i < edit->count; i++)
 		netaddr_parse(edit->operands[i], &backends[i]);
-	ended = proxies_open(&proxies, file, edit->args) && proxies_ask(&proxies, backends, (size_t)edit->count) &&
+	ended = proxies_open(&proxies, file, edit->args) &&
+		proxies_ask_for_new_counts(&proxies, backends, (size_t)edit->count) &&
 		each_removed(edit, &proxies, check_left);
 	proxies_close(&proxies);
 	free(backends);

@@ -76,6 +76,23 @@ def test_connections_that_are_left_refuse_it(file, fleet, left, count):
     assert f"warning: {file}: {GONE} has {count}" in done.stderr and addresses(file) == [OTHER, "192.168.50.3"]
 
 
+def test_an_old_count_is_no_proof(file, fleet):
+    """The connections began after the proxy had counted, and before the drain."""
+    asked = []
+
+    def page(handler):
+        asked.append(handler)
+        new = len(asked) > 2
+        body = (metrics((VIP, "tcp", 3)) if new else metrics()) + f"glb_redirect_sockets_timestamp_seconds 1767225600.{int(new)}\n"
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body.encode())
+
+    assert f"{GONE} has 3 connections left" in remove(file, [f"{GONE}={fleet.serve(page)}"], code=BROKEN).stderr
+    assert len(asked) == 3
+
+
 def test_connections_of_other_vips_do_not_count(file, fleet):
     remove(file, [f"{GONE}={fleet.serve(metrics(('10.10.10.11', 'tcp', 9), ('fdb4::1', 'tcp', 9)))}"])
 
