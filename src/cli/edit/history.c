@@ -8,7 +8,7 @@
 
 #include "common/text.h"
 #include "common/utc.h"
-#include "table/file/json/json_locate.h"
+#include "table/file/json/json_copy.h"
 
 #define MAX_KEEP_S (10 * 365 * 24 * 3600)
 /* 2026-01-01: a clock before this time was never set. */
@@ -218,21 +218,8 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 	return finish(&draft);
 }
 
-/* The text is copied up to `done`, so that it is read once, however many tables change. */
-struct copy {
-	struct json_locate locate;
-	FILE *to;
-	size_t done;
-};
-
-static void copy_until(struct copy *copy, size_t end)
-{
-	fwrite(copy->locate.text + copy->done, 1, end - copy->done, copy->to);
-	copy->done = end;
-}
-
 /* Copies the text up to the end of table t, with its new previous states. */
-static bool copy_table(struct change *change, const struct table_set *set, uint32_t t, struct copy *copy,
+static bool copy_table(struct change *change, const struct table_set *set, uint32_t t, struct json_copy *copy,
 	struct table_past states[2], uint32_t keep_s)
 {
 	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
@@ -245,7 +232,7 @@ static bool copy_table(struct change *change, const struct table_set *set, uint3
 	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
 	written = edit.text && write_states(change, set, t, &edit, states, keep_s);
 	if (written) {
-		copy_until(copy, span.value.at);
+		json_copy_until(copy, span.value.at);
 		fwrite(edit.text, 1, edit.size, copy->to);
 		copy->done = span.end;
 	}
@@ -255,7 +242,7 @@ static bool copy_table(struct change *change, const struct table_set *set, uint3
 
 /* Copies table t if its state has changed. */
 static bool update_table(
-	struct change *change, const struct table_set *set, uint32_t t, struct copy *copy, uint32_t keep_s)
+	struct change *change, const struct table_set *set, uint32_t t, struct json_copy *copy, uint32_t keep_s)
 {
 	const struct table *old = &change->old.set.tables[t], *new = &set->tables[t];
 	struct table_past states[2] = {{0}, {0}};
@@ -276,7 +263,7 @@ static bool update_table(
 
 bool history_update(struct change *change, const struct table_document *new, uint32_t keep_s, bool *changed)
 {
-	struct copy copy = {.locate = {.text = change->after.text, .size = change->after.size}};
+	struct json_copy copy = {.locate = {.text = change->after.text, .size = change->after.size}};
 	struct json_edit text = {0};
 	bool updated = true;
 
@@ -286,7 +273,7 @@ bool history_update(struct change *change, const struct table_document *new, uin
 	for (uint32_t t = 0; t < new->set.count &&t < change->old.set.count &&updated; t++)
 		updated = update_table(change, &new->set, t, &copy, keep_s);
 	*changed = copy.done > 0;
-	copy_until(&copy, change->after.size);
+	json_copy_until(&copy, change->after.size);
 	updated = fclose(copy.to) == 0 && updated;
 	if (!updated) {
 		free(text.text);

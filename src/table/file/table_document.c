@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/file/json/json_locate.h"
+#include "table/file/json/json_copy.h"
 
 void table_document_free(struct table_document *document)
 {
@@ -13,19 +13,6 @@ void table_document_free(struct table_document *document)
 	table_set_free(&document->set);
 	table_health_free(&document->health);
 	*document = (struct table_document){0};
-}
-
-/* The text is copied up to `done`. */
-struct copy {
-	struct json_locate locate;
-	FILE *to;
-	size_t done;
-};
-
-static void copy_until(struct copy *copy, size_t end)
-{
-	fwrite(copy->locate.text + copy->done, 1, end - copy->done, copy->to);
-	copy->done = end;
 }
 
 /* Returns the size of the white space before `end`. */
@@ -39,7 +26,7 @@ static size_t white_before(const char *text, size_t end)
 }
 
 /* Adds a last member, with the same white space as the member before it. A backend has one at least, its address. */
-static void add_member(struct copy *copy, const struct json_span *object, const char *value)
+static void add_member(struct json_copy *copy, const struct json_span *object, const char *value)
 {
 	const char *text = copy->locate.text, *white;
 	struct json_span first, last;
@@ -53,11 +40,11 @@ static void add_member(struct copy *copy, const struct json_span *object, const 
 	}
 	for (colon = last.value.at; text[colon - 1] != '"'; colon--)
 		;
-	copy_until(copy, last.end);
+	json_copy_until(copy, last.end);
 	fprintf(copy->to, ",%.*s\"healthy\"%.*s%s", (int)size, white, (int)(last.value.at - colon), text + colon, value);
 }
 
-static void copy_backend(struct copy *copy, uint32_t table, uint32_t backend, const char *value)
+static void copy_backend(struct json_copy *copy, uint32_t table, uint32_t backend, const char *value)
 {
 	const struct json_step steps[] = {
 		{.key = "tables"}, {.index = table}, {.key = "backends"}, {.index = backend}, {.key = "healthy"}};
@@ -68,7 +55,7 @@ static void copy_backend(struct copy *copy, uint32_t table, uint32_t backend, co
 		add_member(copy, &span, value);
 		return;
 	}
-	copy_until(copy, span.value.at);
+	json_copy_until(copy, span.value.at);
 	fputs(value, copy->to);
 	copy->done = span.end;
 }
@@ -76,7 +63,7 @@ static void copy_backend(struct copy *copy, uint32_t table, uint32_t backend, co
 char *table_document_text(const struct table_document *document, size_t *size)
 {
 	const struct table_set *set = &document->set;
-	struct copy copy = {.locate = {.text = document->text, .size = document->size}};
+	struct json_copy copy = {.locate = {.text = document->text, .size = document->size}};
 	char *text = NULL;
 
 	copy.to = open_memstream(&text, size);
@@ -85,7 +72,7 @@ char *table_document_text(const struct table_document *document, size_t *size)
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
 			copy_backend(&copy, t, b, set->tables[t].backends[b].healthy ? "true" : "false");
-	copy_until(&copy, document->size);
+	json_copy_until(&copy, document->size);
 	if (fclose(copy.to) == 0)
 		return text;
 	free(text);
