@@ -11,7 +11,7 @@
 #include "cli/edit/later_hops.h"
 #include "common/text.h"
 
-/* What is known about the proxies of a table. */
+/* A table, and the packets that its proxies had accepted when they were asked first, and again. */
 struct evidence {
 	struct edit *edit;
 	uint32_t t;

@@ -161,7 +161,7 @@ const struct samples *proxies_find(const struct proxies *proxies, const struct n
 	return &page->samples;
 }
 
-/* What a proxy tells about a VIP. */
+/* A VIP, and the connections that a proxy has for it. */
 struct open {
 	struct netprefix vip;
 	uint64_t count; /* of connections */

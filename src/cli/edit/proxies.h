@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the proxies of a table tell about their connections: the metrics of glb-redirect exporter, from the hosts in the file of
- * --proxies. The pages come from other hosts and may be anything. One thread; asking blocks. All functions print their errors.
+ * Reads the connections of the proxies of a table from the metrics of glb-redirect exporter. The file of --proxies names the hosts.
+ * The pages come from other hosts and may be anything. One thread; asking blocks. All functions print their errors.
  */
 #ifndef GLB_CLI_EDIT_PROXIES_H
 #define GLB_CLI_EDIT_PROXIES_H

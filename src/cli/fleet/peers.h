@@ -44,7 +44,7 @@ const char *peers_reasons(
 
 void peers_free(struct peers *peers);
 
-/* What may be wrong with a host that does not reply; the end of a message. */
+/* The end of a message about a host that does not reply: its user should check this. */
 #define PEERS_ADVICE \
 	"does it run, does it listen on an address that others can reach, and does a firewall let this host in?"
 

@@ -21,7 +21,7 @@ enum plan_kind {
 	PLAN_WANTED, /* the file WANTED, byte for byte */
 };
 
-/* What to wait for, after the directors use a table; each includes the ones before it. */
+/* After all directors use a table, the operator waits for this. Each wait includes those before it. */
 enum plan_wait {
 	PLAN_NO_WAIT,
 	PLAN_DRAINED, /* the proxies that leave have no connections */

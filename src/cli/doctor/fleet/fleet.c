@@ -8,7 +8,7 @@
 #define DIRECTOR "glb_director_build_info"
 #define PROXY    "glb_redirect_build_info"
 
-/* What fleet_checks.c reads. docs/reference/metrics.md describes the metrics. */
+/* The metrics that fleet_checks.c reads. docs/reference/metrics.md describes them. */
 static const char *const wanted[] = {
 	DIRECTOR,
 	"glb_director_source_info",
