@@ -46,7 +46,11 @@ def listen(port, otherwise=None):
 
 
 async def serve(host, port, listener, pid):
+    tasks = set()  # asyncio has only weak references to the tasks of connections
+
     async def connection(reader, writer):
+        tasks.add(asyncio.current_task())
+        asyncio.current_task().add_done_callback(tasks.discard)
         try:
             there = socket_on(pid, host)
             await asyncio.get_running_loop().sock_connect(there, (LOOPBACK, port))
