@@ -2,6 +2,7 @@
 #include "bench/builds.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,46 @@ static void load_image(void *context)
 	faults_clear(&faults);
 }
 
+/* Returns a size from /proc/self/status in bytes. */
+static double process_memory(const char *key)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	double size = 0;
+
+	while (status && fgets(line, sizeof(line), status))
+		if (strncmp(line, key, strlen(key)) == 0)
+			size = 1024 * strtod(line + strlen(key), NULL);
+	if (status)
+		fclose(status);
+	return size;
+}
+
+/* Resets VmHWM, the most resident memory of this process, to what is resident now. */
+static void forget_peak(void)
+{
+	FILE *refs = fopen("/proc/self/clear_refs", "we");
+
+	malloc_trim(0);
+	if (!refs || fputs("5", refs) < 0 || fclose(refs)) {
+		fprintf(stderr, "/proc/self/clear_refs: %s\n", strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+}
+
+/* Reports the resident memory that the process needs for one run at most, on top of the file. */
+static void report_peak(const struct build *build, struct report_line line)
+{
+	double before;
+
+	forget_peak();
+	before = process_memory("VmRSS:");
+	build->run(build->context);
+	line.what = build->what;
+	line.p10 = line.median = process_memory("VmHWM:") - before;
+	report_figure(&line);
+}
+
 /* Makes all tables have the backends and the seed of the first one. */
 static void make_same(struct table_set *set)
 {
@@ -164,7 +205,7 @@ static void measure_reading(bool same, bool quick)
 {
 	struct world world = {.tables = 1024, .binds = 1, .backends = 64, .hops = 2};
 	struct report_line line = {.name = same ? "read_shared" : "read_different",
-		.what = "memory",
+		.what = "file",
 		.set = "",
 		.family = "",
 		.tables = world.tables,
@@ -190,6 +231,8 @@ static void measure_reading(bool same, bool quick)
 	table_set_free(&set);
 	line.p10 = line.median = (double)image.size;
 	report_figure(&line);
+	report_peak(&(struct build){line.name, "peak RSS, read and checked", 1, read_image, &image}, line);
+	report_peak(&(struct build){line.name, "peak RSS, ready for packets", 1, load_image, &image}, line);
 	measure(&(struct build){line.name, "read and checked", 1, read_image, &image}, &world, quick);
 	measure(&(struct build){line.name, "ready for packets", 1, load_image, &image}, &world, quick);
 	free(image.bytes);

@@ -143,9 +143,9 @@ void report_scenario(const struct report_line *lines, unsigned count)
 
 void report_figure(const struct report_line *line)
 {
-	printf("%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n", line->name, line->tables,
-		line->backends, line->binds, line->lcores, line->p10, line->median, line->unit,
-		line->noisy ? "  noisy" : "");
+	printf("%s%s%s, %u x %u backends, %u binds, %u lcores: p10 %.2f, median %.2f %s%s\n", line->name,
+		line->what[0] ? ", " : "", line->what, line->tables, line->backends, line->binds, line->lcores,
+		line->p10, line->median, line->unit, line->noisy ? "  noisy" : "");
 	fflush(stdout);
 	record(line);
 }
