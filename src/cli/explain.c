@@ -140,6 +140,17 @@ static void explain_natural(const struct table *table, uint16_t row, unsigned po
 		snprintf(buf, EXPLAIN_MAX, "first good: %s is %s (%u skipped)", text, state, place - 1);
 }
 
+/* Says why a hop is not at the place that its reason gives it. */
+static void explain_down(const struct table *table, uint16_t row, unsigned position, char buf[EXPLAIN_MAX])
+{
+	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
+	size_t used = strlen(buf);
+
+	if (position > 1 && table_is_matched(table) && !table->backends[hops[position]].healthy &&
+		table->backends[hops[1]].healthy)
+		snprintf(buf + used, EXPLAIN_MAX - used, "; hops that are down come last");
+}
+
 const char *explain_hop(
 	struct explainer *explainer, uint32_t table_index, uint16_t row, unsigned position, char buf[EXPLAIN_MAX])
 {
@@ -154,6 +165,8 @@ const char *explain_hop(
 		return buf;
 	else if (position == 0 || !matches || !explain_later(table, matches, row, index, buf))
 		explain_natural(table, row, position, index, matched, buf);
+	if (explainer->has_seed)
+		explain_down(table, row, position, buf);
 	return buf;
 }
 

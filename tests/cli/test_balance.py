@@ -119,11 +119,15 @@ def test_lookup_explains_every_hop(tmp_path):
         matches = [backend and backend.address[3] for backend in model.matched(found["row"])]
         for place, hop in enumerate(found["hops"]):
             last, reason = int(hop["ip"].split(".")[-1]), hop["reason"]
+            behind = place > 1 and not hop["healthy"] and found["hops"][1]["healthy"]
+            assert reason.endswith("; hops that are down come last") == behind
+            reason = reason.removesuffix("; hops that are down come last")
+            seen |= {"last"} if behind else set()
             if reason.startswith("was first in previous["):
                 number = int(reason[len("was first in previous[")])
                 assert place and matches.index(last) == number + 1 and reason.endswith(f", until 2026-01-0{2 - number}T00:00:00Z")
             elif reason == "would be first, but is down":
-                assert last == 3 == matches[0] and place == 1
+                assert last == 3 == matches[0] and place
             elif "balance moved the row" in reason:
                 taking = [each for each in natural if each != 6]
                 assert place == 0 and last == matches[0] != taking[0] and f"which 192.168.50.{taking[0]} would have" in reason
@@ -136,7 +140,7 @@ def test_lookup_explains_every_hop(tmp_path):
             else:
                 assert place and reason == f"place {natural.index(last) + 1} in natural order"
             seen.add(reason[:5] if place else reason[-10:] if "balance" in reason else reason[:5])
-    assert seen == {"natur", "first", "was f", "would", "place", "would have"}
+    assert seen == {"natur", "first", "was f", "would", "place", "would have", "last"}
 
 
 def test_edit_keeps_what_it_does_not_change(tmp_path):

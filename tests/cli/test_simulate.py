@@ -154,11 +154,21 @@ def test_failure_of_every_proxy_kills_all_and_refuses_new_connections(tmp_path):
 def test_connections_behind_a_dead_proxy_are_shown(tmp_path):
     """Connections of the first proxies are at the third hop, behind 17 to 24 at the second one, which die and pass nothing on."""
     script = "lengths forever\nwait 1m\nadd 17-24\nwait 1m\nadd 25-32\nwait 1m\nfail 17-24\nwait 1m\nrecover 17-24\n"
-    found = simulate_json(tmp_path, script, "--proxies", 16, "--hops", 4, start=None)
+    options = ("--proxies", 16, "--hops", 4, "--history", "off")
+    found = simulate_json(tmp_path, script, *options, start=None)
     blocked = [step["blocked_percent"] for step in found["steps"]]
     assert blocked[:6] == [0] * 6 and blocked[6] > blocked[7] > 1 and blocked[8] == 0
-    shown = simulate(tmp_path, script, "--proxies", 16, "--hops", 4, start=None).stdout
+    shown = simulate(tmp_path, script, *options, start=None).stdout
     assert f"up to {blocked[6]:.3f} % of the connections waited behind a dead proxy" in shown.replace("\n  ", " ")
+
+
+def test_with_history_connections_wait_behind_a_dead_proxy_only_at_late_directors(tmp_path):
+    script = "lengths forever\nwait 1m\nadd 17-24\nwait 1m\nadd 25-32\nwait 1m\nfail 17-24\nwait 10s\nwait 50s\n"
+    found = simulate_json(tmp_path, script, "--proxies", 16, "--hops", 4, start=None)
+    assert [step["blocked_percent"] for step in found["steps"]] == [0] * 9
+    found = simulate_json(tmp_path, f"directors 4\nbehind 2 30s\n{script}", "--proxies", 16, "--hops", 4, start=None)
+    blocked = [step["blocked_percent"] for step in found["steps"]]
+    assert blocked[:6] == [0] * 6 and min(blocked[6:8]) > 0.2 and blocked[8] == 0
 
 
 def test_wait_drained_ends_when_no_connection_is_left(tmp_path):

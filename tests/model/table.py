@@ -84,14 +84,17 @@ def order_hops(natural, hops, matched=()):
     """The hops of a row (docs/reference/table-rows.md#hops).
 
     `natural` are its backends in natural order. `matched` are those to which the row is matched in each state, the present
-    one first; None: to none that can be a hop.
+    one first; None: to none that can be a hop. Without balance and previous states it is empty.
     """
     good = [backend for backend in natural if backend.good]
     healthy = [backend for backend in natural if backend.healthy]
     present = [backend for backend in matched[:1] if backend and backend.healthy]
     first = (present or good or healthy or natural)[0]
     order = [first, *(backend for backend in matched if backend), *natural]
-    return list(dict.fromkeys(order))[:hops]
+    order = list(dict.fromkeys(order))[:hops]
+    if matched:
+        order[1:] = sorted(order[1:], key=lambda backend: not backend.healthy)
+    return order
 
 
 @lru_cache(1)

@@ -195,6 +195,21 @@ static uint16_t first_hop(const struct table *table, const struct table_order *o
 	return order->contenders[entry.contender].backend;
 }
 
+/* A proxy that is down passes no packet on, so the later hops that are healthy come before those that are not. */
+static void put_healthy_first(const struct table *table, uint16_t *hops, unsigned count)
+{
+	uint16_t down[TABLE_MAX_HOPS];
+	unsigned healthy = 0, downs = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (table->backends[hops[i]].healthy)
+			hops[healthy++] = hops[i];
+		else
+			down[downs++] = hops[i];
+	}
+	memcpy(hops + healthy, down, downs * sizeof(*down));
+}
+
 static void write_row(const struct table *table, const struct table_order *order, const struct table_matches *matches,
 	uint32_t number, struct row row)
 {
@@ -207,6 +222,7 @@ static void write_row(const struct table *table, const struct table_order *order
 			add_hop(&row, matches->states[state][number]);
 	while (row.count < row.limit && table_order_next(order, number, TABLE_ORDER_SERVING, &cursor, &entry))
 		add_hop(&row, order->contenders[entry.contender].backend);
+	put_healthy_first(table, row.hops + 1, row.count - 1);
 }
 
 int table_build_matched(const struct table *table, unsigned row_hops, uint16_t *rows)

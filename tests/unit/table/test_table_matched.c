@@ -156,6 +156,21 @@ static void copy_plain(struct table *to, const struct table *from, uint8_t hops)
 	memcpy(to->backends, from->backends, from->backend_count * sizeof(*from->backends));
 }
 
+/* Bubbles each unhealthy hop behind the healthy ones. */
+static void healthy_first(const struct table *table, uint16_t *hops, unsigned count)
+{
+	for (unsigned end = count; end > 1; end--) {
+		for (unsigned i = 1; i < end; i++) {
+			uint16_t before = hops[i - 1], after = hops[i];
+
+			if (!table->backends[before].healthy && table->backends[after].healthy) {
+				hops[i - 1] = after;
+				hops[i] = before;
+			}
+		}
+	}
+}
+
 /* matched: [state][row]. set: the table; without balance and previous states; and likewise, but with all backends good. */
 static void assert_row(const struct table_set *set, uint16_t (*matched)[TABLE_ROWS], uint32_t row)
 {
@@ -172,6 +187,7 @@ static void assert_row(const struct table_set *set, uint16_t (*matched)[TABLE_RO
 	for (unsigned i = 0; i < natural->row_hops; i++)
 		if (!is_in(expected, count, natural->rows[row * natural->row_hops + i]))
 			expected[count++] = natural->rows[row * natural->row_hops + i];
+	healthy_first(table, expected + 1, table->row_hops - 1u);
 	assert_memory_equal(table->rows + row * table->row_hops, expected, sizeof(*expected) * table->row_hops);
 }
 
@@ -303,13 +319,22 @@ static void copy_past(struct table *to, const struct table *from)
 	}
 }
 
+static bool same_sets(const uint16_t *a, const uint16_t *b, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!is_in(a, count, b[i]))
+			return false;
+	return true;
+}
+
+/* In a row that is matched to another backend, only the order of the later hops may change. */
 static void test_a_flap_changes_only_rows_of_its_backend(void **state)
 {
 	(void)state;
 	for (uint32_t round = 0; round < 8; round++) {
 		struct table_set set = random_set(2);
 		struct table *well = &set.tables[0], *ill = &set.tables[1];
-		uint32_t changed = 0, owned = 0;
+		uint32_t owned = 0, reordered = 0;
 
 		random_matched_table(well, 24, (uint8_t)(2 + round % 7), round % 3, ALL_GOOD);
 		well->balance = round % 4 ? 1010 : 0;
@@ -323,14 +348,52 @@ static void test_a_flap_changes_only_rows_of_its_backend(void **state)
 		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 			const uint16_t *before = well->rows + row * well->row_hops;
 			const uint16_t *after = ill->rows + row * well->row_hops;
-			bool differs = memcmp(before, after, well->row_hops * sizeof(*after)) != 0;
 
-			assert_int_equal(differs, before[0] == 5);
 			assert_int_not_equal(after[0], 5);
-			changed += differs;
 			owned += before[0] == 5;
+			if (before[0] == 5)
+				continue;
+			assert_int_equal(before[0], after[0]);
+			assert_true(same_sets(before, after, well->row_hops));
+			if (!is_in(before, well->row_hops, 5))
+				assert_memory_equal(before, after, well->row_hops * sizeof(*after));
+			reordered += memcmp(before, after, well->row_hops * sizeof(*after)) != 0;
 		}
-		assert_true(changed && changed == owned);
+		assert_true(owned > 0);
+		assert_true(well->row_hops == 2 || reordered > 0);
+		table_set_free(&set);
+	}
+}
+
+/* A dead proxy cannot pass packets on. The rows of the same table with all proxies healthy show which hops there must be,
+ * if the matched proxy is healthy. */
+static void test_no_healthy_hop_stands_behind_an_unhealthy_one(void **state)
+{
+	(void)state;
+	for (uint32_t round = 0; round < 8; round++) {
+		struct table_set set = random_set(2);
+		struct table *ill = &set.tables[0], *well = &set.tables[1];
+		uint32_t compared = 0, unhealthy = 0;
+
+		random_matched_table(ill, 24, (uint8_t)(2 + round % 7), 1 + round % 4, ANY_STATE);
+		copy_plain(well, ill, ill->hops);
+		copy_past(well, ill);
+		for (uint32_t i = 0; i < well->backend_count; i++)
+			well->backends[i].healthy = true;
+		assert_int_equal(table_build(&set, 1), 0);
+		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+			const uint16_t *hops = ill->rows + row * ill->row_hops;
+			const uint16_t *all = well->rows + row * ill->row_hops;
+
+			for (unsigned i = 2; i < ill->row_hops; i++)
+				assert_true(ill->backends[hops[i - 1]].healthy || !ill->backends[hops[i]].healthy);
+			unhealthy += !ill->backends[hops[ill->row_hops - 1]].healthy;
+			if (hops[0] != all[0])
+				continue;
+			assert_true(same_sets(hops, all, ill->row_hops));
+			compared++;
+		}
+		assert_true(compared > 0 && unhealthy > 0);
 		table_set_free(&set);
 	}
 }
@@ -440,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_caps_are_exact),
 		cmocka_unit_test(test_a_previous_state_like_the_present_changes_nothing),
 		cmocka_unit_test(test_a_flap_changes_only_rows_of_its_backend),
+		cmocka_unit_test(test_no_healthy_hop_stands_behind_an_unhealthy_one),
 		cmocka_unit_test(test_one_weight_moves_rows_only_to_or_from_its_backend),
 		cmocka_unit_test(test_rows_list_the_first_hops_of_previous_states),
 		cmocka_unit_test(test_threads_do_not_matter),

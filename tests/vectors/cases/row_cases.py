@@ -97,6 +97,9 @@ def _matched_tables():
                _previous(1, backends(3)[::-1])]
     yield "balance and previous states with weights, 8 hops", 8, mixed, {"balance": 1.02, "previous": history}
     yield "a previous state without proxies, 2 hops", 2, equal, {"previous": [_previous(1, [])]}
+    ill = [dict(each, healthy=healthy) for each, healthy in zip(weighted, itertools.cycle((True, False, True, True, False)))]
+    yield "unhealthy proxies and balance, 4 hops", 4, ill, {"balance": 1.02}
+    yield "unhealthy proxies and previous states, 8 hops", 8, ill, {"previous": [_previous(2, ill[4:]), _previous(1, ill[:5])]}
 
 
 def _matched_cases():
