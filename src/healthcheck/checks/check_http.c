@@ -299,6 +299,7 @@ void http_close(struct http *http)
 		free_transfer(transfer);
 	}
 	http_multi_close(&http->multi);
+	http_tls_forget();
 	http_trust_free(&http->trust);
 	http_identity_free(&http->identities);
 	curl_global_cleanup();

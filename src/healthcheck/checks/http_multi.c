@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
+#include "healthcheck/checks/http_tls.h"
+
 /* A socket that curl uses, in the event loop. */
-struct watch {
+struct watched {
 	ev_io io;
 	struct http_multi *multi;
 };
@@ -24,13 +26,15 @@ static void act(struct http_multi *multi, curl_socket_t fd, int events)
 {
 	int running;
 
+	http_tls_lend(true);
 	curl_multi_socket_action(multi->multi, fd, events, &running);
+	http_tls_lend(false);
 	reap(multi);
 }
 
 static void on_socket(struct ev_loop *loop, ev_io *io, int events)
 {
-	struct watch *watch = io->data;
+	struct watched *watch = io->data;
 
 	(void)loop;
 	act(watch->multi, io->fd, (events & EV_READ ? CURL_CSELECT_IN : 0) | (events & EV_WRITE ? CURL_CSELECT_OUT : 0));
@@ -47,7 +51,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *data, void *assigned)
 {
 	struct http_multi *multi = data;
-	struct watch *watch = assigned;
+	struct watched *watch = assigned;
 	int events = (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0);
 
 	(void)easy;

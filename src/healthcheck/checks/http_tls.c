@@ -10,6 +10,11 @@
 #define AES_128_GCM_SHA256 0x1301
 #define SUITES_OF_TLS13    0x13
 
+/* The context of all connections; NULL: the next connection makes one. */
+static SSL_CTX *shared;
+/* True while libcurl may take `shared`. */
+static bool lent;
+
 bool http_tls_usable(void)
 {
 	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
@@ -32,10 +37,16 @@ static void note_expiry(struct http_tls *tls, const X509 *certificate)
 /* OpenSSL calls this when the proxy's certificates have arrived. Returns 1 if they are good. */
 static int verify_chain(X509_STORE_CTX *context, void *data)
 {
-	struct http_tls *tls = data;
-	int good = tls->verify ? X509_verify_cert(context) : 1;
-	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
+	const SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+	struct http_tls *tls = ssl ? SSL_get0_security_ex_data(ssl) : NULL;
+	STACK_OF(X509) * chain;
+	int good;
 
+	(void)data;
+	if (!tls)
+		return 0;
+	good = tls->verify ? X509_verify_cert(context) : 1;
+	chain = X509_STORE_CTX_get0_chain(context);
 	tls->full = true;
 	note_expiry(tls, X509_STORE_CTX_get0_cert(context));
 	for (int i = 0; i < sk_X509_num(chain); i++)
@@ -45,9 +56,9 @@ static int verify_chain(X509_STORE_CTX *context, void *data)
 
 /*
  * Offers the TLS 1.3 suites that the system allows, TLS_AES_128_GCM_SHA256 first: CPUs have instructions for SHA-256 but not for
- * SHA-384, and a handshake computes many hashes. Returns false if OpenSSL fails.
+ * SHA-384, and a handshake computes many hashes. If OpenSSL fails, the order stays as it is.
  */
-static bool order_suites(SSL_CTX *context)
+static void order_suites(SSL_CTX *context)
 {
 	const STACK_OF(SSL_CIPHER) *suites = SSL_CTX_get_ciphers(context);
 	char list[512] = "";
@@ -62,25 +73,59 @@ static bool order_suites(SSL_CTX *context)
 				size += (size_t)snprintf(list + size, sizeof(list) - size, "%s%s", size ? ":" : "",
 					SSL_CIPHER_get_name(suite));
 		}
-	return !size || size >= sizeof(list) || SSL_CTX_set_ciphersuites(context, list);
+	if (size && size < sizeof(list))
+		SSL_CTX_set_ciphersuites(context, list);
 }
 
-/* libcurl calls this for each new connection. */
+void http_tls_lend(bool lend)
+{
+	lent = lend;
+}
+
+void http_tls_forget(void)
+{
+	SSL_CTX_free(shared);
+	shared = NULL;
+}
+
+/*
+ * The dynamic linker binds libcurl's calls to this definition in place of libssl's. libcurl makes a context for each
+ * connection, which takes as much CPU time as half of a handshake. The connections can share one, because SSL_new() copies the
+ * settings of the context, and libcurl and on_context() set all of them before each SSL_new().
+ */
+SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
+{
+	if (!lent || method != TLS_client_method())
+		return SSL_CTX_new_ex(NULL, NULL, method);
+	if (!shared) {
+		shared = SSL_CTX_new_ex(NULL, NULL, method);
+		if (!shared)
+			return NULL;
+		order_suites(shared);
+	}
+	SSL_CTX_up_ref(shared);
+	return shared;
+}
+
+/* libcurl calls this for each new connection, before SSL_new(). */
 static CURLcode on_context(CURL *easy, void *context, void *data)
 {
 	struct http_tls *tls = data;
 
 	(void)easy;
 	/* This store is used in place of the one in which libcurl loads certificates. */
-	if (tls->trust && !SSL_CTX_set1_verify_cert_store(context, tls->trust->store))
+	if (!SSL_CTX_set1_verify_cert_store(context, tls->trust ? tls->trust->store : NULL))
 		return CURLE_FAILED_INIT;
+	/* A context cannot drop a client certificate. So no other connection may use it. */
+	if (tls->identity)
+		http_tls_forget();
 	if (tls->identity && !http_identity_use(tls->identity, context))
 		return CURLE_FAILED_INIT;
 	/* libcurl refuses the tickets of TLS 1.2, without which nginx does not resume sessions by default. */
 	SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
-	if (!order_suites(context))
-		return CURLE_FAILED_INIT;
-	SSL_CTX_set_cert_verify_callback(context, verify_chain, tls);
+	SSL_CTX_set_cert_verify_callback(context, verify_chain, NULL);
+	/* SSL_new() copies this pointer. OpenSSL's own security callback does not use it. */
+	SSL_CTX_set0_security_ex_data(context, tls);
 	return CURLE_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Verifies the certificates of one https probe against shared trust, and notes when they expire. http_session.h decides if
- * the probe resumes a session; then no certificate arrives. One thread.
+ * the probe resumes a session; then no certificate arrives. The connections of libcurl share one SSL_CTX. One thread.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
@@ -30,5 +30,11 @@ bool http_tls_usable(void);
 
 /* Makes the next transfer of the handle use `tls`, which must not move. Its trust may be NULL if it does not verify. */
 void http_tls_set(struct http_tls *tls, CURL *easy);
+
+/* True while libcurl connects: SSL_CTX_new() then returns the shared context. Else each caller of SSL_CTX_new() gets its own. */
+void http_tls_lend(bool lend);
+
+/* Makes the next connection begin a new shared context. Connections that are open keep a reference to the old one. */
+void http_tls_forget(void);
 
 #endif
