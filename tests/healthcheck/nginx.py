@@ -35,9 +35,9 @@ SERVERS = """
 """
 
 
-def make_certificate(folder, name=NAME, prefix=""):
+def make_certificate(folder, name=NAME, prefix="", key=("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")):
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        ["openssl", "req", "-x509", "-newkey", *key, "-nodes", "-days", "2",
          "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
          "-keyout", folder / f"{prefix}key.pem", "-out", folder / f"{prefix}cert.pem"], check=True, capture_output=True)
 

@@ -242,10 +242,12 @@ def test_client_certificate_with_its_key_in_one_file_and_for_one_table(daemon, s
     ("a-key.pem", "a-key.pem", "a-key.pem: has no certificate in PEM"),
     ("a-cert.pem", "encrypted.pem", "encrypted.pem: has an encrypted key: store it without a passphrase"),
     ("/dev/zero", "a-key.pem", "/dev/zero: is no regular file of at most 1 MiB"),
+    ("weak-cert.pem", "weak-key.pem", "weak-cert.pem: ee key too small"),
 ])
 def test_bad_client_certificate_is_an_error_at_start(daemon, servers, cert, key, expected):
     subprocess.run(["openssl", "pkey", "-in", servers / "a-key.pem", "-aes256", "-passout", "pass:secret", "-out",
                     servers / "encrypted.pem"], check=True, capture_output=True)
+    nginx.make_certificate(servers, "weak", "weak-", ("rsa:1024",))
     made = daemon(table(backend(PROXY, http=nginx.TLS_CLIENT)), http=client(servers, cert, key))
     run = subprocess.run([PROGRAM, "-c", made.conf], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30)
     assert run.returncode == 1 and f"{expected}\n" in run.stderr and "error: " in run.stderr

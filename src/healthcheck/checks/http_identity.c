@@ -90,6 +90,21 @@ static const char *read_key(const char *path, struct pair *pair)
 	return pair->key ? NULL : "has no private key in PEM";
 }
 
+/* Returns NULL, or why OpenSSL refuses to show the pair, for instance for its security level. */
+static const char *refusal(const struct pair *pair)
+{
+	SSL_CTX *context = SSL_CTX_new_ex(NULL, NULL, TLS_client_method());
+	const char *reason;
+	bool good;
+
+	ERR_clear_error();
+	good = context && SSL_CTX_use_certificate(context, pair->cert) == 1 &&
+	       SSL_CTX_set1_chain(context, pair->chain) == 1 && SSL_CTX_use_PrivateKey(context, pair->key) == 1;
+	SSL_CTX_free(context);
+	reason = ERR_reason_error_string(ERR_peek_error());
+	return good ? NULL : reason ? reason : "is refused by OpenSSL";
+}
+
 static void refuse(struct http_identity *identity, const char *file, const char *why)
 {
 	char error[HTTP_IDENTITY_ERROR_MAX];
@@ -114,6 +129,10 @@ void http_identity_load(struct http_identity *identity)
 	}
 	if (!why && X509_check_private_key(pair.cert, pair.key) != 1)
 		why = "is not the key of the certificate";
+	if (!why) {
+		file = identity->cert_file;
+		why = refusal(&pair);
+	}
 	ERR_clear_error();
 	if (why) {
 		refuse(identity, file, why);
@@ -179,10 +198,18 @@ struct http_identity *http_identity_of(
 	return identity;
 }
 
-bool http_identity_use(const struct http_identity *identity, SSL_CTX *context)
+/* OpenSSL calls this when the proxy asks for a client certificate. Returns 1, or 0 if the handshake must fail. */
+static int show(SSL *ssl, void *data)
 {
-	return SSL_CTX_use_certificate(context, identity->cert) == 1 &&
-	       SSL_CTX_set1_chain(context, identity->chain) == 1 && SSL_CTX_use_PrivateKey(context, identity->key) == 1;
+	const struct http_identity *identity = data;
+
+	return SSL_use_certificate(ssl, identity->cert) == 1 && SSL_set1_chain(ssl, identity->chain) == 1 &&
+	       SSL_use_PrivateKey(ssl, identity->key) == 1;
+}
+
+void http_identity_use(struct http_identity *identity, SSL_CTX *context)
+{
+	SSL_CTX_set_cert_cb(context, identity ? show : NULL, identity);
 }
 
 void http_identity_free(struct http_identity **list)

@@ -38,8 +38,11 @@ struct http_identity *http_identity_of(
 /* Reads the files again. */
 void http_identity_load(struct http_identity *identity);
 
-/* Makes new connections of the context use the pair, which must be loaded. Returns false if OpenSSL refuses it. */
-bool http_identity_use(const struct http_identity *identity, SSL_CTX *context);
+/*
+ * Makes the next connection of the context show the pair to a proxy that asks for it. The pair must be loaded. NULL: the
+ * connection shows no certificate.
+ */
+void http_identity_use(struct http_identity *identity, SSL_CTX *context);
 
 void http_identity_free(struct http_identity **list);
 

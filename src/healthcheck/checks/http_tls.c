@@ -116,11 +116,7 @@ static CURLcode on_context(CURL *easy, void *context, void *data)
 	/* This store is used in place of the one in which libcurl loads certificates. */
 	if (!SSL_CTX_set1_verify_cert_store(context, tls->trust ? tls->trust->store : NULL))
 		return CURLE_FAILED_INIT;
-	/* A context cannot drop a client certificate. So no other connection may use it. */
-	if (tls->identity)
-		http_tls_forget();
-	if (tls->identity && !http_identity_use(tls->identity, context))
-		return CURLE_FAILED_INIT;
+	http_identity_use(tls->identity, context);
 	/* libcurl refuses the tickets of TLS 1.2, without which nginx does not resume sessions by default. */
 	SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
 	SSL_CTX_set_cert_verify_callback(context, verify_chain, NULL);

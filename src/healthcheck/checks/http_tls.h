@@ -18,7 +18,7 @@ struct http_tls {
 	const struct http_trust *trust;
 	bool verify;
 	/* The client certificate; NULL: none. It may be replaced likewise. */
-	const struct http_identity *identity;
+	struct http_identity *identity;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
 	int64_t expires_s;
 	/* True if the proxy's certificates arrived: the handshake is full. */
@@ -34,7 +34,7 @@ void http_tls_set(struct http_tls *tls, CURL *easy);
 /* True while libcurl connects: SSL_CTX_new() then returns the shared context. Else each caller of SSL_CTX_new() gets its own. */
 void http_tls_lend(bool lend);
 
-/* Makes the next connection begin a new shared context. Connections that are open keep a reference to the old one. */
+/* Frees the shared context. Connections that are open keep a reference to it. */
 void http_tls_forget(void);
 
 #endif
