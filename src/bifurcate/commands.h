@@ -9,7 +9,7 @@
 #include "program/command.h"
 
 /* Each command is defined in the file with its name, such as sync.c. */
-extern const struct command sync_command, show_command, clear_command;
+extern const struct command sync_command, show_command, clear_command, apply_command, status_command, undo_command;
 
 /* Prints and clears all faults. Returns COMMAND_FAILED. */
 int commands_print_faults(struct faults *faults);

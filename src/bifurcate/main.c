@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* glb-bifurcate: fills and shows the map of VIPs that decides which packets a director on AF_XDP receives. */
+/*
+ * glb-bifurcate shares a card between the kernel and the director: with AF_XDP by a map of VIPs (sync, show, clear), with SR-IOV by a
+ * VF (apply, status, undo).
+ */
 #include <bpf/libbpf.h>
 
 #include "bifurcate/commands.h"
@@ -8,6 +11,9 @@ static const struct command *const commands[] = {
 	&sync_command,
 	&show_command,
 	&clear_command,
+	&apply_command,
+	&status_command,
+	&undo_command,
 };
 
 static const struct command_program program = {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <libconfig.h>
 
@@ -53,6 +54,12 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at, co
 
 /* *field is an enum whose values are the indices of the choices. */
 void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+
+/* Parses a MAC like "02:00:5e:10:00:01". False: the text is not one, and mac[] is undefined. */
+bool conf_parse_mac(const char *text, uint8_t mac[6]);
+
+/* *field is a uint8_t[6]: a unicast MAC. */
+void conf_read_mac(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
 /*
  * Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. A list of them

@@ -17,7 +17,7 @@
 extern char **environ;
 
 /* Returns 0 or an errno. */
-static int spawn(char *const words[], int out, pid_t *pid)
+static int spawn(char *const words[], int out, bool both, pid_t *pid)
 {
 	static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/local/sbin"};
 	posix_spawn_file_actions_t actions;
@@ -28,7 +28,10 @@ static int spawn(char *const words[], int out, pid_t *pid)
 		return error;
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (both)
+		posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	error = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
 	for (size_t i = 0; error == ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", folders[i], words[0]);
@@ -73,7 +76,7 @@ static int collect(int in, char **text, size_t *size)
 	return more;
 }
 
-int output_of(char *const words[], char **text, size_t *size)
+static int run(char *const words[], bool both, char **text, size_t *size)
 {
 	int ends[2], error, status = 0;
 	pid_t pid;
@@ -82,7 +85,7 @@ int output_of(char *const words[], char **text, size_t *size)
 	*size = 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
-	error = -spawn(words, ends[1], &pid);
+	error = -spawn(words, ends[1], both, &pid);
 	close(ends[1]);
 	if (!error) {
 		error = collect(ends[0], text, size);
@@ -94,9 +97,19 @@ int output_of(char *const words[], char **text, size_t *size)
 			error = WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -ENOENT : -EIO;
 	}
 	close(ends[0]);
-	if (error) {
+	if (error && !(both && error == -EIO)) {
 		free(*text);
 		*text = NULL;
 	}
 	return error;
+}
+
+int output_of(char *const words[], char **text, size_t *size)
+{
+	return run(words, false, text, size);
+}
+
+int output_of_both(char *const words[], char **text, size_t *size)
+{
+	return run(words, true, text, size);
 }

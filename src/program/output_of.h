@@ -15,4 +15,10 @@
  */
 int output_of(char *const words[], char **text, size_t *size);
 
+/*
+ * The same, but the text is also what the program prints on stderr, and on -EIO *text is set, too, because it says what failed. *text is
+ * NULL on all other errors.
+ */
+int output_of_both(char *const words[], char **text, size_t *size);
+
 #endif

@@ -58,6 +58,7 @@ WRONG = [
     ("glb-redirect", ["detach", "-x", "lo"], "detach: unknown option '-x'"),
     ("glb-bifurcate", [], "a subcommand is missing"),
     ("glb-bifurcate", ["sync", "a", "b"], "sync: unexpected operand 'b'"),
+    ("glb-bifurcate", ["apply"], "apply: missing operand; the operands are: NAME"),
     ("glb-bifurcate", ["show", "x"], "show: unexpected operand 'x'"),
     ("glb-announce", [], "a subcommand is missing"),
     ("glb-announce", ["run", "x"], "run: unexpected operand 'x'"),

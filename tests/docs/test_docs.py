@@ -167,8 +167,8 @@ def test_reference_of_the_lab_has_every_option_and_scenario():
 
 
 def known_keys():
-    """The keys of director.conf, healthcheck.conf, redirect.conf and announce.conf. The examples in config/ have all of them."""
-    return {key for file in ("director.conf", "healthcheck.conf", "redirect.conf", "announce.conf")
+    """The keys of director.conf, healthcheck.conf, redirect.conf, announce.conf and bifurcate.conf. The examples in config/ have all of them."""
+    return {key for file in ("director.conf", "healthcheck.conf", "redirect.conf", "announce.conf", "bifurcate.conf")
             for key in re.findall(r"(\w+) = ", (TREE / "config" / file).read_text())}
 
 

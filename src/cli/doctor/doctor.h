@@ -11,9 +11,9 @@
 
 #include <jansson.h>
 
-#include "cli/doctor/cpu_list.h"
+#include "program/host/cpu_list.h"
 #include "cli/doctor/eal_args.h"
-#include "cli/doctor/host.h"
+#include "program/host/host.h"
 #include "cli/edit/healthcheck_files.h"
 #include "cli/telemetry.h"
 #include "common/faults.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/doctor/cpu_list.h"
+#include "program/host/cpu_list.h"
 #include "common/text.h"
 
 /* Adds PCI addresses with their domain, as the kernel writes them. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/interface.h"
+#include "program/host/interface.h"
 #include "cli/live/snapshot.h"
 #include "gue/gue_wire.h"
 

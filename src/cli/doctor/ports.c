@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/interface.h"
+#include "program/host/interface.h"
 
 #define NO_PCI      "no PCI port"
 #define MELLANOX_ID "0x15b3"

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/edit/bind_operand.h"
 #include "common/file/file.h"
+#include "conf/conf_reader.h"
 #include "table/file/json/json_text.h"
 #include "table/file/json/table_json.h"
 

@@ -11,6 +11,7 @@
 #include "cli/replay/replay_list.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "conf/conf_reader.h"
 #include "packet/pipeline.h"
 #include "program/installed.h"
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "conf/conf_reader.h"
 #include "director/conf/conf.h"
 
 #define VLAN_MAX 4094 /* 4095 is reserved (IEEE 802.1Q) */

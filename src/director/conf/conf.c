@@ -11,39 +11,19 @@
 #include "director/conf/conf_metrics.h"
 #include "table/table_guard.h"
 
-bool conf_parse_mac(const char *text, uint8_t mac[6])
-{
-	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-
-	if (strlen(text) != 17)
-		return false;
-	for (int i = 0; i < 6; i++) {
-		const char *high = strchr(digits, text[3 * i]), *low = strchr(digits, text[3 * i + 1]);
-
-		if (!high || !low || (i < 5 && text[3 * i + 2] != ':'))
-			return false;
-		mac[i] = (uint8_t)((high - digits) % 16 * 16 + (low - digits) % 16);
-	}
-	return true;
-}
-
 static void read_gateway(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	static const uint8_t zero[6];
 	const char *text = config_setting_get_string(at);
 	char value[CONF_VALUE_MAX];
 	uint8_t mac[6];
 
-	(void)key;
 	if (text && strcmp(text, "auto") == 0)
 		((struct conf *)reader->conf)->gateway_auto = true;
 	else if (!text || !conf_parse_mac(text, mac))
 		conf_error(reader, at, NULL, "%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
 			conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
-		conf_error(reader, at, NULL, "%s is not a unicast MAC", conf_value(at, CONFIG_TYPE_STRING, value));
 	else
-		memcpy(field, mac, 6);
+		conf_read_mac(reader, at, key, field);
 }
 
 static void read_source_ip(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)

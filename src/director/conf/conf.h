@@ -92,7 +92,4 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults);
 /* Returns how many keys of director.conf the text has at its top level. */
 unsigned conf_count_keys_in(const char *text);
 
-/* Parses a MAC like "02:00:5e:10:00:01". False: the text is not one, and mac[] is undefined. */
-bool conf_parse_mac(const char *text, uint8_t mac[6]);
-
 #endif

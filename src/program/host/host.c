@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/doctor/host.h"
+#include "program/host/host.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/doctor/cpu_list.h"
+#include "program/host/cpu_list.h"
 
 #define PATHS 8
 

@@ -3,10 +3,10 @@
  * Interfaces of the kernel: those of this network namespace, asked from the kernel, because /sys may show another namespace; or those in
  * /sys of a copy. One thread.
  */
-#ifndef GLB_CLI_DOCTOR_INTERFACE_H
-#define GLB_CLI_DOCTOR_INTERFACE_H
+#ifndef GLB_PROGRAM_HOST_INTERFACE_H
+#define GLB_PROGRAM_HOST_INTERFACE_H
 
-#include "cli/doctor/host.h"
+#include "program/host/host.h"
 
 struct interface {
 	bool up; /* switched on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/doctor/cpu_list.h"
+#include "program/host/cpu_list.h"
 
 #include <stdio.h>
 #include <string.h>

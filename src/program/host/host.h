@@ -3,8 +3,8 @@
  * Reads files of the host below a root folder: "" for this host, or the folder of an image or of a copy. Never writes. One thread,
  * because host_path() and host_command() have static memory.
  */
-#ifndef GLB_CLI_DOCTOR_HOST_H
-#define GLB_CLI_DOCTOR_HOST_H
+#ifndef GLB_PROGRAM_HOST_HOST_H
+#define GLB_PROGRAM_HOST_HOST_H
 
 #include <sched.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of CPUs as the kernel and EAL write them, such as "0-3,8". Pure, thread-safe. */
-#ifndef GLB_CLI_DOCTOR_CPU_LIST_H
-#define GLB_CLI_DOCTOR_CPU_LIST_H
+#ifndef GLB_PROGRAM_HOST_CPU_LIST_H
+#define GLB_PROGRAM_HOST_CPU_LIST_H
 
 #include <sched.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/doctor/interface.h"
+#include "program/host/interface.h"
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>

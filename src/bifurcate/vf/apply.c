@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "bifurcate/commands.h"
+#include "bifurcate/vf/vf_job.h"
+#include "bifurcate/vf/vf_run.h"
+#include "common/text.h"
+
+#define MAX_PASSES \
+	4 /* a pass ends at a command after which the state is read again; no card needs more than two of those */
+
+enum { DRY_RUN, FORCE, ROOT };
+
+static const struct command_option options[] = {
+	[DRY_RUN] = {"dry-run", NULL, "print the commands, and change nothing"},
+	[FORCE] = {"force", NULL, "remove VFs that are in the way"},
+	[ROOT] = VF_OPTION_ROOT,
+	{0},
+};
+
+/* Records what this plan makes, before it is made: then `undo` knows of it even if this process is killed. */
+static int record_plan(struct vf_job *job, const struct vf_plan *plan)
+{
+	struct vf_record *record = &job->record;
+	const struct vf_state *state = &job->state;
+
+	if (!record->exists) {
+		*record = (struct vf_record){
+			.exists = true, .autoprobe = state->autoprobe, .attributes = state->attributes};
+		memcpy(record->driver, state->vf_driver, sizeof(record->driver));
+		memcpy(record->override, state->vf_override, sizeof(record->override));
+		snprintf(record->name, sizeof(record->name), "%s", job->name);
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		record->made_vfs |= plan->steps[i].replan && plan->steps[i].property == VF_NUM_VFS;
+		record->made_switchdev |= plan->steps[i].property == VF_ESWITCH;
+	}
+	return vf_record_write(state->pf, record, &job->faults);
+}
+
+/* Runs the commands up to the first one after which the state must be read again. Returns whether there was one, or -errno. */
+static int run_pass(struct vf_job *job, const struct vf_plan *plan, unsigned *count)
+{
+	int error = record_plan(job, plan);
+
+	for (size_t i = 0; !error && i < plan->count; i++) {
+		puts(plan->steps[i].command);
+		fflush(stdout);
+		error = vf_run(plan->steps[i].command, &job->faults);
+		(*count)++;
+		if (!error && plan->steps[i].replan)
+			return 1;
+	}
+	return error;
+}
+
+/* Adds an error for each property that its commands did not change. */
+static int refuse_rest(struct vf_job *job, const struct vf_plan *plan)
+{
+	for (enum vf_property property = 0; property < VF_PROPERTIES; property++) {
+		const struct vf_step *step = vf_plan_find(plan, property);
+
+		if (step)
+			faults_error(&job->faults, job->state.vf,
+				"%s: still %s after '%s': the driver %s ignored it; see dmesg, or remove the key from the configuration",
+				vf_plan_name(property), step->differs ? step->differs : "differs", step->command,
+				job->state.driver);
+	}
+	return plan->count ? vf_job_fail(job) : COMMAND_OK;
+}
+
+static int change(struct vf_job *job, bool force)
+{
+	struct vf_plan plan = {0};
+	unsigned count = 0;
+	int more = 1, code;
+
+	if (vf_record_lock(job->state.pf, &job->faults) != 0)
+		return vf_job_fail(job);
+	for (unsigned pass = 0; more > 0 && pass < MAX_PASSES; pass++) {
+		if (vf_job_look(job) != 0 ||
+			vf_plan_apply(&job->conf, &job->state, &job->record, force, &plan, &job->faults) != 0)
+			return vf_job_fail(job);
+		more = plan.count ? run_pass(job, &plan, &count) : 0;
+		vf_plan_free(&plan);
+	}
+	if (more < 0 || vf_job_look(job) != 0 ||
+		vf_plan_apply(&job->conf, &job->state, &job->record, false, &plan, &job->faults) != 0)
+		return vf_job_fail(job);
+	code = refuse_rest(job, &plan);
+	vf_plan_free(&plan);
+	if (code == COMMAND_OK)
+		printf("%s: VF %u of %s is %s, bound to %s: %u command%s\n", job->name, job->conf.vf,
+			job->state.interface, job->state.vf, job->state.vf_driver, count, text_plural(count));
+	return code;
+}
+
+static int show(struct vf_job *job, bool force)
+{
+	struct vf_plan plan;
+
+	if (vf_plan_apply(&job->conf, &job->state, &job->record, force, &plan, &job->faults) != 0)
+		return vf_job_fail(job);
+	vf_job_print(&plan);
+	vf_plan_free(&plan);
+	return COMMAND_OK;
+}
+
+static int apply(const struct command_args *args)
+{
+	bool force = args->options[FORCE], dry_run = args->options[DRY_RUN];
+	struct vf_job job;
+	int code;
+
+	if (args->options[ROOT] && !dry_run)
+		return command_usage("apply: --root needs --dry-run");
+	code = vf_job_open(&job, args->operands[0], args->options[ROOT]);
+	if (code == COMMAND_OK)
+		code = dry_run ? show(&job, force) : change(&job, force);
+	vf_job_close(&job);
+	return code;
+}
+
+const struct command apply_command = {
+	.name = "apply",
+	.run = apply,
+	.operands = "NAME",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "Make the VF of a director as the configuration NAME says",
+	.options = options,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bifurcate/vf/vf_ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "conf/conf_reader.h"
+#include "program/output_of.h"
+
+/* Returns the JSON that the program prints, or NULL with an error in faults. */
+static json_t *ask(char *const words[], struct faults *faults)
+{
+	json_error_t problem;
+	json_t *json = NULL;
+	size_t size;
+	char *text;
+	int error = output_of(words, &text, &size);
+
+	if (!error)
+		json = json_loads(text, 0, &problem);
+	if (error == -ENOENT)
+		faults_error(faults, words[0], "there is no such program: install the package iproute2");
+	else if (error)
+		faults_error(faults, words[0], "'%s %s %s %s ...' failed: %s", words[0], words[1], words[2], words[3],
+			strerror(-error));
+	else if (!json)
+		faults_error(faults, words[0], "it did not print JSON: %s", problem.text);
+	free(text);
+	return json;
+}
+
+/* Older versions of ip print "on" and "off". */
+static enum vf_switch switch_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	if (json_is_boolean(value))
+		return json_is_true(value) ? VF_ON : VF_OFF;
+	return !text ? VF_UNSET : strcmp(text, "on") == 0 ? VF_ON : VF_OFF;
+}
+
+static void take_attributes(const json_t *info, struct vf_attributes *attributes)
+{
+	const char *mac = json_string_value(json_object_get(info, "address"));
+	const json_t *vlan = json_array_get(json_object_get(info, "vlan_list"), 0);
+
+	if (!mac)
+		mac = json_string_value(json_object_get(info, "mac"));
+	attributes->known = mac && conf_parse_mac(mac, attributes->mac);
+	attributes->vlan = (unsigned)json_integer_value(json_object_get(vlan ? vlan : info, "vlan"));
+	attributes->spoof_check = switch_of(json_object_get(info, "spoofchk"));
+	attributes->trust = switch_of(json_object_get(info, "trust"));
+}
+
+int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults)
+{
+	char *const words[] = {"ip", "-json", "link", "show", "dev", state->interface, NULL};
+	json_t *links = ask(words, faults);
+	const json_t *info;
+	size_t i;
+
+	if (!links)
+		return -EIO;
+	json_array_foreach(json_object_get(json_array_get(links, 0), "vfinfo_list"), i,
+		info) if (json_integer_value(json_object_get(info, "vf")) == (json_int_t)vf)
+		take_attributes(info, &state->attributes);
+	json_decref(links);
+	return 0;
+}
+
+void vf_ask_eswitch(struct vf_state *state)
+{
+	char handle[VF_PCI_MAX + 8];
+	char *const words[] = {"devlink", "-j", "dev", "eswitch", "show", handle, NULL};
+	struct faults none = {0};
+	const char *mode;
+	json_t *reply;
+
+	snprintf(handle, sizeof(handle), "pci/%s", state->pf);
+	reply = ask(words, &none); /* cards without switchdev mode do not reply */
+	mode = json_string_value(json_object_get(json_object_get(json_object_get(reply, "dev"), handle), "mode"));
+	if (mode)
+		state->eswitch = strcmp(mode, "switchdev") == 0 ? VF_ESWITCH_SWITCHDEV : VF_ESWITCH_LEGACY;
+	json_decref(reply);
+	faults_clear(&none);
+}

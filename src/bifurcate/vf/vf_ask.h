@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks `ip` and `devlink` what sysfs does not say about a PF. One thread. */
+#ifndef GLB_BIFURCATE_VF_VF_ASK_H
+#define GLB_BIFURCATE_VF_VF_ASK_H
+
+#include "bifurcate/vf/vf_state.h"
+
+/* Fills state->attributes of this VF. Returns 0, or -errno with an error in faults: `ip` failed. */
+int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults);
+
+/* Fills state->eswitch, which stays unknown for a card without switchdev mode. */
+void vf_ask_eswitch(struct vf_state *state);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bifurcate/vf/vf_conf.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "conf/conf_reader.h"
+
+#define MAX_VLAN 4094
+
+static void read_switch(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	size_t errors = reader->faults->errors;
+	bool on = false;
+
+	conf_read_bool(reader, at, key, &on);
+	if (reader->faults->errors == errors)
+		*(enum vf_switch *)field = on ? VF_ON : VF_OFF;
+}
+
+static const char *const steerings[] = {[VF_STEERING_NEXT_HOP] = "next-hop", NULL};
+
+static const struct conf_key keys[] = {
+	{.name = "device",
+		.read = conf_read_string,
+		.offset = offsetof(struct vf_conf, device),
+		.required = "the PCI address of the card, or the name of its interface: device = \"0000:03:00.0\";"},
+	{.name = "num_vfs",
+		.read = conf_read_unsigned,
+		.offset = offsetof(struct vf_conf, num_vfs),
+		.min = 1,
+		.max = VF_CONF_MAX_VFS},
+	{.name = "vf", .read = conf_read_unsigned, .offset = offsetof(struct vf_conf, vf), .max = VF_CONF_MAX_VFS - 1},
+	{.name = "mac",
+		.read = conf_read_mac,
+		.offset = offsetof(struct vf_conf, mac),
+		.required = "the MAC of the VF, which the routers use as next hop: mac = \"02:00:00:00:03:00\";"},
+	{.name = "vlan", .read = conf_read_unsigned, .offset = offsetof(struct vf_conf, vlan), .max = MAX_VLAN},
+	{.name = "spoof_check", .read = read_switch, .offset = offsetof(struct vf_conf, spoof_check)},
+	{.name = "trust", .read = read_switch, .offset = offsetof(struct vf_conf, trust)},
+	{.name = "steering", .read = conf_read_choice, .offset = offsetof(struct vf_conf, steering), .choices = steerings},
+	{0},
+};
+
+static void read_root(struct conf_reader *reader, const config_setting_t *root)
+{
+	struct vf_conf *conf = reader->conf;
+
+	conf_read_group(reader, root, keys, conf);
+	if (conf->num_vfs && conf->vf >= conf->num_vfs)
+		conf_error(reader, root, "vf", "VF %u does not exist if num_vfs is %u: the first VF has number 0",
+			conf->vf, conf->num_vfs);
+}
+
+int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults)
+{
+	struct conf_reader reader = {.conf = conf, .faults = faults};
+	int error;
+
+	*conf = (struct vf_conf){0};
+	faults->file = path;
+	error = conf_read_file(path, &reader, read_root);
+	if (error)
+		vf_conf_free(conf);
+	return error;
+}
+
+void vf_conf_free(struct vf_conf *conf)
+{
+	free(conf->device);
+	*conf = (struct vf_conf){0};
+}

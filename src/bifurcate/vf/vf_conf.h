@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration of one physical function (PF) of a card, and of its virtual function (VF) that the director drives:
+ * bifurcate.d/NAME.conf in libconfig syntax. The caller owns a struct and calls vf_conf_free(). One thread.
+ */
+#ifndef GLB_BIFURCATE_VF_VF_CONF_H
+#define GLB_BIFURCATE_VF_VF_CONF_H
+
+#include <stdint.h>
+
+#include "common/faults.h"
+
+#define VF_CONF_MAX_VFS 256
+
+enum vf_steering {
+	VF_STEERING_NEXT_HOP, /* the routers send to the MAC of the VF; no rule in the card */
+	VF_STEERING_RULES, /* a rule for each VIP, as the driver of the card has them */
+};
+
+/* A property that the tool leaves alone unless the configuration has it. */
+enum vf_switch {
+	VF_UNSET,
+	VF_OFF,
+	VF_ON,
+};
+
+struct vf_conf {
+	char *device; /* PCI address of the PF, or the name of its interface */
+	unsigned vf; /* number of the VF */
+	unsigned num_vfs; /* VFs of the PF; 0: those that there are, or else as few as possible */
+	uint8_t mac[6]; /* of the VF */
+	unsigned vlan; /* tag that the card adds to and removes from the packets of the VF; 0: none */
+	enum vf_switch spoof_check, trust;
+	enum vf_steering steering;
+};
+
+/* Returns 0; or -errno with errors in faults, and the struct is empty. */
+int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults);
+void vf_conf_free(struct vf_conf *conf);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What apply, status and undo have in common: the configuration with a name, the PF that it names, and its record. One thread. */
+#ifndef GLB_BIFURCATE_VF_VF_JOB_H
+#define GLB_BIFURCATE_VF_VF_JOB_H
+
+#include <limits.h>
+
+#include "bifurcate/vf/vf_conf.h"
+#include "bifurcate/vf/vf_plan.h"
+#include "bifurcate/vf/vf_record.h"
+#include "bifurcate/vf/vf_state.h"
+#include "common/faults.h"
+#include "program/command.h"
+
+#define VF_OPTION_ROOT                                                       \
+	{                                                                    \
+		"root", "DIR", "look at an image or a copy of a host in DIR" \
+	}
+
+struct vf_job {
+	struct host host;
+	const char *name;
+	char path[PATH_MAX]; /* of the configuration */
+	struct vf_conf conf;
+	struct vf_state state;
+	struct vf_record record;
+	struct faults faults;
+};
+
+/*
+ * Reads the configuration /etc/glb/bifurcate.d/NAME.conf below the root folder ("" or NULL: this host), the state and the record.
+ * Returns COMMAND_OK; or the exit code, after an error message. vf_job_close() in any case.
+ */
+int vf_job_open(struct vf_job *job, const char *name, const char *root);
+void vf_job_close(struct vf_job *job);
+
+/* Reads the state and the record again. Returns 0, or -errno with an error in job->faults. */
+int vf_job_look(struct vf_job *job);
+
+/* Prints and clears the faults. Returns COMMAND_FAILED. */
+int vf_job_fail(struct vf_job *job);
+
+/* Prints the commands of a plan, one in each line. */
+void vf_job_print(const struct vf_plan *plan);
+
+#endif

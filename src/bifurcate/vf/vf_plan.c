@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bifurcate/vf/vf_plan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE "/sys/bus/pci/devices/%s/"
+#define MAC    "%02x:%02x:%02x:%02x:%02x:%02x"
+
+#define MAC_OF(mac) (mac)[0], (mac)[1], (mac)[2], (mac)[3], (mac)[4], (mac)[5]
+
+static const char *const names[VF_PROPERTIES] = {
+	[VF_LINK] = "link",
+	[VF_NUM_VFS] = "num_vfs",
+	[VF_ESWITCH] = "eswitch",
+	[VF_MAC] = "mac",
+	[VF_VLAN] = "vlan",
+	[VF_SPOOF_CHECK] = "spoof_check",
+	[VF_TRUST] = "trust",
+	[VF_BINDING] = "driver",
+	[VF_RULES] = "rules",
+};
+
+const char *vf_plan_name(enum vf_property property)
+{
+	return names[property];
+}
+
+char *vf_plan_differs(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	va_end(args);
+	return text;
+}
+
+void vf_plan_add(struct vf_plan *plan, enum vf_property property, char *differs, const char *format, ...)
+{
+	struct vf_step *steps = reallocarray(plan->steps, plan->count + 1, sizeof(*steps)), *step;
+	va_list args;
+
+	if (!steps)
+		abort();
+	plan->steps = steps;
+	step = &steps[plan->count++];
+	*step = (struct vf_step){.property = property, .differs = differs};
+	va_start(args, format);
+	if (vasprintf(&step->command, format, args) < 0)
+		abort();
+	va_end(args);
+}
+
+void vf_plan_free(struct vf_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		free(plan->steps[i].differs);
+		free(plan->steps[i].command);
+	}
+	free(plan->steps);
+	*plan = (struct vf_plan){0};
+}
+
+const struct vf_step *vf_plan_find(const struct vf_plan *plan, enum vf_property property)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->steps[i].property == property)
+			return &plan->steps[i];
+	return NULL;
+}
+
+/* Adds an error if a process has the VF open, because it would lose its card. Returns 0 or -EBUSY. */
+static int refuse_used(const struct vf_user *user, const char *what, struct faults *faults)
+{
+	if (!user->pid)
+		return 0;
+	faults_error(faults, user->vf, "%s (pid %d) uses this VF, and %s would take it away: stop that program first",
+		user->name, (int)user->pid, what);
+	return -EBUSY;
+}
+
+/* Commands that remove all VFs of the PF. */
+static int plan_removal(
+	const struct vf_state *state, bool force, const char *hint, struct vf_plan *plan, struct faults *faults)
+{
+	int error = refuse_used(&state->user, "removing the VFs", faults);
+
+	if (!error)
+		error = refuse_used(&state->other_user, "removing the VFs", faults);
+	if (error)
+		return error;
+	if (!force) {
+		faults_error(faults, state->pf, "it has %ld VF%s, %s", state->count, state->count == 1 ? "" : "s", hint);
+		return -EEXIST;
+	}
+	vf_plan_add(plan, VF_NUM_VFS, vf_plan_differs("%s", hint), "echo 0 > " DEVICE "sriov_numvfs", state->pf);
+	return 0;
+}
+
+/* Returns how many VFs the PF should have. */
+static unsigned wanted_vfs(const struct vf_conf *conf, const struct vf_state *state)
+{
+	if (conf->num_vfs)
+		return conf->num_vfs;
+	return state->count > (long)conf->vf ? (unsigned)state->count : conf->vf + 1;
+}
+
+/* ice wants the mode before there are VFs; mlx5 wants VFs without a driver. */
+static bool must_remake(const struct vf_conf *conf, const struct vf_state *state)
+{
+	if (state->count != (long)wanted_vfs(conf, state))
+		return true;
+	if (conf->steering != VF_STEERING_RULES || state->eswitch != VF_ESWITCH_LEGACY)
+		return false;
+	if (strcmp(state->driver, "ice") == 0)
+		return true;
+	return strcmp(state->driver, VF_MLX5) == 0 && (*state->vf_driver || state->other_bound);
+}
+
+static int plan_vfs(
+	const struct vf_conf *conf, struct vf_state *state, bool force, struct vf_plan *plan, struct faults *faults)
+{
+	unsigned count = wanted_vfs(conf, state);
+	bool quiet = count == 1 || strcmp(state->driver, VF_MLX5) == 0, autoprobe = state->autoprobe;
+	char hint[256];
+	int error;
+
+	if ((long)count > state->total) {
+		faults_error(faults, state->pf,
+			"it can have %ld VFs, and the configuration needs %u: lower num_vfs and vf", state->total, count);
+		return -EINVAL;
+	}
+	if (!must_remake(conf, state))
+		return 0;
+	snprintf(hint, sizeof(hint),
+		state->count == (long)count
+			? "which switchdev mode does not allow: `apply --force` removes all VFs first, and makes them again"
+			: "and the configuration needs %u: write num_vfs = %ld; (and vf), or `apply --force` removes all VFs first",
+		count, state->count);
+	error = state->count ? plan_removal(state, force, hint, plan, faults) : 0;
+	if (error)
+		return error;
+	if (state->eswitch == VF_ESWITCH_LEGACY && strcmp(state->driver, "ice") == 0 &&
+		conf->steering == VF_STEERING_RULES) {
+		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
+			"devlink dev eswitch set pci/%s mode switchdev", state->pf);
+		state->eswitch = VF_ESWITCH_SWITCHDEV;
+	}
+	/* The kernel's driver would make an interface of the VF, which udev renames and network managers configure. */
+	if (quiet && autoprobe) {
+		vf_plan_add(plan, VF_NUM_VFS, NULL, "echo 0 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+		autoprobe = false;
+	}
+	vf_plan_add(plan, VF_NUM_VFS, vf_plan_differs("%ld instead of %u", state->count, count),
+		"echo %u > " DEVICE "sriov_numvfs", count, state->pf);
+	plan->steps[plan->count - 1].replan = true;
+	vf_state_predict(state, count, autoprobe);
+	return 0;
+}
+
+static const char *on_off(enum vf_switch value)
+{
+	return value == VF_ON ? "on" : "off";
+}
+
+static void plan_switch(const struct vf_conf *conf, const struct vf_state *state, enum vf_property property,
+	const char *word, enum vf_switch wanted, enum vf_switch now, struct vf_plan *plan)
+{
+	bool known = state->attributes.known;
+
+	if (wanted == VF_UNSET || (known && now == wanted))
+		return;
+	vf_plan_add(plan, property,
+		vf_plan_differs("%s instead of %s", !known || now == VF_UNSET ? "not known" : on_off(now), on_off(wanted)),
+		"ip link set dev %s vf %u %s %s", state->interface, conf->vf, word, on_off(wanted));
+}
+
+static int plan_attributes(
+	const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+{
+	const struct vf_attributes *now = &state->attributes;
+	bool mac = !now->known || memcmp(now->mac, conf->mac, sizeof(conf->mac)) != 0;
+	bool vlan = now->known ? now->vlan != conf->vlan : conf->vlan != 0;
+	int error = now->known && (mac || vlan) ? refuse_used(&state->user, "a change of its MAC or VLAN", faults) : 0;
+
+	if (error)
+		return error;
+	if (mac)
+		vf_plan_add(plan, VF_MAC,
+			now->known ? vf_plan_differs(MAC " instead of " MAC, MAC_OF(now->mac), MAC_OF(conf->mac))
+				   : vf_plan_differs("not known instead of " MAC, MAC_OF(conf->mac)),
+			"ip link set dev %s vf %u mac " MAC, state->interface, conf->vf, MAC_OF(conf->mac));
+	if (vlan)
+		vf_plan_add(plan, VF_VLAN, vf_plan_differs("%u instead of %u", now->vlan, conf->vlan),
+			"ip link set dev %s vf %u vlan %u", state->interface, conf->vf, conf->vlan);
+	plan_switch(conf, state, VF_SPOOF_CHECK, "spoofchk", conf->spoof_check, now->spoof_check, plan);
+	plan_switch(conf, state, VF_TRUST, "trust", conf->trust, now->trust, plan);
+	return 0;
+}
+
+/* vfio-pci gets a device that names it; the VF's own driver gets it by a probe. */
+static int plan_driver(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+{
+	const char *wanted = vf_state_wanted_driver(state), *now = *state->vf_driver ? state->vf_driver : "none";
+	bool vfio = strcmp(wanted, VF_VFIO) == 0, bound = strcmp(now, wanted) == 0;
+	/* mlx5_core reads the MAC of a VF only when it is bound. */
+	bool again = !vfio && bound && vf_plan_find(plan, VF_MAC);
+	int error;
+
+	if (bound && !again)
+		return 0;
+	error = refuse_used(&state->user, "another driver", faults);
+	if (error)
+		return error;
+	if (vfio && strcmp(state->vf_override, VF_VFIO) != 0)
+		vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
+			"echo " VF_VFIO " > " DEVICE "driver_override", state->vf);
+	if (*state->vf_driver)
+		vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
+			"echo %s > " DEVICE "driver/unbind", state->vf, state->vf);
+	vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
+		"echo %s > /sys/bus/pci/drivers_probe", state->vf);
+	return 0;
+}
+
+/* VFIO needs the module, and an IOMMU or the consent to work without one. */
+static int plan_vfio(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+{
+	if (strcmp(vf_state_wanted_driver(state), VF_VFIO) != 0 || strcmp(state->vf_driver, VF_VFIO) == 0)
+		return 0;
+	if (!state->has_iommu && !state->unsafe_no_iommu) {
+		faults_error(faults, state->pf,
+			"it has no IOMMU group, so vfio-pci refuses its VFs: enable VT-d or AMD-Vi in the firmware, add intel_iommu=on iommu=pt (AMD: iommu=pt) to the command line of the kernel, and restart this host");
+		return -ENODEV;
+	}
+	if (!state->has_vfio)
+		vf_plan_add(plan, VF_BINDING, NULL, "modprobe " VF_VFIO);
+	return 0;
+}
+
+static int plan_all(const struct vf_conf *conf, struct vf_state *state, const struct vf_record *record, bool force,
+	struct vf_plan *plan, struct faults *faults)
+{
+	bool autoprobe = record->exists ? record->autoprobe : state->autoprobe;
+	int error;
+
+	if (!state->up)
+		vf_plan_add(plan, VF_LINK, vf_plan_differs("%s is down, so the VF has no link", state->interface),
+			"ip link set dev %s up", state->interface);
+	error = plan_vfio(state, plan, faults);
+	if (!error)
+		error = plan_vfs(conf, state, force, plan, faults);
+	if (!error && conf->steering == VF_STEERING_RULES && state->eswitch == VF_ESWITCH_LEGACY &&
+		strcmp(state->driver, VF_MLX5) == 0)
+		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
+			"devlink dev eswitch set pci/%s mode switchdev", state->pf);
+	if (!error)
+		error = plan_attributes(conf, state, plan, faults);
+	if (!error && autoprobe && !state->autoprobe)
+		vf_plan_add(plan, VF_NUM_VFS,
+			vf_plan_differs("drivers are not bound to new VFs, as an apply left it that was ended"),
+			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+	if (!error)
+		error = plan_driver(state, plan, faults);
+	return error;
+}
+
+int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
+	struct vf_plan *plan, struct faults *faults)
+{
+	struct vf_state planned = *state;
+	int error;
+
+	*plan = (struct vf_plan){0};
+	error = plan_all(conf, &planned, record, force, plan, faults);
+	if (error)
+		vf_plan_free(plan);
+	return error;
+}
+
+static void plan_return(
+	const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, struct vf_plan *plan)
+{
+	const struct vf_attributes *before = &record->attributes, *now = &state->attributes;
+
+	if (before->known && memcmp(before->mac, now->mac, sizeof(now->mac)) != 0)
+		vf_plan_add(plan, VF_MAC, NULL, "ip link set dev %s vf %u mac " MAC, state->interface, conf->vf,
+			MAC_OF(before->mac));
+	if (before->known && before->vlan != now->vlan)
+		vf_plan_add(plan, VF_VLAN, NULL, "ip link set dev %s vf %u vlan %u", state->interface, conf->vf,
+			before->vlan);
+	if (before->known && conf->spoof_check)
+		plan_switch(conf, state, VF_SPOOF_CHECK, "spoofchk", before->spoof_check, now->spoof_check, plan);
+	if (before->known && conf->trust)
+		plan_switch(conf, state, VF_TRUST, "trust", before->trust, now->trust, plan);
+	if (strcmp(state->vf_override, record->override) != 0)
+		vf_plan_add(plan, VF_BINDING, NULL, "echo%s%s > " DEVICE "driver_override",
+			*record->override ? " " : "", record->override, state->vf);
+	if (strcmp(state->vf_driver, record->driver) == 0)
+		return;
+	if (*state->vf_driver)
+		vf_plan_add(plan, VF_BINDING, NULL, "echo %s > " DEVICE "driver/unbind", state->vf, state->vf);
+	if (*record->driver)
+		vf_plan_add(plan, VF_BINDING, NULL, "echo %s > /sys/bus/pci/drivers_probe", state->vf);
+}
+
+int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
+	struct vf_plan *plan, struct faults *faults)
+{
+	bool made = record->made_vfs || (force && !record->exists);
+	int error = 0;
+
+	*plan = (struct vf_plan){0};
+	if (made && state->count)
+		error = plan_removal(state, force || !state->other_bound,
+			"and a driver has a VF that is not the director's: `undo --force` removes all VFs", plan, faults);
+	else if (state->exists && record->exists) {
+		error = refuse_used(&state->user, "undo", faults);
+		if (!error)
+			plan_return(conf, state, record, plan);
+	}
+	if (!error && record->made_switchdev)
+		vf_plan_add(plan, VF_ESWITCH, NULL, "devlink dev eswitch set pci/%s mode legacy", state->pf);
+	if (!error && !state->autoprobe && record->exists && record->autoprobe)
+		vf_plan_add(plan, VF_NUM_VFS, NULL, "echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+	if (error)
+		vf_plan_free(plan);
+	return error;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bifurcate/vf/vf_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bifurcate/vf/vf_ask.h"
+#include "bifurcate/vf/vf_user.h"
+#include "program/host/interface.h"
+
+#define DEVICES "/sys/bus/pci/devices"
+
+const char *vf_state_wanted_driver(const struct vf_state *state)
+{
+	return strcmp(state->driver, VF_MLX5) == 0 ? VF_MLX5 : VF_VFIO;
+}
+
+void vf_state_address(const struct vf_state *state, unsigned number, char address[VF_PCI_MAX])
+{
+	unsigned domain = 0, bus = 0, slot = 0, function = 0;
+	unsigned long id;
+
+	sscanf(state->pf, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
+	id = (unsigned long)(bus << 8 | slot << 3 | function) + (unsigned long)state->offset +
+	     (unsigned long)state->stride * number;
+	snprintf(address, VF_PCI_MAX, "%04x:%02x:%02x.%x", domain & 0xffffff, (unsigned)(id >> 8 & 0xff),
+		(unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+}
+
+/* The name goes into commands, which are printed for people and their shells. */
+static bool is_plain(const char *name)
+{
+	return *name &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@-") == strlen(name);
+}
+
+static int find_pf(const struct host *host, const char *device, struct vf_state *state, struct faults *faults)
+{
+	char name[HOST_ENTRY_MAX];
+	long total = 0;
+
+	if (!is_plain(device)) {
+		faults_error(faults, "device", "'%s' is neither a PCI address nor the name of an interface", device);
+		return -EINVAL;
+	}
+	if (host_exists(host_path(host, DEVICES "/%s", device)))
+		snprintf(name, sizeof(name), "%s", device);
+	else if (!host_link(host_path(host, "/sys/class/net/%s/device", device), name)) {
+		faults_error(faults, "device",
+			"there is no card '%s': see the addresses in /sys/bus/pci/devices; they stay the same if an interface is renamed",
+			device);
+		return -ENODEV;
+	}
+	if (host_exists(host_path(host, DEVICES "/%s/physfn", name))) {
+		faults_error(faults, "device", "%s is a VF: name the PF that it belongs to", name);
+		return -EINVAL;
+	}
+	if (!host_number(host_path(host, DEVICES "/%s/sriov_totalvfs", name), &total) || total < 1) {
+		faults_error(faults, "device",
+			"%s has no SR-IOV: enable it in the firmware of the host and of the card, or use AF_XDP", name);
+		return -ENOTSUP;
+	}
+	snprintf(state->pf, sizeof(state->pf), "%.*s", (int)sizeof(state->pf) - 1, name);
+	state->total = total;
+	return 0;
+}
+
+/* Finds the interface of the PF and the representor of the VF, which belong to the same device. */
+struct search {
+	const struct host *host;
+	struct vf_state *state;
+	unsigned vf;
+};
+
+static void examine_interface(void *context, const char *name)
+{
+	struct search *search = context;
+	struct vf_state *state = search->state;
+	const struct host *host = search->host;
+	char port[HOST_LINE_MAX];
+	const char *vf;
+	unsigned number;
+
+	host_line(host_path(host, DEVICES "/%s/net/%s/phys_port_name", state->pf, name), port);
+	vf = strstr(port, "vf");
+	if (!vf) {
+		if (!*state->interface)
+			snprintf(state->interface, sizeof(state->interface), "%.*s", IF_NAMESIZE - 1, name);
+	} else if ((sscanf(vf, "vf%u", &number) == 1 || sscanf(vf, "vfr%u", &number) == 1) && number == search->vf) {
+		snprintf(state->representor, sizeof(state->representor), "%.*s", IF_NAMESIZE - 1, name);
+	}
+}
+
+static bool read_driver(const struct host *host, const char *device, char driver[VF_DRIVER_MAX])
+{
+	char name[HOST_ENTRY_MAX];
+	bool bound = host_link(host_path(host, DEVICES "/%s/driver", device), name);
+
+	snprintf(driver, VF_DRIVER_MAX, "%.*s", VF_DRIVER_MAX - 1, name);
+	return bound;
+}
+
+static int read_pf(const struct host *host, const struct vf_conf *conf, struct vf_state *state, struct faults *faults)
+{
+	struct search search = {.host = host, .state = state, .vf = conf->vf};
+	char line[HOST_LINE_MAX], name[HOST_ENTRY_MAX];
+	struct interface interface;
+	long autoprobe = 1;
+
+	read_driver(host, state->pf, state->driver);
+	host_each(host_path(host, DEVICES "/%s/net", state->pf), examine_interface, &search);
+	if (!is_plain(state->interface)) {
+		faults_error(faults, "device",
+			"%s has no interface of the kernel (driver: %s): bind the PF to the driver of the kernel, and only a VF to vfio-pci",
+			state->pf, *state->driver ? state->driver : "none");
+		return -ENODEV;
+	}
+	state->up = interface_read(host, state->interface, &interface) && interface.up;
+	state->vendor_driver = host_exists(host_path(host, "/sys/module/%s/version", state->driver));
+	host_number(host_path(host, DEVICES "/%s/sriov_numvfs", state->pf), &state->count);
+	host_number(host_path(host, DEVICES "/%s/sriov_offset", state->pf), &state->offset);
+	host_number(host_path(host, DEVICES "/%s/sriov_stride", state->pf), &state->stride);
+	host_number(host_path(host, DEVICES "/%s/sriov_drivers_autoprobe", state->pf), &autoprobe);
+	state->autoprobe = autoprobe != 0;
+	state->has_iommu = host_link(host_path(host, DEVICES "/%s/iommu_group", state->pf), name);
+	host_line(host_path(host, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode"), line);
+	state->unsafe_no_iommu = strcmp(line, "Y") == 0;
+	state->has_vfio = host_exists(host_path(host, "/sys/bus/pci/drivers/" VF_VFIO));
+	return 0;
+}
+
+static void read_vf(const struct host *host, const struct vf_conf *conf, struct vf_state *state)
+{
+	char name[HOST_ENTRY_MAX], override[HOST_LINE_MAX];
+
+	vf_state_address(state, conf->vf, state->vf);
+	if (!host_link(host_path(host, DEVICES "/%s/virtfn%u", state->pf, conf->vf), name))
+		return;
+	state->exists = true;
+	snprintf(state->vf, sizeof(state->vf), "%.*s", VF_PCI_MAX - 1, name);
+	read_driver(host, state->vf, state->vf_driver);
+	host_line(host_path(host, DEVICES "/%s/driver_override", state->vf), override);
+	if (strcmp(override, "(null)") != 0)
+		snprintf(state->vf_override, sizeof(state->vf_override), "%.*s", VF_DRIVER_MAX - 1, override);
+}
+
+static void read_others(const struct host *host, const struct vf_conf *conf, struct vf_state *state)
+{
+	char vfs[VF_CONF_MAX_VFS][VF_PCI_MAX], name[HOST_ENTRY_MAX], driver[VF_DRIVER_MAX];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < VF_CONF_MAX_VFS && (long)i < state->count; i++) {
+		if (i == conf->vf || !host_link(host_path(host, DEVICES "/%s/virtfn%u", state->pf, i), name))
+			continue;
+		snprintf(vfs[count], VF_PCI_MAX, "%.*s", VF_PCI_MAX - 1, name);
+		state->other_bound |= read_driver(host, vfs[count++], driver);
+	}
+	vf_user_find(host, vfs, count, &state->other_user);
+	if (state->exists)
+		vf_user_find(host, &state->vf, 1, &state->user);
+}
+
+int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf_state *state, struct faults *faults)
+{
+	int error;
+
+	*state = (struct vf_state){0};
+	error = find_pf(host, conf->device, state, faults);
+	if (!error)
+		error = read_pf(host, conf, state, faults);
+	if (error)
+		return error;
+	if (!*host->root) {
+		error = vf_ask_attributes(state, conf->vf, faults);
+		if (conf->steering == VF_STEERING_RULES)
+			vf_ask_eswitch(state);
+	}
+	read_vf(host, conf, state);
+	read_others(host, conf, state);
+	return error;
+}
+
+void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe)
+{
+	state->count = count;
+	state->exists = true;
+	state->autoprobe = autoprobe;
+	state->other_bound = false;
+	state->attributes = (struct vf_attributes){0};
+	/* The name of the kernel's driver for VFs is not known yet. */
+	snprintf(state->vf_driver, sizeof(state->vf_driver), "%s", autoprobe ? "?" : "");
+	state->vf_override[0] = '\0';
+}
