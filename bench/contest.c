@@ -155,8 +155,7 @@ static void add_director(unsigned lcores, bool all)
 	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
 		if (!isa_usable(isa))
 			continue;
-		add((struct contender){
-			.name = isa == ISA_PLAIN ? "scalar" : isa_name(isa), .fast = lanes_by_isa[isa], .lcores = lcores});
+		add((struct contender){.name = isa_name(isa), .fast = lanes_by_isa[isa], .lcores = lcores});
 		if (!all)
 			return;
 	}

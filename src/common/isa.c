@@ -12,17 +12,29 @@ static bool cpu_has(enum isa isa)
 		 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 	return avx2 && (isa == ISA_AVX2 || avx512);
 }
+
+static bool has_later_avx512(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx512vbmi2");
+}
 #else
 static bool cpu_has(enum isa isa)
 {
 	(void)isa;
 	return false;
 }
+
+static bool has_later_avx512(void)
+{
+	return false;
+}
 #endif
 
 const char *isa_name(enum isa isa)
 {
-	static const char *const names[ISA_COUNT] = {[ISA_PLAIN] = "plain", [ISA_AVX2] = "avx2", [ISA_AVX512] = "avx512"};
+	static const char *const names[ISA_COUNT] = {
+		[ISA_PLAIN] = "scalar", [ISA_AVX2] = "avx2", [ISA_AVX512] = "avx512"};
 
 	return names[isa];
 }
@@ -30,6 +42,11 @@ const char *isa_name(enum isa isa)
 bool isa_usable(enum isa isa)
 {
 	return isa == ISA_PLAIN || cpu_has(isa);
+}
+
+bool isa_keeps_frequency(enum isa isa)
+{
+	return isa != ISA_AVX512 || has_later_avx512();
 }
 
 enum isa isa_choose(unsigned max_bits)

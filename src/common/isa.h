@@ -16,13 +16,19 @@ enum isa {
 
 #define ISA_COUNT 3
 
-/* "plain", "avx2", "avx512". */
+/* "scalar", "avx2", "avx512". */
 const char *isa_name(enum isa isa);
 
 /* True when there are variants for this ISA and the CPU can run them. ISA_PLAIN is always usable. */
 bool isa_usable(enum isa isa);
 
-/* The fastest usable ISA with vectors of at most `max_bits` bits. ISA_PLAIN counts as 0 bits. */
+/*
+ * False when the CPU may run at a lower frequency while it uses this ISA, as the first CPUs with AVX-512 do. The later ones,
+ * from Intel's Ice Lake and AMD's Zen 4 on, have AVX512-VBMI2. Model numbers are not asked, because hypervisors change them.
+ */
+bool isa_keeps_frequency(enum isa isa);
+
+/* The widest usable ISA with vectors of at most `max_bits` bits. ISA_PLAIN counts as 0 bits. */
 enum isa isa_choose(unsigned max_bits);
 
 /* In a source that is compiled for each ISA: the name of this variant, such as lanes_avx512. */

@@ -13,6 +13,7 @@
 #include "director/control/reload.h"
 #include "director/control/underlay_report.h"
 #include "director/health/health_watch.h"
+#include "director/isa/isa_choice.h"
 #include "director/options.h"
 #include "director/plan.h"
 #include "director/ports/port.h"
@@ -41,7 +42,7 @@ struct director {
 
 	uint16_t worker_count;
 	struct worker *workers[PLAN_MAX_LCORES]; /* one per lcore of plan.lcores, in the same order */
-	enum isa packet_isa; /* of the fast path of all workers */
+	struct isa_choice isa; /* of the fast path of all workers */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	uint64_t started; /* Unix time in seconds */
 

@@ -19,6 +19,7 @@
 #include "director/capture/capture.h"
 #include "director/control/control.h"
 #include "director/http/http_thread.h"
+#include "director/isa/isa_start.h"
 #include "director/telemetry/telemetry.h"
 #include "director/startup.h"
 #include "director/workers.h"
@@ -89,7 +90,8 @@ static int serve(const cpu_set_t *cpus)
 	struct control *control;
 	int error;
 
-	if (open_table() || startup_ports(&director) || workers_create(&director))
+	if (isa_start(director.conf.isa, &director.isa) || open_table() || startup_ports(&director) ||
+		workers_create(&director))
 		return -EINVAL;
 	bifurcation_follow(&director);
 	director_lint_table(&director);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* rte_vect_get_max_simd_bitwidth() before DPDK 23.11 */
 #include "director/workers.h"
 
 #include <errno.h>
@@ -10,7 +9,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
-#include <rte_vect.h>
 
 #include "program/log.h"
 #include "worker/worker.h"
@@ -218,7 +216,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
-	worker->pipeline.fast = lanes_by_isa[director->packet_isa];
+	worker->pipeline.fast = lanes_by_isa[director->isa.isa];
 	if (director->conf.steering.send_too_big)
 		init_too_big_limit(worker);
 	return worker;
@@ -231,8 +229,6 @@ int workers_create(struct director *director)
 
 	director->exception_limits = exceptions_limits(
 		director->conf.exception_limits.control, director->conf.exception_limits.other, rte_get_tsc_hz());
-	director->packet_isa = isa_choose(rte_vect_get_max_simd_bitwidth());
-	log_info("ISA of the fast path: %s", isa_name(director->packet_isa));
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
 		struct worker *worker = create(director, i);
 

@@ -15,11 +15,11 @@ from support import pcap
 from support.director_conf import OPEN, write_config
 from support.tree import CLI, DIRECTOR
 
-# ISA: (EAL's limit of the SIMD width that selects it, CPU flags that it needs)
+# The CPU flags that each ISA needs.
 ISAS = {
-    "plain": (64, ()),
-    "avx2": (256, ("avx2",)),
-    "avx512": (512, ("avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl")),
+    "scalar": (),
+    "avx2": ("avx2", "bmi2"),
+    "avx512": ("avx2", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl"),
 }
 NOBODY = 65534
 
@@ -28,7 +28,7 @@ def usable_isas():
     if "GLB_ISAS" in os.environ:  # the director is built for another CPU
         return os.environ["GLB_ISAS"].split()
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    return [name for name, (_, needed) in ISAS.items() if all(flag in flags for flag in needed)]
+    return [name for name, needed in ISAS.items() if all(flag in flags for flag in needed)]
 
 
 def write_table(path, document, version=3):
@@ -72,22 +72,21 @@ class DirectorProcess:
     lcores  argument of EAL's --lcores
     user    uid to run as, the caller's by default
     prefix  words before the command, for instance to enter a namespace
-    isa     forces this one of ISAS; by default EAL and the CPU decide
+    isa     this one of ISAS, as a key of `config`; by default the director chooses
+    eal     further arguments of EAL
     """
 
-    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256, isa=None):
+    def __init__(self, vdevs, config, table, lcores="0@0", user=None, prefix=(), memory=256, isa=None, eal=()):
         # pytest's folders can be too long: a socket's path has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="glb-"))
         self.file_prefix = "suite"
         self.environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
         config_file = config if isinstance(config, Path) else write_config(
-            self.folder / "director.conf", {**OPEN, "metrics": "none", **config})
-        eal = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
-        eal += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs)]
-        if isa:
-            eal.append(f"--force-max-simd-bitwidth={ISAS[isa][0]}")
+            self.folder / "director.conf", {**OPEN, "metrics": "none", **config, **({"isa": isa} if isa else {})})
+        options = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
+        options += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs), *eal]
         own = ["--config-file", config_file, "--forwarding-table", table]
-        command = [*prefix, DIRECTOR, *eal, "--", *own]
+        command = [*prefix, DIRECTOR, *options, "--", *own]
         if user is not None:
             os.chown(self.folder, user, user)
             command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]

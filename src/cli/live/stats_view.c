@@ -68,11 +68,12 @@ static const char *format_uptime(json_int_t seconds, char buf[48])
 static void print_header(const json_t *stats, size_t tables)
 {
 	const char *alt = snapshot_text(stats, "alt_hash_fields"), *error = snapshot_text(stats, "last_error");
-	const char *slow = snapshot_text(stats, "slow");
+	const char *slow = snapshot_text(stats, "slow"), *why = snapshot_text(stats, "packet_path_why");
 	char uptime[48];
 
-	cli_print(12, "director    %s, up %s, ISA %s", snapshot_text(stats, "version"),
-		format_uptime(snapshot_number(stats, "uptime"), uptime), snapshot_text(stats, "packet_path"));
+	cli_print(12, "director    %s, up %s", snapshot_text(stats, "version"),
+		format_uptime(snapshot_number(stats, "uptime"), uptime));
+	cli_print(12, "ISA         %s%s%s", snapshot_text(stats, "packet_path"), why[0] ? ", " : "", why);
 	cli_print(12, "table       %s", snapshot_text(stats, "table_path"));
 	cli_print(12, "            %s, %zu table%s, generation %" JSON_INTEGER_FORMAT,
 		snapshot_text(stats, "table_format"), tables, text_plural(tables), snapshot_number(stats, "generation"));

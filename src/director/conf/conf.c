@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/isa.h"
 #include "common/netaddr.h"
 #include "director/admission/conf_admission.h"
 #include "director/conf/conf_interfaces.h"
@@ -93,6 +94,7 @@ static void read_limits(struct conf_reader *reader, const config_setting_t *at, 
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
 static const char *const rss_fields[] = {"addresses", "addresses_and_ports", NULL};
 static const char *const idles[] = {"poll", "sleep", NULL};
+static const char *const isas[] = {"auto", "scalar", "avx2", "avx512", NULL};
 
 static const struct conf_key conf_keys[] = {
 	{.name = "outbound_gateway_mac",
@@ -132,6 +134,7 @@ static const struct conf_key conf_keys[] = {
 		.choices = exception_paths},
 	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
 	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
+	{.name = "isa", .read = conf_read_choice, .offset = offsetof(struct conf, isa), .choices = isas},
 	{.name = "metrics", .read = conf_read_metrics, .offset = offsetof(struct conf, metrics)},
 	{.name = "statsd", .read = conf_read_statsd, .offset = offsetof(struct conf, statsd)},
 	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
@@ -178,6 +181,9 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (conf->steering.exception_path && !conf->exception_limits.control)
 		conf_warn(reader, config_setting_get_member(root, "exception_limits"), "control",
 			"0 lets neither ARP nor ND through, so nobody reaches the kernel; set at least 100");
+	if (conf->isa != CONF_ISA_AUTO && !isa_usable((enum isa)(conf->isa - CONF_ISA_SCALAR)))
+		conf_warn(reader, config_setting_get_member(root, "isa"), NULL,
+			"this CPU cannot run it, so a director does not start on this host; use \"auto\"");
 	conf_check_admission(reader, root, &conf->steering.admission);
 	if (conf->steering.alt_hash_fields == conf->steering.hash_fields)
 		conf_warn(reader, config_setting_get_member(root, "alt_hash_fields"), NULL,

@@ -37,6 +37,14 @@ enum conf_idle {
 	CONF_IDLE_SLEEP,
 };
 
+/* After CONF_ISA_AUTO, in the order of enum isa. */
+enum conf_isa {
+	CONF_ISA_AUTO,
+	CONF_ISA_SCALAR,
+	CONF_ISA_AVX2,
+	CONF_ISA_AVX512,
+};
+
 enum conf_rss_fields {
 	CONF_RSS_ADDRESSES,
 	CONF_RSS_ADDRESSES_AND_PORTS,
@@ -67,6 +75,7 @@ struct conf {
 	enum conf_exception_path exception_path;
 	struct conf_exception_limits exception_limits;
 	enum conf_idle idle;
+	enum conf_isa isa;
 	uint16_t stop_delay_ms; /* how long packets are still forwarded after SIGTERM */
 	bool rx_drop_en;
 	uint16_t rx_descriptors, tx_descriptors; /* for each queue */

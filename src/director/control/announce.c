@@ -50,7 +50,7 @@ static void log_ready(const struct director *director)
 			director->ports[i].id, director->ports[i].name, link_text(&director->memory.links[i], text));
 	}
 	log_notice("ready: %s; %u worker lcore%s, ISA %s, %" PRIu32 " table%s, digest %016" PRIx64, ports,
-		director->worker_count, text_plural(director->worker_count), isa_name(director->packet_isa),
+		director->worker_count, text_plural(director->worker_count), isa_name(director->isa.isa),
 		live->routes->set.count, text_plural(live->routes->set.count), live->routes->digest);
 }
 

@@ -14,10 +14,11 @@
 static void print_build(struct metrics *metrics, const struct live_table *live __rte_unused,
 	uint32_t table __rte_unused, uint32_t item __rte_unused)
 {
+	const struct isa_choice *isa = &metrics->director->isa;
 	const char *dpdk = rte_version() + strlen("DPDK ");
 
 	openmetrics_info(&metrics->to, OPENMETRICS_LABELS({"version", GLB_VERSION}, {"dpdk", dpdk},
-					       {"isa", isa_name(metrics->director->packet_isa)}));
+					       {"isa", isa_name(isa->isa)}, {"isa_by", isa_by_name(isa->by)}));
 }
 
 static void print_source(struct metrics *metrics, const struct live_table *live __rte_unused,
@@ -104,8 +105,8 @@ static void print_capture(struct metrics *metrics, const struct live_table *live
 }
 
 const struct metrics_section metrics_program[] = {
-	{METRICS_ONCE, "build", OPENMETRICS_INFO, "versions of the director and of DPDK, and the ISA of the fast path",
-		print_build},
+	{METRICS_ONCE, "build", OPENMETRICS_INFO,
+		"versions of the director and of DPDK, the ISA of the fast path, and what decided it", print_build},
 	{METRICS_ONCE, "source", OPENMETRICS_INFO, "the source address of GUE packets, which the proxies must allow",
 		print_source},
 	{METRICS_ONCE, "start_timestamp_seconds", OPENMETRICS_GAUGE, "Unix time at which the director started",

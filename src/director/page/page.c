@@ -21,6 +21,7 @@ struct figures {
 	uint64_t generation;
 	double age_s;
 	const char *format;
+	const struct isa_choice *isa;
 	char digest[17];
 };
 
@@ -108,6 +109,7 @@ static bool write_head(struct page *page, const struct live_table *live, FILE *t
 		.forwarded = rates_of(page, "forwarded"),
 		.bytes = rates_of(page, "tx_bytes"),
 		.drops = page_rates(page, &page->history->drops, 0),
+		.isa = &page->director->isa,
 	};
 	struct capture_state capture = capture_state(page->director->capture);
 	struct health health;

@@ -71,7 +71,8 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
 	rte_tel_data_add_dict_string(data, "next_hop_mac", telemetry_next_hop_mac(director, text));
-	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->packet_isa));
+	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->isa.isa));
+	rte_tel_data_add_dict_string(data, "packet_path_why", director->isa.why);
 	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
 	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);
 	pthread_mutex_lock(&reload->lock);
@@ -142,7 +143,7 @@ static struct rte_tel_data *describe_port(struct director *director, const struc
 
 /* Bytes of JSON in a reply. */
 enum {
-	STATE_SIZE = 2770, /* the state and the capture, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
+	STATE_SIZE = 2910, /* the state and the capture, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
 	PORT_SIZE = 250,
 	VALUE_SIZE = 19, /* of a counter, without its name: 15 digits, which it has after years, and punctuation */
 };

@@ -17,13 +17,19 @@ static void test_plain_is_always_usable(void **state)
 {
 	(void)state;
 	assert_true(isa_usable(ISA_PLAIN));
-	assert_string_equal(isa_name(ISA_PLAIN), "plain");
+	assert_string_equal(isa_name(ISA_PLAIN), "scalar");
 }
 
 static void test_avx512_implies_avx2(void **state)
 {
 	(void)state;
 	assert_true(isa_usable(ISA_AVX2) || !isa_usable(ISA_AVX512));
+}
+
+static void test_only_avx512_may_lower_the_frequency(void **state)
+{
+	(void)state;
+	assert_true(isa_keeps_frequency(ISA_PLAIN) && isa_keeps_frequency(ISA_AVX2));
 }
 
 static void test_the_choice_respects_the_width(void **state)
@@ -49,6 +55,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_is_always_usable),
 		cmocka_unit_test(test_avx512_implies_avx2),
+		cmocka_unit_test(test_only_avx512_may_lower_the_frequency),
 		cmocka_unit_test(test_the_choice_respects_the_width),
 		cmocka_unit_test(test_a_variant_is_named_after_the_isa_that_it_is_compiled_for),
 	};

@@ -104,6 +104,7 @@ static void test_two_keys_are_enough(void **state)
 	assert_string_equal(endpoint_format(&conf.metrics, address), "127.0.0.1:19520");
 	assert_false(conf.statsd.enabled);
 	assert_int_equal(conf.idle, CONF_IDLE_POLL);
+	assert_int_equal(conf.isa, CONF_ISA_AUTO);
 	assert_true(conf.rx_drop_en);
 	assert_int_equal(conf.max_shrink, 50);
 	assert_int_equal(conf.stop_delay_ms, 0);
@@ -130,7 +131,7 @@ static void test_every_key_is_read(void **state)
 		  "true;\n"
 		  "outbound_udp_checksum = true;\n"
 		  "exception_limits = { control = 10000000; other = 0; };\n"
-		  "exception_path = \"virtio-user\"; idle = \"sleep\"; metrics = \"[::]:80\"; statsd = { host = \"stats.example\"; port = 28125; prefix = \"a.b-c_d\"; tags = true; }; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
+		  "exception_path = \"virtio-user\"; idle = \"sleep\"; isa = \"scalar\"; metrics = \"[::]:80\"; statsd = { host = \"stats.example\"; port = 28125; prefix = \"a.b-c_d\"; tags = true; }; rx_drop_en = false; max_shrink = 0; stop_delay_ms = 60000;\n"
 		  "rx_descriptors = 64; tx_descriptors = 32768; mbufs = 16777216; rss_fields = \"addresses\";\n"
 		  "num_worker_queues = 4L; # a comment\n"
 		  "flow_paths = ( { rx_port = 0; rx_queue = 1; tx_port = 1; tx_queue = 2; },\n"
@@ -156,6 +157,7 @@ static void test_every_key_is_read(void **state)
 	assert_int_equal(conf.exception_limits.control, 10000000);
 	assert_int_equal(conf.exception_limits.other, 0);
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
+	assert_int_equal(conf.isa, CONF_ISA_SCALAR);
 	assert_string_equal(endpoint_format(&conf.metrics, address), "[::]:80");
 	assert_string_equal(conf.statsd.host, "stats.example");
 	assert_int_equal(conf.statsd.port, 28125);
@@ -290,6 +292,8 @@ static const struct {
 	{BASE "statsd_port = \"28125\";", {"conf:2: statsd_port: is written as a group now: statsd = { port = 28125; }"}},
 	{BASE "kni_ip = \"192.0.2.9\";",
 		{"conf:2: kni_ip: KNI was removed from DPDK; remove this key, and give the address to the interface of exception_path"}},
+	{BASE "isa = \"avx\";", {"conf:2: isa: 'avx' is not \"auto\" or \"scalar\" or \"avx2\" or \"avx512\""}},
+	{BASE "isa = 512;", {"conf:2: isa: '512' (a number) is not \"auto\" or \"scalar\" or \"avx2\" or \"avx512\""}},
 	{BASE "idle = \"statsd_port\";", {"conf:2: idle: 'statsd_port' is not \"poll\" or \"sleep\""}},
 	{BASE "kni = true;", {"conf:2: kni: KNI was removed from DPDK; remove this key and set exception_path = \"tap\""}},
 	{BASE "\nhash_fields = { src_addr = true; proto = true; };",
