@@ -220,6 +220,67 @@ INLINE void pick_lanes(struct lanes *lanes, const struct burst *burst, const uin
 	lanes->size = lanes->list_size;
 }
 
+#if WIDE > 1
+/* Loads the bytes 10 to 41 of each frame, so that the addresses are one word. */
+INLINE void load_block_v4(struct lanes *lanes, const uint8_t *const frames[BLOCK], uint32_t base)
+{
+	uint64_t words[4][BLOCK];
+
+	_Static_assert(10 + sizeof(words) / BLOCK <= V4_SMALLEST, "all frames have these bytes");
+	load_four_words(frames, 10, words);
+	EACH (i) {
+		lanes->first[base + i] = (uint32_t)(words[0][i] >> 32);
+		lanes->second[base + i] = (uint32_t)(words[1][i] >> 16);
+		lanes->addresses[0][base + i] = words[2][i];
+		lanes->ports[base + i] = (uint32_t)words[3][i];
+	}
+}
+
+/* Loads the bytes 14 to 61 of each frame. */
+INLINE void load_block_v6(struct lanes *lanes, const uint8_t *const frames[BLOCK], uint32_t base)
+{
+	uint64_t words[6][BLOCK];
+
+	_Static_assert(14 + sizeof(words) / BLOCK <= V6_SMALLEST, "all frames have these bytes");
+	load_four_words(frames, 14, words);
+	load_two_words(frames, 46, words + 4);
+	EACH (i) {
+		lanes->first[base + i] = (uint32_t)words[0][i];
+		lanes->second[base + i] = (uint32_t)(words[0][i] >> 32);
+		lanes->addresses[0][base + i] = words[1][i];
+		lanes->addresses[1][base + i] = words[2][i];
+		lanes->addresses[2][base + i] = words[3][i];
+		lanes->addresses[3][base + i] = words[4][i];
+		lanes->ports[base + i] = (uint32_t)words[5][i];
+	}
+}
+#else
+INLINE void load_block_v4(struct lanes *lanes, const uint8_t *const frames[BLOCK], uint32_t base)
+{
+	for (uint32_t i = 0; i < BLOCK; i++) {
+		const uint8_t *ip = frames[i] + NET_ETHERNET_SIZE;
+
+		lanes->first[base + i] = load_le32(ip);
+		lanes->second[base + i] = load_le32(ip + 6);
+		lanes->ports[base + i] = load_le32(ip + NET_IPV4_SIZE);
+		lanes->addresses[0][base + i] = load_le64(ip + 12);
+	}
+}
+
+INLINE void load_block_v6(struct lanes *lanes, const uint8_t *const frames[BLOCK], uint32_t base)
+{
+	for (uint32_t i = 0; i < BLOCK; i++) {
+		const uint8_t *ip = frames[i] + NET_ETHERNET_SIZE;
+
+		lanes->first[base + i] = load_le32(ip);
+		lanes->second[base + i] = load_le32(ip + 4);
+		lanes->ports[base + i] = load_le32(ip + NET_IPV6_SIZE);
+		for (unsigned w = 0; w < 4; w++)
+			lanes->addresses[w][base + i] = load_le64(ip + 8 + 8 * w);
+	}
+}
+#endif
+
 INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 {
 	const uint8_t *picked[BURST_MAX], *const *frames = (const uint8_t *const *)burst->frame;
@@ -231,15 +292,11 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 		frames = picked;
 		count += -count % BLOCK;
 	}
-	for (uint32_t at = 0; at < count; at++) {
-		const uint8_t *ip = frames[at] + NET_ETHERNET_SIZE;
-
-		lanes->first[at] = load_le32(ip);
-		lanes->second[at] = load_le32(ip + (v6 ? 4 : 6));
-		lanes->ports[at] = load_le32(ip + (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE));
-		for (unsigned i = 0; i < (v6 ? 4u : 1u); i++)
-			lanes->addresses[i][at] = load_le64(ip + (v6 ? 8 + 8 * i : 12));
-	}
+	for (uint32_t at = 0; at < count; at += BLOCK)
+		if (v6)
+			load_block_v6(lanes, frames + at, at);
+		else
+			load_block_v4(lanes, frames + at, at);
 }
 
 INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)

@@ -6,6 +6,7 @@
 #ifndef GLB_PACKET_LANES_LANES_VECTOR_H
 #define GLB_PACKET_LANES_LANES_VECTOR_H
 
+#include "common/byteorder.h"
 #include "common/siphash_lanes.h"
 
 #define BLOCK 16 /* packets that a stage works on at a time */
@@ -77,6 +78,76 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 		out[i] = ((const uint16_t *)base)[index[i]];
 #endif
 }
+
+#if WIDE > 1
+/*
+ * Loads four 64-bit words of each frame of a block, and transposes them: word w of frame i goes to out[w][i].
+ */
+INLINE void load_four_words(const uint8_t *const frames[BLOCK], uint32_t offset, uint64_t out[][BLOCK])
+{
+#if defined(__AVX512F__)
+	for (int i = 0; i < BLOCK; i += 8) {
+		__m512i pairs[4];
+
+		for (int p = 0; p < 4; p++) { /* frames 0 and 2, 1 and 3, 4 and 6, 5 and 7, so that they come out in order */
+			const uint8_t *const *frame = frames + i + p / 2 * 4 + p % 2;
+			__m256i one = _mm256_loadu_si256((const __m256i *)(frame[0] + offset));
+			__m256i other = _mm256_loadu_si256((const __m256i *)(frame[2] + offset));
+
+			pairs[p] = _mm512_inserti64x4(_mm512_castsi256_si512(one), other, 1);
+		}
+		__m512i even0 = _mm512_unpacklo_epi64(pairs[0], pairs[1]),
+			even1 = _mm512_unpacklo_epi64(pairs[2], pairs[3]);
+		__m512i odd0 = _mm512_unpackhi_epi64(pairs[0], pairs[1]),
+			odd1 = _mm512_unpackhi_epi64(pairs[2], pairs[3]);
+
+		_mm512_storeu_si512(&out[0][i], _mm512_shuffle_i64x2(even0, even1, 0x88));
+		_mm512_storeu_si512(&out[1][i], _mm512_shuffle_i64x2(odd0, odd1, 0x88));
+		_mm512_storeu_si512(&out[2][i], _mm512_shuffle_i64x2(even0, even1, 0xdd));
+		_mm512_storeu_si512(&out[3][i], _mm512_shuffle_i64x2(odd0, odd1, 0xdd));
+	}
+#elif defined(__AVX2__)
+	for (int i = 0; i < BLOCK; i += 4) {
+		__m256i row[4];
+
+		for (int r = 0; r < 4; r++)
+			row[r] = _mm256_loadu_si256((const __m256i *)(frames[i + r] + offset));
+		__m256i even0 = _mm256_unpacklo_epi64(row[0], row[1]), even1 = _mm256_unpacklo_epi64(row[2], row[3]);
+		__m256i odd0 = _mm256_unpackhi_epi64(row[0], row[1]), odd1 = _mm256_unpackhi_epi64(row[2], row[3]);
+
+		_mm256_storeu_si256((__m256i *)(&out[0][i]), _mm256_permute2x128_si256(even0, even1, 0x20));
+		_mm256_storeu_si256((__m256i *)(&out[1][i]), _mm256_permute2x128_si256(odd0, odd1, 0x20));
+		_mm256_storeu_si256((__m256i *)(&out[2][i]), _mm256_permute2x128_si256(even0, even1, 0x31));
+		_mm256_storeu_si256((__m256i *)(&out[3][i]), _mm256_permute2x128_si256(odd0, odd1, 0x31));
+	}
+#endif
+}
+
+/* The same for two words of each frame. */
+INLINE void load_two_words(const uint8_t *const frames[BLOCK], uint32_t offset, uint64_t out[][BLOCK])
+{
+#if defined(__AVX512F__)
+	for (int i = 0; i < BLOCK; i += 8) {
+		__m512i four[2];
+
+		for (int f = 0; f < 2; f++) { /* frames 0, 2, 4, 6, and frames 1, 3, 5, 7 */
+			const uint8_t *const *frame = frames + i + f;
+
+			four[f] = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(frame[0] + offset)));
+			four[f] = _mm512_inserti64x2(four[f], _mm_loadu_si128((const __m128i *)(frame[2] + offset)), 1);
+			four[f] = _mm512_inserti64x2(four[f], _mm_loadu_si128((const __m128i *)(frame[4] + offset)), 2);
+			four[f] = _mm512_inserti64x2(four[f], _mm_loadu_si128((const __m128i *)(frame[6] + offset)), 3);
+		}
+		_mm512_storeu_si512(&out[0][i], _mm512_unpacklo_epi64(four[0], four[1]));
+		_mm512_storeu_si512(&out[1][i], _mm512_unpackhi_epi64(four[0], four[1]));
+	}
+#else
+	for (unsigned i = 0; i < BLOCK; i++)
+		for (unsigned w = 0; w < 2; w++)
+			out[w][i] = load_le64(frames[i] + offset + 8 * w);
+#endif
+}
+#endif
 
 /* Gives each packet its four values side by side: packet i finds its values in out[PATCH(i)]. */
 #if defined(__AVX512F__)
