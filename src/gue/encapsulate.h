@@ -4,6 +4,7 @@
 #define GLB_GUE_ENCAPSULATE_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "common/net.h"
 #include "gue/gue_wire.h"
@@ -17,6 +18,16 @@ struct encapsulate_outer {
 	uint8_t source_mac[6]; /* the port */
 	uint32_t source_ip; /* network order */
 };
+
+/*
+ * Sets a MAC of the struct, given with its first byte lowest. Writes it only if it changes: who compares the struct right
+ * after a store of a part of it waits until the store, and all before it, have reached the cache.
+ */
+static inline void encapsulate_set_mac(uint8_t to[6], uint64_t mac)
+{
+	if (memcmp(to, &mac, 6) != 0)
+		memcpy(to, &mac, 6);
+}
 
 /* Bytes before the inner IP header: Ethernet, IPv4, UDP and GUE headers for hop_count hops, at least 1. */
 static inline uint32_t encapsulate_size(unsigned hop_count)

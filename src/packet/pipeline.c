@@ -149,7 +149,7 @@ static void refresh_prebuilt(struct pipeline *pipeline)
 {
 	uint64_t mac = pipeline->next_hops->single ? pipeline->next_hops->mac : 0;
 
-	memcpy(pipeline->outer.destination_mac, &mac, NET_MAC_SIZE);
+	encapsulate_set_mac(pipeline->outer.destination_mac, mac);
 	if (pipeline->prebuilt_valid && memcmp(&pipeline->prebuilt_outer, &pipeline->outer, sizeof(pipeline->outer)) == 0)
 		return;
 	pipeline->prebuilt_outer = pipeline->outer;

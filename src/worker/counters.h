@@ -46,7 +46,7 @@
 
 struct counters_table {
 	uint64_t packets, bytes; /* forwarded for this table; bytes with the outer headers */
-};
+} __attribute__((aligned(16)));
 
 struct counters {
 #define X(member, help) uint64_t member;
@@ -60,6 +60,14 @@ struct counters {
 static inline void counters_add(uint64_t *counter, uint64_t value)
 {
 	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
+}
+
+/* Counts one packet of a table, with one store for both members. */
+static inline void counters_add_packet(struct counters_table *table, uint32_t bytes)
+{
+	typedef uint64_t both __attribute__((vector_size(16), may_alias));
+
+	*(both *)table += (both){1, bytes};
 }
 
 /* Adds all of *from to *sum. */

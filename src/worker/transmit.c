@@ -39,14 +39,6 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 	return sent;
 }
 
-static void count_table(const struct outcome *outcome, uint64_t packets, uint64_t bytes, struct counters *counters)
-{
-	if (outcome->verdict != VERDICT_FORWARDED)
-		return;
-	counters_add(&counters->tables[outcome->slot].packets, packets);
-	counters_add(&counters->tables[outcome->slot].bytes, bytes);
-}
-
 static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
 {
 	if (verdict == OUTCOME_RETURNED)
@@ -71,13 +63,17 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	if (!outbox->verdicts_differ)
 		count_verdict(outcomes[0].verdict, sent, bytes, counters);
 	if (!outbox->verdicts_differ && !outbox->slots_differ) {
-		count_table(&outcomes[0], sent, bytes, counters);
+		if (outcomes[0].verdict == VERDICT_FORWARDED) {
+			counters_add(&counters->tables[outcomes[0].slot].packets, sent);
+			counters_add(&counters->tables[outcomes[0].slot].bytes, bytes);
+		}
 		return;
 	}
 	for (uint16_t i = 0; i < sent; i++) {
 		if (outbox->verdicts_differ)
 			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
-		count_table(&outcomes[i], 1, outbox->sizes[i], counters);
+		if (outcomes[i].verdict == VERDICT_FORWARDED)
+			counters_add_packet(&counters->tables[outcomes[i].slot], outbox->sizes[i]);
 	}
 }
 

@@ -19,7 +19,7 @@ _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
 /* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
 struct outcome {
-	uint8_t verdict; /* enum verdict, or OUTCOME_RETURNED */
+	uint16_t verdict; /* enum verdict, or OUTCOME_RETURNED */
 	uint16_t slot; /* of the table in counters.tables for VERDICT_FORWARDED; the class for VERDICT_EXCEPTION */
 };
 

@@ -76,12 +76,11 @@ INLINE bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 INLINE void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
-	uint64_t source_mac = __atomic_load_n(path->tx_mac, __ATOMIC_RELAXED);
 
 	pipeline->routes = live->routes;
 	pipeline->next_hops = __atomic_load_n(&live->next_hops[path->tx_index], __ATOMIC_ACQUIRE);
 	pipeline->port_mac = __atomic_load_n(path->rx_mac, __ATOMIC_RELAXED);
-	memcpy(pipeline->outer.source_mac, &source_mac, sizeof(pipeline->outer.source_mac));
+	encapsulate_set_mac(pipeline->outer.source_mac, __atomic_load_n(path->tx_mac, __ATOMIC_RELAXED));
 	pipeline->reply_to_sender = path->reply_to_sender;
 	if (pipeline->too_big_limit)
 		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
@@ -162,10 +161,14 @@ INLINE void finish_forwarded(struct worker *worker, const struct live_table *liv
 	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
 	for (uint32_t lane = 0; lane < count; lane++)
 		differing |= burst->table[lane] ^ burst->table[0];
-	for (uint32_t lane = 0; lane < count; lane++) {
-		uint16_t table = burst->table[differing ? lane : 0];
+	if (differing) {
+		for (uint32_t lane = 0; lane < count; lane++)
+			outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[burst->table[lane]]};
+	} else {
+		const struct outcome same = {VERDICT_FORWARDED, live->slot[burst->table[0]]};
 
-		outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[table]};
+		for (uint32_t lane = 0; lane < count; lane++)
+			outbox->outcomes[lane] = same;
 	}
 	outbox->count = (uint16_t)count;
 	outbox->slots_differ = differing;
