@@ -6,6 +6,9 @@
 
 #include "packet/big_alloc.h"
 
+/* Bytes of pairs that stay in the second cache of a core, which has 512 KB to 2 MB, beside the packets. */
+#define NEAR (512 << 10)
+
 static uint32_t address_of(const struct table *table, uint16_t backend)
 {
 	uint32_t address;
@@ -35,16 +38,16 @@ static bool alloc_arrays(struct routes *routes)
 	const struct table_set *set = &routes->set;
 	size_t pairs = (size_t)set->count * TABLE_ROWS;
 
-	routes->stride = ROUTES_SMALL;
 	for (uint32_t t = 0; t < set->count; t++)
 		if (routes->stride < set->tables[t].backend_count)
 			routes->stride = set->tables[t].backend_count;
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
-	if (routes->stride == ROUTES_SMALL) /* one entry more, because gathers read 4 bytes */
+	if (routes->stride <= ROUTES_SMALL) /* one entry more, because gathers read 4 bytes */
 		routes->pair_bytes = big_alloc((pairs + 1) * sizeof(*routes->pair_bytes));
 	else
 		routes->pair_words = big_alloc(pairs * sizeof(*routes->pair_words));
+	routes->pairs_far = pairs * (routes->pair_bytes ? 2 : 4) > NEAR;
 	return routes->addresses && (routes->pair_bytes || routes->pair_words);
 }
 

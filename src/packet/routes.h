@@ -35,15 +35,16 @@ struct routes {
 	uint32_t *addresses; /* of all backends; those of table t start at stride * t; unused ones are 0 */
 	uint32_t *sorted; /* the addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
 	uint32_t sorted_count;
-	uint32_t stride; /* ROUTES_SMALL, or the number of backends of the largest table if that is more */
+	uint32_t stride; /* the number of backends of the largest table, so that the tables lie side by side in the caches */
 	uint32_t address_count; /* of `addresses`, with unused ones */
 	/*
 	 * The first two hops of each row, as backend indices, at index table * TABLE_ROWS + row. The low half of an entry
 	 * is the first hop. The second hop of a row with one hop is the first again. One of the two arrays exists.
 	 */
-	uint16_t *pair_bytes; /* if stride is ROUTES_SMALL */
+	uint16_t *pair_bytes; /* if stride is at most ROUTES_SMALL */
 	uint32_t *pair_words;
 	bool pairs_only; /* every row has two different hops */
+	bool pairs_far; /* the second cache of a core does not hold all pairs */
 	/* By table: hops of a row, or 0 if the fast path cannot take its packets: a row of more than two hops repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint64_t digest; /* table_set_digest() */

@@ -230,14 +230,15 @@ static bool add_levels(struct builder *builder, uint8_t family, unsigned length)
 /* Makes the flat copy. Without memory for it, packets only take longer. */
 static void flatten(struct portmap *portmap, const struct portmap_limits *limits)
 {
-	size_t entries = (size_t)portmap->map_count << 16;
+	size_t entries = (size_t)portmap->map_count * PORTMAP_FLAT_STRIDE;
 
 	if (portmap->map_count > limits->flat_maps)
 		return;
 	portmap->flat = big_alloc((entries + 1) * sizeof(*portmap->flat));
-	for (size_t at = 0; portmap->flat && at < entries; at += PORTMAP_PAGE_PORTS)
-		memcpy(portmap->flat + at,
-			portmap->pages + (size_t)portmap->maps[at / PORTMAP_PAGE_PORTS] * PORTMAP_PAGE_PORTS,
+	for (size_t at = 0; portmap->flat && at < (size_t)portmap->map_count * PORTMAP_PAGE_PORTS; at++)
+		memcpy(portmap->flat + at / PORTMAP_PAGE_PORTS * PORTMAP_FLAT_STRIDE +
+				at % PORTMAP_PAGE_PORTS * PORTMAP_PAGE_PORTS,
+			portmap->pages + (size_t)portmap->maps[at] * PORTMAP_PAGE_PORTS,
 			PORTMAP_PAGE_PORTS * sizeof(*portmap->flat));
 	portmap->memory += portmap->flat ? entries * sizeof(*portmap->flat) : 0;
 }
@@ -337,7 +338,7 @@ int portmap_find(
 	uint16_t entry;
 
 	if (portmap->flat) {
-		entry = portmap->flat[map << 16 | port];
+		entry = portmap->flat[map * PORTMAP_FLAT_STRIDE + port];
 	} else {
 		size_t page = portmap->maps[map * PORTMAP_PAGE_PORTS + port / PORTMAP_PAGE_PORTS];
 

@@ -80,7 +80,7 @@ INLINE void load_entries(
 
 	if (portmap->flat) {
 		EACH (i)
-			at[i] = maps[i] << 16 | swap16(ports[i] >> 16);
+			at[i] = maps[i] * PORTMAP_FLAT_STRIDE + swap16(ports[i] >> 16);
 		gather_u16(portmap->flat, at, entry);
 		EACH (i)
 			entry[i] &= 0xffff;
@@ -186,29 +186,32 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	}
 }
 
-/* Loads member number `m` of struct siphash_state for the hash key of each lane. */
-INLINE wide load_keys(const struct routes *routes, const uint32_t *tables, unsigned m)
+/* The SipHash states that have absorbed the hash key of each lane's table. */
+INLINE struct siphash_lanes load_keys(const struct routes *routes, const uint32_t *tables)
 {
-	const uint64_t *keys = (const uint64_t *)routes->keys;
-	const unsigned stride = sizeof(*routes->keys) / sizeof(*keys);
-	uint64_t values[WIDE];
+	const struct siphash_state *keys = routes->keys;
+	uint64_t v0[WIDE], v1[WIDE];
+	struct siphash_lanes s;
 
-	if (routes->set.count == 1) {
-		for (unsigned i = 0; i < WIDE; i++)
-			values[i] = keys[m];
-	} else {
-		for (unsigned i = 0; i < WIDE; i++)
-			values[i] = keys[tables[i] * stride + m];
-	}
-	return wide_load(values);
+	if (routes->set.count == 1)
+		return (struct siphash_lanes){
+			wide_same(keys->v0), wide_same(keys->v1), wide_same(keys->v2), wide_same(keys->v3)};
+	for (unsigned i = 0; i < WIDE; i++)
+		v0[i] = keys[tables[i]].v0;
+	for (unsigned i = 0; i < WIDE; i++)
+		v1[i] = keys[tables[i]].v1;
+	s.v0 = wide_load(v0);
+	s.v1 = wide_load(v1);
+	s.v2 = s.v0 ^ wide_same(SIPHASH_V0_TO_V2);
+	s.v3 = s.v1 ^ wide_same(SIPHASH_V1_TO_V3);
+	return s;
 }
 
 INLINE void hash_block(const struct routes *routes, const struct message *message, uint64_t words[MAX_WORDS][BLOCK],
 	const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
 {
 	for (unsigned at = 0; at < BLOCK; at += WIDE) {
-		struct siphash_lanes s = {load_keys(routes, tables + at, 0), load_keys(routes, tables + at, 1),
-			load_keys(routes, tables + at, 2), load_keys(routes, tables + at, 3)};
+		struct siphash_lanes s = load_keys(routes, tables + at);
 		wide digest;
 
 		for (unsigned w = 0; w < message->words; w++) {
@@ -243,17 +246,22 @@ INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLO
 	}
 }
 
-/* Prefetches the row copies while the next block is hashed. With many tables, the caches do not hold them all. */
+/*
+ * Prefetches the row copies while the next block is hashed. A core can wait for far more lines that go to the second
+ * cache than for lines that go to the first one, where the next packets arrive at the same time.
+ */
 INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
-	for (uint32_t i = 0; i < BLOCK; i++) {
-		uint32_t at = pair_at(tables[i], hash[i]);
+	const uint8_t *pairs =
+		routes->pair_bytes ? (const uint8_t *)routes->pair_bytes : (const uint8_t *)routes->pair_words;
+	const uint32_t size = routes->pair_bytes ? sizeof(*routes->pair_bytes) : sizeof(*routes->pair_words);
 
-		if (routes->pair_bytes)
-			__builtin_prefetch(&routes->pair_bytes[at]);
-		else
-			__builtin_prefetch(&routes->pair_words[at]);
-	}
+	if (routes->pairs_far)
+		for (uint32_t i = 0; i < BLOCK; i++)
+			__builtin_prefetch(pairs + (size_t)pair_at(tables[i], hash[i]) * size, 0, 2);
+	else
+		for (uint32_t i = 0; i < BLOCK; i++)
+			__builtin_prefetch(pairs + (size_t)pair_at(tables[i], hash[i]) * size);
 	if (!routes->pairs_only)
 		prefetch_rows(routes, tables, hash);
 }
@@ -280,8 +288,8 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 	if (routes->pair_bytes) {
 		gather_u16(routes->pair_bytes, at, pair);
 		EACH (i) {
-			first[i] = tables[i] * ROUTES_SMALL + (pair[i] & 0xff);
-			second[i] = tables[i] * ROUTES_SMALL + (pair[i] >> 8 & 0xff);
+			first[i] = tables[i] * routes->stride + (pair[i] & 0xff);
+			second[i] = tables[i] * routes->stride + (pair[i] >> 8 & 0xff);
 		}
 		return;
 	}

@@ -94,7 +94,8 @@ static void assert_flat(void)
 		uint32_t map = random_below(portmap->map_count), port = random_below(65536);
 		uint32_t page = portmap->maps[map * 256 + port / 256];
 
-		assert_int_equal(portmap->flat[map << 16 | port], portmap->pages[page * 256 + port % 256]);
+		assert_int_equal(
+			portmap->flat[map * PORTMAP_FLAT_STRIDE + port], portmap->pages[page * 256 + port % 256]);
 	}
 }
 
