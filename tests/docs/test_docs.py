@@ -32,7 +32,7 @@ from support.tree import BUILD, TREE
 PAGES = sorted([TREE / "README.md", TREE / "CHANGELOG.md", TREE / "CONTRIBUTING.md", TREE / "bench/targets.md", *(TREE / "docs").rglob("*.md")])
 MEASURED = [TREE / "docs/explanation/performance.md", TREE / "bench/targets.md"]
 # Options of EAL, ethtool, Envoy and others that pages name without their command.
-FOREIGN_OPTIONS = {"--force-max-simd-bitwidth", "--concurrency", "--drain-time-s", "--parent-shutdown-time-s", "--restart-epoch", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
+FOREIGN_OPTIONS = {"--force-confold", "--force-max-simd-bitwidth", "--concurrency", "--drain-time-s", "--parent-shutdown-time-s", "--restart-epoch", "--no-huge", "--vdev", "--main-lcore", "--master-lcore", "--show-ntuple", "--lcores", "--no-pci", "--"}
 FOREIGN_OPTIONS |= {"--cap-add", "--device", "--restart", "--stop-timeout", "--ulimit", "--user", "--volume"}  # of podman and docker
 FOREIGN_OPTIONS |= {"--v6-rr-semantics"}  # of FRR
 INDEX = TREE / "docs/README.md"
@@ -135,6 +135,13 @@ def help_of(program, *arguments):
 def test_options_named_alone_exist(page, own_options):
     named = set(re.findall(r"`(--[a-z0-9-]*)[^`]*`", page.read_text()))
     assert named <= own_options | FOREIGN_OPTIONS
+
+
+def test_commands_that_replace_packages_do_not_ask():
+    """dpkg asks about a file that both sides changed, and stops half-way if nobody can answer."""
+    lines = [line for page in PAGES for line in re.findall(r"^apt(?:-get)? .*--(?:only-upgrade|allow-downgrades).*$", page.read_text(), flags=re.MULTILINE)]
+    assert len(lines) >= 5
+    assert [line for line in lines if " -y " not in line or " -o Dpkg::Options::=--force-confold " not in line] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -137,22 +137,17 @@ def installed(machine, package):
     return machine.output(f"dpkg-query -W -f '${{Version}}' {package}")
 
 
-def yes(text):
-    """The reader answers apt's question."""
-    return text.replace("apt-get install", "apt-get install -y")
-
-
 def test_proxies_are_upgraded(fleet, load):
     for machine in each(fleet, PROXIES):
         machine.repository(OLD, NEW)
-        walk(machine, yes(block(UPGRADE, "--only-upgrade glb-redirect")))
+        walk(machine, block(UPGRADE, "--only-upgrade glb-redirect"))
         assert installed(machine, "glb-redirect") == version(NEW, "glb-redirect")
 
 
 def test_directors_are_upgraded_one_after_the_other(fleet, load):
     for machine in each(fleet, DIRECTORS):
         machine.repository(OLD, NEW)
-        walk(machine, yes(block(UPGRADE, "--only-upgrade glb-director ")))
+        walk(machine, block(UPGRADE, "--only-upgrade glb-director "))
         assert installed(machine, "glb-announce") == version(NEW)
         ready(fleet, machine)
         walk(machine, block(UPGRADE, "glb-director-cli show --live"))
@@ -160,7 +155,7 @@ def test_directors_are_upgraded_one_after_the_other(fleet, load):
 
 def test_directors_go_back(fleet, load):
     for machine in each(fleet, DIRECTORS):
-        walk(machine, "cd /srv/glb-director\n" + yes(block(UPGRADE, "--allow-downgrades")).replace("_OLD_", f"_{version(OLD)}_"))
+        walk(machine, "cd /srv/glb-director\n" + block(UPGRADE, "--allow-downgrades").replace("_OLD_", f"_{version(OLD)}_"))
         assert installed(machine, "glb-announce") == version(OLD)
         ready(fleet, machine)
 
