@@ -73,4 +73,9 @@ static inline uint64_t load_le64(const void *from)
 	return value;
 }
 
+static inline void store_le64(void *to, uint64_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SipHash-2-4 of several messages side by side, one in each 64-bit lane of a vector. The vectors are as wide as the ISA
- * that the including file is compiled for. In plain C there is a single lane, because without a rotate instruction a
- * vector gains nothing. The caller puts the length of the message into the top byte of its last word. The functions
- * interleave `count` states, because a single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
+ * that the including file is compiled for. In plain C there is a single lane; siphash_mixed.h is faster there. The caller
+ * puts the length of the message into the top byte of its last word. The functions interleave `count` states, because a
+ * single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
  */
 #ifndef GLB_COMMON_SIPHASH_LANES_H
 #define GLB_COMMON_SIPHASH_LANES_H
@@ -67,18 +67,24 @@ INLINE void siphash_lanes_begin(struct siphash_lanes *s, const uint8_t key[SIPHA
 	s->v3 = wide_same(one.v3);
 }
 
+/* A round of a state whose members have any integer or vector type. */
+#define SIPHASH_ROUND(s, rotate_left)                         \
+	do {                                                  \
+		(s)->v0 += (s)->v1;                           \
+		(s)->v2 += (s)->v3;                           \
+		(s)->v1 = rotate_left((s)->v1, 13) ^ (s)->v0; \
+		(s)->v3 = rotate_left((s)->v3, 16) ^ (s)->v2; \
+		(s)->v0 = rotate_left((s)->v0, 32);           \
+		(s)->v2 += (s)->v1;                           \
+		(s)->v0 += (s)->v3;                           \
+		(s)->v1 = rotate_left((s)->v1, 17) ^ (s)->v2; \
+		(s)->v3 = rotate_left((s)->v3, 21) ^ (s)->v0; \
+		(s)->v2 = rotate_left((s)->v2, 32);           \
+	} while (0)
+
 INLINE void siphash_lanes_round(struct siphash_lanes *s)
 {
-	s->v0 += s->v1;
-	s->v2 += s->v3;
-	s->v1 = wide_rotate_left(s->v1, 13) ^ s->v0;
-	s->v3 = wide_rotate_left(s->v3, 16) ^ s->v2;
-	s->v0 = wide_rotate_left(s->v0, 32);
-	s->v2 += s->v1;
-	s->v0 += s->v3;
-	s->v1 = wide_rotate_left(s->v1, 17) ^ s->v2;
-	s->v3 = wide_rotate_left(s->v3, 21) ^ s->v0;
-	s->v2 = wide_rotate_left(s->v2, 32);
+	SIPHASH_ROUND(s, wide_rotate_left);
 }
 
 /* Absorbs one word of each message into `count` states. */

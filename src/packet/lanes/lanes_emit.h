@@ -108,16 +108,22 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 	if (hops > 1)
 		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #else
-	memcpy(out, headers->bytes, PREBUILT_HOPS);
+	/* Few wide stores. The headers have zeros where the patches go. */
+	const uint8_t *from = headers->bytes;
+	uint64_t total = patch[0] & 0xffff, checksum = patch[0] >> 16, first = patch[1];
+	uint64_t port = patch[2] & 0xffff, length = patch[2] >> 16;
+
+	memcpy(out, from, 16);
 	if (mac)
-		memcpy(out, mac, NET_MAC_SIZE);
-	memcpy(out + PREBUILT_TOTAL_LENGTH, &patch[0], 2);
-	memcpy(out + PREBUILT_CHECKSUM, (const uint8_t *)&patch[0] + 2, 2);
-	memcpy(out + PREBUILT_DESTINATION, &patch[1], 4);
-	memcpy(out + PREBUILT_SOURCE_PORT, &patch[2], 2);
-	memcpy(out + PREBUILT_UDP_LENGTH, (const uint8_t *)&patch[2] + 2, 2);
+		store_le64(out, load_le64(from) | *mac);
+	store_le64(out + 16, load_le64(from + 16) | total);
+	store_le64(out + 24, load_le64(from + 24) | checksum | first << 48);
+	store_le64(out + 32, load_le64(from + 32) | first >> 16 | port << 16 | length << 48);
+	memcpy(out + 40, from + 40, 8);
 	if (hops > 1)
-		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
+		store_le64(out + 46, load_le64(from + 46) | (uint64_t)patch[3] << 32);
+	else
+		memcpy(out + 48, from + 48, 2);
 #endif
 }
 

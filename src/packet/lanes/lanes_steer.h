@@ -7,6 +7,10 @@
 #include "packet/routes.h"
 #include "packet/steer.h"
 
+#if WIDE == 1
+#include "common/siphash_mixed.h"
+#endif
+
 /* True: a packet of the block has no port map yet. */
 INLINE bool any_without_map(const struct block *block)
 {
@@ -186,6 +190,23 @@ INLINE void write_message(const struct message *message, const struct lanes *lan
 	}
 }
 
+#if WIDE == 1
+INLINE void hash_block(const struct routes *routes, const struct message *message, uint64_t words[MAX_WORDS][BLOCK],
+	const uint32_t tables[BLOCK], uint64_t hash[BLOCK])
+{
+	for (unsigned at = 0; at < BLOCK; at += MIXED_LANES) {
+		struct siphash_mixed s;
+
+		if (routes->set.count == 1)
+			siphash_mixed_begin(&s, routes->keys);
+		else
+			siphash_mixed_begin_each(&s, routes->keys, tables + at);
+		for (unsigned w = 0; w < message->words; w++)
+			siphash_mixed_absorb(&s, words[w] + at);
+		siphash_mixed_end(&s, hash + at);
+	}
+}
+#else
 /* The SipHash states that have absorbed the hash key of each lane's table. */
 INLINE struct siphash_lanes load_keys(const struct routes *routes, const uint32_t *tables)
 {
@@ -223,6 +244,7 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 		memcpy(hash + at, &digest, sizeof(digest));
 	}
 }
+#endif
 
 INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
 {
