@@ -38,8 +38,10 @@ struct burst {
 	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
 	struct flow flow[BURST_MAX];
 
-	/* Filled by steer_burst(). */
+	/* Filled by steer_classify(). */
 	uint16_t table[BURST_MAX];
+
+	/* Filled by steer_find_hops(). */
 	uint64_t hash[BURST_MAX];
 	uint32_t backend[BURST_MAX]; /* first hop: index in routes->addresses */
 	uint16_t row[BURST_MAX];

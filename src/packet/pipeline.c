@@ -182,21 +182,41 @@ static void write_checksums(struct burst *burst)
 	}
 }
 
+static uint64_t run_lanes(struct pipeline *pipeline, struct burst *burst, uint64_t parsed)
+{
+	const struct lanes_job job = {pipeline->routes, pipeline->next_hops, pipeline->steering, pipeline->prebuilt,
+		&pipeline->prefetch, pipeline->port_mac, parsed};
+
+	return pipeline->fast(&job, burst);
+}
+
+/* From the tables on, SIMD code takes the packets that the general path has parsed, too. Returns the lanes that it leaves. */
+static uint64_t run_parsed(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+{
+	uint64_t forwarded = 0;
+
+	BURST_EACH (lane, lanes)
+		forwarded |= (uint64_t)(burst->verdict[lane] == VERDICT_FORWARDED) << lane;
+	if (!pipeline->fast || !forwarded || !next_hops_any(pipeline->next_hops))
+		return lanes;
+	return (lanes & ~forwarded) | run_lanes(pipeline, burst, forwarded);
+}
+
 static void run_stages(struct pipeline *pipeline, struct burst *burst)
 {
 	uint64_t lanes = burst_lanes(burst);
 
 	refresh_prebuilt(pipeline);
 	if (fast_path_applies(pipeline))
-		lanes = pipeline->fast(&(struct lanes_job){pipeline->routes, pipeline->next_hops, pipeline->steering,
-					       pipeline->prebuilt, &pipeline->prefetch, pipeline->port_mac},
-			burst);
+		lanes = run_lanes(pipeline, burst, 0);
 	if (!lanes)
 		return;
 	burst->general_path = (uint32_t)__builtin_popcountll(lanes);
 	parse(pipeline, burst, lanes);
-	steer_burst(burst, lanes, pipeline->routes, pipeline->steering);
+	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
 	recognise_underlay(pipeline, burst, lanes);
+	lanes = run_parsed(pipeline, burst, lanes);
+	steer_find_hops(burst, lanes, pipeline->routes, pipeline->steering);
 	emit(pipeline, burst, lanes);
 }
 

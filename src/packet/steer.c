@@ -167,7 +167,7 @@ struct steer_result steer_flow(
 	return result;
 }
 
-static void classify_lanes(
+void steer_classify(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
@@ -207,9 +207,9 @@ static void collect_lanes(
 		}
 }
 
-void steer_burst(struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+void steer_find_hops(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
-	classify_lanes(burst, lanes, routes, steering);
 	hash_lanes(burst, lanes, routes, steering->hash_fields);
 	collect_lanes(burst, lanes, routes, steering);
 }

@@ -45,12 +45,18 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16_t table, uint8_t fields);
 
 /*
- * Steers the given lanes, stage by stage, so that the rows are in the caches when they are read. A lane with
- * VERDICT_FORWARDED gets its table, hash, row and hops, or another verdict: steer_unmatched() if no bind matches,
+ * Finds the table of each given lane with VERDICT_FORWARDED, or gives it another verdict: steer_unmatched() if no bind matches,
  * VERDICT_DROP_FRAGMENT for a later fragment that its addresses alone cannot steer. A lane with VERDICT_DROP_UNMATCHED
  * gets steer_unmatched(). All other lanes stay as they are.
  */
-void steer_burst(
+void steer_classify(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
+
+/*
+ * Finds hash, row and hops of each given lane with VERDICT_FORWARDED, after steer_classify(), stage by stage, so that the
+ * rows are in the caches when they are read.
+ */
+void steer_find_hops(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 
 /* The verdict on a packet that no bind matches. */

@@ -12,45 +12,18 @@ INLINE void prefetch_some(const struct lanes_job *job)
 }
 
 /*
- * Runs each stage over all blocks before the next stage. Within a block each stage waits for the one before, but the
- * CPU works on other blocks meanwhile. Returns the lanes for the general path.
+ * From the tables of all packets on: hashes, finds the hops, writes the headers. Returns the lanes for the general path.
+ * parsed: the general path has parsed the packets.
  */
-INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
+INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes, bool v6, bool parsed,
+	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
 {
-	const struct portmap *portmap = job->routes->portmap;
 	uint8_t alt_fields = job->steering->alt_hash_fields;
 	struct message message = plan_message(job->steering->hash_fields, v6);
 	struct message alt_message = plan_message(alt_fields, v6);
-	struct block blocks[BURST_MAX / BLOCK];
-	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, eligible = 0;
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK;
 	uint64_t rest = 0;
 
-	load_lanes(lanes, burst, v6);
-	for (uint32_t b = 0; b < count; b++) {
-		if (v6)
-			check_v6(lanes, b * BLOCK, &blocks[b]);
-		else
-			check_v4(lanes, b * BLOCK, &blocks[b]);
-	}
-	if (job->steering->admission.drop_martians)
-		for (uint32_t b = 0; b < count; b++)
-			find_martians(lanes, b * BLOCK, v6, &blocks[b]);
-	for (uint32_t b = 0; b < count; b++)
-		EACH (i)
-			eligible |= blocks[b].eligible[i];
-	if (__builtin_expect(!eligible, 0)) {
-		for (uint32_t at = 0; at < lanes->count; at++)
-			rest |= 1ull << lanes->index[at];
-		return rest;
-	}
-	for (uint32_t b = 0; b < count; b++) {
-		if (v6)
-			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);
-		else
-			find_v4(portmap, lanes->addresses[0] + b * BLOCK, &blocks[b]);
-	}
-	for (uint32_t b = 0; b < count; b++)
-		find_tables(job, lanes->ports + b * BLOCK, &blocks[b]);
 	for (uint32_t b = 0; b < count; b++) {
 		struct block *block = &blocks[b];
 
@@ -65,22 +38,85 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 		if (alt_fields)
 			find_alternative_hops(job->routes, &blocks[b]);
 	}
+	if (parsed)
+		load_hints(lanes, burst);
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
 	}
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
-		rest |= emit(job, lanes, b * BLOCK, v6, &blocks[b], burst);
+		rest |= emit(job, lanes, b * BLOCK, v6, parsed, &blocks[b], burst);
 	}
 	return rest;
+}
+
+INLINE uint64_t listed_lanes(const struct lanes *lanes)
+{
+	uint64_t listed = 0;
+
+	for (uint32_t at = 0; at < lanes->count; at++)
+		listed |= 1ull << lanes->index[at];
+	return listed;
+}
+
+/*
+ * Runs each stage over all blocks before the next stage. Within a block each stage waits for the one before, but the
+ * CPU works on other blocks meanwhile. Returns the lanes for the general path.
+ */
+INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes, bool v6, struct burst *burst)
+{
+	const struct portmap *portmap = job->routes->portmap;
+	struct block blocks[BURST_MAX / BLOCK];
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, eligible = 0;
+
+	load_lanes(lanes, burst, v6);
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			check_v6(lanes, b * BLOCK, &blocks[b]);
+		else
+			check_v4(lanes, b * BLOCK, &blocks[b]);
+	}
+	if (job->steering->admission.drop_martians)
+		for (uint32_t b = 0; b < count; b++)
+			find_martians(lanes, b * BLOCK, v6, &blocks[b]);
+	for (uint32_t b = 0; b < count; b++)
+		EACH (i)
+			eligible |= blocks[b].eligible[i];
+	if (__builtin_expect(!eligible, 0))
+		return listed_lanes(lanes);
+	for (uint32_t b = 0; b < count; b++) {
+		if (v6)
+			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);
+		else
+			find_v4(portmap, lanes->addresses[0] + b * BLOCK, &blocks[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		find_tables(job, lanes->ports + b * BLOCK, &blocks[b]);
+	return steer_and_write(job, lanes, v6, false, blocks, burst);
+}
+
+/* The same for a family of packets that the general path has parsed and classified. Lanes that idle cost as much as others,
+ * so a few packets are left to the general path. */
+INLINE uint64_t forward_parsed(const struct lanes_job *job, bool v6, struct burst *burst)
+{
+	struct lanes lanes;
+	struct block blocks[BURST_MAX / BLOCK];
+
+	load_parsed(job, burst, v6, &lanes, blocks);
+	if (lanes.count < BLOCK / 2)
+		return listed_lanes(&lanes);
+	return steer_and_write(job, &lanes, v6, true, blocks, burst);
 }
 
 uint64_t ISA_NAME(lanes)(const struct lanes_job *job, struct burst *burst)
 {
 	struct lanes v4, v6;
-	uint64_t rest = sort_families(job, burst, &v4, &v6);
+	uint64_t rest;
 
+	if (job->parsed)
+		return forward_parsed(job, false, burst) | forward_parsed(job, true, burst);
+	rest = sort_families(job, burst, &v4, &v6);
 	burst->mixed = v4.count && v6.count;
 	if (v4.count)
 		rest |= forward_family(job, &v4, false, burst);

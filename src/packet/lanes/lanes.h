@@ -29,6 +29,8 @@ struct lanes_job {
 	const struct prebuilt_headers *prebuilt; /* PREBUILT_COUNT of them */
 	struct prefetch *prefetch;
 	uint64_t port_mac; /* as in struct pipeline */
+	/* Not 0: only these lanes, whose flow and table the general path has found. */
+	uint64_t parsed;
 };
 
 /*

@@ -163,11 +163,11 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 	}
 }
 
-INLINE void emit_lane(
-	const struct lanes_job *job, bool v6, const struct block *block, uint32_t i, struct burst *burst, uint32_t lane)
+INLINE void emit_lane(const struct lanes_job *job, bool v6, bool parsed, const struct block *block, uint32_t i,
+	struct burst *burst, uint32_t lane)
 {
-	uint32_t hops = block->hop_count[i];
-	uint8_t *out = burst->frame[lane] + NET_ETHERNET_SIZE - encapsulate_size(hops);
+	uint32_t hops = block->hop_count[i], offset = parsed ? burst->flow[lane].ip_offset : NET_ETHERNET_SIZE;
+	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(hops);
 
 	write_lane(&job->prebuilt[PREBUILT_INDEX(v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
 		block, i, hops, out);
@@ -210,7 +210,7 @@ INLINE void emit_neighbours(const struct lanes_job *job, bool v6, const struct b
 }
 
 /* Writes the results of a block. Returns the lanes of the burst for the general path. */
-INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6,
+INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool v6, bool parsed,
 	const struct block *block, struct burst *burst)
 {
 	const uint8_t *index = lanes->index + base;
@@ -226,7 +226,7 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 	}
 	for (uint32_t i = 0; i < end; i++) {
 		if (block->eligible[i])
-			emit_lane(job, v6, block, i, burst, index[i]);
+			emit_lane(job, v6, parsed, block, i, burst, index[i]);
 		else if (block->refused[i])
 			finish_refused(block->refused[i], burst, index[i]);
 		else if (!job->next_hops->single && block->without_next_hop[i])

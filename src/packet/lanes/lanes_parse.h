@@ -10,6 +10,7 @@
 
 #include "common/byteorder.h"
 #include "common/net.h"
+#include "common/netaddr.h"
 #include "gue/prebuilt.h"
 #include "packet/admission.h"
 #include "packet/burst.h"
@@ -297,6 +298,62 @@ INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 			load_block_v6(lanes, frames + at, at);
 		else
 			load_block_v4(lanes, frames + at, at);
+}
+
+INLINE void load_flow(const struct flow *flow, bool v6, struct lanes *lanes, uint32_t at)
+{
+	lanes->ports[at] = swap16(flow->source_port) | swap16(flow->destination_port) << 16;
+	if (v6) {
+		lanes->addresses[0][at] = load_le64(flow->source);
+		lanes->addresses[1][at] = load_le64(flow->source + 8);
+		lanes->addresses[2][at] = load_le64(flow->destination);
+		lanes->addresses[3][at] = load_le64(flow->destination + 8);
+	} else {
+		lanes->addresses[0][at] = load_le32(flow->source) | (uint64_t)load_le32(flow->destination) << 32;
+	}
+}
+
+/* A later fragment has no row by ports. */
+INLINE bool has_alternative_row(const struct lanes_job *job, const struct flow *flow)
+{
+	return flow->kind != FLOW_FRAGMENT || !(job->steering->alt_hash_fields & STEERING_PORTS);
+}
+
+/* Loads the packets of a family that the general path has parsed, and their tables. */
+INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, bool v6, struct lanes *lanes,
+	struct block blocks[BURST_MAX / BLOCK])
+{
+	static const struct flow none;
+	uint32_t at = 0;
+
+	lanes->index = lanes->list;
+	BURST_EACH (lane, job->parsed) {
+		const struct flow *flow = &burst->flow[lane];
+		struct block *block = &blocks[at / BLOCK];
+
+		if ((flow->family == NETADDR_V6) != v6)
+			continue;
+		lanes->list[at] = (uint8_t)lane;
+		load_flow(flow, v6, lanes, at);
+		block->total[at % BLOCK] = flow->ip_size;
+		block->table[at % BLOCK] = burst->table[lane];
+		block->refused[at % BLOCK] = 0;
+		block->eligible[at % BLOCK] = (burst->headroom[lane] >= BURST_HEADROOM) & has_alternative_row(job, flow);
+		at++;
+	}
+	lanes->count = at;
+	for (; at % BLOCK; at++) {
+		load_flow(&none, v6, lanes, at);
+		blocks[at / BLOCK].total[at % BLOCK] = blocks[at / BLOCK].table[at % BLOCK] = 0;
+		blocks[at / BLOCK].refused[at % BLOCK] = blocks[at / BLOCK].eligible[at % BLOCK] = 0;
+	}
+}
+
+/* Replaces the ports, which are hashed by now, by what goes into the outer source ports. */
+INLINE void load_hints(struct lanes *lanes, const struct burst *burst)
+{
+	for (uint32_t at = 0; at < lanes->count; at++)
+		lanes->ports[at] = swap16(burst->flow[lanes->index[at]].hint);
 }
 
 INLINE void check_v4(const struct lanes *lanes, uint32_t base, struct block *block)

@@ -57,6 +57,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void steer_lanes(uint64_t lanes, const struct steering_config *steering)
+{
+	steer_classify(&burst, lanes, routes, steering);
+	steer_find_hops(&burst, lanes, routes, steering);
+}
+
 /* Steers the flow alone and in a lane of the burst. The results must be equal. */
 static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const struct steering_config *steering)
 {
@@ -65,7 +71,7 @@ static enum verdict steer_in_lane(uint32_t lane, const struct flow *flow, const 
 	burst.flow[lane] = *flow;
 	burst.verdict[lane] = VERDICT_FORWARDED;
 	burst.count = lane + 1;
-	steer_burst(&burst, 1ull << lane, routes, steering);
+	steer_lanes(1ull << lane, steering);
 	assert_int_equal(alone.verdict, burst.verdict[lane]);
 	if (alone.verdict == VERDICT_FORWARDED) {
 		assert_int_equal(alone.table, burst.table[lane]);
@@ -220,7 +226,7 @@ static void test_unmatched_flow_takes_the_exception_path_if_there_is_one(void **
 	flow.kind = FLOW_ECHO; /* pings are not forwarded */
 	assert_int_equal(steer_in_lane(0, &flow, &steering), VERDICT_EXCEPTION);
 	burst.verdict[0] = VERDICT_DROP_UNMATCHED; /* the verdict of the parser */
-	steer_burst(&burst, 1, routes, &steering);
+	steer_lanes(1, &steering);
 	assert_int_equal(burst.verdict[0], VERDICT_EXCEPTION);
 }
 
@@ -366,7 +372,7 @@ static void test_lanes_with_another_verdict_are_unchanged(void **state)
 		burst.table[0] = 0xee;
 		burst.hash[0] = 0xee;
 		burst.hop_count[0] = 0xee;
-		steer_burst(&burst, burst_lanes(&burst), routes, &steering);
+		steer_lanes(burst_lanes(&burst), &steering);
 		assert_int_equal(burst.verdict[0], verdict);
 		assert_int_equal(burst.table[0], 0xee);
 		assert_int_equal(burst.hash[0], 0xee);
