@@ -4,8 +4,9 @@
  * fast-path eligible if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension
  * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward, that come from
  * martian sources, that no bind matches, or that have no next hop. It also finishes frames for other hosts. It leaves
- * all others, for example packets over the MTU, to the general path in pipeline.c, which gives the same results. lanes.c
- * is compiled once for each ISA. Pure.
+ * all others, for example packets over the MTU, to the general path in pipeline.c, which gives the same results. Packets
+ * that the general path has parsed come back for the stages after the lookup of the table. lanes.c is compiled once for
+ * each ISA. Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
