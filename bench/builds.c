@@ -23,6 +23,8 @@ enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 
 #define MEASURE_SECONDS 0.5 /* per figure, but at least MIN_BUILDS builds */
 
+static uint64_t end; /* TSC; nothing is measured after it */
+
 /* A function to measure. */
 struct build {
 	const char *name, *what;
@@ -53,7 +55,12 @@ static void measure(const struct build *build, const struct world *world, bool q
 	double samples[MAX_BUILDS], total = 0;
 	unsigned count = 0, least = quick ? QUICK_BUILDS : MIN_BUILDS;
 
-	while (count < least || (!quick && count < MAX_BUILDS && total < 1e3 * MEASURE_SECONDS)) {
+	if (rte_rdtsc() > end) {
+		report_left_out();
+		return;
+	}
+	while ((count < least && (count == 0 || rte_rdtsc() < end)) ||
+		(!quick && count < MAX_BUILDS && total < 1e3 * MEASURE_SECONDS)) {
 		uint64_t begin = rte_rdtsc_precise();
 
 		build->run(build->context);
@@ -218,6 +225,10 @@ static void measure_reading(bool same, bool quick)
 	struct table_set set;
 	struct image image;
 
+	if (rte_rdtsc() > end) {
+		report_left_out();
+		return;
+	}
 	if (!world_tables(&world, &set)) {
 		fprintf(stderr, "out of memory for %u tables\n", world.tables);
 		exit(EXIT_FAILURE);
@@ -319,7 +330,7 @@ static void measure_command(struct command *command, const struct world *world, 
 	unlink(command->result);
 }
 
-void builds_run(const char *cli, const int cpus[2], bool quick)
+void builds_run(const char *cli, const int cpus[2], bool quick, uint64_t time_limit)
 {
 	struct world world = {.tables = 1, .binds = 16, .hops = 2};
 	struct world many = {.tables = 64, .binds = 16, .backends = 64, .hops = 2};
@@ -332,6 +343,7 @@ void builds_run(const char *cli, const int cpus[2], bool quick)
 	}
 	snprintf(command.source, sizeof(command.source), "%s/tables.json", folder);
 	snprintf(command.result, sizeof(command.result), "%s/tables.bin", folder);
+	end = time_limit;
 	printf("\n");
 	for (world.backends = 2; world.backends <= 4096; world.backends *= quick ? 8 : 2) {
 		measure_rows(&world, quick);

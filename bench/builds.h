@@ -4,12 +4,13 @@
 #define GLB_BENCH_BUILDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Adds the figures to the report. cli: the path of glb-director-cli. cpus: it runs with one thread on
  * cpus[0], and with two threads on both; cpus[1] is -1 if there is only one CPU. Exits if the command
- * fails.
+ * fails. time_limit: TSC; after it nothing is measured.
  */
-void builds_run(const char *cli, const int cpus[2], bool quick);
+void builds_run(const char *cli, const int cpus[2], bool quick, uint64_t time_limit);
 
 #endif

@@ -22,6 +22,7 @@
 #define MAX_PASSES      4000
 #define FLOOR_PASSES    12
 #define PROFILE_SECONDS 2
+#define MAX_ATTEMPTS    4
 
 struct contender {
 	const char *name, *what, *how; /* as in struct report_line */
@@ -278,10 +279,21 @@ static void profile(const struct scenario *scenario, FILE *to)
 	}
 }
 
-static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
+/* Returns how far the noisiest figure is from a quiet one: the ratio of its median to its p10. */
+static double noise_of(const struct report_line lines[MAX_CONTENDERS])
+{
+	double most = 0;
+
+	for (unsigned c = 0; c < contender_count; c++)
+		if (lines[c].noisy && lines[c].median > most * lines[c].p10)
+			most = lines[c].median / lines[c].p10;
+	return most;
+}
+
+static void summarise(
+	double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes, struct report_line lines[MAX_CONTENDERS])
 {
 	const struct scenario *scenario = stage.scenario;
-	struct report_line lines[MAX_CONTENDERS];
 
 	for (unsigned c = 0; c < contender_count; c++) {
 		lines[c] = (struct report_line){
@@ -300,7 +312,41 @@ static void report(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned passes)
 		};
 		report_summarise(&lines[c], samples[c], passes);
 	}
-	report_scenario(lines, contender_count);
+}
+
+/* Measures all contenders in turns. */
+static void measure(double seconds, struct report_line lines[MAX_CONTENDERS])
+{
+	static double samples[MAX_CONTENDERS][MAX_PASSES];
+	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	unsigned passes = 0;
+
+	while (passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
+		for (unsigned c = 0; c < contender_count; c++)
+			samples[c][passes] = timed_pass(&contenders[c]);
+		passes++;
+	}
+	summarise(samples, passes, lines);
+}
+
+/* Measures until the scenario is quiet or the limits are reached, and reports the quietest attempt. */
+static void measure_until_quiet(const struct contest_options *options)
+{
+	struct report_line best[MAX_CONTENDERS], again[MAX_CONTENDERS];
+	unsigned attempts = 1;
+
+	measure(options->seconds, best);
+	for (; noise_of(best) > 0 && attempts<MAX_ATTEMPTS && * options->spare> 0; attempts++) {
+		uint64_t begin = rte_rdtsc();
+
+		measure(options->seconds, again);
+		*options->spare -= (double)(rte_rdtsc() - begin) / (double)rte_get_tsc_hz();
+		if (noise_of(again) < noise_of(best))
+			memcpy(best, again, sizeof(best));
+	}
+	for (unsigned c = 0; c < contender_count; c++)
+		best[c].attempts = attempts;
+	report_scenario(best, contender_count);
 }
 
 static void open_stage(const struct scenario *scenario, struct routes *routes)
@@ -356,24 +402,15 @@ static void keep_only(const char *name)
 
 void contest_run(const struct scenario *scenario, const struct contest_options *options)
 {
-	static double samples[MAX_CONTENDERS][MAX_PASSES];
 	struct routes *routes = world_routes(&scenario->world);
-	unsigned passes = 0;
-	uint64_t end;
 
 	open_stage(scenario, routes);
 	list_contenders();
 	verify();
 	if (options->isa)
 		keep_only(options->isa);
-	end = rte_rdtsc() + (uint64_t)(options->seconds * (double)rte_get_tsc_hz());
-	while (contender_count && passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
-		for (unsigned c = 0; c < contender_count; c++)
-			samples[c][passes] = timed_pass(&contenders[c]);
-		passes++;
-	}
 	if (contender_count)
-		report(samples, passes);
+		measure_until_quiet(options);
 	if (options->samples && scenario->profiled)
 		profile(scenario, options->samples);
 	close_stage();

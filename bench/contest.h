@@ -2,7 +2,8 @@
 /*
  * Measures all contenders in one scenario: the director on each ISA, the director without its fast
  * path, and the baselines. They take turns with passes of 10 to 1000 us, so that a disturbance of the
- * machine affects all of them alike. All contenders that steer must send the same bytes.
+ * machine affects all of them alike. A scenario is measured again until it is quiet, or as often as the limits allow. All
+ * contenders that steer must send the same bytes.
  */
 #ifndef GLB_BENCH_CONTEST_H
 #define GLB_BENCH_CONTEST_H
@@ -13,6 +14,7 @@
 
 struct contest_options {
 	double seconds; /* time to measure a scenario */
+	double *spare; /* seconds that may still be spent to measure noisy scenarios again; contest_run() reduces it */
 	const char *isa; /* name of the only contender to measure, for a profiler; NULL: all */
 	FILE *samples; /* receives the samples of profiled scenarios; NULL: none */
 };

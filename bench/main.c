@@ -7,12 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_eal.h>
 
 #include "bench/builds.h"
 #include "bench/contest.h"
 #include "bench/report.h"
 #include "common/text.h"
+
+/* How long the benchmark takes. */
+struct pace {
+	double seconds; /* to measure a scenario */
+	double spare; /* for scenarios that were noisy */
+	double late; /* after so many seconds no scenario is measured again, and each takes less time */
+	double seconds_late;
+	double end; /* after so many seconds no tables are built */
+};
+
+static uint64_t begin; /* TSC */
+
+static const struct pace full = {.seconds = 3, .spare = 30, .late = 180, .seconds_late = 1, .end = 270};
+static const struct pace quick = {.seconds = 0.4, .spare = 8, .late = 35, .seconds_late = 0.1, .end = 52};
 
 struct options {
 	const char *json, *samples, *isa, *cli;
@@ -145,6 +160,12 @@ static bool is_wanted(const struct options *options, int index)
 	return !options->quick || !scenario->slow;
 }
 
+/* Returns the time some seconds after the start. */
+static uint64_t after(double seconds)
+{
+	return begin + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+}
+
 static FILE *open_samples(const char *path)
 {
 	FILE *file = path ? fopen(path, "we") : NULL;
@@ -159,21 +180,30 @@ static FILE *open_samples(const char *path)
 int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
+	const struct pace *pace = options.quick ? &quick : &full;
+	double spare = pace->spare;
 	struct contest_options contest = {
-		.seconds = options.quick ? 0.4 : 3,
+		.seconds = pace->seconds,
+		.spare = &spare,
 		.isa = options.isa,
 		.samples = open_samples(options.samples),
 	};
-
 	start_dpdk(options.cpus);
+	begin = rte_rdtsc();
+	report_machine();
 	report_open(options.json);
 	if (options.cpus[1] < 0)
 		printf("this process may run on one CPU only, so scenarios with two lcores are left out\n");
-	for (int i = 0; i < (int)scenario_count; i++)
+	for (int i = 0; i < (int)scenario_count; i++) {
+		if (rte_rdtsc() > after(pace->late)) {
+			spare = 0;
+			contest.seconds = pace->seconds_late;
+		}
 		if (is_wanted(&options, i))
 			contest_run(&scenarios[i], &contest);
+	}
 	if (options.only < 0)
-		builds_run(options.cli, options.cpus, options.quick);
+		builds_run(options.cli, options.cpus, options.quick, after(pace->end));
 	if (contest.samples)
 		fclose(contest.samples);
 	return report_close() ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -10,11 +10,12 @@
 #include <rte_lcore.h>
 #include <rte_version.h>
 
-#define NOISY_RATIO 1.25 /* of the median to p10 */
+#define NOISY_RATIO 1.15 /* of the median to p10 */
+#define RESOLUTION  0.3 /* cycles or ms that say nothing, as with `io` */
 
 static FILE *json_file;
 static bool json_begun;
-static unsigned figures, noisy_figures;
+static unsigned figures, noisy_figures, repeated, never_quiet, left_out;
 
 static int compare(const void *left, const void *right)
 {
@@ -28,38 +29,60 @@ void report_summarise(struct report_line *line, double *samples, unsigned count)
 	qsort(samples, count, sizeof(*samples), compare);
 	line->p10 = samples[(count - 1) / 10];
 	line->median = samples[(count - 1) / 2];
-	line->noisy = line->median > NOISY_RATIO * line->p10;
+	line->noisy = line->median > NOISY_RATIO * line->p10 + RESOLUTION;
 }
 
-/* Returns the first "model name" of /proc/cpuinfo, up to a character that JSON would have to quote. */
-static const char *cpu_name(void)
+#define CPU_VALUE 128
+
+/* Writes a value of the first CPU in /proc/cpuinfo, up to a character that JSON would have to quote. Returns value. */
+static const char *cpu_value(const char *key, char value[CPU_VALUE])
 {
-	static char name[128] = "unknown";
 	FILE *file = fopen("/proc/cpuinfo", "re");
+	size_t size = strlen(key);
 	char line[256];
 
+	strcpy(value, "unknown");
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "model name : %127[^\n\"\\]", name) == 1)
+		if (strncmp(line, key, size) == 0 && sscanf(line + size, " : %127[^\n\"\\]", value) == 1)
 			break;
 	if (file)
 		fclose(file);
-	return name;
+	return value;
+}
+
+static const char *const cpu_keys[] = {"vendor_id", "cpu family", "model", "stepping", "microcode"};
+
+#define CPU_KEYS (sizeof(cpu_keys) / sizeof(*cpu_keys))
+
+void report_machine(void)
+{
+	char value[CPU_VALUE];
+
+	printf("%s", cpu_value("model name", value));
+	for (unsigned i = 0; i < CPU_KEYS; i++)
+		printf(", %s %s", cpu_keys[i], cpu_value(cpu_keys[i], value));
+	printf(", TSC %.2f GHz\n", (double)rte_get_tsc_hz() / 1e9);
 }
 
 static void record_machine(void)
 {
+	char value[CPU_VALUE];
+
 	fprintf(json_file,
 		"\n{\"path\": \"machine\", \"what\": \"%s\", \"how\": \"%s, %s\", \"set\": \"\", "
 		"\"family\": \"\", \"tables\": 0, \"binds\": 0, \"hops\": 0, \"backends\": 0, "
 		"\"burst\": 0, \"lcores\": %u, \"unit\": \"GHz of the TSC\", \"p10\": %.3f, "
-		"\"median\": %.3f, \"noisy\": false}",
-		cpu_name(),
+		"\"median\": %.3f, \"noisy\": false, \"cpu\": {",
+		cpu_value("model name", value),
 #ifdef __clang__
 		__VERSION__,
 #else
 		"gcc " __VERSION__,
 #endif
 		rte_version(), rte_lcore_count(), (double)rte_get_tsc_hz() / 1e9, (double)rte_get_tsc_hz() / 1e9);
+	for (unsigned i = 0; i < CPU_KEYS; i++)
+		fprintf(json_file, "%s\"%s\": \"%s\"", i ? ", " : "", cpu_keys[i], cpu_value(cpu_keys[i], value));
+	fputs("}}", json_file);
 	json_begun = true;
 }
 
@@ -86,10 +109,10 @@ static void record(const struct report_line *line)
 		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"how\": \"%s\", \"set\": \"%s\", "
 		"\"family\": \"%s\", \"tables\": %u, \"binds\": %u, \"hops\": %u, "
 		"\"backends\": %u, \"burst\": %u, \"lcores\": %u, \"unit\": \"%s\", "
-		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s}",
+		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s, \"attempts\": %u}",
 		json_begun ? "," : "", line->name, line->what, line->how ? line->how : "", line->set, line->family,
 		line->tables, line->binds, line->hops, line->backends, line->burst, line->lcores, line->unit, line->p10,
-		line->median, line->noisy ? "true" : "false");
+		line->median, line->noisy ? "true" : "false", line->attempts ? line->attempts : 1);
 	json_begun = true;
 }
 
@@ -129,6 +152,7 @@ static void print_line(const struct report_line *lines, unsigned count, const st
 void report_scenario(const struct report_line *lines, unsigned count)
 {
 	const struct report_line *first = &lines[0];
+	bool noisy = false;
 
 	printf("\n%s %s, tables x binds %u x %u, burst %u%s%s: cycles per packet\n"
 	       "  name lcores      p10   median     - io   / floor  / scalar\n",
@@ -137,7 +161,14 @@ void report_scenario(const struct report_line *lines, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		print_line(lines, count, &lines[i]);
 		record(&lines[i]);
+		noisy |= lines[i].noisy;
 	}
+	if (first->attempts > 1)
+		printf("  measured %u times: %s\n", first->attempts,
+			noisy ? "never quiet, these are the figures of the quietest attempt"
+			      : "something disturbed the others");
+	repeated += first->attempts > 1;
+	never_quiet += noisy;
 	fflush(stdout);
 }
 
@@ -150,8 +181,17 @@ void report_figure(const struct report_line *line)
 	record(line);
 }
 
+void report_left_out(void)
+{
+	left_out++;
+}
+
 bool report_close(void)
 {
+	if (left_out)
+		printf("%u figures are missing, because the time limit was reached: the machine is busy\n", left_out);
+	printf("%u scenarios were measured again because something disturbed them; %u were never quiet\n", repeated,
+		never_quiet);
 	if (noisy_figures)
 		printf("%u of %u figures are noisy (median far above p10): something else ran on this machine\n",
 			noisy_figures, figures);

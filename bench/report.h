@@ -15,7 +15,11 @@ struct report_line {
 	const char *unit; /* "cycles" (of the TSC per packet), "ms" or "bytes" */
 	double p10, median; /* in units; p10 is the tenth percentile */
 	bool noisy; /* the median is far above p10 */
+	unsigned attempts; /* how often the scenario was measured; this is the quietest attempt; 0: once */
 };
+
+/* Names the CPU and its microcode on standard output. */
+void report_machine(void);
 
 /* Sets p10, median and noisy from the samples, which it sorts. */
 void report_summarise(struct report_line *line, double *samples, unsigned count);
@@ -28,6 +32,9 @@ void report_figure(const struct report_line *line);
 
 /* Reports all contenders of a scenario. Compares each with io, floor and scalar on the same number of lcores. */
 void report_scenario(const struct report_line *lines, unsigned count);
+
+/* Counts a figure that was not measured, because the time limit was reached before. */
+void report_left_out(void);
 
 /* Returns false if the JSON file is incomplete. */
 bool report_close(void);
