@@ -3,8 +3,9 @@
 """Usage: bench/figures/publish.py FILE.json
 
 Publishes what `script/bench --json FILE.json` measured. It writes the numbers and tables between the markers of
-docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside it. The text outside
-the markers is written by hand and has no figures.
+docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside them as
+performance-intel.json or performance-amd.json. All figures are from this file. Only the table that compares CPUs also has those of the
+other copies. The text outside the markers is written by hand and has no figures.
 """
 
 import json
@@ -19,6 +20,7 @@ TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/explanation/performance.md"
 PAGES = (PAGE, TREE / "bench/targets.md")
 MARKED = re.compile(r"<!--begin ([\w-]+)-->\n(.*?)<!--end-->|<!--is ([\w-]+)-->(.*?)<!---->", flags=re.DOTALL)
+NOISY_SHARE = 0.1  # of the figures; a file with more is from a busy machine
 
 
 def render(figures, page):
@@ -40,20 +42,40 @@ def render(figures, page):
     return MARKED.sub(fill, page)
 
 
+def published():
+    """The figures that the page has: those of the file that it names, and those of other CPUs beside it."""
+    named = next(match[4] for match in MARKED.finditer(PAGE.read_text(encoding="utf-8")) if match[3] == "file")
+    return read(PAGE.with_name(named))
+
+
+def read(source):
+    """The figures in the file, with those of other CPUs that are already published."""
+    try:
+        rows = json.loads(Path(source).read_text(encoding="utf-8"))
+        own = tables.Figures(rows).file()
+    except (OSError, ValueError, KeyError, AttributeError, tables.Missing) as error:
+        sys.exit(f"{source}: not a file of script/bench --json: {error}")
+    others = [path for path in sorted(PAGE.parent.glob("performance-*.json")) if path.name != own]
+    return tables.Figures(rows, [tables.Figures(json.loads(path.read_text(encoding="utf-8"))) for path in others])
+
+
 def main(source):
-    text = Path(source).read_text(encoding="utf-8")
-    rows = json.loads(text)
-    figures = tables.Figures(rows)
+    figures = read(source)
+    noisy = sum(row["noisy"] for row in figures.rows)
+    if noisy > NOISY_SHARE * len(figures.rows):
+        sys.exit(f"{source}: {noisy} of {len(figures.rows)} figures are noisy: run script/bench again when nothing else runs on the machine")
     try:
         for block in tables.BLOCKS.values():
             block(figures)
         texts = [render(figures, page.read_text(encoding="utf-8")) for page in PAGES]
     except tables.Missing as missing:
         sys.exit(f"{source}: the figure of {missing} is missing: run script/bench without --quick, --only and --isa")
+    copy = Path(source).read_bytes()
     for page, rendered in zip(PAGES, texts):
         page.write_text(rendered, encoding="utf-8")
-    PAGE.with_suffix(".svg").write_text(svg(rows), encoding="utf-8")
-    PAGE.with_suffix(".json").write_text(text, encoding="utf-8")
+    PAGE.with_suffix(".svg").write_text(svg(figures.rows), encoding="utf-8")
+    PAGE.with_name(figures.file()).write_bytes(copy)
+    print(f"published {figures.cpu('model name')} as {figures.file()}: look at the differences, then commit docs/explanation and bench/targets.md")
 
 
 if __name__ == "__main__":

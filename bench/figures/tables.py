@@ -40,6 +40,18 @@ SIMPLE_FIRST = tuple(reversed(ISAS))
 STANDARD = dict(what="", set="l2", family="v4", tables=1, binds=16, hops=2, burst=64, lcores=1)
 BEST = "avx512"
 
+VENDORS = {"Intel": ("GenuineIntel",), "AMD": ("AuthenticAMD",)}
+COMPARED = [
+    ("frames in L2", {}),
+    ("bursts of 32", dict(burst=32)),
+    ("frames in L3", dict(set="l3")),
+    ("frames in DRAM", dict(set="dram")),
+    ("IPv6", dict(family="v6")),
+    ("64 tables", dict(tables=64)),
+    ("IPv6, 64 tables", dict(family="v6", tables=64)),
+    ("rows of 4 hops", dict(what="4 hops", hops=4)),
+    ("everything at once", dict(what="everything at once", family="odd")),
+]
 SCENARIOS = [
     ("1 table, 16 binds", {}),
     ("bursts of 32", dict(burst=32)),
@@ -118,10 +130,25 @@ class Missing(Exception):
 
 
 class Figures:
-    """The rows of the JSON file."""
+    """The rows of a JSON file. `others` are the figures of other CPUs, for the table that compares them."""
 
-    def __init__(self, rows):
+    def __init__(self, rows, others=()):
         self.rows = rows
+        self.runs = [self, *others]
+
+    def cpu(self, key):
+        """A value of /proc/cpuinfo."""
+        machine = self.row(path="machine")
+        return machine["what"] if key == "model name" else machine.get("cpu", {}).get(key, "not recorded")
+
+    def vendor(self):
+        for vendor, names in VENDORS.items():
+            if self.cpu("vendor_id") in names or vendor in self.cpu("model name"):
+                return vendor
+        raise Missing(f"a CPU of {' or '.join(VENDORS)} (found: {self.cpu('model name')}; add its vendor to VENDORS in tables.py)")
+
+    def file(self):
+        return f"performance-{self.vendor().lower()}.json"
 
     def row(self, **wanted):
         for row in self.rows:
@@ -212,6 +239,37 @@ def targets(figures):
 def scenarios(figures):
     rows = [[name, *(brief(figures.cycles(path, **different)) for path in PATHS)] for name, different in SCENARIOS]
     return table(["", *(PATH_NAMES[path] for path in PATHS)], rows)
+
+
+def with_ratio(figures, path, different):
+    """Cycles, and in parentheses their ratio to the floor; nothing if this run has not measured them."""
+    try:
+        cycles = figures.cycles(path, **different)
+        return f"{brief(cycles)} ({ratio(cycles, figures.cycles('floor', **different))})"
+    except Missing:
+        return ""
+
+
+def cpus(figures):
+    """The runs side by side. A run has columns for the ISAs of its CPU."""
+    head, columns = [""], []
+    for run in figures.runs:
+        for path in ISAS:
+            cells = [with_ratio(run, path, different) for _, different in COMPARED]
+            if any(cells):
+                head.append(f"{run.vendor()}, {PATH_NAMES[path]}")
+                columns.append(cells)
+    return table(head, [[name, *cells] for (name, _), cells in zip(COMPARED, zip(*columns))])
+
+
+def machines(figures):
+    rows = []
+    for run in figures.runs:
+        machine = run.row(path="machine")
+        model = "/".join(run.cpu(key) for key in ("cpu family", "model", "stepping")) if "cpu" in machine else run.cpu("model")
+        rows.append([run.cpu("model name"), model, run.cpu("microcode"), f"{machine['p10']:.2f} GHz", machine["how"],
+                     f"[{run.file()}]({run.file()})"])
+    return table(["CPU", "family/model/stepping", "microcode", "TSC", "software", "figures"], rows, left=6)
 
 
 def differences(figures, scenarios_and_bases):
@@ -319,7 +377,7 @@ def links(figures):
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
     "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "floods": floods,
-    "exceptions": exceptions,
+    "exceptions": exceptions, "cpus": cpus, "machines": machines,
 }
 
 
@@ -329,8 +387,8 @@ def values(figures):
     classifier = figures.row(path="classifier", unit="bytes")
     noisy = sum(row["noisy"] for row in figures.rows)
     return {
-        "cpu": machine["what"],
-        "software": machine["how"],
+        "file": figures.file(),
+        "repeated": str(sum(row.get("attempts", 1) > 1 for row in figures.rows)),
         "tsc": f"{machine['p10']:.2f} GHz",
         "floor": brief(figures.cycles("floor")),
         "floor-there": str(TARGETS[0][3]),

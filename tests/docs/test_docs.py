@@ -261,33 +261,73 @@ def test_settings_of_the_unit_exist():
             assert variable in known, f"{name(page)}: {variable}"
 
 
-def test_measured_pages_have_the_figures_of_performance_json(monkeypatch):
-    """After a new measurement run bench/figures/publish.py FILE."""
+@pytest.fixture(name="publish")
+def module_publish(monkeypatch):
     monkeypatch.syspath_prepend(TREE / "bench/figures")
-    publish, plot, tables = (importlib.import_module(name) for name in ("publish", "plot", "tables"))
-    assert list(publish.PAGES) == MEASURED
-    rows = json.loads(publish.PAGE.with_suffix(".json").read_text())
-    for page in MEASURED:
-        assert publish.render(tables.Figures(rows), page.read_text()) == page.read_text()
-    assert plot.svg(rows) == publish.PAGE.with_suffix(".svg").read_text()
-    shown = re.findall(r"<!--(?:begin|is) ([\w-]+)-->", "".join(page.read_text() for page in MEASURED))
-    assert set(shown) == {*tables.BLOCKS, *tables.values(tables.Figures(rows))}
+    return importlib.import_module("publish")
 
 
-def test_figures_of_a_part_of_the_scenarios_are_not_published(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(TREE / "bench/figures")
-    publish = importlib.import_module("publish")
-    rows = [row for row in json.loads(publish.PAGE.with_suffix(".json").read_text()) if row["what"] != "4 hops"]
-    (tmp_path / "part.json").write_text(json.dumps(rows))
+@pytest.fixture(name="copies")
+def copied_pages(publish, monkeypatch, tmp_path):
+    """Copies of the measured pages and of the published files, which publish.py takes for the real ones."""
     pages = [tmp_path / page.name for page in publish.PAGES]
-    for page, copy in zip(publish.PAGES, pages):
-        copy.write_bytes(page.read_bytes())
+    for page in (*publish.PAGES, *publish.PAGE.parent.glob("performance-*.json")):
+        (tmp_path / page.name).write_bytes(page.read_bytes())
     monkeypatch.setattr(publish, "PAGES", pages)
     monkeypatch.setattr(publish, "PAGE", pages[0])
-    with pytest.raises(SystemExit, match="what '4 hops'.* is missing: run script/bench without --quick"):
-        publish.main(tmp_path / "part.json")
-    assert [copy.read_bytes() for copy in pages] == [page.read_bytes() for page in MEASURED]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["part.json", "performance.md", "targets.md"]
+    return tmp_path
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_measured_pages_have_the_figures_of_the_published_files(publish):
+    """After a new measurement run bench/figures/publish.py FILE."""
+    plot, tables = (importlib.import_module(name) for name in ("plot", "tables"))
+    assert list(publish.PAGES) == MEASURED
+    figures = publish.published()
+    for page in MEASURED:
+        assert publish.render(figures, page.read_text()) == page.read_text()
+    assert plot.svg(figures.rows) == publish.PAGE.with_suffix(".svg").read_text()
+    shown = re.findall(r"<!--(?:begin|is) ([\w-]+)-->", "".join(page.read_text() for page in MEASURED))
+    assert set(shown) == {*tables.BLOCKS, *tables.values(figures)}
+
+
+def test_a_published_run_of_another_cpu_stands_beside_the_first(publish, copies):
+    rows = [dict(row) for row in publish.published().rows if row["path"] != "avx512" or row["what"] != "4 hops"]
+    rows[0] |= {"what": "AMD EPYC 9R14", "cpu": {"vendor_id": "AuthenticAMD", "cpu family": "25", "model": "17", "stepping": "1", "microcode": "0xa101148"}}
+    (first,) = [name for name in contents(copies) if name.startswith("performance-")]
+    assert "AMD, AVX" not in (copies / "performance.md").read_text()
+    (copies / "performance-amd.json").write_text(json.dumps(rows))
+    publish.main(copies / first)
+    text = (copies / "performance.md").read_text()
+    assert "|  | Intel, AVX-512 | Intel, AVX2 | Intel, plain C | AMD, AVX-512 | AMD, AVX2 | AMD, plain C |" in text
+    (row,) = re.findall(r"^\| frames in L2 \|(.*)\|$", text, re.MULTILINE)
+    assert row.split("|")[:3] == row.split("|")[3:]
+    compared = text.partition("<!--begin cpus-->")[2].partition("<!--end-->")[0]
+    (row,) = re.findall(r"^\| rows of 4 hops \|(.*)\|$", compared, re.MULTILINE)
+    assert row.split("|")[3].strip() == "" and row.split("|")[4] == row.split("|")[1]
+    assert "| AMD EPYC 9R14 | 25/17/1 | 0xa101148 |" in text and f"<!--is file-->{first}<!---->" in text
+    before = contents(copies)
+    publish.main(copies / first)
+    assert contents(copies) == before
+
+
+@pytest.mark.parametrize("damage, message", [
+    (lambda rows: [row for row in rows if row["what"] != "4 hops"], "what '4 hops'.* is missing: run script/bench without --quick"),
+    (lambda rows: [{**row, "noisy": index % 5 == 0} for index, row in enumerate(rows)], "figures are noisy: run script/bench again"),
+    (lambda rows: [{**rows[0], "what": "Kunpeng", "cpu": {"vendor_id": "0x48"}}, *rows[1:]], "add its vendor to VENDORS"),
+    (lambda rows: {"rows": rows}, "not a file of script/bench --json"),
+    (lambda rows: [], "not a file of script/bench --json"),
+], ids=["part", "noisy", "vendor", "other", "empty"])
+def test_a_file_that_cannot_be_published_changes_nothing(damage, message, publish, copies):
+    part = copies / "part.json"
+    part.write_text(json.dumps(damage(publish.published().rows)))
+    before = contents(copies)
+    with pytest.raises(SystemExit, match=message):
+        publish.main(part)
+    assert contents(copies) == before
 
 
 def test_profile_names_functions_that_exist(monkeypatch):
