@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from model import load_tables, write_v3
 from support.tree import BUILD, PROGRAMS, TREE
 
 PREVIOUS = Path(os.environ.get("GLB_PREVIOUS") or BUILD)
 FILES = TREE / "tests/vectors/previous"
-TABLES = [("two-hops", 2), ("two-hops", 3), ("all-members", 3)]
+TABLES = [("two-hops", 2), ("two-hops", 3), ("all-members", 3), ("eight-hops", 3)]
 FLOWS = ["198.51.100.11:40001 203.0.113.10:80", "[2001:db8:c::11]:40002 [2001:db8:113::7]:443", "198.51.100.12:40003 203.0.113.65:22"]
 CONFS = ["director.conf", "healthcheck.conf", "redirect.conf"]
 WAYS = pytest.mark.parametrize("writer, reader", [(PREVIOUS, BUILD), (BUILD, PREVIOUS)], ids=["upgrade", "rollback"])
@@ -73,6 +74,13 @@ def test_the_same_bytes_are_written(name, version, tmp_path):
     assert built.read_bytes() == unpacked(name, version, tmp_path).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["all-members", "eight-hops"])
+def test_the_model_writes_the_same_bytes(name, tmp_path):
+    document = json.loads((FILES / f"{name}.json").read_text())
+    written = write_v3(load_tables(document), int(document.get("replaces", "0"), 16))
+    assert written == unpacked(name, 3, tmp_path).read_bytes()
+
+
 @pytest.mark.parametrize("name", CONFS)
 def test_configurations_are_accepted(name, tmp_path):
     for file in ("ca.pem", "client.pem", "client.key"):
@@ -91,7 +99,7 @@ def test_each_version_reads_the_tables_of_the_other(writer, reader, name, versio
     shutil.copyfile(FILES / f"{name}.json", source)
     output(writer, "build-config", source, built, "--format", version)
     assert seen(reader, built) == seen(writer, built)
-    output(writer, "edit", source, "drain", "192.0.2.70" if name == "two-hops" else "192.0.2.80", "--max-broken", 100)
+    output(writer, "edit", source, "drain", "192.0.2.70" if name == "two-hops" else "192.0.2.80", "--max-broken", 100, *(["--all-tables"] if name == "eight-hops" else []))
     assert seen(reader, source) == seen(writer, source)
     assert run(reader, "diff", built, source).stdout == run(writer, "diff", built, source).stdout != ""
 

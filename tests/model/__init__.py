@@ -8,6 +8,7 @@ from .gue import decode_gue
 from .siphash import siphash24, siphash24_many
 from .table import Backend, Bind, Table, load_tables
 from .table_v2 import read_v2, write_v2
+from .table_v3 import write_v3
 
 __all__ = [
     "Backend",
@@ -23,4 +24,5 @@ __all__ = [
     "siphash24",
     "siphash24_many",
     "write_v2",
+    "write_v3",
 ]

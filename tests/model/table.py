@@ -7,6 +7,7 @@ The model does not check the JSON, because glb-director-cli does. Addresses are 
 import ipaddress
 import math
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal, localcontext
 from functools import lru_cache
 
@@ -72,12 +73,14 @@ class State:
 
     balance: Decimal  # None: no limit
     weights: dict  # of each address, in the order in which they are listed
+    time: int = 0  # seconds since 1970; 0: now
 
     @classmethod
     def from_json(cls, previous):
         balance = previous.get("balance")
         weights = {ipaddress.ip_address(backend["ip"]).packed: backend.get("weight") or 100 for backend in previous["backends"] or []}
-        return cls(balance and Decimal(str(balance)), weights)
+        time = datetime.fromisoformat(previous.get("time", "1970-01-01T00:00:00Z").replace("Z", "+00:00"))
+        return cls(balance and Decimal(str(balance)), weights, int(time.timestamp()))
 
 
 def order_hops(natural, hops, matched=()):
