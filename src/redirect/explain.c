@@ -49,7 +49,9 @@ static bool memlock_is_too_low(void)
 
 int explain_folder(const char *interface, int error)
 {
-	if (error == -ENODEV)
+	if (error == -ENOENT && interface && pins_check_bpffs() == 0)
+		return command_error("%s: not attached", interface);
+	if (error == -ENODEV || pins_check_bpffs() != 0)
 		return command_error("there is no bpffs on " PINS_BPFFS ": run mount -t bpf bpf " PINS_BPFFS);
 	if ((error == -EPERM || error == -EACCES) && capabilities_are_missing())
 		return COMMAND_FAILED;

@@ -57,8 +57,6 @@ static int take_sample(const char *interface, void *data)
 	if (samples->count == MAX_INTERFACES)
 		return command_error("more than %d interfaces: name one", MAX_INTERFACES);
 	error = pins_open(interface, &pins);
-	if (error == -ENOENT)
-		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
 	snprintf(sample->interface, sizeof(sample->interface), "%s", interface);
@@ -83,6 +81,8 @@ static int take_samples(const struct command_args *args, struct samples *samples
 	if (loader_interface(args))
 		return take_sample(loader_interface(args), samples);
 	code = pins_for_each(take_sample, samples);
+	if (code == COMMAND_OK && samples->count == 0)
+		code = pins_check_bpffs();
 	if (code < 0)
 		return explain_folder(NULL, code);
 	if (code == COMMAND_OK && samples->count == 0 && args->options[OPTION_WATCH])

@@ -58,8 +58,6 @@ static int read_state(const char *interface, struct state *state)
 	int error = pins_open(interface, &pins);
 
 	*state = (struct state){.warnings = json_array()};
-	if (error == -ENOENT)
-		return command_error("%s: not attached", interface);
 	if (error)
 		return explain_folder(interface, error);
 	attached_read(interface, &pins, &state->attached);
@@ -202,6 +200,8 @@ static int status(const struct command_args *args)
 	int error = loader_interface(args) ? print_interface(loader_interface(args), &printing)
 					   : pins_for_each(print_interface, &printing);
 
+	if (!error && printing.count == 0 && printing.code == COMMAND_OK)
+		error = pins_check_bpffs();
 	if (error)
 		printing.code = explain_folder(NULL, error);
 	if (printing.json) {

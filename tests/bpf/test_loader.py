@@ -424,7 +424,8 @@ def test_refusal_is_one_plain_line(proxy, words, code, says):
 def test_without_bpffs(proxy):
     proxy.namespace.run("umount", "/sys/fs/bpf")
     proxy.namespace.run("mount", "-t", "tmpfs", "tmpfs", "/sys/fs/bpf")
-    assert "mount -t bpf bpf /sys/fs/bpf" in proxy("attach", "eth0", code=1)
+    for words in (["attach", "eth0"], ["status"], ["status", "eth0"], ["status", "--json"], ["stats"], ["stats", "eth0"]):
+        assert "mount -t bpf bpf /sys/fs/bpf" in proxy(*words, code=1)
     assert "xdp" not in proxy.namespace.run("ip", "link", "show", "eth0").stdout
 
 
@@ -474,3 +475,13 @@ def test_two_at_once(proxy):
         assert ["attached" in said[0], "replaced" in said[1]] == [True, True], said
         assert proxy.status()["attached"] and proxy.stats()["total"] == 0
         proxy("detach", "eth0")
+
+
+@pytest.mark.parametrize("capabilities", ["", "+dac_read_search"])
+def test_a_user_without_rights_is_never_told_that_nothing_is_attached(proxy, capabilities):
+    """With CAP_DAC_READ_SEARCH the user can list the folder of the pins, and access(2) still says that it has none."""
+    proxy("attach", "eth0")
+    for words in (["status"], ["status", "eth0"], ["stats"], ["stats", "eth0"], ["status", "--json"]):
+        rights = ["--inh-caps", capabilities, "--ambient-caps", capabilities] if capabilities else []
+        done = proxy.namespace.run("setpriv", "--reuid", "nobody", "--clear-groups", *rights, proxy.glb_redirect, *words, check=False)
+        assert done.returncode == 1 and "not permitted: run glb-redirect as root" in done.stderr and "attached" not in done.stdout, words

@@ -204,7 +204,7 @@ void pins_unlock(int lock)
 		close(lock);
 }
 
-static int check_bpffs(void)
+int pins_check_bpffs(void)
 {
 	struct statfs fs;
 
@@ -233,7 +233,7 @@ int pins_lock_follower(void)
 	int folder = open_follower_folder(path), error;
 
 	if (folder < 0) {
-		error = check_bpffs();
+		error = pins_check_bpffs();
 		if (!error)
 			error = make_folder(PINS_ROOT);
 		if (!error)
@@ -270,7 +270,7 @@ bool pins_has_follower(void)
 int pins_make_folder(const char *interface, const char *folder)
 {
 	char path[PATH_SIZE], above[PATH_SIZE];
-	int error = check_bpffs();
+	int error = pins_check_bpffs();
 
 	if (error)
 		return error;
@@ -390,13 +390,14 @@ bool pins_remove(const char *interface)
 	return removed;
 }
 
-/* False if `attach` was interrupted, or is running now. */
+/* False if `attach` was interrupted, or is running now. True if it cannot be told: each() then gets the error. access(2) would check
+ * the real user, who may have fewer rights. */
 static bool has_link(const char *interface)
 {
 	char path[PATH_SIZE];
 
 	path_of(path, interface, LINK);
-	return access(path, F_OK) == 0;
+	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0 || errno != ENOENT;
 }
 
 static int is_interface(const struct dirent *entry)

@@ -92,6 +92,9 @@ void pins_remove_folder(const char *interface, const char *folder);
 /* Writes the name of the folder of a program, and returns it. */
 const char *pins_program_folder(char folder[PINS_FOLDER_MAX], uint32_t program_id);
 
+/* Returns -ENODEV if this mount namespace has no bpffs at PINS_BPFFS, so that nobody can tell what is attached. */
+int pins_check_bpffs(void);
+
 /* Pins the maps of a loaded program, which is not attached yet, in its folder. See pins_make_folder(). */
 int pins_put_program(const char *interface, const struct program *program);
 
