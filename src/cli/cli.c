@@ -20,7 +20,7 @@ int cli_print_faults(struct faults *faults, enum faults_kinds kinds)
 
 int cli_print_json(json_t *json)
 {
-	int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER) < 0;
+	int failed = !json || json_dumpf(json, stdout, CLI_JSON | JSON_INDENT(2)) < 0;
 
 	json_decref(json);
 	if (failed)

@@ -33,6 +33,9 @@ extern const struct command build_config_command, check_command, show_command, l
 /* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
 
+/* Prints real numbers as people write them: 0.1, not 0.10000000000000001. */
+#define CLI_JSON (JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15))
+
 /* Prints `json`, which it takes over, on stdout. Returns COMMAND_OK or COMMAND_FAILED. */
 int cli_print_json(json_t *json);
 

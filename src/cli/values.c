@@ -38,14 +38,16 @@ static void offer_tables(const struct table_set *set)
 	}
 }
 
-/* Reads the table that the first operand names. The rows of a JSON table are not built, because the shell waits. */
+/* Reads the first operand that is a table: simulate has its script before it. The rows of a JSON table are not built, because the
+ * shell waits. */
 static void offer_from_table(const char *what, const struct command_args *args)
 {
 	struct faults faults = {0};
 	struct table_set set = {0};
 
-	if (table_load_json(args->operands[0], &set, &faults) < 0)
-		table_load_binary(args->operands[0], &set, NULL, &faults);
+	for (int i = 0; i < args->count && set.count == 0; i++)
+		if (table_load_json(args->operands[i], &set, &faults) < 0)
+			table_load_binary(args->operands[i], &set, NULL, &faults);
 	if (strcmp(what, "--table") == 0)
 		offer_tables(&set);
 	else

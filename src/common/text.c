@@ -87,18 +87,31 @@ bool text_percent(const char *text, double *percent)
 	return true;
 }
 
-bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds)
+bool text_duration_ms(const char *text, int64_t max_ms, int64_t *ms)
 {
-	static const char units[] = "smh";
-	static const uint32_t sizes[] = {1, 60, 3600};
-	const char *at = text, *unit;
+	static const struct {
+		const char *name;
+		int64_t ms;
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
 	uint32_t number;
 
-	if (!text_take_number(&at, 1, max_s, &number) || !*at || at[1])
+	if (!text_take_number(&text, 0, UINT32_MAX, &number))
 		return false;
-	unit = strchr(units, *at);
-	if (!unit || number > max_s / sizes[unit - units])
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text, units[i].name) != 0 || number > max_ms / units[i].ms)
+			continue;
+		*ms = number * units[i].ms;
+		return true;
+	}
+	return false;
+}
+
+bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds)
+{
+	int64_t ms;
+
+	if (!text_duration_ms(text, INT64_C(1000) * max_s, &ms) || ms == 0 || ms % 1000)
 		return false;
-	*seconds = number * sizes[unit - units];
+	*seconds = (uint32_t)(ms / 1000);
 	return true;
 }

@@ -33,7 +33,10 @@ static inline const char *text_plural(uint64_t count)
 /* Parses a percentage from 0 to 100, such as "5" or "0.25". False: *percent is unchanged. */
 bool text_percent(const char *text, double *percent);
 
-/* Parses a duration from 1 second to max_s, such as "90s", "10m" or "2h". False: *seconds is unchanged. */
+/* Parses a duration from 0 to max_ms, such as "500ms", "90s", "10m", "2h" or "7d". False: *ms is unchanged. */
+bool text_duration_ms(const char *text, int64_t max_ms, int64_t *ms);
+
+/* The same from 1 second to max_s, in seconds. */
 bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds);
 
 #endif

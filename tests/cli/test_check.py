@@ -76,6 +76,25 @@ def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_pat
     assert f": invalid {kind}, " in run("check", tmp_path / name, code=CHECK_ERRORS).stdout
 
 
+@pytest.mark.parametrize("head, says", [
+    ("d4c3b2a1020004000000000000000000ffff000001000000", "is a packet capture, neither a table nor a configuration: replay reads captures"),
+    ("a1b23c4d000200040000000000000000ffff000000000001", "is a packet capture"),
+    ("0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000", "is a packet capture"),
+    ("1f8b0800", "is compressed with gzip: decompress it with gunzip"),
+    ("fd377a585a00", "is compressed with xz"),
+    ("28b52ffd04", "is compressed with zstd"),
+    ("7f454c460201", "is a program or a library"),
+])
+@pytest.mark.parametrize("name", ["x.pcap", "x.json", "x"])
+def test_a_file_of_another_kind_is_called_so(head, says, name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(bytes.fromhex(head))
+    done = run("check", path, code=CHECK_ERRORS)
+    assert done.stdout == f"{path}: invalid file of another kind, 1 error\n" and f"{path}: {says}" in done.stderr
+    found, = run_json("check", path, code=CHECK_ERRORS)["files"]
+    assert found["kind"] == "file of another kind" and len(found["errors"]) == 1
+
+
 def test_option_kind_decides_for_all_files(good, tmp_path):
     for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf"),
                        ("redirect", "redirect.conf"), ("environment", "environment file")):

@@ -507,6 +507,27 @@ def test_undo_needs_a_backup_that_is_a_valid_table(file):
     assert file.read_text() == EXAMPLE
 
 
+@pytest.mark.parametrize("at", (1, 2, 3))
+@pytest.mark.parametrize("calls", ["rename,renameat,renameat2", "fsync,fdatasync"])
+def test_a_killed_undo_loses_no_version(file, calls, at):
+    """Whichever step the kill interrupts, the file and its backup are both versions, and a second undo works."""
+    edit(file, "drain", "192.168.50.20")
+    edited = file.read_text()
+    subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", f"inject={calls}:signal=SIGKILL:when={at}", CLI, "undo", file, *NO_HISTORY],
+                   capture_output=True)
+    assert {file.read_text(), (file.parent / "t.json~").read_text()} == {EXAMPLE, edited}
+    run("undo", file, *NO_HISTORY)
+    assert {file.read_text(), (file.parent / "t.json~").read_text()} == {EXAMPLE, edited}
+
+
+def test_an_undo_works_where_files_cannot_change_places(file):
+    edit(file, "drain", "192.168.50.20")
+    edited = file.read_text()
+    subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "inject=renameat2:error=EINVAL", CLI, "undo", file, *NO_HISTORY],
+                   capture_output=True, check=True)
+    assert (file.read_text(), (file.parent / "t.json~").read_text()) == (EXAMPLE, edited)
+
+
 def test_an_undo_that_cannot_build_does_not_ask_for_another_undo(file, tmp_path):
     edit(file, "drain", "192.168.50.20")
     (tmp_path / "t.bin").write_text("not a table")

@@ -80,6 +80,7 @@ def fish(words, folder):
     (["glb-director-cli", "edit", "table.json", "remove", "192.168.50.1", ""], {"192.168.50.1", "192.168.50.2"}),
     (["glb-director-cli", "edit", "table.json", "remove", "--table", ""], {"web", "mail"}),
     (["glb-director-cli", "edit", "table.bin", "remove", "--table", "m"], {"mail"}),
+    (["glb-director-cli", "simulate", "notes.txt", "table.json", "--table", ""], {"web", "mail"}),
     (["glb-director-cli", "edit", "table.json", "add", ""], set()),
     (["glb-director-cli", "edit", "nosuch.json", "remove", ""], set()),
     (["glb-director-cli", "new", "--gateway-mac", ""], {"auto"}),

@@ -193,6 +193,20 @@ def test_previous_states_of_current_are_kept_if_the_hops_suffice(files, tmp_path
     assert first[1]["time"] == RECENT
 
 
+def test_the_folder_of_a_killed_plan_is_named(files, tmp_path):
+    """Two processes that ended, one of which was no plan's, and one that lives."""
+    paths = files({"backends": backends("aaaa----")}, {"backends": backends("aaaaaaaa")})
+    done = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "inject=rename,renameat:signal=SIGKILL:when=3", CLI, "plan", *paths,
+                           "--write", tmp_path / "plan"], capture_output=True)
+    left, = tmp_path.glob("plan.*")
+    assert done.returncode != 0 and not (tmp_path / "plan").exists() and (left / "1.json").exists()
+    (tmp_path / f"plan.{os.getpid()}").mkdir()
+    (tmp_path / "plan.2x").mkdir()
+    said = run("plan", *paths, "--write", tmp_path / "plan").stderr
+    assert said == f"glb-director-cli: warning: {left}: a plan that was interrupted left this folder: remove it with rm -r\n"
+    assert left.exists() and (tmp_path / "plan" / "1.json").exists()
+
+
 def test_equal_tables_need_no_plan(files, tmp_path):
     paths = files({}, {"name": "other"})
     done = run("plan", *paths, "--write", tmp_path / "plan")

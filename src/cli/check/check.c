@@ -119,6 +119,9 @@ static void check_content(struct subject *subject)
 	case CHECK_ENVIRONMENT:
 		check_environment(path_of(subject), &subject->faults);
 		break;
+	case CHECK_OTHER:
+		faults_error(&subject->faults, NULL, "%s", check_kind_advice(path_of(subject)));
+		break;
 	default:
 		check_table(subject);
 	}

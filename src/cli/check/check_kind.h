@@ -13,6 +13,7 @@ enum check_kind {
 	CHECK_REDIRECT_CONF,
 	CHECK_ENVIRONMENT,
 	CHECK_KINDS,
+	CHECK_OTHER = CHECK_KINDS, /* the first bytes tell that the file is neither a table nor a configuration */
 };
 
 /* The words of --kind, as --help shows them. */
@@ -29,5 +30,8 @@ bool check_kind_parse(const char *word, enum check_kind *kind);
  * be read is recognised by its name; the reader reports the error.
  */
 enum check_kind check_kind_of(const char *path, const char *name);
+
+/* Says what a file of kind CHECK_OTHER is, and what to do with it. */
+const char *check_kind_advice(const char *path);
 
 #endif

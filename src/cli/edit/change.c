@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -350,9 +351,33 @@ static void warn_about_owner(const struct change *change, const struct stat *old
 			(uintmax_t) new.st_gid);
 }
 
+/*
+ * Undo writes the new text into the backup, and then both files change places at once: whenever this program is killed, one of them has
+ * the version that is taken back. False: the file system or an old kernel cannot do that, or the backup cannot be written.
+ */
+static bool exchange(const struct change *change, bool *failed)
+{
+	*failed = !write_file(change->backup, change->path, &change->after);
+	if (*failed || renameat2(AT_FDCWD, change->backup, AT_FDCWD, change->path, RENAME_EXCHANGE) < 0)
+		return false;
+	fsync(change->folder);
+	return true;
+}
+
+/* Undo without an exchange. A kill between both steps loses the version that is taken back. */
+static bool write_undone(const struct change *change)
+{
+	if (!write_file(change->path, change->path, &change->after))
+		return false;
+	return write_file(change->backup, change->path, &change->before) ||
+	       command_error("%s: is changed, but %s is not: undo cannot go forward again", change->named,
+		       change->backup) == COMMAND_OK;
+}
+
 static bool write_both(const struct change *change, enum change_order order, bool force)
 {
 	const struct output backup = {.path = change->backup, .kind = OUTPUT_JSON_TABLE, .force = force};
+	bool written, failed;
 	struct stat old;
 
 	/* undo has read the backup as a table. */
@@ -360,14 +385,14 @@ static bool write_both(const struct change *change, enum change_order order, boo
 		return false;
 	if (!is_unchanged(change) || stat(change->path, &old) < 0)
 		return false;
-	if (order == CHANGE_BACKUP_FIRST && !write_file(change->backup, change->path, &change->before))
-		return false;
-	if (!write_file(change->path, change->path, &change->after))
+	if (order == CHANGE_EXCHANGE)
+		written = exchange(change, &failed) || (!failed && write_undone(change));
+	else
+		written = write_file(change->backup, change->path, &change->before) &&
+			  write_file(change->path, change->path, &change->after);
+	if (!written)
 		return false;
 	warn_about_owner(change, &old);
-	if (order == CHANGE_BACKUP_LAST && !write_file(change->backup, change->path, &change->before))
-		return command_error("%s: is changed, but %s is not: undo cannot go forward again", change->named,
-			       change->backup) == COMMAND_OK;
 	printf("%s: %s; the previous version is in %s\n", change->named,
 		order == CHANGE_BACKUP_FIRST ? "written" : "the last edit is taken back", change->backup);
 	if (change->healthcheck.src && file_is_same(change->healthcheck.src, change->path))

@@ -49,7 +49,7 @@ enum {
 
 enum change_order {
 	CHANGE_BACKUP_FIRST,
-	CHANGE_BACKUP_LAST, /* the new text comes from the backup, which must not be lost if this program is killed */
+	CHANGE_EXCHANGE, /* the new text comes from the backup: both files change places */
 };
 
 /* Locks and reads the file. False: it cannot be read or is not a valid table; *change must still be closed. */

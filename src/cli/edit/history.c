@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/past.h"
 #include "common/text.h"
 #include "common/utc.h"
 #include "table/file/json/json_copy.h"
@@ -29,30 +30,6 @@ bool history_keep(const struct command_args *args, uint32_t *keep_s)
 	return true;
 }
 
-static int compare_backends(const void *a, const void *b)
-{
-	const struct table_past_backend *one = a, *other = b;
-
-	return netaddr_compare(&one->addr, &other->addr);
-}
-
-/* Makes the present state of a table, sorted by address. False: out of memory. The caller frees state->backends. */
-static bool state_of_table(const struct table *table, struct table_past *state)
-{
-	*state = (struct table_past){.balance = table->balance};
-	state->backends = calloc(table->backend_count + 1, sizeof(*state->backends));
-	for (uint32_t i = 0; i < table->backend_count && state->backends; i++) {
-		const struct table_backend *backend = &table->backends[i];
-
-		if (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING)
-			state->backends[state->backend_count++] =
-				(struct table_past_backend){backend->addr, (uint16_t)table_backend_weight(backend)};
-	}
-	if (state->backends)
-		qsort(state->backends, state->backend_count, sizeof(*state->backends), compare_backends);
-	return state->backends;
-}
-
 /* Returns whether both states are the same. The second one may have any order. */
 static bool is_same(const struct table_past *sorted, const struct table_past *other)
 {
@@ -60,40 +37,12 @@ static bool is_same(const struct table_past *sorted, const struct table_past *ot
 		return false;
 	for (uint32_t i = 0; i < other->backend_count; i++) {
 		const struct table_past_backend *found = bsearch(&other->backends[i], sorted->backends,
-			sorted->backend_count, sizeof(*sorted->backends), compare_backends);
+			sorted->backend_count, sizeof(*sorted->backends), past_compare_backends);
 
 		if (!found || found->weight != other->backends[i].weight)
 			return false;
 	}
 	return true;
-}
-
-/* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
-static char *state_text(const struct table_past *state)
-{
-	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], *text;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-
-	if (!to)
-		return NULL;
-	fprintf(to, "{ \"time\": \"%s\", ", utc_format(state->time, time_text));
-	if (state->balance)
-		fprintf(to, "\"balance\": %g, ", state->balance / 1000.0);
-	fprintf(to, "\"backends\": [");
-	for (uint32_t i = 0; i < state->backend_count; i++) {
-		const struct table_past_backend *backend = &state->backends[i];
-
-		fprintf(to, "%s{ \"ip\": \"%s\"", i ? ", " : "", netaddr_format(&backend->addr, addr));
-		if (backend->weight != TABLE_DEFAULT_WEIGHT)
-			fprintf(to, ", \"weight\": %u", backend->weight);
-		fprintf(to, " }");
-	}
-	fprintf(to, "] }");
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
 }
 
 /* The next `previous` of a table. */
@@ -191,7 +140,7 @@ static void add_replaced(struct draft *draft, struct table_past *state, const st
 			"warning: %s: the clock of this host is wrong: it says %s: correct it, because the previous states of table %s are forgotten by their age",
 			draft->change->named, utc_format(now, text), name);
 	}
-	add(draft, state_text(state));
+	add(draft, past_text(state));
 }
 
 /* Makes `previous` of table t, whose text is `edit`: the replaced state, and those before it that still count. */
@@ -251,7 +200,7 @@ static bool update_table(
 	/* With another seed, previous states say nothing about the rows. */
 	if (memcmp(old->seed, new->seed, SIPHASH_KEY_SIZE) != 0)
 		return true;
-	updated = state_of_table(old, &states[0]) && state_of_table(new, &states[1]);
+	updated = past_of_table(old, false, &states[0]) && past_of_table(new, false, &states[1]);
 	if (!updated)
 		command_error("out of memory");
 	else if (!is_same(&states[0], &states[1]))

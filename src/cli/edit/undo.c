@@ -35,7 +35,7 @@ static int run(const struct command_args *args)
 	int code = COMMAND_FAILED;
 
 	if (change_open(&change, args->operands[0], args) && take_back(&change))
-		code = change_finish(&change, args, CHANGE_BACKUP_LAST);
+		code = change_finish(&change, args, CHANGE_EXCHANGE);
 	change_close(&change);
 	return code;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The JSON of a step: the text of WANTED, in which only backends, hops, balance and previous states differ. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/diff/first_holders.h"
+#include "cli/past.h"
 #include "cli/plan/plan.h"
-#include "common/utc.h"
 
 static const struct table_backend *find(const struct table *table, const struct netaddr *addr)
 {
@@ -122,40 +123,30 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	return done;
 }
 
-static json_t *describe_past_backend(const struct netaddr *addr, unsigned weight)
-{
-	char text[NETADDR_TEXT_MAX];
+/* The next `previous` of a table. */
+struct draft {
+	char *elements[TABLE_MAX_PAST + 2]; /* as JSON text; owned */
+	size_t count;
+	bool failed; /* out of memory */
+};
 
-	return json_pack("{s:s, s:i}", "ip", netaddr_format(addr, text), "weight", (int)weight);
+static void add(struct draft *draft, char *element)
+{
+	draft->failed |= !element;
+	draft->elements[draft->count++] = element;
 }
 
-static json_t *describe_state(int64_t time_s, uint16_t balance, json_t *backends)
+/* Adds the active and filling backends of a table, if there are any: all, or those that are healthy. */
+static void add_state(struct draft *draft, const struct table *table, bool healthy_only)
 {
-	char text[UTC_TEXT_MAX];
-	json_t *state = json_pack("{s:s}", "time", utc_format(time_s, text));
+	struct table_past state;
 
-	if (balance)
-		json_object_set_new(state, "balance", json_real(balance / 1000.0));
-	json_object_set_new(state, "backends", backends);
-	return state;
-}
-
-/* Adds the active and filling backends of a table to the states, if there are any: all, or those that are healthy. */
-static void add_state(json_t *states, const struct table *table, bool healthy_only)
-{
-	json_t *backends = json_array();
-
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		const struct table_backend *backend = &table->backends[i];
-
-		if (backend->state <= TABLE_ACTIVE && (backend->healthy || !healthy_only))
-			json_array_append_new(
-				backends, describe_past_backend(&backend->addr, table_backend_weight(backend)));
-	}
-	if (json_array_size(backends))
-		json_array_append_new(states, describe_state(time(NULL), table->balance, backends));
-	else
-		json_decref(backends);
+	if (!past_of_table(table, healthy_only, &state))
+		draft->failed = true;
+	state.time = time(NULL);
+	if (state.backend_count)
+		add(draft, past_text(&state));
+	free(state.backends);
 }
 
 static bool any_down(const struct table *table)
@@ -166,15 +157,6 @@ static bool any_down(const struct table *table)
 	return false;
 }
 
-static json_t *describe_past(const struct table_past *past)
-{
-	json_t *backends = json_array();
-
-	for (uint32_t i = 0; i < past->backend_count; i++)
-		json_array_append_new(backends, describe_past_backend(&past->backends[i].addr, past->backends[i].weight));
-	return describe_state(past->time, past->balance, backends);
-}
-
 /*
  * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. Health does not enter the
  * matching, so the state begins with the backends that are up: the row is then matched to its real first hop.
@@ -182,21 +164,20 @@ static json_t *describe_past(const struct table_past *past)
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {
 	const struct table *other = kind == PLAN_ANNOUNCE ? pair->after : pair->before;
-	json_t *states = json_array();
-	char path[32], *value;
-	bool done;
+	struct draft draft = {0};
+	char path[32];
 
 	if (any_down(other))
-		add_state(states, other, true);
-	add_state(states, other, false);
-	for (uint32_t i = 0; with_past && i < pair->before->past_count && json_array_size(states) < TABLE_MAX_PAST; i++)
-		json_array_append_new(states, describe_past(&pair->before->past[i]));
-	value = json_dumps(states, JSON_REAL_PRECISION(4));
+		add_state(&draft, other, true);
+	add_state(&draft, other, false);
+	for (uint32_t i = 0; with_past && i < pair->before->past_count && draft.count < TABLE_MAX_PAST; i++)
+		add(&draft, past_text(&pair->before->past[i]));
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
-	done = value && json_edit_set(text, path, "previous", value);
-	free(value);
-	json_decref(states);
-	return done;
+	if (!draft.failed)
+		draft.failed = !json_edit_set_array(text, path, "previous", draft.elements, draft.count);
+	for (size_t i = 0; i < draft.count; i++)
+		free(draft.elements[i]);
+	return !draft.failed;
 }
 
 static bool set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)

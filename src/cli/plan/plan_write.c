@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/plan/plan.h"
 #include "common/file/file.h"
+#include "common/text.h"
 
 /* Returns true if the folder does not exist, or is empty. Otherwise prints an error. */
 static bool is_free(const char *dir)
@@ -55,6 +58,31 @@ static bool write_step(const struct plan_input *input, const struct plan_step *s
 	return written;
 }
 
+/* Returns true if this is the number of a process that has ended. */
+static bool is_leftover(const char *number)
+{
+	uint32_t process;
+
+	return text_number(number, 1, INT32_MAX, &process) && kill((pid_t)process, 0) < 0 && errno == ESRCH;
+}
+
+/* A plan that was killed leaves its folder behind. The name of a folder of this form is not the operator's, but its content could be. */
+static void tell_leftovers(const char *dir, size_t size)
+{
+	char pattern[PATH_MAX];
+	glob_t found = {0};
+
+	/* A name with characters of patterns is not searched. */
+	if ((size_t)snprintf(pattern, sizeof(pattern), "%.*s.*[0-9]", (int)size, dir) < sizeof(pattern) &&
+		strcspn(dir, "*?[\\") == strlen(dir) && glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (is_leftover(found.gl_pathv[i] + size + 1))
+				command_error(
+					"warning: %s: a plan that was interrupted left this folder: remove it with rm -r",
+					found.gl_pathv[i]);
+	globfree(&found);
+}
+
 /* Writes into a new folder beside the wanted one, and then renames it, so that the plan is there as a whole or not at all. */
 int plan_write(const struct plan_input *input, const struct plan *plan, const char *dir)
 {
@@ -70,6 +98,7 @@ int plan_write(const struct plan_input *input, const struct plan *plan, const ch
 		return command_error("%s: the path is too long", dir);
 	if (!is_free(dir))
 		return COMMAND_FAILED;
+	tell_leftovers(dir, size);
 	if (mkdir(temporary, 0777) < 0)
 		return command_error("%s: cannot be created: %s", temporary, strerror(errno));
 	if (there)

@@ -39,7 +39,7 @@ static bool wrong(const struct line *line, const char *format, ...)
 
 static bool take_time(const struct line *line, const char *word, int64_t *ms)
 {
-	if (script_time(word, ms))
+	if (text_duration_ms(word, SCRIPT_MAX_MS, ms))
 		return true;
 	return wrong(line, "'%s' is not a time of at most 100 years, such as 500ms, 30s, 10m, 2h or 7d", word);
 }

@@ -13,7 +13,7 @@ static const char *take_mean(const char *word, double *mean)
 {
 	int64_t ms;
 
-	if (!script_time(word, &ms) || ms == 0)
+	if (!text_duration_ms(word, SCRIPT_MAX_MS, &ms) || ms == 0)
 		return "the mean is not a time above 0 and of at most 100 years, such as 500ms, 30s, 10m, 2h or 7d";
 	*mean = (double)ms;
 	return NULL;
@@ -26,7 +26,7 @@ static const char *take_point(char *const words[2], struct lengths_point *point)
 
 	if (!text_percent(words[0], &percent))
 		return "a quantile is not a percentage from 0 to 100, such as 50 or 99.9";
-	if (!script_time(words[1], &ms))
+	if (!text_duration_ms(words[1], SCRIPT_MAX_MS, &ms))
 		return "a length is not a time of at most 100 years, such as 500ms, 30s, 10m, 2h or 7d";
 	*point = (struct lengths_point){.share = percent / 100, .length = (double)ms};
 	return NULL;

@@ -43,25 +43,6 @@ char *script_join(char *const words[], int count)
 	return text;
 }
 
-bool script_time(const char *text, int64_t *ms)
-{
-	static const struct {
-		const char *name;
-		int64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-	uint32_t number;
-
-	if (!text_take_number(&text, 0, UINT32_MAX, &number))
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text, units[i].name) != 0 || number > SCRIPT_MAX_MS / units[i].ms)
-			continue;
-		*ms = number * units[i].ms;
-		return true;
-	}
-	return false;
-}
-
 bool script_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value)
 {
 	uint32_t whole, part = 0;

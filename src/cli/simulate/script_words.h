@@ -11,9 +11,6 @@ int script_cut(char *line, char *words[], int max);
 /* Returns the words with one space between them; the caller frees it. NULL: out of memory. */
 char *script_join(char *const words[], int count);
 
-/* Parses a time such as 500ms, 30s, 10m, 2h or 7d. */
-bool script_time(const char *text, int64_t *ms);
-
 /*
  * Parses numbers and ranges from 1 to max, and addresses, with commas between them; or "all". Returns *count ranges, which the caller
  * frees; or NULL and the wrong part in *bad, which the text owns; *bad is NULL if memory is out. Changes the text.

@@ -7,6 +7,9 @@
 #include "healthcheck/http/page.h"
 #include "table/file/json/json_text.h"
 
+/* Real numbers as people write them: 0.1, not 0.10000000000000001. */
+#define STATUS_JSON (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
 static json_t *check_json(const struct check *check)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:f, s:i, s:I, s:I, s:i, s:I, s:I}", "check", check->name, "verdict",
@@ -46,7 +49,7 @@ static json_t *trust_json(const struct http *http)
 /* Writes an object without its last brace, so that members can follow. */
 static void print_open(FILE *to, json_t *object)
 {
-	char *text = json_dumps(object, JSON_COMPACT);
+	char *text = json_dumps(object, STATUS_JSON);
 
 	if (text)
 		fprintf(to, "%.*s", (int)strlen(text) - 1, text);
@@ -99,7 +102,7 @@ static void print_backend(struct openmetrics *page, const struct monitor *monito
 	}
 	backend = backend_json(&monitor->list, table, item);
 	fputs(item ? ",\n" : "\n", page->to);
-	json_dumpf(backend, page->to, JSON_COMPACT);
+	json_dumpf(backend, page->to, STATUS_JSON);
 	json_decref(backend);
 }
 

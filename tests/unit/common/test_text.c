@@ -90,6 +90,31 @@ static void test_taking_a_number_stops_behind_its_last_digit(void **state)
 	assert_int_equal(number, 12);
 }
 
+static void test_a_duration_is_a_number_and_a_unit(void **state)
+{
+	static const char *const others[] = {
+		"", "5", "s", "5S", "5 s", " 5s", "+5s", "-5s", "5sm", "5m5s", "1.5s", "5us", "9000000000000s"};
+	int64_t ms = 7;
+	uint32_t seconds = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_false(text_duration_ms(others[i], INT64_MAX, &ms));
+		assert_false(text_duration(others[i], UINT32_MAX, &seconds));
+	}
+	assert_false(text_duration("0s", 10, &seconds) || text_duration("500ms", 10, &seconds));
+	assert_false(text_duration("11s", 10, &seconds) || text_duration_ms("2d", 172799999, &ms));
+	assert_true(ms == 7 && seconds == 7);
+	assert_true(text_duration_ms("0s", 0, &ms) && ms == 0);
+	assert_true(text_duration_ms("500ms", 500, &ms) && ms == 500);
+	assert_true(text_duration_ms("2d", 172800000, &ms) && ms == 172800000);
+	assert_true(text_duration("90s", 90, &seconds) && seconds == 90);
+	assert_true(text_duration("10m", 600, &seconds) && seconds == 600);
+	assert_true(text_duration("2h", 7200, &seconds) && seconds == 7200);
+	assert_true(text_duration("1d", 86400, &seconds) && seconds == 86400);
+	assert_true(text_duration("2000ms", 10, &seconds) && seconds == 2);
+}
+
 static void test_a_percentage_is_digits_and_perhaps_a_point_and_digits(void **state)
 {
 	static const char *const others[] = {"", "-1", "+9", " 9", "9 ", "0x9", "9.", ".9", "9,5", "9.5.1", "9%", "09",
@@ -115,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_that_are_not_utf8_are_replaced),
 		cmocka_unit_test(test_a_character_that_is_cut_off_is_replaced),
 		cmocka_unit_test(test_a_number_is_decimal_digits_in_a_range),
+		cmocka_unit_test(test_a_duration_is_a_number_and_a_unit),
 		cmocka_unit_test(test_a_percentage_is_digits_and_perhaps_a_point_and_digits),
 		cmocka_unit_test(test_taking_a_number_stops_behind_its_last_digit),
 	};

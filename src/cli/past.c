@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/past.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/utc.h"
+
+int past_compare_backends(const void *a, const void *b)
+{
+	const struct table_past_backend *one = a, *other = b;
+
+	return netaddr_compare(&one->addr, &other->addr);
+}
+
+bool past_of_table(const struct table *table, bool healthy_only, struct table_past *state)
+{
+	*state = (struct table_past){.balance = table->balance};
+	state->backends = calloc(table->backend_count + 1, sizeof(*state->backends));
+	for (uint32_t i = 0; i < table->backend_count && state->backends; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		if ((backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING) &&
+			(backend->healthy || !healthy_only))
+			state->backends[state->backend_count++] =
+				(struct table_past_backend){backend->addr, (uint16_t)table_backend_weight(backend)};
+	}
+	if (state->backends)
+		qsort(state->backends, state->backend_count, sizeof(*state->backends), past_compare_backends);
+	return state->backends;
+}
+
+char *past_text(const struct table_past *state)
+{
+	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	fprintf(to, "{ \"time\": \"%s\", ", utc_format(state->time, time_text));
+	if (state->balance)
+		fprintf(to, "\"balance\": %g, ", state->balance / 1000.0);
+	fprintf(to, "\"backends\": [");
+	for (uint32_t i = 0; i < state->backend_count; i++) {
+		const struct table_past_backend *backend = &state->backends[i];
+
+		fprintf(to, "%s{ \"ip\": \"%s\"", i ? ", " : "", netaddr_format(&backend->addr, addr));
+		if (backend->weight != TABLE_DEFAULT_WEIGHT)
+			fprintf(to, ", \"weight\": %u", backend->weight);
+		fprintf(to, " }");
+	}
+	fprintf(to, "] }");
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
