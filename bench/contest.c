@@ -30,6 +30,7 @@ struct contender {
 	lanes_fn *fast; /* the director's fast path; NULL: the general path takes all packets */
 	unsigned lcores;
 	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
+	enum subject_capture capture;
 	bool bare; /* bare_loop_run() in the place of worker_run() */
 	bool distributor; /* the first lcore distributes packets to both */
 };
@@ -83,6 +84,7 @@ static double pass(const struct contender *contender)
 	subject_arrange(&stage.subject, contender->distributor, contender->fast);
 	subject_set_exceptions(
 		&stage.subject, contender->unmatched == DROPPED ? -1 : stage.tap, contender->unmatched == LIMITED);
+	subject_set_capture(&stage.subject, contender->capture);
 	if (contender->lcores > 1)
 		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
 	run_lcore(NULL);
@@ -182,6 +184,22 @@ static void add_exceptions(void)
 	}
 }
 
+/* The best ISA without a capture, with one of all packets, and with one whose filter matches no packet. */
+static void add_captures(void)
+{
+	static const char *const what[] = {
+		[SUBJECT_NO_CAPTURE] = "no capture",
+		[SUBJECT_CAPTURE_OF_ALL] = "capture of all packets",
+		[SUBJECT_CAPTURE_OF_NONE] = "capture, no packet matches",
+	};
+
+	for (unsigned capture = SUBJECT_NO_CAPTURE; capture <= SUBJECT_CAPTURE_OF_NONE; capture++) {
+		add_director(1, false);
+		contenders[contender_count - 1].what = what[capture];
+		contenders[contender_count - 1].capture = capture;
+	}
+}
+
 static void list_contenders(void)
 {
 	struct contender floor;
@@ -189,6 +207,10 @@ static void list_contenders(void)
 	contender_count = 0;
 	if (stage.scenario->exception_path) {
 		add_exceptions();
+		return;
+	}
+	if (stage.scenario->captured) {
+		add_captures();
 		return;
 	}
 	floor = find_floor();

@@ -80,6 +80,8 @@ const struct scenario scenarios[] = {
 	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 32, .bare_loop = true, .slow = true},
 	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 8, .bare_loop = true, .slow = true},
 
+	{.what = "no capture", .world = WORLD(1, 16), .captured = true},
+
 	{.what = "two lcores", .world = WORLD(1, 16), .two_lcores = true},
 	{.what = "two lcores", .world = WORLD(1, 16), .set = SCENARIO_L3, .two_lcores = true, .slow = true},
 };

@@ -28,6 +28,7 @@ struct scenario {
 	bool replies;
 	bool exception_path; /* measures with and without exception path and limits */
 	bool bare_loop; /* only the best ISA, with and without the histogram of gaps between two polls */
+	bool captured; /* only the best ISA, without a capture, and with a capture of all packets or of none */
 	bool two_lcores; /* measures one and two lcores */
 	bool profiled; /* runs the sampler, too */
 	bool slow; /* left out by --quick */

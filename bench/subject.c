@@ -8,6 +8,8 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "program/capture_messages.h"
+
 #define DESCRIPTORS 2048
 
 #define NEXT_HOP_MAC 0x010000000002 /* the first byte is the lowest, here and below */
@@ -122,6 +124,7 @@ void subject_close(struct subject *subject)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)
 		rte_free(subject->workers[i]);
+	rte_free(subject->taps[0]);
 	rte_ring_free(subject->distributor->shares[0].ring.ring);
 	rte_free(subject->distributor);
 	rte_free(subject->shared.qsbr);
@@ -139,6 +142,34 @@ void subject_set_exceptions(struct subject *subject, int tap, bool limited)
 		subject->paths[i].exception.tun = tap;
 		subject->workers[i]->exceptions.limits = limited ? &subject->limits : NULL;
 	}
+}
+
+/* "ip src 192.0.2.1": no frame has this source. */
+static const struct bpf_insn other_client[] = {
+	BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0800, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 26),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xc0000201, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, CAPTURE_MAX_SNAPLEN),
+	BPF_STMT(BPF_RET | BPF_K, 0),
+};
+
+void subject_set_capture(struct subject *subject, enum subject_capture capture)
+{
+	struct tap *tap = subject->taps[0];
+
+	subject->shared.taps = NULL;
+	if (capture == SUBJECT_NO_CAPTURE)
+		return;
+	subject->choice = (struct tap_choice){.program = capture == SUBJECT_CAPTURE_OF_NONE ? other_client : NULL,
+		.verdicts = (2u << CAPTURE_RETURNED) - 1,
+		.slot = -1,
+		.snaplen = CAPTURE_MAX_SNAPLEN};
+	if (!tap)
+		tap = subject->taps[0] = allocate(sizeof(*tap) + tap_memory(&subject->choice));
+	tap->steering = &subject->steering;
+	tap_init(tap, &subject->choice, (uint8_t *)(tap + 1), rte_get_tsc_hz());
+	subject->shared.taps = subject->taps;
 }
 
 void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)

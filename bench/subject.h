@@ -4,7 +4,10 @@
 #define GLB_BENCH_SUBJECT_H
 
 #include "bench/line.h"
+#include "worker/tap/tap.h"
 #include "worker/worker.h"
+
+enum subject_capture { SUBJECT_NO_CAPTURE, SUBJECT_CAPTURE_OF_ALL, SUBJECT_CAPTURE_OF_NONE };
 
 struct subject {
 	struct worker_shared shared;
@@ -14,6 +17,8 @@ struct subject {
 	struct worker *workers[LINE_QUEUES];
 	struct flow_path paths[LINE_QUEUES];
 	struct exception_limits limits;
+	struct tap_choice choice; /* of the capture */
+	struct tap *taps[LINE_QUEUES]; /* only the first worker has one; NULL: no capture was wanted yet */
 	struct distributor *distributor; /* runs on the first worker; the second one takes a share of the packets */
 };
 
@@ -36,6 +41,12 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast);
  * default limits of director.conf apply, and their buckets are empty, as in a flood.
  */
 void subject_set_exceptions(struct subject *subject, int tap, bool limited);
+
+/*
+ * Call before each pass. A capture of all packets, of those of a client that sends none, or no capture. Its ring is empty, and it
+ * may take all the time that a capture can save.
+ */
+void subject_set_capture(struct subject *subject, enum subject_capture capture);
 
 /* Gives the port another MAC than the one that all frames go to. */
 void subject_take_other_mac(struct subject *subject);
