@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "common/text.h"
+#include "director/admission/vlan_filter.h"
 #include "director/descriptors.h"
 #include "director/ports/port_rss.h"
 #include "program/log.h"
@@ -111,6 +112,7 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 	if (mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8 > (uint32_t)(data_room(port) - RTE_PKTMBUF_HEADROOM))
 		device.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & port->info.rx_offload_capa;
 	port->rx_segments = device.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
+	device.rxmode.offloads |= vlan_filter_offload(port, &conf->steering.admission);
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
 	if (!port->of_exception_path) {
 		device.intr_conf.lsc = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC);
@@ -244,6 +246,7 @@ int port_start(struct port *port, const struct conf *conf)
 		log_error("port %u (%s): does not start: %s", port->id, port->name, strerror(-error));
 		return error;
 	}
+	vlan_filter_open(port, &conf->steering.admission);
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
 	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queue%s of %u descriptors, %u tx queue%s of %u descriptors",
 		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues,
