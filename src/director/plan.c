@@ -37,7 +37,8 @@ static void add_port(struct plan *plan, struct plan_port *port, const struct con
 	uint16_t lcore_count, struct faults *faults)
 {
 	uint16_t offered = at_most(port->max_rx_queues, port->max_tx_queues);
-	uint16_t wanted = conf->num_worker_queues ? conf->num_worker_queues : at_most(lcore_count, offered);
+	uint16_t useful = port->fills_one_queue ? at_most(offered, 1) : at_most(offered, lcore_count);
+	uint16_t wanted = conf->num_worker_queues ? conf->num_worker_queues : useful;
 	uint16_t receivers = at_most(wanted, lcore_count);
 	bool own_queues = port->max_tx_queues >= lcore_count;
 

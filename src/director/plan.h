@@ -21,6 +21,7 @@
 struct plan_port {
 	uint16_t id; /* DPDK port id */
 	uint16_t max_rx_queues, max_tx_queues; /* of the device */
+	bool fills_one_queue; /* all packets arrive in its first receive queue */
 	uint16_t rx_queues, tx_queues; /* the number to set up; plan_make() fills them */
 };
 
@@ -47,7 +48,7 @@ struct plan {
 };
 
 /*
- * The caller has filled plan->port_count and, for each port, id and the maximum queues. plan_make() fills the rest. lcores: the
+ * The caller has filled plan->port_count and, for each port, the members up to fills_one_queue. plan_make() fills the rest. lcores: the
  * ids of the lcores that may get work. 0, or -EINVAL with errors in faults, for example if the configuration names a port or
  * lcore that does not exist, or there are too few queues.
  */

@@ -15,6 +15,7 @@
 #include "director/bifurcation.h"
 #include "director/eal.h"
 #include "director/exception.h"
+#include "director/ports/port_rss.h"
 #include "program/log.h"
 #include "worker/distribute.h"
 #include "worker/worker.h"
@@ -198,6 +199,7 @@ static int make_plan(struct director *director)
 			.id = director->ports[i].id,
 			.max_rx_queues = RTE_MIN(director->ports[i].info.max_rx_queues, PORT_MAX_QUEUES),
 			.max_tx_queues = RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
+			.fills_one_queue = port_rss_is_missing(&director->ports[i]),
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
 	log_faults(&faults, FAULTS_ALL);

@@ -22,11 +22,22 @@ static bool make_key(struct port *port)
 	return port->rss_key_size;
 }
 
+bool port_rss_is_missing(const struct port *port)
+{
+	/* Names of cards are addresses on the PCI bus. A device of virtio chooses queues without the help of its driver. */
+	return strchr(port->name, ':') && !port->info.flow_type_rss_offloads &&
+	       strcmp(port->info.driver_name, "net_virtio") != 0;
+}
+
 static void log_rss(const struct port *port, const struct conf *conf, uint64_t fields)
 {
 	bool ports = conf->rss_fields == CONF_RSS_ADDRESSES_AND_PORTS;
 
-	if (!fields)
+	if (port_rss_is_missing(port))
+		log_warning(
+			"port %u (%s): the driver has no RSS, so all packets arrive in receive queue 0: leave out num_worker_queues, so that its lcore distributes them",
+			port->id, port->name);
+	else if (!fields)
 		log_info("port %u (%s): the driver has no RSS for rss_fields, so it chooses the receive queues itself",
 			port->id, port->name);
 	else if (ports && !(fields & PORTS))

@@ -17,4 +17,7 @@ void port_rss_fill(struct port *port, const struct conf *conf, struct rte_eth_co
  */
 int port_rss_configure(const struct port *port, struct rte_eth_conf *device);
 
+/* Returns whether the port is a card whose driver has no RSS: all packets then arrive in its first receive queue. */
+bool port_rss_is_missing(const struct port *port);
+
 #endif

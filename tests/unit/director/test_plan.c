@@ -119,6 +119,22 @@ static void test_workers_transmit_themselves_if_there_are_enough_queues(void **s
 	assert_int_equal(setting->plan.ports[0].tx_queues, 5);
 }
 
+static void test_a_port_that_fills_one_queue_has_a_distributor(void **state)
+{
+	struct setting *setting = *state;
+	const struct plan_flow_path *paths = setting->plan.paths;
+
+	add_port(setting, 2, 2);
+	setting->plan.ports[0].fills_one_queue = true;
+	assert_int_equal(make(setting, 2), 0);
+	assert_int_equal(setting->plan.ports[0].rx_queues, 1);
+	assert_path(&paths[0], 1, PLAN_DISTRIBUTE, 0, 0, 0, 0);
+	assert_path(&paths[1], 2, PLAN_WORK, 0, 0, 0, 1);
+	setting->conf.num_worker_queues = 2; /* the operator knows better */
+	assert_int_equal(make(setting, 2), 0);
+	assert_int_equal(setting->plan.ports[0].rx_queues, 2);
+}
+
 static void test_a_receiver_without_workers_works_alone(void **state)
 {
 	struct setting *setting = *state;
@@ -270,6 +286,7 @@ int main(void)
 		CASE(test_every_lcore_polls_its_own_queue_of_every_port),
 		CASE(test_one_queue_is_distributed_and_handed_back),
 		CASE(test_workers_transmit_themselves_if_there_are_enough_queues),
+		CASE(test_a_port_that_fills_one_queue_has_a_distributor),
 		CASE(test_a_receiver_without_workers_works_alone),
 		CASE(test_an_lcore_polls_several_queues_if_there_are_more),
 		CASE(test_fewer_queues_than_lcores_may_be_configured),

@@ -47,6 +47,7 @@ static struct port new_port(uint16_t queues)
 {
 	struct port port = {.id = 3, .name = "net_test", .rx_queues = queues, .tx_queues = queues};
 
+	port.info.driver_name = "net_test";
 	port.info.flow_type_rss_offloads = driver.fields;
 	port.info.hash_key_size = driver.size;
 	return port;
@@ -157,6 +158,20 @@ static void test_there_is_no_rss_with_one_queue_or_a_driver_that_has_none(void *
 	assert_null(driver.conf.rx_adv_conf.rss_conf.rss_key);
 }
 
+static void test_only_a_card_without_rss_fills_one_queue(void **state)
+{
+	struct port port = {.name = "0000:03:10.0", .info.driver_name = "net_e1000_igb_vf"};
+
+	(void)state;
+	assert_true(port_rss_is_missing(&port));
+	port.info.flow_type_rss_offloads = RTE_ETH_RSS_IPV4;
+	assert_false(port_rss_is_missing(&port));
+	port = (struct port){.name = "0000:03:00.0", .info.driver_name = "net_virtio"};
+	assert_false(port_rss_is_missing(&port));
+	port = (struct port){.name = "net_af_packet0", .info.driver_name = "net_af_packet"};
+	assert_false(port_rss_is_missing(&port));
+}
+
 static void test_an_error_that_is_not_about_the_key_is_returned(void **state)
 {
 	struct port port = new_port(2);
@@ -175,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_driver_that_refuses_the_key_uses_its_own, reset_driver),
 		cmocka_unit_test_setup(test_a_driver_without_a_key_size_gets_no_key, reset_driver),
 		cmocka_unit_test_setup(test_there_is_no_rss_with_one_queue_or_a_driver_that_has_none, reset_driver),
+		cmocka_unit_test_setup(test_only_a_card_without_rss_fills_one_queue, reset_driver),
 		cmocka_unit_test_setup(test_an_error_that_is_not_about_the_key_is_returned, reset_driver),
 	};
 
