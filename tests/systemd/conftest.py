@@ -3,48 +3,17 @@
 run them with script/test --kernel SUITE."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from lab.net import Namespace
-from lab.tools import wait_until
-from support.tree import BUILD, TREE
+from support.guest import install, log, run, show, stats, systemctl, wait  # noqa: F401
+from support.tree import TREE
 
-TIMEOUT_S = 120  # the processor may be emulated
 VIP = "203.0.113.10"
 OWN, PEER = "10.99.0.1", "10.99.0.2"
 GATEWAY_MAC = "02:00:00:00:00:fe"
-
-
-def run(*command, check=True):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if check and done.returncode != 0:
-        state = subprocess.run("journalctl --no-pager -n 40", shell=True, capture_output=True, text=True, check=False)
-        raise AssertionError(f"{' '.join(command)}: {done.stdout}{done.stderr}\n{state.stdout}")
-    return done
-
-
-def systemctl(*arguments, check=True):
-    return run("systemctl", *arguments, check=check)
-
-
-def show(unit, name):
-    return systemctl("show", "--value", f"--property={name}", unit).stdout.strip()
-
-
-def wait(condition, what):
-    return wait_until(condition, what, TIMEOUT_S)
-
-
-def log(unit):
-    return run("journalctl", "--no-pager", "--output=cat", f"--unit={unit}").stdout
-
-
-def stats():
-    return json.loads(run("glb-director-cli", "stats", "--json").stdout)
 
 
 def capabilities(unit):
@@ -61,10 +30,7 @@ def table(*proxies, **more):
 
 @pytest.fixture(scope="session", autouse=True)
 def installed():
-    assert os.environ.get("GLB_DISPOSABLE") == "yes", "these tests install into this machine: run them with script/test --kernel SUITE"
-    run("meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet")
-    run("systemd-sysusers")
-    systemctl("daemon-reload")
+    install("script/test --kernel SUITE")
 
 
 @pytest.fixture(scope="session")

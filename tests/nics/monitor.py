@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""qemu's monitor, seen from inside of the virtual machine: script/nics connects it to a serial port."""
+
+import json
+
+PORT = "/dev/virtio-ports/monitor"
+
+
+class Monitor:
+    """Sends commands of QMP, and waits for their results."""
+
+    def __init__(self):
+        self._port = open(PORT, "r+b", buffering=0)  # pylint: disable=consider-using-with
+        self.version = self.ask("qmp_capabilities") or self.ask("query-version")["qemu"]
+
+    def ask(self, command, **arguments):
+        self._port.write(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+        while True:
+            answer = json.loads(self._line())
+            if "error" in answer:
+                raise RuntimeError(f"{command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+
+    def _line(self):
+        line = b""
+        while not line.endswith(b"\n"):
+            line += self._port.read(1)
+        return line
+
+    def set_link(self, name, up):
+        self.ask("set_link", name=name, up=up)
+
+    def unplug(self, name):
+        self.ask("device_del", id=name)
