@@ -18,9 +18,11 @@ int steer_find_bind(const struct flow *flow, const struct routes *routes)
 {
 	switch (flow->kind) {
 	case FLOW_ECHO:
-		return classify_address(routes->classifier, flow->family, flow->destination);
+		return classify_address_of(
+			routes->classifier, portmap_prefix(routes->portmap, flow->family, flow->destination));
 	case FLOW_FRAGMENT:
-		return classify_fragment(routes->classifier, flow->family, flow->destination);
+		return classify_fragment_of(
+			routes->classifier, portmap_prefix(routes->portmap, flow->family, flow->destination));
 	default:
 		return classify_port(
 			routes->classifier, flow->family, flow->destination, flow->protocol, flow->destination_port);

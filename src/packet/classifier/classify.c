@@ -10,7 +10,7 @@
 enum {
 	PROTOCOLS = 2, /* TCP, UDP */
 	MAX_LENGTHS = 129,
-	NO_NODE = CLASSIFY_NO_PARENT,
+	NO_NODE = CLASSIFY_NO_PREFIX,
 };
 
 /* Ports, inclusive, with their first bind as a lookup returns it. Disjoint and ascending. */
@@ -130,11 +130,14 @@ int classify_port(const struct classifier *classifier, uint8_t family, const uin
 	return first;
 }
 
+int classify_address_of(const struct classifier *classifier, uint32_t prefix)
+{
+	return prefix == CLASSIFY_NO_PREFIX ? CLASSIFY_NONE : (int)classifier->nodes[prefix].first_bind;
+}
+
 int classify_address(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
 {
-	uint32_t at = find_longest(classifier, family, destination, 128);
-
-	return at == NO_NODE ? CLASSIFY_NONE : (int)classifier->nodes[at].first_bind;
+	return classify_address_of(classifier, find_longest(classifier, family, destination, 128));
 }
 
 bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address)
@@ -144,14 +147,18 @@ bool classify_covers(const struct classifier *classifier, uint8_t family, const 
 	return at != NO_NODE && classifier->nodes[at].prefix.length > 0;
 }
 
-int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+int classify_fragment_of(const struct classifier *classifier, uint32_t prefix)
 {
-	uint32_t at = find_longest(classifier, family, destination, 128);
-	const struct node *node = at == NO_NODE ? NULL : &classifier->nodes[at];
+	const struct node *node = prefix == CLASSIFY_NO_PREFIX ? NULL : &classifier->nodes[prefix];
 
 	if (!node)
 		return CLASSIFY_NONE;
 	return node->first_bind / CLASSIFY_BINDS == node->highest_table ? (int)node->first_bind : CLASSIFY_AMBIGUOUS;
+}
+
+int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination)
+{
+	return classify_fragment_of(classifier, find_longest(classifier, family, destination, 128));
 }
 
 static int compare_claims(const void *left, const void *right)

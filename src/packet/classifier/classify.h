@@ -28,12 +28,12 @@ struct classify_range {
 
 struct classify_prefix {
 	struct netprefix prefix;
-	uint32_t parent; /* index of the parent, less than the index of this prefix; or CLASSIFY_NO_PARENT */
+	uint32_t parent; /* index of the parent, less than the index of this prefix; or CLASSIFY_NO_PREFIX */
 	const struct classify_range *ranges[2]; /* TCP, UDP */
 	uint32_t counts[2];
 };
 
-#define CLASSIFY_NO_PARENT UINT32_MAX
+#define CLASSIFY_NO_PREFIX UINT32_MAX
 
 #define CLASSIFY_BINDS (1 << 20) /* more than any table has; with TABLE_MAX_TABLES tables, all numbers fit an int */
 
@@ -67,6 +67,10 @@ int classify_address(const struct classifier *classifier, uint8_t family, const 
 
 /* The same, but CLASSIFY_AMBIGUOUS if several tables have binds for the address: for packets without ports. */
 int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
+
+/* The same two lookups for the longest prefix that covers the address: its index, or CLASSIFY_NO_PREFIX if there is none. */
+int classify_address_of(const struct classifier *classifier, uint32_t prefix);
+int classify_fragment_of(const struct classifier *classifier, uint32_t prefix);
 
 /* Returns whether a bind covers the address. A bind for all addresses of its family does not count. */
 bool classify_covers(const struct classifier *classifier, uint8_t family, const uint8_t *address);

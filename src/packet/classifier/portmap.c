@@ -51,7 +51,7 @@ static bool assign_maps(struct builder *builder, struct port_pages *pages)
 		for (unsigned p = 0; p < PROTOCOLS; p++) {
 			uint16_t parent = 0;
 
-			if (prefix.parent != CLASSIFY_NO_PARENT)
+			if (prefix.parent != CLASSIFY_NO_PREFIX)
 				parent = builder->maps[prefix.parent][p];
 			if (!port_pages_map(pages, parent, prefix.ranges[p], prefix.counts[p], &builder->maps[i][p]))
 				return false;
@@ -122,17 +122,20 @@ static uint32_t add_v4_level(struct builder *builder, unsigned length, uint32_t 
 	portmap->v4_levels++; /* from now on portmap_free() frees this level */
 	slots = perfect_slots(&level->hash);
 	level->slots = calloc(slots, sizeof(*level->slots));
-	if (!level->slots)
+	level->prefixes = calloc(slots, sizeof(*level->prefixes));
+	if (!level->slots || !level->prefixes)
 		return 0;
 	for (uint32_t i = 0; i < slots; i++)
 		level->slots[i].address = builder->keys[0];
 	for (uint32_t i = 0; i < count; i++) {
-		struct portmap_v4_slot *slot = &level->slots[perfect_slot(&level->hash, builder->keys[i])];
+		uint32_t slot = perfect_slot(&level->hash, builder->keys[i]), index = builder->members[i].index;
 
-		slot->address = builder->keys[i];
-		memcpy(slot->maps, builder->maps[builder->members[i].index], sizeof(slot->maps));
+		level->slots[slot].address = builder->keys[i];
+		memcpy(level->slots[slot].maps, builder->maps[index], sizeof(level->slots[slot].maps));
+		level->prefixes[slot] = index;
 	}
-	portmap->memory += sizeof(*level) + slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
+	portmap->memory += sizeof(*level) + slots * (sizeof(*level->slots) + sizeof(*level->prefixes)) +
+			   4ul * perfect_buckets(&level->hash);
 	return count;
 }
 
@@ -205,6 +208,7 @@ static uint32_t add_v6_level(struct builder *builder, unsigned length, uint32_t 
 
 		memcpy(slot->address, member_prefix(builder, &builder->members[i]).addr.bytes, 16);
 		memcpy(slot->maps, builder->maps[builder->members[i].index], sizeof(slot->maps));
+		slot->prefix = builder->members[i].index;
 	}
 	portmap->memory += sizeof(*level) + slots * sizeof(*level->slots) + 4ul * perfect_buckets(&level->hash);
 	return count;
@@ -289,6 +293,7 @@ void portmap_free(struct portmap *portmap)
 	for (unsigned i = 0; i < portmap->v4_levels; i++) {
 		perfect_free(&portmap->v4[i].hash);
 		free(portmap->v4[i].slots);
+		free(portmap->v4[i].prefixes);
 	}
 	for (unsigned i = 0; i < portmap->v6_levels; i++) {
 		perfect_free(&portmap->v6[i].hash);
@@ -302,7 +307,15 @@ void portmap_free(struct portmap *portmap)
 	free(portmap);
 }
 
-static const uint16_t *find_maps(const struct portmap *portmap, uint8_t family, const uint8_t *destination)
+/* The longest prefix that covers an address, or none. */
+struct cover {
+	const uint16_t *maps;
+	uint32_t prefix;
+};
+
+/* Inlined, so that each caller loads only the member that it needs. */
+static inline __attribute__((always_inline)) struct cover find_cover(
+	const struct portmap *portmap, uint8_t family, const uint8_t *destination)
 {
 	static const uint16_t none[PROTOCOLS];
 	uint64_t low, high;
@@ -311,12 +324,12 @@ static const uint16_t *find_maps(const struct portmap *portmap, uint8_t family, 
 		for (unsigned i = 0; i < portmap->v4_levels; i++) {
 			const struct portmap_v4_level *level = &portmap->v4[i];
 			uint32_t address = load_le32(destination) & level->mask;
-			const struct portmap_v4_slot *slot = &level->slots[perfect_slot(&level->hash, address)];
+			uint32_t slot = perfect_slot(&level->hash, address);
 
-			if (slot->address == address)
-				return slot->maps;
+			if (level->slots[slot].address == address)
+				return (struct cover){level->slots[slot].maps, level->prefixes[slot]};
 		}
-		return none;
+		return (struct cover){none, CLASSIFY_NO_PREFIX};
 	}
 	for (unsigned i = 0; i < portmap->v6_levels; i++) {
 		const struct portmap_v6_level *level = &portmap->v6[i];
@@ -326,15 +339,20 @@ static const uint16_t *find_maps(const struct portmap *portmap, uint8_t family, 
 		high = load_le64(destination + 8) & level->mask[1];
 		slot = &level->slots[perfect_slot(&level->hash, portmap_fold(level->factors, low, high))];
 		if (slot->address[0] == low && slot->address[1] == high)
-			return slot->maps;
+			return (struct cover){slot->maps, slot->prefix};
 	}
-	return none;
+	return (struct cover){none, CLASSIFY_NO_PREFIX};
+}
+
+uint32_t portmap_prefix(const struct portmap *portmap, uint8_t family, const uint8_t *destination)
+{
+	return find_cover(portmap, family, destination).prefix;
 }
 
 int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port)
 {
-	size_t map = find_maps(portmap, family, destination)[protocol == TABLE_UDP];
+	size_t map = find_cover(portmap, family, destination).maps[protocol == TABLE_UDP];
 	uint16_t entry;
 
 	if (portmap->flat) {

@@ -53,12 +53,14 @@ struct portmap_v4_level {
 	struct perfect hash; /* keys: addresses of the prefixes */
 	uint32_t mask;
 	struct portmap_v4_slot *slots;
+	uint32_t *prefixes; /* by slot: the index of the prefix in the classifier */
 };
 
 struct portmap_v6_slot {
 	uint64_t address[2];
 	uint16_t maps[2];
-	uint8_t pad[12]; /* to 32 bytes, half a cache line */
+	uint32_t prefix; /* index in the classifier */
+	uint8_t pad[8]; /* to 32 bytes, half a cache line */
 };
 
 struct portmap_v6_level {
@@ -115,5 +117,8 @@ void portmap_free(struct portmap *portmap);
 /* Returns the same as classify_port(), or PORTMAP_UNKNOWN. */
 int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port);
+
+/* Returns the longest prefix that covers the destination: its index in the classifier, or CLASSIFY_NO_PREFIX. */
+uint32_t portmap_prefix(const struct portmap *portmap, uint8_t family, const uint8_t *destination);
 
 #endif

@@ -77,6 +77,15 @@ static int find(struct netaddr addr, uint8_t protocol, uint16_t port)
 	return portmap_find(portmap, addr.family, addr.bytes, protocol, port);
 }
 
+static void assert_same_prefix(struct netaddr addr)
+{
+	uint32_t prefix = portmap_prefix(portmap, addr.family, addr.bytes);
+
+	assert_int_equal(classify_address_of(classifier, prefix), classify_address(classifier, addr.family, addr.bytes));
+	assert_int_equal(
+		classify_fragment_of(classifier, prefix), classify_fragment(classifier, addr.family, addr.bytes));
+}
+
 static int expected(struct netaddr addr, uint8_t protocol, uint16_t port)
 {
 	return classify_table(classify_port(classifier, addr.family, addr.bytes, protocol, port));
@@ -85,6 +94,7 @@ static int expected(struct netaddr addr, uint8_t protocol, uint16_t port)
 static void assert_agrees(struct netaddr addr, uint8_t protocol, uint16_t port)
 {
 	assert_int_equal(find(addr, protocol, port), expected(addr, protocol, port));
+	assert_same_prefix(addr);
 }
 
 /* The flat copy has the entries of the pages. */
