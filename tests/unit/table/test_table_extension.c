@@ -9,24 +9,10 @@
 
 #include "table/file/table_file.h"
 #include "table/rows/table_build.h"
+#include "tests/unit/table/image.h"
 #include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-struct image {
-	uint8_t *bytes;
-	size_t size;
-};
-
-static struct image encode(const struct table_set *set)
-{
-	struct faults faults = {0};
-	struct image image;
-
-	assert_int_equal(table_file_encode(set, TABLE_FILE_V3, &image.bytes, &image.size, &faults), 0);
-	assert_no_fault(&faults);
-	return image;
-}
 
 static void set_past(struct table_past *past, int64_t time, uint16_t balance, uint32_t count)
 {
@@ -77,7 +63,7 @@ static void assert_same(const struct table *a, const struct table *b)
 
 static void check_round_trip(const struct table_set *set)
 {
-	struct image image = encode(set), again;
+	struct image image = encode(set, TABLE_FILE_V3), again;
 	struct faults faults = {0};
 	struct table_set back;
 
@@ -85,7 +71,7 @@ static void check_round_trip(const struct table_set *set)
 	assert_no_fault(&faults);
 	for (uint32_t t = 0; t < set->count; t++)
 		assert_same(&set->tables[t], &back.tables[t]);
-	again = encode(&back);
+	again = encode(&back, TABLE_FILE_V3);
 	assert_int_equal(again.size, image.size);
 	assert_memory_equal(again.bytes, image.bytes, image.size);
 	table_set_free(&back);
@@ -123,7 +109,7 @@ static void test_a_table_with_defaults_has_no_extension(void **state)
 {
 	struct table_set set = known_set();
 	struct table *table = &set.tables[0];
-	struct image extended = encode(&set), image, same;
+	struct image extended = encode(&set, TABLE_FILE_V3), image, same;
 
 	(void)state;
 	table->balance = 0;
@@ -132,10 +118,10 @@ static void test_a_table_with_defaults_has_no_extension(void **state)
 	table->past_count = 0;
 	for (uint32_t i = 0; i < 3; i++)
 		table->backends[i].weight = TABLE_DEFAULT_WEIGHT;
-	image = encode(&set);
+	image = encode(&set, TABLE_FILE_V3);
 	for (uint32_t i = 0; i < 3; i++)
 		table->backends[i].weight = 0;
-	same = encode(&set);
+	same = encode(&set, TABLE_FILE_V3);
 	assert_int_equal(same.size, image.size);
 	assert_memory_equal(same.bytes, image.bytes, image.size);
 	assert_int_equal(image.bytes[86] | image.bytes[87], 0);
@@ -205,7 +191,7 @@ static void check_corruption(const struct image *good, size_t at, const struct c
 static void test_every_field(void **state)
 {
 	struct table_set set = known_set();
-	struct image image = encode(&set);
+	struct image image = encode(&set, TABLE_FILE_V3);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
@@ -222,7 +208,7 @@ static void test_every_field(void **state)
 static void test_a_cut_extension_is_refused(void **state)
 {
 	struct table_set set = known_set();
-	struct image image = encode(&set);
+	struct image image = encode(&set, TABLE_FILE_V3);
 
 	(void)state;
 	for (size_t cut = 1; cut <= 64; cut++)
@@ -234,7 +220,7 @@ static void test_a_cut_extension_is_refused(void **state)
 static void test_an_extension_of_defaults_is_refused(void **state)
 {
 	struct table_set set = known_set();
-	struct image image = encode(&set);
+	struct image image = encode(&set, TABLE_FILE_V3);
 	const uint8_t defaults[16] = {[8] = 100, [10] = 100, [12] = 100};
 
 	(void)state;

@@ -10,24 +10,10 @@
 
 #include "table/file/table_file.h"
 #include "table/rows/table_build.h"
+#include "tests/unit/table/image.h"
 #include "tests/unit/table_helpers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-struct image {
-	uint8_t *bytes;
-	size_t size;
-};
-
-static struct image encode(const struct table_set *set, enum table_file_format format)
-{
-	struct faults faults = {0};
-	struct image image;
-
-	assert_int_equal(table_file_encode(set, format, &image.bytes, &image.size, &faults), 0);
-	assert_no_fault(&faults);
-	return image;
-}
 
 static uint32_t version_of(const struct image *image)
 {

@@ -11,12 +11,8 @@
 #include "table/file/table_file_layout.h"
 #include "table/rows/table_build.h"
 #include "table/table_share.h"
+#include "tests/unit/table/image.h"
 #include "tests/unit/table_helpers.h"
-
-struct image {
-	uint8_t *bytes;
-	size_t size;
-};
 
 /* Tables with the same three backends and seed. The rows are not built. */
 static struct table_set twins(uint32_t count)
@@ -42,16 +38,6 @@ static struct table_set built_twins(uint32_t count)
 
 	assert_int_equal(table_build(&set, 2), 0);
 	return set;
-}
-
-static struct image encode(const struct table_set *set, enum table_file_format format)
-{
-	struct faults faults = {0};
-	struct image image;
-
-	assert_int_equal(table_file_encode(set, format, &image.bytes, &image.size, &faults), 0);
-	assert_no_fault(&faults);
-	return image;
 }
 
 static struct table_set decode(const struct image *image)
