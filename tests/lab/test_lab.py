@@ -162,13 +162,16 @@ def test_killed_lab_leaves_nothing(up, word):
 
 
 def test_lab_that_is_interrupted_at_its_start_leaves_nothing():
-    mark = new_mark()
-    process = start([LAB, "up", "--name", new_mark()], mark)
-    wait_for_process(mark, "glb-director")
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate()
-    assert process.returncode == 1
-    assert_nothing_left(mark)
+    name, mark = new_mark(), new_mark()
+    process = start([LAB, "up", "--name", name, "--healthcheck", "--metrics"], mark)
+    try:
+        wait_for_process(mark, "glb-director")  # the checks and Prometheus start seconds later
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate()
+        assert process.returncode == 1
+        assert_nothing_left(mark)
+    finally:
+        lab("down", "--name", name)
 
 
 def test_killed_scenario_leaves_nothing():
