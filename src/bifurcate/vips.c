@@ -105,7 +105,7 @@ static int add_bind(struct vips *vips, const struct table_set *set, uint32_t tab
 	return -ENOMEM;
 }
 
-int vips_from_tables(const struct table_set *set, struct vips *vips, struct faults *faults)
+int vips_collect(const struct table_set *set, struct vips *vips, struct faults *faults)
 {
 	int error = 0;
 
@@ -114,6 +114,15 @@ int vips_from_tables(const struct table_set *set, struct vips *vips, struct faul
 		for (uint32_t j = 0; j < set->tables[i].bind_count && !error; j++)
 			error = add_bind(vips, set, i, j, faults);
 	vips_sort(vips);
+	if (error)
+		vips_free(vips);
+	return error;
+}
+
+int vips_from_tables(const struct table_set *set, struct vips *vips, struct faults *faults)
+{
+	int error = vips_collect(set, vips, faults);
+
 	if (!error && vips->count == 0) {
 		faults_error(faults, NULL,
 			"the table has no bind, so the map keeps its VIPs: glb-bifurcate clear removes them");

@@ -16,7 +16,7 @@ from support.director_process import DirectorProcess
 from support.service_manager import ServiceManager
 from support.tree import BUILD, CLI, HEALTHCHECK, TREE
 
-UNITS = ("glb-director.service", "glb-bifurcate.service")
+UNITS = ("glb-director.service", "glb-bifurcate.service", "glb-bifurcate@.service")
 SYSTEMCTL = """#!/bin/sh
 case $1 in
 reload) exec "$CLI" reload --file-prefix suite --timeout 60 ;;
@@ -43,6 +43,7 @@ def test_every_shipped_file_names_the_same_table():
                 for unit in UNITS}
     help_text = subprocess.run([BUILD / "src/director/glb-director", "--help"], capture_output=True, text=True).stdout
     assert defaults == {table} == {shipped_table()} and f"(default: {table})" in " ".join(help_text.split())
+    assert f"\nPathChanged={shipped_table()}\n" in (BUILD / "packaging/glb-bifurcate@.path").read_text()
     state = (TREE / "packaging/tmpfiles/glb-healthcheck.conf").read_text()
     assert f"d {os.path.dirname(table)} 2750 glb-healthcheck root -\n" in state  # where the healthcheck may write, and root read
 

@@ -10,12 +10,13 @@
 #define MAX_PASSES \
 	4 /* a pass ends at a command after which the state is read again; no card needs more than two of those */
 
-enum { DRY_RUN, FORCE, ROOT };
+enum { DRY_RUN, FORCE, ROOT, TABLE };
 
 static const struct command_option options[] = {
 	[DRY_RUN] = {"dry-run", NULL, "print the commands, and change nothing"},
 	[FORCE] = {"force", NULL, "remove VFs that are in the way"},
 	[ROOT] = VF_OPTION_ROOT,
+	[TABLE] = VF_OPTION_TABLE,
 	{0},
 };
 
@@ -34,6 +35,7 @@ static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 	}
 	for (size_t i = 0; i < plan->count; i++) {
 		record->made_vfs |= plan->steps[i].replan && plan->steps[i].property == VF_NUM_VFS;
+		record->made_rules |= plan->steps[i].property == VF_RULES;
 		record->made_switchdev |= plan->steps[i].property == VF_ESWITCH;
 	}
 	return vf_record_write(state->pf, record, &job->faults);
@@ -90,6 +92,7 @@ static int change(struct vf_job *job, bool force)
 		return vf_job_fail(job);
 	code = refuse_rest(job, &plan);
 	vf_plan_free(&plan);
+	vf_job_fail(job); /* warnings */
 	if (code == COMMAND_OK)
 		printf("%s: VF %u of %s is %s, bound to %s: %u command%s\n", job->name, job->conf.vf,
 			job->state.interface, job->state.vf, job->state.vf_driver, count, text_plural(count));
@@ -104,6 +107,7 @@ static int show(struct vf_job *job, bool force)
 		return vf_job_fail(job);
 	vf_job_print(&plan);
 	vf_plan_free(&plan);
+	vf_job_fail(job); /* warnings */
 	return COMMAND_OK;
 }
 
@@ -115,7 +119,8 @@ static int apply(const struct command_args *args)
 
 	if (args->options[ROOT] && !dry_run)
 		return command_usage("apply: --root needs --dry-run");
-	code = vf_job_open(&job, args->operands[0], args->options[ROOT]);
+	code = vf_job_open(
+		&job, args->operands[0], args->options[ROOT], args->options[TABLE] ? args->options[TABLE] : "");
 	if (code == COMMAND_OK)
 		code = dry_run ? show(&job, force) : change(&job, force);
 	vf_job_close(&job);

@@ -6,11 +6,12 @@
 #include "bifurcate/vf/vf_job.h"
 #include "program/findings.h"
 
-enum { JSON, ROOT };
+enum { JSON, ROOT, TABLE };
 
 static const struct command_option options[] = {
 	[JSON] = {"json", NULL, "print the findings as JSON"},
 	[ROOT] = VF_OPTION_ROOT,
+	[TABLE] = VF_OPTION_TABLE,
 	{0},
 };
 
@@ -65,7 +66,8 @@ static int compare_all(struct vf_job *job, bool json)
 static int status(const struct command_args *args)
 {
 	struct vf_job job;
-	int code = vf_job_open(&job, args->operands[0], args->options[ROOT]);
+	int code = vf_job_open(
+		&job, args->operands[0], args->options[ROOT], args->options[TABLE] ? args->options[TABLE] : "");
 
 	if (code == COMMAND_OK)
 		code = compare_all(&job, args->options[JSON]);

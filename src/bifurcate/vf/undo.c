@@ -55,7 +55,7 @@ static int undo(const struct command_args *args)
 
 	if (args->options[ROOT] && !args->options[DRY_RUN])
 		return command_usage("undo: --root needs --dry-run");
-	code = vf_job_open(&job, args->operands[0], args->options[ROOT]);
+	code = vf_job_open(&job, args->operands[0], args->options[ROOT], NULL);
 	if (code == COMMAND_OK)
 		code = take_back(&job, args->options[FORCE], args->options[DRY_RUN]);
 	vf_job_close(&job);

@@ -11,8 +11,7 @@
 #include "conf/conf_reader.h"
 #include "program/output_of.h"
 
-/* Returns the JSON that the program prints, or NULL with an error in faults. */
-static json_t *ask(char *const words[], struct faults *faults)
+json_t *vf_ask(char *const words[], struct faults *faults)
 {
 	json_error_t problem;
 	json_t *json = NULL;
@@ -59,7 +58,7 @@ static void take_attributes(const json_t *info, struct vf_attributes *attributes
 int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults)
 {
 	char *const words[] = {"ip", "-json", "link", "show", "dev", state->interface, NULL};
-	json_t *links = ask(words, faults);
+	json_t *links = vf_ask(words, faults);
 	const json_t *info;
 	size_t i;
 
@@ -81,7 +80,7 @@ void vf_ask_eswitch(struct vf_state *state)
 	json_t *reply;
 
 	snprintf(handle, sizeof(handle), "pci/%s", state->pf);
-	reply = ask(words, &none); /* cards without switchdev mode do not reply */
+	reply = vf_ask(words, &none); /* cards without switchdev mode do not reply */
 	mode = json_string_value(json_object_get(json_object_get(json_object_get(reply, "dev"), handle), "mode"));
 	if (mode)
 		state->eswitch = strcmp(mode, "switchdev") == 0 ? VF_ESWITCH_SWITCHDEV : VF_ESWITCH_LEGACY;

@@ -3,7 +3,12 @@
 #ifndef GLB_BIFURCATE_VF_VF_ASK_H
 #define GLB_BIFURCATE_VF_VF_ASK_H
 
+#include <jansson.h>
+
 #include "bifurcate/vf/vf_state.h"
+
+/* Returns the JSON that a program prints, which the caller frees; or NULL with an error in faults. words: as for output_of(), at least 4. */
+json_t *vf_ask(char *const words[], struct faults *faults);
 
 /* Fills state->attributes of this VF. Returns 0, or -errno with an error in faults: `ip` failed. */
 int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults);

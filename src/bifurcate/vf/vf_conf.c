@@ -19,7 +19,7 @@ static void read_switch(struct conf_reader *reader, const config_setting_t *at, 
 		*(enum vf_switch *)field = on ? VF_ON : VF_OFF;
 }
 
-static const char *const steerings[] = {[VF_STEERING_NEXT_HOP] = "next-hop", NULL};
+static const char *const steerings[] = {[VF_STEERING_NEXT_HOP] = "next-hop", [VF_STEERING_RULES] = "rules", NULL};
 
 static const struct conf_key keys[] = {
 	{.name = "device",
@@ -69,5 +69,6 @@ int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults)
 void vf_conf_free(struct vf_conf *conf)
 {
 	free(conf->device);
+	vips_free(&conf->vips);
 	*conf = (struct vf_conf){0};
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "bifurcate/vips.h"
 #include "common/faults.h"
 
 #define VF_CONF_MAX_VFS 256
@@ -32,6 +33,7 @@ struct vf_conf {
 	unsigned vlan; /* tag that the card adds to and removes from the packets of the VF; 0: none */
 	enum vf_switch spoof_check, trust;
 	enum vf_steering steering;
+	struct vips vips; /* with rules: those of the forwarding table, which vf_conf_read() does not read */
 };
 
 /* Returns 0; or -errno with errors in faults, and the struct is empty. */

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "bifurcate/commands.h"
+#include "bifurcate/vf/vf_rules.h"
 #include "program/installed.h"
+#include "table/file/table_load.h"
 
 /* The name is also the instance of a systemd unit. */
 static bool is_name(const char *name)
@@ -19,10 +21,16 @@ static bool is_name(const char *name)
 
 int vf_job_look(struct vf_job *job)
 {
-	int error = vf_state_read(&job->host, &job->conf, &job->state, &job->faults);
+	int error;
+
+	faults_clear(&job->faults); /* warnings of an earlier look */
+	vf_rules_free(&job->state.rules);
+	error = vf_state_read(&job->host, &job->conf, &job->state, &job->faults);
 
 	if (!error)
 		error = vf_record_read(&job->host, job->state.pf, &job->record, &job->faults);
+	if (!error && !*job->host.root && (job->conf.steering == VF_STEERING_RULES || job->record.made_rules))
+		error = vf_rules_read(&job->state, job->conf.vf, &job->faults);
 	if (error || !job->record.exists || strcmp(job->record.name, job->name) == 0)
 		return error;
 	faults_error(&job->faults, "device",
@@ -31,7 +39,30 @@ int vf_job_look(struct vf_job *job)
 	return -EEXIST;
 }
 
-int vf_job_open(struct vf_job *job, const char *name, const char *root)
+/* Reads the VIPs of the table, as strictly as the director does. Returns 0, or -errno with an error in job->faults. */
+static int read_vips(struct vf_job *job, const char *path)
+{
+	const char *file = job->faults.file;
+	struct table_set set;
+	int error;
+
+	if (!path || job->conf.steering != VF_STEERING_RULES)
+		return 0;
+	if (!*path)
+		path = host_path(&job->host, INSTALLED_TABLE);
+	job->faults.file = path;
+	error = table_load(path, &set, NULL, &job->faults);
+	if (error)
+		return error;
+	faults_clear(&job->faults); /* glb-director-cli check prints the warnings */
+	error = vips_collect(&set, &job->conf.vips, &job->faults);
+	table_set_free(&set);
+	if (!error)
+		job->faults.file = file;
+	return error;
+}
+
+int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table)
 {
 	*job = (struct vf_job){.name = name, .host.root = root && strcmp(root, "/") != 0 ? root : ""};
 	if (*job->host.root && !host_exists(job->host.root))
@@ -40,7 +71,7 @@ int vf_job_open(struct vf_job *job, const char *name, const char *root)
 		return command_usage(
 			"'%s' is no name of a configuration: eth1 means " INSTALLED_BIFURCATE "/eth1.conf", name);
 	snprintf(job->path, sizeof(job->path), "%s", host_path(&job->host, INSTALLED_BIFURCATE "/%s.conf", name));
-	if (vf_conf_read(job->path, &job->conf, &job->faults) != 0 || vf_job_look(job) != 0)
+	if (vf_conf_read(job->path, &job->conf, &job->faults) != 0 || read_vips(job, table) != 0 || vf_job_look(job) != 0)
 		return vf_job_fail(job);
 	return COMMAND_OK;
 }
@@ -48,6 +79,7 @@ int vf_job_open(struct vf_job *job, const char *name, const char *root)
 void vf_job_close(struct vf_job *job)
 {
 	vf_conf_free(&job->conf);
+	vf_rules_free(&job->state.rules);
 	faults_clear(&job->faults);
 }
 

@@ -11,10 +11,16 @@
 #include "bifurcate/vf/vf_state.h"
 #include "common/faults.h"
 #include "program/command.h"
+#include "program/installed.h"
 
+/* Both are options of several commands. */
 #define VF_OPTION_ROOT                                                       \
 	{                                                                    \
 		"root", "DIR", "look at an image or a copy of a host in DIR" \
+	}
+#define VF_OPTION_TABLE                                                                              \
+	{                                                                                            \
+		"table", "TABLE", "with rules: a table with the VIPs (default: " INSTALLED_TABLE ")" \
 	}
 
 struct vf_job {
@@ -28,16 +34,17 @@ struct vf_job {
 };
 
 /*
- * Reads the configuration /etc/glb/bifurcate.d/NAME.conf below the root folder ("" or NULL: this host), the state and the record.
+ * Reads the configuration /etc/glb/bifurcate.d/NAME.conf below the root folder ("" or NULL: this host), the VIPs
+ * for rules of the table ("": the installed one; NULL: read no VIPs), the state and the record.
  * Returns COMMAND_OK; or the exit code, after an error message. vf_job_close() in any case.
  */
-int vf_job_open(struct vf_job *job, const char *name, const char *root);
+int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table);
 void vf_job_close(struct vf_job *job);
 
 /* Reads the state and the record again. Returns 0, or -errno with an error in job->faults. */
 int vf_job_look(struct vf_job *job);
 
-/* Prints and clears the faults. Returns COMMAND_FAILED. */
+/* Prints and clears the faults, also warnings. Returns COMMAND_FAILED. */
 int vf_job_fail(struct vf_job *job);
 
 /* Prints the commands of a plan, one in each line. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bifurcate/vf/vf_rules.h"
+
 #define DEVICE "/sys/bus/pci/devices/%s/"
 #define MAC    "%02x:%02x:%02x:%02x:%02x:%02x"
 
@@ -244,6 +246,32 @@ static int plan_vfio(const struct vf_state *state, struct vf_plan *plan, struct 
 	return 0;
 }
 
+/* Rules of tc need switchdev mode, in which each VF has a representor. */
+static int plan_eswitch(const struct vf_conf *conf, struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+{
+	if (conf->steering != VF_STEERING_RULES || !vf_rules_has_tc(state))
+		return 0;
+	if (state->eswitch == VF_ESWITCH_UNKNOWN) {
+		faults_error(faults, state->pf,
+			"`devlink dev eswitch show pci/%s` names no mode, so the card has no rules that reach a VF: install iproute2 and the firmware of the card, or use \"next-hop\"",
+			state->pf);
+		return -ENOTSUP;
+	}
+	if (state->eswitch == VF_ESWITCH_LEGACY) {
+		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
+			"devlink dev eswitch set pci/%s mode switchdev", state->pf);
+		plan->steps[plan->count - 1].replan = true;
+	}
+	if (!*state->representor && !vf_plan_find(plan, VF_ESWITCH) && !vf_plan_find(plan, VF_NUM_VFS)) {
+		faults_error(faults, state->pf,
+			"VF %u has no representor although the card is in switchdev mode: see dmesg", conf->vf);
+		return -ENODEV;
+	}
+	if (!*state->representor)
+		snprintf(state->representor, sizeof(state->representor), "REPRESENTOR");
+	return 0;
+}
+
 static int plan_all(const struct vf_conf *conf, struct vf_state *state, const struct vf_record *record, bool force,
 	struct vf_plan *plan, struct faults *faults)
 {
@@ -256,10 +284,8 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 	error = plan_vfio(state, plan, faults);
 	if (!error)
 		error = plan_vfs(conf, state, force, plan, faults);
-	if (!error && conf->steering == VF_STEERING_RULES && state->eswitch == VF_ESWITCH_LEGACY &&
-		strcmp(state->driver, VF_MLX5) == 0)
-		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
-			"devlink dev eswitch set pci/%s mode switchdev", state->pf);
+	if (!error)
+		error = plan_eswitch(conf, state, plan, faults);
 	if (!error)
 		error = plan_attributes(conf, state, plan, faults);
 	if (!error && autoprobe && !state->autoprobe)
@@ -268,6 +294,10 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
 	if (!error)
 		error = plan_driver(state, plan, faults);
+	if (!error && conf->steering == VF_STEERING_RULES)
+		error = vf_rules_plan(conf, state, plan, faults);
+	else if (!error)
+		vf_rules_plan_removal(state, plan);
 	return error;
 }
 
@@ -317,6 +347,7 @@ int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const
 	int error = 0;
 
 	*plan = (struct vf_plan){0};
+	vf_rules_plan_removal(state, plan);
 	if (made && state->count)
 		error = plan_removal(state, force || !state->other_bound,
 			"and a driver has a VF that is not the director's: `undo --force` removes all VFs", plan, faults);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plans: the commands that turn the present state of a PF and its VF into the configured one, or back. A plan is empty if nothing
- * differs. The caller owns a plan and calls vf_plan_free(). Runs nothing, thread-safe.
+ * differs. The caller owns a plan and calls vf_plan_free(). Runs nothing.
+ * Thread-safe. In commands, REPRESENTOR stands for the name of an interface that is known when the VF exists.
  */
 #ifndef GLB_BIFURCATE_VF_VF_PLAN_H
 #define GLB_BIFURCATE_VF_VF_PLAN_H

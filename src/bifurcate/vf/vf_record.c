@@ -34,6 +34,7 @@ static bool take(const json_t *json, struct vf_record *record)
 		.exists = true,
 		.made_vfs = json_is_true(json_object_get(json, "made_vfs")),
 		.made_switchdev = json_is_true(json_object_get(json, "made_switchdev")),
+		.made_rules = json_is_true(json_object_get(json, "made_rules")),
 		.autoprobe = json_is_true(json_object_get(json, "autoprobe")),
 	};
 	attributes->vlan = (unsigned)json_integer_value(json_object_get(json, "vlan"));
@@ -84,10 +85,10 @@ int vf_record_write(const char *pf, const struct vf_record *record, struct fault
 
 	if (before->known)
 		bytes = json_pack("[i, i, i, i, i, i]", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-	json = json_pack("{s:s, s:b, s:b, s:b, s:s, s:s, s:o*, s:i, s:i, s:i}", "name", record->name, "made_vfs",
-		record->made_vfs, "made_switchdev", record->made_switchdev, "autoprobe", record->autoprobe, "driver",
-		record->driver, "driver_override", record->override, "mac", bytes, "vlan", (int)before->vlan,
-		"spoof_check", (int)before->spoof_check, "trust", (int)before->trust);
+	json = json_pack("{s:s, s:b, s:b, s:b, s:b, s:s, s:s, s:o*, s:i, s:i, s:i}", "name", record->name, "made_vfs",
+		record->made_vfs, "made_switchdev", record->made_switchdev, "made_rules", record->made_rules,
+		"autoprobe", record->autoprobe, "driver", record->driver, "driver_override", record->override, "mac",
+		bytes, "vlan", (int)before->vlan, "spoof_check", (int)before->spoof_check, "trust", (int)before->trust);
 	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	snprintf(path, sizeof(path), PATH, pf);
 	if (text)

@@ -17,7 +17,7 @@
 struct vf_record {
 	bool exists;
 	char name[VF_RECORD_NAME]; /* of the configuration that the PF belongs to */
-	bool made_vfs, made_switchdev;
+	bool made_vfs, made_switchdev, made_rules;
 	/* Before the first apply. */
 	bool autoprobe;
 	char driver[VF_DRIVER_MAX], override[VF_DRIVER_MAX];

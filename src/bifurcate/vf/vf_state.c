@@ -89,7 +89,10 @@ static void examine_interface(void *context, const char *name)
 		if (!*state->interface)
 			snprintf(state->interface, sizeof(state->interface), "%.*s", IF_NAMESIZE - 1, name);
 	} else if ((sscanf(vf, "vf%u", &number) == 1 || sscanf(vf, "vfr%u", &number) == 1) && number == search->vf) {
+		struct interface interface;
+
 		snprintf(state->representor, sizeof(state->representor), "%.*s", IF_NAMESIZE - 1, name);
+		state->representor_up = interface_read(host, name, &interface) && interface.up;
 	}
 }
 
@@ -172,11 +175,12 @@ int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf
 		error = read_pf(host, conf, state, faults);
 	if (error)
 		return error;
-	if (!*host->root) {
+	if (*host->root)
+		state->eswitch = *state->representor ? VF_ESWITCH_SWITCHDEV : VF_ESWITCH_LEGACY;
+	else
 		error = vf_ask_attributes(state, conf->vf, faults);
-		if (conf->steering == VF_STEERING_RULES)
-			vf_ask_eswitch(state);
-	}
+	if (!*host->root && conf->steering == VF_STEERING_RULES)
+		vf_ask_eswitch(state);
 	read_vf(host, conf, state);
 	read_others(host, conf, state);
 	return error;
@@ -189,6 +193,7 @@ void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe)
 	state->autoprobe = autoprobe;
 	state->other_bound = false;
 	state->attributes = (struct vf_attributes){0};
+	state->rules.count = 0;
 	/* The name of the kernel's driver for VFs is not known yet. */
 	snprintf(state->vf_driver, sizeof(state->vf_driver), "%s", autoprobe ? "?" : "");
 	state->vf_override[0] = '\0';

@@ -13,6 +13,7 @@
 
 #include "bifurcate/vf/vf_conf.h"
 #include "common/faults.h"
+#include "common/netaddr.h"
 #include "program/host/host.h"
 
 #define VF_PCI_MAX    16 /* "0000:03:00.0" with NUL, and domains of 8 digits */
@@ -42,6 +43,23 @@ enum vf_eswitch {
 	VF_ESWITCH_SWITCHDEV,
 };
 
+/* A rule in the card that steers a VIP to the VF. */
+struct vf_rule {
+	struct netprefix vip;
+	uint32_t id; /* location of ethtool, or handle of tc */
+};
+
+/* All such rules, and what they need. */
+struct vf_rules {
+	struct vf_rule *items;
+	size_t count;
+	bool enabled; /* the feature of the PF that rules need is on */
+	/* For tc only. */
+	bool representor_enabled;
+	bool qdisc, representor_qdisc;
+	bool out_v4, out_v6; /* what the VF sends leaves the card */
+};
+
 struct vf_state {
 	/* The PF. */
 	char pf[VF_PCI_MAX], interface[IF_NAMESIZE], driver[VF_DRIVER_MAX];
@@ -59,8 +77,10 @@ struct vf_state {
 	char vf[VF_PCI_MAX]; /* if it does not exist: the address that it will have */
 	char vf_driver[VF_DRIVER_MAX], vf_override[VF_DRIVER_MAX]; /* "": none */
 	char representor[IF_NAMESIZE]; /* "": none */
+	bool representor_up;
 	struct vf_attributes attributes;
 	struct vf_user user;
+	struct vf_rules rules; /* vf_rules_read() fills it */
 };
 
 /*
@@ -72,7 +92,7 @@ int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf
 /* Writes the PCI address that VF `number` of the PF has, or will have. */
 void vf_state_address(const struct vf_state *state, unsigned number, char address[VF_PCI_MAX]);
 
-/* What the first VFs of the PF are after they were made: known without asking. */
+/* Makes the state that of new VFs, which is known without asking. */
 void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe);
 
 /* Returns the driver that DPDK needs for the VF. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules in a card that steer VIPs to a VF: those of ethtool for ixgbe, those of tc for ice and mlx5. A rule is ours if it gives
+ * packets to the VF of the director, so rules of operators are neither changed nor removed. One thread.
+ */
+#ifndef GLB_BIFURCATE_VF_VF_RULES_H
+#define GLB_BIFURCATE_VF_VF_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bifurcate/vf/vf_conf.h"
+#include "bifurcate/vf/vf_plan.h"
+#include "bifurcate/vf/vf_state.h"
+#include "bifurcate/vips.h"
+#include "common/faults.h"
+#include "common/netaddr.h"
+
+/* Fills state->rules, which vf_rules_free() frees. Asks ethtool or tc. Returns 0, or -errno with an error in faults. */
+int vf_rules_read(struct vf_state *state, unsigned vf, struct faults *faults);
+void vf_rules_free(struct vf_rules *rules);
+
+/*
+ * Adds the commands for what differs from conf->vips. Returns 0, maybe with warnings; or -errno with an error in faults: the driver has no
+ * rules that reach a VF, or the VIPs do not fit into them.
+ */
+int vf_rules_plan(const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults);
+
+/* Adds the commands that remove our rules. */
+void vf_rules_plan_removal(const struct vf_state *state, struct vf_plan *plan);
+
+/* Returns whether the driver has such rules: those of ethtool; those of tc. */
+bool vf_rules_has_ntuple(const struct vf_state *state);
+bool vf_rules_has_tc(const struct vf_state *state);
+
+/* The numbers of our filters among those of tc. mlx5 has 16 priorities. */
+enum { VF_RULES_PRIO_V4 = 11, VF_RULES_PRIO_V6 = 12 };
+
+#endif

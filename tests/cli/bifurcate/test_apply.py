@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glb-bifurcate apply, status and undo for real, on a host of files: /sys is a folder, and `ip` and `ethtool` are programs that play the
+kernel (support/card_kernel.py)."""
+
+import json
+import subprocess
+
+import pytest
+
+from support.card import CONF, MAC, PF, Card
+from support.cli import table
+from support.tree import BIFURCATE, BUILD, TREE
+
+START = """
+set -e
+root=$1; build=$2; shift 2
+ip link add eth1 type veth peer name peer1
+ip link set eth1 up
+mkdir -p "$root/usr" "$root$build" "$root/dev" "$root/proc" "$root/tmp"
+for name in bin sbin lib lib64; do ln -sfn "usr/$name" "$root/$name"; done
+touch "$root/dev/null"
+mount --bind /usr "$root/usr"
+mount --bind "$build" "$root$build"
+mount --bind /dev/null "$root/dev/null"
+exec chroot "$root" /usr/bin/env PATH=/fake:/usr/sbin:/usr/bin "$@"
+"""
+RECORD = f"run/glb-bifurcate/{PF}.json"
+
+
+class Host(Card):
+    def __init__(self, root, driver="igb"):
+        super().__init__(root, driver)
+        self.write(self.pci / "drivers/igbvf/unbind", "")
+        (root / "fake").mkdir()
+        (root / "run").mkdir()
+        kernel = (TREE / "tests/support/card_kernel.py").read_bytes()
+        for name in ("ip", "ethtool"):
+            (root / "fake" / name).write_bytes(kernel)
+            (root / "fake" / name).chmod(0o755)
+        self.state(ignored=[], fail="", rules={}, ntuple="off")
+
+    def state(self, **members):
+        path = self.root / "fake/state.json"
+        path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | members))
+
+    def vf(self):
+        return json.loads((self.root / "fake/state.json").read_text()).get("vf")
+
+    def rules(self):
+        return json.loads((self.root / "fake/state.json").read_text())["rules"]
+
+    def record(self):
+        path = self.root / RECORD
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def run(self, *words, code=0):
+        command = ["unshare", "--mount", "--net", "sh", "-c", START, "sh", self.root, BUILD, BIFURCATE, *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+@pytest.fixture
+def host(tmp_path):
+    return Host(tmp_path)
+
+
+def test_apply_makes_the_vf_as_dry_run_said_and_again_does_nothing(host):
+    host.conf(**CONF, vlan=7, trust=True)
+    planned = host.run("apply", "--dry-run", "eth1")
+    assert not host.record() and not host.vf()
+    said = host.run("apply", "eth1")
+    assert said == planned + "eth1: VF 0 of eth1 is 0000:03:10.0, bound to vfio-pci: 8 commands\n"
+    assert host.vf() == {"vf": 0, "address": MAC, "vlan_list": [{"vlan": 7}], "spoofchk": True, "trust": True}
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
+    assert host.record()["made_vfs"] is True
+    host.open_vf(0)
+    assert host.run("apply", "eth1").endswith("vfio-pci: 0 commands\n"), "also while a director uses it"
+    status = json.loads(host.run("status", "--json", "eth1"))
+    assert status["result"] == "ok" and len(status["findings"]) == 9
+
+
+def test_change_while_a_director_runs_is_refused_and_harmless_keys_are_not(host):
+    host.run("apply", "eth1")
+    host.open_vf(0)
+    host.conf(device=PF, mac="02:00:00:00:03:99")
+    said = host.run("apply", "eth1", code=1)
+    assert "glb-director (pid 4711) uses this VF, and a change of its MAC or VLAN would take it away" in said
+    assert host.vf()["address"] == MAC
+    host.conf(**CONF, spoof_check=False)
+    assert "spoofchk off" in host.run("apply", "eth1")
+
+
+def test_driver_that_ignores_spoof_check_is_named(host):
+    host.conf(**CONF, spoof_check=False)
+    host.state(ignored=["spoofchk"])
+    said = host.run("apply", "eth1", code=1)
+    assert "0000:03:10.0: spoof_check: still on instead of off after 'ip link set dev eth1 vf 0 spoofchk off': the driver igb ignored it" in said
+    assert "on instead of off" in host.run("status", "eth1", code=2)
+
+
+def test_command_that_fails_is_named_and_the_next_apply_goes_on(host):
+    """Like a process that was killed there: what was made is recorded, and undo knows of it."""
+    host.state(fail=f"ip link set dev eth1 vf 0 mac {MAC}")
+    said = host.run("apply", "eth1", code=1)
+    assert f"'ip link set dev eth1 vf 0 mac {MAC}' failed: RTNETLINK answers: Operation not permitted" in said
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "0\n" and host.record()["autoprobe"] is True
+    host.state(fail="")
+    host.run("apply", "eth1")
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
+    host.run("undo", "eth1")
+    assert (host.pf / "sriov_numvfs").read_text() == "0\n" and not host.record()
+    assert host.run("undo", "eth1") == ""
+
+
+def test_undo_after_a_failed_apply(host):
+    host.state(fail=f"ip link set dev eth1 vf 0 mac {MAC}")
+    host.run("apply", "eth1", code=1)
+    host.run("undo", "eth1")
+    assert (host.pf / "sriov_numvfs").read_text() == "0\n"
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
+
+
+def test_pf_that_lost_its_vfs_gets_them_again(host):
+    """After a reload of the PF's driver."""
+    host.run("apply", "eth1")
+    host.write(host.pf / "sriov_numvfs", 0)
+    host.run("apply", "eth1")
+    assert host.vf()["address"] == MAC
+
+
+def test_read_only_run_changes_nothing(host):
+    (host.root / "run/glb-bifurcate").write_text("")
+    assert "/run/glb-bifurcate: cannot lock: Not a directory" in host.run("apply", "eth1", code=1)
+    assert not host.vf()
+
+
+def test_rules_follow_the_table_and_keep_those_of_the_operator(tmp_path):
+    host = Host(tmp_path, "ixgbe")
+    host.conf(**CONF, steering="rules")
+
+    def apply(*vips):
+        document = {"tables": [table(binds=[{"ip": vip, "proto": "tcp", "port": 80} for vip in vips])]}
+        (tmp_path / "table.json").write_text(json.dumps(document))
+        return host.run("apply", "--table", "/table.json", "eth1")
+
+    operators = {"7": ["192.0.2.1", "queue 3"], "8": ["192.0.2.2", "VF 1 queue 0"]}
+    host.state(rules=operators)
+    apply("203.0.113.10", "203.0.113.11")
+    assert sorted(rule[0] for rule in host.rules().values()) == ["192.0.2.1", "192.0.2.2", "203.0.113.10", "203.0.113.11"]
+    assert apply("203.0.113.10", "203.0.113.11").endswith(": 0 commands\n")
+    host.open_vf(0)
+    assert apply("203.0.113.11", "203.0.113.12").splitlines()[:2] == [
+        "ethtool --config-ntuple eth1 flow-type ip4 dst-ip 203.0.113.12 vf 0 queue 0", "ethtool --config-ntuple eth1 delete 2043"]
+    (host.root / "proc/4711/fd/9").unlink()
+    host.run("undo", "eth1")
+    assert host.rules() == operators
