@@ -31,6 +31,7 @@ class Card:
         link(self.pf / "iommu_group", "../../../../kernel/iommu_groups/11")
         (self.pci / "drivers/vfio-pci").mkdir(parents=True)
         self.write(self.pci / "drivers_probe", "")
+        self.write(root / "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", 512)
         if interface:
             self.write(self.pf / f"net/{interface}/mtu", 1500)
             self.write(root / f"sys/class/net/{interface}/flags", "0x1003")

@@ -5,6 +5,7 @@
 #include "bifurcate/commands.h"
 #include "bifurcate/vf/vf_job.h"
 #include "program/findings.h"
+#include "program/host/hugepages.h"
 
 enum { JSON, ROOT, TABLE };
 
@@ -38,6 +39,18 @@ static void compare(
 		step->differs ? step->differs : "not as configured");
 }
 
+/* A director without hugepages does not start, so its VF is of no use. */
+static void check_hugepages(struct findings *findings, const struct vf_job *job)
+{
+	struct hugepages pages = hugepages_count(&job->host, HUGEPAGES_FOLDER);
+
+	findings->check = "hugepages";
+	if (pages.total_kb)
+		findings_add(findings, FINDINGS_OK, "", NULL, "%ld MB are reserved", pages.total_kb / 1024);
+	else
+		findings_add(findings, FINDINGS_FAIL, "", HUGEPAGES_COMMAND, HUGEPAGES_NONE);
+}
+
 static void add_fault(void *context, bool warning, const char *text)
 {
 	findings_add(context, warning ? FINDINGS_WARN : FINDINGS_FAIL, "", NULL, "%s", text);
@@ -58,6 +71,7 @@ static int compare_all(struct vf_job *job, bool json)
 	findings.check = "plan";
 	faults_report(&job->faults, FAULTS_ALL, add_fault, &findings);
 	vf_plan_free(&plan);
+	check_hugepages(&findings, job);
 	code = findings_print(&findings, "configuration", job->name, json);
 	findings_close(&findings);
 	return code;

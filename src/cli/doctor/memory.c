@@ -5,34 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
-
-/* The hugepages of all sizes, in kB. */
-struct pages {
-	const struct doctor *doctor;
-	const char *folder; /* has a folder hugepages-SIZEkB for each size */
-	long total, unused;
-};
-
-static void add_size(void *context, const char *name)
-{
-	struct pages *pages = context;
-	long size = 0, total = 0, unused = 0;
-
-	if (sscanf(name, "hugepages-%ldkB", &size) != 1)
-		return;
-	host_number(host_path(&pages->doctor->host, "%s/%s/nr_hugepages", pages->folder, name), &total);
-	host_number(host_path(&pages->doctor->host, "%s/%s/free_hugepages", pages->folder, name), &unused);
-	pages->total += total * size;
-	pages->unused += unused * size;
-}
-
-static struct pages count_pages(const struct doctor *doctor, const char *folder)
-{
-	struct pages pages = {.doctor = doctor, .folder = folder};
-
-	host_each(host_path(&doctor->host, "%s", folder), add_size, &pages);
-	return pages;
-}
+#include "program/host/hugepages.h"
 
 static bool is_mounted(const struct doctor *doctor)
 {
@@ -58,7 +31,7 @@ static bool report_node(struct doctor *doctor, const struct eal_args_port *port)
 		node < 0)
 		return false;
 	snprintf(folder, sizeof(folder), "/sys/devices/system/node/node%ld/hugepages", node);
-	if (!host_exists(host_path(&doctor->host, "%s", folder)) || count_pages(doctor, folder).total)
+	if (!host_exists(host_path(&doctor->host, "%s", folder)) || hugepages_count(&doctor->host, folder).total_kb)
 		return false;
 	command = host_command("echo 512 > %s", host_path(&doctor->host, "%s/hugepages-2048kB/nr_hugepages", folder));
 	findings_add(&doctor->findings, FINDINGS_WARN, port->name, command,
@@ -66,21 +39,20 @@ static bool report_node(struct doctor *doctor, const struct eal_args_port *port)
 	return true;
 }
 
-static void report_pages(struct doctor *doctor, const struct pages *pages)
+static void report_pages(struct doctor *doctor, const struct hugepages *pages)
 {
 	bool reported = false;
 
-	if (!pages->total)
-		findings_add(&doctor->findings, FINDINGS_FAIL, "", "sysctl -w vm.nr_hugepages=512",
-			"no hugepages are reserved, so the director does not start: make the number permanent in /etc/sysctl.d");
-	else if (!doctor->running && !doctor->is_copy && !pages->unused)
+	if (!pages->total_kb)
+		findings_add(&doctor->findings, FINDINGS_FAIL, "", HUGEPAGES_COMMAND, HUGEPAGES_NONE);
+	else if (!doctor->running && !doctor->is_copy && !pages->unused_kb)
 		findings_add(&doctor->findings, FINDINGS_FAIL, "", NULL,
 			"all %ld MB of hugepages are in use by other programs, so the director does not start: end them, or raise vm.nr_hugepages",
-			pages->total / 1024);
-	else if (pages->total / 1024 < (long)doctor->eal.memory_mb)
+			pages->total_kb / 1024);
+	else if (pages->total_kb / 1024 < (long)doctor->eal.memory_mb)
 		findings_add(&doctor->findings, FINDINGS_FAIL, "", NULL,
 			"%ld MB of hugepages are reserved, and -m asks for %u MB, so the director does not start: raise vm.nr_hugepages",
-			pages->total / 1024, doctor->eal.memory_mb);
+			pages->total_kb / 1024, doctor->eal.memory_mb);
 	else if (!doctor->eal.in_memory && !is_mounted(doctor))
 		findings_add(&doctor->findings, FINDINGS_FAIL, "/dev/hugepages",
 			"mkdir -p /dev/hugepages && mount -t hugetlbfs hugetlbfs /dev/hugepages",
@@ -89,14 +61,14 @@ static void report_pages(struct doctor *doctor, const struct pages *pages)
 		for (size_t i = 0; i < doctor->eal.port_count; i++)
 			reported |= report_node(doctor, &doctor->eal.ports[i]);
 		if (!reported)
-			doctor_ok(doctor, "", "%ld MB are reserved, %ld MB of them are free", pages->total / 1024,
-				pages->unused / 1024);
+			doctor_ok(doctor, "", "%ld MB are reserved, %ld MB of them are free", pages->total_kb / 1024,
+				pages->unused_kb / 1024);
 	}
 }
 
 void doctor_hugepages(struct doctor *doctor)
 {
-	struct pages pages = count_pages(doctor, "/sys/kernel/mm/hugepages");
+	struct hugepages pages = hugepages_count(&doctor->host, HUGEPAGES_FOLDER);
 
 	if (!doctor->eal.no_huge)
 		report_pages(doctor, &pages);

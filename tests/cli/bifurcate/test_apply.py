@@ -77,7 +77,7 @@ def test_apply_makes_the_vf_as_dry_run_said_and_again_does_nothing(host):
     host.open_vf(0)
     assert host.run("apply", "eth1").endswith("vfio-pci: 0 commands\n"), "also while a director uses it"
     status = json.loads(host.run("status", "--json", "eth1"))
-    assert status["result"] == "ok" and len(status["findings"]) == 9
+    assert status["result"] == "ok" and len(status["findings"]) == 10
 
 
 def test_change_while_a_director_runs_is_refused_and_harmless_keys_are_not(host):

@@ -230,5 +230,12 @@ def test_damaged_record_is_named(card, text):
 def test_status_as_json_has_a_finding_for_each_property(card):
     findings = json.loads(card.call("status", "--json", "eth1", code=2))["findings"]
     assert [item["check"] for item in findings] == [
-        "link", "num_vfs", "eswitch", "mac", "vlan", "spoof_check", "trust", "driver", "rules"]
+        "link", "num_vfs", "eswitch", "mac", "vlan", "spoof_check", "trust", "driver", "rules", "hugepages"]
     assert {item["level"] for item in findings} == {"ok", "fail"}
+
+
+def test_status_looks_for_hugepages(card):
+    assert "ok    hugepages: 1024 MB are reserved" in card.call("status", "eth1", code=2)
+    card.write(card.root / "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", 0)
+    said = card.call("status", "eth1", code=2)
+    assert "fail  hugepages: no hugepages are reserved" in said and "run: sysctl -w vm.nr_hugepages=512" in said
