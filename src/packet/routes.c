@@ -33,14 +33,58 @@ bool routes_rows_are_distinct(const struct table *table)
 	return distinct;
 }
 
+/* The pairs that the copy needs for a row of this table. */
+static uint32_t pair_shift(const struct table *table)
+{
+	return table->row_hops <= 2 ? 0 : table->row_hops <= 4 ? 1 : 2;
+}
+
+/*
+ * Decides how many pairs of each row the copy has: all, unless a few tables with many hops would make the copy more than
+ * twice as large as the tables need.
+ */
+static void choose_pairs(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	uint32_t needed = 0, most = 0;
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		needed += 1u << pair_shift(&set->tables[t]);
+		most = most < pair_shift(&set->tables[t]) ? pair_shift(&set->tables[t]) : most;
+	}
+	if (routes->stride <= ROUTES_SMALL && set->count << most <= 2 * needed)
+		routes->pair_shift = (uint8_t)most;
+	routes->pairs_whole = routes->pair_shift == most;
+}
+
+/* Finds the place of each table in the copy. Returns the number of pairs. */
+static size_t place_rows(struct routes *routes)
+{
+	const struct table_set *set = &routes->set;
+	uint32_t size = (uint32_t)TABLE_ROWS << routes->pair_shift, end = 0;
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		uint32_t same = 0;
+
+		while (set->tables[same].rows != set->tables[t].rows)
+			same++;
+		routes->rows_shared |= same != t;
+		routes->row_starts[t] = same == t ? end : routes->row_starts[same];
+		end += same == t ? size : 0;
+	}
+	return end;
+}
+
 static bool alloc_arrays(struct routes *routes)
 {
 	const struct table_set *set = &routes->set;
-	size_t pairs = (size_t)set->count * TABLE_ROWS;
+	size_t pairs;
 
 	for (uint32_t t = 0; t < set->count; t++)
 		if (routes->stride < set->tables[t].backend_count)
 			routes->stride = set->tables[t].backend_count;
+	choose_pairs(routes);
+	pairs = place_rows(routes);
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
 	if (routes->stride <= ROUTES_SMALL) /* one entry more, because gathers read 4 bytes */
@@ -55,15 +99,18 @@ static void fill_pairs(struct routes *routes, uint32_t t)
 {
 	const struct routes_table *table = &routes->tables[t];
 	const uint16_t *row = table->rows;
+	size_t at = routes->row_starts[t];
 
-	for (size_t at = (size_t)t * TABLE_ROWS; at < (t + 1ul) * TABLE_ROWS; at++, row += table->row_hops) {
-		uint16_t first = row[0], second = row[table->row_hops > 1];
+	for (uint32_t r = 0; r < TABLE_ROWS; r++, row += table->row_hops)
+		for (unsigned hop = 0; hop < 2u << routes->pair_shift; hop += 2, at++) {
+			uint16_t first = row[hop < table->row_hops ? hop : 0];
+			uint16_t second = row[hop + 1 < table->row_hops ? hop + 1 : 0];
 
-		if (routes->pair_bytes)
-			routes->pair_bytes[at] = (uint16_t)(first | second << 8);
-		else
-			routes->pair_words[at] = first | (uint32_t)second << 16;
-	}
+			if (routes->pair_bytes)
+				routes->pair_bytes[at] = (uint16_t)(first | second << 8);
+			else
+				routes->pair_words[at] = first | (uint32_t)second << 16;
+		}
 }
 
 static void fill_table(struct routes *routes, uint32_t t)
@@ -84,7 +131,8 @@ static void fill_table(struct routes *routes, uint32_t t)
 	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
 	routes->pairs_only &= distinct && table->row_hops == 2;
 	siphash_begin(&routes->keys[t], table->hash_key);
-	fill_pairs(routes, t);
+	if (!table->borrows_rows)
+		fill_pairs(routes, t);
 }
 
 static bool fill_tables(struct routes *routes)

@@ -38,13 +38,18 @@ struct routes {
 	uint32_t stride; /* the number of backends of the largest table, so that the tables lie side by side in the caches */
 	uint32_t address_count; /* of `addresses`, with unused ones */
 	/*
-	 * The first two hops of each row, as backend indices, at index table * TABLE_ROWS + row. The low half of an entry
-	 * is the first hop. The second hop of a row with one hop is the first again. One of the two arrays exists.
+	 * A copy of all rows, as pairs of hops. A hop is a backend index; the low half of an entry is the first hop of the
+	 * pair. A row has 1 << pair_shift pairs, and where it has fewer hops, its first one takes their place. One of the two
+	 * arrays exists.
 	 */
 	uint16_t *pair_bytes; /* if stride is at most ROUTES_SMALL */
-	uint32_t *pair_words;
+	uint32_t *pair_words; /* only the first pair of each row */
+	uint8_t pair_shift;
+	bool pairs_whole; /* the copy has all hops of all rows */
+	bool rows_shared; /* some tables have the same rows, and share their copy */
 	bool pairs_only; /* every row has two different hops */
 	bool pairs_far; /* the second cache of a core does not hold all pairs */
+	uint32_t row_starts[TABLE_MAX_TABLES]; /* by table: index of the first row in the copy */
 	/* By table: hops of a row, or 0 if the fast path cannot take its packets: a row of more than two hops repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint64_t digest; /* table_set_digest() */

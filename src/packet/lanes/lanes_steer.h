@@ -246,12 +246,19 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 }
 #endif
 
-INLINE uint32_t pair_at(uint32_t table, uint64_t hash)
+/* The index of a packet's row in routes->pair_bytes or pair_words, unless tables share rows. */
+INLINE uint32_t pair_at(const struct routes *routes, uint32_t table, uint64_t hash)
 {
-	return table * TABLE_ROWS + ((uint32_t)hash & 0xffff);
+	return (table * TABLE_ROWS + ((uint32_t)hash & 0xffff)) << routes->pair_shift;
 }
 
-/* The row of a packet. */
+/* The same for any tables. */
+INLINE uint32_t shared_pair_at(const struct routes *routes, uint32_t table, uint64_t hash)
+{
+	return routes->row_starts[table] + (((uint32_t)hash & 0xffff) << routes->pair_shift);
+}
+
+/* The row of a packet, of which the copy has only the first two hops. */
 INLINE const uint16_t *row_of(const struct routes_table *table, uint64_t hash)
 {
 	return table->rows + (hash & 0xffff) * table->row_hops;
@@ -278,13 +285,16 @@ INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BL
 		routes->pair_bytes ? (const uint8_t *)routes->pair_bytes : (const uint8_t *)routes->pair_words;
 	const uint32_t size = routes->pair_bytes ? sizeof(*routes->pair_bytes) : sizeof(*routes->pair_words);
 
-	if (routes->pairs_far)
+	if (routes->rows_shared)
 		for (uint32_t i = 0; i < BLOCK; i++)
-			__builtin_prefetch(pairs + (size_t)pair_at(tables[i], hash[i]) * size, 0, 2);
+			__builtin_prefetch(pairs + (size_t)shared_pair_at(routes, tables[i], hash[i]) * size, 0, 2);
+	else if (routes->pairs_far)
+		for (uint32_t i = 0; i < BLOCK; i++)
+			__builtin_prefetch(pairs + (size_t)pair_at(routes, tables[i], hash[i]) * size, 0, 2);
 	else
 		for (uint32_t i = 0; i < BLOCK; i++)
-			__builtin_prefetch(pairs + (size_t)pair_at(tables[i], hash[i]) * size);
-	if (!routes->pairs_only)
+			__builtin_prefetch(pairs + (size_t)pair_at(routes, tables[i], hash[i]) * size);
+	if (!routes->pairs_whole)
 		prefetch_rows(routes, tables, hash);
 }
 
@@ -299,14 +309,17 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 	prefetch_pairs(routes, tables, hash);
 }
 
-/* Loads the pair of each row as indices in routes->addresses. */
+/* Loads pair number `number` of each row as indices in routes->addresses. */
 INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t first[BLOCK], uint32_t second[BLOCK])
+	uint32_t number, uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t at[BLOCK], pair[BLOCK];
 
 	EACH (i)
-		at[i] = pair_at(tables[i], hash[i]);
+		at[i] = pair_at(routes, tables[i], hash[i]) + number;
+	if (routes->rows_shared)
+		EACH (i)
+			at[i] = shared_pair_at(routes, tables[i], hash[i]) + number;
 	if (routes->pair_bytes) {
 		gather_u16(routes->pair_bytes, at, pair);
 		EACH (i) {
@@ -328,12 +341,26 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 {
 	uint32_t other[BLOCK];
 
-	load_indices(routes, tables, hash, backend, other);
+	load_indices(routes, tables, hash, 0, backend, other);
 	gather_u32(routes->addresses, backend, first);
 	gather_u32(routes->addresses, other, second);
 }
 
-/* Loads the third and later hops of rows that have them. */
+/* Loads the third and later hops of the copies of rows. Rows with fewer hops have any backend in their place. */
+INLINE void load_later_pairs(const struct routes *routes, struct block *block)
+{
+	for (uint32_t number = 1; number < 1u << routes->pair_shift; number++) {
+		uint32_t first[BLOCK], second[BLOCK], even[BLOCK], odd[BLOCK];
+
+		load_indices(routes, block->table, block->hash, number, first, second);
+		gather_u32(routes->addresses, first, even);
+		gather_u32(routes->addresses, second, odd);
+		EACH (i)
+			block->later[number - 1][i] = even[i] | (uint64_t)odd[i] << 32;
+	}
+}
+
+/* The same from the rows themselves, for rows that have more than two hops. */
 INLINE void load_later_hops(const struct routes *routes, struct block *block)
 {
 	for (uint32_t i = 0; i < BLOCK; i++) {
@@ -367,7 +394,9 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 		block->hop_count[i] -= block->hop_count[i] == 2 && block->hops[0][i] == block->hops[1][i];
 		any_later |= block->hop_count[i] > 2;
 	}
-	if (any_later)
+	if (any_later && routes->pairs_whole)
+		load_later_pairs(routes, block);
+	else if (any_later)
 		load_later_hops(routes, block);
 }
 

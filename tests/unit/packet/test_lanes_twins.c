@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "packet/pipeline.h"
+#include "table/table_share.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"
@@ -28,7 +29,7 @@
 #define ROOM   288 /* bytes for a frame and BEFORE bytes before it */
 #define BEFORE 112
 #define SEEDS  512
-#define WORLDS 7
+#define WORLDS 8
 
 struct seed {
 	uint8_t bytes[ROOM - BEFORE];
@@ -38,7 +39,8 @@ struct seed {
 static struct seed seeds[SEEDS];
 /*
  * Routes with: one table; many tables; no table; many tables and two hops in every row; the same, with a table of 257
- * backends; many tables in which some backends have the same address; many tables, and no room for all port maps.
+ * backends; many tables in which some backends have the same address; many tables, and no room for all port maps; many
+ * tables that share rows, and few with more than two hops.
  */
 static struct routes *worlds[WORLDS];
 static struct next_hops one_next_hop = {.single = true, .mac = 0x070605040302};
@@ -84,6 +86,21 @@ static struct routes *make_repeating_world(void)
 		for (uint32_t i = 1; t != 7 && i < 60; i += 1 + t)
 			set.tables[t].backends[i] = set.tables[t].backends[i - 1];
 		bind_all(&set, t);
+	}
+	return handmade_routes(&set);
+}
+
+static struct routes *make_sharing_world(void)
+{
+	struct table_set set = {0};
+
+	for (uint32_t t = 0; t < 20; t++) {
+		handmade_table(&set, 100, t % 7 == 3 ? 8 : 2);
+		bind_all(&set, t);
+	}
+	for (uint32_t t = 10; t < 20; t += 2) {
+		free(set.tables[t].rows);
+		table_borrow_rows(&set.tables[t], &set.tables[t % 4 ? 3 : 4]);
 	}
 	return handmade_routes(&set);
 }
@@ -145,7 +162,10 @@ static int set_up(void **state)
 	worlds[4] = make_world(20, 257, true);
 	worlds[5] = make_repeating_world();
 	worlds[6] = make_misfit_world();
+	worlds[7] = make_sharing_world();
 	assert_true(worlds[0]->pair_bytes && worlds[3]->pair_bytes && worlds[4]->pair_words);
+	assert_true(worlds[1]->pairs_whole && !worlds[1]->pairs_only && !worlds[1]->rows_shared);
+	assert_true(!worlds[7]->pairs_whole && worlds[7]->rows_shared);
 	for (unsigned i = 0; i < SEEDS; i++) {
 		struct packet packet;
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "table/table_share.h"
 #include "tests/unit/handmade.h"
 
 static void test_routes_take_over_the_table_set(void **state)
@@ -103,7 +104,29 @@ static void test_only_rows_of_two_different_hops_are_pairs(void **state)
 	}
 }
 
-/* The pairs have the first two hops of every row, for any number of backends. */
+/* Hop `hop` of a row of handmade_table(), or the first one if the row is shorter. */
+static uint32_t hop_of(const struct table *table, uint32_t row, uint32_t hop)
+{
+	return (row + (hop < table->row_hops ? hop : 0)) % table->backend_count;
+}
+
+static void assert_pairs(const struct routes *routes)
+{
+	for (uint32_t t = 0; t < routes->set.count; t++) {
+		const struct table *table = &routes->set.tables[t];
+		uint32_t at = routes->row_starts[t];
+
+		for (uint32_t row = 0; row < TABLE_ROWS; row++)
+			for (uint32_t hop = 0; hop < 2u << routes->pair_shift; hop += 2, at++) {
+				uint32_t first = hop_of(table, row, hop), second = hop_of(table, row, hop + 1);
+
+				assert_true(routes->pair_bytes ? routes->pair_bytes[at] == (first | second << 8)
+							       : routes->pair_words[at] == (first | second << 16));
+			}
+	}
+}
+
+/* With many backends in a table, the pairs have the first two hops of every row. */
 static void test_pairs_are_the_rows(void **state)
 {
 	static const uint32_t backends[] = {2, 256, 257, TABLE_MAX_BACKENDS};
@@ -118,17 +141,49 @@ static void test_pairs_are_the_rows(void **state)
 		routes = handmade_routes(&set);
 		assert_int_equal(routes->pair_bytes != NULL, backends[i] <= 256);
 		assert_int_equal(routes->pair_words != NULL, backends[i] > 256);
-		for (uint32_t at = 0; at < 17u * TABLE_ROWS; at++) {
-			uint32_t t = at / TABLE_ROWS, row = at % TABLE_ROWS;
-			uint32_t pair = routes->pair_bytes ? (routes->pair_bytes[at] & 0xff) |
-								     (routes->pair_bytes[at] & 0xff00) << 8
-							   : routes->pair_words[at];
-
-			assert_true((pair & 0xffff) == row % (t ? backends[i] : 2));
-			assert_true(pair >> 16 == (row + (t % 4 > 0)) % (t ? backends[i] : 2));
-		}
+		assert_int_equal(routes->pairs_whole, backends[i] <= 256);
+		assert_pairs(routes);
 		routes_free(routes);
 	}
+}
+
+static void test_pairs_have_all_hops_unless_few_tables_need_them(void **state)
+{
+	(void)state;
+	for (uint8_t hops = 1; hops <= TABLE_MAX_HOPS; hops++)
+		for (uint32_t others = 0; others <= 4; others += 2) {
+			struct table_set set = {0};
+			struct routes *routes;
+			bool whole = hops <= 4 || others <= 2;
+
+			handmade_table(&set, 9, hops);
+			for (uint32_t t = 0; t < others; t++)
+				handmade_table(&set, 9, 2);
+			routes = handmade_routes(&set);
+			assert_int_equal(routes->pairs_whole, whole);
+			assert_int_equal(routes->pair_shift, !whole || hops <= 2 ? 0 : hops <= 4 ? 1 : 2);
+			assert_pairs(routes);
+			routes_free(routes);
+		}
+}
+
+static void test_tables_with_the_same_rows_share_their_pairs(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	for (uint32_t t = 0; t < 4; t++)
+		handmade_table(&set, 5, 4);
+	free(set.tables[2].rows);
+	table_borrow_rows(&set.tables[2], &set.tables[1]);
+	routes = handmade_routes(&set);
+	assert_true(routes->rows_shared);
+	assert_int_equal(routes->row_starts[1], 2 * TABLE_ROWS);
+	assert_int_equal(routes->row_starts[2], 2 * TABLE_ROWS);
+	assert_int_equal(routes->row_starts[3], 4 * TABLE_ROWS);
+	assert_pairs(routes);
+	routes_free(routes);
 }
 
 static void test_routes_may_have_no_tables(void **state)
@@ -171,6 +226,8 @@ int main(void)
 		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
 		cmocka_unit_test(test_only_rows_of_two_different_hops_are_pairs),
 		cmocka_unit_test(test_pairs_are_the_rows),
+		cmocka_unit_test(test_pairs_have_all_hops_unless_few_tables_need_them),
+		cmocka_unit_test(test_tables_with_the_same_rows_share_their_pairs),
 		cmocka_unit_test(test_routes_may_have_no_tables),
 		cmocka_unit_test(test_earlier_errors_do_not_make_routes_fail),
 		cmocka_unit_test(test_null_routes_can_be_freed),
