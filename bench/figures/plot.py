@@ -35,7 +35,7 @@ NOT_DRAWN = {
     "two lcores", "software distributor", "once more", "MTU 65535", "9 prefix lengths", "9 prefix lengths, shortest",
     "24 prefix lengths, shortest", "1025 port maps", "rows of 1 hop", "300 backends", "65600 backends", "ECMP of 4", "too-big flood",
     "too-big replies", "frames for other hosts", "half unmatched, dropped", "half unmatched, exception path",
-    "half unmatched, exception path without limits",
+    "half unmatched, exception path without limits", "no capture", "capture of all packets", "capture, no packet matches",
 }
 
 
