@@ -3,6 +3,7 @@
 
 import json
 import math
+import re
 from decimal import Decimal
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from model.simulate import Expected, Objects, Script, publish
 from model.table import load_tables
 from support.cli import BROKEN, FAILED, OK, USAGE, backend, complete, run, run_json, table, write_tables
+from support.tree import TREE
 
 EVERYTHING = """
 rate 1000
@@ -169,6 +171,16 @@ def test_with_history_connections_wait_behind_a_dead_proxy_only_at_late_director
     found = simulate_json(tmp_path, f"directors 4\nbehind 2 30s\n{script}", "--proxies", 16, "--hops", 4, start=None)
     blocked = [step["blocked_percent"] for step in found["steps"]]
     assert blocked[:6] == [0] * 6 and min(blocked[6:8]) > 0.2 and blocked[8] == 0
+
+
+def test_the_example_at_the_scale_of_the_internet_runs_with_a_tenth_of_its_proxies(tmp_path):
+    text = (TREE / "docs/howto/examples/connections/internet.sim").read_text()
+    tenth = re.sub(r"(?m)^(add|drain|undrain|fail|recover|weight) (\d+)(?:-(\d+))?",
+                   lambda line: f"{line[1]} {-(-int(line[2]) // 10)}" + (f"-{-(-int(line[3]) // 10)}" if line[3] else ""), text)
+    assert "add 101-105 draining" in tenth and "directors 64" in tenth
+    found = simulate_json(tmp_path, tenth, "--proxies", 100, "--hops", 4, start=None)
+    assert len(found["steps"]) == 25 and found["steps"][0]["alive"] == pytest.approx(1e8) and found["steps"][-1]["proxies"] == 105
+    assert found["broken_percent"] < 0.001 and found["broken_by"]["removed"] == found["broken_by"]["pushed_out"] == 0 < found["killed_percent"]
 
 
 def test_wait_drained_ends_when_no_connection_is_left(tmp_path):
