@@ -46,10 +46,10 @@ machine_disk() {
 	exec {held}>&-
 }
 
-# machine_wait: waits for the process $qemu, and exits with the exit code of the command.
+# machine_wait: waits for the process $qemu, and exits with the exit code of the command. $work/qemu may have the messages of qemu.
 machine_wait() {
 	local status
-	wait "$qemu" || die "qemu failed"
+	wait "$qemu" || { cat "$work/qemu" >&2 2>/dev/null; die "qemu failed"; }
 	qemu=
 	status=$(debugfs -R 'cat /status' "$work/disk" 2>/dev/null)
 	[ -n "$status" ] || { tail -n 30 "$log" >&2; die "the virtual machine stopped before the command ended: see its console in $log"; }
