@@ -293,7 +293,7 @@ def test_forget_by_age(file):
 
 @pytest.mark.parametrize("words, says", [
     (["drain", "192.168.50.1", "--keep", "1"], "--keep: '1' is not 0 or a duration"),
-    (["drain", "192.168.50.1", "--keep", "1d"], "--keep: '1d' is not 0 or a duration"),
+    (["drain", "192.168.50.1", "--keep", "1w"], "--keep: '1w' is not 0 or a duration"),
     (["drain", "192.168.50.1", "--keep", "0s"], "--keep: '0s' is not 0 or a duration"),
     (["drain", "192.168.50.1", "--keep", "87601h"], "--keep: '87601h' is not 0 or a duration of at most 10 years"),
     (["drain", "192.168.50.1", "--keep", ""], "--keep: '' is not 0 or a duration"),
