@@ -276,8 +276,8 @@ INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLO
 }
 
 /*
- * Prefetches the row copies while the next block is hashed. A core can wait for far more lines that go to the second
- * cache than for lines that go to the first one, where the next packets arrive at the same time.
+ * Prefetches the row copies while the next block is hashed. Rows that do not fit the second cache go there, and not to
+ * the first one, where the next packets arrive at the same time. This is faster (bench/targets.md).
  */
 INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
