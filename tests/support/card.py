@@ -8,6 +8,17 @@ from support.tree import BIFURCATE
 PF = "0000:03:00.0"
 MAC = "02:00:00:00:03:00"
 CONF = {"device": PF, "mac": MAC}
+DEVICES = "/sys/bus/pci/devices"
+VF = "0000:03:10.0"
+# The commands that make the first VF of a card without VFs.
+FRESH = [
+    f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
+    f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
+    f"ip link set dev eth1 vf 0 mac {MAC}",
+    f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
+    f"echo vfio-pci > {DEVICES}/{VF}/driver_override",
+    f"echo {VF} > /sys/bus/pci/drivers_probe",
+]
 
 
 def link(path, target):

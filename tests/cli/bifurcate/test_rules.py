@@ -5,11 +5,9 @@ import json
 
 import pytest
 
-from support.card import CONF, MAC, PF, Card
+from support.card import CONF, DEVICES, FRESH, MAC, PF, VF, Card
 from support.cli import table
 
-DEVICES = "/sys/bus/pci/devices"
-VF = "0000:03:10.0"
 VIPS = ("203.0.113.10", "203.0.113.11", "2001:db8:f::10")
 TC = "flower skip_sw"
 
@@ -31,12 +29,7 @@ def plan(card, *words, code=0):
 
 def test_ixgbe_has_a_rule_for_each_ipv4_vip(tmp_path):
     assert plan(card_of(tmp_path, "ixgbe", *VIPS)) == [
-        f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-        f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
-        f"ip link set dev eth1 vf 0 mac {MAC}",
-        f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-        f"echo vfio-pci > {DEVICES}/{VF}/driver_override",
-        f"echo {VF} > /sys/bus/pci/drivers_probe",
+        *FRESH,
         "ethtool --features eth1 ntuple on",
         "ethtool --config-ntuple eth1 flow-type ip4 dst-ip 203.0.113.10 vf 0 queue 0",
         "ethtool --config-ntuple eth1 flow-type ip4 dst-ip 203.0.113.11 vf 0 queue 0",
@@ -70,12 +63,7 @@ def test_more_vips_than_the_card_has_rules(tmp_path):
 def test_ice_changes_the_mode_before_there_are_vfs(tmp_path):
     assert plan(card_of(tmp_path, "ice", *VIPS)) == [
         f"devlink dev eswitch set pci/{PF} mode switchdev",
-        f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-        f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
-        f"ip link set dev eth1 vf 0 mac {MAC}",
-        f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-        f"echo vfio-pci > {DEVICES}/{VF}/driver_override",
-        f"echo {VF} > /sys/bus/pci/drivers_probe",
+        *FRESH,
         *tc_rules("REPRESENTOR"),
     ]
 

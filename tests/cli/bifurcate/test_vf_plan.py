@@ -5,18 +5,7 @@ import json
 
 import pytest
 
-from support.card import CONF, MAC, PF, Card
-
-DEVICES = "/sys/bus/pci/devices"
-VF = "0000:03:10.0"
-FRESH = [
-    f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-    f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
-    f"ip link set dev eth1 vf 0 mac {MAC}",
-    f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
-    f"echo vfio-pci > {DEVICES}/{VF}/driver_override",
-    f"echo {VF} > /sys/bus/pci/drivers_probe",
-]
+from support.card import CONF, DEVICES, FRESH, MAC, PF, VF, Card
 
 
 @pytest.fixture
