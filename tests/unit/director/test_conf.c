@@ -467,98 +467,6 @@ static void test_integers_in_strings_and_comments_are_ignored(void **state)
 	assert_int_equal(conf.idle, CONF_IDLE_SLEEP);
 }
 
-static void test_included_files_are_found_in_the_same_folder_and_named(void **state)
-{
-	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64], included[64];
-	struct faults faults = {.file = "conf"};
-	struct conf conf;
-	FILE *file;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(main_path, sizeof(main_path), "%s/director.conf", folder);
-	snprintf(included, sizeof(included), "%s/hash.conf", folder);
-	file = fopen(main_path, "w");
-	assert_non_null(file);
-	fputs(BASE "@include \"hash.conf\"\nidle = 1;\n", file);
-	fclose(file);
-	file = fopen(included, "w");
-	assert_non_null(file);
-	fputs("\nhash_fields = { src_addr = 1; };\n", file);
-	fclose(file);
-	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
-	assert_int_equal(faults.errors, 2);
-	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
-	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
-	faults_clear(&faults);
-	file = fopen(included, "w");
-	assert_non_null(file);
-	fputs("\nhash_fields = { src_addr = on; };\n", file);
-	fclose(file);
-	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
-	assert_int_equal(faults.errors, 1);
-	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: 'on'" NO_VALUE "true"));
-	faults_clear(&faults);
-	unlink(included);
-	unlink(main_path);
-	rmdir(folder);
-}
-
-static void write_included(const char *folder, const char *name, const char *text)
-{
-	char file_path[64];
-	FILE *file;
-
-	snprintf(file_path, sizeof(file_path), "%s/%s", folder, name);
-	file = fopen(file_path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void test_integers_of_included_files_do_not_wrap(void **state)
-{
-	static const struct {
-		const char *one, *two, *error;
-	} cases[] = {
-		{"num_worker_queues = 4294967300;", "", "/one.conf:1: '4294967300' does not fit an integer"},
-		{"# 1\nnum_worker_queues =\n@include \"two.conf\"\n;", "4294967300",
-			"/two.conf:1: '4294967300' does not fit an integer"},
-		{"@include \"two.conf\"\nidle = \"poll\";", "\nlcores = { lcore-1 = { work_source = 0x100000001; }; };",
-			"/two.conf:2: '0x100000001' does not fit an integer"},
-		{"num_worker_queues = 0x10000000000000004L;", "",
-			"/one.conf:1: '0x10000000000000004L' does not fit an integer"},
-		{"num_worker_queues = -4294967300", "", "/one.conf:1: '-4294967300' does not fit an integer"},
-		{"@include \"none.conf\"", "", "/none.conf: cannot be opened: No such file or directory"},
-		{"@include \"two.conf\"", "@include \"two.conf\"\n", "include file nesting too deep"},
-		{"@include \".\"", "", "/.: is a directory; expected a regular file"},
-		{"/* @include \"none.conf\" */ num_worker_queues = 1024L; # 4294967300\n", "", NULL},
-	};
-	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64];
-	struct conf conf;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(main_path, sizeof(main_path), "%s/main", folder);
-	write_included(folder, "main", BASE "@include \"one.conf\"\n");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct faults faults = {.file = "conf"};
-
-		write_included(folder, "one.conf", cases[i].one);
-		write_included(folder, "two.conf", cases[i].two);
-		assert_int_equal(conf_read(main_path, &conf, &faults), cases[i].error ? -EINVAL : 0);
-		assert_int_equal(faults.errors, cases[i].error ? 1 : 0);
-		if (cases[i].error && !strstr(faults.items[0].text, cases[i].error))
-			fail_msg("'%s' is not in '%s'", cases[i].error, faults.items[0].text);
-		faults_clear(&faults);
-	}
-	for (const char *const *name = (const char *const[]){"main", "one.conf", "two.conf", NULL}; *name; name++) {
-		snprintf(main_path, sizeof(main_path), "%s/%s", folder, *name);
-		unlink(main_path);
-	}
-	rmdir(folder);
-}
-
 static void test_frames_that_are_admitted(void **state)
 {
 	const struct admission *admission;
@@ -658,29 +566,6 @@ static void test_limits_of_no_exception_path_are_a_warning(void **state)
 	faults_clear(&faults);
 }
 
-static void test_unreadable_files_are_errors(void **state)
-{
-	struct faults faults = {.file = "x"};
-	struct conf conf;
-
-	(void)state;
-	assert_int_equal(conf_read("/nonexistent/director.conf", &conf, &faults), -ENOENT);
-	assert_string_equal(faults_first_error(&faults), "x: cannot be opened: No such file or directory");
-	faults_clear(&faults);
-	assert_int_equal(conf_read("/tmp", &conf, &faults), -EISDIR);
-	assert_string_equal(faults_first_error(&faults), "x: is a directory; expected a regular file");
-	faults_clear(&faults);
-	assert_int_equal(conf_read("/dev/null", &conf, &faults), -EINVAL);
-	assert_string_equal(faults_first_error(&faults), "x: is a device; expected a regular file");
-	faults_clear(&faults);
-	assert_int_equal(truncate(path, 0), 0);
-	assert_int_equal(truncate(path, 10), 0); /* ten zero bytes */
-	assert_int_equal(conf_read(path, &conf, &faults), -EILSEQ);
-	assert_string_equal(
-		faults_first_error(&faults), "x: cannot be read: it has a NUL byte, so it is not a text file");
-	faults_clear(&faults);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -688,14 +573,11 @@ int main(void)
 		cmocka_unit_test(test_every_key_is_read),
 		cmocka_unit_test(test_every_fault_is_reported_with_line_key_and_value),
 		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
-		cmocka_unit_test(test_included_files_are_found_in_the_same_folder_and_named),
-		cmocka_unit_test(test_integers_of_included_files_do_not_wrap),
 		cmocka_unit_test(test_frames_that_are_admitted),
 		cmocka_unit_test(test_equal_alt_hash_fields_are_a_warning),
 		cmocka_unit_test(test_interfaces_beside_a_fixed_mac_are_a_warning),
 		cmocka_unit_test(test_replies_without_df_but_without_replies_are_a_warning),
 		cmocka_unit_test(test_limits_of_no_exception_path_are_a_warning),
-		cmocka_unit_test(test_unreadable_files_are_errors),
 	};
 
 	return cmocka_run_group_tests(tests, create_file, remove_file);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends packets to chosen tables on the fast path of each ISA: rows of each length, many tables, and few port maps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "packet/pipeline.h"
+#include "tests/unit/handmade.h"
+#include "tests/unit/packets.h"
+#include "tests/unit/twins.h"
+
+/* Fills bursts[number] with packets to 10.77.0.LANE, TCP port 1000 + LANE. */
+static void fill_addressed(unsigned number)
+{
+	struct burst *burst = &bursts[number];
+
+	*burst = (struct burst){.count = BURST_MAX};
+	for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+		struct packet packet = packet_ethernet();
+		char address[32];
+
+		snprintf(address, sizeof(address), "10.77.0.%u", lane);
+		packet_ipv4(&packet, "203.0.113.7", address, IPPROTO_TCP);
+		packet_ports(&packet, 20, 4321, (uint16_t)(1000 + lane));
+		burst->frame[lane] = rooms[number][lane] + BEFORE;
+		memcpy(burst->frame[lane], packet.bytes, packet.size);
+		burst->headroom[lane] = BEFORE;
+		burst->readable[lane] = burst->size[lane] = packet.size;
+	}
+}
+
+/* Returns how many of the packets of fill_addressed() are forwarded. */
+static uint32_t count_addressed(const struct routes *routes, const struct steering_config *steering, lanes_fn *fast)
+{
+	struct pipeline pipeline = {.routes = routes, .next_hops = &one_next_hop, .steering = steering, .fast = fast};
+	uint32_t forwarded = 0;
+
+	fill_addressed(0);
+	pipeline_run(&pipeline, &bursts[0]);
+	for (uint32_t lane = 0; lane < BURST_MAX; lane++)
+		forwarded += bursts[0].verdict[lane] == VERDICT_FORWARDED;
+	return forwarded;
+}
+
+/* Every address has its own port map. Only as many as the limit fit, and the fast path leaves only the others. */
+static void test_only_packets_of_misfits_take_the_general_path(void **state)
+{
+	struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
+	struct table_set set = {0};
+	struct prebuilt_headers prebuilt[PREBUILT_COUNT];
+	struct prefetch prefetch = {0};
+	struct routes *routes;
+
+	(void)state;
+	prebuilt_fill(prebuilt, &(struct encapsulate_outer){0});
+	handmade_table(&set, 100, 2);
+	for (uint32_t i = 0; i < BURST_MAX; i++) {
+		char address[32];
+
+		snprintf(address, sizeof(address), "10.77.0.%u", i);
+		handmade_bind(&set, 0, address, TABLE_TCP, (uint16_t)(1000 + i), (uint16_t)(1000 + i));
+	}
+	routes = handmade_routes(&set);
+	for (uint32_t fits = 0; fits <= BURST_MAX; fits += fits ? BURST_MAX - 40 : 40) {
+		const struct portmap_limits limits = {.maps = 2 + fits, .pages = 100, .flat_maps = 100 * (fits > 40)};
+		const struct lanes_job job = {routes, &one_next_hop, &steering, prebuilt, &prefetch, 0, 0};
+
+		portmap_free(routes->portmap);
+		routes->portmap = portmap_build(routes->classifier, &limits);
+		assert_int_equal(routes->portmap->misfits, BURST_MAX - fits);
+		for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+			if (!isa_usable(isa))
+				continue;
+			fill_addressed(0);
+			assert_true(lanes_by_isa[isa](&job, &bursts[0]) == (fits == BURST_MAX ? 0 : UINT64_MAX << fits));
+			assert_int_equal(count_addressed(routes, &steering, lanes_by_isa[isa]), BURST_MAX);
+		}
+	}
+	routes_free(routes);
+}
+
+/* Sends `count` packets to a table on both paths. The pipeline is new each time, so it builds its own headers. */
+static void compare_addressed(
+	const struct routes *routes, lanes_fn *fast, uint32_t count, const struct next_hops *next_hops)
+{
+	const struct steering_config steering = {.hash_fields = STEERING_DESTINATION_ADDRESS, .outbound_mtu = 1500};
+
+	for (unsigned b = 0; b < 2; b++) {
+		struct pipeline pipeline = {
+			.routes = routes, .next_hops = next_hops, .steering = &steering, .fast = b ? fast : NULL};
+
+		fill_addressed(b);
+		bursts[b].count = count;
+		pipeline_run(&pipeline, &bursts[b]);
+	}
+	assert_int_equal(bursts[1].general_path, 0);
+	for (uint32_t lane = 0; lane < count; lane++)
+		assert_same_lane(lane);
+}
+
+static void test_the_fast_path_takes_rows_of_each_length(void **state)
+{
+	(void)state;
+	for (uint8_t hops = 1; hops <= TABLE_MAX_HOPS; hops++) {
+		struct table_set set = {0};
+		struct next_hops *several;
+		struct routes *routes;
+
+		handmade_table(&set, 100, hops);
+		handmade_bind(&set, 0, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
+		routes = handmade_routes(&set);
+		several = random_next_hops(routes);
+		for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
+			for (uint32_t count = BURST_MAX; isa_usable(isa) && count > 0; count /= 3) {
+				compare_addressed(routes, lanes_by_isa[isa], count, &one_next_hop);
+				compare_addressed(routes, lanes_by_isa[isa], count, several);
+			}
+		next_hops_free(several);
+		routes_free(routes);
+	}
+}
+
+/* A reload brings rows of 8 hops, and another one rows of 2 again. The pipeline keeps its prebuilt headers. */
+static void test_a_reload_changes_the_number_of_hops(void **state)
+{
+	const struct steering_config steering = {.hash_fields = STEERING_DESTINATION_ADDRESS, .outbound_mtu = 1500};
+	struct routes *routes[TABLE_MAX_HOPS + 1] = {0};
+
+	(void)state;
+	for (uint8_t hops = 2; hops <= TABLE_MAX_HOPS; hops += 3) {
+		struct table_set set = {0};
+
+		handmade_table(&set, 100, hops);
+		handmade_bind(&set, 0, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
+		routes[hops] = handmade_routes(&set);
+	}
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		static const uint8_t order[] = {2, 8, 5, 8, 2};
+		struct pipeline kept = {.next_hops = &one_next_hop, .steering = &steering, .fast = lanes_by_isa[isa]};
+
+		for (size_t i = 0; isa_usable(isa) && i < sizeof(order); i++) {
+			struct pipeline fresh = {
+				.routes = routes[order[i]], .next_hops = &one_next_hop, .steering = &steering};
+
+			kept.routes = routes[order[i]];
+			fill_addressed(0);
+			fill_addressed(1);
+			pipeline_run(&fresh, &bursts[0]);
+			pipeline_run(&kept, &bursts[1]);
+			assert_int_equal(bursts[1].general_path, 0);
+			for (uint32_t lane = 0; lane < BURST_MAX; lane++)
+				assert_same_lane(lane);
+		}
+	}
+	for (uint8_t hops = 2; hops <= TABLE_MAX_HOPS; hops += 3)
+		routes_free(routes[hops]);
+}
+
+/* A packet to 10.77.0.LANE is for one of the last tables, whose indices need more than 8 bits. */
+static void test_packets_find_tables_with_large_indices(void **state)
+{
+	enum { TABLES = 300, FIRST = TABLES - BURST_MAX };
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	for (uint32_t t = 0; t < TABLES; t++) {
+		char address[32];
+
+		handmade_table(&set, 1 + t % 3, 2);
+		snprintf(address, sizeof(address), "10.77.0.%u", t - FIRST);
+		if (t >= FIRST)
+			handmade_bind(&set, t, address, TABLE_TCP, 1000, 2000);
+	}
+	routes = handmade_routes(&set);
+	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		if (!isa_usable(isa))
+			continue;
+		compare_addressed(routes, lanes_by_isa[isa], BURST_MAX, &one_next_hop);
+		for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+			assert_int_equal(bursts[0].table[lane], FIRST + lane);
+			assert_int_equal(bursts[1].table[lane], FIRST + lane);
+		}
+	}
+	routes_free(routes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_packets_of_misfits_take_the_general_path),
+		cmocka_unit_test(test_the_fast_path_takes_rows_of_each_length),
+		cmocka_unit_test(test_a_reload_changes_the_number_of_hops),
+		cmocka_unit_test(test_packets_find_tables_with_large_indices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
