@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARED_MAX 4096
-
 struct table_bind_index_item {
 	const struct table_bind *bind;
 	uint32_t table;
@@ -35,10 +33,19 @@ static int compare_binds(const struct table_bind *a, const struct table_bind *b)
 	return order ? order : compare_prefixes(&a->prefix, &b->prefix);
 }
 
+static int compare_ports(const struct table_bind *a, const struct table_bind *b)
+{
+	return a->port_start != b->port_start ? (int)a->port_start - b->port_start : (int)a->port_end - b->port_end;
+}
+
 static int compare_items(const void *a, const void *b)
 {
-	return compare_binds(
-		((const struct table_bind_index_item *)a)->bind, ((const struct table_bind_index_item *)b)->bind);
+	const struct table_bind_index_item *x = a, *y = b;
+	int order = compare_binds(x->bind, y->bind);
+
+	if (!order)
+		order = compare_ports(x->bind, y->bind);
+	return order ? order : (x->table > y->table) - (x->table < y->table);
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -83,6 +90,17 @@ static void merge_ranges(struct table_bind_index *index)
 	index->range_count = count;
 }
 
+/* A bind that a table has twice is one item. */
+static void drop_repeated_items(struct table_bind_index *index)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < index->count; i++)
+		if (count == 0 || compare_items(&index->items[count - 1], &index->items[i]) != 0)
+			index->items[count++] = index->items[i];
+	index->count = count;
+}
+
 int table_bind_index_open(struct table_bind_index *index, const struct table_set *set)
 {
 	size_t count = 0;
@@ -91,10 +109,9 @@ int table_bind_index_open(struct table_bind_index *index, const struct table_set
 		count += set->tables[t].bind_count;
 	*index = (struct table_bind_index){
 		.items = calloc(count + 1, sizeof(*index->items)),
-		.found = calloc(count + 1, sizeof(struct table_bind_index_item *)),
 		.ranges = calloc(count + 1, sizeof(*index->ranges)),
 	};
-	if (!index->items || !index->found || !index->ranges) {
+	if (!index->items || !index->ranges) {
 		table_bind_index_close(index);
 		return -ENOMEM;
 	}
@@ -110,13 +127,13 @@ int table_bind_index_open(struct table_bind_index *index, const struct table_set
 	qsort(index->items, index->count, sizeof(*index->items), compare_items);
 	qsort(index->ranges, index->count, sizeof(*index->ranges), compare_ranges);
 	merge_ranges(index);
+	drop_repeated_items(index);
 	return 0;
 }
 
 void table_bind_index_close(struct table_bind_index *index)
 {
 	free(index->items);
-	free(index->found);
 	free(index->ranges);
 	*index = (struct table_bind_index){0};
 }
@@ -143,15 +160,18 @@ enum table_cover table_bind_index_cover(const struct table_bind_index *index, co
 	return TABLE_COVER_PART;
 }
 
-/* Returns the position of the first bind with this protocol and prefix, or of the next one. */
-static size_t find(const struct table_bind_index *index, const struct table_bind *bind)
+/* Returns the position of the first bind that is not less than `bind`; with_ports: its ports count, too. */
+static size_t find(const struct table_bind_index *index, const struct table_bind *bind, bool with_ports)
 {
 	size_t low = 0, high = index->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
+		int order = compare_binds(index->items[middle].bind, bind);
 
-		if (compare_binds(index->items[middle].bind, bind) < 0)
+		if (!order && with_ports)
+			order = compare_ports(index->items[middle].bind, bind);
+		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -164,89 +184,42 @@ static bool ports_overlap(const struct table_bind *a, const struct table_bind *b
 	return a->port_start <= b->port_end && b->port_start <= a->port_end;
 }
 
-/* Fills index->found with the binds that match a packet of `bind`, the widest prefixes first. Returns their number. */
-static size_t find_overlaps(struct table_bind_index *index, const struct table_bind *bind)
+/* Adds the tables whose binds match a packet of `bind`, the widest prefixes first. */
+static void add_overlapping(
+	const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks, struct table_mask *tables)
 {
 	const struct netprefix *prefix = &bind->prefix;
 	struct table_bind key = *bind;
-	size_t count = 0;
 
 	for (unsigned length = 0; length <= prefix->length; length++) {
 		if (!index->lengths[prefix->addr.family][length] && length < prefix->length)
 			continue;
 		key.prefix = (struct netprefix){prefix->addr, (uint8_t)length};
 		netprefix_mask(key.prefix.addr.bytes, netaddr_size(&prefix->addr), length);
-		for (size_t at = find(index, &key); at < index->count; at++) {
-			struct table_bind_index_item *item = &index->items[at];
+		for (size_t at = find(index, &key, false); at < index->count; at++) {
+			const struct table_bind_index_item *item = &index->items[at];
 			bool inside = length == prefix->length && item->bind->protocol == bind->protocol &&
 				      netprefix_covers(prefix, &item->bind->prefix.addr);
 
 			if (!inside && compare_binds(item->bind, &key) != 0)
 				break;
+			if (*looks == 0)
+				return;
+			--*looks;
 			if (ports_overlap(item->bind, bind))
-				index->found[count++] = item;
+				table_mask_add(tables, item->table);
 		}
 	}
-	return count;
 }
 
-static bool is_equal(const struct table_bind *a, const struct table_bind *b)
+void table_bind_index_tables(
+	const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks, struct table_mask *tables)
 {
-	return compare_binds(a, b) == 0 && a->port_start == b->port_start && a->port_end == b->port_end;
-}
+	size_t first = find(index, bind, true), at = first;
 
-void table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind, struct table_mask *tables)
-{
-	size_t count = find_overlaps(index, bind);
-	bool any_equal = false;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!is_equal(index->found[i]->bind, bind))
-			continue;
-		table_mask_add(tables, index->found[i]->table);
-		any_equal = true;
-	}
-	for (size_t i = 0; !any_equal && i < count; i++)
-		table_mask_add(tables, index->found[i]->table);
-}
-
-/* The packets of a bind whose prefix and ports get smaller while the binds that were found are compared with them. */
-static bool is_matched(const struct table_bind_index *index, size_t count, const struct table_bind *packets)
-{
-	struct table_bind part = *packets;
-	bool any = false;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct table_bind *bind = index->found[i]->bind;
-
-		if (!ports_overlap(bind, packets))
-			continue;
-		if (bind->prefix.length <= packets->prefix.length &&
-			netprefix_covers(&bind->prefix, &packets->prefix.addr)) {
-			if (bind->port_start > packets->port_start) {
-				part.port_end = (uint16_t)(bind->port_start - 1);
-				if (!is_matched(index, count, &part))
-					return false;
-			}
-			part = *packets;
-			part.port_start = (uint16_t)(bind->port_end + 1);
-			return bind->port_end >= packets->port_end || is_matched(index, count, &part);
-		}
-		any |= netprefix_covers(&packets->prefix, &bind->prefix.addr);
-	}
-	if (!any)
-		return false;
-	/* Every bind that is left is narrower than the prefix, which therefore has two halves. */
-	part.prefix.length++;
-	if (!is_matched(index, count, &part))
-		return false;
-	part.prefix.addr.bytes[packets->prefix.length / 8] |= (uint8_t)(0x80 >> packets->prefix.length % 8);
-	return is_matched(index, count, &part);
-}
-
-bool table_bind_index_has_ports(struct table_bind_index *index, const struct table_bind *bind)
-{
-	size_t count = find_overlaps(index, bind);
-
-	return count > COMPARED_MAX || is_matched(index, count, bind);
+	while (at < index->count && compare_binds(index->items[at].bind, bind) == 0 &&
+		compare_ports(index->items[at].bind, bind) == 0)
+		table_mask_add(tables, index->items[at++].table);
+	if (at == first)
+		add_overlapping(index, bind, looks, tables);
 }

@@ -17,8 +17,7 @@ struct table_bind_index_range;
 
 struct table_bind_index {
 	size_t count;
-	struct table_bind_index_item *items; /* all binds, sorted */
-	struct table_bind_index_item **found; /* the binds that the last search found; room for all */
+	struct table_bind_index_item *items; /* the binds of all tables, sorted */
 	size_t range_count;
 	struct table_bind_index_range *ranges; /* the addresses of all binds, sorted and disjoint */
 	uint8_t lengths[3][129]; /* by family: 1 if a bind has a prefix of this length */
@@ -37,12 +36,13 @@ enum table_cover {
 /* Tells how many of the prefix's addresses the binds have, for any protocol and port. */
 enum table_cover table_bind_index_cover(const struct table_bind_index *index, const struct netprefix *prefix);
 
-/* Adds to `tables` those that have an equal bind, or, if there is none, those with a bind that matches a packet of
- * `bind`. */
-void table_bind_index_tables(struct table_bind_index *index, const struct table_bind *bind, struct table_mask *tables);
+#define TABLE_BIND_INDEX_LOOKS 65536 /* for all binds of a table */
 
-/* True if every packet that `bind` matches is also matched by a bind of the set. Does not look at more than 4096 binds
- * that overlap `bind`, but returns true. */
-bool table_bind_index_has_ports(struct table_bind_index *index, const struct table_bind *bind);
+/*
+ * Adds to `tables` those that have an equal bind, or, if there is none, those with a bind that matches a packet of `bind`. For the latter
+ * it looks at no more than *looks binds, and subtracts their number, so that a caller can bound the time for many binds.
+ */
+void table_bind_index_tables(const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks,
+	struct table_mask *tables);
 
 #endif

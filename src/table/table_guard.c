@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "table/table_bind_index.h"
+#include "table/table_bind_ports.h"
 
 #define NONE UINT32_MAX
 
@@ -19,11 +20,20 @@ struct list {
 
 #define LIST_MAX 3 /* named elements */
 
+/* A usable backend of a table. */
+struct offer {
+	struct netaddr addr;
+	uint32_t table;
+};
+
 struct comparison {
 	const struct table_guard *guard;
 	struct faults *faults;
 	bool confirmed;
 	struct table_bind_index index; /* of the new set's binds */
+	const bool *lost_ports; /* of the old table that is compared: for each bind */
+	struct offer *offers; /* of the new set, sorted */
+	size_t offer_count;
 	struct table_mask heirs[TABLE_MAX_TABLES]; /* for each old table: the new tables that take its place */
 };
 
@@ -80,8 +90,10 @@ static uint32_t find_namesake(const struct table_guard *guard, uint32_t old)
 
 static void find_takers(struct comparison *comparison, const struct table *table, struct table_mask *takers)
 {
+	uint32_t looks = TABLE_BIND_INDEX_LOOKS;
+
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		table_bind_index_tables(&comparison->index, &table->binds[i], takers);
+		table_bind_index_tables(&comparison->index, &table->binds[i], &looks, takers);
 }
 
 /*
@@ -176,16 +188,19 @@ static void compare_ports(struct comparison *comparison, const struct table *tab
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
 		if (table_bind_index_cover(&comparison->index, &table->binds[i].prefix) == TABLE_COVER_ALL &&
-			!table_bind_index_has_ports(&comparison->index, &table->binds[i]))
+			comparison->lost_ports[i])
 			list_add(&list, table_bind_text(&table->binds[i], text));
 	if (list.count)
 		lose(comparison, false, "table %s loses ports or protocols of %u bind%s: %s", label, list.count,
 			text_plural(list.count), list_end(&list));
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int compare_offers(const void *a, const void *b)
 {
-	return netaddr_compare(a, b);
+	const struct offer *x = a, *y = b;
+	int order = netaddr_compare(&x->addr, &y->addr);
+
+	return order ? order : (x->table > y->table) - (x->table < y->table);
 }
 
 /*
@@ -202,27 +217,54 @@ static void find_usable(const struct table *table, bool usable[TABLE_MAX_BACKEND
 		usable[i] &= table->backends[i].state != TABLE_INACTIVE;
 }
 
-/* Copies the addresses of the usable backends of these tables, sorted. NULL: out of memory. */
-static struct netaddr *list_usable(const struct table_set *set, const struct table_mask *tables, size_t *count)
+/* Lists the usable backends of the tables from `first` up to, but without, `end`, sorted. NULL: out of memory. */
+static struct offer *list_offers(const struct table_set *set, uint32_t first, uint32_t end, size_t *count)
 {
-	struct netaddr *addresses;
+	struct offer *offers;
 	size_t all = 1;
 
 	*count = 0;
-	for (uint32_t t = table_mask_next(tables, 0); t < set->count; t = table_mask_next(tables, t + 1))
+	for (uint32_t t = first; t < end; t++)
 		all += set->tables[t].backend_count;
-	addresses = malloc(all * sizeof(*addresses));
-	for (uint32_t t = table_mask_next(tables, 0); addresses && t < set->count; t = table_mask_next(tables, t + 1)) {
+	offers = malloc(all * sizeof(*offers));
+	for (uint32_t t = first; offers && t < end; t++) {
 		bool usable[TABLE_MAX_BACKENDS];
 
 		find_usable(&set->tables[t], usable);
 		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
 			if (usable[i])
-				addresses[(*count)++] = set->tables[t].backends[i].addr;
+				offers[(*count)++] = (struct offer){set->tables[t].backends[i].addr, t};
 	}
-	if (addresses)
-		qsort(addresses, *count, sizeof(*addresses), compare_addresses);
-	return addresses;
+	if (offers)
+		qsort(offers, *count, sizeof(*offers), compare_offers);
+	return offers;
+}
+
+/* True if one of these new tables has a usable backend with this address. */
+static bool is_offered(const struct comparison *comparison, const struct netaddr *addr, const struct table_mask *tables)
+{
+	struct offer key = {*addr, table_mask_next(tables, 0)};
+
+	while (key.table < TABLE_MAX_TABLES) {
+		size_t low = 0, high = comparison->offer_count;
+		const struct offer *next;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (compare_offers(&comparison->offers[middle], &key) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		next = &comparison->offers[low];
+		if (low == comparison->offer_count || netaddr_compare(&next->addr, addr) != 0)
+			return false;
+		if (table_mask_has(tables, next->table))
+			return true;
+		key.table = table_mask_next(tables, next->table + 1);
+	}
+	return false;
 }
 
 /* Reports the usable backends of an old table that its heirs lack. False: out of memory. */
@@ -230,25 +272,20 @@ static bool compare_backends(struct comparison *comparison, uint32_t t, const ch
 {
 	const struct table_guard *guard = comparison->guard;
 	struct list lost = {0};
-	size_t usable, kept;
-	struct table_mask own = {0};
-	struct netaddr *old, *new;
+	size_t usable;
+	struct offer *old = list_offers(guard->old, t, t + 1, &usable);
 	char text[NETADDR_TEXT_MAX];
-	bool done;
 
-	table_mask_add(&own, t);
-	old = list_usable(guard->old, &own, &usable);
-	new = list_usable(guard->new, &comparison->heirs[t], &kept);
-	done = old && new;
-	for (size_t i = 0; done && i < usable; i++)
-		if (!bsearch(&old[i], new, kept, sizeof(*new), compare_addresses))
-			list_add(&lost, netaddr_format(&old[i], text));
+	if (!old)
+		return false;
+	for (size_t i = 0; i < usable; i++)
+		if (!is_offered(comparison, &old[i].addr, &comparison->heirs[t]))
+			list_add(&lost, netaddr_format(&old[i].addr, text));
 	free(old);
-	free(new);
 	if (guard->max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * guard->max_shrink)
 		lose(comparison, true, "table %s loses %u of its %zu usable backends, and max_shrink is %u %%: %s",
 			label, lost.count, usable, guard->max_shrink, list_end(&lost));
-	return done;
+	return true;
 }
 
 /* False: out of memory. */
@@ -292,24 +329,44 @@ static bool is_confirmed(const struct table_guard *guard)
 	       guard->new->replaces == table_set_fingerprint(guard->old);
 }
 
+static size_t count_binds(const struct table_set *set)
+{
+	size_t count = 0;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		count += set->tables[t].bind_count;
+	return count;
+}
+
+/* False: out of memory. */
+static bool compare_tables(struct comparison *comparison)
+{
+	const struct table_set *old = comparison->guard->old, *new = comparison->guard->new;
+	bool *lost_ports = calloc(count_binds(old) + 1, sizeof(*lost_ports));
+	bool done = lost_ports && table_bind_ports_lost(old, new, lost_ports) == 0;
+
+	comparison->lost_ports = lost_ports;
+	comparison->offers = list_offers(new, 0, new->count, &comparison->offer_count);
+	done = done && comparison->offers && table_bind_index_open(&comparison->index, new) == 0;
+	if (done)
+		find_heirs(comparison);
+	for (uint32_t t = 0; done && t < old->count; t++) {
+		done = compare_table(comparison, t);
+		comparison->lost_ports += old->tables[t].bind_count;
+	}
+	table_bind_index_close(&comparison->index);
+	free(comparison->offers);
+	free(lost_ports);
+	return done;
+}
+
 static void compare_sets(struct comparison *comparison)
 {
 	const struct table_guard *guard = comparison->guard;
-	bool done = true;
 
-	if (guard->old->count && !guard->new->count) {
+	if (guard->old->count && !guard->new->count)
 		lose_everything(comparison);
-		return;
-	}
-	if (table_bind_index_open(&comparison->index, guard->new) == 0) {
-		find_heirs(comparison);
-		for (uint32_t t = 0; done && t < guard->old->count; t++)
-			done = compare_table(comparison, t);
-		table_bind_index_close(&comparison->index);
-	} else {
-		done = false;
-	}
-	if (!done)
+	else if (!compare_tables(comparison))
 		faults_error(comparison->faults, NULL, "out of memory: cannot compare this table with the one in use");
 }
 

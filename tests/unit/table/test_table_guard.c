@@ -526,6 +526,46 @@ static void test_a_large_set(void **state)
 	discard(&change);
 }
 
+/* As many tables as there may be, and all their binds overlap. Comparing each bind with each other one would take minutes. */
+static void test_many_overlapping_binds(void **state)
+{
+	enum { BINDS = 64 };
+	struct change change = {0};
+
+	(void)state;
+	for (int which = 0; which < 2; which++) {
+		struct table_set *set = which ? &change.new : &change.old;
+
+		set->tables = calloc(TABLE_MAX_TABLES, sizeof(*set->tables));
+		for (uint32_t t = 0; t < TABLE_MAX_TABLES; t++) {
+			struct table *table = &set->tables[set->count++];
+
+			*table = make_table(which ? NULL : "old", "tcp 10.0.0.1 80", 64);
+			table->binds = realloc(table->binds, BINDS * sizeof(*table->binds));
+			for (table->bind_count = 0; table->bind_count < BINDS; table->bind_count++) {
+				struct table_bind *bind = &table->binds[table->bind_count];
+
+				*bind = parse_bind("tcp 10.0.0.1 0-65535");
+				/* No bind of the new set is equal to one of the old set. */
+				if (which)
+					bind->port_start = bind->port_end = (uint16_t)(BINDS * t + table->bind_count);
+				else
+					bind->port_end = (uint16_t)(2000 + BINDS * t / 2 + table->bind_count / 2);
+			}
+		}
+	}
+	assert_true(judge(&change));
+	assert_no_fault(&change.faults);
+	/* Port 18384 is lost. All binds of table 512 have it, and none of table 511. */
+	assert_int_equal(change.new.tables[287].binds[16].port_start, 18384);
+	change.new.tables[287].binds[16] = parse_bind("tcp 10.0.0.1 18385");
+	assert_true(judge(&change));
+	assert_int_equal(change.faults.count, TABLE_MAX_TABLES - 512);
+	assert_non_null(strstr(
+		change.faults.items[0].text, "loses ports or protocols of 64 binds: tcp 10.0.0.1 port 0-18384, "));
+	discard(&change);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -550,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_refusal_names_the_member_to_add),
 		cmocka_unit_test(test_a_long_name_does_not_cut_the_remedy),
 		cmocka_unit_test(test_a_large_set),
+		cmocka_unit_test(test_many_overlapping_binds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
