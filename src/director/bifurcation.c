@@ -10,23 +10,10 @@
 #include "bifurcate/claim.h"
 #include "bifurcate/vip_map.h"
 #include "common/text.h"
+#include "director/ports/vdev.h"
 #include "program/log.h"
 
 #define OBJECT "bifurcate.bpf.o" /* the file name of our program */
-
-/* Copies the value of `key` in "NAME,KEY=VALUE,...". Returns false if there is none or if it does not fit. */
-static bool vdev_value(const char *vdev, const char *key, char *value, size_t size)
-{
-	size_t length = strlen(key);
-
-	for (const char *at = strchr(vdev, ','); at; at = strchr(at + 1, ',')) {
-		if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=')
-			continue;
-		at += length + 2;
-		return snprintf(value, size, "%.*s", (int)strcspn(at, ","), at) < (int)size;
-	}
-	return false;
-}
 
 /* DPDK cannot load our program without its map. It says so in messages of libbpf, and not what to do. */
 static int need_map(struct faults *faults)

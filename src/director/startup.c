@@ -16,6 +16,7 @@
 #include "director/eal.h"
 #include "director/exception.h"
 #include "director/ports/port_rss.h"
+#include "director/ports/vdev.h"
 #include "program/log.h"
 #include "worker/distribute.h"
 #include "worker/worker.h"
@@ -125,14 +126,17 @@ static int check_vdevs(int argc, char **argv)
 	return error;
 }
 
-static int claim_interfaces(int argc, char **argv)
+static int claim_vdevs(int argc, char **argv)
 {
 	int error = 0;
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0 && !error; i++) {
 		const char *vdev = vdev_argument(argc, argv, &i);
 
-		error = vdev ? bifurcation_claim(vdev) : 0;
+		if (vdev)
+			error = bifurcation_claim(vdev);
+		if (vdev && !error)
+			error = vdev_claim_socket(vdev);
 	}
 	return error;
 }
@@ -141,7 +145,7 @@ int startup_eal(int argc, char **argv)
 {
 	int error;
 
-	if (claim_interfaces(argc, argv))
+	if (claim_vdevs(argc, argv))
 		return -EBUSY;
 	error = eal_start(argc, argv);
 	if (error == -EINVAL)
