@@ -14,8 +14,8 @@ VF = "0000:03:10.0"
 FRESH = [
     f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
     f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
-    f"ip link set dev eth1 vf 0 mac {MAC}",
     f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
+    f"ip link set dev eth1 vf 0 mac {MAC}",
     f"echo vfio-pci > {DEVICES}/{VF}/driver_override",
     f"echo {VF} > /sys/bus/pci/drivers_probe",
 ]

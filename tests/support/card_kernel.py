@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-3-Clause
 """Plays the kernel and `ip` for a card of files (card.py): does what was written to sysfs, and keeps the properties of VF 0 and the rules of
-ethtool in /fake/state.json. The file names the properties to ignore, and a command to fail."""
+ethtool in /fake/state.json. The file names the properties to ignore, and a command to fail. /fake/outputs has what the real `ip` and `tc` print."""
 
 import json
 import os
@@ -12,6 +12,8 @@ STATE = Path("/fake/state.json")
 PCI = Path("/sys/bus/pci")
 PF = PCI / "devices/0000:03:00.0"
 VF = PCI / "devices/0000:03:10.0"
+OUTPUTS = Path("/fake/outputs")
+link = json.loads((OUTPUTS / "ip_link.json").read_text())
 state = json.loads(STATE.read_text())
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 
@@ -37,7 +39,7 @@ if count and not VF.exists():
     (PF / "virtfn0").symlink_to("../0000:03:10.0")
     (VF / "iommu_group").symlink_to("../../../../kernel/iommu_groups/20")
     (VF / "driver_override").write_text("(null)\n")
-    state["vf"] = {"vf": 0, "address": "00:00:00:00:00:00", "vlan_list": [{}], "spoofchk": True, "trust": False}
+    state["vf"] = link[0]["vfinfo_list"][1] | {"vf": 0}
     if (PF / "sriov_drivers_autoprobe").read_text().strip() == "1":
         bind("igbvf")
 elif not count and VF.exists():
@@ -57,7 +59,13 @@ if line == state["fail"]:
     print(f"{name}: something\nRTNETLINK answers: Operation not permitted", file=sys.stderr)
     sys.exit(2)
 if words[:2] == ["-json", "link"]:
-    print(json.dumps([{"ifname": "eth1", "vfinfo_list": [state["vf"]] if "vf" in state else []}]))
+    link[0]["vfinfo_list"] = [state["vf"], *state.get("others", [])] if "vf" in state else []
+    print(json.dumps(link))
+elif name == "devlink":
+    print(json.dumps({"dev": {"pci/0000:03:00.0": {"mode": "switchdev", "inline-mode": "none", "encap-mode": "basic"}}}))
+elif name == "tc":
+    kind = words[1] if words[0] == "-json" else ""
+    print((OUTPUTS / f"tc_{kind}.json").read_text() if kind else "")
 elif name == "ip" and words[-2] not in state["ignored"]:
     key, value = words[-2:]
     state["vf"] |= {"mac": {"address": value}, "vlan": {"vlan_list": [{"vlan": int(value)}] if key == "vlan" else []},

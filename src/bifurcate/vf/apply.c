@@ -20,7 +20,10 @@ static const struct command_option options[] = {
 	{0},
 };
 
-/* Records what this plan makes, before it is made: then `undo` knows of it even if this process is killed. */
+/*
+ * Records what this plan makes, before it is made: then `undo` knows of it even if this process is killed. The record also says which
+ * configuration the PF belongs to, so a plan without commands is recorded, too.
+ */
 static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 {
 	struct vf_record *record = &job->record;
@@ -28,13 +31,18 @@ static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 
 	if (!record->exists) {
 		*record = (struct vf_record){
-			.exists = true, .autoprobe = state->autoprobe, .attributes = state->attributes};
+			.exists = true,
+			.vf = job->conf.vf,
+			.autoprobe = state->autoprobe,
+			.attributes = state->attributes,
+		};
 		memcpy(record->driver, state->vf_driver, sizeof(record->driver));
 		memcpy(record->override, state->vf_override, sizeof(record->override));
 		snprintf(record->name, sizeof(record->name), "%s", job->name);
 	}
 	for (size_t i = 0; i < plan->count; i++) {
-		record->made_vfs |= plan->steps[i].replan && plan->steps[i].property == VF_NUM_VFS;
+		if (plan->steps[i].replan && plan->steps[i].property == VF_NUM_VFS)
+			record->made_vfs = vf_plan_count(&job->conf, state);
 		record->made_rules |= plan->steps[i].property == VF_RULES;
 		record->made_switchdev |= plan->steps[i].property == VF_ESWITCH;
 	}
@@ -84,7 +92,7 @@ static int change(struct vf_job *job, bool force)
 		if (vf_job_look(job) != 0 ||
 			vf_plan_apply(&job->conf, &job->state, &job->record, force, &plan, &job->faults) != 0)
 			return vf_job_fail(job);
-		more = plan.count ? run_pass(job, &plan, &count) : 0;
+		more = run_pass(job, &plan, &count);
 		vf_plan_free(&plan);
 	}
 	if (more < 0 || vf_job_look(job) != 0 ||

@@ -42,20 +42,26 @@ static enum vf_switch switch_of(const json_t *value)
 	return !text ? VF_UNSET : strcmp(text, "on") == 0 ? VF_ON : VF_OFF;
 }
 
+static bool take_mac(const json_t *info, uint8_t mac[6])
+{
+	const char *text = json_string_value(json_object_get(info, "address"));
+
+	if (!text) /* older versions of ip */
+		text = json_string_value(json_object_get(info, "mac"));
+	return text && conf_parse_mac(text, mac);
+}
+
 static void take_attributes(const json_t *info, struct vf_attributes *attributes)
 {
-	const char *mac = json_string_value(json_object_get(info, "address"));
 	const json_t *vlan = json_array_get(json_object_get(info, "vlan_list"), 0);
 
-	if (!mac)
-		mac = json_string_value(json_object_get(info, "mac"));
-	attributes->known = mac && conf_parse_mac(mac, attributes->mac);
+	attributes->known = take_mac(info, attributes->mac);
 	attributes->vlan = (unsigned)json_integer_value(json_object_get(vlan ? vlan : info, "vlan"));
 	attributes->spoof_check = switch_of(json_object_get(info, "spoofchk"));
 	attributes->trust = switch_of(json_object_get(info, "trust"));
 }
 
-int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults)
+int vf_ask_attributes(struct vf_state *state, const struct vf_conf *conf, struct faults *faults)
 {
 	char *const words[] = {"ip", "-json", "link", "show", "dev", state->interface, NULL};
 	json_t *links = vf_ask(words, faults);
@@ -64,9 +70,16 @@ int vf_ask_attributes(struct vf_state *state, unsigned vf, struct faults *faults
 
 	if (!links)
 		return -EIO;
-	json_array_foreach(json_object_get(json_array_get(links, 0), "vfinfo_list"), i,
-		info) if (json_integer_value(json_object_get(info, "vf")) == (json_int_t)vf)
-		take_attributes(info, &state->attributes);
+	json_array_foreach(json_object_get(json_array_get(links, 0), "vfinfo_list"), i, info)
+	{
+		json_int_t number = json_integer_value(json_object_get(info, "vf"));
+		uint8_t mac[6];
+
+		if (number == (json_int_t)conf->vf)
+			take_attributes(info, &state->attributes);
+		else if (take_mac(info, mac) && memcmp(mac, conf->mac, sizeof(mac)) == 0)
+			state->mac_vf = (long)number;
+	}
 	json_decref(links);
 	return 0;
 }

@@ -19,6 +19,29 @@ static bool is_name(const char *name)
 	return size > 0 && size < VF_RECORD_NAME && *name != '.' && strspn(name, letters) == size;
 }
 
+/* Returns 0; or -EEXIST with an error in job->faults: apply has made something else, which would stay as it is. */
+static int check_record(struct vf_job *job)
+{
+	const struct vf_record *record = &job->record;
+	char other[VF_PCI_MAX];
+
+	if (record->exists && strcmp(record->name, job->name) != 0)
+		faults_error(&job->faults, "device",
+			"%s belongs to the configuration '%s': run `glb-bifurcate undo %s` first, or use that one",
+			job->state.pf, record->name, record->name);
+	else if (record->exists && record->vf != job->conf.vf)
+		faults_error(&job->faults, "vf",
+			"apply has given VF %u to the director: write vf = %u; again, run `glb-bifurcate undo %s`, and then change it",
+			record->vf, record->vf, job->name);
+	else if (!record->exists && vf_record_find(&job->host, job->name, other))
+		faults_error(&job->faults, "device",
+			"apply of '%s' has made a VF of %s: write device = \"%s\"; again, run `glb-bifurcate undo %s`, and then change it",
+			job->name, other, other, job->name);
+	else
+		return 0;
+	return -EEXIST;
+}
+
 int vf_job_look(struct vf_job *job)
 {
 	int error;
@@ -31,12 +54,7 @@ int vf_job_look(struct vf_job *job)
 		error = vf_record_read(&job->host, job->state.pf, &job->record, &job->faults);
 	if (!error && !*job->host.root && (job->conf.steering == VF_STEERING_RULES || job->record.made_rules))
 		error = vf_rules_read(&job->state, job->conf.vf, &job->faults);
-	if (error || !job->record.exists || strcmp(job->record.name, job->name) == 0)
-		return error;
-	faults_error(&job->faults, "device",
-		"%s belongs to the configuration '%s': run `glb-bifurcate undo %s` first, or use that one",
-		job->state.pf, job->record.name, job->record.name);
-	return -EEXIST;
+	return error ? error : check_record(job);
 }
 
 /* Reads the VIPs of the table, as strictly as the director does. Returns 0, or -errno with an error in job->faults. */

@@ -71,10 +71,15 @@ void vf_plan_free(struct vf_plan *plan)
 
 const struct vf_step *vf_plan_find(const struct vf_plan *plan, enum vf_property property)
 {
-	for (size_t i = 0; i < plan->count; i++)
-		if (plan->steps[i].property == property)
-			return &plan->steps[i];
-	return NULL;
+	const struct vf_step *found = NULL;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct vf_step *step = &plan->steps[i];
+
+		if (step->property == property && (!found || (!found->differs && step->differs)))
+			found = step;
+	}
+	return found;
 }
 
 /* Adds an error if a process has the VF open, because it would lose its card. Returns 0 or -EBUSY. */
@@ -105,8 +110,7 @@ static int plan_removal(
 	return 0;
 }
 
-/* Returns how many VFs the PF should have. */
-static unsigned wanted_vfs(const struct vf_conf *conf, const struct vf_state *state)
+unsigned vf_plan_count(const struct vf_conf *conf, const struct vf_state *state)
 {
 	if (conf->num_vfs)
 		return conf->num_vfs;
@@ -116,7 +120,7 @@ static unsigned wanted_vfs(const struct vf_conf *conf, const struct vf_state *st
 /* ice wants the mode before there are VFs; mlx5 wants VFs without a driver. */
 static bool must_remake(const struct vf_conf *conf, const struct vf_state *state)
 {
-	if (state->count != (long)wanted_vfs(conf, state))
+	if (state->count != (long)vf_plan_count(conf, state))
 		return true;
 	if (conf->steering != VF_STEERING_RULES || state->eswitch != VF_ESWITCH_LEGACY)
 		return false;
@@ -128,7 +132,7 @@ static bool must_remake(const struct vf_conf *conf, const struct vf_state *state
 static int plan_vfs(
 	const struct vf_conf *conf, struct vf_state *state, bool force, struct vf_plan *plan, struct faults *faults)
 {
-	unsigned count = wanted_vfs(conf, state);
+	unsigned count = vf_plan_count(conf, state);
 	bool quiet = count == 1 || strcmp(state->driver, VF_MLX5) == 0, autoprobe = state->autoprobe;
 	char hint[256];
 	int error;
@@ -183,6 +187,22 @@ static void plan_switch(const struct vf_conf *conf, const struct vf_state *state
 		"ip link set dev %s vf %u %s %s", state->interface, conf->vf, word, on_off(wanted));
 }
 
+/* Two functions of a card with one MAC: the card gives their packets to either. */
+static int refuse_mac(const struct vf_conf *conf, const struct vf_state *state, struct faults *faults)
+{
+	if (state->pf_has_mac)
+		faults_error(faults, "mac",
+			MAC
+			" is the MAC of %s itself, whose packets the VF would take: choose another one, such as 02:...",
+			MAC_OF(conf->mac), state->interface);
+	else if (state->mac_vf >= 0)
+		faults_error(faults, "mac", MAC " is the MAC of VF %ld: choose another one, or write vf = %ld;",
+			MAC_OF(conf->mac), state->mac_vf, state->mac_vf);
+	else
+		return 0;
+	return -EEXIST;
+}
+
 static int plan_attributes(
 	const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
@@ -204,6 +224,17 @@ static int plan_attributes(
 	plan_switch(conf, state, VF_SPOOF_CHECK, "spoofchk", conf->spoof_check, now->spoof_check, plan);
 	plan_switch(conf, state, VF_TRUST, "trust", conf->trust, now->trust, plan);
 	return 0;
+}
+
+/* Adds an error if the kernel uses a VF that vfio-pci would get. Returns 0 or -EBUSY. */
+static int refuse_interface(const struct vf_state *state, struct faults *faults)
+{
+	if (!*state->vf_interface || strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0)
+		return 0;
+	faults_error(faults, state->vf,
+		"its interface %s is up, so the kernel uses this VF: switch %s off, write another number in vf, or take it with `apply --force`",
+		state->vf_interface, state->vf_interface);
+	return -EBUSY;
 }
 
 /* vfio-pci gets a device that names it; the VF's own driver gets it by a probe. */
@@ -281,17 +312,23 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 	if (!state->up)
 		vf_plan_add(plan, VF_LINK, vf_plan_differs("%s is down, so the VF has no link", state->interface),
 			"ip link set dev %s up", state->interface);
-	error = plan_vfio(state, plan, faults);
+	error = refuse_mac(conf, state, faults);
+	if (!error)
+		error = plan_vfio(state, plan, faults);
 	if (!error)
 		error = plan_vfs(conf, state, force, plan, faults);
+	/* At once: until then, the VFs that others make stay without a driver. */
+	if (!error && autoprobe && !state->autoprobe)
+		vf_plan_add(plan, VF_NUM_VFS,
+			vf_plan_differs(
+				"the kernel binds no driver to new VFs, because an apply was ended before it was done"),
+			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
 	if (!error)
 		error = plan_eswitch(conf, state, plan, faults);
 	if (!error)
 		error = plan_attributes(conf, state, plan, faults);
-	if (!error && autoprobe && !state->autoprobe)
-		vf_plan_add(plan, VF_NUM_VFS,
-			vf_plan_differs("drivers are not bound to new VFs, as an apply left it that was ended"),
-			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+	if (!error && !force && !record->made_vfs)
+		error = refuse_interface(state, faults);
 	if (!error)
 		error = plan_driver(state, plan, faults);
 	if (!error && conf->steering == VF_STEERING_RULES)
@@ -344,13 +381,18 @@ int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const
 	struct vf_plan *plan, struct faults *faults)
 {
 	bool made = record->made_vfs || (force && !record->exists);
+	char hint[128] = "";
 	int error = 0;
 
 	*plan = (struct vf_plan){0};
+	if (record->made_vfs && state->count != (long)record->made_vfs)
+		snprintf(hint, sizeof(hint), "but apply made %u: `undo --force` removes all VFs", record->made_vfs);
+	else if (state->other_bound)
+		snprintf(hint, sizeof(hint),
+			"and a driver has a VF that is not the director's: `undo --force` removes all VFs");
 	vf_rules_plan_removal(state, plan);
 	if (made && state->count)
-		error = plan_removal(state, force || !state->other_bound,
-			"and a driver has a VF that is not the director's: `undo --force` removes all VFs", plan, faults);
+		error = plan_removal(state, force || !*hint, hint, plan, faults);
 	else if (state->exists && record->exists) {
 		error = refuse_used(&state->user, "undo", faults);
 		if (!error)

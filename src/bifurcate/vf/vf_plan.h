@@ -32,7 +32,7 @@ enum vf_property {
 struct vf_step {
 	enum vf_property property;
 	bool replan; /* what follows depends on what this command makes: read the state and plan again */
-	char *differs; /* for people: what is, and what should be; NULL: as in the step before */
+	char *differs; /* for people: what is, and what should be; NULL: another step of the property says it */
 	char *command; /* "echo VALUE > PATH", or a program and its arguments, separated by single spaces */
 };
 
@@ -53,6 +53,9 @@ int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const
 	struct vf_plan *plan, struct faults *faults);
 void vf_plan_free(struct vf_plan *plan);
 
+/* Returns how many VFs the PF should have. */
+unsigned vf_plan_count(const struct vf_conf *conf, const struct vf_state *state);
+
 /* Adds a step. differs: NULL, or a text that the plan frees. */
 void vf_plan_add(struct vf_plan *plan, enum vf_property property, char *differs, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -63,7 +66,7 @@ char *vf_plan_differs(const char *format, ...) __attribute__((format(printf, 1, 
 /* Returns the name of the property: its key in the configuration, or a word. */
 const char *vf_plan_name(enum vf_property property);
 
-/* Returns the first step of the property, or NULL: nothing differs. */
+/* Returns the first step of the property, if possible one that says what differs; or NULL: nothing differs. */
 const struct vf_step *vf_plan_find(const struct vf_plan *plan, enum vf_property property);
 
 #endif

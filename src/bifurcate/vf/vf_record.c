@@ -32,7 +32,8 @@ static bool take(const json_t *json, struct vf_record *record)
 
 	*record = (struct vf_record){
 		.exists = true,
-		.made_vfs = json_is_true(json_object_get(json, "made_vfs")),
+		.vf = (unsigned)json_integer_value(json_object_get(json, "vf")),
+		.made_vfs = (unsigned)json_integer_value(json_object_get(json, "made_vfs")),
 		.made_switchdev = json_is_true(json_object_get(json, "made_switchdev")),
 		.made_rules = json_is_true(json_object_get(json, "made_rules")),
 		.autoprobe = json_is_true(json_object_get(json, "autoprobe")),
@@ -75,9 +76,42 @@ int vf_record_read(const struct host *host, const char *pf, struct vf_record *re
 	return error;
 }
 
+struct search {
+	const struct host *host;
+	const char *name;
+	char *pf;
+	bool found;
+};
+
+static void examine(void *context, const char *file)
+{
+	struct search *search = context;
+	const char *end = strstr(file, ".json");
+	struct faults none = {0};
+	struct vf_record record;
+	char pf[VF_PCI_MAX];
+
+	if (search->found || !end || end[5] || end - file >= VF_PCI_MAX)
+		return;
+	snprintf(pf, sizeof(pf), "%.*s", (int)(end - file), file);
+	search->found = vf_record_read(search->host, pf, &record, &none) == 0 && strcmp(record.name, search->name) == 0;
+	if (search->found)
+		memcpy(search->pf, pf, sizeof(pf));
+	faults_clear(&none);
+}
+
+bool vf_record_find(const struct host *host, const char *name, char pf[VF_PCI_MAX])
+{
+	struct search search = {.host = host, .name = name, .pf = pf};
+
+	host_each(host_path(host, VF_RECORD_FOLDER), examine, &search);
+	return search.found;
+}
+
 int vf_record_write(const char *pf, const struct vf_record *record, struct faults *faults)
 {
 	const struct vf_attributes *before = &record->attributes;
+	const char *file = faults->file;
 	const uint8_t *mac = before->mac;
 	char path[sizeof(PATH) + VF_PCI_MAX], *text;
 	json_t *json, *bytes = NULL;
@@ -85,18 +119,18 @@ int vf_record_write(const char *pf, const struct vf_record *record, struct fault
 
 	if (before->known)
 		bytes = json_pack("[i, i, i, i, i, i]", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-	json = json_pack("{s:s, s:b, s:b, s:b, s:b, s:s, s:s, s:o*, s:i, s:i, s:i}", "name", record->name, "made_vfs",
-		record->made_vfs, "made_switchdev", record->made_switchdev, "made_rules", record->made_rules,
-		"autoprobe", record->autoprobe, "driver", record->driver, "driver_override", record->override, "mac",
-		bytes, "vlan", (int)before->vlan, "spoof_check", (int)before->spoof_check, "trust", (int)before->trust);
+	json = json_pack("{s:s, s:i, s:i, s:b, s:b, s:b, s:s, s:s, s:o*, s:i, s:i, s:i}", "name", record->name, "vf",
+		(int)record->vf, "made_vfs", (int)record->made_vfs, "made_switchdev", record->made_switchdev,
+		"made_rules", record->made_rules, "autoprobe", record->autoprobe, "driver", record->driver,
+		"driver_override", record->override, "mac", bytes, "vlan", (int)before->vlan, "spoof_check",
+		(int)before->spoof_check, "trust", (int)before->trust);
 	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	snprintf(path, sizeof(path), PATH, pf);
-	if (text)
-		error = file_replace(path, NULL, text, strlen(text), faults);
-	else {
-		faults_error(faults, path, "out of memory");
-		error = -ENOMEM;
-	}
+	faults->file = path;
+	error = text ? file_replace(path, NULL, text, strlen(text), faults) : -ENOMEM;
+	if (!text)
+		faults_error(faults, NULL, "out of memory");
+	faults->file = file;
 	json_decref(json);
 	free(text);
 	return error;

@@ -17,7 +17,9 @@
 struct vf_record {
 	bool exists;
 	char name[VF_RECORD_NAME]; /* of the configuration that the PF belongs to */
-	bool made_vfs, made_switchdev, made_rules;
+	unsigned vf; /* number of the director's VF */
+	unsigned made_vfs; /* how many VFs apply has made; 0: the VFs were there before */
+	bool made_switchdev, made_rules;
 	/* Before the first apply. */
 	bool autoprobe;
 	char driver[VF_DRIVER_MAX], override[VF_DRIVER_MAX];
@@ -26,6 +28,9 @@ struct vf_record {
 
 /* Reads the record of the PF. Returns 0, also if there is none; or -errno with an error in faults: it cannot be read. */
 int vf_record_read(const struct host *host, const char *pf, struct vf_record *record, struct faults *faults);
+
+/* Finds the PF of which a record has this name. Returns false if there is none. */
+bool vf_record_find(const struct host *host, const char *name, char pf[VF_PCI_MAX]);
 
 /* Return 0, or -errno with an error in faults. */
 int vf_record_write(const char *pf, const struct vf_record *record, struct faults *faults);

@@ -16,13 +16,16 @@ static int write_value(const char *command, struct faults *faults)
 {
 	const char *arrow = strstr(command, "> "), *value = command + strlen("echo");
 	char line[64];
+	ssize_t wrote = -1;
 	int size, fd, error = 0;
 
 	value += *value == ' ' && value + 1 < arrow;
 	size = snprintf(line, sizeof(line), "%.*s\n", (int)(arrow - value - (arrow > value)), value);
 	fd = open(arrow + 2, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, line, (size_t)size) != size)
-		error = -errno;
+	if (fd >= 0)
+		wrote = write(fd, line, (size_t)size);
+	if (wrote != size)
+		error = wrote < 0 ? -errno : -EIO;
 	if (fd >= 0)
 		close(fd);
 	if (error)

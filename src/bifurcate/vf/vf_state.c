@@ -8,6 +8,7 @@
 
 #include "bifurcate/vf/vf_ask.h"
 #include "bifurcate/vf/vf_user.h"
+#include "conf/conf_reader.h"
 #include "program/host/interface.h"
 
 #define DEVICES "/sys/bus/pci/devices"
@@ -110,6 +111,7 @@ static int read_pf(const struct host *host, const struct vf_conf *conf, struct v
 	struct search search = {.host = host, .state = state, .vf = conf->vf};
 	char line[HOST_LINE_MAX], name[HOST_ENTRY_MAX];
 	struct interface interface;
+	uint8_t mac[6];
 	long autoprobe = 1;
 
 	read_driver(host, state->pf, state->driver);
@@ -121,6 +123,8 @@ static int read_pf(const struct host *host, const struct vf_conf *conf, struct v
 		return -ENODEV;
 	}
 	state->up = interface_read(host, state->interface, &interface) && interface.up;
+	host_line(host_path(host, "/sys/class/net/%s/address", state->interface), line);
+	state->pf_has_mac = conf_parse_mac(line, mac) && memcmp(mac, conf->mac, sizeof(mac)) == 0;
 	state->vendor_driver = host_exists(host_path(host, "/sys/module/%s/version", state->driver));
 	host_number(host_path(host, DEVICES "/%s/sriov_numvfs", state->pf), &state->count);
 	host_number(host_path(host, DEVICES "/%s/sriov_offset", state->pf), &state->offset);
@@ -137,6 +141,7 @@ static int read_pf(const struct host *host, const struct vf_conf *conf, struct v
 static void read_vf(const struct host *host, const struct vf_conf *conf, struct vf_state *state)
 {
 	char name[HOST_ENTRY_MAX], override[HOST_LINE_MAX];
+	struct interface interface;
 
 	vf_state_address(state, conf->vf, state->vf);
 	if (!host_link(host_path(host, DEVICES "/%s/virtfn%u", state->pf, conf->vf), name))
@@ -144,6 +149,9 @@ static void read_vf(const struct host *host, const struct vf_conf *conf, struct 
 	state->exists = true;
 	snprintf(state->vf, sizeof(state->vf), "%.*s", VF_PCI_MAX - 1, name);
 	read_driver(host, state->vf, state->vf_driver);
+	if (host_first(host_path(host, DEVICES "/%s/net", state->vf), name) && interface_read(host, name, &interface) &&
+		interface.up)
+		snprintf(state->vf_interface, sizeof(state->vf_interface), "%.*s", IF_NAMESIZE - 1, name);
 	host_line(host_path(host, DEVICES "/%s/driver_override", state->vf), override);
 	if (strcmp(override, "(null)") != 0)
 		snprintf(state->vf_override, sizeof(state->vf_override), "%.*s", VF_DRIVER_MAX - 1, override);
@@ -169,7 +177,7 @@ int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf
 {
 	int error;
 
-	*state = (struct vf_state){0};
+	*state = (struct vf_state){.mac_vf = -1};
 	error = find_pf(host, conf->device, state, faults);
 	if (!error)
 		error = read_pf(host, conf, state, faults);
@@ -178,7 +186,7 @@ int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf
 	if (*host->root)
 		state->eswitch = *state->representor ? VF_ESWITCH_SWITCHDEV : VF_ESWITCH_LEGACY;
 	else
-		error = vf_ask_attributes(state, conf->vf, faults);
+		error = vf_ask_attributes(state, conf, faults);
 	if (!*host->root && conf->steering == VF_STEERING_RULES)
 		vf_ask_eswitch(state);
 	read_vf(host, conf, state);
@@ -197,4 +205,5 @@ void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe)
 	/* The name of the kernel's driver for VFs is not known yet. */
 	snprintf(state->vf_driver, sizeof(state->vf_driver), "%s", autoprobe ? "?" : "");
 	state->vf_override[0] = '\0';
+	state->vf_interface[0] = '\0';
 }

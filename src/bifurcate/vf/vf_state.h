@@ -76,9 +76,12 @@ struct vf_state {
 	bool exists;
 	char vf[VF_PCI_MAX]; /* if it does not exist: the address that it will have */
 	char vf_driver[VF_DRIVER_MAX], vf_override[VF_DRIVER_MAX]; /* "": none */
+	char vf_interface[IF_NAMESIZE]; /* of the kernel, if it is switched on */
 	char representor[IF_NAMESIZE]; /* "": none */
 	bool representor_up;
 	struct vf_attributes attributes;
+	bool pf_has_mac; /* the PF has the MAC that the VF should have */
+	long mac_vf; /* number of another VF that has it; -1: none */
 	struct vf_user user;
 	struct vf_rules rules; /* vf_rules_read() fills it */
 };

@@ -9,25 +9,45 @@
 
 #define DEVICES "/sys/bus/pci/devices"
 
+#define MAX_NODES 4
+
+/* The files in /dev through which a process drives a VF. "": none. */
+struct nodes {
+	char names[MAX_NODES][HOST_ENTRY_MAX];
+};
+
 struct search {
 	const struct host *host;
 	char (*vfs)[VF_PCI_MAX];
-	char (*nodes)[HOST_ENTRY_MAX]; /* device nodes of the VFs, in the same order; "": none */
+	const struct nodes *nodes; /* of the VFs, in the same order */
 	unsigned count;
 	const char *process;
 	struct vf_user *user;
 };
 
-/* Writes the name of the file in /dev through which a process drives the VF. */
-static void find_node(const struct host *host, const char *vf, char node[HOST_ENTRY_MAX])
+/* VFIO has a file for each group, or for each device; without an IOMMU, the name of the group's file is another one. */
+static bool find_nodes(const struct host *host, const char *vf, struct nodes *nodes)
 {
 	char name[HOST_ENTRY_MAX];
 
-	node[0] = '\0';
-	if (host_link(host_path(host, DEVICES "/%s/iommu_group", vf), name))
-		snprintf(node, HOST_ENTRY_MAX, "/dev/vfio/%.200s", name);
+	*nodes = (struct nodes){0};
+	if (host_link(host_path(host, DEVICES "/%s/iommu_group", vf), name)) {
+		snprintf(nodes->names[0], HOST_ENTRY_MAX, "/dev/vfio/%.200s", name);
+		snprintf(nodes->names[1], HOST_ENTRY_MAX, "/dev/vfio/noiommu-%.200s", name);
+	}
+	if (host_first(host_path(host, DEVICES "/%s/vfio-dev", vf), name))
+		snprintf(nodes->names[2], HOST_ENTRY_MAX, "/dev/vfio/devices/%.200s", name);
 	if (host_first(host_path(host, DEVICES "/%s/infiniband_verbs", vf), name))
-		snprintf(node, HOST_ENTRY_MAX, "/dev/infiniband/%.200s", name);
+		snprintf(nodes->names[3], HOST_ENTRY_MAX, "/dev/infiniband/%.200s", name);
+	return *nodes->names[0] || *nodes->names[2] || *nodes->names[3];
+}
+
+static bool has_node(const struct nodes *nodes, const char *path)
+{
+	for (unsigned i = 0; i < MAX_NODES; i++)
+		if (strcmp(nodes->names[i], path) == 0)
+			return true;
+	return false;
 }
 
 static void examine_descriptor(void *context, const char *name)
@@ -39,11 +59,11 @@ static void examine_descriptor(void *context, const char *name)
 	if (!search->user->pid)
 		size = readlink(
 			host_path(search->host, "/proc/%s/fd/%s", search->process, name), target, sizeof(target) - 1);
-	if (size < 0)
+	if (size <= 0)
 		return;
 	target[size] = '\0';
 	for (unsigned i = 0; i < search->count; i++)
-		if (*search->nodes[i] && strcmp(search->nodes[i], target) == 0) {
+		if (has_node(&search->nodes[i], target)) {
 			char comm[HOST_LINE_MAX];
 
 			host_line(host_path(search->host, "/proc/%s/comm", search->process), comm);
@@ -66,15 +86,13 @@ static void examine_process(void *context, const char *name)
 
 void vf_user_find(const struct host *host, char (*vfs)[VF_PCI_MAX], unsigned count, struct vf_user *user)
 {
-	static char nodes[VF_CONF_MAX_VFS][HOST_ENTRY_MAX];
+	static struct nodes nodes[VF_CONF_MAX_VFS];
 	struct search search = {.host = host, .vfs = vfs, .nodes = nodes, .count = count, .user = user};
 	bool any = false;
 
 	*user = (struct vf_user){0};
-	for (unsigned i = 0; i < count; i++) {
-		find_node(host, vfs[i], nodes[i]);
-		any |= *nodes[i] != '\0';
-	}
+	for (unsigned i = 0; i < count; i++)
+		any |= find_nodes(host, vfs[i], &nodes[i]);
 	if (any)
 		host_each(host_path(host, "/proc"), examine_process, &search);
 }

@@ -3,7 +3,9 @@
 kernel (support/card_kernel.py)."""
 
 import json
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ from support.tree import BIFURCATE, BUILD, TREE
 
 START = """
 set -e
-root=$1; build=$2; shift 2
+root=$1; build=$2; full=$3; shift 3
 ip link add eth1 type veth peer name peer1
 ip link set eth1 up
 mkdir -p "$root/usr" "$root$build" "$root/dev" "$root/proc" "$root/tmp"
@@ -22,6 +24,10 @@ touch "$root/dev/null"
 mount --bind /usr "$root/usr"
 mount --bind "$build" "$root$build"
 mount --bind /dev/null "$root/dev/null"
+if [ -n "$full" ]; then
+	mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs "$root/run"
+	head -c 4096 /dev/zero >"$root/run/full"
+fi
 exec chroot "$root" /usr/bin/env PATH=/fake:/usr/sbin:/usr/bin "$@"
 """
 RECORD = f"run/glb-bifurcate/{PF}.json"
@@ -34,7 +40,8 @@ class Host(Card):
         (root / "fake").mkdir()
         (root / "run").mkdir()
         kernel = (TREE / "tests/support/card_kernel.py").read_bytes()
-        for name in ("ip", "ethtool"):
+        shutil.copytree(Path(__file__).parent / "outputs", root / "fake/outputs")
+        for name in ("ip", "ethtool", "tc", "devlink"):
             (root / "fake" / name).write_bytes(kernel)
             (root / "fake" / name).chmod(0o755)
         self.state(ignored=[], fail="", rules={}, ntuple="off")
@@ -53,8 +60,9 @@ class Host(Card):
         path = self.root / RECORD
         return json.loads(path.read_text()) if path.exists() else None
 
-    def run(self, *words, code=0):
-        command = ["unshare", "--mount", "--net", "sh", "-c", START, "sh", self.root, BUILD, BIFURCATE, *words]
+    def run(self, *words, code=0, full_run=False):
+        """With full_run, there is no room for a file in /run."""
+        command = ["unshare", "--mount", "--net", "sh", "-c", START, "sh", self.root, BUILD, "yes" if full_run else "", BIFURCATE, *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stdout + done.stderr
@@ -71,9 +79,10 @@ def test_apply_makes_the_vf_as_dry_run_said_and_again_does_nothing(host):
     assert not host.record() and not host.vf()
     said = host.run("apply", "eth1")
     assert said == planned + "eth1: VF 0 of eth1 is 0000:03:10.0, bound to vfio-pci: 8 commands\n"
-    assert host.vf() == {"vf": 0, "address": MAC, "vlan_list": [{"vlan": 7}], "spoofchk": True, "trust": True}
+    changed = {"vf": 0, "address": MAC, "vlan_list": [{"vlan": 7}], "spoofchk": True, "trust": True}
+    assert {key: host.vf()[key] for key in changed} == changed
     assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
-    assert host.record()["made_vfs"] is True
+    assert host.record()["made_vfs"] == 1
     host.open_vf(0)
     assert host.run("apply", "eth1").endswith("vfio-pci: 0 commands\n"), "also while a director uses it"
     status = json.loads(host.run("status", "--json", "eth1"))
@@ -104,13 +113,60 @@ def test_command_that_fails_is_named_and_the_next_apply_goes_on(host):
     host.state(fail=f"ip link set dev eth1 vf 0 mac {MAC}")
     said = host.run("apply", "eth1", code=1)
     assert f"'ip link set dev eth1 vf 0 mac {MAC}' failed: RTNETLINK answers: Operation not permitted" in said
-    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "0\n" and host.record()["autoprobe"] is True
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n", "VFs that others make have drivers"
     host.state(fail="")
     host.run("apply", "eth1")
     assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
     host.run("undo", "eth1")
     assert (host.pf / "sriov_numvfs").read_text() == "0\n" and not host.record()
     assert host.run("undo", "eth1") == ""
+
+
+def test_apply_that_was_killed_before_it_switched_drivers_on_again(host):
+    host.run("apply", "eth1")
+    host.write(host.pf / "sriov_drivers_autoprobe", 0)
+    said = host.run("apply", "eth1")
+    assert said.splitlines()[0].endswith("sriov_drivers_autoprobe") and "1 command" in said
+    assert (host.pf / "sriov_drivers_autoprobe").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("broken, said", [
+    (f"sys/bus/pci/devices/{PF}/sriov_drivers_autoprobe", "sriov_drivers_autoprobe' failed: No such file or directory"),
+    ("sys/bus/pci/drivers_probe", "/sys/bus/pci/drivers_probe' failed: No such file or directory"),
+])
+def test_apply_goes_on_where_it_failed(host, broken, said):
+    path, away = host.root / broken, host.root / "away"
+    path.rename(away)
+    assert said in host.run("apply", "eth1", code=1)
+    away.rename(path)
+    host.run("apply", "eth1")
+    assert json.loads(host.run("status", "--json", "eth1"))["result"] == "ok"
+    host.run("undo", "eth1")
+    assert (host.pf / "sriov_numvfs").read_text() == "0\n"
+
+
+def test_full_run_changes_nothing(host):
+    said = host.run("apply", "eth1", code=1, full_run=True)
+    assert f"/run/glb-bifurcate/{PF}.json: the new file cannot be written: No space left on device" in said
+    assert not host.vf() and (host.pf / "sriov_numvfs").read_text() == "0\n"
+
+
+def test_mac_of_another_vf_is_refused(host):
+    host.run("apply", "eth1")
+    host.state(others=[{"vf": 3, "address": "02:00:00:00:03:99"}])
+    host.conf(device=PF, mac="02:00:00:00:03:99")
+    assert "mac: 02:00:00:00:03:99 is the MAC of VF 3: choose another one, or write vf = 3;" in host.run("apply", "eth1", code=1)
+    assert host.vf()["address"] == MAC
+
+
+def test_second_configuration_of_a_pf_is_refused_although_nothing_differs(host):
+    host.run("apply", "eth1")
+    (host.root / RECORD).unlink()
+    assert host.run("apply", "eth1").endswith(": 0 commands\n")
+    host.conf(name="uplink", **CONF, trust=True)
+    assert "belongs to the configuration 'eth1': run `glb-bifurcate undo eth1` first" in host.run("apply", "uplink", code=1)
+    host.run("undo", "eth1")
+    assert (host.pf / "sriov_numvfs").read_text() == "1\n", "no record says that apply has made the VF"
 
 
 def test_undo_after_a_failed_apply(host):
@@ -155,3 +211,20 @@ def test_rules_follow_the_table_and_keep_those_of_the_operator(tmp_path):
     (host.root / "proc/4711/fd/9").unlink()
     host.run("undo", "eth1")
     assert host.rules() == operators
+
+
+def test_rules_of_tc_are_read_from_what_tc_prints(tmp_path):
+    """tc_filter.json has a rule for 203.0.113.10, one for 203.0.113.0/28, one for 2001:db8:f::10, and one of an operator."""
+    host = Host(tmp_path, "ice")
+    host.conf(**CONF, steering="rules")
+    host.make_vfs(1, "vfio-pci")
+    host.state(vf={"vf": 0, "address": MAC, "vlan_list": [{}], "spoofchk": True, "trust": False}, ntuple="on")
+    host.write(host.pf / "net/eth1/phys_port_name", "p0")
+    host.write(host.pf / "net/d1/phys_port_name", "pf0vf0")
+    document = {"tables": [table(binds=[{"ip": vip, "proto": "tcp", "port": 80} for vip in ("203.0.113.10", "203.0.113.77", "2001:db8:f::10")])]}
+    (tmp_path / "table.json").write_text(json.dumps(document))
+    rules = [line for line in host.run("apply", "--dry-run", "--table", "/table.json", "eth1").splitlines() if " eth1 ingress " in line]
+    assert rules == [
+        "tc filter add dev eth1 ingress protocol ip prio 11 flower skip_sw dst_ip 203.0.113.77 action mirred egress redirect dev d1",
+        "tc filter del dev eth1 ingress protocol ip prio 11 handle 0x2 flower",
+    ]

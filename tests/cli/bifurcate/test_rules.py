@@ -87,9 +87,9 @@ def test_mlx5_changes_the_mode_while_vfs_have_no_driver(tmp_path):
     assert plan(card_of(tmp_path, "mlx5_core", *VIPS)) == [
         f"echo 0 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
         f"echo 1 > {DEVICES}/{PF}/sriov_numvfs",
+        f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
         f"devlink dev eswitch set pci/{PF} mode switchdev",
         f"ip link set dev eth1 vf 0 mac {MAC}",
-        f"echo 1 > {DEVICES}/{PF}/sriov_drivers_autoprobe",
         f"echo {VF} > /sys/bus/pci/drivers_probe",
         *tc_rules("REPRESENTOR"),
     ]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from support.card import CONF, DEVICES, FRESH, MAC, PF, VF, Card
+from support.card import CONF, DEVICES, FRESH, MAC, PF, VF, Card, link
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_first_apply_with_a_next_hop_is_the_same_for_all_drivers(tmp_path, drive
 
 def test_every_key_has_its_command(card):
     card.conf(**CONF, vlan=100, spoof_check=True, trust=False)
-    assert card.plan()[2:6] == [
+    assert card.plan()[3:7] == [
         f"ip link set dev eth1 vf 0 mac {MAC}",
         "ip link set dev eth1 vf 0 vlan 100",
         "ip link set dev eth1 vf 0 spoofchk on",
@@ -78,6 +78,25 @@ def test_vf_of_another_driver_is_taken_from_it(card):
     assert card.plan()[1:] == [FRESH[4], f"echo {VF} > {DEVICES}/{VF}/driver/unbind", FRESH[5]]
 
 
+def test_vf_that_the_kernel_uses_is_taken_only_with_force(card):
+    card.make_vfs(1, "igbvf")
+    card.write(card.pci / f"devices/{VF}/net/eth1v0/mtu", 1500)
+    card.write(card.root / "sys/class/net/eth1v0/flags", "0x1002")
+    assert len(card.plan()) == 4, "its interface is switched off"
+    card.write(card.root / "sys/class/net/eth1v0/flags", "0x1003")
+    said = card.call("apply", "--dry-run", "eth1", code=1)
+    assert f"{VF}: its interface eth1v0 is up, so the kernel uses this VF" in said and "apply --force" in said
+    assert len(card.plan("--force")) == 4
+    record(card)
+    assert len(card.plan()) == 4, "udev or a network manager has switched on a VF that apply has made"
+
+
+def test_mac_of_the_pf_is_refused(card):
+    card.write(card.root / "sys/class/net/eth1/address", MAC.upper())
+    said = card.call("apply", "--dry-run", "eth1", code=1)
+    assert f"mac: {MAC} is the MAC of eth1 itself, whose packets the VF would take" in said
+
+
 def test_other_number_of_vfs_is_refused_and_says_both_ways(card):
     card.conf(**CONF, num_vfs=1)
     card.make_vfs(4)
@@ -101,6 +120,16 @@ def test_vf_in_use_is_never_removed(card, number):
     for words in (["apply"], ["apply", "--force"]):
         said = card.call(*words, "--dry-run", "eth1", code=1)
         assert f"{card.address(number)}: {'qemu' if number else 'glb-director'} (pid 4711) uses this VF" in said
+
+
+@pytest.mark.parametrize("node", ["noiommu-20", "devices/vfio3"])
+def test_vf_in_use_is_found_by_any_file_of_vfio(card, node):
+    card.make_vfs(1, "vfio-pci")
+    (card.pci / f"devices/{VF}/vfio-dev/vfio3").mkdir(parents=True)
+    card.open_vf(0)
+    link(card.root / "proc/4711/fd/9", f"/dev/vfio/{node}")
+    card.conf(**CONF, num_vfs=4)
+    assert "glb-director (pid 4711) uses this VF" in card.call("apply", "--dry-run", "--force", "eth1", code=1)
 
 
 def test_vf_in_use_is_not_bound_to_another_driver(card):
@@ -162,7 +191,7 @@ def test_copy_of_a_host_is_never_changed(card):
 
 def record(card, **members):
     card.write(card.root / f"run/glb-bifurcate/{PF}.json", json.dumps(
-        {"name": "eth1", "made_vfs": True, "made_switchdev": False, "autoprobe": True, "driver": "", "driver_override": "",
+        {"name": "eth1", "vf": 0, "made_vfs": 1, "made_switchdev": False, "autoprobe": True, "driver": "", "driver_override": "",
          "vlan": 0, "spoof_check": 0, "trust": 0, **members}))
 
 
@@ -178,6 +207,8 @@ def test_undo_removes_the_vfs_that_apply_has_made(card):
 def test_undo_keeps_vfs_of_others(card):
     card.make_vfs(2, "igbvf")
     record(card)
+    assert "it has 2 VFs, but apply made 1: `undo --force`" in card.call("undo", "--dry-run", "eth1", code=1)
+    record(card, made_vfs=2)
     assert "a driver has a VF that is not the director's: `undo --force`" in card.call("undo", "--dry-run", "eth1", code=1)
     assert card.call("undo", "--dry-run", "--force", "eth1") == f"echo 0 > {DEVICES}/{PF}/sriov_numvfs\n"
 
@@ -185,7 +216,7 @@ def test_undo_keeps_vfs_of_others(card):
 def test_undo_returns_a_vf_that_was_there_before(card):
     card.make_vfs(1, "vfio-pci")
     card.write(card.pci / f"devices/{VF}/driver_override", "vfio-pci")
-    record(card, made_vfs=False, driver="igbvf", mac=[2, 0, 0, 0, 0, 9])
+    record(card, made_vfs=0, driver="igbvf", mac=[2, 0, 0, 0, 0, 9])
     assert card.call("undo", "--dry-run", "eth1").splitlines() == [
         "ip link set dev eth1 vf 0 mac 02:00:00:00:00:09",
         f"echo > {DEVICES}/{VF}/driver_override",
@@ -210,6 +241,21 @@ def test_two_configurations_cannot_have_one_pf(card):
         assert "belongs to the configuration 'uplink': run `glb-bifurcate undo uplink` first" in said
 
 
+def test_configuration_that_now_names_another_vf_or_card_must_be_undone_first(card):
+    """Two VFs would have the MAC of the director."""
+    card.make_vfs(4, "vfio-pci")
+    record(card, made_vfs=4)
+    card.conf(**CONF, vf=1)
+    for words in (["apply"], ["undo"]):
+        said = card.call(*words, "--dry-run", "eth1", code=1)
+        assert "vf: apply has given VF 0 to the director: write vf = 0; again, run `glb-bifurcate undo eth1`" in said
+    card.conf(**CONF)
+    (card.root / f"run/glb-bifurcate/{PF}.json").rename(card.root / "run/glb-bifurcate/0000:04:00.0.json")
+    for words in (["apply", "--dry-run"], ["undo", "--dry-run"], ["status"]):
+        said = card.call(*words, "eth1", code=2 if words == ["status"] else 1)
+        assert "apply of 'eth1' has made a VF of 0000:04:00.0: write device = \"0000:04:00.0\"; again" in said
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{\"name\": \"eth1\"}", "x" * 5000], ids=range(5))
 def test_damaged_record_is_named(card, text):
     card.write(card.root / f"run/glb-bifurcate/{PF}.json", text)
@@ -221,6 +267,13 @@ def test_status_as_json_has_a_finding_for_each_property(card):
     assert [item["check"] for item in findings] == [
         "link", "num_vfs", "eswitch", "mac", "vlan", "spoof_check", "trust", "driver", "rules", "hugepages"]
     assert {item["level"] for item in findings} == {"ok", "fail"}
+    texts = {item["check"]: item["text"] for item in findings}
+    assert texts["num_vfs"] == "0 instead of 1" and texts["driver"] == "none instead of vfio-pci"
+
+
+def test_status_says_what_differs_although_vfio_must_be_loaded_first(card):
+    (card.pci / "drivers/vfio-pci").rmdir()
+    assert f"fail  driver: {PF}: none instead of vfio-pci" in card.call("status", "eth1", code=2)
 
 
 def test_status_looks_for_hugepages(card):
