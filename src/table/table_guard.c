@@ -364,10 +364,14 @@ static void compare_sets(struct comparison *comparison)
 {
 	const struct table_guard *guard = comparison->guard;
 
-	if (guard->old->count && !guard->new->count)
+	if (guard->old->count && !guard->new->count) {
 		lose_everything(comparison);
-	else if (!compare_tables(comparison))
-		faults_error(comparison->faults, NULL, "out of memory: cannot compare this table with the one in use");
+		return;
+	}
+	if (compare_tables(comparison))
+		return;
+	faults_error(comparison->faults, NULL, "out of memory: cannot compare this table with the one in use");
+	comparison->faults->out_of_memory = true;
 }
 
 bool table_guard_allows(const struct table_guard *guard, struct faults *faults)
@@ -411,6 +415,10 @@ const char *table_guard_refusal(
 	char more[48] = "", remedy[256];
 	int room;
 
+	if (faults->out_of_memory) { /* no confirmation helps */
+		snprintf(buf, TABLE_GUARD_TEXT_MAX, "%s", faults_first_error(faults));
+		return buf;
+	}
 	if (faults->errors > 1)
 		snprintf(more, sizeof(more), " (and %zu more)", faults->errors - 1);
 	write_remedy(guard, remedy, sizeof(remedy));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "table/file/json/json_parse.h"
 #include "table/file/json/json_reader.h"
 #include "table/file/json/json_twins.h"
 #include "table/file/table_document.h"
@@ -434,9 +435,14 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 	size_t errors = faults->errors;
 	char shown[JSON_READER_TEXT_MAX];
 	json_error_t where;
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+	bool out_of_memory;
+	json_t *root = json_parse(text, size, &where, &out_of_memory);
 
 	*document = (struct table_document){0};
+	if (out_of_memory) {
+		faults_error(faults, NULL, "out of memory");
+		return -ENOMEM;
+	}
 	if (!root && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
 		faults_error(faults, NULL,
 			"begins with a byte order mark, which JSON does not have: save it as UTF-8 without one");

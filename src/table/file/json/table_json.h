@@ -10,7 +10,7 @@
 
 /*
  * Parses and validates a JSON table, and collects all faults. 0: *set is filled, without rows; the caller frees it.
- * -EINVAL: the faults have errors, and *set is empty.
+ * -EINVAL or -ENOMEM: the faults have errors, and *set is empty.
  */
 int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults);
 
