@@ -110,6 +110,16 @@ def test_what_is_no_fitting_program_is_refused(proxy):
     assert "eth9: not attached" in proxy("next", "eth9", OTHER, code=1)
 
 
+def test_a_program_of_an_older_version_runs_no_next_program(proxy):
+    """It has no map for it. An upgrade helps."""
+    proxy.namespace.run("sh", "-c", f"rm {PINS}/eth0/[0-9]*/next")
+    for operand in (OTHER, "--none"):
+        said = proxy("next", "eth0", operand, code=1)
+        assert "eth0: the attached program is from an older glb-redirect" in said and "(glb-redirect attach eth0)" in said
+    proxy("attach", "eth0")
+    assert "eth0: next program is " in proxy("next", "eth0", OTHER)
+
+
 def test_commands_of_the_page(proxy, tmp_path):
     kind = "frags" if HAS_FRAGS and proxy.mode == "native" else "plain"
     shutil.copy(BUILD / f"tests/bpf/programs/count_all_{kind}.bpf.o", tmp_path / "filter.bpf.o")

@@ -102,7 +102,9 @@ static int next(const struct command_args *args)
 	if (error)
 		return explain_folder(interface, error);
 	if (pins.next < 0)
-		code = explain_folder(interface, -ENOENT);
+		code = command_error(
+			"%s: the attached program is from an older glb-redirect, which cannot run another program after it: replace it first (glb-redirect attach %s)",
+			interface, interface);
 	else
 		code = path ? set(interface, &pins, path) : unset(interface, &pins);
 	pins_close(&pins);
