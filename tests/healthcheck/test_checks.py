@@ -54,9 +54,10 @@ def test_no_reply_of_the_proxy_counts_as_a_failure_of_this_host(daemon):
     rows = once(daemon, *(backend(f"10.78.0.{i}", http=port) for i, port in enumerate(ports, 1)))
     replies = dict(zip(ports, rows.values(), strict=True))
     assert "not_run" not in {result for result, _ in replies.values()}, rows
-    assert [replies[port] for port in (peers.LONG_STATUS, peers.LONG_HEADER, peers.MANY_HEADERS)] == [
-        ("bad_reply", "a line of the reply is too long"), ("bad_reply", "a line of the reply is too long"),
-        ("bad_reply", "the headers have more than 65536 bytes")]
+    line = ("a line of the reply is too long", "A value or data field grew larger than allowed")  # libcurl 7, 8
+    for port, texts in ((peers.LONG_STATUS, line), (peers.LONG_HEADER, line),
+                        (peers.MANY_HEADERS, ("the headers have more than 65536 bytes", "Too many response headers, 5000 is max"))):
+        assert replies[port][0] == "bad_reply" and replies[port][1] in texts, replies[port]
 
 
 @pytest.mark.parametrize("options, expected", [
@@ -84,7 +85,7 @@ ASK = {"http": nginx.OK, "http_uri": "/ask"}
     ({"http_status": "201-299"}, "bad_status"),
     ({"http_headers": {"X-Token": "abc"}, "http_body": "token=abc"}, "passed"),
     ({"http_headers": {"User-Agent": "me"}, "http_body": "agent=me"}, "passed"),
-    ({"http_version": "2"}, "reset"),  # nginx closes the connection: it does not know HTTP/2 there
+    ({"http_version": "2"}, "reset bad_reply"),  # nginx does not know HTTP/2 there and closes the connection, or libcurl 8 does
     ({"http": nginx.H2, "http_version": "2", "http_body": "HTTP/2.0"}, "passed"),
     ({"http": nginx.H2, "http_version": "2", "http_host": nginx.NAME, "http_headers": {"x-token": "abc"},
       "http_body": f"HTTP/2.0 {nginx.NAME} abc"}, "passed"),
@@ -96,7 +97,7 @@ ASK = {"http": nginx.OK, "http_uri": "/ask"}
 ])
 def test_http_settings_of_a_backend(daemon, settings, expected):
     (result, reason), = once(daemon, backend(PROXY, **{**ASK, **settings})).values()
-    assert result == expected, reason
+    assert result in expected.split(), reason
 
 
 def test_bodies_of_http2_arrive_whatever_their_size(daemon, servers):
