@@ -34,6 +34,7 @@ struct replay {
 	pcap_t *in;
 	pcap_dumper_t *out;
 	struct conf conf;
+	enum isa isa; /* of the fast path */
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit;
 	struct next_hops next_hops;
@@ -139,8 +140,9 @@ static json_t *describe(const struct replay *replay)
 
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		json_object_set_new(verdicts, verdict_name(i), json_integer((json_int_t)replay->verdicts[i]));
-	return json_pack("{s:I, s:I, s:I, s:o}", "packets", (json_int_t)replay->packets, "cut", (json_int_t)replay->cut,
-		"sent", (json_int_t)replay->written, "verdicts", verdicts);
+	return json_pack("{s:I, s:I, s:I, s:s, s:o}", "packets", (json_int_t)replay->packets, "cut",
+		(json_int_t)replay->cut, "sent", (json_int_t)replay->written, "isa", isa_name(replay->isa), "verdicts",
+		verdicts);
 }
 
 /* Continues the object that begins with the list. */
@@ -207,6 +209,14 @@ static bool output_is_allowed(const struct command_args *args, const struct repl
 	return !replay->out_path || output_is_safe(&output);
 }
 
+/* The ISA of director.conf, if this host has it: the directors may run on other CPUs. */
+static enum isa choose_isa(enum conf_isa wanted)
+{
+	enum isa isa = wanted == CONF_ISA_AUTO ? ISA_PLAIN : (enum isa)(wanted - CONF_ISA_SCALAR);
+
+	return wanted != CONF_ISA_AUTO && isa_usable(isa) ? isa : isa_choose(UINT_MAX);
+}
+
 /* Opens all files. Returns COMMAND_OK, or the exit code after an error message. */
 static int open_all(const struct command_args *args, struct replay *replay)
 {
@@ -227,7 +237,8 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
 	pipeline->next_hops = &replay->next_hops;
 	pipeline->reply_to_sender = replay->conf.gateway_auto;
-	pipeline->fast = lanes_by_isa[isa_choose(UINT_MAX)];
+	replay->isa = choose_isa(replay->conf.isa);
+	pipeline->fast = lanes_by_isa[replay->isa];
 	if (!args->options[GATEWAY_MAC] && !replay->conf.gateway_auto)
 		memcpy(&replay->next_hops.mac, replay->conf.gateway_mac, sizeof(replay->conf.gateway_mac));
 	replay->in = capture_open(replay->in_path);

@@ -2,14 +2,13 @@
 #include "table/rows/table_build.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "table/rows/table_build_matched.h"
-#include "table/rows/table_rows.h"
+#include "table/rows/table_rows_isa.h"
 #include "table/table_share.h"
 
 /* A thread takes one chunk at a time. Chunks are small, so that the threads end at nearly the same time. */
@@ -115,7 +114,7 @@ static int open_jobs(const struct table_set *set, const uint32_t *same, struct t
 int table_build(struct table_set *set, unsigned threads)
 {
 	struct build build = {
-		.fill = table_rows_by_isa[isa_choose(UINT_MAX)],
+		.fill = table_rows_by_isa[table_rows_isa()],
 		.jobs = calloc(set->count + 1, sizeof(*build.jobs)),
 		.chunk_count = set->count * CHUNKS,
 		.set = set,

@@ -2,12 +2,11 @@
 #include "table/rows/table_order.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/byteorder.h"
-#include "table/rows/table_rows.h"
+#include "table/rows/table_rows_isa.h"
 
 /* Members of a set that the list of a row has on average. Few rows need more to be matched. */
 #define LISTED     16
@@ -295,7 +294,7 @@ static void collect(const struct table_order *order, uint32_t first, uint32_t co
 
 void table_order_fill(const struct table_order *order, uint32_t first, uint32_t end)
 {
-	table_scores_fn *hash = table_scores_by_isa[isa_choose(UINT_MAX)];
+	table_scores_fn *hash = table_scores_by_isa[table_rows_isa()];
 	uint64_t words[HASHED], scores[HASHED][TABLE_ROWS_BLOCK];
 	struct block block;
 

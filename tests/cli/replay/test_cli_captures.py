@@ -33,7 +33,7 @@ def replay(folder, capture, *args, conf="director.conf", **kwargs):
 def test_replay_counts_every_verdict_and_all_packets(setup):
     capture = pcap.write(setup / "in.pcap", [tcp_frame(), ARP, tcp_frame(dport=81), ARP[:13]] * 20)
     counts = replay(setup, capture)
-    assert list(counts) == ["packets", "cut", "sent", "verdicts"]
+    assert list(counts) == ["packets", "cut", "sent", "isa", "verdicts"]
     assert list(counts["verdicts"]) == VERDICTS
     assert sum(counts["verdicts"].values()) == counts["packets"] == 80
     assert (counts["verdicts"]["forwarded"], counts["verdicts"]["drop_unmatched"]) == (20, 40)
@@ -43,6 +43,17 @@ def test_replay_counts_every_verdict_and_all_packets(setup):
     assert "          80  packets read, each with one verdict\n" in text
     assert "          20  packets would be sent\n" in text
     assert list(setup.glob("*.pcap")) == [capture]
+
+
+def test_replay_obeys_the_isa_of_director_conf(setup):
+    """If this CPU does not have it, the widest one gives the same result."""
+    capture = pcap.write(setup / "in.pcap", [tcp_frame(sport=1000 + i) for i in range(200)])
+    conf, outputs = (setup / "director.conf").read_text(), set()
+    for isa in ("scalar", "avx2", "avx512", "auto"):
+        (setup / "director.conf").write_text(f'{conf}isa = "{isa}";\n')
+        assert replay(setup, capture, setup / f"{isa}.pcap")["isa"] in ({"scalar": ["scalar"]}.get(isa) or ["scalar", "avx2", "avx512"])
+        outputs.add((setup / f"{isa}.pcap").read_bytes())
+    assert len(outputs) == 1
 
 
 def test_replay_of_an_empty_capture(setup):
