@@ -22,7 +22,8 @@ enum {
 	FIRST_PORT = 80,
 	ROOM = 256, /* bytes for a packet and its outer headers */
 	START = 168, /* of the frame in its room, so that the outer headers start at a cache line */
-	FRAME = NET_ETHERNET_SIZE + 46, /* bytes */
+	FRAME = NET_ETHERNET_SIZE + 46, /* bytes of a packet of IPv4 */
+	FRAME6 = NET_ETHERNET_SIZE + 40 + 20,
 	ROUNDS = 60, /* of passes, one of each ISA */
 	LEAST_ROUNDS = 5,
 	LIMIT_MS = 15,
@@ -33,6 +34,9 @@ enum {
 #define GATEWAY_MAC 0x010000000002
 
 _Static_assert(START >= BURST_HEADROOM, "the outer headers of any packet fit");
+_Static_assert(START + FRAME6 <= ROOM, "the frames fit");
+
+static const uint8_t vip6[16] = {0xfd, 0, 0xdb, 0x4, [15] = 1};
 
 struct trial {
 	struct routes *routes;
@@ -40,6 +44,7 @@ struct trial {
 	struct steering_config steering;
 	struct pipeline pipeline;
 	struct burst burst;
+	bool v6; /* the packets are IPv6 */
 	uint8_t rooms[PACKETS][ROOM] __attribute__((aligned(64)));
 };
 
@@ -62,8 +67,8 @@ static bool fill_table(struct table *table)
 		.row_hops = 2,
 		.backend_count = BACKENDS,
 		.backends = calloc(BACKENDS, sizeof(*table->backends)),
-		.bind_count = 1,
-		.binds = calloc(1, sizeof(*table->binds)),
+		.bind_count = 2,
+		.binds = calloc(2, sizeof(*table->binds)),
 		.rows = calloc(TABLE_ROWS * 2ul, sizeof(*table->rows)),
 	};
 	if (!table->backends || !table->binds || !table->rows)
@@ -85,6 +90,8 @@ static bool fill_table(struct table *table)
 		.port_start = FIRST_PORT,
 		.port_end = FIRST_PORT + PORTS - 1,
 		.protocol = TABLE_TCP};
+	table->binds[1] = table->binds[0];
+	table->binds[1].prefix = (struct netprefix){netaddr_from_bytes(NETADDR_V6, vip6), 128};
 	return true;
 }
 
@@ -103,12 +110,16 @@ static struct routes *make_routes(void)
 	return routes;
 }
 
-/* Writes an ordinary TCP packet from a client of its own. */
-static void write_packet(uint8_t *frame, uint64_t hash)
+static void write_tcp(uint8_t *tcp, uint64_t hash)
 {
-	uint8_t *ip = frame + NET_ETHERNET_SIZE, *tcp = ip + 20;
+	store_be16(tcp, (uint16_t)(1024 + (hash >> 32) % 60000));
+	store_be16(tcp + 2, (uint16_t)(FIRST_PORT + (hash >> 48) % PORTS));
+	tcp[12] = 5 << 4;
+}
 
-	memset(ip, 0, FRAME - NET_ETHERNET_SIZE);
+/* Both write an ordinary TCP packet from a client of its own. The room is zero. */
+static void write_v4(uint8_t *ip, uint64_t hash)
+{
 	ip[0] = 0x45;
 	store_be16(ip + 2, FRAME - NET_ETHERNET_SIZE);
 	store_be16(ip + 6, NET_DONT_FRAGMENT);
@@ -116,9 +127,27 @@ static void write_packet(uint8_t *frame, uint64_t hash)
 	ip[9] = IPPROTO_TCP;
 	store_be32(ip + 12, 0x80000000u | (hash & 0x1fffffff)); /* 128.0.0.0/3, which has no martians */
 	store_be32(ip + 16, VIP);
-	store_be16(tcp, (uint16_t)(1024 + (hash >> 32) % 60000));
-	store_be16(tcp + 2, (uint16_t)(FIRST_PORT + (hash >> 48) % PORTS));
-	tcp[12] = 5 << 4;
+	write_tcp(ip + 20, hash);
+}
+
+static void write_v6(uint8_t *ip, uint64_t hash)
+{
+	ip[0] = 0x60;
+	store_be16(ip + 4, FRAME6 - NET_ETHERNET_SIZE - 40);
+	ip[6] = 6;
+	ip[7] = 60;
+	store_be32(ip + 8, 0x20010db8);
+	store_be32(ip + 20, (uint32_t)hash);
+	memcpy(ip + 24, vip6, sizeof(vip6));
+	write_tcp(ip + 40, hash);
+}
+
+static void write_packets(struct trial *trial, bool v6)
+{
+	trial->v6 = v6;
+	memset(trial->rooms, 0, sizeof(trial->rooms));
+	for (unsigned i = 0; i < PACKETS; i++)
+		(v6 ? write_v6 : write_v4)(trial->rooms[i] + START + NET_ETHERNET_SIZE, mix(i));
 }
 
 static struct trial *open_trial(void)
@@ -142,8 +171,6 @@ static struct trial *open_trial(void)
 		.steering = &trial->steering,
 		.port_mac = OWN_MAC};
 	trial->pipeline.outer.source_ip = htonl(0xc0000201);
-	for (unsigned i = 0; i < PACKETS; i++)
-		write_packet(trial->rooms[i] + START, mix(i));
 	return trial;
 }
 
@@ -160,7 +187,7 @@ static void restore(struct trial *trial)
 		uint8_t *frame = trial->rooms[i] + START;
 
 		memset(frame, 2, 12);
-		store_be16(frame + 12, NET_TYPE_IPV4);
+		store_be16(frame + 12, trial->v6 ? NET_TYPE_IPV6 : NET_TYPE_IPV4);
 	}
 }
 
@@ -172,7 +199,7 @@ static void run_burst(struct trial *trial, unsigned first)
 	for (unsigned i = 0; i < BURST_MAX; i++) {
 		burst->frame[i] = trial->rooms[first + i] + START;
 		burst->headroom[i] = START;
-		burst->readable[i] = burst->size[i] = FRAME;
+		burst->readable[i] = burst->size[i] = trial->v6 ? FRAME6 : FRAME;
 	}
 	pipeline_run(&trial->pipeline, burst);
 }
@@ -225,18 +252,29 @@ static void measure(struct trial *trial, lanes_fn *const variants[ISA_COUNT], un
 		}
 }
 
+/* Returns those of the set that give other results than plain C. */
+static unsigned find_wrong(struct trial *trial, lanes_fn *const variants[ISA_COUNT], unsigned set)
+{
+	uint64_t expected = digest(trial, variants[ISA_PLAIN]);
+	unsigned wrong = 0;
+
+	for (enum isa isa = ISA_PLAIN + 1; isa < ISA_COUNT; isa++)
+		if (set >> isa & 1 && digest(trial, variants[isa]) != expected)
+			wrong |= 1u << isa;
+	return wrong;
+}
+
 struct isa_figures isa_measure(lanes_fn *const variants[ISA_COUNT], unsigned set)
 {
 	struct isa_figures figures = {0};
 	struct trial *trial = open_trial();
-	uint64_t expected;
 
 	if (!trial)
 		return figures;
-	expected = digest(trial, variants[ISA_PLAIN]);
-	for (enum isa isa = ISA_PLAIN + 1; isa < ISA_COUNT; isa++)
-		if (set >> isa & 1 && digest(trial, variants[isa]) != expected)
-			figures.wrong |= 1u << isa;
+	write_packets(trial, true);
+	figures.wrong = find_wrong(trial, variants, set);
+	write_packets(trial, false);
+	figures.wrong |= find_wrong(trial, variants, set);
 	measure(trial, variants, set & ~figures.wrong, &figures);
 	close_trial(trial);
 	return figures;

@@ -47,6 +47,17 @@ static uint64_t drops_one(const struct lanes_job *job, struct burst *burst)
 	return left;
 }
 
+/* As if only the code for IPv6 were wrong. */
+static uint64_t flips_a_bit_of_ipv6(const struct lanes_job *job, struct burst *burst)
+{
+	bool v6 = burst->frame[0][12] == 0x86;
+	uint64_t left = lanes_plain(job, burst);
+
+	if (v6 && burst->out[0])
+		burst->out[0][40] ^= 1;
+	return left;
+}
+
 static void test_all_isas_of_this_cpu_give_the_same_results(void **state)
 {
 	struct isa_figures figures;
@@ -99,6 +110,14 @@ static void test_an_isa_with_wrong_results_is_found(void **state)
 	assert_true(figures.cycles[ISA_AVX2] == 0 && figures.cycles[ISA_AVX512] == 0);
 }
 
+static void test_an_isa_with_wrong_results_for_one_family_is_found(void **state)
+{
+	lanes_fn *const variants[ISA_COUNT] = {lanes_plain, flips_a_bit_of_ipv6, lanes_plain};
+
+	(void)state;
+	assert_int_equal(isa_measure(variants, SCALAR | AVX2 | AVX512).wrong, AVX2);
+}
+
 static void test_one_wanted_isa_is_compared_with_scalar(void **state)
 {
 	lanes_fn *const variants[ISA_COUNT] = {lanes_plain, lanes_plain, flips_a_bit};
@@ -118,6 +137,7 @@ int main(void)
 		cmocka_unit_test(test_an_isa_outside_of_the_set_does_not_run),
 		cmocka_unit_test(test_the_slow_one_is_told_from_the_fast_one),
 		cmocka_unit_test(test_an_isa_with_wrong_results_is_found),
+		cmocka_unit_test(test_an_isa_with_wrong_results_for_one_family_is_found),
 		cmocka_unit_test(test_one_wanted_isa_is_compared_with_scalar),
 	};
 
