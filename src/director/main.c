@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 		if (director.exceptions[i].rx_queues)
 			port_close(&director.exceptions[i]);
 	for (uint16_t i = 0; i < director.port_count; i++)
-		if (director.ports[i].state != PORT_REMOVED)
+		if (director.ports[i].info.device)
 			port_close(&director.ports[i]);
 	workers_free(&director);
 	reload_close(&director.reload);

@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
- * $GLB_TEST_EVENTS, one per line: "EVENT PORT", or "fail COUNT" to let the next COUNT resets fail. It also replaces
- * rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it.
+ * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "unplug PORT", by which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT"
+ * to let the next COUNT resets fail, or the next COUNT attempts to attach a device. It also replaces rte_eth_dev_reset(), which virtual
+ * drivers lack: the port is stopped, as drivers of VFs leave it.
  */
+#define ALLOW_EXPERIMENTAL_API
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 
 /* DPDK exports these functions for drivers. The packages of DPDK do not have the header. */
 struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
 int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_type event, void *result);
 
-static int failures; /* atomic */
+static int failures, absences, down; /* atomic; `down`: bits 1 << port whose link is down */
 
 static const struct {
 	const char *name;
 	enum rte_eth_event_type type;
 } events[] = {
 	{"link", RTE_ETH_EVENT_INTR_LSC},
+	{"down", RTE_ETH_EVENT_INTR_LSC},
+	{"up", RTE_ETH_EVENT_INTR_LSC},
 	{"reset", RTE_ETH_EVENT_INTR_RESET},
 	{"remove", RTE_ETH_EVENT_INTR_RMV},
 	{"recovering", RTE_ETH_EVENT_ERR_RECOVERING},
@@ -33,15 +40,44 @@ static const struct {
 	{"unrecovered", RTE_ETH_EVENT_RECOVERY_FAILED},
 };
 
+/* Returns whether this attempt is one of those that must fail. */
+static bool count_down(int *left)
+{
+	int value = __atomic_load_n(left, __ATOMIC_RELAXED);
+
+	if (value > 0)
+		__atomic_store_n(left, value - 1, __ATOMIC_RELAXED);
+	return value > 0;
+}
+
 int rte_eth_dev_reset(uint16_t port)
 {
-	int left = __atomic_load_n(&failures, __ATOMIC_RELAXED);
+	return count_down(&failures) ? -EIO : rte_eth_dev_stop(port);
+}
 
-	if (left > 0) {
-		__atomic_store_n(&failures, left - 1, __ATOMIC_RELAXED);
-		return -EIO;
-	}
-	return rte_eth_dev_stop(port);
+int rte_dev_probe(const char *arguments)
+{
+	int (*probe)(const char *) = dlsym(RTLD_NEXT, "rte_dev_probe");
+
+	return count_down(&absences) ? -ENODEV : probe(arguments);
+}
+
+int rte_eth_link_get_nowait(uint16_t port, struct rte_eth_link *link)
+{
+	int (*get)(uint16_t, struct rte_eth_link *) = dlsym(RTLD_NEXT, "rte_eth_link_get_nowait");
+	int error = get(port, link);
+
+	if (__atomic_load_n(&down, __ATOMIC_RELAXED) >> port & 1)
+		link->link_status = RTE_ETH_LINK_DOWN;
+	return error;
+}
+
+static void unplug(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port, &info) == 0)
+		rte_dev_event_callback_process(rte_dev_name(info.device), RTE_DEV_EVENT_REMOVE);
 }
 
 static void obey(const char *line)
@@ -53,6 +89,14 @@ static void obey(const char *line)
 		return;
 	if (strcmp(word, "fail") == 0)
 		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
+	if (strcmp(word, "absent") == 0)
+		__atomic_store_n(&absences, number, __ATOMIC_RELAXED);
+	if (strcmp(word, "down") == 0)
+		__atomic_fetch_or(&down, 1 << number, __ATOMIC_RELAXED);
+	if (strcmp(word, "up") == 0)
+		__atomic_fetch_and(&down, ~(1 << number), __ATOMIC_RELAXED);
+	if (strcmp(word, "unplug") == 0)
+		unplug((uint16_t)number);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (strcmp(word, events[i].name) == 0 && rte_eth_dev_get_name_by_port((uint16_t)number, name) == 0)
 			rte_eth_dev_callback_process(rte_eth_dev_allocated(name), events[i].type, NULL);

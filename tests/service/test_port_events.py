@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of ports: resets, removals and recoveries, which tests/driver/port_events.c reports in place of a driver."""
+"""Events of ports: resets, removals and recoveries, which tests/driver/port_events.c reports in place of a driver or of the kernel."""
 
 import os
+import re
+import socket
 import subprocess
+import time
+import urllib.request
 
 import pytest
 from scapy.layers.inet import IP, TCP
@@ -73,6 +77,10 @@ def receives(director):
     wait_until(lambda: director.stats()["received"] > before + 1000, lambda: f"more packets: {director.stats()}")
 
 
+def polls(director):
+    return sum(each["polls"] for each in director.stats()["lcores"].values())
+
+
 def end(director):
     """Every received packet has a verdict, and no lcore has used a port while it was stopped."""
     counters = director.terminate()
@@ -120,9 +128,9 @@ def test_director_goes_on_without_a_removed_port(start, driver):
     """Each lcore has a path on both ports. A second removal, or an event of a port that is gone, changes nothing."""
     with start(ports=2, lcores="0@0,1@1") as director:
         wait_health(director, "ok")
-        driver.report("remove 1")
+        driver.report("absent 1000", "remove 1")
         wait_health(director, "degraded", "port_removed")
-        wait_until(lambda: "the director goes on without it" in director.log, "the message")
+        wait_until(lambda: "goes on without it" in director.log, "the message")
         driver.report("remove 1", "reset 1")
         receives(director)
         assert [port(director, i)["state"] for i in (0, 1)] == ["running", "removed"]
@@ -130,6 +138,97 @@ def test_director_goes_on_without_a_removed_port(start, driver):
         driver.report("reset 0")
         wait_until(lambda: port(director)["resets"] == 1, "the reset of the other port")
         receives(director)
+        end(director)
+
+
+def test_device_that_the_kernel_asks_for_is_released_and_used_again(start, driver):
+    """The kernel repeats its request until the device is released. The first attempt to attach the device again fails."""
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        driver.report("absent 1", "unplug 1", "unplug 1", "unplug 1")
+        wait_health(director, "degraded", "port_removed")
+        wait_until(lambda: "the director has released the device" in director.log, lambda: director.log)
+        assert director.telemetry.ask("/ethdev/list") == [0], "the device is not released"
+        driver.report("unplug 1", "remove 1", "reset 1")
+        receives(director)
+        assert port(director, 1)["state"] == "removed" and director.telemetry.ask("/glb/reload")["ok"] == 1
+        wait_health(director, "ok")
+        assert "DPDK cannot attach it: No such device" in director.log and director.log.count("released the device") == 1
+        assert (port(director, 1)["state"], port(director, 1)["attaches"]) == ("running", 1)
+        wait_until(lambda: "port 1 (net_null1): the MAC is now" in director.log, lambda: f"the new MAC: {director.log}")
+        receives(director)
+        driver.report("unplug 1")
+        wait_health(director, "degraded", "port_removed")
+        end(director)
+
+
+def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number = probe.getsockname()[1]
+    with start(lcores=LCORES, metrics=f"127.0.0.1:{number}") as director:
+        wait_health(director, "ok")
+        command = [CLI, "capture", "--file-prefix", director.file_prefix, "-w", tmp_path / "kept.pcapng"]
+        with subprocess.Popen(command, env=director.environment, stderr=subprocess.PIPE, text=True) as capture:
+            wait_until(lambda: director.stats()["capture_matched"], "captured packets")
+            driver.report("absent 1000", "unplug 0")
+            scraped = []
+            while not any('glb_director_port_running{port="0",device="net_null0"} 0' in text for text in scraped):
+                with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics", timeout=TIMEOUT_S) as answer:
+                    scraped.append(answer.read().decode())
+            wait_health(director, "failing", "port_removed")
+            wait_until(lambda: "the director has released the device" in director.log, lambda: director.log)
+            assert director.telemetry.ask("/ethdev/list") == []
+            received, before = director.stats()["received"], polls(director)
+            wait_until(lambda: polls(director) > before, "lcores that go on")
+            assert director.stats()["received"] == received
+            end(director)
+            assert "the capture ended, because the director stops" in capture.communicate(timeout=TIMEOUT_S)[1]
+
+
+def test_device_that_is_removed_during_the_start(start, driver):
+    """The kernel asks again and again."""
+    with start() as director:
+        def asked():
+            driver.report("absent 1000", "unplug 0")
+            return "the director has released the device" in director.log
+        wait_until(asked, lambda: director.log)
+        end(director)
+
+
+def test_many_requests_for_resets_do_not_keep_the_director_from_its_work(start, driver):
+    """After three resets the port waits for the next one. SIGTERM ends it meanwhile."""
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        for resets in (1, 2, 3):
+            driver.report("reset 1")
+            wait_until(lambda: port(director, 1)["resets"] == resets, lambda: f"reset {resets}: {health(director)}")
+        driver.report(*["reset 1"] * 1000)
+        wait_until(lambda: port(director, 1)["reset_events"] == 1003, lambda: f"{port(director, 1)}")
+        wait_health(director, "degraded", "port_reset")
+        receives(director)
+        assert (port(director, 1)["state"], port(director, 1)["resets"]) == ("resetting", 3)
+        assert director.log.count("the driver asks for a reset") == 4
+        end(director)
+
+
+def test_link_that_flaps_does_not_fill_the_log(start, driver):
+    """The log has at most one such line a second, which tells how many changes there were, and the last line tells the state."""
+    with start() as director:
+        wait_health(director, "ok")
+        before = time.monotonic()
+
+        def flap():
+            for state in ("down", "up"):
+                driver.report(f"{state} 0")
+                time.sleep(0.15)  # the director looks at links at most every 0.1 s
+            return "changes" in director.log
+
+        wait_until(flap, lambda: director.log)
+        wait_until(lambda: "the link is up" in director.log[director.log.rfind("the link is") :], lambda: director.log)
+        lines = re.findall(r": (?:warning|notice): port 0 .* the link is", director.log)
+        assert len(lines) <= time.monotonic() - before + 2, director.log
+        wait_health(director, "ok")
         end(director)
 
 

@@ -250,7 +250,7 @@ static void recover_ports(struct control *control)
 
 	if (found == PORT_RECOVERY_NOTHING)
 		return;
-	evaluate(control);
+	evaluate_soon(control);
 	if (found == PORT_RECOVERY_EVENTS)
 		return;
 	run_beside(control, port_recovery_run);

@@ -4,11 +4,13 @@
 
 #include <net/if.h>
 
+#include "common/clock.h"
 #include "director/director.h"
 #include "director/health/health_watch.h"
 #include "program/log.h"
 
 #define OF_INTERFACE_SIZE (IF_NAMESIZE + 4)
+#define LINK_LOG_MS       1000
 
 static const char *name(const struct port *port, char buf[HEALTH_OBJECT_SIZE])
 {
@@ -27,10 +29,33 @@ static const char *of_interface(const struct port *port, char buf[OF_INTERFACE_S
 	return buf;
 }
 
+static bool same_link(const struct link *one, const struct link *other)
+{
+	return one->up == other->up && one->mbps == other->mbps;
+}
+
+/* Logs a link that has changed, at most once in LINK_LOG_MS: a link may flap. */
+static void log_link(struct health_memory *memory, const struct port *port, uint16_t i)
+{
+	const struct link *link = &memory->links[i];
+	uint64_t now = clock_now_ms();
+	char text[LINK_TEXT_MAX];
+
+	if (!memory->link_changes[i] || now - memory->link_logged_ms[i] < LINK_LOG_MS)
+		return;
+	if (memory->link_changes[i] > 1)
+		log_warning("port %u (%s): the link is %s, after %u changes", port->id, port->name,
+			link_text(link, text), memory->link_changes[i]);
+	else
+		log_line(link->up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s", port->id,
+			port->name, link_text(link, text));
+	memory->link_logged_ms[i] = now;
+	memory->link_changes[i] = 0;
+}
+
 /* Reads all links, and logs those that have changed. Returns how many ports with receive queues are up. */
 static unsigned read_links(struct director *director)
 {
-	char text[LINK_TEXT_MAX];
 	unsigned up = 0;
 
 	for (uint16_t i = 0; i < director->port_count; i++) {
@@ -41,10 +66,9 @@ static unsigned read_links(struct director *director)
 			link = link_read(port);
 		if (last->missing) /* the interface that is there now is another one, even if it has the same index */
 			link = *last;
-		if (link.up != last->up || link.mbps != last->mbps)
-			log_line(link.up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s",
-				port->id, port->name, link_text(&link, text));
+		director->memory.link_changes[i] += !same_link(&link, last);
 		*last = link;
+		log_link(&director->memory, port, i);
 		up += link.up && port->rx_queues;
 	}
 	return up;
@@ -57,8 +81,9 @@ static void add_state(const struct port *port, enum health_severity severity, st
 
 	if (port->state == PORT_REMOVED || port->state == PORT_REMOVING)
 		health_add(report, HEALTH_PORT_REMOVED, severity, name(port, object),
-			"its device was removed: plug it in or bind it again, and restart the director");
-	else if (port->retry_ms)
+			"its device was removed: plug it in%s%s, and the director uses it again",
+			port->kernel_driver[0] ? " or bind it to " : "", port->kernel_driver);
+	else if (port->reset_failed)
 		health_add(report, HEALTH_PORT_RESET, severity, name(port, object),
 			"it could not be set up again after a reset, and the director keeps trying: see the log, and restart the director if this lasts");
 	else

@@ -118,6 +118,14 @@ static void print_reset_failures(
 	print_of_port(metrics, port, __atomic_load_n(&port->reset_failures, __ATOMIC_RELAXED));
 }
 
+static void print_attaches(
+	struct metrics *metrics, const struct live_table *live __rte_unused, uint32_t table __rte_unused, uint32_t item)
+{
+	const struct port *port = &metrics->director->ports[item];
+
+	print_of_port(metrics, port, __atomic_load_n(&port->attaches, __ATOMIC_RELAXED));
+}
+
 static void print_mbufs(
 	struct metrics *metrics, const struct live_table *live __rte_unused, uint32_t table __rte_unused, uint32_t item)
 {
@@ -228,6 +236,8 @@ const struct metrics_section metrics_ports[] = {
 	{METRICS_PORTS, "port_resets", OPENMETRICS_COUNTER, "resets after which the port was in use again", print_resets},
 	{METRICS_PORTS, "port_reset_failures", OPENMETRICS_COUNTER, "attempts to reset the port that failed",
 		print_reset_failures},
+	{METRICS_PORTS, "port_attaches", OPENMETRICS_COUNTER, "times that a removed device was back and in use again",
+		print_attaches},
 	{METRICS_PORTS, "port_mbufs", OPENMETRICS_GAUGE, "frame buffers of the port", print_mbufs},
 	{METRICS_PORTS, "port_mbufs_in_use", OPENMETRICS_GAUGE, "frame buffers of the port that are in use",
 		print_mbufs_in_use},

@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "director/admission/vlan_filter.h"
 #include "director/descriptors.h"
+#include "director/ports/port_device.h"
 #include "director/ports/port_rss.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
@@ -52,6 +53,7 @@ int port_probe(struct port *port, uint16_t id)
 		log_error("port %u: DPDK cannot query it: %s", id, strerror(-error));
 		return error;
 	}
+	port_device_note(port);
 	memcpy(&port->mac_number, &port->mac, sizeof(port->mac));
 	/* net_pcap can send several segments, too, but does not announce it. */
 	port->tx_segments = port->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS ||

@@ -15,20 +15,24 @@
 
 #include "director/conf/conf.h"
 
-#define PORT_MAX_QUEUES 256 /* receive queues per port; also transmit queues per port */
+#define PORT_MAX_QUEUES         256 /* receive queues per port; also transmit queues per port */
+#define PORT_KERNEL_DRIVER_SIZE 32
 
 enum port_state {
 	PORT_RUNNING, /* also a port that is not used */
 	PORT_RECOVERING, /* the driver recovers it, and passes no packets; nobody may call the driver */
 	PORT_RESETTING, /* no worker uses it; it waits for a reset, or is being reset */
 	PORT_REMOVING, /* it is gone, and will be closed */
-	PORT_REMOVED, /* closed */
+	PORT_REMOVED, /* closed, until the device is back */
 };
 
 struct port {
 	uint16_t id; /* DPDK port id */
 	char name[RTE_ETH_NAME_MAX_LEN];
-	struct rte_eth_dev_info info;
+	struct rte_eth_dev_info info; /* at start, but `device` is NULL while the device is removed */
+	char device_name[RTE_ETH_NAME_MAX_LEN]; /* on DPDK's bus */
+	char device_arguments[256]; /* its name and options, as EAL has got them */
+	char kernel_driver[PORT_KERNEL_DRIVER_SIZE]; /* of a PCI device at start; otherwise "" */
 	struct rte_ether_addr mac; /* at start */
 	/* Atomic. The MAC as admission_mac() returns it. The control thread follows its changes (port_macs_follow()). */
 	uint64_t mac_number;
@@ -46,8 +50,11 @@ struct port {
 	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
 	uint8_t state; /* enum port_state; atomic, the control thread changes it */
-	uint64_t retry_ms; /* when to try a reset again, in milliseconds of clock_now_ms() */
-	uint64_t resets, reset_failures; /* atomic */
+	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
+	bool reset_failed; /* the last one; control thread only, like the next two */
+	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
+	uint64_t reset_ms; /* the last one, as retry_ms */
+	uint64_t resets, reset_failures, attaches; /* atomic */
 	struct rte_mempool *pool; /* for the frames that it receives, and for copies of them */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events that drivers report about a port. DPDK calls back in a thread of its own, which only counts the event,
- * notes that it is pending and wakes the control thread. Any thread may read the counts.
+ * Events that drivers report about a port, or the kernel about its device. DPDK calls back in a thread of its own, which only
+ * counts the event, notes that it is pending and wakes the control thread. Any thread may read the counts.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_EVENTS_H
 #define GLB_DIRECTOR_PORTS_PORT_EVENTS_H
@@ -29,14 +29,18 @@ enum port_event {
 /* The events of one port. If all members are zero, no callback is registered. */
 struct port_events {
 	uint16_t port; /* DPDK port id */
+	const char *device; /* name of the port's device; borrowed */
 	int wake; /* eventfd of the control thread; borrowed */
 	bool open;
 	uint32_t pending; /* atomic; bits 1 << enum port_event */
 	uint64_t counts[PORT_EVENT_COUNT]; /* atomic */
 };
 
-/* Registers the callbacks. wake: an eventfd to write to. A driver that does not know an event is no error. */
-void port_events_open(struct port_events *events, uint16_t port, int wake);
+/*
+ * Registers the callbacks. device: the name of the port's device, which must stay in place. wake: an eventfd to write to. A
+ * driver that does not know an event is no error. After port_events_close(), the port can be opened again, and the counts go on.
+ */
+void port_events_open(struct port_events *events, uint16_t port, const char *device, int wake);
 void port_events_close(struct port_events *events);
 
 /* Returns the events since the last call, as bits 1 << enum port_event. */

@@ -8,9 +8,13 @@
 
 #include "common/clock.h"
 #include "director/admission/port_macs.h"
+#include "director/ports/port_device.h"
 #include "program/log.h"
 
-#define RETRY_MS 5000
+/* Between resets that fail, between attempts to attach a device, and between resets that succeed once there were too many. */
+#define RETRY_MS     5000
+#define QUICK_RESETS 3
+#define QUICK_MS     60000
 
 int port_recovery_open(struct director *director)
 {
@@ -20,7 +24,8 @@ int port_recovery_open(struct director *director)
 		return -errno;
 	for (uint16_t i = 0; i < director->port_count; i++)
 		if (port_is_used(&director->ports[i]))
-			port_events_open(&director->port_events[i], director->ports[i].id, director->port_wake);
+			port_events_open(&director->port_events[i], director->ports[i].id,
+				director->ports[i].device_name, director->port_wake);
 	return 0;
 }
 
@@ -53,10 +58,7 @@ static bool has(uint32_t events, enum port_event event)
 	return events >> event & 1;
 }
 
-/*
- * Returns the state after these events, which may have come in any order since the last look. A removed device does not
- * come back.
- */
+/* Returns the state after these events, which may have come in any order since the last look. */
 static enum port_state next_state(enum port_state state, uint32_t events)
 {
 	if (state == PORT_REMOVED || state == PORT_REMOVING)
@@ -72,10 +74,35 @@ static enum port_state next_state(enum port_state state, uint32_t events)
 	return has(events, PORT_EVENT_RECOVERING) ? PORT_RECOVERING : state;
 }
 
-/* Returns whether the port is to be closed, or to be reset now. */
+/* Returns whether workers must stop using the port now. */
+static bool must_park(const struct director *director, const struct port *port)
+{
+	return (port->state == PORT_REMOVING || port->state == PORT_RESETTING) &&
+	       !worker_shared_is_parked(&director->shared, port->id);
+}
+
+/* Returns whether the port is to be closed, reset or attached now. */
 static bool is_due(const struct port *port)
 {
-	return port->state == PORT_REMOVING || (port->state == PORT_RESETTING && clock_now_ms() >= port->retry_ms);
+	switch (port->state) {
+	case PORT_REMOVING:
+		return true;
+	case PORT_RESETTING:
+		return clock_now_ms() >= port->retry_ms;
+	case PORT_REMOVED:
+		return clock_now_ms() >= port->retry_ms && port_device_is_back(port);
+	default:
+		return false;
+	}
+}
+
+/* Events that change nothing may be many, so they are for --debug. */
+static void log_events(const struct port *port, uint32_t events, bool change)
+{
+	for (unsigned event = 0; event < PORT_EVENT_COUNT; event++)
+		if (has(events, event))
+			log_line(event == PORT_EVENT_LINK || !change ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
+				"port %u (%s): %s", port->id, port->name, port_event_text(event));
 }
 
 enum port_recovery port_recovery_take(struct director *director)
@@ -90,29 +117,22 @@ enum port_recovery port_recovery_take(struct director *director)
 		uint32_t events = port_events_take(&director->port_events[i]);
 		enum port_state state = next_state(port->state, events);
 
-		for (unsigned event = 0; event < PORT_EVENT_COUNT; event++)
-			if (has(events, event))
-				log_line(event == PORT_EVENT_LINK ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
-					"port %u (%s): %s", port->id, port->name, port_event_text(event));
+		log_events(port, events, state != port->state);
 		if (state != port->state)
 			set_state(director, port, state);
 		if (events && found == PORT_RECOVERY_NOTHING)
 			found = PORT_RECOVERY_EVENTS;
-		if (is_due(port))
+		if (must_park(director, port) || is_due(port))
 			found = PORT_RECOVERY_WORK;
 	}
 	return found;
 }
 
+/* Sets up a port that its driver has just reset or made, as it was before. */
 static int set_up_again(struct director *director, struct port *port)
 {
-	int error = rte_eth_dev_reset(port->id);
+	int error = port_setup(port, &director->conf, 0, 0);
 
-	if (error) {
-		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));
-		return error;
-	}
-	error = port_setup(port, &director->conf, 0, 0);
 	if (!error)
 		error = port_start(port, &director->conf);
 	if (!error)
@@ -120,10 +140,32 @@ static int set_up_again(struct director *director, struct port *port)
 	return error;
 }
 
+static void use_again(struct director *director, struct port *port)
+{
+	worker_shared_park(&director->shared, port->id, false);
+	set_state(director, port, PORT_RUNNING);
+}
+
+/* A driver may ask for resets without end. Then the director must not do anything else, nor fill the log. */
+static uint64_t next_reset_ms(struct port *port)
+{
+	uint64_t now = clock_now_ms();
+
+	port->quick_resets = now - port->reset_ms < QUICK_MS ? port->quick_resets + 1 : 1;
+	port->quick_resets = RTE_MIN(port->quick_resets, QUICK_RESETS);
+	port->reset_ms = now;
+	return port->quick_resets < QUICK_RESETS ? 0 : now + RETRY_MS;
+}
+
 static void reset(struct director *director, struct port *port)
 {
-	int error = set_up_again(director, port);
+	int error = rte_eth_dev_reset(port->id);
 
+	if (error)
+		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));
+	else
+		error = set_up_again(director, port);
+	port->reset_failed = error;
 	if (error) {
 		__atomic_fetch_add(&port->reset_failures, 1, __ATOMIC_RELAXED);
 		port->retry_ms = clock_now_ms() + RETRY_MS;
@@ -131,11 +173,39 @@ static void reset(struct director *director, struct port *port)
 			RETRY_MS / 1000);
 		return;
 	}
-	port->retry_ms = 0;
-	worker_shared_park(&director->shared, port->id, false);
-	set_state(director, port, PORT_RUNNING);
+	port->retry_ms = next_reset_ms(port);
+	use_again(director, port);
 	__atomic_fetch_add(&port->resets, 1, __ATOMIC_RELAXED);
 	log_notice("port %u (%s): it was reset and set up again", port->id, port->name);
+}
+
+static void release(struct director *director, struct port *port, struct port_events *events)
+{
+	port_events_close(events);
+	port_device_release(director, port);
+	port->retry_ms = clock_now_ms() + RETRY_MS;
+	set_state(director, port, PORT_REMOVED);
+	log_error("port %u (%s): the director has released the device and goes on without it, until the device is back",
+		port->id, port->name);
+}
+
+static void attach(struct director *director, struct port *port, struct port_events *events)
+{
+	port->retry_ms = clock_now_ms() + RETRY_MS;
+	if (port_device_attach(port))
+		return;
+	if (set_up_again(director, port)) {
+		port_device_release(director, port);
+		log_error("port %u (%s): the device is back, but cannot be set up; next attempt in %d seconds",
+			port->id, port->name, RETRY_MS / 1000);
+		return;
+	}
+	port->retry_ms = 0;
+	port->reset_failed = false;
+	port_events_open(events, port->id, port->device_name, director->port_wake);
+	use_again(director, port);
+	__atomic_fetch_add(&port->attaches, 1, __ATOMIC_RELAXED);
+	log_notice("port %u (%s): the device is back and in use again", port->id, port->name);
 }
 
 void *port_recovery_run(void *argument)
@@ -145,19 +215,16 @@ void *port_recovery_run(void *argument)
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		struct port *port = &director->ports[i];
 
+		if (must_park(director, port))
+			worker_shared_park(&director->shared, port->id, true);
 		if (!is_due(port))
 			continue;
-		if (!worker_shared_is_parked(&director->shared, port->id))
-			worker_shared_park(&director->shared, port->id, true);
-		if (port->state == PORT_RESETTING) {
+		if (port->state == PORT_RESETTING)
 			reset(director, port);
-			continue;
-		}
-		port_events_close(&director->port_events[i]);
-		port_close(port);
-		set_state(director, port, PORT_REMOVED);
-		log_error("port %u (%s): the director goes on without it; to use it again, restart the director",
-			port->id, port->name);
+		else if (port->state == PORT_REMOVING)
+			release(director, port, &director->port_events[i]);
+		else
+			attach(director, port, &director->port_events[i]);
 	}
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the director does about the events of its ports: it sets up a port again after a reset, and goes on without
- * a port that is gone. Workers stop using the port first (worker_shared_park()). Control thread, except where a
+ * a port that is gone, until its device is back. Workers stop using the port first (worker_shared_park()). Control thread, except where a
  * comment says otherwise.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_RECOVERY_H
@@ -26,12 +26,12 @@ enum port_recovery {
 
 /*
  * Takes all events, logs them, and changes the states of ports. Also called at each tick, because a reset that
- * failed is tried again.
+ * failed is tried again, and a removed device may be back.
  */
 enum port_recovery port_recovery_take(struct director *director);
 
 /*
- * Resets ports, and closes those that are gone. May take seconds. Runs in a thread beside the control thread, which
+ * Resets ports, closes those that are gone, and attaches those that are back. May take seconds. Runs in a thread beside the control thread, which
  * waits for it.
  */
 void *port_recovery_run(void *director);

@@ -59,6 +59,7 @@ static struct rte_tel_data *describe_port(const struct port *port, const struct 
 			data, port_event_counter(i), __atomic_load_n(&events->counts[i], __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_uint(data, "resets", __atomic_load_n(&port->resets, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_uint(data, "reset_failures", __atomic_load_n(&port->reset_failures, __ATOMIC_RELAXED));
+	rte_tel_data_add_dict_uint(data, "attaches", __atomic_load_n(&port->attaches, __ATOMIC_RELAXED));
 	return data;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device of a port, on DPDK's bus. The kernel waits until the director releases a device that is unplugged, or that an operator
+ * unbinds. The device may come back later. Control thread, except where a comment says otherwise.
+ */
+#ifndef GLB_DIRECTOR_PORTS_PORT_DEVICE_H
+#define GLB_DIRECTOR_PORTS_PORT_DEVICE_H
+
+#include <stdbool.h>
+
+#include "director/director.h"
+
+/* Notes in *port how port_device_attach() finds the device again. port->info is filled. Main thread. */
+void port_device_note(struct port *port);
+
+/*
+ * Stops and closes the port, and gives its device back to the bus when no other port uses the device. No worker uses the port
+ * any more.
+ */
+void port_device_release(struct director *director, struct port *port);
+
+/* Returns whether the device that was released is there again, and bound to the driver of the kernel that it had. */
+bool port_device_is_back(const struct port *port);
+
+/* Attaches the device again. It then has the same port id and name. 0, or -errno after logging why. */
+int port_device_attach(struct port *port);
+
+#endif
