@@ -2,6 +2,7 @@
 #include "director/exception.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netpacket/packet.h>
 #include <string.h>
@@ -39,20 +40,38 @@ static struct device describe(enum conf_exception_path path, const struct port *
 	return device;
 }
 
-static int check_access(enum conf_exception_path path)
+/* Opens the device for a moment, because a device file is no sign that the kernel has the module. 0 or -errno. */
+static int check_device(const char *path, const char *device, const char *module)
 {
-	if (path == CONF_EXCEPTION_TAP && access("/dev/net/tun", R_OK | W_OK) != 0) {
-		log_error("exception_path = \"tap\": /dev/net/tun: %s: load the module (modprobe tun), and allow the director to open the device",
-			strerror(errno));
-		return -ENODEV;
-	}
-	if (path == CONF_EXCEPTION_VIRTIO_USER && access(VHOST_DEVICE, R_OK | W_OK) != 0) {
-		log_error("exception_path = \"virtio-user\": " VHOST_DEVICE
-			  ": %s: load the module (modprobe vhost-net) and allow the director to open the device, or use exception_path = \"tap\"",
-			strerror(errno));
-		return -ENODEV;
-	}
-	return 0;
+	int fd = open(device, O_RDWR | O_CLOEXEC), error = fd < 0 ? -errno : 0;
+
+	if (error)
+		log_error("exception_path = \"%s\": %s: %s: load the module (modprobe %s), and allow the director to open the device",
+			path, device, strerror(-error), module);
+	else
+		close(fd);
+	return error;
+}
+
+static int check_devices(enum conf_exception_path path)
+{
+	bool tap = path == CONF_EXCEPTION_TAP;
+	int error = check_device(tap ? "tap" : "virtio-user", "/dev/net/tun", "tun");
+
+	return error || tap ? error : check_device("virtio-user", VHOST_DEVICE, "vhost-net");
+}
+
+/* The kernel would share an existing interface between both directors, and DPDK would change its MAC. */
+static int check_name(const struct port *port)
+{
+	char interface[IF_NAMESIZE];
+
+	snprintf(interface, sizeof(interface), "glb%u", port->id);
+	if (!if_nametoindex(interface))
+		return 0;
+	log_error("exception path of port %u: the interface %s exists already: stop the director that has made it, or remove it (ip link del %s)",
+		port->id, interface, interface);
+	return -EEXIST;
 }
 
 /* Returns the largest MTU whose frames the director can take from the kernel and the port can send. */
@@ -115,12 +134,15 @@ static int open_one(struct director *director, const struct port *port, struct p
 	const struct conf *conf = &director->conf;
 	struct device device = describe(conf->exception_path, port);
 	uint16_t id;
-	int error = rte_eal_hotplug_add("vdev", device.name, device.arguments);
+	int error = check_name(port);
 
+	if (error)
+		return error;
+	error = rte_eal_hotplug_add("vdev", device.name, device.arguments);
 	if (!error)
 		error = rte_eth_dev_get_port_by_name(device.name, &id);
 	if (error) {
-		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; CAP_NET_ADMIN may be missing, or the interface name may be in use",
+		log_error("exception path of port %u: DPDK cannot create %s,%s: %s; CAP_NET_ADMIN may be missing",
 			port->id, device.name, device.arguments, strerror(-error));
 		return error;
 	}
@@ -166,7 +188,7 @@ int exception_open(struct director *director)
 
 	if (director->conf.exception_path == CONF_EXCEPTION_NONE)
 		return 0;
-	error = check_access(director->conf.exception_path);
+	error = check_devices(director->conf.exception_path);
 	for (uint16_t i = 0; i < director->port_count && !error; i++) {
 		if (director->ports[i].rx_queues)
 			error = open_one(director, &director->ports[i], &director->exceptions[i]);

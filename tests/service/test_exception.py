@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exception path with tap: the interface that it makes, the frames that it refuses, and its limits."""
+"""The exception path: the interface that it makes, the frames that it refuses, and its limits."""
 
 import re
 import socket
 
 import pytest
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.health import wait_cause, wait_health
 
 AF_PACKET = "net_af_packet0,iface=director"
-TAP = {**CONFIG, "exception_path": "tap", "idle": "sleep"}
 BROADCAST = b"\xff" * 6
 IEEE_EXPERIMENT = b"\x88\xb5"  # no kernel answers frames of this type
 
 
 @pytest.fixture
-def tap(link, tmp_path):
+def start(link, tmp_path):
     """Starts a director. Only glb0 has addresses, and the kernel ignores IP that it receives on the director's port itself."""
     link.director.sysctl({"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.conf.director.rp_filter": 1})
     link.director.sysctl({"net.ipv6.conf.director.disable_ipv6": 1, "net.ipv4.conf.director.arp_ignore": 8})
 
-    def start(**config):
+    def start(vdev=AF_PACKET, **more):
+        config = {**CONFIG, "exception_path": "tap", "idle": "sleep", **more}
         table = write_table(tmp_path / "table", traffic.TABLE)
-        return DirectorProcess([AF_PACKET], {**TAP, **config}, table, prefix=link.director.command())
+        return DirectorProcess([vdev], config, table, prefix=link.director.command())
 
     return start
 
@@ -38,8 +38,8 @@ def set_mtu(link, mtu):
 
 def add_addresses(link):
     for namespace, device, number in ((link.director, "glb0", 1), (link.client, "client", 33)):
-        namespace.run(*f"ip address add 192.0.2.{number}/24 dev {device}".split())
-        namespace.run(*f"ip address add 2001:db8::{number}/64 dev {device} nodad".split())
+        namespace.run(*f"ip address replace 192.0.2.{number}/24 dev {device}".split())
+        namespace.run(*f"ip address replace 2001:db8::{number}/64 dev {device} nodad".split())
 
 
 def shown(namespace, device, word):
@@ -61,10 +61,10 @@ def send(link, frames):
             cable.send(frame)
 
 
-def test_the_interface_has_the_mtu_of_the_port(link, tap):
+def test_the_interface_has_the_mtu_of_the_port(link, start):
     """With outbound_mtu = 1600, frames above 1522 bytes pass in both directions, and the interface follows later changes."""
     set_mtu(link, 1600)
-    with tap(outbound_mtu=1600) as director:
+    with start(outbound_mtu=1600) as director:
         assert shown(link.director, "glb0", "mtu") == 1600
         assert shown(link.director, "director", "allmulti") == 1
         assert "MTU" not in "".join(line for line in director.log.splitlines() if "warning" in line)
@@ -87,10 +87,10 @@ def test_the_interface_has_the_mtu_of_the_port(link, tap):
         assert after["exception_returned"] - before["exception_returned"] >= 2
 
 
-def test_a_refused_frame_does_not_drop_others(link, tap):
+def test_a_refused_frame_does_not_drop_others(link, start):
     """The kernel refuses all frames while the interface is down. Each of them is counted, and forwarding goes on."""
     frames = [BROADCAST + bytes(6) + IEEE_EXPERIMENT + bytes(46)] * 200
-    with tap(exception_limits={"other": 1000000}) as director:
+    with start(exception_limits={"other": 1000000}) as director:
         link.director.run(*"ip link set glb0 down".split())
         before = director.stats()
         send(link, frames)
@@ -108,9 +108,9 @@ def test_a_refused_frame_does_not_drop_others(link, tap):
         assert counters["received"] == sum_of_verdicts(counters)
 
 
-def test_a_flood_leaves_the_control_plane_its_share(link, tap):
+def test_a_flood_leaves_the_control_plane_its_share(link, start):
     flood = [BROADCAST + bytes(6) + IEEE_EXPERIMENT + bytes(46)] * 300
-    with tap(exception_limits={"control": 1000, "other": 1}) as director:
+    with start(exception_limits={"control": 1000, "other": 1}) as director:
         add_addresses(link)
         send(link, flood)
         ping(link.client, "192.0.2.1")
@@ -122,7 +122,7 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         assert 600 - 16 - 60 <= stats["exception_limited_other"] <= 600 - 16
         assert stats["exception_limited_other"] == stats["drop_exception_limited"]
         wait_health(director, "ok")
-    with tap(exception_limits={"control": 0, "other": 0}) as director:
+    with start(exception_limits={"control": 0, "other": 0}) as director:
         send(link, flood)
         link.client.run(*"ip neigh flush dev client".split())
         with link.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
@@ -131,3 +131,19 @@ def test_a_flood_leaves_the_control_plane_its_share(link, tap):
         assert stats["exception_limited_other"] == 300
         assert stats["exception"] == 0
         wait_cause(director, "exception_drops")
+
+
+def test_a_second_director_leaves_the_interface_alone(link, start):
+    with start() as director:
+        add_addresses(link)
+        link.director.run(*"ip link add second type veth peer name third".split())
+        second = start(vdev="net_af_packet0,iface=second")
+        assert second.process.wait(TIMEOUT_S) == 1
+        assert "exception path of port 0: the interface glb0 exists already: stop the director that has made it" in second.log
+        second.__exit__()
+        ping(link.client, "192.0.2.1")
+        director.process.kill()
+        director.process.wait()
+    with start():  # the kernel removed the interface
+        add_addresses(link)
+        ping(link.client, "192.0.2.1")
