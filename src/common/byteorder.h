@@ -73,6 +73,11 @@ static inline uint64_t load_le64(const void *from)
 	return value;
 }
 
+static inline void store_le16(void *to, uint16_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
 static inline void store_le64(void *to, uint64_t value)
 {
 	memcpy(to, &value, sizeof(value));

@@ -82,6 +82,17 @@ INLINE void siphash_lanes_begin(struct siphash_lanes *s, const uint8_t key[SIPHA
 		(s)->v2 = rotate_left((s)->v2, 32);           \
 	} while (0)
 
+/* The digest of a state before its last round. Of this round, only what the digest depends on is done. */
+#define SIPHASH_DIGEST(s, digest, rotate_left)                                                                       \
+	do {                                                                                                         \
+		(s)->v0 += (s)->v1;                                                                                  \
+		(s)->v2 += (s)->v3;                                                                                  \
+		(s)->v1 = rotate_left((s)->v1, 13) ^ (s)->v0;                                                        \
+		(s)->v3 = rotate_left((s)->v3, 16) ^ (s)->v2;                                                        \
+		(s)->v2 += (s)->v1;                                                                                  \
+		(digest) = rotate_left((s)->v1, 17) ^ rotate_left((s)->v3, 21) ^ (s)->v2 ^ rotate_left((s)->v2, 32); \
+	} while (0)
+
 INLINE void siphash_lanes_round(struct siphash_lanes *s)
 {
 	SIPHASH_ROUND(s, wide_rotate_left);
@@ -154,11 +165,11 @@ INLINE void siphash_lanes_end(struct siphash_lanes *states, wide *digests, int c
 {
 	for (int g = 0; g < count; g++)
 		states[g].v2 ^= 0xff;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
 		for (int g = 0; g < count; g++)
 			siphash_lanes_round(&states[g]);
 	for (int g = 0; g < count; g++)
-		digests[g] = states[g].v0 ^ states[g].v1 ^ states[g].v2 ^ states[g].v3;
+		SIPHASH_DIGEST(&states[g], digests[g], wide_rotate_left);
 }
 
 #endif

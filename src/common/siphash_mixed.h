@@ -54,14 +54,45 @@ INLINE void siphash_mixed_round(struct siphash_mixed *s)
 		SIPHASH_ROUND(&s->pairs[i], rotate_pair);
 }
 
-/* Starts all messages with the same key. */
-INLINE void siphash_mixed_begin(struct siphash_mixed *s, const struct siphash_state *key)
+/* A round of a state that absorbs `word`, of which `fork` has done the part that does not depend on the word. */
+#define ABSORB_FORKED(s, fork, word, rotate_left)             \
+	do {                                                  \
+		(s)->v3 = (fork)->v3 ^ (word);                \
+		(s)->v2 = (fork)->v2 + (s)->v3;               \
+		(s)->v3 = rotate_left((s)->v3, 16) ^ (s)->v2; \
+		(s)->v2 += (fork)->v1;                        \
+		(s)->v0 = (fork)->v0 + (s)->v3;               \
+		(s)->v1 = (fork)->v1_rotated ^ (s)->v2;       \
+		(s)->v3 = rotate_left((s)->v3, 21) ^ (s)->v0; \
+		(s)->v2 = rotate_left((s)->v2, 32);           \
+	} while (0)
+
+struct siphash_pair_fork {
+	uint64_pair v0, v1, v1_rotated, v2, v3;
+};
+
+/* Starts all messages with the same key, and absorbs the first word of each. */
+INLINE void siphash_mixed_begin(
+	struct siphash_mixed *s, const struct siphash_state *key, const uint64_t words[MIXED_LANES])
 {
+	const struct siphash_lanes state = {key->v0, key->v1, key->v2, key->v3};
+	struct siphash_lanes_fork fork;
+	struct siphash_pair_fork pair_fork;
+	uint64_pair pairs[MIXED_PAIRS];
+
+	siphash_lanes_prepare(&fork, &state, 1);
+	pair_fork = (struct siphash_pair_fork){{fork.v0, fork.v0}, {fork.v1, fork.v1},
+		{fork.v1_rotated, fork.v1_rotated}, {fork.v2, fork.v2}, {fork.v3, fork.v3}};
+	memcpy(pairs, words + MIXED_SINGLES, sizeof(pairs));
 	for (int i = 0; i < MIXED_SINGLES; i++)
-		s->singles[i] = (struct siphash_lanes){key->v0, key->v1, key->v2, key->v3};
+		ABSORB_FORKED(&s->singles[i], &fork, words[i], wide_rotate_left);
 	for (int i = 0; i < MIXED_PAIRS; i++)
-		s->pairs[i] = (struct siphash_pair){
-			{key->v0, key->v0}, {key->v1, key->v1}, {key->v2, key->v2}, {key->v3, key->v3}};
+		ABSORB_FORKED(&s->pairs[i], &pair_fork, pairs[i], rotate_pair);
+	siphash_mixed_round(s);
+	for (int i = 0; i < MIXED_SINGLES; i++)
+		s->singles[i].v0 ^= words[i];
+	for (int i = 0; i < MIXED_PAIRS; i++)
+		s->pairs[i].v0 ^= pairs[i];
 }
 
 /* Starts each message with a key of its own: keys[which[i]]. */
@@ -108,12 +139,13 @@ INLINE void siphash_mixed_end(struct siphash_mixed *s, uint64_t digests[MIXED_LA
 		s->singles[i].v2 ^= 0xff;
 	for (int i = 0; i < MIXED_PAIRS; i++)
 		s->pairs[i].v2 ^= 0xff;
-	for (int i = 0; i < 4; i++)
+#pragma GCC unroll 1
+	for (int i = 0; i < 3; i++)
 		siphash_mixed_round(s);
 	for (int i = 0; i < MIXED_SINGLES; i++)
-		digests[i] = s->singles[i].v0 ^ s->singles[i].v1 ^ s->singles[i].v2 ^ s->singles[i].v3;
+		SIPHASH_DIGEST(&s->singles[i], digests[i], wide_rotate_left);
 	for (int i = 0; i < MIXED_PAIRS; i++)
-		pairs[i] = s->pairs[i].v0 ^ s->pairs[i].v1 ^ s->pairs[i].v2 ^ s->pairs[i].v3;
+		SIPHASH_DIGEST(&s->pairs[i], pairs[i], rotate_pair);
 	memcpy(digests + MIXED_SINGLES, pairs, sizeof(pairs));
 }
 

@@ -27,6 +27,16 @@ INLINE void find_next_hops(const struct lanes_job *job, const struct lanes *lane
 	}
 }
 
+INLINE void store_patches(struct block *block, const uint32_t ip[BLOCK], const uint32_t udp[BLOCK])
+{
+#if WIDE == 1
+	memcpy(block->ip_patch, ip, sizeof(block->ip_patch));
+	memcpy(block->udp_patch, udp, sizeof(block->udp_patch));
+#else
+	interleave(ip, block->hops[0], udp, block->hops[1], block->patches);
+#endif
+}
+
 /* Computes the patches of a block, in the byte order of the wire. Packets over the MTU are not eligible. */
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
@@ -50,7 +60,7 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 		udp[i] = port | swap16(total - GUE_IPV4_SIZE) << 16;
 		block->total[i] = total;
 	}
-	interleave(ip, block->hops[0], udp, block->hops[1], block->patches);
+	store_patches(block, ip, udp);
 }
 
 /*
@@ -108,22 +118,21 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 	if (hops > 1)
 		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #else
-	/* Few wide stores. The headers have zeros where the patches go. */
-	const uint8_t *from = headers->bytes;
-	uint64_t total = patch[0] & 0xffff, checksum = patch[0] >> 16, first = patch[1];
-	uint64_t port = patch[2] & 0xffff, length = patch[2] >> 16;
-
-	memcpy(out, from, 16);
+	/* The compiler keeps the prebuilt headers in vector registers, and stores the patches over them. */
+	memcpy(out, headers->bytes, 48);
 	if (mac)
-		store_le64(out, load_le64(from) | *mac);
-	store_le64(out + 16, load_le64(from + 16) | total);
-	store_le64(out + 24, load_le64(from + 24) | checksum | first << 48);
-	store_le64(out + 32, load_le64(from + 32) | first >> 16 | port << 16 | length << 48);
-	memcpy(out + 40, from + 40, 8);
+		store_le64(out, load_le64(headers->bytes) | *mac);
 	if (hops > 1)
-		store_le64(out + 46, load_le64(from + 46) | (uint64_t)patch[3] << 32);
+		memcpy(out + 38, headers->bytes + 38, 16);
 	else
-		memcpy(out + 48, from + 48, 2);
+		memcpy(out + 48, headers->bytes + 48, 2);
+	store_le16(out + PREBUILT_TOTAL_LENGTH, (uint16_t)patch[0]);
+	store_le16(out + PREBUILT_CHECKSUM, (uint16_t)(patch[0] >> 16));
+	memcpy(out + PREBUILT_DESTINATION, &patch[1], 4);
+	store_le16(out + PREBUILT_SOURCE_PORT, (uint16_t)patch[2]);
+	store_le16(out + PREBUILT_UDP_LENGTH, (uint16_t)(patch[2] >> 16));
+	if (hops > 1)
+		memcpy(out + PREBUILT_HOPS, &patch[3], 4);
 #endif
 }
 
@@ -140,7 +149,13 @@ INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, uns
 INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
 	uint32_t i, unsigned hops, uint8_t *out)
 {
-	write_outer(out, headers, block->patches[PATCH(i)], macs ? &macs[block->next_hop[i]] : NULL, hops);
+#if WIDE == 1
+	const uint32_t patch[4] = {block->ip_patch[i], block->hops[0][i], block->udp_patch[i], block->hops[1][i]};
+#else
+	const uint32_t *patch = block->patches[PATCH(i)];
+#endif
+
+	write_outer(out, headers, patch, macs ? &macs[block->next_hop[i]] : NULL, hops);
 	if (hops > 2)
 		write_later(out + PREBUILT_HOPS + 4, block, i, hops - 2);
 }

@@ -61,11 +61,13 @@ struct block {
 	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half, and so on. */
 	uint64_t later[(PREBUILT_MAX_HOPS - 2) / 2][BLOCK];
 	uint32_t next_hop[BLOCK]; /* index in next_hops->macs. Only with several next hops */
-	/*
-	 * Values for the prebuilt headers: total length and checksum; first hop; source port and UDP length; second
-	 * hop.
-	 */
+	/* Values for the prebuilt headers. patches[] has four for each packet: these two before the first and the second hop. */
+#if WIDE == 1
+	uint32_t ip_patch[BLOCK]; /* total length and checksum */
+	uint32_t udp_patch[BLOCK]; /* source port and UDP length */
+#else
 	uint32_t patches[BLOCK][4];
+#endif
 	uint32_t hop_count[BLOCK];
 } __attribute__((aligned(64)));
 
@@ -78,13 +80,15 @@ static const uint8_t all_lanes[BURST_MAX] = {
 /* Returns the lanes that the fast path cannot load or write: not contiguous, too short, or without headroom. */
 INLINE uint64_t find_ineligible(const struct burst *burst)
 {
-	uint32_t any = 0;
+	uint32_t differing = 0,
+		 below = 0; /* the sign bit of `below` is set if a number is too small; they are far from 2^31 */
 	uint64_t ineligible = 0;
 
-	for (uint32_t lane = 0; lane < burst->count; lane++)
-		any |= (burst->readable[lane] != burst->size[lane]) | (burst->readable[lane] < V4_SMALLEST) |
-		       (burst->headroom[lane] < BURST_HEADROOM);
-	if (__builtin_expect(!any, 1))
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		differing |= burst->readable[lane] ^ burst->size[lane];
+		below |= (burst->readable[lane] - V4_SMALLEST) | (burst->headroom[lane] - BURST_HEADROOM);
+	}
+	if (__builtin_expect(!(differing | below >> 31), 1))
 		return 0;
 	for (uint32_t lane = 0; lane < burst->count; lane++)
 		ineligible |= (uint64_t)(burst->readable[lane] != burst->size[lane] ||

@@ -23,8 +23,36 @@ INLINE bool any_without_map(const struct block *block)
 
 /*
  * Finds the port map of each IPv4 destination. The levels go from the longest prefix to the shortest, and the first map
- * but 0 wins: if a prefix has map 0, all shorter ones that cover the destination have it, too.
+ * but 0 wins: if a prefix has map 0, all shorter ones that cover the destination have it, too. In plain C, where vectors
+ * would be taken apart for each load, one loop does all steps of a level.
  */
+#if WIDE == 1
+/* again: packets that have a map keep it. */
+INLINE void find_in_level(const struct portmap_v4_level *level, const uint64_t *addresses, bool again, struct block *block)
+{
+	const struct portmap_v4_slot *slots = level->slots;
+	const struct perfect hash = level->hash;
+	const uint32_t mask = level->mask;
+
+	EACH (i) {
+		uint32_t address = (uint32_t)(addresses[i] >> 32) & mask;
+		const struct portmap_v4_slot *slot = &slots[perfect_slot(&hash, address)];
+		uint32_t map = slot->maps[block->udp[i]] & -(uint32_t)(slot->address == address);
+
+		block->map[i] = again && block->map[i] ? block->map[i] : map;
+	}
+}
+
+INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, struct block *block)
+{
+	if (portmap->v4_levels == 0)
+		memset(block->map, 0, sizeof(block->map));
+	else
+		find_in_level(&portmap->v4[0], addresses, false, block);
+	for (unsigned l = 1; l < portmap->v4_levels && any_without_map(block); l++)
+		find_in_level(&portmap->v4[l], addresses, true, block);
+}
+#else
 INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, struct block *block)
 {
 	EACH (i)
@@ -56,6 +84,8 @@ INLINE void find_v4(const struct portmap *portmap, const uint64_t *addresses, st
 	}
 }
 
+#endif
+
 /* Finds the port map of each IPv6 destination, in the same way. */
 INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, uint32_t base, struct block *block)
 {
@@ -82,6 +112,14 @@ INLINE void load_entries(
 {
 	uint32_t at[BLOCK], page[BLOCK];
 
+#if WIDE == 1
+	if (portmap->flat) {
+		EACH (i)
+			entry[i] =
+				portmap->flat[maps[i] * PORTMAP_FLAT_STRIDE + __builtin_bswap16((uint16_t)(ports[i] >> 16))];
+		return;
+	}
+#endif
 	if (portmap->flat) {
 		EACH (i)
 			at[i] = maps[i] * PORTMAP_FLAT_STRIDE + swap16(ports[i] >> 16);
@@ -108,11 +146,11 @@ INLINE void find_tables(const struct lanes_job *job, const uint32_t *ports, stru
 
 	load_entries(job->routes->portmap, ports, block->map, entry);
 	EACH (i) {
-		uint32_t matched = entry[i] != PORTMAP_NONE && entry[i] != PORTMAP_MISFIT;
+		uint32_t none = entry[i] == PORTMAP_NONE, matched = !(none | (entry[i] == PORTMAP_MISFIT));
 
-		block->refused[i] = (block->eligible[i] & (entry[i] == PORTMAP_NONE)) ? unmatched : block->refused[i];
+		block->refused[i] |= unmatched & -(block->eligible[i] & none); /* no eligible packet is refused yet */
 		block->eligible[i] &= matched;
-		block->table[i] = matched ? entry[i] - 1 : 0;
+		block->table[i] = (entry[i] - 1) & -matched;
 	}
 }
 
@@ -156,6 +194,11 @@ INLINE struct message plan_message(uint8_t fields, bool v6)
 INLINE void write_message(const struct message *message, const struct lanes *lanes, uint32_t base, bool v6,
 	uint64_t words[MAX_WORDS][BLOCK])
 {
+	if (message->fields == STEERING_SOURCE_ADDRESS && !v6) {
+		EACH (i)
+			words[0][i] = (lanes->addresses[0][base + i] & UINT32_MAX) | message->length;
+		return;
+	}
 	for (unsigned w = 0; w < message->words; w++)
 		EACH (i)
 			words[w][i] = w + 1 == message->words ? message->length : 0;
@@ -197,11 +240,13 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 	for (unsigned at = 0; at < BLOCK; at += MIXED_LANES) {
 		struct siphash_mixed s;
 
-		if (routes->set.count == 1)
-			siphash_mixed_begin(&s, routes->keys);
-		else
+		if (routes->set.count == 1) {
+			siphash_mixed_begin(&s, routes->keys, words[0] + at);
+		} else {
 			siphash_mixed_begin_each(&s, routes->keys, tables + at);
-		for (unsigned w = 0; w < message->words; w++)
+			siphash_mixed_absorb(&s, words[0] + at);
+		}
+		for (unsigned w = 1; w < message->words; w++)
 			siphash_mixed_absorb(&s, words[w] + at);
 		siphash_mixed_end(&s, hash + at);
 	}
@@ -336,6 +381,26 @@ INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOC
 }
 
 /* Loads the first two hops of each row. backend: the index of the first one in routes->addresses. */
+#if WIDE == 1
+INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
+	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	const uint32_t *addresses = routes->addresses, *words = routes->pair_words, stride = routes->stride;
+	const uint16_t *bytes = routes->pair_bytes;
+
+	EACH (i) {
+		uint32_t start = tables[i] * stride;
+		uint32_t at = routes->rows_shared ? shared_pair_at(routes, tables[i], hash[i])
+						  : pair_at(routes, tables[i], hash[i]);
+		uint32_t one = bytes ? bytes[at] & 0xff : words[at] & 0xffff,
+			 other = bytes ? bytes[at] >> 8 : words[at] >> 16;
+
+		backend[i] = start + one;
+		first[i] = addresses[start + one];
+		second[i] = addresses[start + other];
+	}
+}
+#else
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
 	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
@@ -345,6 +410,8 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 	gather_u32(routes->addresses, backend, first);
 	gather_u32(routes->addresses, other, second);
 }
+
+#endif
 
 /* Loads the third and later hops of the copies of rows. Rows with fewer hops have any backend in their place. */
 INLINE void load_later_pairs(const struct routes *routes, struct block *block)

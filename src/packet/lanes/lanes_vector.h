@@ -34,21 +34,20 @@ INLINE uint32_t swap16(uint32_t value)
 
 /* Loads by index (gathers), because compilers do not find all of them. */
 
+#if WIDE > 1
 INLINE void gather_u64(const void *base, const uint32_t index[BLOCK], uint64_t out[BLOCK])
 {
 #if defined(__AVX512F__)
 	for (int i = 0; i < BLOCK; i += 8)
 		_mm512_storeu_si512(
 			out + i, _mm512_i32gather_epi64(_mm256_loadu_si256((const __m256i *)(index + i)), base, 8));
-#elif defined(__AVX2__)
+#else
 	for (int i = 0; i < BLOCK; i += 4)
 		_mm256_storeu_si256((__m256i *)(out + i),
 			_mm256_i32gather_epi64(base, _mm_loadu_si128((const __m128i *)(index + i)), 8));
-#else
-	EACH (i)
-		out[i] = ((const uint64_t *)base)[index[i]];
 #endif
 }
+#endif
 
 INLINE void gather_u32(const void *base, const uint32_t index[BLOCK], uint32_t out[BLOCK])
 {
@@ -149,6 +148,7 @@ INLINE void load_two_words(const uint8_t *const frames[BLOCK], uint32_t offset, 
 }
 #endif
 
+#if WIDE > 1
 /* Gives each packet its four values side by side: packet i finds its values in out[PATCH(i)]. */
 #if defined(__AVX512F__)
 #define PATCH(i) ((i) % 4 * 4 + (i) / 4)
@@ -178,5 +178,7 @@ INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const u
 	}
 #endif
 }
+
+#endif
 
 #endif
