@@ -7,6 +7,8 @@
 #define COLUMNS   80
 #define WIDTH_MAX 30 /* of the names of options; longer ones have a line of their own */
 
+#define OPTION_TEXT_MAX 96 /* bytes of an option and its argument, with NUL */
+
 /* Returns how many characters of the text fit into a line of `room` characters. Breaks only at spaces. */
 static int line_size(const char *text, int room)
 {
@@ -49,13 +51,14 @@ int command_help_program(const struct command_program *program)
 }
 
 /* Writes "--name ARGUMENT", after "-n, " if the option has a letter. Returns its length. */
-static int format_option(const struct command *command, int index, const char *name, const char *argument, char text[64])
+static int format_option(
+	const struct command *command, int index, const char *name, const char *argument, char text[OPTION_TEXT_MAX])
 {
 	char letter[8] = "";
 
 	if (command->letters && command->letters[index] != ' ')
 		snprintf(letter, sizeof(letter), "-%c, ", command->letters[index]);
-	return snprintf(text, 64, "%s--%s%s%s", letter, name, argument && *argument != '[' ? " " : "",
+	return snprintf(text, OPTION_TEXT_MAX, "%s--%s%s%s", letter, name, argument && *argument != '[' ? " " : "",
 		argument ? argument : "");
 }
 
@@ -77,7 +80,7 @@ int command_help(const struct command *command, const char *program)
 	static const struct command_option common[] = {
 		{"help", NULL, "print this help"}, {"version", NULL, "print the version"}};
 	const struct command_option *options = command->options;
-	char left[64];
+	char left[OPTION_TEXT_MAX];
 	int width = 22, count = 0; /* fits the options of most subcommands */
 
 	printf("usage: %s%s%s%s%s [OPTIONS]\n\n", program, command->name[0] ? " " : "", command->name,

@@ -11,6 +11,7 @@ from support.numbers import BAD_NUMBERS
 from support.tree import CLI, HEALTHCHECK as DAEMON, TREE
 
 HEALTHCHECK = 'forwarding_table = { src = "/etc/glb/a.json"; dst = "/var/lib/glb/b.json"; };\n'
+BIFURCATE = 'device = "0000:03:00.0";\nmac = "02:00:00:00:03:00";\n'
 ENVIRONMENT = '# comment\nGLB_DIRECTOR_EAL_ARGS="-l 0-2 -a 0000:3b:02.0"\nGLB_DIRECTOR_CONFIG_FILE=/dev/null\n'
 
 
@@ -20,6 +21,7 @@ def good(tmp_path):
     run("build-config", write_tables(tmp_path / "table.json", table()), tmp_path / "table.bin")
     (tmp_path / "healthcheck.conf").write_text(HEALTHCHECK)
     (tmp_path / "redirect.conf").write_text('allow_from = ["192.0.2.0/24"];\n')
+    (tmp_path / "bifurcate.conf").write_text(BIFURCATE)
     (tmp_path / "glb-director").write_text(ENVIRONMENT)
     return {
         "JSON table": tmp_path / "table.json",
@@ -27,11 +29,12 @@ def good(tmp_path):
         "director.conf": write_conf(tmp_path / "director.conf"),
         "healthcheck.conf": tmp_path / "healthcheck.conf",
         "redirect.conf": tmp_path / "redirect.conf",
+        "bifurcate.conf": tmp_path / "bifurcate.conf",
         "environment file": tmp_path / "glb-director",
     }
 
 
-NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "redirect.conf", "glb-director", "x", "x.txt"]
+NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "redirect.conf", "bifurcate.conf", "glb-director", "x", "x.txt"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +51,8 @@ def test_content_decides_the_kind_whatever_the_name(name, good, tmp_path):
 def test_the_kind_of_a_faulty_file_is_printed(good, tmp_path):
     bad = tmp_path / "bad"
     for kind, old, new in (("JSON table", '"tcp"', '"sctp"'), ("director.conf", "outbound_src_ip", "outbound_source_ip"),
-                           ("healthcheck.conf", "src", "source"), ("redirect.conf", "/24", "/33"), ("environment file", "EAL_ARGS", "EAL_ARG")):
+                           ("healthcheck.conf", "src", "source"), ("redirect.conf", "/24", "/33"),
+                           ("bifurcate.conf", "mac", "mca"), ("environment file", "EAL_ARGS", "EAL_ARG")):
         bad.write_text(good[kind].read_text().replace(old, new, 1))
         done = run("check", bad, code=CHECK_ERRORS)
         assert done.stdout.startswith(f"{bad}: invalid {kind}, ") and done.stderr.startswith(f"glb-director-cli: {bad}:")
@@ -69,7 +73,7 @@ def test_configurations_of_glb_in_json_are_not_taken_for_tables(tmp_path):
     ("", "table.json", "JSON table"), ("", "healthcheck.conf", "healthcheck.conf"), ("# only a comment\n", "my.conf", "director.conf"),
     ("", "old-healthcheck-2.conf", "healthcheck.conf"), ("frob = 1;\n", "x", "director.conf"), ("[1]", "x", "JSON table"),
     ("GLB", "glb-director", "environment file"), ("x", "glb-redirect", "environment file"), ("x", "glb-redirect.eth0", "environment file"),
-    ("", "x.bin", "binary table"), ("frob = 1;\n", "redirect.conf", "redirect.conf"), ("{}", "x.conf", "director.conf"),
+    ("", "x.bin", "binary table"), ("frob = 1;\n", "redirect.conf", "redirect.conf"), ("{}", "x.conf", "director.conf"), ("frob = 1;\n", "my-bifurcate.conf", "bifurcate.conf"),
 ])
 def test_the_name_decides_if_the_content_does_not_tell(text, name, kind, tmp_path):
     (tmp_path / name).write_text(text)
@@ -97,7 +101,7 @@ def test_a_file_of_another_kind_is_called_so(head, says, name, tmp_path):
 
 def test_option_kind_decides_for_all_files(good, tmp_path):
     for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf"),
-                       ("redirect", "redirect.conf"), ("environment", "environment file")):
+                       ("redirect", "redirect.conf"), ("bifurcate", "bifurcate.conf"), ("environment", "environment file")):
         run("check", "--kind", word, good[kind])
         for other in good:
             if other != kind:
@@ -107,7 +111,27 @@ def test_option_kind_decides_for_all_files(good, tmp_path):
                 assert f": {'invalid' if code == CHECK_ERRORS else 'valid'} {kind}, " in done.stdout
     done = run("check", "--kind", "table", good["JSON table"], code=USAGE)
     assert done.stderr.splitlines()[0] == (
-        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|redirect|environment")
+        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|redirect|bifurcate|environment")
+
+
+def test_vfs_that_cannot_both_be_made_are_named(tmp_path):
+    folder = tmp_path / "bifurcate.d"
+    folder.mkdir()
+    files = [folder / f"{name}.conf" for name in ("eth1", "eth2", "eth3")]
+    for path, text in zip(files, (BIFURCATE, BIFURCATE.replace("03:00.0", "04:00.0"), BIFURCATE.replace('"02:', '"06:'))):
+        path.write_text(text)
+    said = run("check", *files, code=CHECK_ERRORS).stderr
+    assert f"{files[1]}: mac: {files[0]} has the same: a PF has one configuration, and each VF has a MAC of its own" in said
+    assert f"{files[2]}: device: {files[0]} has the same" in said and len(said.splitlines()) == 2
+    run("check", files[0], files[0])
+
+
+def test_file_in_bifurcate_d_configures_a_vf_even_if_no_key_is_right(tmp_path):
+    path = tmp_path / "bifurcate.d/eth1.conf"
+    path.parent.mkdir()
+    path.write_text("# device = \"0000:03:00.0\";\n")
+    done = run("check", path, code=CHECK_ERRORS)
+    assert done.stdout == f"{path}: invalid bifurcate.conf, 2 errors\n" and "device: missing; write the PCI address" in done.stderr
 
 
 def test_stdin_is_checked_like_a_file(good):

@@ -202,6 +202,15 @@ def other_device_in_group(host):
     host.link(f"sys/kernel/iommu_groups/42/devices/{OTHER}", f"../../../../bus/pci/devices/{OTHER}")
 
 
+def vf(name="eth1", text="", enabled=True):
+    """A configuration of glb-bifurcate."""
+    def plant(host):
+        host.write(f"etc/glb/bifurcate.d/{name}.conf", f'device = "{PF}";\nmac = "02:00:00:00:03:01";\n{text}')
+        if enabled:
+            host.enable(f"glb-bifurcate@{name}")
+    return plant
+
+
 def isolation(listed):
     return several(write("sys/devices/system/cpu/isolated", listed), write("sys/devices/system/cpu/nohz_full", listed),
                    write("proc/cmdline", "quiet intel_iommu=on" + (f" isolcpus={listed}" if listed else "")))
@@ -276,6 +285,12 @@ FAULTS = [
     Fault("no room for the hops of one table", several(conf(outbound_mtu=1540), lambda host: host.tables(table(), table("shop", hops=4, binds=[{"ip": "10.10.10.11", "proto": "tcp", "port": 80}]))),
           "warn", "mtu", "shop", "need 1548 with"),
     Fault("no route to a proxy", write("proc/net/route", NO_DEFAULT_ROUTE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
+    Fault("a typo in the configuration of a VF", vf(text="spoofcheck = true;"), "fail", "configuration", "/etc/glb/bifurcate.d/eth1.conf",
+          "it has errors, so the VF of the director is not made when this host starts", command="glb-director-cli check "),
+    Fault("two configurations of one card", several(vf(), vf("eth2")), "fail", "configuration", "/etc/glb/bifurcate.d/eth2.conf",
+          "so only one of the two VFs is made when this host starts: remove one file"),
+    Fault("a VF that no unit makes", vf(enabled=False), "warn", "units", "glb-bifurcate@eth1.service",
+          "it does not start with this host, and the director finds no VF", command="systemctl --root="),
     Fault("a slow clock", write("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"), "warn", "clock", "hpet", "this slow clock"),
     Fault("director.conf is of the future", future(CONF[1:]), "warn", "clock", CONF, "in the future", mends=True),
     Fault("the table is of the future", future(BIN[1:]), "warn", "clock", BIN, "in the future", mends=True),
@@ -310,6 +325,7 @@ def unhealthy(host):
 
 HEALTHY = {
     "a virtual device": eal(VDEV),
+    "a VF of glb-bifurcate, and other files": several(vf(), write("etc/glb/bifurcate.d/.eth1.conf", "x"), write("etc/glb/bifurcate.d/eth1.conf~", "x")),
     "a capture": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_pcap0,rx_pcap=/x,tx_pcap=/y"),
     "idle lcores sleep": several(conf(idle="sleep"), isolation(""), write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave")),
     "a fixed MAC needs no route": several(conf(outbound_gateway_mac="02:00:5e:10:00:01"), write("proc/net/route", "")),
@@ -389,6 +405,21 @@ def test_a_full_disk(host):
         pytest.skip("no /dev/full")
     with open("/dev/full", "w") as full:
         assert subprocess.run([CLI, "doctor", "--root", str(host.root)], stdout=full, check=False).returncode == 2
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mount namespaces need root")
+@pytest.mark.parametrize("active, expected", [("inactive", []), ("failed", ["it failed (exit-code), so the director finds no VF: journalctl -u glb-bifurcate@eth1.service -n 50 has the reason"])])
+def test_unit_of_a_vf_ends_when_it_is_done(host, active, expected):
+    vf()(host)
+    lines = {"LoadState": "loaded", "Result": "exit-code", "UnitFileState": "enabled", "NRestarts": "0", "NeedDaemonReload": "no"}
+    text = "".join(f"{key}={value}\n" for key, value in lines.items())
+    host.write("programs/systemctl", f"#!/bin/sh\ncase $3 in glb-bifurcate*) echo ActiveState={active};; *) echo ActiveState=active;; esac\nprintf '%s' '{text}'\n")
+    (host.root / "programs/systemctl").chmod(0o755)
+    script = (f"mount --bind {host.root}/etc /etc; mount -t tmpfs none /run && mkdir -p /run/systemd/system\n"
+              f"PATH={host.root}/programs:$PATH exec {CLI} doctor --json --file-prefix none")
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", script], capture_output=True, text=True, timeout=60, check=False)
+    findings = json.loads(done.stdout)["findings"]
+    assert [each["text"] for each in findings if each["check"] == "units" and each["level"] != "ok"] == expected
 
 
 STATES = {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "conf/conf_reader.h"
 
@@ -59,7 +61,6 @@ int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults)
 	int error;
 
 	*conf = (struct vf_conf){0};
-	faults->file = path;
 	error = conf_read_file(path, &reader, read_root);
 	if (error)
 		vf_conf_free(conf);
@@ -71,4 +72,18 @@ void vf_conf_free(struct vf_conf *conf)
 	free(conf->device);
 	vips_free(&conf->vips);
 	*conf = (struct vf_conf){0};
+}
+
+const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other)
+{
+	if (!one->device || !other->device)
+		return NULL;
+	if (strcasecmp(one->device, other->device) == 0)
+		return "device";
+	return memcmp(one->mac, other->mac, sizeof(one->mac)) == 0 ? "mac" : NULL;
+}
+
+unsigned vf_conf_count_keys_in(const char *text)
+{
+	return conf_count_keys(text, keys);
 }

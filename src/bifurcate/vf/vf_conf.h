@@ -36,8 +36,14 @@ struct vf_conf {
 	struct vips vips; /* with rules: those of the forwarding table, which vf_conf_read() does not read */
 };
 
-/* Returns 0; or -errno with errors in faults, and the struct is empty. */
+/* Returns 0; or -errno with errors in faults, whose `file` the caller has set, and the struct is empty. */
 int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults);
 void vf_conf_free(struct vf_conf *conf);
+
+/* Returns the key whose value only one of both may have, or NULL: a PF has one configuration, and a VF has a MAC of its own. */
+const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other);
+
+/* Returns how many lines of a text begin with a key of this configuration. */
+unsigned vf_conf_count_keys_in(const char *text);
 
 #endif

@@ -89,6 +89,7 @@ int vf_job_open(struct vf_job *job, const char *name, const char *root, const ch
 		return command_usage(
 			"'%s' is no name of a configuration: eth1 means " INSTALLED_BIFURCATE "/eth1.conf", name);
 	snprintf(job->path, sizeof(job->path), "%s", host_path(&job->host, INSTALLED_BIFURCATE "/%s.conf", name));
+	job->faults.file = job->path;
 	if (vf_conf_read(job->path, &job->conf, &job->faults) != 0 || read_vips(job, table) != 0 || vf_job_look(job) != 0)
 		return vf_job_fail(job);
 	return COMMAND_OK;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bifurcate/vf/vf_conf.h"
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
 #include "cli/check/check_kind.h"
@@ -37,6 +38,7 @@ struct subject {
 	bool was_read;
 	struct table_set set; /* of a valid table */
 	struct conf conf; /* of a valid director.conf */
+	struct vf_conf vf; /* of a valid bifurcate.conf */
 	struct faults faults;
 };
 
@@ -116,6 +118,9 @@ static void check_content(struct subject *subject)
 	case CHECK_REDIRECT_CONF:
 		check_redirect(path_of(subject), &subject->faults);
 		break;
+	case CHECK_BIFURCATE_CONF:
+		vf_conf_read(path_of(subject), &subject->vf, &subject->faults);
+		break;
 	case CHECK_ENVIRONMENT:
 		check_environment(path_of(subject), &subject->faults);
 		break;
@@ -173,6 +178,20 @@ static void check_together(struct subject *subjects, size_t count)
 		if (conf->steering.alt_hash_fields)
 			slow_warn_alt(&subject->set, &subject->faults);
 	}
+}
+
+/* Adds a fault for each two VFs that cannot both be made. */
+static void check_vfs(struct subject *subjects, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++) {
+			const char *key = vf_conf_clash(&subjects[i].vf, &subjects[j].vf);
+
+			if (key && strcmp(subjects[i].name, subjects[j].name) != 0)
+				faults_error(&subjects[i].faults, key,
+					"%s has the same: a PF has one configuration, and each VF has a MAC of its own",
+					subjects[j].name);
+		}
 }
 
 static void append(void *array, bool warning, const char *text)
@@ -253,6 +272,7 @@ static void report(struct results *results, struct subject *subject)
 		print(subject);
 	faults_clear(&subject->faults);
 	table_set_free(&subject->set);
+	vf_conf_free(&subject->vf);
 }
 
 static void check_all(struct results *results, char *const *names, size_t count, const enum check_kind *kind)
@@ -266,6 +286,7 @@ static void check_all(struct results *results, char *const *names, size_t count,
 	for (size_t i = 0; i < count; i++)
 		check(&subjects[i], names[i], kind);
 	check_together(subjects, count);
+	check_vfs(subjects, count);
 	for (size_t i = 0; i < count; i++)
 		report(results, &subjects[i]);
 	free(subjects);
@@ -275,8 +296,9 @@ static void check_all(struct results *results, char *const *names, size_t count,
 static void check_installed(struct results *results)
 {
 	static const char *const patterns[] = {INSTALLED_DIRECTOR_CONF, INSTALLED_TABLE_SOURCE, INSTALLED_TABLE,
-		INSTALLED_HEALTHCHECK_CONF, INSTALLED_REDIRECT_CONF, INSTALLED_ENVIRONMENT "/glb-director",
-		INSTALLED_ENVIRONMENT "/glb-redirect", INSTALLED_ENVIRONMENT "/glb-redirect.*"};
+		INSTALLED_HEALTHCHECK_CONF, INSTALLED_REDIRECT_CONF, INSTALLED_BIFURCATE "/*.conf",
+		INSTALLED_ENVIRONMENT "/glb-director", INSTALLED_ENVIRONMENT "/glb-redirect",
+		INSTALLED_ENVIRONMENT "/glb-redirect.*"};
 	glob_t found = {0};
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)

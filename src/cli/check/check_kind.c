@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bifurcate/vf/vf_conf.h"
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
 #include "common/file/file.h"
 #include "director/conf/conf.h"
 #include "redirect/config/redirect_conf.h"
 
-#define HEAD_MAX 65536 /* bytes of the file that tell its kind */
+#define HEAD_MAX         65536 /* bytes of the file that tell its kind */
+#define BIFURCATE_FOLDER "bifurcate.d"
 
 #define CAPTURE "is a packet capture, neither a table nor a configuration: replay reads captures"
 
@@ -24,6 +26,7 @@ static const struct {
 	[CHECK_DIRECTOR_CONF] = {"director", "director.conf"},
 	[CHECK_HEALTHCHECK_CONF] = {"healthcheck", "healthcheck.conf"},
 	[CHECK_REDIRECT_CONF] = {"redirect", "redirect.conf"},
+	[CHECK_BIFURCATE_CONF] = {"bifurcate", "bifurcate.conf"},
 	[CHECK_ENVIRONMENT] = {"environment", "environment file"},
 };
 
@@ -52,6 +55,7 @@ static enum check_kind kind_by_name(const char *path, char first)
 		{"*.bin", CHECK_BINARY_TABLE},
 		{"*healthcheck*.conf", CHECK_HEALTHCHECK_CONF},
 		{"*redirect*.conf", CHECK_REDIRECT_CONF},
+		{"*bifurcate*.conf", CHECK_BIFURCATE_CONF},
 		{"*.conf", CHECK_DIRECTOR_CONF},
 		{"*.env", CHECK_ENVIRONMENT},
 		{"glb-director", CHECK_ENVIRONMENT},
@@ -97,10 +101,35 @@ const char *check_kind_advice(const char *path)
 	return find_advice(head, size);
 }
 
+/* Returns the kind that most keys in the text belong to. CHECK_OTHER: two kinds have as many. */
+static enum check_kind kind_by_keys(const char *text)
+{
+	const struct {
+		enum check_kind kind;
+		unsigned keys;
+	} found[] = {
+		{CHECK_DIRECTOR_CONF, conf_count_keys_in(text)},
+		{CHECK_HEALTHCHECK_CONF, check_healthcheck_keys_in(text)},
+		{CHECK_REDIRECT_CONF, redirect_conf_count_keys_in(text)},
+		{CHECK_BIFURCATE_CONF, vf_conf_count_keys_in(text)},
+	};
+	enum check_kind kind = CHECK_OTHER;
+	unsigned most = 0;
+
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		if (found[i].keys > most)
+			kind = found[i].kind;
+		else if (found[i].keys == most)
+			kind = CHECK_OTHER;
+		most = found[i].keys > most ? found[i].keys : most;
+	}
+	return kind;
+}
+
 enum check_kind check_kind_of(const char *path, const char *name)
 {
 	static char head[HEAD_MAX + 1];
-	unsigned director, healthcheck, redirect;
+	enum check_kind kind;
 	const char *start;
 	size_t size;
 
@@ -115,12 +144,8 @@ enum check_kind check_kind_of(const char *path, const char *name)
 		return CHECK_ENVIRONMENT;
 	if (*start == '{' && strstr(start, "\"tables\""))
 		return CHECK_JSON_TABLE;
-	director = conf_count_keys_in(head);
-	healthcheck = check_healthcheck_keys_in(head);
-	redirect = redirect_conf_count_keys_in(head);
-	if (redirect > director && redirect > healthcheck)
-		return CHECK_REDIRECT_CONF;
-	if (director != healthcheck)
-		return director > healthcheck ? CHECK_DIRECTOR_CONF : CHECK_HEALTHCHECK_CONF;
-	return kind_by_name(name, *start);
+	if (fnmatch("*/" BIFURCATE_FOLDER "/*.conf", name, 0) == 0)
+		return CHECK_BIFURCATE_CONF;
+	kind = kind_by_keys(head);
+	return kind == CHECK_OTHER ? kind_by_name(name, *start) : kind;
 }

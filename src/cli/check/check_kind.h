@@ -11,13 +11,14 @@ enum check_kind {
 	CHECK_DIRECTOR_CONF,
 	CHECK_HEALTHCHECK_CONF,
 	CHECK_REDIRECT_CONF,
+	CHECK_BIFURCATE_CONF,
 	CHECK_ENVIRONMENT,
 	CHECK_KINDS,
 	CHECK_OTHER = CHECK_KINDS, /* the first bytes tell that the file is neither a table nor a configuration */
 };
 
 /* The words of --kind, as --help shows them. */
-#define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|environment"
+#define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|bifurcate|environment"
 
 /* The name for messages, for instance "JSON table". */
 const char *check_kind_name(enum check_kind kind);
@@ -26,7 +27,8 @@ const char *check_kind_name(enum check_kind kind);
 bool check_kind_parse(const char *word, enum check_kind *kind);
 
 /*
- * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. A file that cannot
+ * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. What is in a folder bifurcate.d
+ * configures a VF. A file that cannot
  * be read is recognised by its name; the reader reports the error.
  */
 enum check_kind check_kind_of(const char *path, const char *name);

@@ -69,6 +69,10 @@ void doctor_worker_cpus(const struct doctor *doctor, cpu_set_t *cpus);
 void doctor_ok(struct doctor *doctor, const char *object, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void doctor_not_needed(struct doctor *doctor, const char *why);
 
+/* bifurcation.c: calls `each` with the NAME of each /etc/glb/bifurcate.d/NAME.conf; checks these files. */
+typedef void doctor_each_vf(struct doctor *doctor, const char *name);
+void doctor_vfs(struct doctor *doctor, doctor_each_vf *each);
+void doctor_vf_configurations(struct doctor *doctor);
 /* files.c */
 void doctor_privileges(struct doctor *doctor);
 void doctor_configuration(struct doctor *doctor);

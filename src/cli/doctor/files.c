@@ -71,6 +71,7 @@ void doctor_configuration(struct doctor *doctor)
 	unsigned before = doctor->findings.counts[FINDINGS_WARN];
 
 	report_healthcheck(doctor);
+	doctor_vf_configurations(doctor);
 	if (doctor->conf_error) {
 		report_unusable(doctor, doctor->conf_error, &doctor->conf_faults, doctor->conf_path, "director.conf",
 			"glb-director-cli new --dir /etc/glb");

@@ -16,13 +16,14 @@ struct unit {
 	const char *name;
 	const char *configuration; /* the unit is wanted if this file exists */
 	const char *without; /* what happens if the unit does not run */
+	bool ends; /* its process ends when it is done */
 };
 
 static const struct unit units[] = {
-	{"glb-director.service", INSTALLED_DIRECTOR_CONF, "this host forwards nothing"},
+	{"glb-director.service", INSTALLED_DIRECTOR_CONF, "this host forwards nothing", false},
 	/* The package brings the file, so the unit is wanted only with the table that it reads. */
-	{"glb-healthcheck.service", INSTALLED_HEALTHCHECK_CONF, "proxies that fail stay in the table"},
-	{"glb-announce.service", INSTALLED_ANNOUNCE_CONF, "the VIPs of this director are not announced"},
+	{"glb-healthcheck.service", INSTALLED_HEALTHCHECK_CONF, "proxies that fail stay in the table", false},
+	{"glb-announce.service", INSTALLED_ANNOUNCE_CONF, "the VIPs of this director are not announced", false},
 };
 
 /* Cuts the value of a line "KEY=VALUE" in what `systemctl show` prints for a unit. "": there is none. */
@@ -68,7 +69,7 @@ static void report_state(struct doctor *doctor, const struct unit *unit, const c
 			value_of(block, "Result", result), unit->without, unit->name);
 	else if (strcmp(file, "disabled") == 0)
 		report_disabled(doctor, unit);
-	else if (strcmp(active, "inactive") == 0)
+	else if (strcmp(active, "inactive") == 0 && !unit->ends)
 		findings_add(
 			&doctor->findings, FINDINGS_FAIL, unit->name, command, "it does not run, so %s", unit->without);
 	else if (strcmp(value_of(block, "NeedDaemonReload", reload), "yes") == 0)
@@ -110,6 +111,25 @@ static bool is_linked(const struct doctor *doctor, const struct unit *unit)
 	return host_link(host_path(&doctor->host, "/etc/systemd/system/multi-user.target.wants/%s", unit->name), target);
 }
 
+static void report(struct doctor *doctor, const struct unit *unit)
+{
+	if (!doctor->is_copy)
+		report_live(doctor, unit);
+	else if (is_linked(doctor, unit))
+		doctor_ok(doctor, unit->name, "enabled");
+	else
+		report_disabled(doctor, unit);
+}
+
+static void report_vf(struct doctor *doctor, const char *name)
+{
+	char text[HOST_ENTRY_MAX + 32];
+	struct unit unit = {.name = text, .without = "the director finds no VF", .ends = true};
+
+	snprintf(text, sizeof(text), "glb-bifurcate@%s.service", name);
+	report(doctor, &unit);
+}
+
 void doctor_units(struct doctor *doctor)
 {
 	bool systemd = host_exists("/run/systemd/system");
@@ -123,11 +143,8 @@ void doctor_units(struct doctor *doctor)
 
 		if (!is_wanted(doctor, unit))
 			doctor_ok(doctor, unit->name, "not needed: it is not configured");
-		else if (!doctor->is_copy)
-			report_live(doctor, unit);
-		else if (is_linked(doctor, unit))
-			doctor_ok(doctor, unit->name, "enabled");
 		else
-			report_disabled(doctor, unit);
+			report(doctor, unit);
 	}
+	doctor_vfs(doctor, report_vf);
 }
