@@ -327,6 +327,8 @@ HEALTHY = {
     "a virtual device": eal(VDEV),
     "a VF of glb-bifurcate, and other files": several(vf(), write("etc/glb/bifurcate.d/.eth1.conf", "x"), write("etc/glb/bifurcate.d/eth1.conf~", "x")),
     "a capture": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_pcap0,rx_pcap=/x,tx_pcap=/y"),
+    "a socket of vhost-user": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_vhost0,iface=/run/dpdk/wire"),
+    "an interface that DPDK makes": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_tap0,iface=tap0"),
     "idle lcores sleep": several(conf(idle="sleep"), isolation(""), write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave")),
     "a fixed MAC needs no route": several(conf(outbound_gateway_mac="02:00:5e:10:00:01"), write("proc/net/route", "")),
     "a bound card without -a": eal("-l 1-3"),

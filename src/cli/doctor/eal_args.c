@@ -27,10 +27,16 @@ static void add_pci(struct eal_args *args, const char *value)
 	args->port_count++;
 }
 
+/* Returns whether iface= is an interface of this host. net_tap makes it, and the iface of net_vhost is a socket. */
+static bool uses_interface(const char *vdev)
+{
+	return strncmp(vdev, "net_tap", strlen("net_tap")) != 0 && strncmp(vdev, "net_vhost", strlen("net_vhost")) != 0;
+}
+
 static void add_vdev(struct eal_args *args, const char *value)
 {
 	struct eal_args_port *port = &args->ports[args->port_count];
-	const char *interface = strstr(value, ",iface=");
+	const char *interface = uses_interface(value) ? strstr(value, ",iface=") : NULL;
 
 	if (args->port_count == EAL_ARGS_MAX_PORTS)
 		return;
