@@ -17,6 +17,7 @@
 #include "director/exception.h"
 #include "director/ports/port_rss.h"
 #include "director/ports/vdev.h"
+#include "director/startup_watch.h"
 #include "program/log.h"
 #include "worker/distribute.h"
 #include "worker/worker.h"
@@ -253,6 +254,29 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 	       flow_paths * FLOW_PATH_FRAMES;
 }
 
+static int start_port(struct director *director, struct port *port)
+{
+	struct startup_watch watch;
+	char name[RTE_ETH_NAME_MAX_LEN + 16];
+	int error;
+
+	snprintf(name, sizeof(name), "%u (%s)", port->id, port->name);
+	error = startup_watch_begin(&watch, name, port->info.driver_name, STARTUP_WATCH_MS);
+	if (error) {
+		log_error("port %s: no thread can watch its start: %s", name, strerror(-error));
+		return error;
+	}
+	error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));
+	if (!error)
+		error = port_start(port, &director->conf);
+	if (!error)
+		port_macs_filter(port, &director->conf.steering.admission);
+	if (!error)
+		vlan_offload_disable(port);
+	startup_watch_end(&watch);
+	return error;
+}
+
 int startup_ports(struct director *director)
 {
 	int error = probe_ports(director);
@@ -271,13 +295,7 @@ int startup_ports(struct director *director)
 			log_warning("port %u (%s): no flow path uses it, so it is not started", port->id, port->name);
 			continue;
 		}
-		error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));
-		if (!error)
-			error = port_start(port, &director->conf);
-		if (!error)
-			port_macs_filter(port, &director->conf.steering.admission);
-		if (!error)
-			vlan_offload_disable(port);
+		error = start_port(director, port);
 	}
 	return error ? error : exception_open(director);
 }
