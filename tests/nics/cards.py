@@ -10,6 +10,14 @@ from support.guest import run, wait
 
 DEVICES = Path("/sys/bus/pci/devices")
 VF_MAC = "52:54:00:00:{number:02x}:10"
+# What these cards cannot do because of qemu or of DPDK's driver.
+IOMMU_IGNORED = "without iommu_platform=on, qemu's virtio-net takes the addresses of VFIO for physical addresses"
+NO_LINK_EVENTS = "DPDK's driver reads the link's events in a register that qemu's vmxnet3 does not have"
+LIMITS = {
+    "virtio": {"forwards": False},
+    # qemu gives all packets to queue 0, and one buffer to a packet, because DPDK's driver does not set maxNumRxSG.
+    "vmxnet3": {"rss": False, "buffers": False, "link_events": False},
+}
 
 
 @dataclass
@@ -21,6 +29,10 @@ class Card:
     address: str = ""  # on the PCI bus; of the VF, if the name ends with -vf
     pf: str = ""  # address of the PF on the PCI bus
     kernel_driver: str = ""
+    forwards: bool = True
+    rss: bool = True  # packets arrive in all receive queues
+    buffers: bool = True  # a frame may fill several buffers
+    link_events: bool = True
 
     @property
     def mac(self):
@@ -64,6 +76,10 @@ class Card:
         self.kernel_driver = self.driver()
         run("dpdk-devbind.py", "--bind=vfio-pci", self.address)
 
+    def set_port_vlan(self, vlan):
+        """The PF tags what its VF sends, and removes this tag from what the VF receives. 0: no tags."""
+        run("ip", "link", "set", interface(self.pf_mac), "vf", "0", "vlan", str(vlan))
+
     def set_pf_mtu(self, mtu):
         """The MTU of a VF cannot exceed that of its PF."""
         if self.is_vf:
@@ -81,7 +97,7 @@ def read_cards():
     """Those that GLB_CARDS names, or all."""
     wanted = os.environ.get("GLB_CARDS", "")
     lines = (Path(__file__).parent / "cards.txt").read_text(encoding="ascii").splitlines()
-    cards = [Card(name, int(number), cable, model) for name, number, cable, model in (line.split() for line in lines if not line.startswith("#"))]
+    cards = [Card(name, int(number), cable, model, **LIMITS.get(name, {})) for name, number, cable, model in (line.split() for line in lines if not line.startswith("#"))]
     return [card for card in cards if not wanted or card.name in wanted.split(",")]
 
 

@@ -33,14 +33,30 @@ def site(installed):
     return Site()
 
 
-@pytest.fixture(scope="session", params=read_cards(), ids=lambda card: card.name)
+def pytest_generate_tests(metafunc):
+    """The tests of a card run in a row. The fixture `blocked` is a card that cannot forward."""
+    for fixture, forwards in (("card", True), ("blocked", False)):
+        if fixture in metafunc.fixturenames:
+            cards = [each for each in read_cards() if each.forwards == forwards]
+            metafunc.parametrize(fixture, cards, ids=[each.name for each in cards], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def card(request, site):
-    """The tests of a card run in a row: it is bound to DPDK and its cable is plugged in."""
+    """A card that is bound to DPDK, and its cable is plugged in."""
     each = request.param
     each.bind()
     site.plug(each)
     yield each
     site.unplug(each)
+    each.release()
+
+
+@pytest.fixture(scope="session")
+def blocked(request):
+    each = request.param
+    each.bind()
+    yield each
     each.release()
 
 

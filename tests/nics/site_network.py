@@ -83,6 +83,7 @@ class Wire:
 
     def __init__(self, site, card):
         self.site, self.card = site, card
+        self.mac = bytes.fromhex(card.mac.replace(":", ""))
         site.quiet(True)
         self.socket = site.router.packet_socket(DEVICE, ignore_outgoing=True)
         self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
@@ -99,10 +100,12 @@ class Wire:
         self.socket.send(frame)
 
     def receive(self, count, timeout_s=10):
-        """The next `count` frames, or fewer if none came for a while. One more, if there are too many."""
+        """The next `count` frames of the director, or fewer if none came for a while. One more, if there are too many."""
         frames = []
         while select.select([self.socket], [], [], timeout_s if len(frames) < count else 0.2)[0] and len(frames) <= count:
-            frames.append(self._receive())
+            frame = self._receive()
+            if frame[6:12] == self.mac:  # the PF of a VF is on this cable, too
+                frames.append(frame)
         return frames
 
     def _receive(self):

@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from cards import NO_LINK_EVENTS
 from frames import by_model, frame
 from lab.clients import Load
 from lab.topology import VIP4, VIP6, VLAN
@@ -17,7 +18,7 @@ from support.director_conf import OPEN
 from support.guest import run, show, wait
 from support.vectors import PACKETS, packet_groups
 
-CONNECTIONS = int(os.environ.get("GLB_CONNECTIONS", "1000"))
+CONNECTIONS = int(os.environ["GLB_CONNECTIONS"])
 FEW = 40  # connections, to see that traffic flows
 LCORES = "0-2"  # one for the control thread, two workers
 LARGEST = 1514
@@ -65,7 +66,7 @@ def test_no_connection_breaks(card, service, site):
     dropped = {name: count - before[name] for name, count in after.items() if count != before[name] and name.startswith("drop_") and name != "drop_not_for_us"}
     assert not dropped, dropped
     assert last["held"] == 20 and last["fewest_exchanges"] > 1
-    assert len(worked(service)) == 2, "an lcore has nothing to do"
+    assert len(worked(service)) == (2 if card.rss else 1), "an lcore has nothing to do"
     print(f"{card.name}: {CONNECTIONS + last['held'] + last['short']} connections, 0 broken; bursts by lcore: {worked(service)}")
 
 
@@ -82,7 +83,8 @@ def send_some(service, wire, card, packets):
             names[out[:6] + mac + out[12:]].append(packet["name"])
     got = collections.Counter(wire.receive(sum(map(len, names.values()))))
     wrong = {", ".join(of): got[each] for each, of in names.items() if got[each] != len(of)}
-    assert not wrong and not set(got) - set(names), (wrong, [each.hex() for each in set(got) - set(names)])
+    unknown = [each.hex() for each in got if each not in names]
+    assert (wrong, unknown) == ({}, [])
     wait(lambda: sum(service.verdicts().values()) - sum(before.values()) >= len(packets), "verdicts of all frames")
     assert {name: count - before[name] for name, count in service.verdicts().items() if count != before[name]} == verdicts
 
@@ -130,7 +132,8 @@ def test_jumbo_frames_pass(card, service, site):
     service.start()
     mtu = service.ask("/ethdev/info,0")["mtu"]
     print(f"{card.name}: MTU {mtu}")
-    sizes = [size for size in (60, 1000, 1514, 1518, 2000, 2100, 4000, 6000, mtu + 14 - 40) if size <= mtu + 14 - 40]
+    largest = mtu + 14 - 40 if card.buffers else 2000
+    sizes = [size for size in (60, 1000, 1514, 1518, 2000, 2100, 4000, 6000, largest) if size <= largest]
     exchange(card, service, site, conf, [frame(card, size, 1000 + at) for at, size in enumerate(sizes)])
     assert mtu >= 1600
 
@@ -146,6 +149,19 @@ def test_vlan_tags_in_frames(card, service, site):
     site.untagged(card)
 
 
+def test_port_vlan(card, service, site):
+    """The tags are beside the frames, in the card."""
+    if not card.is_vf:
+        pytest.skip("only a VF has a port VLAN")
+    card.set_port_vlan(VLAN)
+    service.configure(config(card), LCORES)
+    service.start()
+    site.tagged(card)
+    connect(site, FEW)
+    site.untagged(card)
+    card.set_port_vlan(0)
+
+
 def test_one_lcore_polls(card, service, site):
     service.configure(config(card, idle="poll"), "0-1")
     service.start()
@@ -154,6 +170,8 @@ def test_one_lcore_polls(card, service, site):
 
 
 def test_link_goes_down_and_comes_back(card, service, site, monitor):
+    if not card.link_events:
+        pytest.skip(NO_LINK_EVENTS)
     service.configure(config(card), LCORES)
     service.start()
     monitor.set_link(card.qdev, False)
