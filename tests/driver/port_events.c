@@ -3,7 +3,7 @@
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
  * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "unplug PORT", by which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT"
  * to let the next COUNT resets fail, or the next COUNT attempts to attach a device. It also replaces rte_eth_dev_reset(), which virtual
- * drivers lack: the port is stopped, as drivers of VFs leave it.
+ * drivers lack: the port is stopped, as drivers of VFs leave it. With $GLB_TEST_DRIVER, drivers have this name, and lack the function.
  */
 #define ALLOW_EXPERIMENTAL_API
 #include <dlfcn.h>
@@ -50,8 +50,20 @@ static bool count_down(int *left)
 	return value > 0;
 }
 
+int rte_eth_dev_info_get(uint16_t port, struct rte_eth_dev_info *info)
+{
+	int (*get)(uint16_t, struct rte_eth_dev_info *) = dlsym(RTLD_NEXT, "rte_eth_dev_info_get");
+	int error = get(port, info);
+
+	if (!error && getenv("GLB_TEST_DRIVER"))
+		info->driver_name = getenv("GLB_TEST_DRIVER");
+	return error;
+}
+
 int rte_eth_dev_reset(uint16_t port)
 {
+	if (getenv("GLB_TEST_DRIVER"))
+		return -ENOTSUP;
 	return count_down(&failures) ? -EIO : rte_eth_dev_stop(port);
 }
 

@@ -104,6 +104,37 @@ def test_port_is_set_up_again_after_a_reset(start, driver, idle, lcores):
         end(director)
 
 
+def test_driver_without_a_reset_resets_the_card_at_its_start(start, driver, monkeypatch):
+    monkeypatch.setenv("GLB_TEST_DRIVER", "net_other_vf")
+    with start() as director:
+        receives(director)
+        driver.report("reset 0")
+        wait_until(lambda: port(director)["resets"] == 1, lambda: f"{health(director)} {director.log[-3000:]}")
+        receives(director)
+        assert port(director)["reset_failures"] == 0
+        end(director)
+
+
+@pytest.mark.parametrize("name, resets", [("net_e1000_igb_vf", 1), ("net_other_vf", 0)])
+def test_port_whose_driver_may_not_tell_resets_is_set_up_again_when_its_link_is_back(start, driver, monkeypatch, name, resets):
+    """Once for each time that the link comes back: a reset takes the link down, too."""
+    monkeypatch.setenv("GLB_TEST_DRIVER", name)
+    with start() as director:
+        receives(director)
+        for flaps in (1, 2):
+            driver.report("down 0")
+            wait_health(director, "failing", "link_down")
+            driver.report("up 0")
+            wait_until(lambda: port(director)["resets"] == flaps * resets, lambda: f"{health(director)} {director.log[-3000:]}")
+            wait_health(director, "ok")
+            receives(director)
+        evaluations = health(director)["now"]
+        wait_until(lambda: health(director)["now"] > evaluations + 2, "more evaluations of the health")
+        assert port(director)["resets"] == 2 * resets and port(director)["reset_events"] == 0
+        assert director.log.count("the PF may have been reset while the link was down") == 2 * resets
+        end(director)
+
+
 def test_reset_that_fails_is_tried_again(start, driver):
     with start() as director:
         receives(director)

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "director/director.h"
 #include "director/health/health_watch.h"
+#include "director/ports/port_recovery.h"
 #include "program/log.h"
 
 #define OF_INTERFACE_SIZE (IF_NAMESIZE + 4)
@@ -53,6 +54,17 @@ static void log_link(struct health_memory *memory, const struct port *port, uint
 	memory->link_changes[i] = 0;
 }
 
+/* A reset takes the link of a port down, too, but the port does not run then. */
+static void follow_link(struct director *director, uint16_t i, bool up)
+{
+	bool *lost = &director->memory.link_lost[i];
+	bool back = up && *lost;
+
+	*lost = !up;
+	if (back)
+		port_recovery_link_is_back(director, i);
+}
+
 /* Reads all links, and logs those that have changed. Returns how many ports with receive queues are up. */
 static unsigned read_links(struct director *director)
 {
@@ -61,14 +73,17 @@ static unsigned read_links(struct director *director)
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		const struct port *port = &director->ports[i];
 		struct link *last = &director->memory.links[i], link = {0};
+		bool runs = port_is_used(port) && port_is_running(port);
 
-		if (port_is_used(port) && port_is_running(port))
+		if (runs)
 			link = link_read(port);
 		if (last->missing) /* the interface that is there now is another one, even if it has the same index */
 			link = *last;
 		director->memory.link_changes[i] += !same_link(&link, last);
 		*last = link;
 		log_link(&director->memory, port, i);
+		if (runs)
+			follow_link(director, i, link.up);
 		up += link.up && port->rx_queues;
 	}
 	return up;

@@ -31,6 +31,7 @@ struct health_memory {
 	struct link links[PLAN_MAX_PORTS]; /* of each port, at the last evaluation */
 	uint64_t link_logged_ms[PLAN_MAX_PORTS]; /* when the last message about each link was, in clock_now_ms() */
 	unsigned link_changes[PLAN_MAX_PORTS]; /* since then */
+	bool link_lost[PLAN_MAX_PORTS]; /* the link was down at the last evaluation, while the port was running */
 	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker, at the last tick */
 	bool stuck[PLAN_MAX_LCORES]; /* the worker has finished no iteration between the last two ticks */
 	struct health_counts window[HEALTH_WINDOW_TICKS]; /* of the last ticks, as a ring */

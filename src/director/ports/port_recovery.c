@@ -16,6 +16,12 @@
 #define QUICK_RESETS 3
 #define QUICK_MS     60000
 
+/*
+ * The driver of VFs of the 82576 and I350. A reset of the PF stops the queues of a VF. The driver reports it only if the PF's message
+ * came by an interrupt, which the card that qemu emulates does not raise.
+ */
+#define IGB_VF "net_e1000_igb_vf"
+
 int port_recovery_open(struct director *director)
 {
 	pthread_mutex_init(&director->ports_lock, NULL);
@@ -72,6 +78,21 @@ static enum port_state next_state(enum port_state state, uint32_t events)
 	if (has(events, PORT_EVENT_RECOVERED))
 		return PORT_RUNNING;
 	return has(events, PORT_EVENT_RECOVERING) ? PORT_RECOVERING : state;
+}
+
+void port_recovery_link_is_back(struct director *director, uint16_t index)
+{
+	struct port *port = &director->ports[index];
+	uint64_t one = 1;
+
+	if (strcmp(port->info.driver_name, IGB_VF) != 0)
+		return;
+	log_notice(
+		"port %u (%s): the PF may have been reset while the link was down, and the driver %s may not tell: the port is set up again",
+		port->id, port->name, port->info.driver_name);
+	set_state(director, port, PORT_RESETTING);
+	if (write(director->port_wake, &one, sizeof(one)) < 0)
+		return; /* the eventfd's counter is full, so the control thread wakes up anyway */
 }
 
 /* Returns whether workers must stop using the port now. */
@@ -157,9 +178,17 @@ static uint64_t next_reset_ms(struct port *port)
 	return port->quick_resets < QUICK_RESETS ? 0 : now + RETRY_MS;
 }
 
-static void reset(struct director *director, struct port *port)
+/* Some drivers have no reset, although they ask for it: they reset the card when the port starts. */
+static int reset_device(const struct port *port)
 {
 	int error = rte_eth_dev_reset(port->id);
+
+	return error == -ENOTSUP ? rte_eth_dev_stop(port->id) : error;
+}
+
+static void reset(struct director *director, struct port *port)
+{
+	int error = reset_device(port);
 
 	if (error)
 		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));

@@ -30,9 +30,12 @@ enum port_recovery {
  */
 enum port_recovery port_recovery_take(struct director *director);
 
+/* The link of a port that runs is up again. Sets the port up again if its driver does not report each reset of the card. */
+void port_recovery_link_is_back(struct director *director, uint16_t index);
+
 /*
- * Resets ports, closes those that are gone, and attaches those that are back. May take seconds. Runs in a thread beside the control thread, which
- * waits for it.
+ * Resets ports, closes those that are gone, and attaches those that are back. May take seconds. Runs in a thread beside the
+ * control thread, which waits for it.
  */
 void *port_recovery_run(void *director);
 
