@@ -102,6 +102,23 @@ static void set_mtu(const struct port *port, const struct port *exception)
 		close(fd);
 }
 
+/* net_virtio_user leaves the interface down, and does not tell DPDK which one it has made. */
+static void bring_up(const struct port *port, struct port *exception)
+{
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "glb%u", port->id);
+	exception->info.if_index = if_nametoindex(request.ifr_name);
+	error = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request);
+	request.ifr_flags |= IFF_UP;
+	if (error || ioctl(fd, SIOCSIFFLAGS, &request))
+		log_warning("%s: cannot be brought up: %s: do it yourself (ip link set dev %s up)", request.ifr_name,
+			strerror(errno), request.ifr_name);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Lets the kernel do it, for a driver that uses a kernel interface. The kernel undoes it when the process ends. */
 static bool ask_kernel_for_multicast(const struct port *port)
 {
@@ -162,6 +179,7 @@ static int open_one(struct director *director, const struct port *port, struct p
 		error = port_start(exception, conf);
 	if (!error) {
 		set_mtu(port, exception);
+		bring_up(port, exception);
 		receive_multicast(port);
 	}
 	return error;
