@@ -51,6 +51,7 @@ struct port {
 	bool tx_segments; /* can transmit mbufs with several segments */
 	uint8_t state; /* enum port_state; atomic, the control thread changes it */
 	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
+	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread only */
 	bool reset_failed; /* the last one; control thread only, like the next two */
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
 	uint64_t reset_ms; /* the last one, as retry_ms */

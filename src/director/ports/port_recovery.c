@@ -21,6 +21,8 @@
  * came by an interrupt, which the card that qemu emulates does not raise.
  */
 #define IGB_VF "net_e1000_igb_vf"
+/* The card has a link before the driver of the PF is ready to reply to a VF. Meanwhile the port passes packets if it can. */
+#define LINK_SETTLE_MS 3000
 
 int port_recovery_open(struct director *director)
 {
@@ -83,16 +85,19 @@ static enum port_state next_state(enum port_state state, uint32_t events)
 void port_recovery_link_is_back(struct director *director, uint16_t index)
 {
 	struct port *port = &director->ports[index];
-	uint64_t one = 1;
 
 	if (strcmp(port->info.driver_name, IGB_VF) != 0)
 		return;
 	log_notice(
-		"port %u (%s): the PF may have been reset while the link was down, and the driver %s may not tell: the port is set up again",
-		port->id, port->name, port->info.driver_name);
-	set_state(director, port, PORT_RESETTING);
-	if (write(director->port_wake, &one, sizeof(one)) < 0)
-		return; /* the eventfd's counter is full, so the control thread wakes up anyway */
+		"port %u (%s): the PF may have been reset while the link was down, and the driver %s may not tell: the port will be set up again in %d seconds",
+		port->id, port->name, port->info.driver_name, LINK_SETTLE_MS / 1000);
+	port->reset_due_ms = clock_now_ms() + LINK_SETTLE_MS;
+}
+
+/* Returns whether a port that runs is to be reset without an event. */
+static bool is_reset_due(const struct port *port, enum port_state state)
+{
+	return state == PORT_RUNNING && port->reset_due_ms && clock_now_ms() >= port->reset_due_ms;
 }
 
 /* Returns whether workers must stop using the port now. */
@@ -138,6 +143,8 @@ enum port_recovery port_recovery_take(struct director *director)
 		uint32_t events = port_events_take(&director->port_events[i]);
 		enum port_state state = next_state(port->state, events);
 
+		if (is_reset_due(port, state))
+			state = PORT_RESETTING;
 		log_events(port, events, state != port->state);
 		if (state != port->state)
 			set_state(director, port, state);
@@ -190,6 +197,7 @@ static void reset(struct director *director, struct port *port)
 {
 	int error = reset_device(port);
 
+	port->reset_due_ms = 0;
 	if (error)
 		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));
 	else
@@ -212,6 +220,7 @@ static void release(struct director *director, struct port *port, struct port_ev
 {
 	port_events_close(events);
 	port_device_release(director, port);
+	port->reset_due_ms = 0;
 	port->retry_ms = clock_now_ms() + RETRY_MS;
 	set_state(director, port, PORT_REMOVED);
 	log_error("port %u (%s): the director has released the device and goes on without it, until the device is back",

@@ -30,7 +30,7 @@ enum port_recovery {
  */
 enum port_recovery port_recovery_take(struct director *director);
 
-/* The link of a port that runs is up again. Sets the port up again if its driver does not report each reset of the card. */
+/* The link of a port that runs is up again. Sets the port up again soon if its driver does not report each reset of the card. */
 void port_recovery_link_is_back(struct director *director, uint16_t index);
 
 /*
