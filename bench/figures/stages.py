@@ -18,7 +18,7 @@ STAGES = {
     "parse": "check_v4 check_v6 parse flow_parse parse_ipv4 parse_ipv6",
     "find the table": "find_v4 find_v6 any_without_map find_tables load_entries find_by_port portmap_find portmap_prefix find_cover steer_classify classify_port classify_address_of classify_fragment_of",
     "SipHash": "plan_message write_message hash_lanes hash_block hash_flow steer_hash siphash_begin siphash_update siphash_end",
-    "rows and hops": "prefetch_pairs load_pairs load_indices row_of prefetch_rows load_later_hops find_alternative_hops find_hops collect_lanes collect_hops append_row",
+    "rows and hops": "prefetch_rows prefetch_long_rows load_pairs load_indices row_of load_later_hops find_alternative_hops find_hops collect_lanes collect_hops append_row",
     "lengths and checksum": "prepare_patches",
     "write headers": "emit prebuilt_write encapsulate_write",
     "mbufs out": "finish_forwarded finish_lane all_forwarded mbuf_commit",

@@ -310,7 +310,7 @@ INLINE const uint16_t *row_of(const struct routes_table *table, uint64_t hash)
 }
 
 /* Prefetches the rows of tables that have more than two hops, which their copies do not hold. */
-INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+INLINE void prefetch_long_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
 	for (uint32_t i = 0; i < BLOCK; i++) {
 		const struct routes_table *table = &routes->tables[tables[i]];
@@ -321,26 +321,24 @@ INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLO
 }
 
 /*
- * Prefetches the row copies while the next block is hashed. Rows that do not fit the second cache go there, and not to
- * the first one, where the next packets arrive at the same time. This is faster (bench/targets.md).
+ * Prefetches the rows that the second cache does not hold, while the next block is hashed. They go to the second cache, and
+ * not to the first one, where the next packets arrive at the same time. This is faster (bench/targets.md), and so is no
+ * prefetch of rows that the second cache holds.
  */
-INLINE void prefetch_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
+INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
 	const uint8_t *pairs =
 		routes->pair_bytes ? (const uint8_t *)routes->pair_bytes : (const uint8_t *)routes->pair_words;
 	const uint32_t size = routes->pair_bytes ? sizeof(*routes->pair_bytes) : sizeof(*routes->pair_words);
 
-	if (routes->rows_shared)
+	if (routes->pairs_far && routes->rows_shared)
 		for (uint32_t i = 0; i < BLOCK; i++)
 			__builtin_prefetch(pairs + (size_t)shared_pair_at(routes, tables[i], hash[i]) * size, 0, 2);
 	else if (routes->pairs_far)
 		for (uint32_t i = 0; i < BLOCK; i++)
 			__builtin_prefetch(pairs + (size_t)pair_at(routes, tables[i], hash[i]) * size, 0, 2);
-	else
-		for (uint32_t i = 0; i < BLOCK; i++)
-			__builtin_prefetch(pairs + (size_t)pair_at(routes, tables[i], hash[i]) * size);
 	if (!routes->pairs_whole)
-		prefetch_rows(routes, tables, hash);
+		prefetch_long_rows(routes, tables, hash);
 }
 
 /* Hashes the fields of `message` of all packets in a block. */
@@ -351,7 +349,7 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 
 	write_message(message, lanes, base, v6, words);
 	hash_block(routes, message, words, tables, hash);
-	prefetch_pairs(routes, tables, hash);
+	prefetch_rows(routes, tables, hash);
 }
 
 /* Loads pair number `number` of each row as indices in routes->addresses. */
