@@ -187,6 +187,22 @@ static void take_back_unsent(struct worker *worker, const struct live_table *liv
 			counters_add(&backends[worker->burst.backend[i]], UINT64_MAX);
 }
 
+/* Returns a number below `count`. */
+static uint32_t choose(uint64_t random, uint32_t count)
+{
+	return (uint32_t)((random >> 32) * count >> 32);
+}
+
+/* Prefetches the counter that sample_bytes() needs if all packets are forwarded and sent. With many backends, it is seldom in a cache. */
+static void prefetch_sample(const struct worker *worker, const struct live_table *live, uint64_t random)
+{
+	const struct burst *burst = &worker->burst;
+
+	__builtin_prefetch(&count_rows_of(&live->counts.backends, BACKEND_BYTES,
+				   worker->index)[burst->backend[choose(random, burst->count)]],
+		1);
+}
+
 static uint64_t next_random(struct worker *worker)
 {
 	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
@@ -197,9 +213,9 @@ static uint64_t next_random(struct worker *worker)
  * Adds the bytes of `sent` packets to the backend of one of them, chosen at random. Over many bursts each backend gets
  * the bytes of its packets. Counting all of them would take each packet almost a cycle.
  */
-static void sample_bytes(struct worker *worker, const struct live_table *live, uint16_t sent)
+static void sample_bytes(struct worker *worker, const struct live_table *live, uint16_t sent, uint64_t random)
 {
-	uint32_t at = (uint32_t)((next_random(worker) >> 32) * sent >> 32);
+	uint32_t at = choose(random, sent);
 
 	if (likely(worker->outbox.outcomes[at].verdict == VERDICT_FORWARDED))
 		counters_add(
@@ -211,6 +227,7 @@ static void sample_bytes(struct worker *worker, const struct live_table *live, u
 INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
+	uint64_t random = next_random(worker);
 	struct bind_sample sample;
 	uint16_t packets, sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
@@ -221,6 +238,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	pipeline_run(&worker->pipeline, &worker->burst);
 	if (tap)
 		tap_between(tap, &worker->burst, mbufs);
+	prefetch_sample(worker, live, random);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(writable && all_forwarded(&worker->burst)))
@@ -236,7 +254,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
 	if (likely(sent))
-		sample_bytes(worker, live, sent);
+		sample_bytes(worker, live, sent, random);
 	bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 	if (tap)

@@ -244,6 +244,27 @@ static void test_each_forwarded_frame_is_counted_for_its_first_hop(void **state)
 	worker.pipeline.fast = lanes_plain;
 }
 
+static void test_frames_of_several_tables_are_counted_for_each_table(void **state)
+{
+	const struct queue queue = {.port = PORT};
+	struct outbox outbox = {0};
+	struct counters counters = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		outbox_put(&outbox, make_frame(i), VERDICT_FORWARDED, i % 2 ? 7 : 3);
+	room = 3;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
+	assert_int_equal(transmit(&queue, &outbox, &counters), 3);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 3);
+	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
+	assert_int_equal(counters.tables[3].packets, 2);
+	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE);
+	assert_int_equal(counters.tables[7].packets, 1);
+	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE);
+}
+
 /* The second frame of the burst matches no bind, so the frames in the outbox are not those of the lanes with the same number. */
 static void test_frames_between_others_are_counted_for_their_first_hop(void **state)
 {
@@ -573,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_frames_of_the_kernel_that_the_port_cannot_send_are_refused),
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
+		cmocka_unit_test(test_frames_of_several_tables_are_counted_for_each_table),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
 		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
