@@ -35,3 +35,8 @@ class Monitor:
 
     def unplug(self, name):
         self.ask("device_del", id=name)
+
+    def plug(self, card):
+        """Returns whether the card is there. It is not if its slot still has the one before."""
+        device = f"{card.model},id={card.qdev},netdev=card-{card.number},bus=slot-{card.number},mac={card.pf_mac}"
+        return not self.ask("human-monitor-command", **{"command-line": f"device_add {device}"})
