@@ -15,6 +15,7 @@
 #include "director/bifurcation.h"
 #include "director/eal.h"
 #include "director/exception.h"
+#include "director/ports/port_interrupts.h"
 #include "director/ports/port_rss.h"
 #include "director/ports/vdev.h"
 #include "director/startup_watch.h"
@@ -295,6 +296,7 @@ int startup_ports(struct director *director)
 			log_warning("port %u (%s): no flow path uses it, so it is not started", port->id, port->name);
 			continue;
 		}
+		port->rx_interrupts = port_interrupts_wanted(port, &director->conf);
 		error = start_port(director, port);
 	}
 	return error ? error : exception_open(director);

@@ -50,8 +50,9 @@ static struct queue exception_queue(const struct director *director, const struc
 	return (struct queue){
 		.port = port->id,
 		.queue = plan->rx_queue,
-		.tun = director->conf.exception_path == CONF_EXCEPTION_TAP ? RTE_MAX(port_rx_fd(port, plan->rx_queue), 0)
-									   : 0,
+		.tun = director->conf.exception_path == CONF_EXCEPTION_TAP
+			       ? RTE_MAX(port->rx_sources[plan->rx_queue].fd, 0)
+			       : 0,
 	};
 }
 
@@ -66,6 +67,7 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.kind = kind,
 		.in = {.port = plan->rx_port, .queue = plan->rx_queue},
 		.out = {.port = plan->tx_port, .queue = plan->tx_queue},
+		.source = &rx->rx_sources[plan->rx_queue],
 		.exception = exception_queue(director, plan),
 		.segments_allowed = tx->tx_segments,
 		.pool = rx->pool,
@@ -90,7 +92,7 @@ static void add_return(const struct director *director, struct worker *worker, c
 	path->segments_allowed = port->tx_segments;
 	path->tx_port = plan->rx_port;
 	path->mtu = &port->mtu;
-	idle_watch(&worker->idle, port_rx_fd(exception, plan->rx_queue));
+	path->source = &exception->rx_sources[plan->rx_queue];
 }
 
 static int create_rings(struct director *director, struct rings *rings)
@@ -172,7 +174,6 @@ static int add_planned(const struct director *director, uint16_t index, const st
 		add_work(director, worker, index, rings);
 		return 0;
 	}
-	idle_watch(&worker->idle, port_rx_fd(director_port(director, plan->rx_port), plan->rx_queue));
 	if (plan->kind == PLAN_DIRECT)
 		add_path(director, worker, plan, FLOW_PATH_STEER);
 	else

@@ -51,6 +51,7 @@ struct flow_path {
 	uint8_t current; /* index in bursts[] of the burst to steer next; the other one receives */
 	uint16_t split_left; /* iterations for which IPv4 and IPv6 are still steered separately */
 	struct queue in, out;
+	const struct idle_source *source; /* of `in`, if that is a queue of a port; NULL: the lcore does not wait for it */
 	struct queue exception; /* for unmatched packets */
 	bool segments_allowed; /* the port that transmits accepts mbufs with several segments */
 	bool reply_to_sender; /* as in struct pipeline */

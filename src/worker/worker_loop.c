@@ -22,20 +22,57 @@ static bool is_drained(const struct worker *worker)
 	return true;
 }
 
-static void sleep_if_drained(struct worker *worker)
+/* Returns the number of packets received. */
+static uint32_t run_paths(struct worker *worker)
+{
+	const struct live_table *live = worker_shared_live(worker->shared);
+	uint32_t count = 0;
+
+	for (uint16_t i = 0; i < worker->active_count; i++)
+		count += flow_path_run(worker, &worker->paths[i], live);
+	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
+	counters_add(&worker->counters.polls, 1);
+	if (count == 0)
+		counters_add(&worker->counters.empty_polls, 1);
+	return count;
+}
+
+/* Returns whether there are no new orders. Otherwise a port may be parked, and its interrupts may not be used any more. */
+static bool sleep_until_packets(struct worker *worker, bool armed)
 {
 	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
+	bool woken;
+
+	counters_add(&worker->counters.sleeps, 1);
+	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
+	woken = idle_sleep(&worker->idle);
+	rte_rcu_qsbr_thread_online(qsbr, worker->index);
+	poll_gaps_skip(&worker->gaps, rte_rdtsc());
+	if (worker_shared_orders(worker->shared) != worker->orders)
+		return false;
+	if (armed && !woken && run_paths(worker))
+		idle_missed(&worker->idle);
+	return true;
+}
+
+static void sleep_if_drained(struct worker *worker)
+{
+	bool armed, same = true;
 
 	doorbell_announce(&worker->idle.bell);
 	if (!is_drained(worker)) {
 		doorbell_withdraw(&worker->idle.bell);
 		return;
 	}
-	counters_add(&worker->counters.sleeps, 1);
-	rte_rcu_qsbr_thread_offline(qsbr, worker->index); /* so that a reload does not wait for it */
-	idle_sleep(&worker->idle);
-	rte_rcu_qsbr_thread_online(qsbr, worker->index);
-	poll_gaps_skip(&worker->gaps, rte_rdtsc());
+	armed = idle_arm(&worker->idle);
+	if (armed && run_paths(worker)) {
+		doorbell_withdraw(&worker->idle.bell);
+		worker->idle.empty_iterations = 0;
+	} else {
+		same = sleep_until_packets(worker, armed);
+	}
+	if (armed && same)
+		idle_disarm(&worker->idle);
 }
 
 static bool is_parked(const struct worker *worker, const struct flow_path *path)
@@ -59,11 +96,12 @@ static void follow_capture(struct worker *worker)
 			worker->paths[i].distributor->tap = tap;
 }
 
-/* Also moves the paths on parked ports behind the active ones. */
+/* Also moves the paths on parked ports behind the active ones. The lcore then waits only for the queues of these. */
 static void follow_orders(struct worker *worker, uint16_t orders)
 {
 	worker->orders = orders;
 	follow_capture(worker);
+	idle_forget(&worker->idle);
 	worker->active_count = 0;
 	for (uint16_t i = 0; i < worker->path_count; i++) {
 		struct flow_path *to = &worker->paths[worker->active_count], path = worker->paths[i];
@@ -73,22 +111,17 @@ static void follow_orders(struct worker *worker, uint16_t orders)
 		worker->paths[i] = *to;
 		*to = path;
 		worker->active_count++;
+		if (path.source && !path.in.ring)
+			idle_watch(&worker->idle, path.source, path.in.port, path.in.queue);
 	}
 }
 
 static void iterate(struct worker *worker)
 {
-	const struct live_table *live = worker_shared_live(worker->shared);
-	uint32_t count = 0;
+	uint32_t count = run_paths(worker);
 
-	for (uint16_t i = 0; i < worker->active_count; i++)
-		count += flow_path_run(worker, &worker->paths[i], live);
-	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
-	counters_add(&worker->counters.polls, 1);
-	if (count == 0) {
-		counters_add(&worker->counters.empty_polls, 1);
+	if (count == 0)
 		rte_pause();
-	}
 	if (poll_gaps_due(&worker->gaps, count))
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
 	if (idle_iteration(&worker->idle, count))

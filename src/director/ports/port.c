@@ -15,6 +15,7 @@
 #include "director/admission/vlan_filter.h"
 #include "director/descriptors.h"
 #include "director/ports/port_device.h"
+#include "director/ports/port_interrupts.h"
 #include "director/ports/port_rss.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
@@ -117,7 +118,9 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 	device.rxmode.offloads |= vlan_filter_offload(port, &conf->steering.admission);
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
 	if (!port->of_exception_path) {
-		device.intr_conf.lsc = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC);
+		/* Some drivers have only one interrupt. They then report no changes of the link, but the director would trust them. */
+		device.intr_conf.rxq = port->rx_interrupts;
+		device.intr_conf.lsc = !device.intr_conf.rxq && (*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC);
 		device.intr_conf.rmv = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_RMV);
 	}
 	return device;
@@ -135,9 +138,9 @@ static int setup_rx_queue(struct port *port, uint16_t queue, const struct rte_et
 		log_error("port %u (%s): cannot set up rx queue %u: %s", port->id, port->name, queue, strerror(-error));
 		return error;
 	}
-	port->rx_fd[queue] = descriptors_new_queue(&before);
+	port->rx_sources[queue] = (struct idle_source){.fd = descriptors_new_queue(&before)};
 	if (strcmp(port->info.driver_name, "net_af_packet") == 0) /* it opened its sockets when the port was created */
-		port->rx_fd[queue] = descriptors_packet_socket(port->info.if_index, queue);
+		port->rx_sources[queue].fd = descriptors_packet_socket(port->info.if_index, queue);
 	return 0;
 }
 
@@ -187,6 +190,11 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 	struct rte_eth_conf device = device_conf(port, conf);
 	int error = port_rss_configure(port, &device);
 
+	if (error && port->rx_interrupts) {
+		port_interrupts_give_up(port);
+		device = device_conf(port, conf);
+		error = port_rss_configure(port, &device);
+	}
 	if (error) {
 		log_error("port %u (%s): cannot have %u rx and %u tx queues: %s; try a lower num_worker_queues",
 			port->id, port->name, port->rx_queues, port->tx_queues, strerror(-error));
@@ -244,16 +252,23 @@ int port_start(struct port *port, const struct conf *conf)
 	if (!port->of_exception_path)
 		raise_mtu(port, conf->steering.outbound_mtu);
 	error = rte_eth_dev_start(port->id);
+	if (port->rx_interrupts && (error || !port_interrupts_open(port))) {
+		port_interrupts_give_up(port);
+		rte_eth_dev_stop(port->id);
+		error = port_setup(port, conf, 0, 0);
+		if (!error)
+			error = rte_eth_dev_start(port->id);
+	}
 	if (error) {
 		log_error("port %u (%s): does not start: %s", port->id, port->name, strerror(-error));
 		return error;
 	}
 	vlan_filter_open(port, &conf->steering.admission);
 	rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queue%s of %u descriptors, %u tx queue%s of %u descriptors",
+	log_info("port %u (%s): driver %s, MAC %s, MTU %u, %u rx queue%s of %u descriptors%s, %u tx queue%s of %u descriptors",
 		port->id, port->name, port->info.driver_name, mac, port->mtu, port->rx_queues,
-		text_plural(port->rx_queues), port->rx_descriptors, port->tx_queues, text_plural(port->tx_queues),
-		port->tx_descriptors);
+		text_plural(port->rx_queues), port->rx_descriptors, port->rx_interrupts ? " with interrupts" : "",
+		port->tx_queues, text_plural(port->tx_queues), port->tx_descriptors);
 	return 0;
 }
 

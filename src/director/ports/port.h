@@ -14,6 +14,7 @@
 #include <rte_mempool.h>
 
 #include "director/conf/conf.h"
+#include "worker/idle.h"
 
 #define PORT_MAX_QUEUES         256 /* receive queues per port; also transmit queues per port */
 #define PORT_KERNEL_DRIVER_SIZE 32
@@ -43,7 +44,8 @@ struct port {
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
-	int rx_fd[PORT_MAX_QUEUES]; /* file descriptors, readable when a receive queue has packets; -1: none */
+	bool rx_interrupts; /* the card has receive interrupts, and director.conf says that lcores sleep */
+	struct idle_source rx_sources[PORT_MAX_QUEUES];
 	bool of_exception_path; /* the descriptors and mbufs that director.conf sets are not for this port */
 	uint8_t rss_key_size; /* bytes; 0: no key */
 	uint8_t rss_key[UINT8_MAX];
@@ -72,7 +74,10 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 /* Returns the most frames that a transmit queue of any port can hold. */
 uint32_t port_most_tx_descriptors(const struct conf *conf);
 
-/* Raises the MTU if it is less than conf->outbound_mtu, and starts the port. 0, or -errno after logging why. */
+/*
+ * Raises the MTU if it is less than conf->outbound_mtu, and starts the port. If its receive interrupts do not work, sets it up again
+ * without them. 0, or -errno after logging why.
+ */
 int port_start(struct port *port, const struct conf *conf);
 
 /* Asks for the MTU that the port has now: the kernel's, if its driver uses a kernel interface. */
@@ -88,12 +93,6 @@ static inline bool port_is_used(const struct port *port)
 static inline bool port_is_running(const struct port *port)
 {
 	return __atomic_load_n(&port->state, __ATOMIC_RELAXED) == PORT_RUNNING;
-}
-
-/* Returns the file descriptor that is readable when a receive queue has packets, or -1. */
-static inline int port_rx_fd(const struct port *port, uint16_t queue)
-{
-	return port->rx_fd[queue];
 }
 
 /* Stops and closes the port. It may have only been probed. Frames that are still queued are lost. */

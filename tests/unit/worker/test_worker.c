@@ -9,6 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
@@ -496,6 +499,67 @@ static void test_frames_of_the_kernel_that_the_port_cannot_send_are_refused(void
 	path.segments_allowed = chained = false;
 }
 
+/* Orders that came while the lcore slept may park the port. The driver may then not be called. */
+static bool stops_when_armed;
+static int switched_on, switched_off;
+
+int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	switched_on++;
+	shared.stop = stops_when_armed;
+	return 0;
+}
+
+int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	switched_off++;
+	return 0;
+}
+
+static void run_with_interrupts(const uint16_t *found, unsigned count)
+{
+	const struct idle_source source = {.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .is_interrupt = true};
+
+	switched_on = switched_off = 0;
+	path.source = &source;
+	assert_int_equal(idle_open(&worker.idle, true), 0);
+	start(found, count);
+	worker_run(&worker);
+	assert_int_equal(sent, received);
+	idle_close(&worker.idle);
+	worker.idle = (struct idle){0};
+	path.source = NULL;
+	close(source.fd);
+}
+
+/* The lcore looks at the queue once more after it has switched the interrupt on. */
+static void test_a_frame_that_comes_before_the_interrupt_is_on_is_not_waited_for(void **state)
+{
+	static const uint16_t found[300] = {[IDLE_EMPTY_ITERATIONS + 1] = 1};
+
+	(void)state;
+	run_with_interrupts(found, RTE_DIM(found));
+	assert_int_equal(received, 1);
+	assert_int_equal(worker.counters.sleeps, 0);
+	assert_int_equal(switched_on, 1);
+	assert_int_equal(switched_off, 1);
+}
+
+static void test_a_driver_whose_port_may_be_parked_is_not_called(void **state)
+{
+	static const uint16_t found[300];
+
+	(void)state;
+	stops_when_armed = true;
+	run_with_interrupts(found, RTE_DIM(found));
+	stops_when_armed = false;
+	assert_int_equal(worker.counters.sleeps, 1);
+	assert_int_equal(switched_on, 1);
+	assert_int_equal(switched_off, 0);
+}
+
 /* The ring back to the distributor has no room for the frames of the first poll. The other flow path receives nothing. */
 static void test_an_lcore_with_frames_left_does_not_sleep(void **state)
 {
@@ -590,6 +654,8 @@ int main(void)
 		cmocka_unit_test(test_the_few_of_a_family_wait_for_four_iterations),
 		cmocka_unit_test(test_no_frame_waits_for_its_family_unless_bursts_are_full),
 		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
+		cmocka_unit_test(test_a_frame_that_comes_before_the_interrupt_is_on_is_not_waited_for),
+		cmocka_unit_test(test_a_driver_whose_port_may_be_parked_is_not_called),
 		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
 		cmocka_unit_test(test_frames_of_the_kernel_that_the_port_cannot_send_are_refused),
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
