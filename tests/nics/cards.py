@@ -15,6 +15,8 @@ IOMMU_IGNORED = "without iommu_platform=on, qemu's virtio-net takes the addresse
 NO_LINK_EVENTS = "DPDK's driver reads the link's events in a register that qemu's vmxnet3 does not have"
 LIMITS = {
     "virtio": {"forwards": False},
+    "igb-vf": {"interrupts": False},
+    "e1000e": {"interrupts": False},
     # qemu gives all packets to queue 0, and one buffer to a packet, because DPDK's driver does not set maxNumRxSG.
     "vmxnet3": {"rss": False, "buffers": False, "link_events": False},
 }
@@ -33,6 +35,7 @@ class Card:
     rss: bool = True  # packets arrive in all receive queues
     buffers: bool = True  # a frame may fill several buffers
     link_events: bool = True
+    interrupts: bool = True  # of receive queues
 
     @property
     def mac(self):
