@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "healthcheck/checks/error_result.h"
-#include "healthcheck/checks/http_multi.h"
-#include "healthcheck/checks/http_request.h"
-#include "healthcheck/checks/http_session.h"
-#include "healthcheck/checks/http_tls.h"
+#include "healthcheck/checks/http/http_multi.h"
+#include "healthcheck/checks/http/http_request.h"
+#include "healthcheck/checks/http/http_session.h"
+#include "healthcheck/checks/http/http_tls.h"
 #include "healthcheck/config/conf.h"
 #include "healthcheck/grpc/grpc_request.h"
 

@@ -10,7 +10,7 @@
 #include <ev.h>
 
 #include "common/faults.h"
-#include "healthcheck/checks/http_trust.h"
+#include "healthcheck/checks/http/http_trust.h"
 #include "healthcheck/checks/probe.h"
 
 /* `watch`: read files of certificates again when they change. Returns NULL and adds an error on failure. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "healthcheck/checks/http_request.h"
+#include "healthcheck/checks/http/http_request.h"
 
 #define GRPC_PATH "/grpc.health.v1.Health/Check"
 

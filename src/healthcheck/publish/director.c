@@ -3,49 +3,27 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "program/output_of.h"
 #include "program/telemetry_socket.h"
 
 #define DIGEST      "digest "
 #define PATIENCE_MS 2000
 
-/* Reads to the end of the output, and keeps its start. */
-static void read_all(int fd, char *output, size_t size)
+int director_run(const char *const argv[])
 {
-	size_t used = 0;
-	char rest[512];
-	ssize_t got;
+	pid_t pid = fork();
+	int status;
 
-	do {
-		bool full = used + 1 >= size;
-
-		got = read(fd, full ? rest : output + used, full ? sizeof(rest) : size - 1 - used);
-		used += got > 0 && !full ? (size_t)got : 0;
-	} while (got > 0 || (got < 0 && errno == EINTR));
-	output[used] = '\0';
-}
-
-int director_run(const char *const argv[], char *output, size_t size)
-{
-	int pipes[2] = {-1, -1}, status;
-	pid_t pid;
-
-	if (output && pipe(pipes) < 0)
-		return 127;
-	pid = fork();
 	if (pid == 0) {
-		dup2(output ? pipes[1] : STDERR_FILENO, STDOUT_FILENO);
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 		execvp(argv[0], (char *const *)argv);
 		fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
 		_exit(127);
-	}
-	if (output) {
-		close(pipes[1]);
-		read_all(pipes[0], output, size);
-		close(pipes[0]);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return 127;
@@ -55,17 +33,24 @@ int director_run(const char *const argv[], char *output, size_t size)
 bool director_of_unit(const char *unit, struct director_table *table)
 {
 	const char *const argv[] = {"systemctl", "show", "--property=StatusText", "--value", unit, NULL};
-	char status[2048];
 	const char *digest;
+	char *status;
+	size_t size;
+	int error = output_of_both((char *const *)argv, &status, &size);
+	bool told;
 
 	*table = (struct director_table){0};
-	if (director_run(argv, status, sizeof(status)) != 0)
+	if (error) {
+		fprintf(stderr, "systemctl show %s: %s\n", unit, status ? status : strerror(-error));
+		free(status);
 		return false;
+	}
 	digest = strstr(status, DIGEST);
-	if (!digest || strspn(digest + strlen(DIGEST), "0123456789abcdef") != DIRECTOR_DIGEST_SIZE - 1)
-		return false;
-	memcpy(table->digest, digest + strlen(DIGEST), DIRECTOR_DIGEST_SIZE - 1);
-	return true;
+	told = digest && strspn(digest + strlen(DIGEST), "0123456789abcdef") == DIRECTOR_DIGEST_SIZE - 1;
+	if (told)
+		memcpy(table->digest, digest + strlen(DIGEST), DIRECTOR_DIGEST_SIZE - 1);
+	free(status);
+	return told;
 }
 
 static void copy_text(const json_t *object, const char *key, char *text, size_t size)

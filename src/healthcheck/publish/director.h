@@ -21,9 +21,8 @@ struct director_table {
 	char error[256];
 };
 
-/* Runs a program with its output on stderr, or, if `output` is not NULL, in this buffer. Returns its exit code; 127: it did
- * not run or was killed. */
-int director_run(const char *const argv[], char *output, size_t size);
+/* Runs a program with its output on stderr. Returns its exit code; 127: it did not run or was killed. */
+int director_run(const char *const argv[]);
 
 /* Both return false if the director does not tell. The first one reads the status line of a systemd unit. The second one
  * asks the process by DPDK's telemetry. */

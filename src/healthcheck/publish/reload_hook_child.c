@@ -85,7 +85,7 @@ static int complain(const struct conf *conf, const char *digest, const struct di
 static int reload_unit(const struct conf *conf, const char *digest)
 {
 	const char *const argv[] = {"systemctl", "reload", conf->reload_notify, NULL};
-	int code = director_run(argv, NULL, 0);
+	int code = director_run(argv);
 	struct director_table table;
 
 	for (unsigned waited = 0; !code; waited += POLL_MS) {

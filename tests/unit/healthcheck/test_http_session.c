@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "healthcheck/checks/http_session.h"
+#include "healthcheck/checks/http/http_session.h"
 
 #define HOUR_MS 3600000
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <openssl/ssl.h>
 
-#include "healthcheck/checks/http_tls.h"
+#include "healthcheck/checks/http/http_tls.h"
 
 static SSL_CTX *make_context(bool lent, const SSL_METHOD *method)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_session.h"
+#include "healthcheck/checks/http/http_session.h"
 
 #include <stdlib.h>
 #include <time.h>

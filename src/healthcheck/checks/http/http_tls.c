@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_tls.h"
+#include "healthcheck/checks/http/http_tls.h"
 
 #include <openssl/ssl.h>
 #include <stdio.h>

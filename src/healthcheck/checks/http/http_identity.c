@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_identity.h"
+#include "healthcheck/checks/http/http_identity.h"
 
 #include <errno.h>
 #include <openssl/err.h>

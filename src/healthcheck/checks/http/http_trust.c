@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_trust.h"
+#include "healthcheck/checks/http/http_trust.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "healthcheck/checks/http_tls.h"
+#include "healthcheck/checks/http/http_tls.h"
 
 struct http_session {
 	/* libcurl's cache of sessions, which only this check uses; NULL: every handshake is full. */

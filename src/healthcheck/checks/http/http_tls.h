@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "healthcheck/checks/http_identity.h"
-#include "healthcheck/checks/http_trust.h"
+#include "healthcheck/checks/http/http_identity.h"
+#include "healthcheck/checks/http/http_trust.h"
 
 struct http_tls {
 	/* NULL: nothing is verified. Its store may be replaced until the connection takes a reference. */

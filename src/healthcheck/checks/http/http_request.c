@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_request.h"
+#include "healthcheck/checks/http/http_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/http_multi.h"
+#include "healthcheck/checks/http/http_multi.h"
 
 #include <stdlib.h>
 
-#include "healthcheck/checks/http_tls.h"
+#include "healthcheck/checks/http/http_tls.h"
 
 /* A socket that curl uses, in the event loop. */
 struct watched {
