@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,4 +115,51 @@ bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds)
 		return false;
 	*seconds = (uint32_t)(ms / 1000);
 	return true;
+}
+
+#define WORD_MAX 40 /* bytes of words that are compared */
+
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+static unsigned min(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* The number of letters to insert, to remove, to replace, or to exchange with the next one. */
+static unsigned count_edits(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	unsigned rows[3][WORD_MAX + 1]; /* row i % 3 is about the first i letters of `a` */
+
+	for (size_t i = 0; i <= a_size; i++) {
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_size; j++) {
+			if (i == 0) {
+				row[j] = (unsigned)j;
+				continue;
+			}
+			row[j] = min(min(row[j - 1], above[j]) + 1, above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+				row[j] = min(row[j], higher[j - 2] + 1);
+		}
+	}
+	return rows[a_size % 3][b_size];
+}
+
+unsigned text_typos(const char *typed, const char *word)
+{
+	size_t size = strlen(typed), word_size = strlen(word);
+	unsigned edits;
+
+	if (size < 3 || size > WORD_MAX || word_size > WORD_MAX)
+		return TEXT_OTHER_WORD;
+	edits = count_edits(typed, size, word, word_size);
+	if (edits > 2 && size >= 4 && size < word_size && strncmp(typed, word, size) == 0)
+		return 2;
+	return edits <= (word_size >= 8 ? 2 : 1) ? edits : TEXT_OTHER_WORD;
 }

@@ -24,6 +24,15 @@ bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 /* The same for the number at the start of *text. Moves *text past its last digit; false: *text is unchanged. */
 bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number);
 
+/*
+ * Finds a typing error: `typed` is `word` except for the case, one letter (two if the word is long) that is missing, too
+ * many, another one, or exchanged with its neighbour, or a missing end. Returns how different they are, 0 to 2, or
+ * TEXT_OTHER_WORD.
+ */
+unsigned text_typos(const char *typed, const char *word);
+
+#define TEXT_OTHER_WORD 3
+
 /* Returns the ending of a noun after this number: "1 table", "2 tables". */
 static inline const char *text_plural(uint64_t count)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "conf/conf_syntax.h"
 #include "conf/conf_text.h"
 
@@ -254,13 +255,32 @@ static const struct conf_key *find_key(const struct conf_key *keys, const char *
 	return NULL;
 }
 
+/* Returns the key that somebody mistyped. NULL: none is like this name. */
+static const char *find_meant(const struct conf_key *keys, const char *name)
+{
+	unsigned least = TEXT_OTHER_WORD;
+	const char *meant = NULL;
+
+	for (; keys->name; keys++)
+		if (text_typos(name, keys->name) < least) {
+			least = text_typos(name, keys->name);
+			meant = keys->name;
+		}
+	return meant;
+}
+
 static void unknown_key(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *keys)
 {
 	const struct conf_retired *retired = find_retired(reader, config_setting_name(at));
+	const char *meant = find_meant(keys, config_setting_name(at));
 	char expected[1024] = "";
 
 	if (retired) {
 		conf_error(reader, at, NULL, "%s", retired->as_key);
+		return;
+	}
+	if (meant) {
+		conf_error(reader, at, NULL, "unknown key; did you mean %s?", meant);
 		return;
 	}
 	for (; keys->name; keys++) {

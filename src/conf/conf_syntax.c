@@ -168,6 +168,23 @@ static bool is_scalar(const char *word, size_t size)
 	return whole + part > 0 && at == end;
 }
 
+/* Removes quotes that libconfig does not know: ' and the typographic ones of word processors and web pages. */
+static void strip_quotes(const char **word, size_t *size)
+{
+	static const char *const quotes[] = {"'", "\u201c", "\u201d", "\u201e", "\u2018", "\u2019"};
+
+	for (size_t i = 0; i < sizeof(quotes) / sizeof(quotes[0]); i++) {
+		size_t length = strlen(quotes[i]);
+
+		if (*size >= length && memcmp(*word, quotes[i], length) == 0) {
+			*word += length;
+			*size -= length;
+		}
+		if (*size >= length && memcmp(*word + *size - length, quotes[i], length) == 0)
+			*size -= length;
+	}
+}
+
 /* Says what to write instead of the word. */
 static const char *remedy(const char *word, size_t size, char buf[REMEDY_MAX])
 {
@@ -178,10 +195,7 @@ static const char *remedy(const char *word, size_t size, char buf[REMEDY_MAX])
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i].word) == size && strncasecmp(words[i].word, word, size) == 0)
 			return words[i].instead;
-	if (*word == '\'') {
-		word++;
-		size -= size > 1 ? 2 : 1;
-	}
+	strip_quotes(&word, &size);
 	snprintf(buf, REMEDY_MAX, "\"%.*s\"", (int)(size < SHOWN_MAX ? size : SHOWN_MAX), word);
 	return buf;
 }

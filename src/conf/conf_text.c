@@ -28,10 +28,22 @@ char *conf_text_read(const char *path, struct faults *faults, int *error)
 	return NULL;
 }
 
+/* Tells what to do about an error that nothing explains. */
+static const char *hint(const char *text, int line)
+{
+	if (text[strspn(text, " \t\r\n")] == '{')
+		return "; this looks like JSON, but the syntax is: key = value; if it is a file of GLB, convert it with glb-director-cli migrate";
+	while (--line > 0 && strchr(text, '\n'))
+		text = strchr(text, '\n') + 1;
+	for (; *text && *text != '\n'; text++)
+		if ((unsigned char)*text >= 0x80)
+			return "; the line has a character that is not ASCII, such as a no-break space of a web page: type its spaces and quotes again";
+	return "; the syntax is: key = value;";
+}
+
 /* Explains libconfig's error in `text`, or else repeats it. */
 static void add_error(const char *text, struct faults *faults, const char *file, const config_t *config)
 {
-	bool json = text[strspn(text, " \t\r\n")] == '{';
 	bool duplicate = strcmp(config_error_text(config), "duplicate setting name") == 0;
 	int line = config_error_line(config), found;
 	char error[512];
@@ -39,9 +51,7 @@ static void add_error(const char *text, struct faults *faults, const char *file,
 	found = duplicate ? conf_syntax_explain_duplicate(text, line, error, sizeof(error))
 			  : conf_syntax_explain(text, line, error, sizeof(error));
 	faults_error_at(faults, &(struct faults_place){.file = file, .line = found ? found : line}, "%s%s",
-		found ? error : config_error_text(config),
-		json ? "; this looks like JSON, but the syntax is: key = value; if it is a file of GLB, convert it with glb-director-cli migrate"
-		     : "");
+		found ? error : config_error_text(config), found ? "" : hint(text, line));
 }
 
 void conf_text_error(const char *text, struct faults *faults, const config_t *config)

@@ -197,6 +197,21 @@ static int run(const struct command_program *program, const struct command *comm
 	return code == COMMAND_OK ? command->run(&args) : code;
 }
 
+static int refuse_subcommand(const struct command_program *program, const char *name)
+{
+	unsigned least = TEXT_OTHER_WORD;
+	const char *meant = NULL;
+
+	for (size_t i = 0; i < program->count; i++)
+		if (text_typos(name, program->commands[i]->name) < least) {
+			least = text_typos(name, program->commands[i]->name);
+			meant = program->commands[i]->name;
+		}
+	if (meant)
+		return command_usage("unknown subcommand '%s'; did you mean %s?", name, meant);
+	return command_usage("unknown subcommand '%s'", name);
+}
+
 static int dispatch(const struct command_program *program, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -212,7 +227,7 @@ static int dispatch(const struct command_program *program, int argc, char **argv
 	for (size_t i = 0; i < program->count; i++)
 		if (strcmp(name, program->commands[i]->name) == 0)
 			return run(program, program->commands[i], argc - 1, argv + 1);
-	return command_usage("unknown subcommand '%s'", name);
+	return refuse_subcommand(program, name);
 }
 
 /* Returns `code`, or COMMAND_FAILED if the output was lost. */

@@ -54,6 +54,7 @@ def test_completion_has_the_words_of_the_help():
 @pytest.mark.parametrize("args, message", [
     ([], "a subcommand is missing"),
     (["frobnicate"], "unknown subcommand 'frobnicate'"),
+    (["shwo"], "unknown subcommand 'shwo'; did you mean show?"),
     (["show"], "show: TABLE is missing; or give --live for the table of a running director"),
     (["show", "a", "b"], "show: unexpected operand 'b'"),
     (["show", "--frob", "a"], "show: unknown option '--frob'"),

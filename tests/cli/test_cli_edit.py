@@ -544,3 +544,7 @@ def test_undo_has_the_same_limits_and_options(file, tmp_path):
     assert file.read_text() == edited
     run("undo", file, *NO_HISTORY, "--max-broken", "100", "--build")
     assert file.read_text() == EXAMPLE and (tmp_path / "t.bin").exists()
+
+def test_a_folder_is_no_table(file):
+    said = assert_refused(file.parent, "drain", "192.168.51.10", says="is a directory").stderr
+    assert "hard link" not in said

@@ -8,7 +8,7 @@ from support.tree import TREE
 
 FROM = 'allow_from = ["192.0.2.0/24"];\n'
 FAULTS = [
-    ('allow_form = ["192.0.2.0/24"];', "allow_form: unknown key; expected one of allow_from, allow_to, next_hops, max_hops"),
+    ('allow_form = ["192.0.2.0/24"];', "allow_form: unknown key; did you mean allow_from?"),
     ('allow_from = "192.0.2.0/24";', "allow_from: '192.0.2.0/24' (in quotes) is not a list like"),
     ("allow_from = [];", "allow_from: is empty, so this host would accept no packet; name the directors and the proxies"),
     ('allow_from = ["192.0.2.0/24", "192.0.2.1/24"];',

@@ -73,7 +73,7 @@ static void note_link(const struct change *change)
 
 	if (is_link(change->named))
 		command_note("%s is a symbolic link: this changes %s", change->named, change->path);
-	if (stat(change->path, &info) == 0 && info.st_nlink > 1)
+	if (stat(change->path, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1)
 		command_note("%s has another hard link, which keeps the old content", change->named);
 }
 

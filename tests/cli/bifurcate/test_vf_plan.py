@@ -163,7 +163,7 @@ def test_pf_without_interface_is_refused(tmp_path):
     ("device = \"eth1\";", "mac: missing; write the MAC of the VF"),
     ("device = \"eth1\";\nmac = \"01:00:00:00:03:00\";", "eth1.conf:2: mac: '01:00:00:00:03:00' is not a unicast MAC"),
     ("device = \"eth1\";\nmac = \"02:00:00:00:03\";", "is not a MAC like"),
-    ("device = \"eth1\";\nspoofcheck = false;", "eth1.conf:2: spoofcheck: unknown key; expected one of device, num_vfs"),
+    ("device = \"eth1\";\nspoofcheck = false;", "eth1.conf:2: spoofcheck: unknown key; did you mean spoof_check?"),
     ("device = \"eth1\";\nspoof_check = \"off\";", "'off' (in quotes) is neither true nor false"),
     ("device = \"eth1\";\nvlan = 4095;", "'4095' is not an integer from 0 to 4094"),
     ("device = \"eth1\";\nmac = \"02:00:00:00:03:00\";\nnum_vfs = 2;\nvf = 2;", "VF 2 does not exist if num_vfs is 2"),

@@ -132,6 +132,22 @@ static void test_a_percentage_is_digits_and_perhaps_a_point_and_digits(void **st
 	assert_true(text_percent("33.333333333333333333333333333333333333", &percent) && percent > 33.3);
 }
 
+static void test_typing_errors(void **state)
+{
+	(void)state;
+	assert_int_equal(text_typos("port", "port"), 0);
+	assert_int_equal(text_typos("Port", "port"), 0);
+	assert_int_equal(text_typos("ports", "port"), 1);
+	assert_int_equal(text_typos("prot", "port"), 1);
+	assert_int_equal(text_typos("prt", "port"), 1);
+	assert_int_equal(text_typos("ports", "proto"), TEXT_OTHER_WORD);
+	assert_int_equal(text_typos("outbuond_mut", "outbound_mtu"), 2);
+	assert_int_equal(text_typos("outbound", "outbound_udp_checksum"), 2);
+	assert_int_equal(text_typos("ip", "idle"), TEXT_OTHER_WORD);
+	assert_int_equal(text_typos("", ""), TEXT_OTHER_WORD);
+	assert_int_equal(text_typos("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaa"), TEXT_OTHER_WORD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_a_duration_is_a_number_and_a_unit),
 		cmocka_unit_test(test_a_percentage_is_digits_and_perhaps_a_point_and_digits),
 		cmocka_unit_test(test_taking_a_number_stops_behind_its_last_digit),
+		cmocka_unit_test(test_typing_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #define MAX_REPORTED 10000 /* errors; so that a hostile file cannot fill the memory with messages */
 #define MAX_VALUE    64 /* bytes of a value or key that are shown */
 #define MAX_SECRET   8 /* bytes of a secret that are shown */
@@ -181,16 +183,30 @@ static const struct json_field *find_field(const struct json_field *fields, size
 	return NULL;
 }
 
-static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count)
+/* Writes the key that somebody mistyped. False: none is like this one. */
+static bool guess_meant(const struct json_field *fields, size_t count, const char *key, char text[64])
 {
-	char known[512] = "";
-	size_t used = 0;
+	unsigned least = TEXT_OTHER_WORD;
 
+	for (size_t i = 0; i < count; i++)
+		if (text_typos(key, fields[i].key) < least) {
+			least = text_typos(key, fields[i].key);
+			snprintf(text, 64, "did you mean %s?", fields[i].key);
+		}
+	return least < TEXT_OTHER_WORD;
+}
+
+static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count, const char *key)
+{
+	char known[512] = "known here: ";
+	size_t used = strlen(known);
+
+	if (guess_meant(fields, count, key, known))
+		count = 0;
 	for (size_t i = 0; i < count && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
 	reader->at_key = true;
-	json_reader_error(
-		reader, "unknown key; known here: %s (keys that begin with \"x-\" or \"_\" are comments)", known);
+	json_reader_error(reader, "unknown key; %s (keys that begin with \"x-\" or \"_\" are comments)", known);
 	reader->at_key = false;
 }
 
@@ -217,7 +233,7 @@ void json_reader_object(
 		if (field)
 			field->read(reader, member, into);
 		else
-			reject_unknown(reader, fields, count);
+			reject_unknown(reader, fields, count, key);
 		json_reader_leave(reader, mark);
 	}
 	for (size_t i = 0; i < count; i++) {
