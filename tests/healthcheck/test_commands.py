@@ -131,9 +131,10 @@ def test_what_a_command_leaves_behind_ends_with_it(daemon, script, tmp_path):
 
 
 def test_a_process_of_another_group_that_holds_the_pipe(daemon, script, tmp_path):
-    path = script(f"setsid sleep 1000 & echo $! > {tmp_path}/child; echo done; exit 2")
+    child = tmp_path / "child"  # it has its own group before the script ends
+    path = script(f"setsid sh -c 'echo $$ > {child}; exec sleep 1000' & until [ -s {child} ]; do sleep 0.01; done; echo done; exit 2")
     assert once(daemon, path) == ("bad_exit", "critical: done")
-    os.kill(int((tmp_path / "child").read_text()), 9)
+    os.kill(int(child.read_text()), 9)
 
 
 def test_a_command_that_fills_its_output(daemon, script, tmp_path):
