@@ -14,7 +14,7 @@ enum { DRY_RUN, FORCE, ROOT, TABLE };
 
 static const struct command_option options[] = {
 	[DRY_RUN] = {"dry-run", NULL, "print the commands, and change nothing"},
-	[FORCE] = {"force", NULL, "remove VFs that are in the way"},
+	[FORCE] = {"force", NULL, "remove VFs that are in the way, or take one that the kernel uses"},
 	[ROOT] = VF_OPTION_ROOT,
 	[TABLE] = VF_OPTION_TABLE,
 	{0},
