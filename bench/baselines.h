@@ -35,4 +35,12 @@ unsigned baseline_floors(struct baseline_floor floors[BASELINE_MAX_FLOORS]);
 extern baseline_fn *const floors_plain[BASELINE_AHEADS];
 extern baseline_fn *const floors_avx2[BASELINE_AHEADS], *const floors_avx512[BASELINE_AHEADS];
 
+/*
+ * The work that no build of rows can avoid: SipHash of each backend in each row, after the row's seed has been absorbed. rows: a multiple
+ * of 32. Returns a value that depends on all digests, so that the compiler drops none.
+ */
+typedef uint64_t floor_hashing_fn(uint32_t rows, uint32_t backends);
+
+floor_hashing_fn floor_hashing_plain, floor_hashing_avx2, floor_hashing_avx512;
+
 #endif

@@ -12,15 +12,18 @@
 
 #include <rte_cycles.h>
 
+#include "bench/baselines.h"
 #include "bench/report.h"
 #include "bench/world.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
 #include "table/file/table_file.h"
 #include "table/rows/table_build.h"
+#include "table/rows/table_rows_isa.h"
 
 enum { MAX_BUILDS = 40, MIN_BUILDS = 7, QUICK_BUILDS = 3 };
 
+#define HASHED_BACKENDS 256 /* the size for which hashing is measured alone, too */
 #define MEASURE_SECONDS 0.5 /* per figure, but at least MIN_BUILDS builds */
 
 static uint64_t end; /* TSC; nothing is measured after it */
@@ -88,6 +91,22 @@ static void measure_rows(const struct world *world, bool quick)
 	}
 	measure(&(struct build){"table_build", "", 1, build_rows, &set}, world, quick);
 	table_set_free(&set);
+}
+
+static void hash_only(void *context)
+{
+	static floor_hashing_fn *const run[ISA_COUNT] = ISA_VARIANTS(floor_hashing);
+	const struct world *world = context;
+	static volatile uint64_t sum;
+
+	sum = run[table_rows_isa()](TABLE_ROWS, world->backends);
+	(void)sum;
+}
+
+/* Measures what hashing alone takes of a build of rows. */
+static void measure_hashing(struct world *world, bool quick)
+{
+	measure(&(struct build){"hashing", "", 1, hash_only, world}, world, quick);
 }
 
 static void build_classifier(void *context)
@@ -347,6 +366,8 @@ void builds_run(const char *cli, const int cpus[2], bool quick, uint64_t time_li
 	printf("\n");
 	for (world.backends = 2; world.backends <= 4096; world.backends *= quick ? 8 : 2) {
 		measure_rows(&world, quick);
+		if (world.backends == HASHED_BACKENDS)
+			measure_hashing(&world, quick);
 		measure_command(&command, &world, cpus, quick);
 	}
 	measure_rows(&many, quick);

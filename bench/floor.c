@@ -5,9 +5,7 @@
 
 #include <rte_ethdev.h>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "common/siphash_lanes.h"
 
 #define BURST      64
 #define OUTER_SIZE 54 /* Ethernet, IPv4, UDP and GUE headers with two hops */
@@ -21,8 +19,6 @@ enum prefetch {
 	/* Prefetches the mbufs of the newest burst and the headers of the one before; handles the oldest of three. */
 	AHEAD_NEXT,
 };
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE void store(uint8_t *to, const uint8_t from[64])
 {
@@ -103,3 +99,41 @@ FLOOR(prefetch_burst, AHEAD_BURST)
 FLOOR(prefetch_next, AHEAD_NEXT)
 
 baseline_fn *const ISA_NAME(floors)[BASELINE_AHEADS] = {prefetch_nothing, prefetch_burst, prefetch_next};
+
+#define GROUPS 4 /* vectors of rows that are hashed side by side */
+
+uint64_t ISA_NAME(floor_hashing)(uint32_t rows, uint32_t backends)
+{
+	static const uint8_t seed[SIPHASH_KEY_SIZE];
+	struct siphash_lanes fresh;
+	wide sum = wide_same(0);
+	uint64_t sums[WIDE], total = 0;
+
+	siphash_lanes_begin(&fresh, seed);
+	for (uint32_t row = 0; row < rows; row += GROUPS * WIDE) {
+		struct siphash_lanes states[GROUPS];
+		struct siphash_lanes_fork forks[GROUPS];
+		wide words[GROUPS];
+
+		for (uint32_t g = 0; g < GROUPS; g++) {
+			uint64_t numbers[WIDE];
+
+			for (uint32_t i = 0; i < WIDE; i++)
+				numbers[i] = row + g * WIDE + i;
+			words[g] = wide_load(numbers);
+			states[g] = fresh;
+		}
+		siphash_lanes_absorb(states, words, GROUPS);
+		siphash_lanes_prepare(forks, states, GROUPS);
+		for (uint32_t b = 0; b < backends; b++) {
+			siphash_lanes_absorb_forked(forks, b, states, GROUPS);
+			siphash_lanes_end(states, words, GROUPS);
+			for (uint32_t g = 0; g < GROUPS; g++)
+				sum ^= words[g];
+		}
+	}
+	memcpy(sums, &sum, sizeof(sums));
+	for (uint32_t i = 0; i < WIDE; i++)
+		total ^= sums[i];
+	return total;
+}

@@ -129,9 +129,17 @@ static uint8_t *put_ping(uint8_t *ip, const struct flow_key *key)
 	return put_icmp(put_ipv4(ip, key, IPPROTO_ICMP, 0), 8, 0);
 }
 
+/* Returns whether packet `number` is of the kind that the world names. */
+static bool is_of_kind(const struct world *world, uint64_t number)
+{
+	if (world->few)
+		return number % WORLD_FEW == world_mix(number / WORLD_FEW) % WORLD_FEW;
+	return world->family == WORLD_GENERAL;
+}
+
 static bool is_v6(const struct world *world, enum world_kind kind, uint64_t hash)
 {
-	if (world->family == WORLD_GENERAL)
+	if (kind != WORLD_ORDINARY)
 		return kind == WORLD_EXTENSIONS || kind == WORLD_V6_FRAGMENT || kind == WORLD_V6_ERROR ||
 		       kind == WORLD_EVERYTHING;
 	return world->family == WORLD_V6 || (world->family == WORLD_MIXED && world_mix(hash) & 1);
@@ -171,28 +179,24 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 {
 	uint64_t hash = world_mix(number % FLOWS);
 	struct flow_key key = pick_flow(world, hash);
-	enum world_kind kind = world->kind;
-	unsigned tags;
+	enum world_kind kind = is_of_kind(world, number) ? world->kind : WORLD_ORDINARY;
 	uint8_t *ip = frame + NET_ETHERNET_SIZE, *end;
 	bool v6;
 
-	if (world->family == WORLD_GENERAL && kind == WORLD_ALL_KINDS)
+	if (kind == WORLD_ALL_KINDS)
 		kind = WORLD_OPTIONS + number % (WORLD_LATER_FRAGMENT - WORLD_OPTIONS);
-	if (world->family == WORLD_GENERAL && kind == WORLD_UNMATCHED)
+	if (kind == WORLD_UNMATCHED)
 		key.destination_port = NO_TABLE_PORT;
 	if (world->half_unmatched && (number ^ world_mix(number / 2)) & 1) /* exactly one of two, in random order */
 		key.destination_port = NO_TABLE_PORT;
 	v6 = is_v6(world, kind, hash);
-	tags = world->family == WORLD_GENERAL ? count_tags(kind) : 0;
 	memset(frame, 2, 12);
-	for (unsigned i = 0; i < tags; i++, ip += 4)
+	for (unsigned i = 0; i < count_tags(kind); i++, ip += 4)
 		store_be32(ip - 2, TAG);
-	if (world->family == WORLD_GENERAL)
-		end = put_kind(ip, &key, kind);
-	else if (v6)
+	if (kind == WORLD_ORDINARY && v6)
 		end = put_tcp(put_ipv6(ip, &key, IPPROTO_TCP, 0, 0), &key);
 	else
-		end = put_tcp(put_ipv4(ip, &key, IPPROTO_TCP, 0), &key);
+		end = put_kind(ip, &key, kind);
 	store_be16(ip - 2, v6 ? NET_TYPE_IPV6 : NET_TYPE_IPV4);
 	if (v6)
 		store_be16(ip + 4, (uint16_t)(end - ip - 40));

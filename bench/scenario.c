@@ -7,6 +7,7 @@
 	{                                                                           \
 		.tables = (t), .binds = (b), .backends = 64, .hops = 2, __VA_ARGS__ \
 	}
+#define FEW(k)     WORLD(1, 16, .few = true, .kind = WORLD_##k)
 #define GENERAL(k) WORLD(1, 16, .family = WORLD_GENERAL, .kind = WORLD_##k)
 
 const struct scenario scenarios[] = {
@@ -73,6 +74,11 @@ const struct scenario scenarios[] = {
 	{.what = "shared mbufs", .world = GENERAL(ORDINARY), .shape = FRAMES_SHARED},
 	{.what = "indirect mbufs", .world = GENERAL(ORDINARY), .shape = FRAMES_INDIRECT},
 	{.what = "everything, in two segments", .world = GENERAL(EVERYTHING), .shape = FRAMES_SEGMENTS},
+
+	{.what = "few IPv4 options", .world = FEW(OPTIONS), .slow = true},
+	{.what = "few first fragments", .world = FEW(FIRST_FRAGMENT), .slow = true},
+	{.what = "few tags", .world = FEW(TAGGED), .slow = true},
+	{.what = "few with everything at once", .world = FEW(EVERYTHING), .slow = true},
 
 	{.what = "half unmatched", .world = WORLD(1, 16, .half_unmatched = true), .set = SCENARIO_L3, .exception_path = true},
 

@@ -41,7 +41,10 @@ struct world {
 	bool half_unmatched; /* one of two packets goes to a port that no table has */
 	enum world_family family;
 	enum world_kind kind;
+	bool few; /* one of WORLD_FEW packets is of the kind `kind`, the others are ordinary */
 };
+
+#define WORLD_FEW 16
 
 #define WORLD_FRAME_MAX 288
 

@@ -29,7 +29,12 @@ TARGETS = [
 ]
 # Cycles of a packet on the general path, as a multiple of an ordinary one in plain C.
 GENERAL_TARGETS = [("IPv4 options", 2), ("first fragments", 2), ("pings", 2), ("everything at once", 3)]
-BUILD_TARGETS_MS = {16: 1, 64: 4, 256: 15, 4096: 220}
+# One packet of FEW in a burst of ordinary ones.
+FEW = 16
+FEW_KINDS = ["IPv4 options", "first fragments", "tags", "with everything at once"]
+FEW_TARGET = 3  # cycles of the most expensive kind, as a multiple of an ordinary packet in plain C
+BUILD_TARGET = (256, 15)  # backends, ms
+BUILD_LIMITS = [16, 64, 256, 4096]  # backends, compared with the time that nothing but hashing takes
 CLASSIFIER_TARGET_MS = 100
 SCALING_TARGET = 1.9
 EXCEPTION_TARGET = 1.25  # cycles with an exception path and its limits, as a multiple of those without
@@ -219,10 +224,16 @@ def other_targets(figures):
     with contextlib.suppress(Missing):  # without permission for a TAP interface there is no exception path
         dropped, limited = (figures.cycles(BEST, what=what, set="l3") for _, what in EXCEPTIONS[:2])
         yield target_row("half unmatched, with exception path", EXCEPTION_TARGET, "x without", limited / dropped, brief(limited))
-    for backends, target in BUILD_TARGETS_MS.items():
-        measured = figures.build("table_build", backends)
-        yield target_row(f"rows of {backends} backends, one core", target, "ms", measured, "",
-                         f"{measured * 1e6 / 65536 / backends:.1f} ns per row and backend")
+    with contextlib.suppress(Missing):
+        worst, kind = max((few_cycles(figures, kind), kind) for kind in FEW_KINDS)
+        yield target_row(f"few {kind}", FEW_TARGET, "x plain C", worst / figures.cycles("scalar"), brief(worst), "per packet of this kind")
+    backends, target = BUILD_TARGET
+    yield target_row(f"rows of {backends} backends, one core", target, "ms", figures.build("table_build", backends))
+    with contextlib.suppress(Missing):
+        for backends in BUILD_LIMITS:
+            measured, hashing = figures.build("table_build", backends), figures.build("hashing", BUILD_TARGET[0]) * backends / BUILD_TARGET[0]
+            yield [f"rows of {backends} backends, one core", f"limit: {brief(hashing)} ms", brief(measured), ratio(measured, hashing), "", "",
+                   "the limit is hashing alone"]
     yield target_row("classifier of 64 tables of 256 binds", CLASSIFIER_TARGET_MS, "ms", figures.row(path="classifier", unit="ms")["p10"])
 
 
@@ -313,6 +324,23 @@ def general_path(figures):
     return table(["", PATH_NAMES["stages"], PATH_NAMES[BEST], "/ ordinary, plain C"], rows)
 
 
+def few_cycles(figures, kind, path=BEST):
+    """Cycles that each packet of the kind takes among ordinary ones: what the burst takes, less its ordinary packets."""
+    return FEW * figures.cycles(path, what=f"few {kind}") - (FEW - 1) * figures.cycles(path)
+
+
+def few(figures):
+    def cells(cost):
+        return [brief(cost(path)) for path in SIMPLE_FIRST] + [ratio(cost(BEST), figures.cycles("scalar"))]
+
+    try:
+        rows = [[kind.removeprefix("with "), *cells(lambda path, kind=kind: few_cycles(figures, kind, path))] for kind in FEW_KINDS]
+    except Missing:
+        return "Not measured in this run."
+    again = cells(lambda path: FEW * figures.cycles(path, what="once more") - (FEW - 1) * figures.cycles(path))
+    return table(["", *(PATH_NAMES[path] for path in SIMPLE_FIRST), "/ ordinary, plain C"], [["none: ordinary packets, measured again", *again], *rows])
+
+
 def lcores(figures):
     if not figures.has_two_lcores():
         return "Not measured: the machine has one CPU."
@@ -372,7 +400,7 @@ def links(figures):
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
     "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "floods": floods,
-    "exceptions": exceptions, "cpus": cpus, "machines": machines,
+    "exceptions": exceptions, "few": few, "cpus": cpus, "machines": machines,
 }
 
 
