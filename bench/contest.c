@@ -10,15 +10,15 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "bench/bare_loop.h"
 #include "bench/baselines.h"
+#include "bench/copies.h"
 #include "bench/kernel.h"
 #include "bench/report.h"
 #include "bench/sampler.h"
 #include "bench/subject.h"
 
 #define PORT            (RTE_MAX_ETHPORTS - 1)
-#define MAX_CONTENDERS  8
+#define MAX_CONTENDERS  9
 #define MAX_PASSES      4000
 #define FLOOR_PASSES    12
 #define PROFILE_SECONDS 2
@@ -31,7 +31,7 @@ struct contender {
 	unsigned lcores;
 	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
 	enum subject_capture capture;
-	bool bare; /* bare_loop_run() in the place of worker_run() */
+	int (*copy)(void *worker); /* in the place of worker_run(); NULL: none */
 	bool distributor; /* the first lcore distributes packets to both */
 };
 
@@ -64,8 +64,8 @@ static int run_lcore(void *unused)
 		rte_pause();
 	if (contender->baseline)
 		contender->baseline(PORT, (uint16_t)index, &stage.subject.shared.stop);
-	else if (contender->bare)
-		bare_loop_run(stage.subject.workers[index]);
+	else if (contender->copy)
+		contender->copy(stage.subject.workers[index]);
 	else
 		worker_run(stage.subject.workers[index]);
 	return 0;
@@ -200,6 +200,27 @@ static void add_captures(void)
 	}
 }
 
+/* Each ISA in the copies of the worker. The last one watches nothing. */
+static void add_copies(void)
+{
+	static const struct contender copies[] = {
+		{.what = "watched", .copy = worker_run_watched},
+		{.what = "only packets of backends", .copy = worker_run_counting},
+		{.what = "unwatched", .copy = worker_run_unwatched},
+	};
+
+	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
+		for (unsigned i = 0; isa_usable(isa) && i < RTE_DIM(copies); i++) {
+			struct contender contender = copies[i];
+
+			contender.name = isa_name(isa);
+			contender.fast = lanes_by_isa[isa];
+			contender.lcores = 1;
+			add(contender);
+		}
+	}
+}
+
 static void list_contenders(void)
 {
 	struct contender floor;
@@ -213,14 +234,11 @@ static void list_contenders(void)
 		add_captures();
 		return;
 	}
-	floor = find_floor();
-	if (stage.scenario->bare_loop) {
-		add_director(1, false);
-		add_director(1, false);
-		contenders[contender_count - 1].what = "without poll gaps";
-		contenders[contender_count - 1].bare = true;
+	if (stage.scenario->watched) {
+		add_copies();
 		return;
 	}
+	floor = find_floor();
 	if (!stage.scenario->two_lcores) {
 		add((struct contender){.name = "io", .baseline = baseline_io, .lcores = 1});
 		add((struct contender){.name = "macswap", .baseline = baseline_macswap, .lcores = 1});
@@ -301,6 +319,23 @@ static void profile(const struct scenario *scenario, FILE *to)
 	}
 }
 
+/* Returns how many more cycles a contender takes than the one that watches nothing: the median of the differences, pass by pass. */
+static double more_than_unwatched(double samples[MAX_CONTENDERS][MAX_PASSES], unsigned c, unsigned passes)
+{
+	static double differences[MAX_PASSES];
+	struct report_line line;
+	unsigned base = c;
+
+	if (!contenders[c].copy)
+		return 0;
+	while (contenders[base].copy != worker_run_unwatched)
+		base++;
+	for (unsigned p = 0; p < passes; p++)
+		differences[p] = samples[c][p] - samples[base][p];
+	report_summarise(&line, differences, passes);
+	return line.median;
+}
+
 /* Returns how far the noisiest figure is from a quiet one: the ratio of its median to its p10. */
 static double noise_of(const struct report_line lines[MAX_CONTENDERS])
 {
@@ -331,9 +366,11 @@ static void summarise(
 			.burst = stage.line.burst,
 			.lcores = contenders[c].lcores,
 			.unit = "cycles",
+			.more = more_than_unwatched(samples, c, passes),
 		};
-		report_summarise(&lines[c], samples[c], passes);
 	}
+	for (unsigned c = 0; c < contender_count; c++)
+		report_summarise(&lines[c], samples[c], passes);
 }
 
 /* Measures all contenders in turns. */
@@ -344,8 +381,11 @@ static void measure(double seconds, struct report_line lines[MAX_CONTENDERS])
 	unsigned passes = 0;
 
 	while (passes < MAX_PASSES && (passes < 10 || rte_rdtsc() < end)) {
-		for (unsigned c = 0; c < contender_count; c++)
+		for (unsigned i = 0; i < contender_count; i++) {
+			unsigned c = passes % 2 ? contender_count - 1 - i : i;
+
 			samples[c][passes] = timed_pass(&contenders[c]);
+		}
 		passes++;
 	}
 	summarise(samples, passes, lines);

@@ -109,10 +109,13 @@ static void record(const struct report_line *line)
 		"%s\n{\"path\": \"%s\", \"what\": \"%s\", \"how\": \"%s\", \"set\": \"%s\", "
 		"\"family\": \"%s\", \"tables\": %u, \"binds\": %u, \"hops\": %u, "
 		"\"backends\": %u, \"burst\": %u, \"lcores\": %u, \"unit\": \"%s\", "
-		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s, \"attempts\": %u}",
+		"\"p10\": %.2f, \"median\": %.2f, \"noisy\": %s, \"attempts\": %u",
 		json_begun ? "," : "", line->name, line->what, line->how ? line->how : "", line->set, line->family,
 		line->tables, line->binds, line->hops, line->backends, line->burst, line->lcores, line->unit, line->p10,
 		line->median, line->noisy ? "true" : "false", line->attempts ? line->attempts : 1);
+	if (line->more != 0)
+		fprintf(json_file, ", \"more\": %.2f", line->more);
+	fputs("}", json_file);
 	json_begun = true;
 }
 
@@ -146,6 +149,8 @@ static void print_line(const struct report_line *lines, unsigned count, const st
 	print_ratio(line->p10, find_p10(lines, count, line, "scalar"));
 	if (strcmp(line->what, lines[0].what) != 0)
 		printf("  %s", line->what);
+	if (line->more != 0)
+		printf("  %+.2f", line->more);
 	printf("%s%s%s\n", line->how ? "  " : "", line->how ? line->how : "", line->noisy ? "  noisy" : "");
 }
 

@@ -14,6 +14,7 @@ struct report_line {
 	unsigned tables, binds, hops, backends, burst, lcores;
 	const char *unit; /* "cycles" (of the TSC per packet), "ms" or "bytes" */
 	double p10, median; /* in units; p10 is the tenth percentile */
+	double more; /* in units: than the contender that does less, measured pass by pass; 0: there is none */
 	bool noisy; /* the median is far above p10 */
 	unsigned attempts; /* how often the scenario was measured; this is the quietest attempt; 0: once */
 };

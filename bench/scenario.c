@@ -82,9 +82,8 @@ const struct scenario scenarios[] = {
 
 	{.what = "half unmatched", .world = WORLD(1, 16, .half_unmatched = true), .set = SCENARIO_L3, .exception_path = true},
 
-	{.what = "with poll gaps", .world = WORLD(1, 16), .bare_loop = true},
-	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 32, .bare_loop = true, .slow = true},
-	{.what = "with poll gaps", .world = WORLD(1, 16), .burst = 8, .bare_loop = true, .slow = true},
+	{.what = "watched", .world = WORLD(1, 16), .watched = true},
+	{.what = "watched", .world = WORLD(1, 16), .burst = 32, .watched = true, .slow = true},
 
 	{.what = "no capture", .world = WORLD(1, 16), .captured = true},
 

@@ -27,7 +27,7 @@ struct scenario {
 	/* The director sends too-big replies, without limit. With `dropped` it has its limit, so it drops nearly all packets. */
 	bool replies;
 	bool exception_path; /* measures with and without exception path and limits */
-	bool bare_loop; /* only the best ISA, with and without the histogram of gaps between two polls */
+	bool watched; /* each ISA, with more or less for people who watch the director: copies.h */
 	bool captured; /* only the best ISA, without a capture, and with a capture of all packets or of none */
 	bool two_lcores; /* measures one and two lcores */
 	bool profiled; /* runs the sampler, too */

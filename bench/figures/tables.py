@@ -104,6 +104,8 @@ NEXT_HOPS = [
     ("ECMP over 4 routers to all proxies", dict(what="ECMP of 4"), {}),
     ("64 tables of 64 proxies on-link", dict(what="64 next hops", tables=64), dict(tables=64)),
 ]
+# The copies of the worker in bench/contest.c: what each does, compared with the one that watches nothing.
+WATCHED, COUNTING = "watched", "only packets of backends"
 FLOODS = [
     ("frames for another host's MAC", dict(what="frames for other hosts")),
     ("packets over the MTU, no too-big replies", dict(what="all over the MTU")),
@@ -298,6 +300,20 @@ def next_hops(figures):
     return differences(figures, NEXT_HOPS)
 
 
+def watching(figures):
+    rows = []
+    for burst in (64, 32):
+        try:
+            every, counting = ([figures.row(path=path, **{**STANDARD, "what": what, "burst": burst})["more"] for path in SIMPLE_FIRST]
+                               for what in (WATCHED, COUNTING))
+        except Missing:
+            return "Not measured: the figures are older than this table."
+        rows += [[f"metrics, poll gaps and capture test, bursts of {burst}", *(f"{a - b:+.1f}" for a, b in zip(every, counting))],
+                 [f"packets of each backend, bursts of {burst}", *(f"{more:+.1f}" for more in counting)],
+                 [f"all together, bursts of {burst}", *(f"{more:+.1f}" for more in every)]]
+    return table(["", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
+
+
 def floods(figures):
     paths = ("stages", *SIMPLE_FIRST)
     rows = [[name, *(brief(figures.cycles(path, **different)) for path in paths)] for name, different in FLOODS]
@@ -399,7 +415,8 @@ def links(figures):
 
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
-    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "floods": floods,
+    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops,
+    "watching": watching, "floods": floods,
     "exceptions": exceptions, "few": few, "cpus": cpus, "machines": machines,
 }
 

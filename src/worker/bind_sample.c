@@ -17,8 +17,8 @@ static uint32_t outer_size(const uint8_t *frame)
 
 struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct routes *routes, uint64_t random)
 {
-	/* The lower half, because the upper bits have decided whether there is a sample. */
-	uint32_t at = (uint32_t)((random >> 28 & UINT32_MAX) * outbox->count >> 32), outer;
+	/* The 32 bits below those that have decided whether there is a sample. */
+	uint32_t at = (uint32_t)((random >> 26 & UINT32_MAX) * outbox->count >> 32), outer;
 	const struct rte_mbuf *mbuf = outbox->mbufs[at];
 	const uint8_t *frame;
 
@@ -39,7 +39,7 @@ void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const st
 	const struct count_rows *rows = &live->counts.binds;
 	uint32_t index;
 
-	if (sample->weight == 0 || sample->at >= sent || sample->bind < 0)
+	if (sample->at >= sent || sample->bind < 0)
 		return;
 	index = table_counts_bind(&live->counts, (uint32_t)classify_table(sample->bind), classify_bind(sample->bind));
 	counters_add(&count_rows_of(rows, BIND_PACKETS, worker)[index], sample->weight);

@@ -15,7 +15,7 @@
 
 /* Of outboxes with this number of packets or more, one of BIND_SAMPLE_EVERY is sampled; of the others each one. */
 #define BIND_SAMPLE_MANY  8
-#define BIND_SAMPLE_EVERY 16
+#define BIND_SAMPLE_EVERY 64
 
 struct bind_sample {
 	uint32_t at; /* in the outbox */
@@ -33,12 +33,12 @@ struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct 
 static inline struct bind_sample bind_sample_take(
 	const struct outbox *outbox, const struct routes *routes, uint64_t random)
 {
-	if (outbox->count >= BIND_SAMPLE_MANY && random >> 60)
+	if (outbox->count >= BIND_SAMPLE_MANY && random >> 58)
 		return (struct bind_sample){0};
 	return bind_sample_choose(outbox, routes, random);
 }
 
-_Static_assert(BIND_SAMPLE_EVERY == 1 << 4, "bind_sample_take() compares the upper 4 bits of 64");
+_Static_assert(BIND_SAMPLE_EVERY == 1 << 6, "bind_sample_take() compares the upper 6 bits of 64");
 
 /* Counts the sample if it is among the first `sent` packets, because the queue accepted only these. */
 void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const struct live_table *live, unsigned worker);

@@ -12,6 +12,17 @@
 #include "table/table.h"
 
 /*
+ * How much the worker does only for people who watch the director. 2: all of it, as the director is built. 1: it counts the packets
+ * of each backend, but not the bytes of backends, not tables and binds, takes no poll gaps, and does not test whether a capture
+ * runs. 0: nothing. The benchmark compiles the worker with all three, to measure what each costs.
+ */
+#ifndef WORKER_WATCHES
+#define WORKER_WATCHES 2
+#endif
+#define WATCHES_BACKENDS (WORKER_WATCHES > 0)
+#define WATCHES_ALL      (WORKER_WATCHES > 1)
+
+/*
  * Twice the number of tables. During a reload, workers still count for the old tables while the new ones already have slots,
  * and the new ones may all have other names.
  */

@@ -32,7 +32,7 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 
 	for (uint16_t i = 0; i < outbox->count; i++)
 		outbox->mbufs[i]->hash.usr = outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
-	if (unlikely(outbox->tap))
+	if (WATCHES_ALL && unlikely(outbox->tap))
 		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
 	sent = (uint16_t)rte_ring_sp_enqueue_burst(queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
 	doorbell_ring(queue->bell);
@@ -63,7 +63,7 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	if (!outbox->verdicts_differ)
 		count_verdict(outcomes[0].verdict, sent, bytes, counters);
 	if (!outbox->verdicts_differ && !outbox->slots_differ) {
-		if (outcomes[0].verdict == VERDICT_FORWARDED) {
+		if (WATCHES_ALL && outcomes[0].verdict == VERDICT_FORWARDED) {
 			counters_add(&counters->tables[outcomes[0].slot].packets, sent);
 			counters_add(&counters->tables[outcomes[0].slot].bytes, bytes);
 		}
@@ -78,7 +78,7 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	for (uint16_t i = 0; i < sent; i++) {
 		if (outbox->verdicts_differ)
 			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
-		if (outcomes[i].verdict == VERDICT_FORWARDED)
+		if (WATCHES_ALL && outcomes[i].verdict == VERDICT_FORWARDED)
 			counters_add_packet(&counters->tables[outcomes[i].slot], outbox->sizes[i]);
 	}
 }

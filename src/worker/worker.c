@@ -92,6 +92,9 @@ static void count_backend(struct worker *worker, const struct live_table *live, 
 	struct burst *burst = &worker->burst;
 	uint32_t backend = burst->backend[lane];
 
+	if (!WATCHES_BACKENDS)
+		return;
+
 	counters_add(&count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index)[backend], 1);
 	burst->backend[worker->outbox.count] = backend;
 }
@@ -153,13 +156,15 @@ INLINE void finish_forwarded(struct worker *worker, const struct live_table *liv
 	uint32_t count = burst->count;
 	uint16_t differing = 0;
 
+	__asm__("" : "+r"(backends)); /* otherwise gcc adds the place of this row for each packet */
 	for (uint32_t lane = 0; lane < count; lane++) {
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-		backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
+		if (WATCHES_BACKENDS)
+			backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
 	}
 	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
 	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
-	for (uint32_t lane = 0; lane < count; lane++)
+	for (uint32_t lane = 0; WATCHES_ALL && lane < count; lane++)
 		differing |= burst->table[lane] ^ burst->table[0];
 	if (differing) {
 		for (uint32_t lane = 0; lane < count; lane++)
@@ -227,8 +232,8 @@ static void sample_bytes(struct worker *worker, const struct live_table *live, u
 INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint64_t random = next_random(worker);
-	struct bind_sample sample;
+	uint64_t random = WATCHES_ALL ? next_random(worker) : 0;
+	struct bind_sample sample = {0};
 	uint16_t packets, sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
@@ -238,7 +243,8 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	pipeline_run(&worker->pipeline, &worker->burst);
 	if (tap)
 		tap_between(tap, &worker->burst, mbufs);
-	prefetch_sample(worker, live, random);
+	if (WATCHES_ALL)
+		prefetch_sample(worker, live, random);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(writable && all_forwarded(&worker->burst)))
@@ -249,13 +255,15 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (tap)
 		tap_ready(tap, &worker->burst);
 	packets = worker->outbox.count;
-	sample = bind_sample_take(&worker->outbox, live->routes, next_random(worker));
+	if (WATCHES_ALL)
+		sample = bind_sample_take(&worker->outbox, live->routes, random);
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	if (unlikely(sent < packets))
+	if (WATCHES_BACKENDS && unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
-	if (likely(sent))
+	if (WATCHES_ALL && likely(sent))
 		sample_bytes(worker, live, sent, random);
-	bind_sample_count(&sample, sent, live, worker->index);
+	if (sample.weight)
+		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
 	if (tap)
 		tap_after(tap);
@@ -270,7 +278,7 @@ static __attribute__((noinline, cold)) void steer_tapped(struct worker *worker, 
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
-	if (unlikely(worker->tap))
+	if (WATCHES_ALL && unlikely(worker->tap))
 		steer_tapped(worker, path, live, mbufs, count);
 	else
 		steer_with(NULL, worker, path, live, mbufs, count);

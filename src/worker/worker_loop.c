@@ -122,7 +122,7 @@ static void iterate(struct worker *worker)
 
 	if (count == 0)
 		rte_pause();
-	if (poll_gaps_due(&worker->gaps, count))
+	if (WATCHES_ALL && poll_gaps_due(&worker->gaps, count))
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
 	if (idle_iteration(&worker->idle, count))
 		sleep_if_drained(worker);

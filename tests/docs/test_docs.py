@@ -314,6 +314,23 @@ def test_a_published_run_of_another_cpu_stands_beside_the_first(publish, copies)
     assert contents(copies) == before
 
 
+@pytest.mark.parametrize("missing, shown", [
+    (None, "| metrics, poll gaps and capture test, bursts of 32 | +1.0 | +0.8 | +0.5 |"),
+    ("only packets of backends", "Not measured: "),
+], ids=["all", "older"])
+def test_cost_of_watching_is_published_if_the_file_has_it(missing, shown, publish, copies):
+    (first,) = [name for name in contents(copies) if name.startswith("performance-")]
+    rows = [row for row in publish.published().rows if "more" not in row]
+    (plain,) = [row for row in rows if row["path"] == "scalar" and row["burst"] == 64 and (row["what"], row["set"], row["tables"]) == ("once more", "l2", 1)]
+    for path, more in (("scalar", 1.5), ("avx2", 1.3), ("avx512", 1.0)):
+        for burst in (64, 32):
+            rows += [{**plain, "path": path, "burst": burst, "what": what, "more": cost} for what, cost in
+                     (("watched", more), ("only packets of backends", 0.5)) if what != missing]
+    (copies / "new.json").write_text(json.dumps(rows))
+    publish.main(copies / "new.json")
+    assert shown in (copies / "performance.md").read_text() and (copies / first).read_bytes() == (copies / "new.json").read_bytes()
+
+
 @pytest.mark.parametrize("damage, message", [
     (lambda rows: [row for row in rows if row["what"] != "4 hops"], "what '4 hops'.* is missing: run script/bench without --quick"),
     (lambda rows: [{**row, "noisy": index % 5 == 0} for index, row in enumerate(rows)], "figures are noisy: run script/bench again"),
