@@ -31,8 +31,8 @@ def machines(work):
     """A function that boots a machine, which ends with the module."""
     made = []
 
-    def boot(name):
-        made.append(Machine(name, work))
+    def boot(name, **options):
+        made.append(Machine(name, work, **options))
         return made[-1]
 
     yield boot

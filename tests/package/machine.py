@@ -22,8 +22,9 @@ def host(*command, **options):
 class Machine:
     """A machine. What it changes is in a folder of its own and survives a reboot, but not close()."""
 
-    def __init__(self, name, work):
-        self.name, self.work = name, Path(work) / name
+    def __init__(self, name, work, unified=False):
+        """unified: the machine has only the unified hierarchy of cgroups, as Debian does, also if the host has the old one."""
+        self.name, self.work, self.unified = name, Path(work) / name, unified
         self.root, self.process, self.pid = self.work / "root", None, None
         for folder in ("upper", "work", "root"):
             (self.work / folder).mkdir(parents=True)
@@ -38,10 +39,11 @@ class Machine:
         nspawn = ["systemd-nspawn", "--boot", f"--directory={self.root}", f"--machine={self.name}", "--register=no", *keep,
                   "--private-network", "--capability=all", "--system-call-filter=bpf", "--console=pipe", "--link-journal=no", f"--bind-ro={MIRROR}:/mirror", "--bind-ro=/sys/module"]
         with open(self.work / "console", "w", encoding="utf-8") as console:
+            unified = {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"} if self.unified else {}
             self.process = subprocess.Popen(
                 ["sh", "-ec", _start(own if keep else [], nspawn)],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,
-                env={**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes"})
+                env={**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes", **unified})
         wait_until(self._booted, lambda: f"{self.name} to boot: {self.console()}", BOOT_TIMEOUT_S)
         # As on a machine that is not a container.
         self.run("mount -o remount,rw /sys; mkdir -p /sys/fs/bpf; mount -t bpf bpf /sys/fs/bpf")
