@@ -107,7 +107,7 @@ def test_values_are_those_of_the_telemetry(tmp_path, port):
         stats = director.wait_received(len(frames))
         tables = director.telemetry.ask("/glb/tables")["tables"]
         web = director.telemetry.ask("/glb/tables,0")
-        found = samples(get(port)[2])
+        found = samples(served(port))
     for name, key in {"received_packets_total": "received", "transmitted_packets_total": "tx_packets",
                       "transmitted_bytes_total": "tx_bytes", "forwarded_packets_total": "forwarded",
                       "too_big_replies_total": "answered_too_big", "underlay_too_big_messages_total": "underlay_too_big",
