@@ -163,3 +163,9 @@ unsigned text_typos(const char *typed, const char *word)
 		return 2;
 	return edits <= (word_size >= 8 ? 2 : 1) ? edits : TEXT_OTHER_WORD;
 }
+
+void text_guess(const char *typed, const char *word, const char **meant)
+{
+	if (text_typos(typed, word) < (*meant ? text_typos(typed, *meant) : TEXT_OTHER_WORD))
+		*meant = word;
+}

@@ -258,14 +258,10 @@ static const struct conf_key *find_key(const struct conf_key *keys, const char *
 /* Returns the key that somebody mistyped. NULL: none is like this name. */
 static const char *find_meant(const struct conf_key *keys, const char *name)
 {
-	unsigned least = TEXT_OTHER_WORD;
 	const char *meant = NULL;
 
 	for (; keys->name; keys++)
-		if (text_typos(name, keys->name) < least) {
-			least = text_typos(name, keys->name);
-			meant = keys->name;
-		}
+		text_guess(name, keys->name, &meant);
 	return meant;
 }
 

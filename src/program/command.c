@@ -199,14 +199,10 @@ static int run(const struct command_program *program, const struct command *comm
 
 static int refuse_subcommand(const struct command_program *program, const char *name)
 {
-	unsigned least = TEXT_OTHER_WORD;
 	const char *meant = NULL;
 
 	for (size_t i = 0; i < program->count; i++)
-		if (text_typos(name, program->commands[i]->name) < least) {
-			least = text_typos(name, program->commands[i]->name);
-			meant = program->commands[i]->name;
-		}
+		text_guess(name, program->commands[i]->name, &meant);
 	if (meant)
 		return command_usage("unknown subcommand '%s'; did you mean %s?", name, meant);
 	return command_usage("unknown subcommand '%s'", name);

@@ -183,28 +183,20 @@ static const struct json_field *find_field(const struct json_field *fields, size
 	return NULL;
 }
 
-/* Writes the key that somebody mistyped. False: none is like this one. */
-static bool guess_meant(const struct json_field *fields, size_t count, const char *key, char text[64])
-{
-	unsigned least = TEXT_OTHER_WORD;
-
-	for (size_t i = 0; i < count; i++)
-		if (text_typos(key, fields[i].key) < least) {
-			least = text_typos(key, fields[i].key);
-			snprintf(text, 64, "did you mean %s?", fields[i].key);
-		}
-	return least < TEXT_OTHER_WORD;
-}
-
 static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count, const char *key)
 {
 	char known[512] = "known here: ";
+	const char *meant = NULL;
 	size_t used = strlen(known);
 
-	if (guess_meant(fields, count, key, known))
-		count = 0;
-	for (size_t i = 0; i < count && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+	for (size_t i = 0; i < count; i++) {
+		text_guess(key, fields[i].key, &meant);
+		if (used < sizeof(known))
+			used += (size_t)snprintf(
+				known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+	}
+	if (meant)
+		snprintf(known, sizeof(known), "did you mean %s?", meant);
 	reader->at_key = true;
 	json_reader_error(reader, "unknown key; %s (keys that begin with \"x-\" or \"_\" are comments)", known);
 	reader->at_key = false;
