@@ -69,12 +69,6 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 		}
 		return;
 	}
-	/* Most bursts for several tables have only this verdict. */
-	if (!outbox->verdicts_differ && outcomes[0].verdict == VERDICT_FORWARDED) {
-		for (uint16_t i = 0; i < sent; i++)
-			counters_add_packet(&counters->tables[outcomes[i].slot], outbox->sizes[i]);
-		return;
-	}
 	for (uint16_t i = 0; i < sent; i++) {
 		if (outbox->verdicts_differ)
 			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
