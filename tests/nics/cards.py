@@ -10,7 +10,7 @@ from support.guest import run, wait
 
 DEVICES = Path("/sys/bus/pci/devices")
 VF_MAC = "52:54:00:00:{number:02x}:10"
-# What these cards cannot do because of qemu or of DPDK's driver.
+# Why a card cannot do something: qemu or DPDK's driver lacks it.
 IOMMU_IGNORED = "without iommu_platform=on, qemu's virtio-net takes the addresses of VFIO for physical addresses"
 NO_LINK_EVENTS = "DPDK's driver reads the link's events in a register that qemu's vmxnet3 does not have"
 LIMITS = {

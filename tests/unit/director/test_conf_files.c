@@ -23,45 +23,7 @@ const char *__lsan_default_suppressions(void)
 	return "leak:strbuf_append";
 }
 
-static void test_included_files_are_found_in_the_same_folder_and_named(void **state)
-{
-	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64], included[64];
-	struct faults faults = {.file = "conf"};
-	struct conf conf;
-	FILE *file;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(main_path, sizeof(main_path), "%s/director.conf", folder);
-	snprintf(included, sizeof(included), "%s/hash.conf", folder);
-	file = fopen(main_path, "w");
-	assert_non_null(file);
-	fputs(BASE "@include \"hash.conf\"\nidle = 1;\n", file);
-	fclose(file);
-	file = fopen(included, "w");
-	assert_non_null(file);
-	fputs("\nhash_fields = { src_addr = 1; };\n", file);
-	fclose(file);
-	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
-	assert_int_equal(faults.errors, 2);
-	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
-	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
-	faults_clear(&faults);
-	file = fopen(included, "w");
-	assert_non_null(file);
-	fputs("\nhash_fields = { src_addr = on; };\n", file);
-	fclose(file);
-	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
-	assert_int_equal(faults.errors, 1);
-	assert_non_null(strstr(faults.items[0].text,
-		"hash.conf:2: hash_fields.src_addr: 'on' is not a number, true, false, or text in double quotes; write true"));
-	faults_clear(&faults);
-	unlink(included);
-	unlink(main_path);
-	rmdir(folder);
-}
-
-static void write_included(const char *folder, const char *name, const char *text)
+static void write_file(const char *folder, const char *name, const char *text)
 {
 	char file_path[64];
 	FILE *file;
@@ -71,6 +33,34 @@ static void write_included(const char *folder, const char *name, const char *tex
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
+}
+
+static void test_included_files_are_found_in_the_same_folder_and_named(void **state)
+{
+	char folder[] = "/tmp/test_conf.XXXXXX", main_path[64], included[64];
+	struct faults faults = {.file = "conf"};
+	struct conf conf;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(main_path, sizeof(main_path), "%s/director.conf", folder);
+	snprintf(included, sizeof(included), "%s/hash.conf", folder);
+	write_file(folder, "director.conf", BASE "@include \"hash.conf\"\nidle = 1;\n");
+	write_file(folder, "hash.conf", "\nhash_fields = { src_addr = 1; };\n");
+	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 2);
+	assert_non_null(strstr(faults.items[0].text, "hash.conf:2: hash_fields.src_addr: '1' (a number) is neither"));
+	assert_string_equal(faults.items[1].text, "conf:3: idle: '1' (a number) is not \"poll\" or \"sleep\"");
+	faults_clear(&faults);
+	write_file(folder, "hash.conf", "\nhash_fields = { src_addr = on; };\n");
+	assert_int_equal(conf_read(main_path, &conf, &faults), -EINVAL);
+	assert_int_equal(faults.errors, 1);
+	assert_non_null(strstr(faults.items[0].text,
+		"hash.conf:2: hash_fields.src_addr: 'on' is not a number, true, false, or text in double quotes; write true"));
+	faults_clear(&faults);
+	unlink(included);
+	unlink(main_path);
+	rmdir(folder);
 }
 
 static void test_integers_of_included_files_do_not_wrap(void **state)
@@ -97,12 +87,12 @@ static void test_integers_of_included_files_do_not_wrap(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(main_path, sizeof(main_path), "%s/main", folder);
-	write_included(folder, "main", BASE "@include \"one.conf\"\n");
+	write_file(folder, "main", BASE "@include \"one.conf\"\n");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct faults faults = {.file = "conf"};
 
-		write_included(folder, "one.conf", cases[i].one);
-		write_included(folder, "two.conf", cases[i].two);
+		write_file(folder, "one.conf", cases[i].one);
+		write_file(folder, "two.conf", cases[i].two);
 		assert_int_equal(conf_read(main_path, &conf, &faults), cases[i].error ? -EINVAL : 0);
 		assert_int_equal(faults.errors, cases[i].error ? 1 : 0);
 		if (cases[i].error && !strstr(faults.items[0].text, cases[i].error))

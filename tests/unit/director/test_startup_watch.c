@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the log says about a card that does not answer while the director starts. */
+/* If a card does not answer while the director starts, the log names it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
