@@ -120,6 +120,7 @@ def test_port_whose_driver_may_not_tell_resets_is_set_up_again_when_its_link_is_
     """Once for each time that the link comes back: a reset takes the link down, too."""
     monkeypatch.setenv("GLB_TEST_DRIVER", name)
     with start() as director:
+        wait_health(director, "ok")
         receives(director)
         for flaps in (1, 2):
             driver.report("down 0")
@@ -214,7 +215,8 @@ def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, t
             wait_until(lambda: polls(director) > before, "lcores that go on")
             assert director.stats()["received"] == received
             end(director)
-            assert "the capture ended, because the director stops" in capture.communicate(timeout=TIMEOUT_S)[1]
+            # The director cannot tell why it ends if frames that the client has not read fill the socket.
+            assert re.search("because the director stops|: the director has ended", capture.communicate(timeout=TIMEOUT_S)[1])
 
 
 def test_device_that_is_removed_during_the_start(start, driver):
