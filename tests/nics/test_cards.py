@@ -150,11 +150,11 @@ def test_vlan_tags_in_frames(card, service, site):
 
 
 def test_port_vlan(card, service, site):
-    """The tags are beside the frames, in the card."""
+    """The card adds the tag to each frame of the director, and removes it from received frames. The driver reports it beside a frame."""
     if not card.is_vf:
         pytest.skip("only a VF has a port VLAN")
     card.set_port_vlan(VLAN)
-    service.configure(config(card), LCORES)
+    service.configure(config(card, accept_vlans=[VLAN], outbound_vlan="untagged"), LCORES)
     service.start()
     site.tagged(card)
     connect(site, FEW)
