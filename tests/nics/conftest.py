@@ -2,6 +2,8 @@
 """The director on network cards that qemu emulates, with DPDK's drivers, VFIO and an IOMMU. script/nics runs these tests in a virtual machine
 that has the cards of cards.txt: one for the director, and one at the other end of its cable for the kernel."""
 
+import operator
+
 import pytest
 
 from cards import read_cards
@@ -10,6 +12,8 @@ from service import Service
 from site_network import Site
 from support.guest import install, run
 
+CARDS = read_cards()
+NAME = operator.attrgetter("name")
 HUGEPAGES = 384  # of 2 MB
 
 
@@ -33,17 +37,9 @@ def site(installed):
     return Site()
 
 
-def pytest_generate_tests(metafunc):
-    """The tests of a card run in a row. The fixture `blocked` is a card that cannot forward."""
-    for fixture, forwards in (("card", True), ("blocked", False)):
-        if fixture in metafunc.fixturenames:
-            cards = [each for each in read_cards() if each.forwards == forwards]
-            metafunc.parametrize(fixture, cards, ids=[each.name for each in cards], indirect=True, scope="session")
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", params=[card for card in CARDS if card.forwards], ids=NAME)
 def card(request, site):
-    """A card that is bound to DPDK, and its cable is plugged in."""
+    """The tests of a card run in a row: it is bound to DPDK, and its cable is plugged in."""
     each = request.param
     each.bind()
     site.plug(each)
@@ -52,8 +48,9 @@ def card(request, site):
     each.release()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", params=[card for card in CARDS if not card.forwards], ids=NAME)
 def blocked(request):
+    """A card that cannot forward."""
     each = request.param
     each.bind()
     yield each
