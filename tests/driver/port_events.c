@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
- * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "unplug PORT", by which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT"
- * to let the next COUNT resets fail, or the next COUNT attempts to attach a device. It also replaces rte_eth_dev_reset(), which virtual
- * drivers lack: the port is stopped, as drivers of VFs leave it. With $GLB_TEST_DRIVER, drivers have this name, and lack the function.
+ * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "silent-down PORT" or "silent-up PORT" to change a link and lose the event; "unplug PORT", by
+ * which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT" to let the next COUNT resets fail, or the next COUNT attempts
+ * to attach a device. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
+ * $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
+ * with the link as of the last event.
  */
 #define ALLOW_EXPERIMENTAL_API
 #include <dlfcn.h>
@@ -25,6 +27,9 @@ struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
 int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_type event, void *result);
 
 static int failures, absences, down; /* atomic; `down`: bits 1 << port whose link is down */
+static int reporting,
+	reported_down; /* atomic; as `down`: ports that report changes of the link, and their links at the last event */
+static const uint32_t device_flags = RTE_ETH_DEV_INTR_LSC;
 
 static const struct {
 	const char *name;
@@ -55,9 +60,24 @@ int rte_eth_dev_info_get(uint16_t port, struct rte_eth_dev_info *info)
 	int (*get)(uint16_t, struct rte_eth_dev_info *) = dlsym(RTLD_NEXT, "rte_eth_dev_info_get");
 	int error = get(port, info);
 
-	if (!error && getenv("GLB_TEST_DRIVER"))
+	if (error)
+		return error;
+	if (getenv("GLB_TEST_DRIVER"))
 		info->driver_name = getenv("GLB_TEST_DRIVER");
-	return error;
+	info->dev_flags = &device_flags;
+	return 0;
+}
+
+int rte_eth_dev_configure(uint16_t port, uint16_t rx_queues, uint16_t tx_queues, const struct rte_eth_conf *conf)
+{
+	int (*configure)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *) =
+		dlsym(RTLD_NEXT, "rte_eth_dev_configure");
+	struct rte_eth_conf without = *conf;
+
+	without.intr_conf.lsc = 0;
+	if (conf->intr_conf.lsc)
+		__atomic_fetch_or(&reporting, 1 << port, __ATOMIC_RELAXED);
+	return configure(port, rx_queues, tx_queues, &without);
 }
 
 int rte_eth_dev_reset(uint16_t port)
@@ -78,8 +98,9 @@ int rte_eth_link_get_nowait(uint16_t port, struct rte_eth_link *link)
 {
 	int (*get)(uint16_t, struct rte_eth_link *) = dlsym(RTLD_NEXT, "rte_eth_link_get_nowait");
 	int error = get(port, link);
+	bool reports = __atomic_load_n(&reporting, __ATOMIC_RELAXED) >> port & 1;
 
-	if (__atomic_load_n(&down, __ATOMIC_RELAXED) >> port & 1)
+	if (__atomic_load_n(reports ? &reported_down : &down, __ATOMIC_RELAXED) >> port & 1)
 		link->link_status = RTE_ETH_LINK_DOWN;
 	return error;
 }
@@ -103,10 +124,12 @@ static void obey(const char *line)
 		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "absent") == 0)
 		__atomic_store_n(&absences, number, __ATOMIC_RELAXED);
-	if (strcmp(word, "down") == 0)
+	if (strcmp(word, "down") == 0 || strcmp(word, "silent-down") == 0)
 		__atomic_fetch_or(&down, 1 << number, __ATOMIC_RELAXED);
-	if (strcmp(word, "up") == 0)
+	if (strcmp(word, "up") == 0 || strcmp(word, "silent-up") == 0)
 		__atomic_fetch_and(&down, ~(1 << number), __ATOMIC_RELAXED);
+	if (strcmp(word, "down") == 0 || strcmp(word, "up") == 0)
+		__atomic_store_n(&reported_down, __atomic_load_n(&down, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	if (strcmp(word, "unplug") == 0)
 		unplug((uint16_t)number);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)

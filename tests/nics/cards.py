@@ -12,13 +12,12 @@ DEVICES = Path("/sys/bus/pci/devices")
 VF_MAC = "52:54:00:00:{number:02x}:10"
 # Why a card cannot do something: qemu or DPDK's driver lacks it.
 IOMMU_IGNORED = "without iommu_platform=on, qemu's virtio-net takes the addresses of VFIO for physical addresses"
-NO_LINK_EVENTS = "DPDK's driver reads the link's events in a register that qemu's vmxnet3 does not have"
 LIMITS = {
     "virtio": {"forwards": False},
     "igb-vf": {"interrupts": False},
     "e1000e": {"interrupts": False},
     # qemu gives all packets to queue 0, and one buffer to a packet, because DPDK's driver does not set maxNumRxSG.
-    "vmxnet3": {"rss": False, "buffers": False, "link_events": False},
+    "vmxnet3": {"rss": False, "buffers": False},
 }
 
 
@@ -34,7 +33,6 @@ class Card:
     forwards: bool = True
     rss: bool = True  # packets arrive in all receive queues
     buffers: bool = True  # a frame may fill several buffers
-    link_events: bool = True
     interrupts: bool = True  # of receive queues
 
     @property

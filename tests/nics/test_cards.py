@@ -8,7 +8,6 @@ import signal
 
 import pytest
 
-from cards import NO_LINK_EVENTS
 from frames import by_model, frame
 from lab.clients import Load
 from lab.topology import VIP4, VIP6, VLAN
@@ -170,8 +169,6 @@ def test_one_lcore_polls(card, service, site):
 
 
 def test_link_goes_down_and_comes_back(card, service, site, monitor):
-    if not card.link_events:
-        pytest.skip(NO_LINK_EVENTS)
     service.configure(config(card), LCORES)
     service.start()
     monitor.set_link(card.qdev, False)

@@ -300,6 +300,18 @@ def test_link_events_are_counted(start, driver):
         end(director)
 
 
+def test_link_is_known_although_the_driver_loses_its_events(start, driver):
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        for state, *reasons in (("down", "degraded", "link_down"), ("up", "ok")):
+            driver.report(f"silent-{state} 1")
+            wait_health(director, *reasons)
+            assert director.stats()["ports"]["1"]["link"] == state
+            wait_until(lambda: f"port 1 (net_null1): the link is {state}" in director.log, lambda: director.log)
+        assert port(director, 1)["link_events"] == 0
+        end(director)
+
+
 def test_packets_after_a_reset_are_forwarded(driver, tmp_path):
     """The driver reads its capture again from the beginning when it starts again."""
     table = write_table(tmp_path / "table", traffic.TABLE)

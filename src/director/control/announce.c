@@ -47,7 +47,7 @@ static void log_ready(const struct director *director)
 		if (!port_is_used(&director->ports[i]) || size >= sizeof(ports))
 			continue;
 		size += (size_t)snprintf(ports + size, sizeof(ports) - size, "%sport %u (%s) %s", size ? ", " : "",
-			director->ports[i].id, director->ports[i].name, link_text(&director->memory.links[i], text));
+			director->ports[i].id, director->ports[i].name, link_text(&director->ports[i].link, text));
 	}
 	log_notice("ready: %s; %u worker lcore%s, ISA %s, %" PRIu32 " table%s, digest %016" PRIx64, ports,
 		director->worker_count, text_plural(director->worker_count), isa_name(director->isa.isa),

@@ -38,7 +38,7 @@ static bool same_link(const struct link *one, const struct link *other)
 /* Logs a link that has changed, at most once in LINK_LOG_MS: a link may flap. */
 static void log_link(struct health_memory *memory, const struct port *port, uint16_t i)
 {
-	const struct link *link = &memory->links[i];
+	const struct link *link = &port->link;
 	uint64_t now = clock_now_ms();
 	char text[LINK_TEXT_MAX];
 
@@ -71,16 +71,16 @@ static unsigned read_links(struct director *director)
 	unsigned up = 0;
 
 	for (uint16_t i = 0; i < director->port_count; i++) {
-		const struct port *port = &director->ports[i];
-		struct link *last = &director->memory.links[i], link = {0};
+		struct port *port = &director->ports[i];
+		struct link last = port->link, link = {0};
 		bool runs = port_is_used(port) && port_is_running(port);
 
 		if (runs)
-			link = link_read(port);
-		if (last->missing) /* the interface that is there now is another one, even if it has the same index */
-			link = *last;
-		director->memory.link_changes[i] += !same_link(&link, last);
-		*last = link;
+			link = link_ask(port);
+		if (last.missing) /* the interface that is there now is another one, even if it has the same index */
+			link = last;
+		director->memory.link_changes[i] += !same_link(&link, &last);
+		link_store(port, link);
 		log_link(&director->memory, port, i);
 		if (runs)
 			follow_link(director, i, link.up);
@@ -116,7 +116,7 @@ static void add_exception_interfaces(const struct director *director, struct hea
 		struct link link = {.up = true};
 
 		if (director->exceptions[i].rx_queues)
-			link = link_read(&director->exceptions[i]);
+			link = link_ask(&director->exceptions[i]);
 		snprintf(object, sizeof(object), "glb%u", director->ports[i].id);
 		if (link.missing)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
@@ -142,10 +142,10 @@ void health_links(struct director *director, struct health_report *report)
 			continue;
 		if (!port_is_running(port)) {
 			add_state(port, severity, report);
-		} else if (director->memory.links[i].missing) {
+		} else if (port->link.missing) {
 			health_add(report, HEALTH_PORT_REMOVED, severity, name(port, object),
 				"its interface was removed from the kernel: create it again, and restart the director");
-		} else if (!director->memory.links[i].up) {
+		} else if (!port->link.up) {
 			health_add(report, HEALTH_LINK_DOWN, severity, name(port, object),
 				"the link%s is down%s: check the cable, the switch and the interface",
 				of_interface(port, interface), up ? "" : ", and no other port receives");

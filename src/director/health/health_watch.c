@@ -20,12 +20,12 @@ void health_watch_begin(struct director *director)
 {
 	health_open(&director->health, (uint64_t)time(NULL));
 	for (uint16_t i = 0; i < director->port_count; i++) {
-		const struct port *port = &director->ports[i];
+		struct port *port = &director->ports[i];
 
 		if (!port_is_used(port))
 			continue;
-		director->memory.links[i] = link_read(port);
-		if (!director->memory.links[i].up) /* the log would not say otherwise why the director is not ready */
+		link_store(port, link_ask(port));
+		if (!port->link.up) /* the log would not say otherwise why the director is not ready */
 			log_notice("port %u (%s): the link is down", port->id, port->name);
 	}
 	health_traffic_sample(director); /* so that packets lost before the first tick are a reason, too */

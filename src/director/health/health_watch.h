@@ -10,7 +10,6 @@
 #define GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
 
 #include "director/health/health.h"
-#include "director/ports/link.h"
 #include "director/plan.h"
 
 #define HEALTH_WINDOW_TICKS 10 /* what is counted over time is compared with the count of so many ticks ago */
@@ -28,7 +27,6 @@ struct health_counts {
 
 /* The health sources remember this between ticks. */
 struct health_memory {
-	struct link links[PLAN_MAX_PORTS]; /* of each port, at the last evaluation */
 	uint64_t link_logged_ms[PLAN_MAX_PORTS]; /* when the last message about each link was, in clock_now_ms() */
 	unsigned link_changes[PLAN_MAX_PORTS]; /* since then */
 	bool link_lost[PLAN_MAX_PORTS]; /* the link was down at the last evaluation, while the port was running */

@@ -11,7 +11,7 @@
 #include "director/http/metrics.h"
 #include "director/ports/link.h"
 
-/* What a driver says about a port. All zeros while the port is being reset, or after it was removed. */
+/* A port as its driver counts, and its link. All zeros while the port is being reset, or after it was removed. */
 struct port_reading {
 	struct rte_eth_stats stats;
 	struct link link;
@@ -19,13 +19,11 @@ struct port_reading {
 
 static struct port_reading read_port(struct director *director, const struct port *port)
 {
-	struct port_reading reading = {0};
+	struct port_reading reading = {.link = link_load(port)};
 
 	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	if (port_is_running(port)) {
+	if (port_is_running(port))
 		rte_eth_stats_get(port->id, &reading.stats);
-		reading.link = link_read(port);
-	}
 	pthread_mutex_unlock(&director->ports_lock);
 	return reading;
 }

@@ -26,17 +26,15 @@ bool page_describe_port(const struct page *page, uint16_t index, struct port_row
 	const struct history_port *history = &page->history->ports[index];
 	unsigned at = page->history->index;
 	struct rte_eth_stats stats = {0};
-	struct link link = {0};
+	struct link link = link_load(port);
 	uint8_t state;
 
 	if (!port_is_used(port))
 		return false;
 	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
 	state = __atomic_load_n(&port->state, __ATOMIC_RELAXED);
-	if (state == PORT_RUNNING) {
+	if (state == PORT_RUNNING)
 		rte_eth_stats_get(port->id, &stats);
-		link = link_read(port);
-	}
 	pthread_mutex_unlock(&director->ports_lock);
 	*row = (struct port_row){.id = port->id,
 		.name = port->name,

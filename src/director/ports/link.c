@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "director/ports/port.h"
+
 /* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the interface. */
 static bool read_kernel(const struct port *port, struct link *link)
 {
@@ -31,7 +33,7 @@ static bool read_kernel(const struct port *port, struct link *link)
 	return known;
 }
 
-struct link link_read(const struct port *port)
+struct link link_ask(const struct port *port)
 {
 	struct rte_eth_link device = {0};
 	struct link link = {0};
@@ -42,6 +44,19 @@ struct link link_read(const struct port *port)
 		link.up = true;
 		link.mbps = device.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : device.link_speed;
 	}
+	return link;
+}
+
+void link_store(struct port *port, struct link link)
+{
+	__atomic_store(&port->link, &link, __ATOMIC_RELAXED);
+}
+
+struct link link_load(const struct port *port)
+{
+	struct link link;
+
+	__atomic_load(&port->link, &link, __ATOMIC_RELAXED);
 	return link;
 }
 

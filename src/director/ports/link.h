@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The link of a port: up or down, and its speed. Asks the driver or, for a driver on a kernel interface, the kernel. Any thread. */
+/* The link of a port: up or down, and its speed. The control thread asks for it, and all other threads read what it has found. */
 #ifndef GLB_DIRECTOR_PORTS_LINK_H
 #define GLB_DIRECTOR_PORTS_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/ports/port.h"
+struct port;
 
 struct link {
-	bool up;
+	_Alignas(uint64_t) bool up; /* so that all members are loaded and stored at once */
 	bool missing; /* the kernel has removed the interface, and the driver cannot return to it */
 	uint32_t mbps; /* Mbit/s; 0: down, or not known */
 };
 
 #define LINK_TEXT_MAX 32
 
-/* Reads the link of a port that is started. It does not wait for the link to come up. */
-struct link link_read(const struct port *port);
+/*
+ * Asks the driver of a port that is started or, if it uses a kernel interface, the kernel. It does not wait for the link to come up. Main
+ * thread, then the control thread only: a driver may need half a second for its reply.
+ */
+struct link link_ask(const struct port *port);
+
+/* Stores what link_ask() returned, as port->link, and loads it. Any thread. */
+void link_store(struct port *port, struct link link);
+struct link link_load(const struct port *port);
 
 /* Writes "up 10000 Mbit/s", "up" or "down". Returns buf. */
 const char *link_text(const struct link *link, char buf[LINK_TEXT_MAX]);

@@ -99,6 +99,17 @@ static int create_pool(struct port *port, const struct conf *conf, uint32_t lcor
 	return -rte_errno;
 }
 
+/*
+ * With events of the link, DPDK replies with the link as of the last event, and drivers lose events: some have only one interrupt, and need
+ * it for packets. So the director asks for the link, and has events only beside it: where the kernel knows the link. virtio-user, which
+ * loses none, is the exception: when it is asked and finds the other end of its socket gone, it waits there for the next one.
+ */
+static bool has_link_events(const struct port *port)
+{
+	return (*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC) &&
+	       (port->info.if_index || strcmp(port->info.driver_name, "net_virtio_user") == 0);
+}
+
 static struct rte_eth_conf device_conf(struct port *port, const struct conf *conf)
 {
 	struct rte_eth_conf device = {0};
@@ -118,9 +129,8 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 	device.rxmode.offloads |= vlan_filter_offload(port, &conf->steering.admission);
 	device.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & port->info.tx_offload_capa;
 	if (!port->of_exception_path) {
-		/* Some drivers have only one interrupt. They then report no changes of the link, but the director would trust them. */
 		device.intr_conf.rxq = port->rx_interrupts;
-		device.intr_conf.lsc = !device.intr_conf.rxq && (*port->info.dev_flags & RTE_ETH_DEV_INTR_LSC);
+		device.intr_conf.lsc = has_link_events(port);
 		device.intr_conf.rmv = !!(*port->info.dev_flags & RTE_ETH_DEV_INTR_RMV);
 	}
 	return device;

@@ -14,6 +14,7 @@
 #include <rte_mempool.h>
 
 #include "director/conf/conf.h"
+#include "director/ports/link.h"
 #include "worker/idle.h"
 
 #define PORT_MAX_QUEUES         256 /* receive queues per port; also transmit queues per port */
@@ -52,6 +53,7 @@ struct port {
 	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
 	uint8_t state; /* enum port_state; atomic, the control thread changes it */
+	struct link link; /* at the last look of the control thread, see link_load(); down while the port is not running */
 	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
 	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread only */
 	bool reset_failed; /* the last one; control thread only, like the next two */

@@ -118,15 +118,13 @@ static struct rte_tel_data *describe_port(struct director *director, const struc
 {
 	struct rte_tel_data *data = rte_tel_data_alloc();
 	struct rte_eth_stats stats = {0};
-	struct link link = {0};
+	struct link link = link_load(port);
 
 	if (!data)
 		return NULL;
 	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
 	if (port_is_running(port))
 		rte_eth_stats_get(port->id, &stats);
-	if (port_is_used(port) && port_is_running(port))
-		link = link_read(port);
 	pthread_mutex_unlock(&director->ports_lock);
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "name", port->name);
