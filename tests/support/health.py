@@ -22,3 +22,9 @@ def wait_health(director, state, *causes):
 def wait_cause(director, cause, there=True):
     """Waits until this cause is there, or is not there, whatever other causes there are."""
     wait_until(lambda: (cause in _causes(director)[1]) == there, lambda: f"{cause} {there}: {_causes(director)}\n{director.log}")
+
+
+def wait_reason(director, text):
+    """Waits until this text is part of a reason. Counts in a reason may grow for some ticks."""
+    wait_until(lambda: any(text in reason["text"] for reason in director.telemetry.ask("/glb/health")["reasons"].values()),
+               lambda: f"{text!r}: {director.telemetry.ask('/glb/health')}")
