@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-3-Clause
 """Plays the kernel and `ip` for a card of files (card.py): does what was written to sysfs, and keeps the properties of VF 0 and the rules of
-ethtool in /fake/state.json. The file names the properties to ignore, and a command to fail. /fake/outputs has what the real `ip` and `tc` print."""
+ethtool in /fake/state.json. The file names the properties to ignore, a command to fail, and one at which /next.json becomes the
+table. /fake/outputs has what the real `ip` and `tc` print."""
 
 import json
 import os
@@ -47,7 +48,7 @@ elif not count and VF.exists():
     VF.rename(f"/fake/removed{len(list(Path('/fake').iterdir()))}")
     del state["vf"]
 if VF.exists():
-    if take(PCI / "drivers/igbvf/unbind"):
+    if take(PCI / "drivers/igbvf/unbind") or take(PCI / "drivers/vfio-pci/unbind"):
         bind(None)
     if take(PCI / "drivers_probe"):
         bind((VF / "driver_override").read_text().strip() or "igbvf")
@@ -58,6 +59,8 @@ with open("/fake/log", "a", encoding="ascii") as log:
 if line == state["fail"]:
     print(f"{name}: something\nRTNETLINK answers: Operation not permitted", file=sys.stderr)
     sys.exit(2)
+if line == state.get("when"):
+    Path("/next.json").rename("/table.json")
 if words[:2] == ["-json", "link"]:
     link[0]["vfinfo_list"] = [state["vf"], *state.get("others", [])] if "vf" in state else []
     print(json.dumps(link))
@@ -77,7 +80,7 @@ elif words[0] == "--features":
 elif words[0] == "--show-ntuple":
     print("4 RX rings available\nTotal 2 rules\n")
     for location, (address, target) in state["rules"].items():
-        print(f"Filter: {location}\n\tRule Type: Raw IPv4\n\tSrc IP addr: 0.0.0.0 mask: 255.255.255.255\n"
+        print(f"Filter: {location}\n\tRule Type: {state.get('rule_type', 'Raw IPv4')}\n\tSrc IP addr: 0.0.0.0 mask: 255.255.255.255\n"
               f"\tDest IP addr: {address} mask: 0.0.0.0\n\tTOS: 0x0 mask: 0xff\n\tAction: Direct to {target}\n")
 elif words[0] == "--config-ntuple" and words[2] == "delete":
     del state["rules"][words[3]]

@@ -27,6 +27,7 @@ static const struct command_option options[] = {
 static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 {
 	struct vf_record *record = &job->record;
+	struct vf_attributes *before = &record->attributes;
 	const struct vf_state *state = &job->state;
 
 	if (!record->exists) {
@@ -36,15 +37,22 @@ static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 			.autoprobe = state->autoprobe,
 			.attributes = state->attributes,
 		};
+		before->spoof_check = before->trust = VF_UNSET;
 		memcpy(record->driver, state->vf_driver, sizeof(record->driver));
 		memcpy(record->override, state->vf_override, sizeof(record->override));
 		snprintf(record->name, sizeof(record->name), "%s", job->name);
 	}
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->steps[i].replan && plan->steps[i].property == VF_NUM_VFS)
+		enum vf_property property = plan->steps[i].property;
+
+		if (plan->steps[i].replan && property == VF_NUM_VFS)
 			record->made_vfs = vf_plan_count(&job->conf, state);
-		record->made_rules |= plan->steps[i].property == VF_RULES;
-		record->made_switchdev |= plan->steps[i].property == VF_ESWITCH;
+		record->made_rules |= property == VF_RULES;
+		record->made_switchdev |= property == VF_ESWITCH;
+		if (property == VF_SPOOF_CHECK && before->spoof_check == VF_UNSET)
+			before->spoof_check = state->attributes.spoof_check;
+		if (property == VF_TRUST && before->trust == VF_UNSET)
+			before->trust = state->attributes.trust;
 	}
 	return vf_record_write(state->pf, record, &job->faults);
 }
@@ -54,12 +62,21 @@ static int run_pass(struct vf_job *job, const struct vf_plan *plan, unsigned *co
 {
 	int error = record_plan(job, plan);
 
-	for (size_t i = 0; !error && i < plan->count; i++) {
-		puts(plan->steps[i].command);
+	if (error)
+		return error;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct vf_step *step = &plan->steps[i];
+		int failed;
+
+		if (error && !step->always)
+			continue;
+		puts(step->command);
 		fflush(stdout);
-		error = vf_run(plan->steps[i].command, &job->faults);
+		failed = vf_run(step->command, &job->faults);
 		(*count)++;
-		if (!error && plan->steps[i].replan)
+		if (!error)
+			error = failed;
+		if (!error && step->replan)
 			return 1;
 	}
 	return error;
@@ -80,19 +97,17 @@ static int refuse_rest(struct vf_job *job, const struct vf_plan *plan)
 	return plan->count ? vf_job_fail(job) : COMMAND_OK;
 }
 
-static int change(struct vf_job *job, bool force)
+/* Returns COMMAND_OK if the state is as configured, or else the exit code, after error messages. */
+static int run_passes(struct vf_job *job, bool force, unsigned *count)
 {
 	struct vf_plan plan = {0};
-	unsigned count = 0;
 	int more = 1, code;
 
-	if (vf_record_lock(job->state.pf, &job->faults) != 0)
-		return vf_job_fail(job);
 	for (unsigned pass = 0; more > 0 && pass < MAX_PASSES; pass++) {
 		if (vf_job_look(job) != 0 ||
 			vf_plan_apply(&job->conf, &job->state, &job->record, force, &plan, &job->faults) != 0)
 			return vf_job_fail(job);
-		more = run_pass(job, &plan, &count);
+		more = run_pass(job, &plan, count);
 		vf_plan_free(&plan);
 	}
 	if (more < 0 || vf_job_look(job) != 0 ||
@@ -100,7 +115,24 @@ static int change(struct vf_job *job, bool force)
 		return vf_job_fail(job);
 	code = refuse_rest(job, &plan);
 	vf_plan_free(&plan);
-	vf_job_fail(job); /* warnings */
+	return code;
+}
+
+static int change(struct vf_job *job, bool force)
+{
+	unsigned count = 0;
+	int code, changed;
+
+	if (vf_record_lock(job->state.pf, &job->faults) != 0)
+		return vf_job_fail(job);
+	/* systemd does not start the unit again for a table that changes while it runs. */
+	do {
+		code = run_passes(job, force, &count);
+		changed = code == COMMAND_OK ? vf_job_follow_table(job) : 0;
+	} while (changed > 0);
+	if (changed < 0)
+		code = COMMAND_FAILED;
+	vf_job_fail(job); /* warnings, and errors in the new table */
 	if (code == COMMAND_OK)
 		printf("%s: VF %u of %s is %s, bound to %s: %u command%s\n", job->name, job->conf.vf,
 			job->state.interface, job->state.vf, job->state.vf_driver, count, text_plural(count));

@@ -31,12 +31,15 @@ static int run_plan(struct vf_job *job, const struct vf_plan *plan)
 
 static int take_back(struct vf_job *job, bool force, bool dry_run)
 {
-	struct vf_plan plan;
+	struct vf_plan plan = {0};
 	int code = COMMAND_OK;
 
-	if (!dry_run && (vf_record_lock(job->state.pf, &job->faults) != 0 || vf_job_look(job) != 0))
+	if (!dry_run && vf_record_lock(job->state.pf, &job->faults) != 0)
 		return vf_job_fail(job);
-	if (vf_plan_undo(&job->conf, &job->state, &job->record, force, &plan, &job->faults) != 0)
+	if (job->card_is_gone) /* and the VFs with it */
+		command_note("there is no card %s any more", job->state.pf);
+	else if ((!dry_run && vf_job_look(job) != 0) ||
+		 vf_plan_undo(&job->state, &job->record, force, &plan, &job->faults) != 0)
 		return vf_job_fail(job);
 	if (dry_run)
 		vf_job_print(&plan);
@@ -55,7 +58,7 @@ static int undo(const struct command_args *args)
 
 	if (args->options[ROOT] && !args->options[DRY_RUN])
 		return command_usage("undo: --root needs --dry-run");
-	code = vf_job_open(&job, args->operands[0], args->options[ROOT], NULL);
+	code = vf_job_open_made(&job, args->operands[0], args->options[ROOT]);
 	if (code == COMMAND_OK)
 		code = take_back(&job, args->options[FORCE], args->options[DRY_RUN]);
 	vf_job_close(&job);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bifurcate/commands.h"
@@ -31,12 +32,12 @@ static int check_record(struct vf_job *job)
 			job->state.pf, record->name, record->name);
 	else if (record->exists && record->vf != job->conf.vf)
 		faults_error(&job->faults, "vf",
-			"apply has given VF %u to the director: write vf = %u; again, run `glb-bifurcate undo %s`, and then change it",
-			record->vf, record->vf, job->name);
+			"apply has given VF %u to the director: run `glb-bifurcate undo %s` first, or write vf = %u;",
+			record->vf, job->name, record->vf);
 	else if (!record->exists && vf_record_find(&job->host, job->name, other))
 		faults_error(&job->faults, "device",
-			"apply of '%s' has made a VF of %s: write device = \"%s\"; again, run `glb-bifurcate undo %s`, and then change it",
-			job->name, other, other, job->name);
+			"apply of '%s' has made a VF of %s: run `glb-bifurcate undo %s` first, or write device = \"%s\";",
+			job->name, other, job->name, other);
 	else
 		return 0;
 	return -EEXIST;
@@ -58,21 +59,20 @@ int vf_job_look(struct vf_job *job)
 }
 
 /* Reads the VIPs of the table, as strictly as the director does. Returns 0, or -errno with an error in job->faults. */
-static int read_vips(struct vf_job *job, const char *path)
+static int read_vips(struct vf_job *job)
 {
 	const char *file = job->faults.file;
 	struct table_set set;
 	int error;
 
-	if (!path || job->conf.steering != VF_STEERING_RULES)
-		return 0;
-	if (!*path)
-		path = host_path(&job->host, INSTALLED_TABLE);
-	job->faults.file = path;
-	error = table_load(path, &set, NULL, &job->faults);
+	if (stat(job->table, &job->table_file) != 0)
+		job->table_file = (struct stat){0}; /* table_load() says why */
+	job->faults.file = job->table;
+	error = table_load(job->table, &set, NULL, &job->faults);
 	if (error)
 		return error;
 	faults_clear(&job->faults); /* glb-director-cli check prints the warnings */
+	vips_free(&job->conf.vips);
 	error = vips_collect(&set, &job->conf.vips, &job->faults);
 	table_set_free(&set);
 	if (!error)
@@ -80,7 +80,24 @@ static int read_vips(struct vf_job *job, const char *path)
 	return error;
 }
 
-int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table)
+int vf_job_follow_table(struct vf_job *job)
+{
+	const struct stat *before = &job->table_file;
+	struct stat now;
+	int error;
+
+	if (!*job->table)
+		return 0;
+	if (stat(job->table, &now) == 0 && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+		now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+		now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
+		return 0;
+	error = read_vips(job);
+	return error ? error : 1;
+}
+
+/* Returns COMMAND_OK; or the exit code, after an error message. */
+static int check_arguments(struct vf_job *job, const char *name, const char *root)
 {
 	*job = (struct vf_job){.name = name, .host.root = root && strcmp(root, "/") != 0 ? root : ""};
 	if (*job->host.root && !host_exists(job->host.root))
@@ -90,9 +107,48 @@ int vf_job_open(struct vf_job *job, const char *name, const char *root, const ch
 			"'%s' is no name of a configuration: eth1 means " INSTALLED_BIFURCATE "/eth1.conf", name);
 	snprintf(job->path, sizeof(job->path), "%s", host_path(&job->host, INSTALLED_BIFURCATE "/%s.conf", name));
 	job->faults.file = job->path;
-	if (vf_conf_read(job->path, &job->conf, &job->faults) != 0 || read_vips(job, table) != 0 || vf_job_look(job) != 0)
-		return vf_job_fail(job);
 	return COMMAND_OK;
+}
+
+int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table)
+{
+	int code = check_arguments(job, name, root);
+
+	if (code != COMMAND_OK)
+		return code;
+	if (vf_conf_read(job->path, &job->conf, &job->faults) != 0)
+		return vf_job_fail(job);
+	if (job->conf.steering == VF_STEERING_RULES) {
+		snprintf(job->table, sizeof(job->table), "%s", *table ? table : host_path(&job->host, INSTALLED_TABLE));
+		if (read_vips(job) != 0)
+			return vf_job_fail(job);
+	}
+	return vf_job_look(job) == 0 ? COMMAND_OK : vf_job_fail(job);
+}
+
+int vf_job_open_made(struct vf_job *job, const char *name, const char *root)
+{
+	char pf[VF_PCI_MAX];
+	int code = check_arguments(job, name, root);
+
+	if (code != COMMAND_OK)
+		return code;
+	if (!vf_record_find(&job->host, name, pf)) {
+		if (vf_conf_read(job->path, &job->conf, &job->faults) != 0)
+			return vf_job_fail(job);
+		job->conf.steering = VF_STEERING_NEXT_HOP; /* without a record, no rule is ours */
+	} else if (vf_record_read(&job->host, pf, &job->record, &job->faults) != 0) {
+		return vf_job_fail(job);
+	} else {
+		job->conf = (struct vf_conf){.device = strdup(pf), .vf = job->record.vf};
+		if (!job->conf.device)
+			abort();
+		snprintf(job->state.pf, sizeof(job->state.pf), "%s", pf);
+		job->card_is_gone = !host_exists(host_path(&job->host, "/sys/bus/pci/devices/%s", pf));
+		if (job->card_is_gone)
+			return COMMAND_OK;
+	}
+	return vf_job_look(job) == 0 ? COMMAND_OK : vf_job_fail(job);
 }
 
 void vf_job_close(struct vf_job *job)

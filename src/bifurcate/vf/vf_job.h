@@ -4,6 +4,7 @@
 #define GLB_BIFURCATE_VF_VF_JOB_H
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "bifurcate/vf/vf_conf.h"
 #include "bifurcate/vf/vf_plan.h"
@@ -31,15 +32,28 @@ struct vf_job {
 	struct vf_state state;
 	struct vf_record record;
 	struct faults faults;
+	bool card_is_gone; /* vf_job_open_made() only: the card of the record, whose address is in `state` */
+	/* The table with the VIPs. "": no VIPs are needed. */
+	char table[PATH_MAX];
+	struct stat table_file; /* before the VIPs were read */
 };
 
 /*
  * Reads the configuration /etc/glb/bifurcate.d/NAME.conf below the root folder ("" or NULL: this host), the VIPs
- * for rules of the table ("": the installed one; NULL: read no VIPs), the state and the record.
+ * for rules of the table ("": the installed one), the state and the record.
  * Returns COMMAND_OK; or the exit code, after an error message. vf_job_close() in any case.
  */
 int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table);
+
+/*
+ * For undo: takes the card and the VF from the record, because the configuration may have changed since `apply`, or may be gone. Reads the
+ * configuration only if there is no record.
+ */
+int vf_job_open_made(struct vf_job *job, const char *name, const char *root);
 void vf_job_close(struct vf_job *job);
+
+/* Reads the VIPs again if the table is another file now. Returns 1 if it is, 0, or -errno with an error in job->faults. */
+int vf_job_follow_table(struct vf_job *job);
 
 /* Reads the state and the record again. Returns 0, or -errno with an error in job->faults. */
 int vf_job_look(struct vf_job *job);

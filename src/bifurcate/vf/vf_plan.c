@@ -175,8 +175,8 @@ static const char *on_off(enum vf_switch value)
 	return value == VF_ON ? "on" : "off";
 }
 
-static void plan_switch(const struct vf_conf *conf, const struct vf_state *state, enum vf_property property,
-	const char *word, enum vf_switch wanted, enum vf_switch now, struct vf_plan *plan)
+static void plan_switch(const struct vf_state *state, unsigned vf, enum vf_property property, const char *word,
+	enum vf_switch wanted, enum vf_switch now, struct vf_plan *plan)
 {
 	bool known = state->attributes.known;
 
@@ -184,7 +184,7 @@ static void plan_switch(const struct vf_conf *conf, const struct vf_state *state
 		return;
 	vf_plan_add(plan, property,
 		vf_plan_differs("%s instead of %s", !known || now == VF_UNSET ? "not known" : on_off(now), on_off(wanted)),
-		"ip link set dev %s vf %u %s %s", state->interface, conf->vf, word, on_off(wanted));
+		"ip link set dev %s vf %u %s %s", state->interface, vf, word, on_off(wanted));
 }
 
 /* Two functions of a card with one MAC: the card gives their packets to either. */
@@ -209,7 +209,7 @@ static int plan_attributes(
 	const struct vf_attributes *now = &state->attributes;
 	bool mac = !now->known || memcmp(now->mac, conf->mac, sizeof(conf->mac)) != 0;
 	bool vlan = now->known ? now->vlan != conf->vlan : conf->vlan != 0;
-	int error = now->known && (mac || vlan) ? refuse_used(&state->user, "a change of its MAC or VLAN", faults) : 0;
+	int error = mac || vlan ? refuse_used(&state->user, "a change of its MAC or VLAN", faults) : 0;
 
 	if (error)
 		return error;
@@ -221,19 +221,25 @@ static int plan_attributes(
 	if (vlan)
 		vf_plan_add(plan, VF_VLAN, vf_plan_differs("%u instead of %u", now->vlan, conf->vlan),
 			"ip link set dev %s vf %u vlan %u", state->interface, conf->vf, conf->vlan);
-	plan_switch(conf, state, VF_SPOOF_CHECK, "spoofchk", conf->spoof_check, now->spoof_check, plan);
-	plan_switch(conf, state, VF_TRUST, "trust", conf->trust, now->trust, plan);
+	plan_switch(state, conf->vf, VF_SPOOF_CHECK, "spoofchk", conf->spoof_check, now->spoof_check, plan);
+	plan_switch(state, conf->vf, VF_TRUST, "trust", conf->trust, now->trust, plan);
 	return 0;
 }
 
 /* Adds an error if the kernel uses a VF that vfio-pci would get. Returns 0 or -EBUSY. */
 static int refuse_interface(const struct vf_state *state, struct faults *faults)
 {
-	if (!*state->vf_interface || strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0)
+	if (strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0)
 		return 0;
-	faults_error(faults, state->vf,
-		"its interface %s is up, so the kernel uses this VF: switch %s off, write another number in vf, or take it with `apply --force`",
-		state->vf_interface, state->vf_interface);
+	if (*state->vf_interface)
+		faults_error(faults, state->vf,
+			"its interface %s is up, so the kernel uses this VF: switch %s off, write another number in vf, or take it with `apply --force`",
+			state->vf_interface, state->vf_interface);
+	else if (state->vf_interface_hidden)
+		faults_error(faults, state->vf,
+			"its interface is in another network namespace, so maybe a container uses this VF: write another number in vf, or take it with `apply --force`");
+	else
+		return 0;
 	return -EBUSY;
 }
 
@@ -317,17 +323,19 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 		error = plan_vfio(state, plan, faults);
 	if (!error)
 		error = plan_vfs(conf, state, force, plan, faults);
-	/* At once: until then, the VFs that others make stay without a driver. */
-	if (!error && autoprobe && !state->autoprobe)
+	/* At once, and even if the card refuses the number of VFs: until then, the VFs that others make stay without a driver. */
+	if (!error && autoprobe && !state->autoprobe) {
 		vf_plan_add(plan, VF_NUM_VFS,
 			vf_plan_differs(
 				"the kernel binds no driver to new VFs, because an apply was ended before it was done"),
 			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+		plan->steps[plan->count - 1].always = true;
+	}
 	if (!error)
 		error = plan_eswitch(conf, state, plan, faults);
 	if (!error)
 		error = plan_attributes(conf, state, plan, faults);
-	if (!error && !force && !record->made_vfs)
+	if (!error && !force && record->made_vfs != (unsigned)state->count)
 		error = refuse_interface(state, faults);
 	if (!error)
 		error = plan_driver(state, plan, faults);
@@ -351,21 +359,18 @@ int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, cons
 	return error;
 }
 
-static void plan_return(
-	const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, struct vf_plan *plan)
+static void plan_return(const struct vf_state *state, const struct vf_record *record, struct vf_plan *plan)
 {
 	const struct vf_attributes *before = &record->attributes, *now = &state->attributes;
 
 	if (before->known && memcmp(before->mac, now->mac, sizeof(now->mac)) != 0)
-		vf_plan_add(plan, VF_MAC, NULL, "ip link set dev %s vf %u mac " MAC, state->interface, conf->vf,
+		vf_plan_add(plan, VF_MAC, NULL, "ip link set dev %s vf %u mac " MAC, state->interface, record->vf,
 			MAC_OF(before->mac));
 	if (before->known && before->vlan != now->vlan)
-		vf_plan_add(plan, VF_VLAN, NULL, "ip link set dev %s vf %u vlan %u", state->interface, conf->vf,
+		vf_plan_add(plan, VF_VLAN, NULL, "ip link set dev %s vf %u vlan %u", state->interface, record->vf,
 			before->vlan);
-	if (before->known && conf->spoof_check)
-		plan_switch(conf, state, VF_SPOOF_CHECK, "spoofchk", before->spoof_check, now->spoof_check, plan);
-	if (before->known && conf->trust)
-		plan_switch(conf, state, VF_TRUST, "trust", before->trust, now->trust, plan);
+	plan_switch(state, record->vf, VF_SPOOF_CHECK, "spoofchk", before->spoof_check, now->spoof_check, plan);
+	plan_switch(state, record->vf, VF_TRUST, "trust", before->trust, now->trust, plan);
 	if (strcmp(state->vf_override, record->override) != 0)
 		vf_plan_add(plan, VF_BINDING, NULL, "echo%s%s > " DEVICE "driver_override",
 			*record->override ? " " : "", record->override, state->vf);
@@ -377,8 +382,8 @@ static void plan_return(
 		vf_plan_add(plan, VF_BINDING, NULL, "echo %s > /sys/bus/pci/drivers_probe", state->vf);
 }
 
-int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
-	struct vf_plan *plan, struct faults *faults)
+int vf_plan_undo(const struct vf_state *state, const struct vf_record *record, bool force, struct vf_plan *plan,
+	struct faults *faults)
 {
 	bool made = record->made_vfs || (force && !record->exists);
 	char hint[128] = "";
@@ -396,7 +401,7 @@ int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const
 	else if (state->exists && record->exists) {
 		error = refuse_used(&state->user, "undo", faults);
 		if (!error)
-			plan_return(conf, state, record, plan);
+			plan_return(state, record, plan);
 	}
 	if (!error && record->made_switchdev)
 		vf_plan_add(plan, VF_ESWITCH, NULL, "devlink dev eswitch set pci/%s mode legacy", state->pf);

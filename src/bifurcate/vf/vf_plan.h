@@ -32,6 +32,7 @@ enum vf_property {
 struct vf_step {
 	enum vf_property property;
 	bool replan; /* what follows depends on what this command makes: read the state and plan again */
+	bool always; /* runs also after a command that failed */
 	char *differs; /* for people: what is, and what should be; NULL: another step of the property says it */
 	char *command; /* "echo VALUE > PATH", or a program and its arguments, separated by single spaces */
 };
@@ -49,8 +50,8 @@ int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, cons
 	struct vf_plan *plan, struct faults *faults);
 
 /* Plans `undo`, of what the record says. force: also without a record, and although a driver has other VFs. */
-int vf_plan_undo(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
-	struct vf_plan *plan, struct faults *faults);
+int vf_plan_undo(const struct vf_state *state, const struct vf_record *record, bool force, struct vf_plan *plan,
+	struct faults *faults);
 void vf_plan_free(struct vf_plan *plan);
 
 /* Returns how many VFs the PF should have. */

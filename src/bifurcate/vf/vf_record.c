@@ -164,6 +164,7 @@ int vf_record_lock(const char *pf, struct faults *faults)
 		faults_error(faults, pf, "another glb-bifurcate (pid %d) changes it now: wait until that has ended",
 			(int)owner);
 	else
-		faults_error(faults, VF_RECORD_FOLDER, "cannot lock: %s: run this as root", strerror(-error));
+		faults_error(faults, VF_RECORD_FOLDER, "cannot lock: %s%s", strerror(-error),
+			error == -EACCES || error == -EPERM ? ": run this as root" : "");
 	return error;
 }

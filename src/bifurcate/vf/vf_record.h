@@ -23,7 +23,7 @@ struct vf_record {
 	/* Before the first apply. */
 	bool autoprobe;
 	char driver[VF_DRIVER_MAX], override[VF_DRIVER_MAX];
-	struct vf_attributes attributes;
+	struct vf_attributes attributes; /* spoof_check and trust: VF_UNSET if apply has not changed them */
 };
 
 /* Reads the record of the PF. Returns 0, also if there is none; or -errno with an error in faults: it cannot be read. */

@@ -104,6 +104,7 @@ void vf_rules_plan_removal(const struct vf_state *state, struct vf_plan *plan)
 static int check_ntuple(const struct vf_state *state, const struct vips *vips, struct vips *fitting, struct faults *faults)
 {
 	uint32_t room = state->vendor_driver ? IXGBE_VENDOR_ROOM : IXGBE_ROOM, v6 = 0;
+	size_t others = state->rules.total - state->rules.count;
 	struct netprefix first = {0};
 	char one[NETPREFIX_TEXT_MAX], other[NETPREFIX_TEXT_MAX];
 
@@ -129,11 +130,11 @@ static int check_ntuple(const struct vf_state *state, const struct vips *vips, s
 		faults_warn(faults, "steering",
 			"ixgbe has no rules for IPv6: the routers must send %u IPv6 VIP%s to the MAC of the VF", v6,
 			v6 == 1 ? "" : "s");
-	if (fitting->count <= room)
+	if (fitting->count + others <= room)
 		return 0;
 	faults_error(faults, "steering",
-		"the table has %u VIPs, but the card has room for %u rules: use \"next-hop\", which needs none, or merge VIPs to prefixes",
-		fitting->count, room);
+		"the table has %u VIPs, and the card %zu other rules, but it has room for %u: use \"next-hop\", which needs none, or merge VIPs to prefixes",
+		fitting->count, others, room);
 	return -E2BIG;
 }
 
@@ -153,9 +154,12 @@ static void plan_difference(
 		else
 			add_tc(state, &vip, plan);
 	}
+	/* Also if the card has no room for a new one: the next apply has. */
 	for (size_t i = 0; i < now->count; i++)
-		if (!is_wanted(vips, &now->items[i].vip))
+		if (!is_wanted(vips, &now->items[i].vip)) {
 			remove_rule(state, &now->items[i], plan);
+			plan->steps[plan->count - 1].always = true;
+		}
 }
 
 static void plan_feature(const char *interface, const char *feature, bool enabled, struct vf_plan *plan)

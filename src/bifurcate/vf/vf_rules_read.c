@@ -65,16 +65,19 @@ static int read_ntuple(const struct vf_state *state, unsigned vf, struct vf_rule
 {
 	char *text, *rest, *line, address[64], mask[64];
 	struct netprefix vip;
-	bool has_vip = false;
+	bool has_vip = false, is_raw = false; /* raw: of all protocols */
 	unsigned id = 0, target;
 
 	rules->enabled = is_enabled(state->interface, "ntuple-filters", faults);
 	text = rest = rules->enabled ? ask_ethtool("--show-ntuple", state->interface, faults) : NULL;
 	while ((line = strsep(&rest, "\n"))) {
-		if (sscanf(line, "Filter: %u", &id) == 1)
-			has_vip = false;
+		if (sscanf(line, "Filter: %u", &id) == 1) {
+			has_vip = is_raw = false;
+			rules->total++;
+		} else if (strstr(line, "Rule Type: Raw IPv4"))
+			is_raw = true;
 		else if (sscanf(line, " Dest IP addr: %63s mask: %63s", address, mask) == 2)
-			has_vip = prefix_of(address, mask, &vip);
+			has_vip = is_raw && prefix_of(address, mask, &vip);
 		else if (sscanf(line, " Action: Direct to VF %u", &target) == 1 && target == vf && has_vip)
 			add_rule(rules, &vip, id);
 	}

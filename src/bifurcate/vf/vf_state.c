@@ -86,10 +86,11 @@ static void examine_interface(void *context, const char *name)
 
 	host_line(host_path(host, DEVICES "/%s/net/%s/phys_port_name", state->pf, name), port);
 	vf = strstr(port, "vf");
-	if (!vf) {
+	if (!strstr(port, "pf") && !vf) { /* ports with a PF in their names are representors, also of subfunctions */
 		if (!*state->interface)
 			snprintf(state->interface, sizeof(state->interface), "%.*s", IF_NAMESIZE - 1, name);
-	} else if ((sscanf(vf, "vf%u", &number) == 1 || sscanf(vf, "vfr%u", &number) == 1) && number == search->vf) {
+	} else if (vf && is_plain(name) && (sscanf(vf, "vf%u", &number) == 1 || sscanf(vf, "vfr%u", &number) == 1) &&
+		   number == search->vf) {
 		struct interface interface;
 
 		snprintf(state->representor, sizeof(state->representor), "%.*s", IF_NAMESIZE - 1, name);
@@ -118,7 +119,7 @@ static int read_pf(const struct host *host, const struct vf_conf *conf, struct v
 	host_each(host_path(host, DEVICES "/%s/net", state->pf), examine_interface, &search);
 	if (!is_plain(state->interface)) {
 		faults_error(faults, "device",
-			"%s has no interface of the kernel (driver: %s): bind the PF to the driver of the kernel, and only a VF to vfio-pci",
+			"%s has no interface here (driver: %s): bind the PF to the driver of the kernel, and only a VF to vfio-pci; and take its interface back from other network namespaces",
 			state->pf, *state->driver ? state->driver : "none");
 		return -ENODEV;
 	}
@@ -149,8 +150,10 @@ static void read_vf(const struct host *host, const struct vf_conf *conf, struct 
 	state->exists = true;
 	snprintf(state->vf, sizeof(state->vf), "%.*s", VF_PCI_MAX - 1, name);
 	read_driver(host, state->vf, state->vf_driver);
-	if (host_first(host_path(host, DEVICES "/%s/net", state->vf), name) && interface_read(host, name, &interface) &&
-		interface.up)
+	/* The folder exists while there is an interface, but does not show one that belongs to another network namespace. */
+	if (!host_first(host_path(host, DEVICES "/%s/net", state->vf), name))
+		state->vf_interface_hidden = host_exists(host_path(host, DEVICES "/%s/net", state->vf));
+	else if (interface_read(host, name, &interface) && interface.up)
 		snprintf(state->vf_interface, sizeof(state->vf_interface), "%.*s", IF_NAMESIZE - 1, name);
 	host_line(host_path(host, DEVICES "/%s/driver_override", state->vf), override);
 	if (strcmp(override, "(null)") != 0)
@@ -201,9 +204,10 @@ void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe)
 	state->autoprobe = autoprobe;
 	state->other_bound = false;
 	state->attributes = (struct vf_attributes){0};
-	state->rules.count = 0;
+	state->rules.count = state->rules.total = 0;
 	/* The name of the kernel's driver for VFs is not known yet. */
 	snprintf(state->vf_driver, sizeof(state->vf_driver), "%s", autoprobe ? "?" : "");
 	state->vf_override[0] = '\0';
 	state->vf_interface[0] = '\0';
+	state->vf_interface_hidden = false;
 }

@@ -53,6 +53,7 @@ struct vf_rule {
 struct vf_rules {
 	struct vf_rule *items;
 	size_t count;
+	size_t total; /* those of ethtool, with the ones of others */
 	bool enabled; /* the feature of the PF that rules need is on */
 	/* For tc only. */
 	bool representor_enabled;
@@ -77,6 +78,7 @@ struct vf_state {
 	char vf[VF_PCI_MAX]; /* if it does not exist: the address that it will have */
 	char vf_driver[VF_DRIVER_MAX], vf_override[VF_DRIVER_MAX]; /* "": none */
 	char vf_interface[IF_NAMESIZE]; /* of the kernel, if it is switched on */
+	bool vf_interface_hidden; /* it is in another network namespace */
 	char representor[IF_NAMESIZE]; /* "": none */
 	bool representor_up;
 	struct vf_attributes attributes;

@@ -15,7 +15,7 @@ from support.tree import BIFURCATE, BUILD, TREE
 
 START = """
 set -e
-root=$1; build=$2; full=$3; shift 3
+root=$1; build=$2; prepare=$3; shift 3
 ip link add eth1 type veth peer name peer1
 ip link set eth1 up
 mkdir -p "$root/usr" "$root$build" "$root/dev" "$root/proc" "$root/tmp"
@@ -24,12 +24,13 @@ touch "$root/dev/null"
 mount --bind /usr "$root/usr"
 mount --bind "$build" "$root$build"
 mount --bind /dev/null "$root/dev/null"
-if [ -n "$full" ]; then
-	mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs "$root/run"
-	head -c 4096 /dev/zero >"$root/run/full"
-fi
+eval "$prepare"
 exec chroot "$root" /usr/bin/env PATH=/fake:/usr/sbin:/usr/bin "$@"
 """
+# Shell commands that break a host.
+FULL_RUN = 'mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs "$root/run"; head -c 4096 /dev/zero >"$root/run/full"'
+READ_ONLY = 'mount --bind "$root/{0}" "$root/{0}"; mount -o remount,ro,bind "$root/{0}"'
+NUM_VFS = f"sys/bus/pci/devices/{PF}/sriov_numvfs"
 RECORD = f"run/glb-bifurcate/{PF}.json"
 
 
@@ -60,10 +61,20 @@ class Host(Card):
         path = self.root / RECORD
         return json.loads(path.read_text()) if path.exists() else None
 
-    def run(self, *words, code=0, full_run=False):
-        """With full_run, there is no room for a file in /run."""
-        command = ["unshare", "--mount", "--net", "sh", "-c", START, "sh", self.root, BUILD, "yes" if full_run else "", BIFURCATE, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    def program(self, name, text):
+        """Replaces a program of the host by a shell script."""
+        (self.root / "fake" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.root / "fake" / name).chmod(0o755)
+
+    def table(self, *vips, name="table.json"):
+        document = {"tables": [table(binds=[{"ip": vip, "proto": "tcp", "port": 80} for vip in vips])]}
+        (self.root / name).write_text(json.dumps(document))
+
+    def command(self, *words, prepare=""):
+        return ["unshare", "--mount", "--net", "sh", "-c", START, "sh", self.root, BUILD, prepare, *words]
+
+    def run(self, *words, code=0, prepare=""):
+        done = subprocess.run(self.command(BIFURCATE, *words, prepare=prepare), capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stdout + done.stderr
 
@@ -146,7 +157,7 @@ def test_apply_goes_on_where_it_failed(host, broken, said):
 
 
 def test_full_run_changes_nothing(host):
-    said = host.run("apply", "eth1", code=1, full_run=True)
+    said = host.run("apply", "eth1", code=1, prepare=FULL_RUN)
     assert f"/run/glb-bifurcate/{PF}.json: the new file cannot be written: No space left on device" in said
     assert not host.vf() and (host.pf / "sriov_numvfs").read_text() == "0\n"
 
@@ -196,8 +207,7 @@ def test_rules_follow_the_table_and_keep_those_of_the_operator(tmp_path):
     host.conf(**CONF, steering="rules")
 
     def apply(*vips):
-        document = {"tables": [table(binds=[{"ip": vip, "proto": "tcp", "port": 80} for vip in vips])]}
-        (tmp_path / "table.json").write_text(json.dumps(document))
+        host.table(*vips)
         return host.run("apply", "--table", "/table.json", "eth1")
 
     operators = {"7": ["192.0.2.1", "queue 3"], "8": ["192.0.2.2", "VF 1 queue 0"]}
@@ -221,8 +231,7 @@ def test_rules_of_tc_are_read_from_what_tc_prints(tmp_path):
     host.state(vf={"vf": 0, "address": MAC, "vlan_list": [{}], "spoofchk": True, "trust": False}, ntuple="on")
     host.write(host.pf / "net/eth1/phys_port_name", "p0")
     host.write(host.pf / "net/d1/phys_port_name", "pf0vf0")
-    document = {"tables": [table(binds=[{"ip": vip, "proto": "tcp", "port": 80} for vip in ("203.0.113.10", "203.0.113.77", "2001:db8:f::10")])]}
-    (tmp_path / "table.json").write_text(json.dumps(document))
+    host.table("203.0.113.10", "203.0.113.77", "2001:db8:f::10")
     rules = [line for line in host.run("apply", "--dry-run", "--table", "/table.json", "eth1").splitlines() if " eth1 ingress " in line]
     assert rules == [
         "tc filter add dev eth1 ingress protocol ip prio 11 flower skip_sw dst_ip 203.0.113.77 action mirred egress redirect dev d1",

@@ -53,7 +53,7 @@ def test_ixgbe_refuses_prefixes_of_two_lengths(tmp_path):
 
 def test_more_vips_than_the_card_has_rules(tmp_path):
     card = card_of(tmp_path, "ixgbe", *(f"10.{n // 65536}.{n // 256 % 256}.{n % 256}" for n in range(2047)))
-    assert "the table has 2047 VIPs, but the card has room for 2046 rules: use \"next-hop\"" in plan(card, code=1)
+    assert "the table has 2047 VIPs, and the card 0 other rules, but it has room for 2046: use \"next-hop\"" in plan(card, code=1)
     card.write(tmp_path / "sys/module/ixgbe/version", "5.19.9")
     assert len(plan(card)) == 7 + 2047
     card.conf(**CONF)
@@ -104,6 +104,15 @@ def test_representor_is_found_by_its_port(tmp_path, driver, port):
     card.write(card.pf / "net/abd/phys_port_name", port[:-1] + "1")
     rest = plan(card)[1 if driver == "ice" else 3:]
     assert rest == tc_rules("abc")
+
+
+def test_neither_a_subfunction_nor_a_name_for_a_shell_is_taken(tmp_path):
+    card = card_of(tmp_path, "mlx5_core", *VIPS)
+    card.make_vfs(1, "mlx5_core")
+    card.write(card.pf / "net/eth1/phys_port_name", "p0")
+    card.write(card.pf / "net/abc/phys_port_name", "pf0sf7")
+    card.write(card.pf / "net/$(reboot)/phys_port_name", "pf0vf0")
+    assert not any("abc" in line or "reboot" in line for line in plan(card, "--force"))
 
 
 @pytest.mark.parametrize("driver, bound", [("ice", None), ("mlx5_core", "mlx5_core")])

@@ -89,6 +89,17 @@ def test_vf_that_the_kernel_uses_is_taken_only_with_force(card):
     assert len(card.plan("--force")) == 4
     record(card)
     assert len(card.plan()) == 4, "udev or a network manager has switched on a VF that apply has made"
+    card.make_vfs(4, "igbvf")
+    assert "so the kernel uses this VF" in card.call("apply", "--dry-run", "eth1", code=1), "somebody else has made these 4 VFs since"
+
+
+def test_vf_of_a_container_is_taken_only_with_force(card):
+    """Its interface is in another network namespace, where this host does not see it."""
+    card.make_vfs(1, "igbvf")
+    (card.pci / f"devices/{VF}/net").mkdir()
+    said = card.call("apply", "--dry-run", "eth1", code=1)
+    assert f"{VF}: its interface is in another network namespace, so maybe a container uses this VF" in said
+    assert len(card.plan("--force")) == 4
 
 
 def test_mac_of_the_pf_is_refused(card):
@@ -135,8 +146,8 @@ def test_vf_in_use_is_found_by_any_file_of_vfio(card, node):
 def test_vf_in_use_is_not_bound_to_another_driver(card):
     card.make_vfs(1, "igb_uio")
     card.open_vf(0)
-    assert "glb-director (pid 4711) uses this VF, and another driver would take it away" in card.call(
-        "apply", "--dry-run", "eth1", code=1)
+    assert "glb-director (pid 4711) uses this VF, and a change of its MAC or VLAN would take it away" in card.call(
+        "apply", "--dry-run", "eth1", code=1), "on a copy of a host, nobody knows the MAC"
 
 
 def test_more_vfs_than_the_card_has(card):
@@ -155,7 +166,7 @@ def test_device_must_be_a_pf_with_sriov(card):
 
 def test_pf_without_interface_is_refused(tmp_path):
     card = Card(tmp_path, driver="vfio-pci", interface=None)
-    assert "has no interface of the kernel (driver: vfio-pci)" in card.call("apply", "--dry-run", "eth1", code=1)
+    assert "has no interface here (driver: vfio-pci)" in card.call("apply", "--dry-run", "eth1", code=1)
 
 
 @pytest.mark.parametrize("text, error", [
@@ -246,14 +257,26 @@ def test_configuration_that_now_names_another_vf_or_card_must_be_undone_first(ca
     card.make_vfs(4, "vfio-pci")
     record(card, made_vfs=4)
     card.conf(**CONF, vf=1)
-    for words in (["apply"], ["undo"]):
-        said = card.call(*words, "--dry-run", "eth1", code=1)
-        assert "vf: apply has given VF 0 to the director: write vf = 0; again, run `glb-bifurcate undo eth1`" in said
+    said = card.call("apply", "--dry-run", "eth1", code=1)
+    assert "vf: apply has given VF 0 to the director: run `glb-bifurcate undo eth1` first, or write vf = 0;" in said
+    assert card.call("undo", "--dry-run", "--force", "eth1") == f"echo 0 > {DEVICES}/{PF}/sriov_numvfs\n"
     card.conf(**CONF)
     (card.root / f"run/glb-bifurcate/{PF}.json").rename(card.root / "run/glb-bifurcate/0000:04:00.0.json")
-    for words in (["apply", "--dry-run"], ["undo", "--dry-run"], ["status"]):
+    for words in (["apply", "--dry-run"], ["status"]):
         said = card.call(*words, "eth1", code=2 if words == ["status"] else 1)
-        assert "apply of 'eth1' has made a VF of 0000:04:00.0: write device = \"0000:04:00.0\"; again" in said
+        assert "apply of 'eth1' has made a VF of 0000:04:00.0: run `glb-bifurcate undo eth1` first, or write device = \"0000:04:00.0\";" in said
+    assert card.call("undo", "--dry-run", "eth1") == "", "that card is gone"
+
+
+@pytest.mark.parametrize("text", [None, "", "device = \"eth9\";\nmac = \"02:00:00:00:03:99\";\nvf = 3;"], ids=["removed", "empty", "other"])
+def test_undo_needs_no_configuration(card, text):
+    card.make_vfs(1, "vfio-pci")
+    record(card, made_vfs=0, driver="igbvf", driver_override="vfio-pci", mac=[2, 0, 0, 0, 0, 9])
+    path = card.root / "etc/glb/bifurcate.d/eth1.conf"
+    path.unlink()
+    if text is not None:
+        path.write_text(text, encoding="ascii")
+    assert card.call("undo", "--dry-run", "eth1").splitlines()[0] == "ip link set dev eth1 vf 0 mac 02:00:00:00:00:09"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{\"name\": \"eth1\"}", "x" * 5000], ids=range(5))
