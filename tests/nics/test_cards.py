@@ -84,8 +84,12 @@ def send_some(service, wire, card, packets):
     wrong = {", ".join(of): got[each] for each, of in names.items() if got[each] != len(of)}
     unknown = [each.hex() for each in got if each not in names]
     assert (wrong, unknown) == ({}, [])
-    wait(lambda: sum(service.verdicts().values()) - sum(before.values()) >= len(packets), "verdicts of all frames")
-    assert {name: count - before[name] for name, count in service.verdicts().items() if count != before[name]} == verdicts
+
+    def given():
+        return {name: count - before[name] for name, count in service.verdicts().items() if count != before[name]}
+
+    wait(lambda: sum(given().values()) >= len(packets), lambda: f"verdicts of all frames: {given()} instead of {dict(verdicts)}")
+    assert given() == verdicts
 
 
 def test_golden_packets_are_forwarded_as_in_the_vectors(card, service, site):
