@@ -18,6 +18,7 @@
 #include "director/plan.h"
 #include "director/ports/port.h"
 #include "director/ports/port_events.h"
+#include "director/ports/port_recovery.h"
 #include "packet/lanes/lanes.h"
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
@@ -48,7 +49,8 @@ struct director {
 
 	struct nexthop *nexthop; /* finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
 	struct port_events port_events[PLAN_MAX_PORTS]; /* of ports[] */
-	int port_wake; /* eventfd, written when a port has events */
+	int port_wake; /* eventfd, written when a port has events, and when port_recovery has finished; -1: not open */
+	struct port_recovery port_recovery;
 	pthread_mutex_t ports_lock; /* held to change port.state, and by other threads while they read a device */
 	struct capture *capture; /* NULL: packets cannot be captured */
 	struct health health; /* the control thread writes it; see health_read() */

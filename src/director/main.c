@@ -20,8 +20,9 @@
 #include "director/control/control.h"
 #include "director/http/http_thread.h"
 #include "director/isa/isa_start.h"
-#include "director/telemetry/telemetry.h"
+#include "director/ports/port_watch.h"
 #include "director/startup.h"
+#include "director/telemetry/telemetry.h"
 #include "director/workers.h"
 #include "program/early_signals.h"
 #include "program/installed.h"
@@ -110,6 +111,35 @@ static int serve(const cpu_set_t *cpus)
 	return 0;
 }
 
+static void close_port(struct port *port)
+{
+	struct port_watch watch;
+
+	port_watch_begin(&watch, PORT_WATCH_STOP, port, -1);
+	port_close(port);
+	port_watch_end(&watch);
+}
+
+static void close_ports(void)
+{
+	port_recovery_close(&director);
+	for (uint16_t i = 0; i < director.exception_count; i++)
+		if (director.exceptions[i].rx_queues)
+			close_port(&director.exceptions[i]);
+	for (uint16_t i = 0; i < director.port_count; i++)
+		if (director.ports[i].info.device)
+			close_port(&director.ports[i]);
+}
+
+static void close_eal(void)
+{
+	struct port_watch watch;
+
+	port_watch_begin(&watch, PORT_WATCH_STOP, NULL, -1);
+	rte_eal_cleanup();
+	port_watch_end(&watch);
+}
+
 int main(int argc, char **argv)
 {
 	cpu_set_t cpus;
@@ -129,14 +159,9 @@ int main(int argc, char **argv)
 	if (error || startup_eal(argc, argv))
 		return EXIT_FAILURE;
 	error = serve(startup_control_cpus(&cpus));
-	for (uint16_t i = 0; i < director.exception_count; i++)
-		if (director.exceptions[i].rx_queues)
-			port_close(&director.exceptions[i]);
-	for (uint16_t i = 0; i < director.port_count; i++)
-		if (director.ports[i].info.device)
-			port_close(&director.ports[i]);
+	close_ports();
 	workers_free(&director);
 	reload_close(&director.reload);
-	rte_eal_cleanup();
+	close_eal();
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }

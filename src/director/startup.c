@@ -17,8 +17,8 @@
 #include "director/exception.h"
 #include "director/ports/port_interrupts.h"
 #include "director/ports/port_rss.h"
+#include "director/ports/port_watch.h"
 #include "director/ports/vdev.h"
-#include "director/startup_watch.h"
 #include "program/log.h"
 #include "worker/distribute.h"
 #include "worker/worker.h"
@@ -145,11 +145,14 @@ static int claim_vdevs(int argc, char **argv)
 
 int startup_eal(int argc, char **argv)
 {
+	struct port_watch watch;
 	int error;
 
 	if (claim_vdevs(argc, argv))
 		return -EBUSY;
+	port_watch_begin(&watch, PORT_WATCH_START, NULL, -1); /* to zero hugepages takes long, too */
 	error = eal_start(argc, argv);
+	port_watch_end(&watch);
 	if (error == -EINVAL)
 		return error;
 	if (error) {
@@ -257,16 +260,10 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 
 static int start_port(struct director *director, struct port *port)
 {
-	struct startup_watch watch;
-	char name[RTE_ETH_NAME_MAX_LEN + 16];
+	struct port_watch watch;
 	int error;
 
-	snprintf(name, sizeof(name), "%u (%s)", port->id, port->name);
-	error = startup_watch_begin(&watch, name, port->info.driver_name, STARTUP_WATCH_MS);
-	if (error) {
-		log_error("port %s: no thread can watch its start: %s", name, strerror(-error));
-		return error;
-	}
+	port_watch_begin(&watch, PORT_WATCH_START, port, PORT_WATCH_LOG_MS);
 	error = port_setup(port, &director->conf, director->plan.lcore_count, frames_elsewhere(director, port));
 	if (!error)
 		error = port_start(port, &director->conf);
@@ -274,7 +271,7 @@ static int start_port(struct director *director, struct port *port)
 		port_macs_filter(port, &director->conf.steering.admission);
 	if (!error)
 		vlan_offload_disable(port);
-	startup_watch_end(&watch);
+	port_watch_end(&watch);
 	return error;
 }
 

@@ -5,7 +5,8 @@
  * which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT" to let the next COUNT resets fail, or the next COUNT attempts
  * to attach a device. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
  * $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
- * with the link as of the last event.
+ * with the link as of the last event. "hang 1" lets cards be silent when they are started or stopped, until "hang 0"; with $GLB_TEST_SILENT they
+ * are silent from the beginning.
  */
 #define ALLOW_EXPERIMENTAL_API
 #include <dlfcn.h>
@@ -29,6 +30,7 @@ int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_
 static int failures, absences, down; /* atomic; `down`: bits 1 << port whose link is down */
 static int reporting,
 	reported_down; /* atomic; as `down`: ports that report changes of the link, and their links at the last event */
+static int silent; /* atomic */
 static const uint32_t device_flags = RTE_ETH_DEV_INTR_LSC;
 
 static const struct {
@@ -80,6 +82,28 @@ int rte_eth_dev_configure(uint16_t port, uint16_t rx_queues, uint16_t tx_queues,
 	return configure(port, rx_queues, tx_queues, &without);
 }
 
+static void wait_for_card(void)
+{
+	while (__atomic_load_n(&silent, __ATOMIC_RELAXED))
+		usleep(1000);
+}
+
+int rte_eth_dev_start(uint16_t port)
+{
+	int (*begin)(uint16_t) = dlsym(RTLD_NEXT, "rte_eth_dev_start");
+
+	wait_for_card();
+	return begin(port);
+}
+
+int rte_eth_dev_stop(uint16_t port)
+{
+	int (*end)(uint16_t) = dlsym(RTLD_NEXT, "rte_eth_dev_stop");
+
+	wait_for_card();
+	return end(port);
+}
+
 int rte_eth_dev_reset(uint16_t port)
 {
 	if (getenv("GLB_TEST_DRIVER"))
@@ -122,6 +146,8 @@ static void obey(const char *line)
 		return;
 	if (strcmp(word, "fail") == 0)
 		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
+	if (strcmp(word, "hang") == 0)
+		__atomic_store_n(&silent, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "absent") == 0)
 		__atomic_store_n(&absences, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "down") == 0 || strcmp(word, "silent-down") == 0)
@@ -165,6 +191,7 @@ __attribute__((constructor)) static void start(void)
 
 	if (!path || strcmp(program_invocation_short_name, "glb-director") != 0)
 		return;
+	silent = getenv("GLB_TEST_SILENT") != NULL;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the director's threads */
 	if (pthread_create(&thread, NULL, run, path) == 0)

@@ -291,6 +291,81 @@ def test_reset_of_a_director_that_stops(start, driver):
         end(director)
 
 
+SILENT = "port 0 (net_null0): the card does not answer its driver net_null, so the director "
+
+
+def ends_without_the_card(director, began):
+    """The end of a director whose card does not answer: a failure, in less time than systemd gives it (10 s)."""
+    assert director.process.wait(TIMEOUT_S) == 1, director.log
+    assert 4 < time.monotonic() - began < 9, director.log
+    wait_until(lambda: SILENT + "ends without closing its ports" in director.log, lambda: director.log)
+
+
+def test_director_that_starts_and_is_told_to_stop_ends_although_a_card_does_not_answer(start, monkeypatch):
+    """It is told twice: the second signal changes nothing. Nobody but systemd waits for the start."""
+    monkeypatch.setenv("GLB_TEST_SILENT", "1")
+    director = start()
+    try:
+        wait_until(lambda: " steers port 0" in director.log, lambda: director.log)
+        began = time.monotonic()
+        director.process.terminate()
+        time.sleep(0.5)
+        director.process.terminate()
+        ends_without_the_card(director, began)
+    finally:
+        director.__exit__()
+
+
+def test_director_that_stops_ends_although_a_card_does_not_answer(start, driver):
+    """It has printed its counters before."""
+    with start() as director:
+        receives(director)
+        driver.report("hang 1")
+        assert director.telemetry.ask("/glb/reload,force")["ok"] == 1  # so that the driver has read the line
+        began = time.monotonic()
+        director.process.terminate()
+        ends_without_the_card(director, began)
+        counters = director.printed_counters()
+        assert counters["received"] == sum_of_verdicts(counters) > 0
+
+
+def test_director_works_and_stops_while_a_card_does_not_answer_a_reset(start, driver):
+    """The other port forwards, the table is reloaded, and what the other port reports is taken."""
+    with start(ports=2, lcores="0@0,1@1", stop_delay_ms=60000) as director:
+        wait_health(director, "ok")
+        driver.report("hang 1", "reset 0")
+        wait_health(director, "degraded", "port_reset")
+        wait_until(lambda: SILENT + "goes on without the port" in director.log, lambda: director.log)
+        receives(director)
+        assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
+        driver.report("down 1")
+        wait_health(director, "failing", "port_reset", "link_down")
+        driver.report("up 1")
+        wait_health(director, "degraded", "port_reset")
+        director.process.terminate()
+        wait_health(director, "stopping", "port_reset")
+        began = time.monotonic()
+        director.process.terminate()
+        ends_without_the_card(director, began)
+        counters = director.printed_counters()
+        assert counters["received"] == sum_of_verdicts(counters)
+
+
+def test_card_that_answers_late_is_used_again(start, driver):
+    """Meanwhile the driver asks for another reset, which follows."""
+    with start() as director:
+        receives(director)
+        driver.report("hang 1", "reset 0")
+        wait_health(director, "failing", "port_reset")
+        driver.report("reset 0")
+        wait_until(lambda: port(director)["reset_events"] == 2, lambda: f"{port(director)}")
+        driver.report("hang 0")
+        wait_until(lambda: port(director)["resets"] == 2, lambda: f"{port(director)} {director.log}")
+        wait_health(director, "ok")
+        receives(director)
+        end(director)
+
+
 def test_link_events_are_counted(start, driver):
     with start() as director:
         wait_health(director, "ok")

@@ -151,6 +151,9 @@ class DirectorProcess:
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(TIMEOUT_S)
         assert status == 0, f"the director exited with code {status}:\n{self.log}"
+        return self.printed_counters()
+
+    def printed_counters(self):
         lines = self._stdout.read_text(encoding="ascii").splitlines()
         return {name: int(value) for name, value in (line.split() for line in lines)}
 

@@ -243,18 +243,14 @@ static void evaluate_soon(struct control *control)
 		evaluate(control);
 }
 
-/* Takes the events of ports. A reset may take longer than the watchdog waits for a sign of life. */
 static void recover_ports(struct control *control)
 {
-	enum port_recovery found = port_recovery_take(control->director);
+	enum port_recovery_found found = port_recovery_step(control->director);
 
-	if (found == PORT_RECOVERY_NOTHING)
-		return;
-	evaluate_soon(control);
-	if (found == PORT_RECOVERY_EVENTS)
-		return;
-	run_beside(control, port_recovery_run);
-	evaluate(control);
+	if (found == PORT_RECOVERY_DONE)
+		evaluate(control);
+	else if (found == PORT_RECOVERY_EVENTS)
+		evaluate_soon(control);
 }
 
 /* The service manager cannot reload a unit that is starting, and the director may need another table to be ready. */
@@ -334,7 +330,6 @@ void control_free(struct control *control)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	reload_requests_close(&control->requests);
-	port_recovery_close(control->director);
 	live_next_hops_close(control->director);
 	free(control);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * DPDK ports: probed, set up with the queues of the plan, started and closed. The main thread calls the functions; later
- * the control thread sets a port up again after a reset (port_recovery.h). Any thread may read a port that runs. Members
+ * the thread of port_recovery sets a port up again after a reset (port_recovery.h). Any thread may read a port that runs. Members
  * marked as atomic may change meanwhile.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_H
@@ -52,11 +52,11 @@ struct port {
 	uint8_t rss_key[UINT8_MAX];
 	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
-	uint8_t state; /* enum port_state; atomic, the control thread changes it */
+	uint8_t state; /* enum port_state; atomic, the control thread changes it, or the thread of port_recovery while that runs */
 	struct link link; /* at the last look of the control thread, see link_load(); down while the port is not running */
 	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
-	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread only */
-	bool reset_failed; /* the last one; control thread only, like the next two */
+	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread; the thread of port_recovery, if the port does not run */
+	bool reset_failed; /* the last one; the thread of port_recovery writes it and the next two */
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
 	uint64_t reset_ms; /* the last one, as retry_ms */
 	uint64_t resets, reset_failures, attaches; /* atomic */
@@ -97,7 +97,10 @@ static inline bool port_is_running(const struct port *port)
 	return __atomic_load_n(&port->state, __ATOMIC_RELAXED) == PORT_RUNNING;
 }
 
-/* Stops and closes the port. It may have only been probed. Frames that are still queued are lost. */
+/*
+ * Stops and closes the port. It may have only been probed. Frames that are still queued are lost. The driver may wait for the card for ever
+ * (port_watch.h).
+ */
 void port_close(struct port *port);
 
 #endif

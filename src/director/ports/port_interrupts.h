@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receive interrupts of a card on vfio-pci, for lcores that sleep. The main thread calls the functions, and the control thread after a
- * reset.
+ * Receive interrupts of a card on vfio-pci, for lcores that sleep. The main thread calls the functions, and the thread of port_recovery
+ * after a reset.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_INTERRUPTS_H
 #define GLB_DIRECTOR_PORTS_PORT_INTERRUPTS_H

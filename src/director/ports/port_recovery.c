@@ -8,7 +8,9 @@
 
 #include "common/clock.h"
 #include "director/admission/port_macs.h"
+#include "director/director.h"
 #include "director/ports/port_device.h"
+#include "director/ports/port_watch.h"
 #include "program/log.h"
 
 /* Between resets that fail, between attempts to attach a device, and between resets that succeed once there were too many. */
@@ -37,12 +39,28 @@ int port_recovery_open(struct director *director)
 	return 0;
 }
 
+/* Waits for the thread at the end of the director. It finishes the port on which it works. */
+static void join(struct director *director)
+{
+	struct port_recovery *recovery = &director->port_recovery;
+	struct port_watch watch;
+
+	if (!recovery->runs)
+		return;
+	port_watch_begin(&watch, PORT_WATCH_STOP, __atomic_load_n(&recovery->port, __ATOMIC_ACQUIRE), -1);
+	pthread_join(recovery->thread, NULL);
+	port_watch_end(&watch);
+	recovery->runs = false;
+}
+
 void port_recovery_close(struct director *director)
 {
+	join(director);
 	for (uint16_t i = 0; i < director->port_count; i++)
 		port_events_close(&director->port_events[i]);
 	if (director->port_wake >= 0)
 		close(director->port_wake);
+	director->port_wake = -1;
 }
 
 int port_recovery_descriptor(const struct director *director)
@@ -131,29 +149,17 @@ static void log_events(const struct port *port, uint32_t events, bool change)
 				"port %u (%s): %s", port->id, port->name, port_event_text(event));
 }
 
-enum port_recovery port_recovery_take(struct director *director)
+static void take_events(struct director *director, uint16_t index)
 {
-	enum port_recovery found = PORT_RECOVERY_NOTHING;
-	uint64_t count;
+	struct port *port = &director->ports[index];
+	uint32_t events = port_events_take(&director->port_events[index]);
+	enum port_state state = next_state(port->state, events);
 
-	if (read(director->port_wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		log_limited(LOG_LEVEL_ERROR, "events of ports: cannot be read: %s", strerror(errno));
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		struct port *port = &director->ports[i];
-		uint32_t events = port_events_take(&director->port_events[i]);
-		enum port_state state = next_state(port->state, events);
-
-		if (is_reset_due(port, state))
-			state = PORT_RESETTING;
-		log_events(port, events, state != port->state);
-		if (state != port->state)
-			set_state(director, port, state);
-		if (events && found == PORT_RECOVERY_NOTHING)
-			found = PORT_RECOVERY_EVENTS;
-		if (must_park(director, port) || is_due(port))
-			found = PORT_RECOVERY_WORK;
-	}
-	return found;
+	if (is_reset_due(port, state))
+		state = PORT_RESETTING;
+	log_events(port, events, state != port->state);
+	if (state != port->state)
+		set_state(director, port, state);
 }
 
 /* Sets up a port that its driver has just reset or made, as it was before. */
@@ -246,23 +252,76 @@ static void attach(struct director *director, struct port *port, struct port_eve
 	log_notice("port %u (%s): the device is back and in use again", port->id, port->name);
 }
 
-void *port_recovery_run(void *argument)
+/* Does what is due for a port. */
+static void recover(struct director *director, struct port *port, struct port_events *events)
+{
+	if (must_park(director, port))
+		worker_shared_park(&director->shared, port->id, true);
+	if (!is_due(port))
+		return;
+	if (port->state == PORT_RESETTING)
+		reset(director, port);
+	else if (port->state == PORT_REMOVING)
+		release(director, port, events);
+	else
+		attach(director, port, events);
+}
+
+static void *run(void *argument)
 {
 	struct director *director = argument;
+	struct port_recovery *recovery = &director->port_recovery;
+	struct port_watch watch;
 
-	for (uint16_t i = 0; i < director->port_count; i++) {
+	for (uint16_t i = 0; i < director->port_count && !worker_shared_stopping(&director->shared); i++) {
 		struct port *port = &director->ports[i];
 
-		if (must_park(director, port))
-			worker_shared_park(&director->shared, port->id, true);
-		if (!is_due(port))
+		if (!must_park(director, port) && !is_due(port))
 			continue;
-		if (port->state == PORT_RESETTING)
-			reset(director, port);
-		else if (port->state == PORT_REMOVING)
-			release(director, port, &director->port_events[i]);
-		else
-			attach(director, port, &director->port_events[i]);
+		__atomic_store_n(&recovery->port, port, __ATOMIC_RELEASE);
+		port_watch_begin(&watch, PORT_WATCH_RECOVERY, port, PORT_WATCH_LOG_MS);
+		recover(director, port, &director->port_events[i]);
+		port_watch_end(&watch);
 	}
+	__atomic_store_n(&recovery->done, true, __ATOMIC_RELEASE);
+	eventfd_write(director->port_wake, 1);
 	return NULL;
+}
+
+static void start(struct director *director)
+{
+	struct port_recovery *recovery = &director->port_recovery;
+	int error;
+
+	recovery->done = false;
+	recovery->port = NULL;
+	error = pthread_create(&recovery->thread, NULL, run, director);
+	recovery->runs = !error;
+	if (error)
+		log_limited(LOG_LEVEL_ERROR, "ports: no thread can reset or close them: %s", strerror(error));
+}
+
+enum port_recovery_found port_recovery_step(struct director *director)
+{
+	struct port_recovery *recovery = &director->port_recovery;
+	enum port_recovery_found found = PORT_RECOVERY_NOTHING;
+	bool due = false;
+	uint64_t count;
+
+	if (read(director->port_wake, &count, sizeof(count)) == sizeof(count))
+		found = PORT_RECOVERY_EVENTS;
+	if (recovery->runs) {
+		if (!__atomic_load_n(&recovery->done, __ATOMIC_ACQUIRE))
+			return found;
+		pthread_join(recovery->thread, NULL);
+		recovery->runs = false;
+		found = PORT_RECOVERY_DONE;
+	}
+	for (uint16_t i = 0; i < director->port_count; i++) {
+		take_events(director, i);
+		due = due || must_park(director, &director->ports[i]) || is_due(&director->ports[i]);
+	}
+	if (due)
+		start(director);
+	return found;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "director/startup_watch.h"
+#include "director/ports/port_watch.h"
 #include "program/log.h"
 
 static int log_pipe[2], errors;
@@ -27,29 +27,31 @@ static int end(void **state)
 	return dup2(errors, STDERR_FILENO) < 0 || close(errors) || close(log_pipe[0]);
 }
 
+static const struct port card = {.id = 0, .name = "0000:07:00.0", .info.driver_name = "net_virtio"};
+
 static void test_card_that_does_not_answer_is_named(void **state)
 {
-	struct startup_watch watch;
+	struct port_watch watch;
 	char line[512];
 	ssize_t size;
 
 	(void)state;
-	assert_int_equal(startup_watch_begin(&watch, "0 (0000:07:00.0)", "net_virtio", 0), 0);
+	port_watch_begin(&watch, PORT_WATCH_START, &card, 0);
 	size = read(log_pipe[0], line, sizeof(line) - 1);
 	assert_true(size > 0);
 	line[size] = '\0';
 	assert_non_null(strstr(line, "port 0 (0000:07:00.0): the card does not answer its driver net_virtio"));
-	startup_watch_end(&watch);
+	port_watch_end(&watch);
 }
 
 static void test_card_that_answers_is_not_logged(void **state)
 {
-	struct startup_watch watch;
+	struct port_watch watch;
 	char byte;
 
 	(void)state;
-	assert_int_equal(startup_watch_begin(&watch, "0 (0000:07:00.0)", "net_virtio", -1), 0);
-	startup_watch_end(&watch);
+	port_watch_begin(&watch, PORT_WATCH_STOP, &card, -1);
+	port_watch_end(&watch);
 	dup2(errors, STDERR_FILENO); /* so that the pipe has no writer */
 	assert_int_equal(read(log_pipe[0], &byte, 1), 0);
 }
