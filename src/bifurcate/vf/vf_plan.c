@@ -226,10 +226,11 @@ static int plan_attributes(
 	return 0;
 }
 
-/* Adds an error if the kernel uses a VF that vfio-pci would get. Returns 0 or -EBUSY. */
-static int refuse_interface(const struct vf_state *state, struct faults *faults)
+/* Adds an error if the kernel uses a VF that would get vfio-pci, or another MAC or VLAN. Returns 0 or -EBUSY. */
+static int refuse_interface(const struct vf_state *state, const struct vf_plan *plan, struct faults *faults)
 {
-	if (strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0)
+	if (strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0 && !vf_plan_find(plan, VF_MAC) &&
+		!vf_plan_find(plan, VF_VLAN))
 		return 0;
 	if (*state->vf_interface)
 		faults_error(faults, state->vf,
@@ -336,7 +337,7 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 	if (!error)
 		error = plan_attributes(conf, state, plan, faults);
 	if (!error && !force && record->made_vfs != (unsigned)state->count)
-		error = refuse_interface(state, faults);
+		error = refuse_interface(state, plan, faults);
 	if (!error)
 		error = plan_driver(state, plan, faults);
 	if (!error && conf->steering == VF_STEERING_RULES)

@@ -122,6 +122,18 @@ def test_vfs_that_exist_are_kept_without_num_vfs(card):
     assert not any("sriov_numvfs" in line for line in card.plan())
 
 
+def test_vf_of_mlx5_that_the_kernel_uses_gets_another_mac_only_with_force(tmp_path):
+    """The VF would stay with mlx5_core, but this driver takes a MAC only when it is bound again."""
+    card = Card(tmp_path, driver="mlx5_core")
+    card.make_vfs(1, "mlx5_core")
+    (card.pci / f"devices/{VF}/net").mkdir()
+    assert "maybe a container uses this VF" in card.call("apply", "--dry-run", "eth1", code=1)
+    card.write(card.pci / f"devices/{VF}/net/eth1v0/mtu", 1500)
+    card.write(card.root / "sys/class/net/eth1v0/flags", "0x1003")
+    assert "its interface eth1v0 is up, so the kernel uses this VF" in card.call("apply", "--dry-run", "eth1", code=1)
+    assert card.plan("--force")[1] == f"echo {VF} > {DEVICES}/{VF}/driver/unbind"
+
+
 @pytest.mark.parametrize("number", [0, 2])
 def test_vf_in_use_is_never_removed(card, number):
     """VF 0 is the director's, VF 2 is that of a virtual machine."""
