@@ -21,8 +21,8 @@ STAGES = {
     "rows and hops": "prefetch_rows prefetch_long_rows load_pairs load_indices row_of load_later_hops find_alternative_hops find_hops collect_lanes collect_hops append_row",
     "lengths and checksum": "prepare_patches",
     "write headers": "emit prebuilt_write encapsulate_write",
-    "mbufs out": "finish_forwarded finish_lane all_forwarded mbuf_commit",
-    "send and count": "transmit count_sent send_to_port outbox_put take",
+    "mbufs out": "send_forwarded finish_lane all_forwarded mbuf_commit",
+    "send and count": "transmit transmit_forwarded count_sent count_forwarded send_to_port outbox_put take",
     "once a burst": "receive worker_run iterate flow_path_run run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
                     "pipeline_run steer steer_find_hops run_parsed run_lanes steer_and_write forward_parsed forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }

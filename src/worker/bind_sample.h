@@ -27,18 +27,24 @@ struct bind_sample {
 /* random: of 64 bits, for the choice. */
 struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct routes *routes, uint64_t random);
 
+/* Returns whether one of `count` packets is sampled. */
+static inline bool bind_sample_due(uint32_t count, uint64_t random)
+{
+	return count < BIND_SAMPLE_MANY || random >> 58 == 0;
+}
+
 /*
  * Chooses a packet, before the packets are sent. random: a new one for each burst.
  */
 static inline struct bind_sample bind_sample_take(
 	const struct outbox *outbox, const struct routes *routes, uint64_t random)
 {
-	if (outbox->count >= BIND_SAMPLE_MANY && random >> 58)
+	if (!bind_sample_due(outbox->count, random))
 		return (struct bind_sample){0};
 	return bind_sample_choose(outbox, routes, random);
 }
 
-_Static_assert(BIND_SAMPLE_EVERY == 1 << 6, "bind_sample_take() compares the upper 6 bits of 64");
+_Static_assert(BIND_SAMPLE_EVERY == 1 << 6, "bind_sample_due() compares the upper 6 bits of 64");
 
 /* Counts the sample if it is among the first `sent` packets, because the queue accepted only these. */
 void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const struct live_table *live, unsigned worker);

@@ -26,17 +26,26 @@ static uint16_t send_to_port(const struct queue *queue, struct rte_mbuf **mbufs,
 	return sent;
 }
 
-static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
+static uint16_t send_to_ring(const struct queue *queue, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint16_t sent;
+	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(queue->ring, (void **)mbufs, count, NULL);
 
-	for (uint16_t i = 0; i < outbox->count; i++)
-		outbox->mbufs[i]->hash.usr = outbox->outcomes[i].verdict | (uint32_t)outbox->outcomes[i].slot << 8;
-	if (WATCHES_ALL && unlikely(outbox->tap))
-		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
-	sent = (uint16_t)rte_ring_sp_enqueue_burst(queue->ring, (void **)outbox->mbufs, outbox->count, NULL);
 	doorbell_ring(queue->bell);
 	return sent;
+}
+
+static void mark(struct rte_mbuf *mbuf, uint16_t verdict, uint16_t slot)
+{
+	mbuf->hash.usr = verdict | (uint32_t)slot << 8;
+}
+
+static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
+{
+	for (uint16_t i = 0; i < outbox->count; i++)
+		mark(outbox->mbufs[i], outbox->outcomes[i].verdict, outbox->outcomes[i].slot);
+	if (WATCHES_ALL && unlikely(outbox->tap))
+		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
+	return send_to_ring(queue, outbox->mbufs, outbox->count);
 }
 
 static void count_verdict(uint8_t verdict, uint64_t packets, uint64_t bytes, struct counters *counters)
@@ -77,6 +86,27 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	}
 }
 
+static void count_forwarded(const struct burst *burst, const uint16_t *slots, uint16_t sent, struct counters *counters)
+{
+	uint32_t bytes = 0;
+	uint16_t differing = 0;
+
+	for (uint16_t i = 0; i < sent; i++) {
+		bytes += burst->out_size[i];
+		differing |= burst->table[i] ^ burst->table[0];
+	}
+	count_verdict(VERDICT_FORWARDED, sent, bytes, counters);
+	if (!WATCHES_ALL)
+		return;
+	if (differing) {
+		for (uint16_t i = 0; i < sent; i++)
+			counters_add_packet(&counters->tables[slots[burst->table[i]]], burst->out_size[i]);
+	} else {
+		counters_add(&counters->tables[slots[burst->table[0]]].packets, sent);
+		counters_add(&counters->tables[slots[burst->table[0]]].bytes, bytes);
+	}
+}
+
 static void count_unsent(const struct queue *queue, const struct outbox *outbox, uint16_t at, struct counters *counters)
 {
 	uint8_t outcome = outbox->outcomes[at].verdict;
@@ -114,6 +144,26 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
 	empty(outbox);
+	return sent;
+}
+
+uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
+	const uint16_t *slots, struct counters *counters)
+{
+	uint16_t count = (uint16_t)burst->count, sent;
+
+	if (queue->ring) {
+		for (uint16_t i = 0; i < count; i++)
+			mark(mbufs[i], VERDICT_FORWARDED, slots[burst->table[i]]);
+		sent = send_to_ring(queue, mbufs, count);
+	} else {
+		sent = send_to_port(queue, mbufs, count);
+		count_forwarded(burst, slots, sent, counters);
+	}
+	if (unlikely(sent < count)) {
+		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], count - sent);
+		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+	}
 	return sent;
 }
 

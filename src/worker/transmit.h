@@ -56,7 +56,14 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
 /*
- * The same for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So
+ * The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs.
+ * slots: by table, as in struct live_table.
+ */
+uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
+	const uint16_t *slots, struct counters *counters);
+
+/*
+ * transmit() for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So
  * each refused frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to it,
  * because tap's driver refuses all frames above 1522 bytes, whatever the MTU is.
  */

@@ -147,38 +147,6 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-/* finish_lane() for all lanes of the most frequent kind of burst: all are forwarded, and all mbufs have one segment. */
-INLINE void finish_forwarded(struct worker *worker, const struct live_table *live, struct rte_mbuf **mbufs)
-{
-	const struct burst *burst = &worker->burst;
-	struct outbox *outbox = &worker->outbox; /* it is empty now */
-	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
-	uint32_t count = burst->count;
-	uint16_t differing = 0;
-
-	__asm__("" : "+r"(backends)); /* otherwise gcc adds the place of this row for each packet */
-	for (uint32_t lane = 0; lane < count; lane++) {
-		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-		if (WATCHES_BACKENDS)
-			backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
-	}
-	memcpy(outbox->mbufs, mbufs, count * sizeof(*mbufs));
-	memcpy(outbox->sizes, burst->out_size, count * sizeof(*outbox->sizes));
-	for (uint32_t lane = 0; WATCHES_ALL && lane < count; lane++)
-		differing |= burst->table[lane] ^ burst->table[0];
-	if (differing) {
-		for (uint32_t lane = 0; lane < count; lane++)
-			outbox->outcomes[lane] = (struct outcome){VERDICT_FORWARDED, live->slot[burst->table[lane]]};
-	} else {
-		const struct outcome same = {VERDICT_FORWARDED, live->slot[burst->table[0]]};
-
-		for (uint32_t lane = 0; lane < count; lane++)
-			outbox->outcomes[lane] = same;
-	}
-	outbox->count = (uint16_t)count;
-	outbox->slots_differ = differing;
-}
-
 /*
  * Backends are counted before their packets are sent, which is a cycle cheaper than afterwards. This function corrects
  * the counts for the `count` packets of the outbox if only the first `sent` of them were accepted.
@@ -216,16 +184,42 @@ static uint64_t next_random(struct worker *worker)
 
 /*
  * Adds the bytes of `sent` packets to the backend of one of them, chosen at random. Over many bursts each backend gets
- * the bytes of its packets. Counting all of them would take each packet almost a cycle.
+ * the bytes of its packets. Counting all of them would take each packet almost a cycle. outcomes: NULL if all are forwarded.
  */
-static void sample_bytes(struct worker *worker, const struct live_table *live, uint16_t sent, uint64_t random)
+static void sample_bytes(struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
+	const uint32_t *sizes, uint16_t sent, uint64_t random)
 {
 	uint32_t at = choose(random, sent);
 
-	if (likely(worker->outbox.outcomes[at].verdict == VERDICT_FORWARDED))
+	if (likely(!outcomes || outcomes[at].verdict == VERDICT_FORWARDED))
 		counters_add(
 			&count_rows_of(&live->counts.backends, BACKEND_BYTES, worker->index)[worker->burst.backend[at]],
-			(uint64_t)worker->outbox.sizes[at] * sent);
+			(uint64_t)sizes[at] * sent);
+}
+
+/*
+ * Finishes, sends and counts the most frequent kind of burst without the outbox: all packets are forwarded, all mbufs have one
+ * segment, and neither a capture nor a sample of binds wants a packet. No packet of such a burst is an exception.
+ */
+INLINE void send_forwarded(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+	struct rte_mbuf **mbufs, uint64_t random)
+{
+	const struct burst *burst = &worker->burst;
+	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
+	uint32_t count = burst->count;
+	uint16_t sent;
+
+	__asm__("" : "+r"(backends)); /* otherwise gcc adds the place of this row for each packet */
+	for (uint32_t lane = 0; lane < count; lane++) {
+		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
+		if (WATCHES_BACKENDS)
+			backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
+	}
+	sent = transmit_forwarded(&path->out, mbufs, burst, live->slot, &worker->counters);
+	for (uint32_t lane = sent; WATCHES_BACKENDS && lane < count; lane++)
+		backends[burst->backend[lane]]--;
+	if (WATCHES_ALL && likely(sent))
+		sample_bytes(worker, live, NULL, burst->out_size, sent, random);
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
@@ -247,11 +241,13 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 		prefetch_sample(worker, live, random);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
-	if (likely(writable && all_forwarded(&worker->burst)))
-		finish_forwarded(worker, live, mbufs);
-	else
-		for (uint32_t lane = 0; lane < worker->burst.count; lane++)
-			finish_lane(worker, path, live, lane, mbufs[lane]);
+	if (likely(!tap && writable && all_forwarded(&worker->burst) &&
+		    !(WATCHES_ALL && bind_sample_due(worker->burst.count, random)))) {
+		send_forwarded(worker, path, live, mbufs, random);
+		return;
+	}
+	for (uint32_t lane = 0; lane < worker->burst.count; lane++)
+		finish_lane(worker, path, live, lane, mbufs[lane]);
 	if (tap)
 		tap_ready(tap, &worker->burst);
 	packets = worker->outbox.count;
@@ -261,7 +257,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (WATCHES_BACKENDS && unlikely(sent < packets))
 		take_back_unsent(worker, live, sent, packets);
 	if (WATCHES_ALL && likely(sent))
-		sample_bytes(worker, live, sent, random);
+		sample_bytes(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, random);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);

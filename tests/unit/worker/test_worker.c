@@ -268,6 +268,60 @@ static void test_frames_of_several_tables_are_counted_for_each_table(void **stat
 	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE);
 }
 
+/* A burst of frames of several tables to a port that accepts `accepted` of them, or to a ring. */
+static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struct counters *counters)
+{
+	static const uint16_t slots[TABLE_MAX_TABLES] = {3, 7};
+	static struct burst burst = {.count = 4, .table = {0, 1, 0, 1}};
+	const struct queue queue = {.port = PORT, .ring = ring};
+	struct rte_mbuf *mbufs[4];
+
+	for (uint32_t i = 0; i < burst.count; i++) {
+		mbufs[i] = make_frame(i);
+		burst.out_size[i] = FRAME_SIZE + i;
+	}
+	room = accepted;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
+	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, slots, counters), accepted);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+}
+
+static void test_forwarded_bursts_of_several_tables_are_counted_for_each_table(void **state)
+{
+	struct counters counters = {0};
+
+	(void)state;
+	send_forwarded_burst(NULL, 3, &counters);
+	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 3);
+	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
+	assert_int_equal(counters.tx_packets, 3);
+	assert_int_equal(counters.tx_bytes, 3 * FRAME_SIZE + 0 + 1 + 2);
+	assert_int_equal(counters.tables[3].packets, 2);
+	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE + 0 + 2);
+	assert_int_equal(counters.tables[7].packets, 1);
+	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE + 1);
+}
+
+/* The lcore at the other end of the ring counts the frames, so each frame carries its outcome. */
+static void test_forwarded_bursts_go_into_a_ring_with_their_outcomes(void **state)
+{
+	struct rte_ring *ring = rte_ring_create("forwarded", 4, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct counters counters = {0};
+	void *mbuf = NULL;
+
+	(void)state;
+	send_forwarded_burst(ring, 3, &counters); /* a ring has room for one less than its size */
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(rte_ring_dequeue(ring, &mbuf), 0);
+		assert_int_equal(transmit_outcome(mbuf).verdict, VERDICT_FORWARDED);
+		assert_int_equal(transmit_outcome(mbuf).slot, i % 2 ? 7 : 3);
+		rte_pktmbuf_free(mbuf);
+	}
+	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 0);
+	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
+	rte_ring_free(ring);
+}
+
 /* The second frame of the burst matches no bind, so the frames in the outbox are not those of the lanes with the same number. */
 static void test_frames_between_others_are_counted_for_their_first_hop(void **state)
 {
@@ -661,6 +715,8 @@ int main(void)
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
 		cmocka_unit_test(test_frames_of_several_tables_are_counted_for_each_table),
+		cmocka_unit_test(test_forwarded_bursts_of_several_tables_are_counted_for_each_table),
+		cmocka_unit_test(test_forwarded_bursts_go_into_a_ring_with_their_outcomes),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
 		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
