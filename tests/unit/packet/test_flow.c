@@ -310,6 +310,19 @@ static void test_ninth_extension_header_need_not_be_readable(void **state)
 	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
 }
 
+static void test_eighth_extension_header_must_be_in_the_packet(void **state)
+{
+	struct packet packet = packet_ethernet();
+
+	(void)state;
+	packet_ipv6(&packet, CLIENT6, VIP6, IPPROTO_DSTOPTS);
+	for (unsigned i = 0; i < 8; i++)
+		packet_extension(&packet, IPPROTO_DSTOPTS, 0);
+	assert_verdict(&packet, VERDICT_DROP_EXTENSION_HEADERS);
+	packet.bytes[packet.size - 7] = 1; /* its size: 8 bytes more than the frame has */
+	assert_verdict(&packet, VERDICT_DROP_TRUNCATED);
+}
+
 static void test_extension_header_beyond_the_packet_is_truncated(void **state)
 {
 	struct packet packet = packet_ethernet();
@@ -382,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_ports_are_read_after_any_extension_header),
 		cmocka_unit_test(test_packet_with_nine_extension_headers_is_dropped_with_eight_not),
 		cmocka_unit_test(test_ninth_extension_header_need_not_be_readable),
+		cmocka_unit_test(test_eighth_extension_header_must_be_in_the_packet),
 		cmocka_unit_test(test_extension_header_beyond_the_packet_is_truncated),
 		cmocka_unit_test(test_incomplete_tcp_and_udp_headers_are_truncated),
 		cmocka_unit_test(test_tcp_data_offset_and_udp_length_are_ignored),
