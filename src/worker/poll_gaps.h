@@ -4,8 +4,8 @@
  * lcore did not run: the scheduler, an interrupt, the firmware or a hypervisor stopped it. Only the lcore writes, with plain
  * stores. Any thread may copy the numbers with poll_gaps_read().
  *
- * Reading the clock takes as long as a packet needs. So an lcore with packets reads it in every eighth iteration, and a
- * gap is then that of eight iterations.
+ * Reading the clock takes as long as a packet needs. So an lcore with packets reads it only in every eighth iteration, and a gap is
+ * then the time of up to eight iterations. A reading also covers the iterations since the last one, so no time is left out.
  */
 #ifndef GLB_WORKER_POLL_GAPS_H
 #define GLB_WORKER_POLL_GAPS_H
@@ -21,20 +21,16 @@
 struct poll_gaps {
 	uint64_t last; /* the last reading of the clock, in ticks of rte_rdtsc() */
 	uint64_t scale; /* microseconds of a tick, times 2^POLL_GAPS_SHIFT */
-	uint32_t before; /* packets that the iteration at the last reading received */
-	uint32_t unread; /* iterations with packets since the last reading */
+	uint64_t polls; /* iterations until the last reading */
+	bool before; /* the iteration at the last reading received packets */
 
 	/* Atomic. Ticks of all gaps, and of those in which the lcore worked on packets. */
 	uint64_t ticks, busy_ticks;
 	uint64_t counts[POLL_GAPS_BOUNDS + 1]; /* atomic; the number of gaps in each bucket */
 } __attribute__((aligned(64)));
 
-/* hz: ticks in a second. */
-static inline void poll_gaps_begin(struct poll_gaps *gaps, uint64_t now, uint64_t hz)
-{
-	gaps->last = now;
-	gaps->scale = (UINT64_C(1000000) << POLL_GAPS_SHIFT) / hz;
-}
+/* polls: iterations so far. hz: ticks in a second. */
+void poll_gaps_begin(struct poll_gaps *gaps, uint64_t now, uint64_t polls, uint64_t hz);
 
 /* The lcore has slept on purpose. This time is no gap. */
 static inline void poll_gaps_skip(struct poll_gaps *gaps, uint64_t now)
@@ -42,30 +38,17 @@ static inline void poll_gaps_skip(struct poll_gaps *gaps, uint64_t now)
 	gaps->last = now;
 }
 
-static inline void poll_gaps_add(uint64_t *to, uint64_t value)
+/*
+ * Called after each iteration with the number of iterations so far, and of packets that this one received. Returns whether
+ * poll_gaps_take() must follow.
+ */
+static inline bool poll_gaps_due(uint64_t polls, uint32_t packets)
 {
-	__atomic_store_n(to, *to + value, __ATOMIC_RELAXED);
-}
-
-/* Called after each iteration with the number of packets that it received. Returns whether poll_gaps_take() must follow. */
-static inline bool poll_gaps_due(struct poll_gaps *gaps, uint32_t packets)
-{
-	return !packets || ++gaps->unread == POLL_GAPS_ITERATIONS;
+	return !packets || polls % POLL_GAPS_ITERATIONS == 0;
 }
 
 /* The lcore works on the packets of an iteration in this iteration and in the next one. */
-static inline void poll_gaps_take(struct poll_gaps *gaps, uint64_t now, uint32_t packets)
-{
-	uint64_t gap = now - gaps->last, us = gap * gaps->scale >> POLL_GAPS_SHIFT;
-	unsigned bucket = 63 - (unsigned)__builtin_clzll(2 * us + 1);
-
-	poll_gaps_add(&gaps->ticks, gap);
-	poll_gaps_add(&gaps->busy_ticks, gaps->unread | gaps->before ? gap : 0);
-	poll_gaps_add(&gaps->counts[bucket < POLL_GAPS_BOUNDS ? bucket : POLL_GAPS_BOUNDS], 1);
-	gaps->last = now;
-	gaps->before = packets;
-	gaps->unread = 0;
-}
+void poll_gaps_take(struct poll_gaps *gaps, uint64_t now, uint64_t polls, uint32_t packets);
 
 /* A copy, in units for people. */
 struct poll_gaps_report {

@@ -34,6 +34,8 @@ static uint32_t run_paths(struct worker *worker)
 	counters_add(&worker->counters.polls, 1);
 	if (count == 0)
 		counters_add(&worker->counters.empty_polls, 1);
+	if (WATCHES_ALL && poll_gaps_due(worker->counters.polls, count))
+		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
 	return count;
 }
 
@@ -122,8 +124,6 @@ static void iterate(struct worker *worker)
 
 	if (count == 0)
 		rte_pause();
-	if (WATCHES_ALL && poll_gaps_due(&worker->gaps, count))
-		poll_gaps_take(&worker->gaps, rte_rdtsc(), count);
 	if (idle_iteration(&worker->idle, count))
 		sleep_if_drained(worker);
 }
@@ -212,7 +212,7 @@ int worker_run(void *argument)
 
 	rte_rcu_qsbr_thread_register(shared->qsbr, worker->index);
 	rte_rcu_qsbr_thread_online(shared->qsbr, worker->index);
-	poll_gaps_begin(&worker->gaps, rte_rdtsc(), rte_get_tsc_hz());
+	poll_gaps_begin(&worker->gaps, rte_rdtsc(), worker->counters.polls, rte_get_tsc_hz());
 	for (;;) {
 		uint16_t orders = worker_shared_orders(shared);
 

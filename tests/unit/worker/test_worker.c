@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
@@ -23,6 +24,7 @@ enum {
 	POOL_SIZE = 1023,
 	MOST_FRAMES = 400 * QUEUE_BURST,
 	FRAME_SIZE = 74,
+	STALL_MS = 5,
 };
 
 static struct rte_mempool *pool;
@@ -46,6 +48,7 @@ static uint16_t room; /* frames that the port still accepts in take_few() */
 static unsigned received_at[MOST_FRAMES], sent_at[MOST_FRAMES]; /* number of the poll, by the number of the frame */
 static struct rte_ring *stuck; /* NULL, or a ring that is full after the first poll and stays full */
 static uint64_t token; /* of RCU, taken at the first poll */
+static unsigned stalled_poll; /* the poll with this number takes STALL_MS; 0: none does */
 static bool quiescent; /* the worker has reported a quiescent state between the first poll and the last */
 
 /* The last of this number of frames is IPv6. 0: no frame is. */
@@ -94,6 +97,8 @@ static uint16_t receive(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 		;
 	if (++polls_done == polls)
 		shared.stop = true;
+	if (polls_done == stalled_poll)
+		rte_delay_us_block(STALL_MS * 1000);
 	for (uint16_t i = 0; i < found; i++) {
 		received_at[received] = polls_done;
 		mbufs[i] = make_frame(received++);
@@ -134,6 +139,7 @@ static void start(const uint16_t *found, unsigned count)
 	path.split_left = 0;
 	shared.stop = false;
 	worker.counters = (struct counters){0};
+	worker.gaps = (struct poll_gaps){0};
 }
 
 static void run(const uint16_t *found, unsigned count)
@@ -561,7 +567,7 @@ int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
 {
 	(void)port, (void)queue;
 	switched_on++;
-	shared.stop = stops_when_armed;
+	shared.stop |= stops_when_armed;
 	return 0;
 }
 
@@ -612,6 +618,54 @@ static void test_a_driver_whose_port_may_be_parked_is_not_called(void **state)
 	assert_int_equal(worker.counters.sleeps, 1);
 	assert_int_equal(switched_on, 1);
 	assert_int_equal(switched_off, 0);
+}
+
+/* Asserts that a gap is at least as long as the stall. The machine may add long gaps of its own. */
+static void check_stall(void)
+{
+	struct poll_gaps_report report;
+	uint64_t long_gaps = 0;
+
+	poll_gaps_read(&worker.gaps, rte_get_tsc_hz(), &report);
+	for (unsigned i = 0; i <= POLL_GAPS_BOUNDS; i++)
+		if (i == POLL_GAPS_BOUNDS || poll_gaps_bounds[i] > STALL_MS / 1000.)
+			long_gaps += report.counts[i];
+	assert_in_range(long_gaps, 1, UINT64_MAX);
+	assert_true(report.seconds >= STALL_MS / 1000.);
+}
+
+static void test_a_stall_in_any_poll_is_a_gap(void **state)
+{
+	enum { TESTED = 2 * POLL_GAPS_ITERATIONS + 1, POLLS = TESTED + POLL_GAPS_ITERATIONS };
+	static const uint16_t kinds[][4] = {{64, 64, 64, 64}, {0}, {64, 0, 0, 1}};
+	uint16_t found[POLLS];
+
+	(void)state;
+	for (unsigned kind = 0; kind < RTE_DIM(kinds); kind++) {
+		for (unsigned i = 0; i < POLLS; i++)
+			found[i] = kinds[kind][i % 4];
+		for (stalled_poll = 1; stalled_poll <= TESTED; stalled_poll++) {
+			start(found, POLLS);
+			worker_run(&worker);
+			check_stall();
+		}
+	}
+	stalled_poll = 0;
+}
+
+/* The lcore polls once more before it sleeps, and once afterwards. */
+static void test_a_stall_in_the_polls_around_sleep_is_a_gap(void **state)
+{
+	enum { POLLS = IDLE_EMPTY_ITERATIONS + 4 };
+	static const uint16_t found[POLLS + 4]; /* some polls still follow the order to stop */
+
+	(void)state;
+	for (stalled_poll = IDLE_EMPTY_ITERATIONS + 1; stalled_poll < POLLS; stalled_poll++) {
+		run_with_interrupts(found, POLLS);
+		assert_in_range(worker.counters.sleeps, 1, 2);
+		check_stall();
+	}
+	stalled_poll = 0;
 }
 
 /* The ring back to the distributor has no room for the frames of the first poll. The other flow path receives nothing. */
@@ -710,6 +764,8 @@ int main(void)
 		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
 		cmocka_unit_test(test_a_frame_that_comes_before_the_interrupt_is_on_is_not_waited_for),
 		cmocka_unit_test(test_a_driver_whose_port_may_be_parked_is_not_called),
+		cmocka_unit_test(test_a_stall_in_any_poll_is_a_gap),
+		cmocka_unit_test(test_a_stall_in_the_polls_around_sleep_is_a_gap),
 		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
 		cmocka_unit_test(test_frames_of_the_kernel_that_the_port_cannot_send_are_refused),
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
