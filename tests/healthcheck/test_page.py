@@ -197,21 +197,21 @@ def test_headers_keep_other_sites_away(daemon):
         "nosniff", "no-store", "no-referrer", "same-origin"]
 
 
-@pytest.mark.parametrize("path", ["/", "/tables/0", "/status", "/metrics", "/nothing"])
-def test_names_of_other_hosts_are_refused(daemon, path):
+def test_names_of_other_hosts_are_refused(daemon):
     """A web site could make its name lead to 127.0.0.1 and read the page through an operator's browser."""
     made = daemon(table(backend(GOOD, tcp=nginx.OK))).start()
     made.logged("dst.json written")
-    status, _, text = get(made, path, Host="rebind.example:19521")
-    assert status == 421 and "localhost" in text and GOOD not in text
-    assert get(made, path, Host="localhost:19521")[0] == (404 if path == "/nothing" else 200)
+    for path in ("/", "/tables/0", "/status", "/metrics", "/nothing"):
+        status, _, text = get(made, path, Host="rebind.example:19521")
+        assert status == 421 and "localhost" in text and GOOD not in text, path
+        assert get(made, path, Host="localhost:19521")[0] == (404 if path == "/nothing" else 200), path
 
 
-@pytest.mark.parametrize("path", ["/tables/1", "/tables/4294967296", "/tables/-1", "/tables/00", "/tables/", "/tables/0/", "/tables", "//"])
-def test_pages_that_do_not_exist(daemon, path):
+def test_pages_that_do_not_exist(daemon):
     made = daemon(table(backend(GOOD, tcp=nginx.OK))).start()
     made.logged("dst.json written")
-    assert get(made, path)[0] == 404
+    for path in ("/tables/1", "/tables/4294967296", "/tables/-1", "/tables/00", "/tables/", "/tables/0/", "/tables", "//"):
+        assert get(made, path)[0] == 404, path
 
 
 TABLES, BACKENDS = 4, 1000

@@ -143,10 +143,13 @@ def test_doctor_finds_that_the_fleet_fits_together(monitored):
     assert [(check, name) for _, check, name, _ in found] == expected
 
 
-def test_doctor_finds_each_fault_of_the_fleet(monitored):
-    def faults():
-        return [each for each in monitored.fleet(*HOSTS) if each[0] != "ok"]
+def faults(monitored):
+    return [each for each in monitored.fleet(*HOSTS) if each[0] != "ok"]
 
+
+@pytest.fixture(scope="module")
+def mended(monitored):
+    """The findings of `doctor --fleet` about three faults, which are mended again, and the addresses of the hosts."""
     def shell(host, command):
         monitored.on(host, "sh", "-ec", f"cd /run/lab/{host}; {command}")
 
@@ -159,16 +162,20 @@ def test_doctor_finds_each_fault_of_the_fleet(monitored):
     shell("proxy-1", f"""sed 's|^allow_from.*|allow_from = ["{address['director-1']}"];|' redirect.conf > new; cp redirect.conf old; mv new redirect.conf""")
     monitored.on("proxy-1", REDIRECT, "reload", "eth0")
     monitored.on("proxy-2", REDIRECT, "detach", "eth0")
-    wait_until(lambda: len(faults()) == 3, lambda: f"three faults: {faults()}")  # the exporter reads allow_from every 5 s
-    digest, attached, senders = faults()
+    # The exporter reads allow_from every 5 s.
+    found = wait_until(lambda: (seen := faults(monitored)) and len(seen) == 3 and seen, lambda: f"three faults: {faults(monitored)}")
+    use_table("forwarding_table.json")
+    shell("proxy-1", f"mv old redirect.conf; {REDIRECT} reload eth0")
+    shell("proxy-2", f"{REDIRECT} attach eth0 --config-file redirect.conf")
+    return found, address
+
+
+def test_doctor_finds_each_fault_of_the_fleet(mended):
+    (digest, attached, senders), address = mended
     assert digest[:3] == ["fail", "digests", "director-2"] and "1 of 2 directors" in digest[3]
     assert attached[:3] == ["fail", "attached", "proxy-2"] and "run glb-redirect attach" in attached[3]
     assert senders[:3] == ["fail", "senders", "proxy-1"]
     assert f"does not have {address['director-2']}, the source address of director-2" in senders[3]
-    use_table("forwarding_table.json")
-    shell("proxy-1", f"mv old redirect.conf; {REDIRECT} reload eth0")
-    shell("proxy-2", f"{REDIRECT} attach eth0 --config-file redirect.conf")
-    wait_until(lambda: not faults(), lambda: f"no fault: {faults()}")
 
 
 def test_a_lost_next_hop_raises_its_alert_until_it_is_back(monitored):
@@ -182,6 +189,11 @@ def test_a_lost_next_hop_raises_its_alert_until_it_is_back(monitored):
     wait_until(lambda: lost() == [("director-1:19520", "next hops", "ticket")], lambda: f"the alert: {monitored.alerts()}")
     monitored.on("director-1", "ip", "route", "del", *two_ways)
     wait_until(lambda: monitored.alerts() == {}, lambda: f"no alert: {monitored.alerts()}")
+
+
+@pytest.mark.usefixtures("mended")
+def test_doctor_finds_no_fault_that_is_mended(monitored):
+    wait_until(lambda: not faults(monitored), lambda: f"no fault: {faults(monitored)}")
 
 
 def test_a_dead_director_raises_its_alert(monitored):

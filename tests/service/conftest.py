@@ -29,4 +29,6 @@ def make_link():
 
 
 link = pytest.fixture(make_link)
-shared_link = pytest.fixture(make_link, scope="module")  # for a director that several tests use
+# For directors that several tests use.
+shared_link = pytest.fixture(make_link, scope="module")
+other_link = pytest.fixture(make_link, scope="module")

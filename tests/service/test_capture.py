@@ -129,6 +129,24 @@ def shared_setup(shared_link, tmp_path_factory):
         yield setup
 
 
+@pytest.fixture(scope="module")
+def stopped(other_link, tmp_path_factory):
+    """A director with traffic whose capture has stopped reading: (setup, the capture, the counters before). The director ends it after 5 seconds."""
+    with running(other_link, tmp_path_factory.mktemp("stopped")) as setup, setup.start("-w", "-", stdout=subprocess.DEVNULL) as process:
+        before = setup.state()
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(60):
+            setup.send(*[frame(IP(src=CLIENT, dst=VIP) / TCP(dport=80), 1400)] * 50)
+        yield setup, process, before
+
+
+def test_stopped_client_loses_none_of_the_traffic(stopped):
+    """test_capture_of_a_stopped_client_ends() looks at the same director when the 5 seconds are over."""
+    setup, _, before = stopped
+    wait_until(lambda: setup.state()["forwarded"] - before["forwarded"] > 2000, "forwarded packets")
+    assert setup.state()["drop_tx_full"] == before["drop_tx_full"]
+
+
 @pytest.mark.parametrize("isa", usable_isas())
 def test_packets_in_and_out_are_those_of_the_model(isa, link, tmp_path):
     frames = MIXED * 3
@@ -246,24 +264,6 @@ def test_capture_ends_with_its_client(setup):
     wait_until(lambda: "because the time is over" in new(), "the last line")
     assert new().count("capture: ended after 0 packets, because the client has ended or does not read") == 2
     assert new().count("because the client asked for it") == 1
-    setup.still_forwards()
-
-
-def test_stopped_client_loses_packets_of_the_capture_and_none_of_the_traffic(setup):
-    big = frame(IP(src=CLIENT, dst=VIP) / TCP(dport=80), 1400)
-    with setup.start("-w", "-", stdout=subprocess.DEVNULL) as process:
-        before, log = setup.state(), setup.director.log
-        process.send_signal(signal.SIGSTOP)
-        for _ in range(60):
-            setup.send(*[big] * 50)
-        wait_until(lambda: setup.state()["forwarded"] - before["forwarded"] > 2000, "forwarded packets")
-        wait_until(lambda: setup.state()["capture"] == 0, "the end of the capture")
-        process.send_signal(signal.SIGCONT)
-        _, err = process.communicate(timeout=TIMEOUT_S)
-        assert (process.returncode, "because this program read nothing for 5 seconds" in err.decode()) == (FAILED, True)
-    after = setup.state()
-    assert after["drop_tx_full"] == before["drop_tx_full"]
-    wait_until(lambda: "because the client has ended or does not read" in setup.director.log[len(log):], "the reason")
     setup.still_forwards()
 
 
@@ -476,3 +476,14 @@ def test_commands_on_the_page_show_a_client_and_count_drops(setup, tmp_path):
     lines = out.splitlines()
     assert [line.split("  ", 1)[1].split(" [")[0] for line in lines[:2]] == ["tcp 198.51.100.7:1234 > 10.10.10.10:80"] * 2
     assert lines[2].split(", ")[0].split() == ["20", "drop_unmatched"]
+
+
+def test_capture_of_a_stopped_client_ends(stopped):
+    setup, process, before = stopped
+    wait_until(lambda: setup.state()["capture"] == 0, "the end of the capture")
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, "because this program read nothing for 5 seconds" in err.decode()) == (FAILED, True)
+    assert setup.state()["drop_tx_full"] == before["drop_tx_full"]
+    wait_until(lambda: "because the client has ended or does not read" in setup.director.log, "the reason")
+    setup.still_forwards()

@@ -3,6 +3,7 @@
 
 import contextlib
 import http.client
+import shutil
 import socket
 import subprocess
 
@@ -24,11 +25,15 @@ SHOWN = 512 // TABLES
 ROWS = 65536
 
 
-@pytest.fixture
-def port():
+def free_port():
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture
+def port():
+    return free_port()
 
 
 def get(port, path="/", **headers):
@@ -68,15 +73,22 @@ def folds(shown):
     return found
 
 
-def test_numbers_are_those_of_the_telemetry(tmp_path, port):
-    frames = traffic.random_frames(8, 2000)
-    with start(tmp_path, port, frames) as director:
-        stats = director.wait_received(len(frames))
-        tables = director.telemetry.ask("/glb/tables")["tables"].values()
-        details = [director.telemetry.ask(f"/glb/tables,{index}") for index in range(len(tables))]
-        health = director.telemetry.ask("/glb/health")
-        next_hops = director.telemetry.ask("/glb/next_hops,0")["next_hops"].values()
-        shown = page(port)
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A director that has counted random frames, its port, and its page at that time."""
+    frames, number = traffic.random_frames(8, 2000), free_port()
+    with start(tmp_path_factory.mktemp("running"), number, frames) as director:
+        director.wait_received(len(frames))
+        yield director, number, page(number)
+
+
+def test_numbers_are_those_of_the_telemetry(running):
+    director, _, shown = running
+    stats = director.stats()
+    tables = director.telemetry.ask("/glb/tables")["tables"].values()
+    details = [director.telemetry.ask(f"/glb/tables,{index}") for index in range(len(tables))]
+    health = director.telemetry.ask("/glb/health")
+    next_hops = director.telemetry.ask("/glb/next_hops,0")["next_hops"].values()
     assert words(shown.find("verdict")).split()[0] == health["state"] == "ok"
     figures = {words(each.find("dt")): words(each) for each in shown.find("figures").iter("div")}
     assert f"generation {stats['generation']}" in figures["Forwarding table"] and stats["digest"] in figures["Forwarding table"]
@@ -156,37 +168,27 @@ def test_a_capture_that_runs_is_shown_until_it_ends(tmp_path, port):
         assert page(port).find("capture").get("hidden") is not None and director.telemetry.ask("/glb/health")["capture_pid"] == 0
 
 
-def test_rates_come_without_scripts(tmp_path, port):
-    """The director takes a sample every 5 seconds. The second one gives a rate."""
-    frames = traffic.random_frames(8, 200)
-    with start(tmp_path, port, frames) as director:
-        director.wait_received(len(frames))
-        assert page(port).figures()["Received, packets/s"].values == []
-        wait_until(lambda: page(port).figures()["Received, packets/s"].values, "a rate")
-        shown = page(port)
-    assert shown.figures()["Forwarded, packets/s"].value == 0
-    lcore, = shown.rows(shown.find("lcores"))
-    assert 0 <= lcore["Busy"].value <= 1 and lcore["Longest poll gap"].value > 0
-    device, = shown.rows(shown.find("ports"))
-    assert device["In, packets/s"].value == 0 and device["Out, packets/s"].value == 0
-    assert all(row["Packets/s"].value == 0 for _, backends in folds(shown).values() for row in backends)
-
-
 def hostile_document():
     names = [HOSTILE, LONG, "é€𝄞"]
     return {"tables": [traffic.table(name, 2, [traffic.bind(f"10.0.{index}.1", "tcp", 80)], traffic.backends(3, index + 1))
                        for index, name in enumerate(names)]}
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_hostile_names_stay_text(tmp_path, port, scripts):
-    name = "<img src=x>\"'\udcff.bin"
-    with start(tmp_path, port, document=hostile_document(), name=name) as director:
-        page(port)
-        (tmp_path / name).write_bytes(b"broken")
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """The address of the page of a director with hostile names and a reload that failed."""
+    folder, number, name = tmp_path_factory.mktemp("hostile"), free_port(), "<img src=x>\"'\udcff.bin"
+    with start(folder, number, document=hostile_document(), name=name) as director:
+        page(number)
+        (folder / name).write_bytes(b"broken")
         assert not director.telemetry.ask("/glb/reload")["ok"]
         wait_until(lambda: director.telemetry.ask("/glb/health")["state"] == "degraded", "the reason")
-        shown = browse(None, f"http://{HOST}:{port}/", scripts=scripts)
+        yield f"http://{HOST}:{number}/"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_hostile_names_stay_text(hostile, scripts):
+    shown = browse(None, hostile, scripts=scripts)
     assert shown.count("img") == 0 and shown.count("script") == 1
     assert words(shown.tree.find("head/title")).startswith("degraded: glb-director on ")
     assert list(folds(shown)) == [" ".join(HOSTILE.split()), LONG, "é€𝄞"]
@@ -201,22 +203,25 @@ def test_hostile_names_stay_text(tmp_path, port, scripts):
 
 
 def test_page_remembers_the_last_eight_loads(tmp_path, port):
+    tables = [write_table(tmp_path / f"{index}.bin", document) for index, document in enumerate((traffic.TABLE, traffic.TABLE_OF_TWO_HOPS))]
     with start(tmp_path, port) as director:
         page(port)
         for count in range(12):
-            write_table(tmp_path / "table.bin", traffic.TABLE_OF_TWO_HOPS if count % 2 else traffic.TABLE)
+            shutil.copy(tables[count % 2], tmp_path / "table.bin")
             assert director.telemetry.ask("/glb/reload")["ok"]
         shown = page(port)
     assert [row["Generation"].value for row in shown.rows(shown.find("reloads"))] == [*range(13, 5, -1)]
 
 
-def large_document(tables=TABLES):
-    return {"tables": [traffic.table(f"table{index}", 2, [traffic.bind(f"10.0.{index}.1", "tcp", 80)], traffic.backends(BACKENDS, index + 1))
-                       for index in range(tables)]}
+def large_document(*backends):
+    """A table with each of these numbers of backends."""
+    return {"tables": [traffic.table(f"table{index}", 2, [traffic.bind(f"10.0.{index}.1", "tcp", 80)], traffic.backends(count, index + 1))
+                       for index, count in enumerate(backends)]}
 
 
 def test_page_about_many_backends_is_short(tmp_path, port):
-    with start(tmp_path, port, document=large_document()):
+    more = SHOWN + 1
+    with start(tmp_path, port, document=large_document(*[more] * (TABLES - 1), BACKENDS)):
         shown = page(port)
         link = shown.find("table-63").find("p/a").get("href")
         whole = page(port, link)
@@ -231,7 +236,7 @@ def test_page_about_many_backends_is_short(tmp_path, port):
 
 
 def test_page_ends_early_if_the_table_is_replaced(tmp_path, port):
-    with start(tmp_path, port, document=large_document(8)) as director:
+    with start(tmp_path, port, document=large_document(*[65] * 8)) as director:
         page(port)
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
@@ -255,3 +260,17 @@ def test_headers_keep_other_sites_away(tmp_path, port):
     assert headers["Content-Security-Policy"].startswith("default-src 'none'; ") and "unsafe" not in headers["Content-Security-Policy"]
     assert headers["Set-Cookie"] is None and headers["Access-Control-Allow-Origin"] is None
     assert [status for status, _, _ in refused] == [421] * 3 and all("192.168" not in text for _, _, text in refused)
+
+
+def test_rates_come_without_scripts(running):
+    """The director takes a sample every 5 seconds. The second one gives a rate."""
+    _, number, first = running
+    assert first.figures()["Received, packets/s"].values == []
+    wait_until(lambda: page(number).figures()["Received, packets/s"].values, "a rate")
+    shown = page(number)
+    assert shown.figures()["Forwarded, packets/s"].value == 0
+    lcore, = shown.rows(shown.find("lcores"))
+    assert 0 <= lcore["Busy"].value <= 1 and lcore["Longest poll gap"].value > 0
+    device, = shown.rows(shown.find("ports"))
+    assert device["In, packets/s"].value == 0 and device["Out, packets/s"].value == 0
+    assert all(row["Packets/s"].value == 0 for _, backends in folds(shown).values() for row in backends)

@@ -22,14 +22,19 @@ OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;
 CLASSES = "neighbour link routing icmp other".split()
 CLIENTS_MAX = 32
 BINDS = 3000
+FRAMES = 2000
 HOST = "127.0.0.1"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
 
 
 @pytest.fixture
 def port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
+    return free_port()
 
 
 def get(port, path="/metrics", method="GET", host=HOST, **headers):
@@ -65,26 +70,59 @@ def value(found, name, **labels):
     return found["glb_director_" + name, frozenset(labels.items())]
 
 
-def start(tmp_path, port, frames=(), document=traffic.TABLE, **config):
+def start(tmp_path, port, frames=(), table=None, **config):
     rx = tmp_path / "rx.pcap"
     pcap.write(rx, frames)
-    table = write_table(tmp_path / "table.bin", document)
+    table = table or write_table(tmp_path / "table.bin", traffic.TABLE)
     vdev = f"net_pcap0,rx_pcap={rx},tx_pcap={tmp_path / 'tx.pcap'}"
     return DirectorProcess([vdev], {**CONFIG, "metrics": f"{HOST}:{port}", "idle": "sleep", **config}, table)
 
 
-def large_table():
+@pytest.fixture(scope="module")
+def large_table(tmp_path_factory):
     binds = [traffic.bind(f"10.{i >> 8}.{i & 255}.1", "tcp", 80) for i in range(BINDS)]
-    return {"tables": [traffic.table('a"\\', 2, binds, traffic.backends(5, 50))]}
+    return write_table(tmp_path_factory.mktemp("large") / "table.bin", {"tables": [traffic.table('a"\\', 2, binds, traffic.backends(5, 50))]})
 
 
-def test_exports_exactly_the_metrics_of_the_reference_in_both_formats(tmp_path, port):
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A director that has counted random frames, for tests that only look at it, and its port."""
+    frames, number = traffic.random_frames(8, FRAMES), free_port()
+    with start(tmp_path_factory.mktemp("running"), number, frames) as director:
+        director.wait_received(len(frames))
+        served(number)
+        yield director, number
+
+
+@pytest.fixture(scope="module")
+def in_use(tmp_path_factory):
+    """A director whose address another process used when it started, and its port. It tries again every 5 seconds, while other tests run."""
+    frames, number = traffic.random_frames(9, 100), free_port()
+    with socket.socket() as other:
+        other.bind((HOST, number))
+        other.listen()
+        with start(tmp_path_factory.mktemp("in-use"), number, frames) as director:
+            director.wait_received(len(frames))
+            wait_until(lambda: "cannot listen" in director.log, "the error")
+            other.close()
+            yield director, number
+
+
+def test_address_in_use_does_not_keep_the_director_from_forwarding(in_use):
+    director, number = in_use
+    assert director.stats()["forwarded"] > 0
+    assert (f"error: metrics: cannot listen on {HOST}:{number}: Address already in use: another process listens there: stop it, "
+            'or set metrics in director.conf to another address or to "none"; the director forwards without metrics and '
+            "tries again every 5 seconds\n") in director.log
+
+
+def test_exports_exactly_the_metrics_of_the_reference_in_both_formats(running):
+    _, port = running
     documented = {}
     for name, kind, labels in re.findall(r"^\| `(glb_director_\w+)` \| (\w+) \| (.*?) ?\| ", REFERENCE, re.MULTILINE):
         documented[name] = kind, set(re.findall(r"`(\w+)`", labels))
-    with start(tmp_path, port, traffic.random_frames(7, 500)):
-        text = served(port)
-        status, kind, openmetrics = get(port, **OPENMETRICS)
+    text = get(port)[2]
+    status, kind, openmetrics = get(port, **OPENMETRICS)
     assert (status, kind) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
     lint = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
     assert (lint.returncode, lint.stdout, lint.stderr) == (0, "", "")
@@ -101,13 +139,12 @@ def test_exports_exactly_the_metrics_of_the_reference_in_both_formats(tmp_path, 
     assert set(samples(text)) == set(samples(openmetrics))
 
 
-def test_values_are_those_of_the_telemetry(tmp_path, port):
-    frames = traffic.random_frames(8, 2000)
-    with start(tmp_path, port, frames) as director:
-        stats = director.wait_received(len(frames))
-        tables = director.telemetry.ask("/glb/tables")["tables"]
-        web = director.telemetry.ask("/glb/tables,0")
-        found = samples(served(port))
+def test_values_are_those_of_the_telemetry(running):
+    director, port = running
+    stats = director.stats()
+    tables = director.telemetry.ask("/glb/tables")["tables"]
+    web = director.telemetry.ask("/glb/tables,0")
+    found = samples(get(port)[2])
     for name, key in {"received_packets_total": "received", "transmitted_packets_total": "tx_packets",
                       "transmitted_bytes_total": "tx_bytes", "forwarded_packets_total": "forwarded",
                       "too_big_replies_total": "answered_too_big", "underlay_too_big_messages_total": "underlay_too_big",
@@ -116,7 +153,7 @@ def test_values_are_those_of_the_telemetry(tmp_path, port):
     for verdict in VERDICTS:
         if verdict.startswith("drop_"):
             assert value(found, "dropped_packets_total", reason=verdict.removeprefix("drop_")) == stats[verdict]
-    assert value(found, "received_packets_total") == len(frames) == sum(
+    assert value(found, "received_packets_total") == FRAMES == sum(
         number for (name, _), number in found.items() if re.fullmatch(
             r"glb_director_(forwarded_packets|dropped_packets|too_big_replies|underlay_too_big_messages|exception_packets)_total", name))
     for class_ in CLASSES:
@@ -132,10 +169,10 @@ def test_values_are_those_of_the_telemetry(tmp_path, port):
     assert len(binds) == sum(table["bind_count"] for table in tables.values())
     assert value(found, "bind_estimated_packets_total", table="web", bind="tcp 10.10.10.10 port 80") == web["binds"]["0"]["estimated_packets"]
     device = {"port": "0", "device": "net_pcap0"}
-    assert value(found, "port_received_packets_total", **device) == len(frames)
-    assert value(found, "queue_received_packets_total", **device, queue="0") == len(frames)
+    assert value(found, "port_received_packets_total", **device) == FRAMES
+    assert value(found, "queue_received_packets_total", **device, queue="0") == FRAMES
     assert value(found, "port_mbufs", **device) > value(found, "port_mbufs_in_use", **device)
-    assert value(found, "lcore_received_packets_total", lcore="0") == len(frames)
+    assert value(found, "lcore_received_packets_total", lcore="0") == FRAMES
     gaps = [number for (name, labels), number in found.items() if name.endswith("gap_seconds_bucket") and ("le", "+Inf") in labels]
     assert gaps == [value(found, "lcore_poll_gap_seconds_count", lcore="0")] and gaps[0] > 0
     assert 0 < value(found, "lcore_busy_seconds_total", lcore="0") <= value(found, "lcore_poll_gap_seconds_sum", lcore="0")
@@ -183,8 +220,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("request_bytes", HOSTILE.values(), ids=HOSTILE)
-def test_forty_hostile_clients_disturb_neither_scrapes_nor_reloads_nor_the_end(tmp_path, port, request_bytes):
-    with start(tmp_path, port, document=large_table()) as director, contextlib.ExitStack() as clients:
+def test_forty_hostile_clients_disturb_neither_scrapes_nor_reloads_nor_the_end(tmp_path, port, large_table, request_bytes):
+    with start(tmp_path, port, table=large_table) as director, contextlib.ExitStack() as clients:
         served(port)
         for _ in range(CLIENTS_MAX + 8):
             clients.enter_context(client(port, request_bytes))
@@ -195,8 +232,8 @@ def test_forty_hostile_clients_disturb_neither_scrapes_nor_reloads_nor_the_end(t
         director.terminate()
 
 
-def test_page_is_never_about_two_tables(tmp_path, port):
-    with start(tmp_path, port, document=large_table()) as director:
+def test_page_is_never_about_two_tables(tmp_path, port, large_table):
+    with start(tmp_path, port, table=large_table) as director:
         served(port)
         with client(port, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") as slow:
             page = http.client.HTTPResponse(slow)
@@ -208,37 +245,18 @@ def test_page_is_never_about_two_tables(tmp_path, port):
         assert value(samples(get(port)[2]), "table_generation") == 2
 
 
-def test_hostile_table_name_is_one_label(tmp_path, port):
-    with start(tmp_path, port, document=large_table()):
+def test_hostile_table_name_is_one_label(tmp_path, port, large_table):
+    with start(tmp_path, port, table=large_table):
         text = served(port)
     assert 'glb_director_table_binds{table="a\\"\\\\"} 3000\n' in text
 
 
-def test_other_paths_and_methods(tmp_path, port):
-    with start(tmp_path, port):
-        served(port)
-        assert get(port, "/metrics?x=1")[0] == 200
-        assert get(port, "/../../etc/passwd")[0] == get(port, "/metricsx")[0] == 404
-        assert get(port, method="HEAD")[::2] == (200, "")
-        assert [get(port, method=method)[0] for method in ("POST", "PUT", "DELETE", "OPTIONS")] == [405] * 4
-
-
-def test_address_in_use_does_not_keep_the_director_from_forwarding(tmp_path, port):
-    frames = traffic.random_frames(9, 100)
-    with socket.socket() as other:
-        other.bind((HOST, port))
-        other.listen()
-        with start(tmp_path, port, frames) as director:
-            director.wait_received(len(frames))
-            wait_until(lambda: "cannot listen" in director.log, "the error")
-            assert (f"error: metrics: cannot listen on {HOST}:{port}: Address already in use: another process listens there: stop it, "
-                    'or set metrics in director.conf to another address or to "none"; the director forwards without metrics and '
-                    "tries again every 5 seconds\n") in director.log
-            other.close()
-            served(port)
-            wait_until(lambda: "served at" in director.log, "the notice")
-            assert f"notice: metrics: served at http://{HOST}:{port}/metrics now\n" in director.log
-            assert director.log.count("cannot listen") == 1
+def test_other_paths_and_methods(running):
+    _, port = running
+    assert get(port, "/metrics?x=1")[0] == 200
+    assert get(port, "/../../etc/passwd")[0] == get(port, "/metricsx")[0] == 404
+    assert get(port, method="HEAD")[::2] == (200, "")
+    assert [get(port, method=method)[0] for method in ("POST", "PUT", "DELETE", "OPTIONS")] == [405] * 4
 
 
 def test_starts_again_after_kill_while_clients_are_connected(tmp_path, port):
@@ -325,3 +343,11 @@ def test_dead_statsd_disturbs_nothing(tmp_path, port, host):
             assert ("warning: statsd: cannot find the address of no..host port 9: Name or service not known; "
                     "check statsd in director.conf\n") in director.log
         director.terminate()
+
+
+def test_address_that_was_in_use_is_served_when_it_is_free(in_use):
+    director, number = in_use
+    served(number)
+    wait_until(lambda: "served at" in director.log, "the notice")
+    assert f"notice: metrics: served at http://{HOST}:{number}/metrics now\n" in director.log
+    assert director.log.count("cannot listen") == 1

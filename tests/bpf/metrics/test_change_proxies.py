@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/howto/change-proxies.md: a proxy with connections is not removed, and without them it is, with the program's real metrics."""
 
+import concurrent.futures
 import contextlib
 import json
 import signal
@@ -47,34 +48,43 @@ class Proxy(Server):
         return done.stdout.splitlines()
 
 
+class Connections:
+    """Of clients with a proxy."""
+
+    def __init__(self, host, count):
+        listener = host.listen(VIP, 80)
+        self.clients = [host.connect(VIP, 80) for _ in range(count)]
+        self.held = [listener.accept()[0] for _ in self.clients]
+
+    def close(self):
+        self.clients.pop().close()
+        self.held.pop().close()
+
+
 @pytest.fixture
-def host(glb_redirect, tmp_path):
+def make_host(glb_redirect, tmp_path_factory):
     with contextlib.ExitStack() as stack:
-        yield Proxy(str(glb_redirect), stack, tmp_path)
+        yield lambda: Proxy(str(glb_redirect), stack, tmp_path_factory.mktemp("proxy"))
 
 
-def test_a_drained_proxy_is_removed_when_its_connections_have_ended(host):
-    listener = host.listen(VIP, 80)
-    clients = [host.connect(VIP, 80) for _ in range(2)]
-    held = [listener.accept()[0] for _ in clients]
-
-    def close():
-        clients.pop().close()
-        held.pop().close()
+def test_a_drained_proxy_is_removed_when_its_connections_have_ended(make_host):
+    """`edit` waits up to 5 seconds for a new count. So it asks a host with a connection and one without at the same time."""
+    host, other = make_host(), make_host()
+    connections, ended = Connections(host, 2), Connections(other, 1)
 
     ((command, shown),) = commands(block(PAGE, "# glb-redirect drained"))
     assert host.shell(command) == shown
     for write, _ in commands(block(PAGE, "cat >proxies")):
-        assert host.shell(write) == []
-    close()
+        assert host.shell(write) == other.shell(write) == []
+    connections.close()
+    ended.close()
     wait_until(lambda: host.shell(command)[-1].split()[1] == "1", "one connection to be closed")
-    ((remove, shown),) = commands(block(PAGE, "has 1 connection left"))
-    with host.exporter():
-        assert host.shell(remove) == shown
-    close()
-    wait_until(lambda: host.shell(command) == ["drained: no connection is left"], "the other one to be closed")
+    wait_until(lambda: other.shell(command) == ["drained: no connection is left"], "the connection of the other host to be closed")
+    ((refused, why),) = commands(block(PAGE, "has 1 connection left"))
     ((remove, shown),) = commands(block(PAGE, "has no connection left"))
-    with host.exporter():
-        assert host.shell(remove) == shown
-    addresses = [each["ip"] for each in json.loads((host.folder / "table.json").read_text())["tables"][0]["backends"]]
-    assert addresses == ["192.168.50.10", "192.168.50.12", "192.168.50.13"]
+    assert refused == remove
+    with host.exporter(), other.exporter(), concurrent.futures.ThreadPoolExecutor() as both:
+        said = [both.submit(each.shell, remove) for each in (host, other)]
+        assert [each.result() for each in said] == [why, shown]
+    addresses = [[each["ip"] for each in json.loads((one.folder / "table.json").read_text())["tables"][0]["backends"]] for one in (host, other)]
+    assert addresses == [[f"192.168.50.{last}" for last in (10, 11, 12, 13)], ["192.168.50.10", "192.168.50.12", "192.168.50.13"]]
