@@ -2,8 +2,8 @@
 /*
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
  * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "silent-down PORT" or "silent-up PORT" to change a link and lose the event; "unplug PORT", by
- * which the kernel asks for the device of a port; "fail COUNT" or "absent COUNT" to let the next COUNT resets fail, or the next COUNT attempts
- * to attach a device. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
+ * which the kernel asks for the device of a port; "fail COUNT", "absent COUNT" or "refuse COUNT" to let the next COUNT resets fail, the next COUNT attempts to attach a device, or the next
+ * COUNT configurations. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
  * $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
  * with the link as of the last event. "hang 1" lets cards be silent when they are started or stopped, until "hang 0"; with $GLB_TEST_SILENT they
  * are silent from the beginning.
@@ -27,7 +27,7 @@
 struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
 int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_type event, void *result);
 
-static int failures, absences, down; /* atomic; `down`: bits 1 << port whose link is down */
+static int failures, absences, refusals, down; /* atomic; `down`: bits 1 << port whose link is down */
 static int reporting,
 	reported_down; /* atomic; as `down`: ports that report changes of the link, and their links at the last event */
 static int silent; /* atomic */
@@ -76,6 +76,8 @@ int rte_eth_dev_configure(uint16_t port, uint16_t rx_queues, uint16_t tx_queues,
 		dlsym(RTLD_NEXT, "rte_eth_dev_configure");
 	struct rte_eth_conf without = *conf;
 
+	if (count_down(&refusals))
+		return -EINVAL;
 	without.intr_conf.lsc = 0;
 	if (conf->intr_conf.lsc)
 		__atomic_fetch_or(&reporting, 1 << port, __ATOMIC_RELAXED);
@@ -146,6 +148,8 @@ static void obey(const char *line)
 		return;
 	if (strcmp(word, "fail") == 0)
 		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
+	if (strcmp(word, "refuse") == 0)
+		__atomic_store_n(&refusals, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "hang") == 0)
 		__atomic_store_n(&silent, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "absent") == 0)

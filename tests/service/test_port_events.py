@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 from scapy.layers.inet import IP, TCP
 
+from lab.net import Namespace
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support import traffic
@@ -192,6 +193,68 @@ def test_device_that_the_kernel_asks_for_is_released_and_used_again(start, drive
         driver.report("unplug 1")
         wait_health(director, "degraded", "port_removed")
         end(director)
+
+
+def test_two_devices_are_removed_at_once_and_during_reloads(start, driver):
+    """The device of port 0 is back later than that of port 1, which waits, because DPDK would give it the free number 0."""
+    with start(ports=3, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        driver.report("absent 1", "unplug 0", "unplug 1")
+        for _ in range(5):
+            assert director.telemetry.ask("/glb/reload,force")["ok"] == 1
+        wait_until(lambda: director.log.count("the director has released the device") == 2, lambda: director.log)
+        receives(director)
+        wait_health(director, "ok")
+        assert [port(director, i)["attaches"] for i in range(3)] == [1, 1, 0]
+        assert "port 1 (net_null1): the device is back, but must wait until those of ports with lower numbers are" in director.log
+        receives(director)
+        end(director)
+
+
+def test_device_that_is_unplugged_while_its_resets_fail(start, driver):
+    """Attempts become rare. When the device is back, the director begins anew."""
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        driver.report("fail 1000", "reset 1")
+        for seconds in (5, 10):
+            wait_until(lambda: f"the reset failed; next attempt in {seconds} seconds" in director.log, lambda: director.log)
+        driver.report("absent 1", "unplug 1")
+        wait_health(director, "degraded", "port_removed")
+        wait_until(lambda: "cannot be used; next attempt in 5 seconds" in director.log, lambda: director.log)
+        wait_health(director, "ok")
+        receives(director)
+        end(director)
+
+
+def test_other_card_that_cannot_have_as_many_queues_is_released(start, driver):
+    with start(ports=2, lcores="0@0,1@1") as director:
+        wait_health(director, "ok")
+        driver.report("refuse 1", "unplug 1")
+        wait_until(lambda: "try a lower num_worker_queues" in director.log, lambda: director.log)
+        wait_health(director, "degraded", "port_removed")
+        assert director.telemetry.ask("/ethdev/list") == [0], "the card is not released"
+        receives(director)
+        wait_health(director, "ok")
+        end(director)
+
+
+def test_kernel_interface_that_returns_with_another_index_is_used(driver, tmp_path):
+    with Namespace() as host:
+        def plug(index):
+            host.ip(f"link add director index {index} type veth peer name router", "link set director up", "link set router up")
+
+        plug(100)
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        with DirectorProcess(["net_af_packet0,iface=director"], CONFIG, table, prefix=host.command()) as director:
+            wait_health(director, "ok")
+            host.ip("link del director")
+            wait_health(director, "failing", "port_removed")
+            driver.report("unplug 0")
+            wait_until(lambda: "the director has released the device" in director.log, lambda: director.log)
+            plug(200)
+            wait_health(director, "ok")
+            assert port(director)["attaches"] == 1
+            end(director)
 
 
 def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):

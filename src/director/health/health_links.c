@@ -75,10 +75,8 @@ static unsigned read_links(struct director *director)
 		struct link last = port->link, link = {0};
 		bool runs = port_is_used(port) && port_is_running(port);
 
-		if (runs)
-			link = link_ask(port);
-		if (last.missing) /* the interface that is there now is another one, even if it has the same index */
-			link = last;
+		if (runs) /* an interface that was missing is another one now, even if it has the same index, until the port is attached */
+			link = last.missing ? last : link_ask(port);
 		director->memory.link_changes[i] += !same_link(&link, &last);
 		link_store(port, link);
 		log_link(&director->memory, port, i);

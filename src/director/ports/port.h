@@ -31,7 +31,7 @@ enum port_state {
 struct port {
 	uint16_t id; /* DPDK port id */
 	char name[RTE_ETH_NAME_MAX_LEN];
-	struct rte_eth_dev_info info; /* at start, but `device` is NULL while the device is removed */
+	struct rte_eth_dev_info info; /* since the device was attached, but `device` is NULL while it is removed */
 	char device_name[RTE_ETH_NAME_MAX_LEN]; /* on DPDK's bus */
 	char device_arguments[256]; /* its name and options, as EAL has got them */
 	char kernel_driver[PORT_KERNEL_DRIVER_SIZE]; /* of a PCI device at start; otherwise "" */
@@ -56,6 +56,7 @@ struct port {
 	struct link link; /* at the last look of the control thread, see link_load(); down while the port is not running */
 	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
 	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread; the thread of port_recovery, if the port does not run */
+	uint32_t wait_ms; /* from the last attempt, which failed, to the next one; 0: none has failed; thread of port_recovery */
 	bool reset_failed; /* the last one; the thread of port_recovery writes it and the next two */
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
 	uint64_t reset_ms; /* the last one, as retry_ms */

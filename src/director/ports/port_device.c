@@ -92,8 +92,10 @@ static int check(struct port *port)
 			port->id, port->name);
 		return -EAGAIN;
 	}
-	if (strcmp(info.driver_name, port->info.driver_name) == 0)
+	if (strcmp(info.driver_name, port->info.driver_name) == 0) {
+		port->info = info; /* the kernel's interface may have another index, and another card other limits */
 		return 0;
+	}
 	log_error("port %u (%s): another device is there now: its driver is %s instead of %s: restart the director to use it",
 		port->id, port->name, info.driver_name, port->info.driver_name);
 	return -ENODEV;

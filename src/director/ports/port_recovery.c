@@ -13,8 +13,12 @@
 #include "director/ports/port_watch.h"
 #include "program/log.h"
 
-/* Between resets that fail, between attempts to attach a device, and between resets that succeed once there were too many. */
+/*
+ * After a reset or an attempt to attach a device that failed, doubled each time; from the removal of a device to the first attempt; and
+ * between resets that succeed once there were too many.
+ */
 #define RETRY_MS     5000
+#define RETRY_MAX_MS 60000
 #define QUICK_RESETS 3
 #define QUICK_MS     60000
 
@@ -199,6 +203,14 @@ static int reset_device(const struct port *port)
 	return error == -ENOTSUP ? rte_eth_dev_stop(port->id) : error;
 }
 
+/* The attempts become rare, so that a card that is broken for hours does not fill the log. Returns the seconds until the next one. */
+static unsigned retry_later(struct port *port)
+{
+	port->wait_ms = port->wait_ms ? RTE_MIN(2 * port->wait_ms, RETRY_MAX_MS) : RETRY_MS;
+	port->retry_ms = clock_now_ms() + port->wait_ms;
+	return port->wait_ms / 1000;
+}
+
 static void reset(struct director *director, struct port *port)
 {
 	int error = reset_device(port);
@@ -211,11 +223,11 @@ static void reset(struct director *director, struct port *port)
 	port->reset_failed = error;
 	if (error) {
 		__atomic_fetch_add(&port->reset_failures, 1, __ATOMIC_RELAXED);
-		port->retry_ms = clock_now_ms() + RETRY_MS;
-		log_error("port %u (%s): the reset failed; next attempt in %d seconds", port->id, port->name,
-			RETRY_MS / 1000);
+		log_error("port %u (%s): the reset failed; next attempt in %u seconds", port->id, port->name,
+			retry_later(port));
 		return;
 	}
+	port->wait_ms = 0;
 	port->retry_ms = next_reset_ms(port);
 	use_again(director, port);
 	__atomic_fetch_add(&port->resets, 1, __ATOMIC_RELAXED);
@@ -227,6 +239,7 @@ static void release(struct director *director, struct port *port, struct port_ev
 	port_events_close(events);
 	port_device_release(director, port);
 	port->reset_due_ms = 0;
+	port->wait_ms = 0;
 	port->retry_ms = clock_now_ms() + RETRY_MS;
 	set_state(director, port, PORT_REMOVED);
 	log_error("port %u (%s): the director has released the device and goes on without it, until the device is back",
@@ -235,15 +248,19 @@ static void release(struct director *director, struct port *port, struct port_ev
 
 static void attach(struct director *director, struct port *port, struct port_events *events)
 {
-	port->retry_ms = clock_now_ms() + RETRY_MS;
-	if (port_device_attach(port))
-		return;
-	if (set_up_again(director, port)) {
-		port_device_release(director, port);
-		log_error("port %u (%s): the device is back, but cannot be set up; next attempt in %d seconds",
-			port->id, port->name, RETRY_MS / 1000);
+	int error = port_device_attach(port);
+
+	if (!error) {
+		error = set_up_again(director, port);
+		if (error)
+			port_device_release(director, port);
+	}
+	if (error) {
+		log_error("port %u (%s): the device is back, but cannot be used; next attempt in %u seconds", port->id,
+			port->name, retry_later(port));
 		return;
 	}
+	port->wait_ms = 0;
 	port->retry_ms = 0;
 	port->reset_failed = false;
 	port_events_open(events, port->id, port->device_name, director->port_wake);
