@@ -152,10 +152,9 @@ static bool all_preferred(const struct table_rows_job *job)
 	return true;
 }
 
-INLINE void find_best(const struct table_rows_job *job, bool any_first, const struct siphash_lanes_fork seeded[GROUPS],
-	struct best *best)
+INLINE void find_best(const struct table_rows_job *job, unsigned hops, bool any_first,
+	const struct siphash_lanes_fork seeded[GROUPS], struct best *best)
 {
-	const unsigned hops = job->row_hops;
 	bool fresh = true;
 
 	for (uint32_t c = 0; c < job->candidate_count; c++) {
@@ -303,7 +302,10 @@ void ISA_NAME(table_rows)(const struct table_rows_job *job, uint32_t first, uint
 			fill_weighted(job, seeded, job->rows + (size_t)row * job->row_hops);
 			continue;
 		}
-		find_best(job, any_first, seeded, &best);
+		if (job->row_hops == 2) /* nearly always; with a constant, the compiler unrolls the loops over hops */
+			find_best(job, 2, any_first, seeded, &best);
+		else
+			find_best(job, job->row_hops, any_first, seeded, &best);
 		store_rows(&best, job->row_hops, job->rows + (size_t)row * job->row_hops);
 	}
 }

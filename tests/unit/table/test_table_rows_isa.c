@@ -17,6 +17,11 @@ static void wrong_rows(const struct table_rows_job *job, uint32_t first, uint32_
 	*last = (uint16_t)(*last + 1);
 }
 
+static void wrong_rows_of_two_hops(const struct table_rows_job *job, uint32_t first, uint32_t end)
+{
+	(job->row_hops == 2 ? wrong_rows : table_rows_plain)(job, first, end);
+}
+
 static void wrong_weighted_rows(const struct table_rows_job *job, uint32_t first, uint32_t end)
 {
 	struct table_rows_job unweighted = *job;
@@ -45,6 +50,7 @@ static void test_wrong_results_are_found(void **state)
 {
 	(void)state;
 	assert_false(table_rows_same_as_plain(wrong_rows, table_scores_plain));
+	assert_false(table_rows_same_as_plain(wrong_rows_of_two_hops, table_scores_plain));
 	assert_false(table_rows_same_as_plain(wrong_weighted_rows, table_scores_plain));
 	assert_false(table_rows_same_as_plain(table_rows_plain, wrong_scores));
 }
