@@ -157,22 +157,32 @@ void html_bar(FILE *to, double ratio, double hot)
 
 void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bool hot)
 {
-	float top = 0;
+	float most = 0, top;
 
 	for (unsigned i = 0; i < count; i++)
-		top = values[i] > top ? values[i] : top;
+		most = values[i] > most ? values[i] : most;
+	top = hot && most < HTML_SPARK_HOT ? HTML_SPARK_HOT : most;
 	fprintf(to,
 		"<svg class=\"spark%s\" viewBox=\"0 0 %u 28\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
-		hot && top > 0 ? " hot" : "", span - 1);
+		hot && most >= HTML_SPARK_HOT ? " hot" : "", span - 1);
 	if (count < 2) {
 		fputs("no history yet\"></svg>", to);
 		return;
 	}
 	fputs("at most ", to);
-	print_scaled(to, top, "");
-	fputs(" per second\"><path d=\"M", to);
-	for (unsigned i = 0; i < count; i++)
-		fprintf(to, "%s%u %.0f", i ? "L" : "", span - count + i, top > 0 ? 27 - 26 * values[i] / top : 27);
+	print_scaled(to, most, "");
+	fputs(" per second", to);
+	if (top > most)
+		fprintf(to, ", on a scale to %d", HTML_SPARK_HOT);
+	fputs("\"><path d=\"M", to);
+	for (unsigned i = 0; i < count; i++) {
+		float height = top > 0 ? 26 * values[i] / top : 0;
+
+		/* What is not nothing is visible. */
+		if (values[i] > 0 && height < 2)
+			height = 2;
+		fprintf(to, "%s%u %.0f", i ? "L" : "", span - count + i, 27 - height);
+	}
 	fputs("\"/></svg>", to);
 }
 

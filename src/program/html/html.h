@@ -47,8 +47,10 @@ void html_bar(FILE *to, double ratio, double hot);
 
 /*
  * A line of `count` values, oldest first, from 0 to the largest of them. The newest one is at the right end of an axis that has room
- * for `span` values.
+ * for `span` values. hot: values are trouble. Then the line goes up to HTML_SPARK_HOT at least, so that single packets look like
+ * single packets, and it has the colour of trouble if a value reaches HTML_SPARK_HOT.
  */
+#define HTML_SPARK_HOT 10
 void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bool hot);
 
 /* Results of checks, one character each, oldest first: 'p' passed, 'f' failed, 'x' neither, ' ' none. `label` says it in words. */

@@ -132,6 +132,20 @@ static void test_sparks_of_nothing_say_so(void **state)
 	assert_non_null(strstr(text, "class=\"spark\""));
 }
 
+static void test_single_drops_do_not_look_like_many(void **state)
+{
+	const float one[3] = {0, 0.2f, 0}, many[3] = {0, 20, 1};
+
+	(void)state;
+	assert_non_null(strstr(PRINTED(html_spark(to, one, 3, 120, true)), "class=\"spark\""));
+	assert_non_null(strstr(text, "aria-label=\"at most 0.20 per second, on a scale to 10\""));
+	assert_non_null(strstr(text, "d=\"M117 27L118 25L119 27\""));
+	assert_non_null(strstr(PRINTED(html_spark(to, many, 3, 120, true)), "class=\"spark hot\""));
+	assert_non_null(strstr(text, "aria-label=\"at most 20 per second\""));
+	assert_non_null(strstr(text, "d=\"M117 27L118 1L119 25\""));
+	assert_non_null(strstr(PRINTED(html_spark(to, one, 3, 120, false)), "d=\"M117 27L118 1L119 27\""));
+}
+
 static void test_strips_have_a_dash_for_each_result(void **state)
 {
 	(void)state;
@@ -164,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_durations_have_units),
 		cmocka_unit_test(test_times_are_utc_and_exact),
 		cmocka_unit_test(test_sparks_of_nothing_say_so),
+		cmocka_unit_test(test_single_drops_do_not_look_like_many),
 		cmocka_unit_test(test_strips_have_a_dash_for_each_result),
 		cmocka_unit_test(test_pages_allow_no_script_but_their_own),
 	};
