@@ -31,8 +31,9 @@ struct burst {
 	/* Filled by the fast path, else false: the burst has packets of both IP families. */
 	bool mixed;
 
-	/* Filled by the pipeline: the packets that took the general path. */
+	/* Filled by the pipeline: how many packets the general path has parsed, and their lanes. */
 	uint32_t general_path;
+	uint64_t parsed;
 
 	/* Filled by the parser. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
@@ -41,8 +42,9 @@ struct burst {
 	/* Filled by steer_classify(). */
 	uint16_t table[BURST_MAX];
 
-	/* Filled by steer_find_hops(). */
+	/* Filled by steer_find_hops(), and for the fast path by steer_hash_lanes(). */
 	uint64_t hash[BURST_MAX];
+	uint64_t alt_hash[BURST_MAX]; /* only by steer_hash_lanes() */
 	uint32_t backend[BURST_MAX]; /* first hop: index in routes->addresses */
 	uint16_t row[BURST_MAX];
 	uint8_t hop_count[BURST_MAX];

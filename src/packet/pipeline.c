@@ -32,10 +32,28 @@ static enum verdict admit_and_parse(const struct pipeline *pipeline, struct burs
 	return flow->martian && admission->drop_martians ? VERDICT_DROP_MARTIAN : verdict;
 }
 
+/* Prefetches the headers of a long chain, up to the longest: two tags, and eight extension headers in packet and quote. */
+static void prefetch_chain(const uint8_t *frame)
+{
+	__builtin_prefetch(frame + PREFETCH_FRAME_END + 64);
+	__builtin_prefetch(frame + PREFETCH_FRAME_END + 128);
+	__builtin_prefetch(frame + PREFETCH_FRAME_END + 192);
+}
+
+/* Prefetches of each packet what prefetch_packets() did not, while the packet before it is parsed. */
 static void parse(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
-	BURST_EACH (lane, lanes)
+	uint64_t later = lanes;
+
+	BURST_EACH (lane, lanes) {
+		uint32_t next;
+
+		later &= later - 1;
+		next = later ? (uint32_t)__builtin_ctzll(later) : (uint32_t)lane;
+		if (burst->readable[next] > PREFETCH_FRAME_END + 64)
+			prefetch_chain(burst->frame[next]);
 		burst->verdict[lane] = (uint8_t)admit_and_parse(pipeline, burst, (uint32_t)lane);
+	}
 }
 
 /* Inserts tags behind the MACs of a frame to send. */
@@ -182,21 +200,41 @@ static void write_checksums(struct burst *burst)
 	}
 }
 
+/* Finds flow, verdict and table of these lanes. Returns those that are forwarded so far. */
+static uint64_t parse_and_classify(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+{
+	uint64_t forwarded = 0;
+
+	burst->parsed |= lanes;
+	parse(pipeline, burst, lanes);
+	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
+	recognise_underlay(pipeline, burst, lanes);
+	BURST_EACH (lane, lanes)
+		forwarded |= (uint64_t)(burst->verdict[lane] == VERDICT_FORWARDED) << lane;
+	return forwarded;
+}
+
+/* The same, and hashes them. For the fast path. */
+static void parse_and_hash(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+{
+	uint64_t forwarded = parse_and_classify(pipeline, burst, lanes);
+
+	steer_hash_lanes(burst, forwarded, pipeline->routes, pipeline->steering);
+}
+
 static uint64_t run_lanes(struct pipeline *pipeline, struct burst *burst, uint64_t parsed)
 {
 	const struct lanes_job job = {pipeline->routes, pipeline->next_hops, pipeline->steering, pipeline->prebuilt,
-		&pipeline->prefetch, pipeline->port_mac, parsed};
+		&pipeline->prefetch, pipeline->port_mac, parsed, parse_and_hash, pipeline};
 
 	return pipeline->fast(&job, burst);
 }
 
-/* From the tables on, SIMD code takes the packets that the general path has parsed, too. Returns the lanes that it leaves. */
-static uint64_t run_parsed(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+/* From the hash on, SIMD code takes the packets that the general path has parsed, too. Returns the lanes that it leaves. */
+static uint64_t parse_rest(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
-	uint64_t forwarded = 0;
+	uint64_t forwarded = parse_and_classify(pipeline, burst, lanes);
 
-	BURST_EACH (lane, lanes)
-		forwarded |= (uint64_t)(burst->verdict[lane] == VERDICT_FORWARDED) << lane;
 	if (!pipeline->fast || !forwarded || !next_hops_any(pipeline->next_hops))
 		return lanes;
 	return (lanes & ~forwarded) | run_lanes(pipeline, burst, forwarded);
@@ -204,18 +242,16 @@ static uint64_t run_parsed(struct pipeline *pipeline, struct burst *burst, uint6
 
 static void run_stages(struct pipeline *pipeline, struct burst *burst)
 {
-	uint64_t lanes = burst_lanes(burst);
+	uint64_t lanes = burst_lanes(burst), parsed;
 
 	refresh_prebuilt(pipeline);
 	if (fast_path_applies(pipeline))
 		lanes = run_lanes(pipeline, burst, 0);
 	if (!lanes)
 		return;
-	burst->general_path = (uint32_t)__builtin_popcountll(lanes);
-	parse(pipeline, burst, lanes);
-	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
-	recognise_underlay(pipeline, burst, lanes);
-	lanes = run_parsed(pipeline, burst, lanes);
+	parsed = lanes & burst->parsed;
+	if (lanes != parsed)
+		lanes = parsed | parse_rest(pipeline, burst, lanes & ~parsed);
 	steer_find_hops(burst, lanes, pipeline->routes, pipeline->steering);
 	emit(pipeline, burst, lanes);
 }
@@ -224,9 +260,12 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 {
 	burst->mixed = false;
 	burst->general_path = 0;
+	burst->parsed = 0;
 	if (burst->count == 0)
 		return;
 	run_stages(pipeline, burst);
+	if (burst->parsed)
+		burst->general_path = (uint32_t)__builtin_popcountll(burst->parsed);
 	if (pipeline->steering->udp_checksum)
 		write_checksums(burst);
 	if (pipeline->steering->admission.outbound_vlan)

@@ -181,6 +181,18 @@ void steer_classify(
 	}
 }
 
+void steer_hash_lanes(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+{
+	BURST_EACH (lane, lanes)
+		burst->hash[lane] = steer_hash(&burst->flow[lane], routes, burst->table[lane], steering->hash_fields);
+	if (!steering->alt_hash_fields)
+		return;
+	BURST_EACH (lane, lanes)
+		burst->alt_hash[lane] =
+			steer_hash(&burst->flow[lane], routes, burst->table[lane], steering->alt_hash_fields);
+}
+
 static void hash_lanes(struct burst *burst, uint64_t lanes, const struct routes *routes, uint8_t fields)
 {
 	BURST_EACH (lane, lanes) {

@@ -59,6 +59,10 @@ void steer_classify(
 void steer_find_hops(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 
+/* Finds the hashes of these lanes, which have VERDICT_FORWARDED: by hash_fields, and by alt_hash_fields if it is set. */
+void steer_hash_lanes(
+	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
+
 /* The verdict on a packet that no bind matches. */
 static inline enum verdict steer_unmatched(const struct steering_config *steering)
 {

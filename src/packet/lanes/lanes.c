@@ -12,6 +12,35 @@ INLINE void prefetch_some(const struct lanes_job *job)
 }
 
 /*
+ * Has the general path parse and hash the odd packets. So far their lanes had no use. In these lanes they go through the
+ * remaining stages, which costs nothing more.
+ */
+INLINE void rejoin(
+	const struct lanes_job *job, struct lanes *lanes, struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	uint64_t odd = 0;
+
+	BURST_EACH (at, lanes->odd)
+		odd |= 1ull << lanes->index[at];
+	job->parse(job->pipeline, burst, odd);
+	BURST_EACH (at, lanes->odd) {
+		uint32_t lane = lanes->index[at], i = at % BLOCK;
+		const struct flow *flow = &burst->flow[lane];
+		struct block *block = &blocks[at / BLOCK];
+
+		block->refused[i] = burst->verdict[lane]; /* 0 is VERDICT_FORWARDED */
+		if (block->refused[i])
+			continue;
+		block->eligible[i] = has_alternative_row(job, flow);
+		block->total[i] = flow->ip_size;
+		block->table[i] = burst->table[lane];
+		block->hash[i] = burst->hash[lane];
+		block->alt_hash[i] = burst->alt_hash[lane];
+		lanes->ports[at] = swap16(flow->hint);
+	}
+}
+
+/*
  * From the tables of all packets on: hashes, finds the hops, writes the headers. Returns the lanes for the general path.
  * parsed: the general path has parsed the packets.
  */
@@ -22,6 +51,7 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 	struct message message = plan_message(job->steering->hash_fields, v6);
 	struct message alt_message = plan_message(alt_fields, v6);
 	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK;
+	struct hidden hidden;
 	uint64_t rest = 0;
 
 	for (uint32_t b = 0; b < count; b++) {
@@ -32,6 +62,8 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 		if (alt_fields)
 			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table, block->alt_hash);
 	}
+	if (!parsed && __builtin_expect(lanes->odd != 0, 0))
+		rejoin(job, lanes, blocks, burst);
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
 		find_hops(job->routes, &blocks[b]);
@@ -44,10 +76,14 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 		prefetch_some(job);
 		prepare_patches(job, lanes, b * BLOCK, &blocks[b]);
 	}
+	if (!parsed && __builtin_expect(lanes->odd != 0, 0))
+		hide_odd(lanes, burst, &hidden);
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
 		rest |= emit(job, lanes, b * BLOCK, v6, parsed, &blocks[b], burst);
 	}
+	if (!parsed && __builtin_expect(lanes->odd != 0, 0))
+		emit_odd(job, lanes, &hidden, blocks, burst);
 	return rest;
 }
 
@@ -68,7 +104,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 {
 	const struct portmap *portmap = job->routes->portmap;
 	struct block blocks[BURST_MAX / BLOCK];
-	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, eligible = 0;
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, seen = 0;
 
 	load_lanes(lanes, burst, v6);
 	for (uint32_t b = 0; b < count; b++) {
@@ -80,11 +116,15 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	if (job->steering->admission.drop_martians)
 		for (uint32_t b = 0; b < count; b++)
 			find_martians(lanes, b * BLOCK, v6, &blocks[b]);
+	if (__builtin_expect(lanes->odd != 0, 0))
+		exclude_odd(lanes->odd, blocks);
 	for (uint32_t b = 0; b < count; b++)
 		EACH (i)
-			eligible |= blocks[b].eligible[i];
-	if (__builtin_expect(!eligible, 0))
+			seen |= 2 - blocks[b].eligible[i]; /* 1: eligible, 2: not */
+	if (__builtin_expect(!(seen & 1), 0))
 		return listed_lanes(lanes);
+	if (__builtin_expect(seen & 2 && job->parse, 0))
+		lanes->odd = find_odd(lanes->count, blocks);
 	for (uint32_t b = 0; b < count; b++) {
 		if (v6)
 			find_v6(portmap, lanes, b * BLOCK, &blocks[b]);

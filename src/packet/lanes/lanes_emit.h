@@ -178,18 +178,25 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 	}
 }
 
-INLINE void emit_lane(const struct lanes_job *job, bool v6, bool parsed, const struct block *block, uint32_t i,
+/* Writes the headers of a packet. offset: bytes of its frame before the IP header. */
+INLINE void write_frame(const struct lanes_job *job, bool v6, uint32_t offset, const struct block *block, uint32_t i,
 	struct burst *burst, uint32_t lane)
 {
-	uint32_t hops = block->hop_count[i], offset = parsed ? burst->flow[lane].ip_offset : NET_ETHERNET_SIZE;
+	uint32_t hops = block->hop_count[i];
 	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(hops);
 
 	write_lane(&job->prebuilt[PREBUILT_INDEX(v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
 		block, i, hops, out);
+	burst->out[lane] = out;
+}
+
+INLINE void emit_lane(const struct lanes_job *job, bool v6, bool parsed, const struct block *block, uint32_t i,
+	struct burst *burst, uint32_t lane)
+{
+	write_frame(job, v6, parsed ? burst->flow[lane].ip_offset : NET_ETHERNET_SIZE, block, i, burst, lane);
 	burst->verdict[lane] = VERDICT_FORWARDED;
 	burst->table[lane] = (uint16_t)block->table[i];
 	burst->backend[lane] = block->backend[i];
-	burst->out[lane] = out;
 	burst->out_size[lane] = NET_ETHERNET_SIZE + block->total[i];
 }
 
@@ -250,6 +257,39 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 			rest |= 1ull << index[i];
 	}
 	return rest;
+}
+
+/* Where emit() writes the headers of odd packets, and their frames. */
+struct hidden {
+	uint8_t nowhere[ENCAPSULATE_MAX_SIZE + NET_ETHERNET_SIZE];
+	uint8_t *frames[BURST_MAX];
+};
+
+/*
+ * Has emit() write the headers of odd packets to memory that nobody reads. So it can write whole blocks: a branch for each
+ * packet would be mispredicted, because nobody knows which ones are odd. Call emit_odd() afterwards.
+ */
+INLINE void hide_odd(const struct lanes *lanes, struct burst *burst, struct hidden *hidden)
+{
+	BURST_EACH (at, lanes->odd) {
+		hidden->frames[at] = burst->frame[lanes->index[at]];
+		burst->frame[lanes->index[at]] = hidden->nowhere + ENCAPSULATE_MAX_SIZE;
+	}
+}
+
+/* Writes the headers of the odd packets that are forwarded. emit() has filled everything else. */
+INLINE void emit_odd(const struct lanes_job *job, const struct lanes *lanes, const struct hidden *hidden,
+	const struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	BURST_EACH (at, lanes->odd) {
+		uint32_t lane = lanes->index[at], i = at % BLOCK;
+		const struct block *block = &blocks[at / BLOCK];
+		const struct flow *flow = &burst->flow[lane];
+
+		burst->frame[lane] = hidden->frames[at];
+		if (block->eligible[i])
+			write_frame(job, flow->family == NETADDR_V6, flow->ip_offset, block, i, burst, lane);
+	}
 }
 
 #endif

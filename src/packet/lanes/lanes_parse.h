@@ -36,7 +36,8 @@ struct lanes {
 	uint8_t list[BURST_MAX];
 	const uint32_t *size; /* bytes of each frame: in the burst or in list_size */
 	uint32_t list_size[BURST_MAX];
-	uint32_t first[BURST_MAX]; /* bytes 0 to 3 */
+	/* Aligned from here on, so that no vector crosses a cache line. */
+	uint32_t first[BURST_MAX] __attribute__((aligned(64))); /* bytes 0 to 3 */
 	uint32_t second[BURST_MAX]; /* IPv4: bytes 6 to 9. IPv6: bytes 4 to 7 */
 	uint32_t ports[BURST_MAX]; /* source port in the low half, destination port in the high half */
 	/*
@@ -44,6 +45,8 @@ struct lanes {
 	 * source, [2] and [3] the destination.
 	 */
 	uint64_t addresses[4][BURST_MAX];
+	/* Bit n: entry n is an odd packet, which job->parse() has to parse. Its header bytes above mean nothing. */
+	uint64_t odd;
 };
 
 /* The results of the stages for BLOCK packets. */
@@ -166,6 +169,40 @@ INLINE bool any_too_short_for_v6(const struct burst *burst)
 	return below >> 31;
 }
 
+INLINE uint64_t lanes_of_other_types(const struct burst *burst, uint16_t type)
+{
+	uint64_t others = 0;
+
+	for (uint32_t lane = burst->count; lane-- > 0;)
+		others = 2 * others + (ethernet_type(burst, lane) != type);
+	return others;
+}
+
+/*
+ * Returns the lanes of neither family if they are at most half of the burst and all others have one family, whose Ethernet type
+ * it writes to *type. Otherwise 0. No lane is ineligible.
+ */
+static __attribute__((noinline)) uint64_t find_few_others(const struct burst *burst, uint16_t *type)
+{
+	uint64_t others = lanes_of_other_types(burst, *type);
+
+	if ((uint32_t)__builtin_popcountll(others) > burst->count / 2) {
+		*type = ethernet_type(burst, (uint32_t)__builtin_ctzll(others));
+		others = lanes_of_other_types(burst, *type);
+	}
+	if ((uint32_t)__builtin_popcountll(others) > burst->count / 2)
+		return 0;
+	if (*type != TYPE_V4 && (*type != TYPE_V6 || any_too_short_for_v6(burst)))
+		return 0;
+	BURST_EACH (lane, others) {
+		uint16_t other = ethernet_type(burst, (uint32_t)lane);
+
+		if (other == TYPE_V4 || other == TYPE_V6)
+			return 0;
+	}
+	return others;
+}
+
 /* The destination MAC in the low 6 bytes of [0], the Ethernet type in bytes 4 and 5 of [1]. */
 typedef uint64_t ethernet_header __attribute__((vector_size(16)));
 
@@ -180,12 +217,12 @@ INLINE ethernet_header load_ethernet(const uint8_t *frame)
 /*
  * Finds the lanes of each family, and returns the others, except those that refuse_macs() has finished. Nearly always
  * all frames of a burst have the same destination MAC, so that one look at it is enough. A burst of one family needs no
- * list.
+ * list, not even if a few frames have another type, for example that of a VLAN tag.
  */
 INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
 	bool check_macs = job->steering->admission.accept != ADMISSION_EVERY_FRAME;
-	uint64_t ineligible = find_ineligible(burst), finished = 0;
+	uint64_t ineligible = find_ineligible(burst), finished = 0, odd = 0;
 	ethernet_header differing = {0, UINT64_MAX}, first = {0};
 	uint16_t type;
 
@@ -199,9 +236,17 @@ INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, 
 	if (check_macs &&
 		(ineligible || differing[0] & ADMISSION_MAC_MASK || !is_admitted(job, first[0] & ADMISSION_MAC_MASK)))
 		finished = refuse_macs(job, burst, &ineligible);
-	if (ineligible || finished || (uint16_t)(differing[1] >> 32) ||
-		!(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))
+	if (!(ineligible | finished) && (uint16_t)(differing[1] >> 32) && job->parse)
+		odd = find_few_others(burst, &type);
+	v4->odd = v6->odd = odd;
+	if (!odd && (ineligible || finished || (uint16_t)(differing[1] >> 32) ||
+			    !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))) {
+		if (!(ineligible | finished | (uint16_t)(differing[1] >> 32)) && type != TYPE_V6) {
+			v4->count = v6->count = 0;
+			return burst_lanes(burst);
+		}
 		return list_families(burst, ineligible | finished, v4, v6) & ~finished;
+	}
 	v4->index = v6->index = all_lanes;
 	v4->count = type == TYPE_V4 ? burst->count : 0;
 	v6->count = burst->count - v4->count;
@@ -331,6 +376,7 @@ INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, 
 	uint32_t at = 0;
 
 	lanes->index = lanes->list;
+	lanes->odd = 0;
 	BURST_EACH (lane, job->parsed) {
 		const struct flow *flow = &burst->flow[lane];
 		struct block *block = &blocks[at / BLOCK];
@@ -411,6 +457,29 @@ INLINE void find_martians(const struct lanes *lanes, uint32_t base, bool v6, str
 		block->refused[i] = martian & block->eligible[i] ? VERDICT_DROP_MARTIAN : 0;
 		block->eligible[i] &= !martian;
 	}
+}
+
+/* Their bytes may look like those of an eligible packet. */
+INLINE void exclude_odd(uint64_t odd, struct block blocks[BURST_MAX / BLOCK])
+{
+	BURST_EACH (at, odd)
+		blocks[at / BLOCK].eligible[at % BLOCK] = blocks[at / BLOCK].refused[at % BLOCK] = 0;
+}
+
+/* Returns the entries that are neither eligible nor refused. count: not 0. */
+INLINE uint64_t find_odd(uint32_t count, const struct block blocks[BURST_MAX / BLOCK])
+{
+	uint64_t odd = 0;
+
+	for (uint32_t base = 0; base < count; base += BLOCK) {
+		const struct block *block = &blocks[base / BLOCK];
+		uint32_t bits = 0;
+
+		EACH (i)
+			bits |= (uint32_t) !(block->eligible[i] | block->refused[i]) << i;
+		odd |= (uint64_t)bits << base;
+	}
+	return odd & UINT64_MAX >> (64 - count);
 }
 
 #endif

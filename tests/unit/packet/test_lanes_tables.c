@@ -66,7 +66,7 @@ static void test_only_packets_of_misfits_take_the_general_path(void **state)
 	routes = handmade_routes(&set);
 	for (uint32_t fits = 0; fits <= BURST_MAX; fits += fits ? BURST_MAX - 40 : 40) {
 		const struct portmap_limits limits = {.maps = 2 + fits, .pages = 100, .flat_maps = 100 * (fits > 40)};
-		const struct lanes_job job = {routes, &one_next_hop, &steering, prebuilt, &prefetch, 0, 0};
+		const struct lanes_job job = {routes, &one_next_hop, &steering, prebuilt, &prefetch, 0, 0, NULL, NULL};
 
 		portmap_free(routes->portmap);
 		routes->portmap = portmap_build(routes->classifier, &limits);

@@ -271,17 +271,18 @@ static const struct seed *random_seed(uint16_t type)
 
 /*
  * Half of the bursts have packets of one family, so that the blocks are full. One of their lanes may be damaged, not
- * contiguous, or without headroom.
+ * contiguous, or without headroom. In half of them, an eighth of the frames has a tag.
  */
 static void fill_burst(uint32_t count)
 {
 	static const uint16_t types[] = {0, 0, 0x0800, 0x86dd};
 	uint16_t type = types[random_below(4)];
 	uint32_t other = random_below(2 * BURST_MAX);
+	bool some_tagged = type && random_below(2);
 
 	for (uint32_t lane = 0; lane < count; lane++) {
-		bool intact = type && lane != other;
-		uint32_t size = fill_frame(frames[lane], random_seed(type), intact);
+		bool intact = type && lane != other, tagged = some_tagged && random_below(8) == 0;
+		uint32_t size = fill_frame(frames[lane], random_seed(tagged ? NET_TYPE_CTAG : type), intact);
 		uint32_t defect = intact ? 0 : random_below(type ? 8 : 64);
 
 		for (unsigned b = 0; b < 2; b++) {
