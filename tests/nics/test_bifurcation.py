@@ -16,7 +16,8 @@ from service import Service, UNIT
 from site_network import DIRECTOR, HOST, ROUTER, ROUTER6
 from support.guest import run, show, systemctl, wait
 
-NAME = "uplink"
+CARD = next((card for card in read_cards() if card.name == "igb-vf"), None)
+NAME = CARD and interface(CARD.pf_mac)  # so that the unit starts whenever this interface appears
 CONF = Path(f"/etc/glb/bifurcate.d/{NAME}.conf")
 VF_UNIT = f"glb-bifurcate@{NAME}.service"
 HOST6, PORT = "2001:db8:b:1::3", 8080
@@ -117,10 +118,9 @@ def state():
 
 @pytest.fixture(scope="module")
 def host(site):
-    card = next((each for each in read_cards() if each.name == "igb-vf"), None)
-    if not card:
+    if not CARD:
         pytest.skip("needs the card igb-vf")
-    made = Host(site, card)
+    made = Host(site, CARD)
     yield made
     systemctl("disable", "--now", VF_UNIT, UNIT)
     bifurcate("undo")
@@ -265,7 +265,7 @@ def test_properties_of_the_vf_change_below_the_director(host, service, change, b
 
 
 def test_driver_of_the_pf_is_loaded_again(host, service):
-    """The kernel takes the VF away, glb-bifurcate makes it again, and the director takes it."""
+    """The kernel takes the VF away, systemd starts glb-bifurcate, which makes it again, and the director takes it."""
     pid = service.pid()
     service.mark()
     driver = Path("/sys/bus/pci/drivers/igb")
@@ -274,9 +274,8 @@ def test_driver_of_the_pf_is_loaded_again(host, service):
     assert service.health()["state"] == "failing"
     assert not (DEVICES / host.card.address).exists()
     (driver / "bind").write_text(host.pf, encoding="ascii")
-    wait(lambda: interface(host.card.pf_mac), "the interface of the PF")
+    wait(lambda: interface(host.card.pf_mac) == NAME, "udev to name the interface of the PF")
     host.configure()
-    systemctl("start", VF_UNIT)
     wait(lambda: port(service)["state"] == "running", lambda: port(service))
     wait_traffic(host, service)
     assert service.pid() == pid
