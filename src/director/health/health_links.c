@@ -96,7 +96,7 @@ static void add_state(const struct port *port, enum health_severity severity, st
 		health_add(report, HEALTH_PORT_REMOVED, severity, name(port, object),
 			"its device was removed: plug it in%s%s, and the director uses it again",
 			port->kernel_driver[0] ? " or bind it to " : "", port->kernel_driver);
-	else if (port->reset_failed)
+	else if (__atomic_load_n(&port->reset_failed, __ATOMIC_RELAXED))
 		health_add(report, HEALTH_PORT_RESET, severity, name(port, object),
 			"it could not be set up again after a reset, and the director keeps trying: see the log, and restart the director if this lasts");
 	else

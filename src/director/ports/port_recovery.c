@@ -220,7 +220,7 @@ static void reset(struct director *director, struct port *port)
 		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));
 	else
 		error = set_up_again(director, port);
-	port->reset_failed = error;
+	__atomic_store_n(&port->reset_failed, error != 0, __ATOMIC_RELAXED);
 	if (error) {
 		__atomic_fetch_add(&port->reset_failures, 1, __ATOMIC_RELAXED);
 		log_error("port %u (%s): the reset failed; next attempt in %u seconds", port->id, port->name,
@@ -262,7 +262,7 @@ static void attach(struct director *director, struct port *port, struct port_eve
 	}
 	port->wait_ms = 0;
 	port->retry_ms = 0;
-	port->reset_failed = false;
+	__atomic_store_n(&port->reset_failed, false, __ATOMIC_RELAXED);
 	port_events_open(events, port->id, port->device_name, director->port_wake);
 	use_again(director, port);
 	__atomic_fetch_add(&port->attaches, 1, __ATOMIC_RELAXED);
