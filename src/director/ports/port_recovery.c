@@ -18,7 +18,7 @@
  * between resets that succeed once there were too many.
  */
 #define RETRY_MS     5000
-#define RETRY_MAX_MS 60000
+#define RETRY_MAX_MS 60000u
 #define QUICK_RESETS 3
 #define QUICK_MS     60000
 
