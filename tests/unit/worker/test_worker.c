@@ -128,7 +128,7 @@ static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	return count;
 }
 
-static void start(const uint16_t *found, unsigned count)
+static void run_worker(const uint16_t *found, unsigned count)
 {
 	script = found;
 	polls = count;
@@ -140,12 +140,12 @@ static void start(const uint16_t *found, unsigned count)
 	shared.stop = false;
 	worker.counters = (struct counters){0};
 	worker.gaps = (struct poll_gaps){0};
+	worker_run(&worker);
 }
 
 static void run(const uint16_t *found, unsigned count)
 {
-	start(found, count);
-	worker_run(&worker);
+	run_worker(found, count);
 	assert_int_equal(polls_done, polls);
 	assert_int_equal(sent, received);
 	assert_int_equal(worker.counters.received, received);
@@ -227,8 +227,7 @@ static void forward(uint16_t frames, uint16_t accepted)
 	bound = true;
 	room = accepted;
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
-	start(found, 2);
-	worker_run(&worker);
+	run_worker(found, 2);
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
 	bound = false;
 	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], accepted);
@@ -251,81 +250,6 @@ static void test_each_forwarded_frame_is_counted_for_its_first_hop(void **state)
 		forward(1, 0);
 	}
 	worker.pipeline.fast = lanes_plain;
-}
-
-static void test_frames_of_several_tables_are_counted_for_each_table(void **state)
-{
-	const struct queue queue = {.port = PORT};
-	struct outbox outbox = {0};
-	struct counters counters = {0};
-
-	(void)state;
-	for (uint32_t i = 0; i < 4; i++)
-		outbox_put(&outbox, make_frame(i), VERDICT_FORWARDED, i % 2 ? 7 : 3);
-	room = 3;
-	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
-	assert_int_equal(transmit(&queue, &outbox, &counters), 3);
-	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
-	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 3);
-	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
-	assert_int_equal(counters.tables[3].packets, 2);
-	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE);
-	assert_int_equal(counters.tables[7].packets, 1);
-	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE);
-}
-
-/* A burst of frames of several tables to a port that accepts `accepted` of them, or to a ring. */
-static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struct counters *counters)
-{
-	static const uint16_t slots[TABLE_MAX_TABLES] = {3, 7};
-	static struct burst burst = {.count = 4, .table = {0, 1, 0, 1}};
-	const struct queue queue = {.port = PORT, .ring = ring};
-	struct rte_mbuf *mbufs[4];
-
-	for (uint32_t i = 0; i < burst.count; i++) {
-		mbufs[i] = make_frame(i);
-		burst.out_size[i] = FRAME_SIZE + i;
-	}
-	room = accepted;
-	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
-	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, slots, counters), accepted);
-	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
-}
-
-static void test_forwarded_bursts_of_several_tables_are_counted_for_each_table(void **state)
-{
-	struct counters counters = {0};
-
-	(void)state;
-	send_forwarded_burst(NULL, 3, &counters);
-	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 3);
-	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
-	assert_int_equal(counters.tx_packets, 3);
-	assert_int_equal(counters.tx_bytes, 3 * FRAME_SIZE + 0 + 1 + 2);
-	assert_int_equal(counters.tables[3].packets, 2);
-	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE + 0 + 2);
-	assert_int_equal(counters.tables[7].packets, 1);
-	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE + 1);
-}
-
-/* The lcore at the other end of the ring counts the frames, so each frame carries its outcome. */
-static void test_forwarded_bursts_go_into_a_ring_with_their_outcomes(void **state)
-{
-	struct rte_ring *ring = rte_ring_create("forwarded", 4, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	struct counters counters = {0};
-	void *mbuf = NULL;
-
-	(void)state;
-	send_forwarded_burst(ring, 3, &counters); /* a ring has room for one less than its size */
-	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(rte_ring_dequeue(ring, &mbuf), 0);
-		assert_int_equal(transmit_outcome(mbuf).verdict, VERDICT_FORWARDED);
-		assert_int_equal(transmit_outcome(mbuf).slot, i % 2 ? 7 : 3);
-		rte_pktmbuf_free(mbuf);
-	}
-	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 0);
-	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
-	rte_ring_free(ring);
 }
 
 /* The second frame of the burst matches no bind, so the frames in the outbox are not those of the lanes with the same number. */
@@ -355,8 +279,7 @@ static void test_bytes_of_backends_are_estimated_from_samples(void **state)
 	bound = true;
 	room = UINT16_MAX;
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
-	start(found, RTE_DIM(found));
-	worker_run(&worker);
+	run_worker(found, RTE_DIM(found));
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
 	bound = false;
 	for (uint32_t i = 0; i < 2; i++)
@@ -384,8 +307,7 @@ static void forward_macs(const uint16_t *found, unsigned count)
 {
 	bound = true;
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take_macs;
-	start(found, count);
-	worker_run(&worker);
+	run_worker(found, count);
 	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
 	bound = false;
 }
@@ -533,8 +455,7 @@ static void return_five(uint16_t mtu, unsigned returned)
 
 	path.kind = FLOW_PATH_RETURN;
 	path.mtu = &mtu;
-	start(found, RTE_DIM(found));
-	worker_run(&worker);
+	run_worker(found, RTE_DIM(found));
 	assert_int_equal(sent, returned);
 	assert_int_equal(worker.counters.exception_returned, returned);
 	assert_int_equal(worker.counters.exception_return_refused, 5 - returned);
@@ -585,8 +506,7 @@ static void run_with_interrupts(const uint16_t *found, unsigned count)
 	switched_on = switched_off = 0;
 	path.source = &source;
 	assert_int_equal(idle_open(&worker.idle, true), 0);
-	start(found, count);
-	worker_run(&worker);
+	run_worker(found, count);
 	assert_int_equal(sent, received);
 	idle_close(&worker.idle);
 	worker.idle = (struct idle){0};
@@ -645,8 +565,7 @@ static void test_a_stall_in_any_poll_is_a_gap(void **state)
 		for (unsigned i = 0; i < POLLS; i++)
 			found[i] = kinds[kind][i % 4];
 		for (stalled_poll = 1; stalled_poll <= TESTED; stalled_poll++) {
-			start(found, POLLS);
-			worker_run(&worker);
+			run_worker(found, POLLS);
 			check_stall();
 		}
 	}
@@ -681,8 +600,7 @@ static void test_an_lcore_with_frames_left_does_not_sleep(void **state)
 	assert_int_equal(idle_open(&worker.idle, true), 0);
 	worker.paths = paths;
 	worker.path_count = 2;
-	start(found, RTE_DIM(found));
-	worker_run(&worker);
+	run_worker(found, RTE_DIM(found));
 	assert_int_equal(polls_done, polls);
 	assert_int_equal(worker.counters.sleeps, 0);
 	assert_int_equal(worker.counters.verdicts[VERDICT_DROP_EXCEPTION_FULL], 64);
@@ -770,9 +688,6 @@ int main(void)
 		cmocka_unit_test(test_frames_of_the_kernel_that_the_port_cannot_send_are_refused),
 		cmocka_unit_test(test_a_flow_path_holds_fewer_frames_than_it_says),
 		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
-		cmocka_unit_test(test_frames_of_several_tables_are_counted_for_each_table),
-		cmocka_unit_test(test_forwarded_bursts_of_several_tables_are_counted_for_each_table),
-		cmocka_unit_test(test_forwarded_bursts_go_into_a_ring_with_their_outcomes),
 		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
 		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
