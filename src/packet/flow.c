@@ -63,7 +63,7 @@ static enum verdict parse_ipv4(struct span at, uint32_t available, struct packet
 
 enum { NO_EXTENSION, EXTENSION_WITH_SIZE, EXTENSION_FRAGMENT };
 
-/* By protocol. */
+/* The kind of each extension header, by its number in the field Next Header. */
 static const uint8_t extensions[UINT8_MAX + 1] = {
 	[IPPROTO_HOPOPTS] = EXTENSION_WITH_SIZE,
 	[IPPROTO_ROUTING] = EXTENSION_WITH_SIZE,

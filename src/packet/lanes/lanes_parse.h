@@ -241,6 +241,7 @@ INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, 
 	v4->odd = v6->odd = odd;
 	if (!odd && (ineligible || finished || (uint16_t)(differing[1] >> 32) ||
 			    !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))) {
+		/* All frames have the same other type. (gcc 12 makes slower code if the repeated conditions have names.) */
 		if (!(ineligible | finished | (uint16_t)(differing[1] >> 32)) && type != TYPE_V6) {
 			v4->count = v6->count = 0;
 			return burst_lanes(burst);

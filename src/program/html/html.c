@@ -178,7 +178,7 @@ void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bo
 	for (unsigned i = 0; i < count; i++) {
 		float height = top > 0 ? 26 * values[i] / top : 0;
 
-		/* What is not nothing is visible. */
+		/* Every value above 0 must be visible. */
 		if (values[i] > 0 && height < 2)
 			height = 2;
 		fprintf(to, "%s%u %.0f", i ? "L" : "", span - count + i, 27 - height);
